@@ -1,0 +1,1 @@
+../../dlasim/__init__.py

@@ -1,0 +1,1 @@
+"""The compiler shim: int8 TFLite networks to DLA programs."""

@@ -1,0 +1,1 @@
+"""The simulator: executes DLA programs bit for bit and says what they cost."""

@@ -1,0 +1,1 @@
+"""Host operators: what the DLA cannot do, exact, on the CPU side of the standalone simulator."""

@@ -1,0 +1,1 @@
+"""Sweeps: many configurations, one table, charts."""

@@ -1,0 +1,1 @@
+"""The virtual prototype: an emulated RISC-V host with the DLA on its bus."""
