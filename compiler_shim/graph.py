@@ -1,0 +1,89 @@
+"""The graph that the shim works on: tensors, operators and their order, independent of any file format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Option = int | float | bool | str | tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantization:
+    """Affine quantization: real = scale * (q - zero_point), per tensor or along `axis`.
+
+    Scales keep the float32 values of the file: TensorFlow's multipliers are computed from those.
+    """
+
+    scales: tuple[float, ...]
+    zero_points: tuple[int, ...]
+    axis: int = 0
+
+    @property
+    def per_channel(self) -> bool:
+        """Whether each index along `axis` has a scale of its own."""
+        return len(self.scales) > 1
+
+    @property
+    def scale(self) -> float:
+        """The one scale of a per-tensor quantization."""
+        assert len(self.scales) == 1
+        return self.scales[0]
+
+    @property
+    def zero_point(self) -> int:
+        """The one zero point of a per-tensor quantization."""
+        assert len(self.zero_points) == 1
+        return self.zero_points[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A named array: its shape, NumPy type name, quantization, and data where it is constant."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    quantization: Quantization | None = None
+    data: NDArray[Any] | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether the value is known before the first inference."""
+        return self.data is not None
+
+    @property
+    def elements(self) -> int:
+        """Number of elements; 1 for a scalar."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of a dense copy."""
+        return self.elements * np.dtype(self.dtype).itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One operator by its TFLite name; tensors by index, -1 for an optional input left out."""
+
+    kind: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    options: Mapping[str, Option] = field(default_factory=dict)
+    location: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A network: operators in an order in which they can run."""
+
+    name: str
+    tensors: tuple[Tensor, ...]
+    operators: tuple[Operator, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
