@@ -1,0 +1,542 @@
+"""The instruction table: what the DLA executes, read by everything that names an instruction."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from dlasim.isa import registers
+from dlasim.isa.bits import Field, check_layout
+from dlasim.isa.faults import Fault
+
+WORD_BYTES = 8
+WORD_BITS = 64
+OPCODE = Field("opcode", 0, 8, "operation")
+RECORD_BYTES = 12  # {i32 bias, i32 multiplier, i32 shift}
+TABLE_BYTES = 256
+
+
+class Unit(enum.IntEnum):
+    """The in-order units that run beside each other, and the issue stage that feeds them."""
+
+    DMA_IN = 0
+    DMA_OUT = 1
+    MAC = 2
+    VECTOR = 3
+    ISSUE = 4
+
+
+UNITS = (Unit.DMA_IN, Unit.DMA_OUT, Unit.MAC, Unit.VECTOR)
+
+
+class Init(enum.IntEnum):
+    """What an accumulator starts from."""
+
+    ZERO = 0
+    BIAS = 1
+    PARTIAL = 2
+
+
+class Out(enum.IntEnum):
+    """What leaves the MAC pipeline."""
+
+    INT8 = 0
+    INT32 = 1
+
+
+class Quant(enum.IntEnum):
+    """Where multiplier and shift come from."""
+
+    TENSOR = 0
+    CHANNEL = 1
+
+
+class PoolMode(enum.IntEnum):
+    """What a pooling window computes."""
+
+    MAX = 0
+    AVERAGE = 1
+    MEAN = 2
+
+
+class ShiftMode(enum.IntEnum):
+    """How E32_SHIFT shifts."""
+
+    LEFT = 0
+    RIGHT = 1
+    RIGHT_ROUND = 2
+
+
+class Extent(enum.Enum):
+    """Which bytes an operand covers; each in terms of the geometry registers."""
+
+    INPUT = "IN_SIZE pixels of IN_CHANNELS elements"
+    OUTPUT = "OUT_SIZE pixels of OUT_CHANNELS elements"
+    ROWS_OF_INPUT = "OUT_SIZE pixels of IN_CHANNELS elements"
+    CONV_WEIGHTS = "OUT_CHANNELS x KERNEL x IN_CHANNELS bytes"
+    DEPTH_WEIGHTS = "KERNEL x OUT_CHANNELS bytes"
+    MATRIX = "OUT_CHANNELS x IN_CHANNELS bytes"
+    RECORDS = "OUT_CHANNELS records"
+    TABLE = "256 bytes"
+    TRANSFER = "PLANES x RUNS x RUN_BYTES"
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it is laid out by pixel and row strides."""
+        return self in (Extent.INPUT, Extent.OUTPUT, Extent.ROWS_OF_INPUT)
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """A condition on a field of the instruction: it holds one of these values."""
+
+    field: str
+    values: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """SRAM that an operation touches: `register` is the prefix of a view, or holds the address."""
+
+    register: str
+    extent: Extent
+    writes: bool = False
+    element_bytes: int = 1
+    wide_when: When | None = None  # elements of 4 bytes where this holds
+    present_when: tuple[When, ...] = ()  # any of these; empty: always
+
+    @property
+    def address_register(self) -> str:
+        """The register that holds its address."""
+        return self.register if self.register.endswith("_ADDR") else f"{self.register}_ADDR"
+
+    @property
+    def registers(self) -> tuple[str, ...]:
+        """The registers that place it in SRAM."""
+        if self.extent.is_view:
+            return (self.address_register, f"{self.register}_PIXEL_STRIDE", f"{self.register}_ROW_STRIDE")
+        return (self.address_register,)
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One row of the table."""
+
+    mnemonic: str
+    opcode: int
+    unit: Unit
+    summary: str
+    doc: str
+    fields: tuple[Field, ...] = ()
+    operands: tuple[Operand, ...] = ()
+    parameters: tuple[str, ...] = ()  # registers read besides those that place the operands
+    errors: tuple[Fault, ...] = ()
+
+    @property
+    def registers(self) -> tuple[str, ...]:
+        """Every register that the operation may read, in table order."""
+        named = {name for operand in self.operands for name in operand.registers} | set(self.parameters)
+        return tuple(register.name for register in registers.OPERANDS if register.name in named)
+
+    @property
+    def is_operation(self) -> bool:
+        """Whether it runs on a unit rather than in the issue stage."""
+        return self.unit is not Unit.ISSUE
+
+    def field(self, name: str) -> Field:
+        """The field of that name."""
+        return next(field for field in self.fields if field.name == name)
+
+
+def _names(kind: type[enum.IntEnum]) -> tuple[str, ...]:
+    return tuple(member.name.lower() for member in kind)
+
+
+_INIT = Field(
+    "init",
+    8,
+    2,
+    "accumulator starts from zero, from the record's bias, or from the partial result at ACC",
+    names=_names(Init),
+)
+_OUT = Field(
+    "out", 10, 1, "int8: requantized and clamped; int32: the accumulator as it is", names=_names(Out)
+)
+_QUANT = Field(
+    "quant",
+    11,
+    1,
+    "multiplier and shift from OUT_MULT and OUT_SHIFT, or from the record of the channel",
+    names=_names(Quant),
+)
+
+_WIDE_OUT = When("out", (Out.INT32,))
+_NEEDS_RECORDS = (When("init", (Init.BIAS,)), When("quant", (Quant.CHANNEL,)))
+_ACC = Operand("ACC", Extent.OUTPUT, element_bytes=4, present_when=(When("init", (Init.PARTIAL,)),))
+_RECORDS = Operand("PARAM_ADDR", Extent.RECORDS, element_bytes=4, present_when=_NEEDS_RECORDS)
+_OUT8 = Operand("OUT", Extent.OUTPUT, writes=True)
+_OUT32 = Operand("OUT", Extent.OUTPUT, writes=True, element_bytes=4)
+_OUT_EITHER = Operand("OUT", Extent.OUTPUT, writes=True, wide_when=_WIDE_OUT)
+_IN8 = Operand("IN", Extent.OUTPUT)
+_IN32 = Operand("IN", Extent.OUTPUT, element_bytes=4)
+_IN2_8 = Operand("IN2", Extent.OUTPUT)
+_IN2_32 = Operand("IN2", Extent.OUTPUT, element_bytes=4)
+
+_SIZES = ("OUT_SIZE", "OUT_CHANNELS")
+_WINDOW = ("IN_SIZE", "IN_CHANNELS", "KERNEL", "STRIDE", "DILATION", "PAD", "PAD_VALUE")
+_CLAMP = ("OUT_ZP", "ACT_MIN", "ACT_MAX")
+_RESCALE = ("OUT_MULT", "OUT_SHIFT", *_CLAMP)
+_SUM_RESCALE = ("IN_ZP", "IN2_ZP", "LEFT_SHIFT", "IN_MULT", "IN_SHIFT", "IN2_MULT", "IN2_SHIFT", *_RESCALE)
+
+_SRAM_ERRORS = (Fault.BAD_OPERANDS, Fault.SRAM_RANGE, Fault.OVERLAP)
+_WIDE_ERRORS = (Fault.BAD_OPERANDS, Fault.MISALIGNED, Fault.SRAM_RANGE, Fault.OVERLAP)
+_DMA_ERRORS = (Fault.SRAM_RANGE, Fault.OVERLAP, Fault.REGION_RANGE)
+
+_ACCUMULATE = """\
+    acc[y,x,o] = start + sum over taps and channels of (in - IN_ZP) * weight     (wraps at 32 bits)
+    start      = 0 | record[o].bias | ACC[y,x,o]                                 (init)
+A tap outside the input reads PAD_VALUE. Then
+    out = acc                                                                    (out=int32)
+    out = clamp(OUT_ZP + requant(acc, multiplier, shift), ACT_MIN, ACT_MAX)      (out=int8)
+with multiplier and shift from OUT_MULT and OUT_SHIFT or from record[o] (quant). A bias enters once: the
+first pass over input channels takes init=bias, later ones init=partial."""
+
+_DMA_FIELDS = (
+    "{0}_RUN_BYTES contiguous bytes, {0}_RUNS times at the run strides, {0}_PLANES times at the plane strides"
+)
+
+
+def _dma_parameters(prefix: str) -> tuple[str, ...]:
+    return tuple(r.name for r in registers.OPERANDS if r.name.startswith(f"{prefix}_"))
+
+
+INSTRUCTIONS: tuple[Instruction, ...] = (
+    Instruction("NOP", 0x01, Unit.ISSUE, "do nothing", "Takes an issue slot and has no other effect."),
+    Instruction(
+        "CFG",
+        0x02,
+        Unit.ISSUE,
+        "write an operand register",
+        "The register keeps the value until it is written again, over HALT too. Operations read a snapshot of "
+        "the register file when they issue, so a later CFG never disturbs one that waits in a queue.",
+        fields=(
+            Field("register", 8, 10, "number of the register: its address / 4"),
+            Field("value", 32, 32, "the 32-bit pattern to write"),
+        ),
+        errors=(Fault.BAD_REGISTER, Fault.BAD_VALUE, Fault.CONFIG_MISMATCH),
+    ),
+    Instruction(
+        "WAIT",
+        0x03,
+        Unit.ISSUE,
+        "block issue until a unit has few operations outstanding",
+        "Issue continues when `unit` has at most `max_outstanding` operations queued or running. Units work "
+        "in order, so all but the last `max_outstanding` operations issued to it are complete.",
+        fields=(
+            Field("unit", 8, 2, "the unit to wait for", names=tuple(unit.name.lower() for unit in UNITS)),
+            Field("max_outstanding", 16, 8, "operations that may still be outstanding"),
+        ),
+    ),
+    Instruction(
+        "IRQ",
+        0x04,
+        Unit.ISSUE,
+        "raise the marker interrupt",
+        "Waits until all units are idle, then sets IRQ_STATUS.marker. The stream goes on.",
+    ),
+    Instruction(
+        "HALT",
+        0x05,
+        Unit.ISSUE,
+        "end the stream",
+        "Waits until all units are idle, then counts STREAMS_DONE up and sets IRQ_STATUS.done. Registers and "
+        "SRAM keep their contents. The next stream starts at the following word once the doorbell allows it.",
+    ),
+    Instruction(
+        "OP_DMA_READ",
+        0x10,
+        Unit.DMA_IN,
+        "copy from system memory to SRAM",
+        _DMA_FIELDS.format("DMA_IN") + ", from DMA_IN_REGION at DMA_IN_OFFSET to SRAM at DMA_IN_SRAM_ADDR.",
+        operands=(Operand("DMA_IN_SRAM_ADDR", Extent.TRANSFER, writes=True),),
+        parameters=_dma_parameters("DMA_IN"),
+        errors=_DMA_ERRORS,
+    ),
+    Instruction(
+        "OP_DMA_WRITE",
+        0x11,
+        Unit.DMA_OUT,
+        "copy from SRAM to system memory",
+        _DMA_FIELDS.format("DMA_OUT")
+        + ", from SRAM at DMA_OUT_SRAM_ADDR to DMA_OUT_REGION at DMA_OUT_OFFSET. "
+        "Regions CONSTANTS and COMMANDS cannot be written.",
+        operands=(Operand("DMA_OUT_SRAM_ADDR", Extent.TRANSFER),),
+        parameters=_dma_parameters("DMA_OUT"),
+        errors=(*_DMA_ERRORS, Fault.REGION_READ_ONLY),
+    ),
+    Instruction(
+        "OP_FILL",
+        0x12,
+        Unit.VECTOR,
+        "fill a view with one byte",
+        "    out[y,x,c] = FILL_VALUE",
+        operands=(_OUT8,),
+        parameters=(*_SIZES, "FILL_VALUE"),
+        errors=_SRAM_ERRORS,
+    ),
+    Instruction(
+        "OP_CONV",
+        0x20,
+        Unit.MAC,
+        "convolution, optionally requantized",
+        _ACCUMULATE + "\nWeights are [OUT_CHANNELS][kernel height][kernel width][IN_CHANNELS].",
+        fields=(_INIT, _OUT, _QUANT),
+        operands=(
+            Operand("IN", Extent.INPUT),
+            Operand("WEIGHT_ADDR", Extent.CONV_WEIGHTS),
+            _ACC,
+            _RECORDS,
+            _OUT_EITHER,
+        ),
+        parameters=(*_SIZES, *_WINDOW, "IN_ZP", *_RESCALE),
+        errors=_WIDE_ERRORS,
+    ),
+    Instruction(
+        "OP_CONV_RELU",
+        0x21,
+        Unit.MAC,
+        "convolution, requantized, with ReLU",
+        "As OP_CONV with out=int8, and the lower clamp is the larger of ACT_MIN and OUT_ZP.",
+        fields=(_INIT, _QUANT),
+        operands=(
+            Operand("IN", Extent.INPUT),
+            Operand("WEIGHT_ADDR", Extent.CONV_WEIGHTS),
+            _ACC,
+            _RECORDS,
+            _OUT8,
+        ),
+        parameters=(*_SIZES, *_WINDOW, "IN_ZP", *_RESCALE),
+        errors=_WIDE_ERRORS,
+    ),
+    Instruction(
+        "OP_DEPTH_CONV",
+        0x22,
+        Unit.MAC,
+        "depthwise convolution, optionally requantized",
+        "As OP_CONV, but output channel o reads only input channel o / (OUT_CHANNELS / IN_CHANNELS); "
+        "IN_CHANNELS divides OUT_CHANNELS. Weights are [kernel height][kernel width][OUT_CHANNELS].",
+        fields=(_INIT, _OUT, _QUANT),
+        operands=(
+            Operand("IN", Extent.INPUT),
+            Operand("WEIGHT_ADDR", Extent.DEPTH_WEIGHTS),
+            _ACC,
+            _RECORDS,
+            _OUT_EITHER,
+        ),
+        parameters=(*_SIZES, *_WINDOW, "IN_ZP", *_RESCALE),
+        errors=_WIDE_ERRORS,
+    ),
+    Instruction(
+        "OP_MAT_MUL",
+        0x23,
+        Unit.MAC,
+        "matrix multiplication, optionally requantized",
+        "Each pixel of the input is a row of IN_CHANNELS values; the matrix is [OUT_CHANNELS][IN_CHANNELS]:\n"
+        "    acc[row,o] = start + sum over i of (in[row,i] - IN_ZP) * matrix[o,i]\n"
+        "init, out and quant are those of OP_CONV.",
+        fields=(_INIT, _OUT, _QUANT),
+        operands=(
+            Operand("IN", Extent.ROWS_OF_INPUT),
+            Operand("WEIGHT_ADDR", Extent.MATRIX),
+            _ACC,
+            _RECORDS,
+            _OUT_EITHER,
+        ),
+        parameters=(*_SIZES, "IN_CHANNELS", "IN_ZP", *_RESCALE),
+        errors=_WIDE_ERRORS,
+    ),
+    Instruction(
+        "OP_REQUANT",
+        0x30,
+        Unit.VECTOR,
+        "int32 to int8",
+        "    out = clamp(OUT_ZP + requant(in, multiplier, shift), ACT_MIN, ACT_MAX)\n"
+        "The bias of a record is not used.",
+        fields=(_QUANT,),
+        operands=(
+            _IN32,
+            Operand(
+                "PARAM_ADDR", Extent.RECORDS, element_bytes=4, present_when=(When("quant", (Quant.CHANNEL,)),)
+            ),
+            _OUT8,
+        ),
+        parameters=(*_SIZES, *_RESCALE),
+        errors=_WIDE_ERRORS,
+    ),
+    Instruction(
+        "OP_E32_SHIFT",
+        0x31,
+        Unit.VECTOR,
+        "shift of int32 elements",
+        "By SHIFT_AMOUNT bits. left wraps at 32 bits; right is arithmetic; right_round rounds to nearest, "
+        "halves away from zero.",
+        fields=(Field("mode", 8, 2, "direction and rounding", names=_names(ShiftMode)),),
+        operands=(_IN32, _OUT32),
+        parameters=(*_SIZES, "SHIFT_AMOUNT"),
+        errors=_WIDE_ERRORS,
+    ),
+    Instruction(
+        "OP_E32_ADD",
+        0x32,
+        Unit.VECTOR,
+        "element-wise sum of int32 tensors",
+        "    out = in + in2     (wraps at 32 bits)",
+        operands=(_IN32, _IN2_32, _OUT32),
+        parameters=_SIZES,
+        errors=_WIDE_ERRORS,
+    ),
+    Instruction(
+        "OP_POOL",
+        0x33,
+        Unit.VECTOR,
+        "pooling",
+        "Over the pixels of each window that lie inside the input; at least one must.\n"
+        "    max:     out = clamp(largest in)\n"
+        "    average: out = clamp(sum of in / pixels, rounded to nearest, halves away from zero)\n"
+        "    mean:    out = clamp(OUT_ZP + requant(sum of (in - IN_ZP), OUT_MULT, OUT_SHIFT))",
+        fields=(Field("mode", 8, 2, "what a window computes", names=_names(PoolMode)),),
+        operands=(Operand("IN", Extent.INPUT), _OUT8),
+        parameters=(
+            *_SIZES,
+            "IN_SIZE",
+            "IN_CHANNELS",
+            "KERNEL",
+            "STRIDE",
+            "DILATION",
+            "PAD",
+            "IN_ZP",
+            *_RESCALE,
+        ),
+        errors=_SRAM_ERRORS,
+    ),
+    Instruction(
+        "OP_ACT_RELU",
+        0x34,
+        Unit.VECTOR,
+        "ReLU",
+        "    out = clamp(OUT_ZP + requant(in - IN_ZP, OUT_MULT, OUT_SHIFT), max(ACT_MIN, OUT_ZP), ACT_MAX)\n"
+        "The reset values of OUT_MULT and OUT_SHIFT leave the value as it is.",
+        operands=(_IN8, _OUT8),
+        parameters=(*_SIZES, "IN_ZP", *_RESCALE),
+        errors=_SRAM_ERRORS,
+    ),
+    Instruction(
+        "OP_ACT_LRELU",
+        0x35,
+        Unit.VECTOR,
+        "leaky ReLU",
+        "    d   = in - IN_ZP\n"
+        "    out = clamp(OUT_ZP + scaled)\n"
+        "with scaled = d >= 0 ? requant(d, OUT_MULT, OUT_SHIFT) : requant(d, IN_MULT, IN_SHIFT)",
+        operands=(_IN8, _OUT8),
+        parameters=(*_SIZES, "IN_ZP", "IN_MULT", "IN_SHIFT", *_RESCALE),
+        errors=_SRAM_ERRORS,
+    ),
+    Instruction(
+        "OP_ACT_LUT",
+        0x36,
+        Unit.VECTOR,
+        "any unary function of int8, by table",
+        "    out = table[in + 128]",
+        operands=(_IN8, Operand("LUT_ADDR", Extent.TABLE), _OUT8),
+        parameters=_SIZES,
+        errors=_SRAM_ERRORS,
+    ),
+    Instruction(
+        "OP_E_ADD",
+        0x37,
+        Unit.VECTOR,
+        "element-wise sum with rescaling",
+        "    a   = requant((in - IN_ZP) << LEFT_SHIFT, IN_MULT, IN_SHIFT)\n"
+        "    b   = requant((in2 - IN2_ZP) << LEFT_SHIFT, IN2_MULT, IN2_SHIFT)\n"
+        "    out = clamp(OUT_ZP + requant(a + b, OUT_MULT, OUT_SHIFT), ACT_MIN, ACT_MAX)",
+        operands=(_IN8, _IN2_8, _OUT8),
+        parameters=(*_SIZES, *_SUM_RESCALE),
+        errors=_SRAM_ERRORS,
+    ),
+    Instruction(
+        "OP_E_SUB",
+        0x38,
+        Unit.VECTOR,
+        "element-wise difference with rescaling",
+        "As OP_E_ADD with a - b.",
+        operands=(_IN8, _IN2_8, _OUT8),
+        parameters=(*_SIZES, *_SUM_RESCALE),
+        errors=_SRAM_ERRORS,
+    ),
+    Instruction(
+        "OP_E_MUL",
+        0x39,
+        Unit.VECTOR,
+        "element-wise product with rescaling",
+        "    p   = (in - IN_ZP) * (in2 - IN2_ZP)\n"
+        "    out = clamp(OUT_ZP + requant(p, OUT_MULT, OUT_SHIFT), ACT_MIN, ACT_MAX)",
+        operands=(_IN8, _IN2_8, _OUT8),
+        parameters=(*_SIZES, "IN_ZP", "IN2_ZP", *_RESCALE),
+        errors=_SRAM_ERRORS,
+    ),
+    Instruction(
+        "OP_E_ABS",
+        0x3A,
+        Unit.VECTOR,
+        "absolute value with rescaling",
+        "    out = clamp(OUT_ZP + requant(|in - IN_ZP|, OUT_MULT, OUT_SHIFT), ACT_MIN, ACT_MAX)",
+        operands=(_IN8, _OUT8),
+        parameters=(*_SIZES, "IN_ZP", *_RESCALE),
+        errors=_SRAM_ERRORS,
+    ),
+    Instruction(
+        "OP_C_MIN",
+        0x3B,
+        Unit.VECTOR,
+        "element-wise minimum",
+        "    out = min(in, in2)",
+        operands=(_IN8, _IN2_8, _OUT8),
+        parameters=_SIZES,
+        errors=_SRAM_ERRORS,
+    ),
+    Instruction(
+        "OP_C_MAX",
+        0x3C,
+        Unit.VECTOR,
+        "element-wise maximum",
+        "    out = max(in, in2)",
+        operands=(_IN8, _IN2_8, _OUT8),
+        parameters=_SIZES,
+        errors=_SRAM_ERRORS,
+    ),
+)
+
+BY_MNEMONIC = {instruction.mnemonic: instruction for instruction in INSTRUCTIONS}
+BY_OPCODE = {instruction.opcode: instruction for instruction in INSTRUCTIONS}
+
+
+def _check_table() -> None:
+    assert len(BY_MNEMONIC) == len(INSTRUCTIONS), "two instructions share a mnemonic"
+    assert len(BY_OPCODE) == len(INSTRUCTIONS), "two instructions share an opcode"
+    assert 0 not in BY_OPCODE, "a word of zeros must not be an instruction"
+    operand_names = {register.name for register in registers.OPERANDS}
+    for instruction in INSTRUCTIONS:
+        check_layout(instruction.mnemonic, instruction.fields, WORD_BITS, taken=OPCODE.mask)
+        named = {n for operand in instruction.operands for n in operand.registers} | set(
+            instruction.parameters
+        )
+        assert named <= operand_names, f"{instruction.mnemonic}: no register {named - operand_names}"
+        assert instruction.opcode <= OPCODE.highest, instruction.mnemonic
+        fields = {field.name for field in instruction.fields}
+        for operand in instruction.operands:
+            conditions = (*operand.present_when, *((operand.wide_when,) if operand.wide_when else ()))
+            assert {c.field for c in conditions} <= fields, f"{instruction.mnemonic}: condition on no field"
+
+
+_check_table()
