@@ -1,0 +1,1 @@
+"""TFLite flatbuffers: the only place that knows the file format."""
