@@ -1,0 +1,41 @@
+"""One operation as a unit sees it: the instruction, its fields, and the registers at issue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dlasim.isa import registers
+from dlasim.isa.instructions import Instruction
+
+_COLUMN = {register.name: i for i, register in enumerate(registers.OPERANDS)}
+_SIGNED = {register.name: register.fields[0].signed for register in registers.OPERANDS}
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`file` holds the 32-bit patterns of the operand registers, in table order."""
+
+    position: int
+    instruction: Instruction
+    fields: Mapping[str, int]
+    file: Sequence[int]
+
+    def pattern(self, register: str) -> int:
+        """The raw 32 bits of an operand register."""
+        return int(self.file[_COLUMN[register]]) & 0xFFFF_FFFF
+
+    def value(self, register: str) -> int:
+        """The number in a plain operand register."""
+        pattern = self.pattern(register)
+        return pattern - (1 << 32) if _SIGNED[register] and pattern >> 31 else pattern
+
+    def pair(self, register: str) -> tuple[int, int]:
+        """The two halves of a packed register: (height, width) or (top, left)."""
+        pattern = self.pattern(register)
+        return pattern & 0xFFFF, pattern >> 16
+
+
+def reset_file() -> list[int]:
+    """The operand registers after reset."""
+    return [register.reset for register in registers.OPERANDS]
