@@ -1,0 +1,60 @@
+"""The exit device: ends the run with a code, and lets the guest mark regions for the profiler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dlasim.vp.device import Device
+from dlasim.vp.memory_map import DeviceRegister
+
+EXIT = DeviceRegister("STATUS", 0x00, 4, "write EXIT_PASS, or EXIT_FAIL | code << 16, to end the run")
+RAM_BYTES = DeviceRegister("RAM_BYTES", 0x08, 4, "size of RAM; reads 0 on other boards")
+REGION_BEGIN = DeviceRegister("REGION_BEGIN", 0x10, 4, "write an id: the region starts here")
+REGION_END = DeviceRegister("REGION_END", 0x14, 4, "write an id: the region ends here")
+REGISTERS = (EXIT, RAM_BYTES, REGION_BEGIN, REGION_END)
+
+EXIT_PASS = 0x5555
+EXIT_FAIL = 0x3333
+
+
+@dataclass(frozen=True, slots=True)
+class RegionMark:
+    """One write to REGION_BEGIN or REGION_END; counts are those at the start of the writing block."""
+
+    region_id: int
+    is_begin: bool
+    instructions: int
+    cycles: int
+
+
+class ExitDevice(Device):
+    """`exit_code` is None until the guest ends the run; `marks` lists the region marks in order."""
+
+    def __init__(self, ram_bytes: int, counts: Callable[[], tuple[int, int]]) -> None:
+        self._ram_bytes = ram_bytes
+        self._counts = counts
+        self.reset()
+
+    def reset(self) -> None:
+        """Running, nothing marked."""
+        self.exit_code: int | None = None
+        self.marks: list[RegionMark] = []
+
+    def load(self, offset: int, size: int) -> int:
+        """RAM_BYTES; everything else reads as zero."""
+        return self._ram_bytes if offset == RAM_BYTES.offset else 0
+
+    def store(self, offset: int, size: int, value: int) -> None:
+        """Exit codes and marks; an unknown status is ignored, as on the device this copies."""
+        if offset == EXIT.offset:
+            self._exit(value)
+        elif offset in (REGION_BEGIN.offset, REGION_END.offset):
+            instructions, cycles = self._counts()
+            self.marks.append(RegionMark(value, offset == REGION_BEGIN.offset, instructions, cycles))
+
+    def _exit(self, value: int) -> None:
+        if value & 0xFFFF == EXIT_PASS:
+            self.exit_code = 0
+        elif value & 0xFFFF == EXIT_FAIL:
+            self.exit_code = value >> 16

@@ -1,0 +1,44 @@
+"""The console: the transmit, receive and line-status registers of a 16550, polled."""
+
+from __future__ import annotations
+
+from dlasim.vp.device import Device
+from dlasim.vp.memory_map import DeviceRegister
+
+DATA = DeviceRegister("DATA", 0, 1, "write: send a byte; read: the next received byte, 0 if none")
+LINE_STATUS = DeviceRegister("LINE_STATUS", 5, 1, "bit 0: a byte was received; bit 5: ready to send")
+REGISTERS = (DATA, LINE_STATUS)
+
+RECEIVED = 0x01
+READY_TO_SEND = 0x20
+_IDLE = 0x40
+
+
+class Uart(Device):
+    """Collects what the guest sends in `sent`; the guest receives what `receive` was given."""
+
+    def __init__(self) -> None:
+        self.sent = bytearray()
+        self._to_guest = bytearray()
+
+    def receive(self, data: bytes) -> None:
+        """Queues bytes for the guest to read."""
+        self._to_guest += data
+
+    def load(self, offset: int, size: int) -> int:
+        """Received bytes and the line status; sending never has to wait."""
+        if offset == LINE_STATUS.offset:
+            return READY_TO_SEND | _IDLE | (RECEIVED if self._to_guest else 0)
+        if offset == DATA.offset and self._to_guest:
+            return self._to_guest.pop(0)
+        return 0
+
+    def store(self, offset: int, size: int, value: int) -> None:
+        """Sends the low byte."""
+        if offset == DATA.offset:
+            self.sent.append(value & 0xFF)
+
+    def reset(self) -> None:
+        """Forgets what was sent and what waits."""
+        self.sent.clear()
+        self._to_guest.clear()
