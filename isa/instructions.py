@@ -218,7 +218,8 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         Unit.ISSUE,
         "write an operand register",
         "The register keeps the value until it is written again, over HALT too. Operations read a "
-        "snapshot of the register file when they issue, so a later CFG never disturbs one that waits in a queue.",
+        "snapshot of the register file when they issue, so a later CFG never disturbs one that "
+        "waits in a queue.",
         fields=(
             Field("register", 8, 10, "number of the register: its address / 4"),
             Field("value", 32, 32, "the 32-bit pattern to write"),
