@@ -60,8 +60,9 @@ def _child(builder: Builder, field: Field | None, values: Values) -> Any:
         return builder.CreateString(value)
     if field.is_vector:
         return _vector(builder, field.item, value)
-    table = enum_names("BuiltinOptions")[values[f"{field.name}_type"]] if field.kind == "union" else field.kind
-    return _table(builder, table, value)
+    if field.kind == "union":
+        return _table(builder, enum_names("BuiltinOptions")[values[f"{field.name}_type"]], value)
+    return _table(builder, field.kind, value)
 
 
 def _vector(builder: Builder, item: str, values: Any) -> int:

@@ -190,61 +190,111 @@ TABLES: Mapping[str, tuple[Field | None, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class OperatorKind:
-    """An operator that can be written: its options table ("" for none) and its int8 version."""
+    """An operator that can be written: its options table ("" for none), int8 version and operands.
+
+    `operands` names the types of inputs and outputs in order, "q q b? -> q": see `Signature`.
+    """
 
     options: str
-    version: int = 1
+    version: int
+    operands: str
+
+    @property
+    def signature(self) -> Signature:
+        """What `operands` says."""
+        return _signature(self.operands)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Classes of an operator's inputs and outputs: q int8, b int32, i an index type, x one type for all
+    that have it, * any. A "?" marks an operand that may be left out, "+" one that may be repeated."""
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    @property
+    def fewest_inputs(self) -> int:
+        """Inputs that must be there."""
+        return sum(not operand.endswith("?") for operand in self.inputs)
+
+    @property
+    def most_inputs(self) -> int:
+        """Inputs that may be there."""
+        return _MANY if self.inputs[-1].endswith("+") else len(self.inputs)
+
+    @property
+    def many_outputs(self) -> bool:
+        """Whether there may be more than one output."""
+        return self.outputs[-1].endswith("+")
+
+    def is_optional(self, position: int) -> bool:
+        """Whether the input at this position may be left out."""
+        return position < len(self.inputs) and self.inputs[position].endswith("?")
+
+    def class_of_input(self, position: int) -> str:
+        """The class of the input at this position."""
+        return self.inputs[min(position, len(self.inputs) - 1)][0]
+
+
+_MANY = 1 << 31
+
+
+@functools.cache
+def _signature(operands: str) -> Signature:
+    inputs, outputs = operands.split("->")
+    return Signature(tuple(inputs.split()), tuple(outputs.split()))
 
 
 OPERATORS: Mapping[str, OperatorKind] = {
-    "ABS": OperatorKind("AbsOptions", 2),
-    "ADD": OperatorKind("AddOptions", 2),
-    "ARG_MAX": OperatorKind("ArgMaxOptions", 2),
-    "AVERAGE_POOL_2D": OperatorKind("Pool2DOptions", 2),
-    "CAST": OperatorKind("CastOptions"),
-    "CONCATENATION": OperatorKind("ConcatenationOptions", 2),
-    "CONV_2D": OperatorKind("Conv2DOptions", 3),
-    "DEPTHWISE_CONV_2D": OperatorKind("DepthwiseConv2DOptions", 3),
-    "DEQUANTIZE": OperatorKind("DequantizeOptions", 2),
-    "DIV": OperatorKind("DivOptions"),
-    "EXPAND_DIMS": OperatorKind("ExpandDimsOptions"),
-    "FLOOR_DIV": OperatorKind("FloorDivOptions"),
-    "FULLY_CONNECTED": OperatorKind("FullyConnectedOptions", 4),
-    "GATHER": OperatorKind("GatherOptions", 2),
-    "GATHER_ND": OperatorKind("GatherNdOptions", 2),
-    "HARD_SWISH": OperatorKind("HardSwishOptions"),
-    "LEAKY_RELU": OperatorKind("LeakyReluOptions", 2),
-    "LOGISTIC": OperatorKind("", 2),
-    "MAXIMUM": OperatorKind("MaximumMinimumOptions", 2),
-    "MAX_POOL_2D": OperatorKind("Pool2DOptions", 2),
-    "MEAN": OperatorKind("ReducerOptions", 2),
-    "MINIMUM": OperatorKind("MaximumMinimumOptions", 2),
-    "MUL": OperatorKind("MulOptions", 2),
-    "PACK": OperatorKind("PackOptions", 2),
-    "PAD": OperatorKind("PadOptions", 2),
-    "PADV2": OperatorKind("PadV2Options", 2),
-    "PRELU": OperatorKind(""),
-    "QUANTIZE": OperatorKind("QuantizeOptions"),
-    "RELU": OperatorKind("", 2),
-    "RELU6": OperatorKind("", 2),
-    "RELU_N1_TO_1": OperatorKind(""),
-    "RESHAPE": OperatorKind("ReshapeOptions"),
-    "RESIZE_BILINEAR": OperatorKind("ResizeBilinearOptions", 2),
-    "RESIZE_NEAREST_NEIGHBOR": OperatorKind("ResizeNearestNeighborOptions", 2),
-    "SHAPE": OperatorKind("ShapeOptions"),
-    "SLICE": OperatorKind("SliceOptions", 2),
-    "SOFTMAX": OperatorKind("SoftmaxOptions", 2),
-    "SPLIT": OperatorKind("SplitOptions", 2),
-    "SPLIT_V": OperatorKind("SplitVOptions", 2),
-    "SQRT": OperatorKind(""),
-    "SQUEEZE": OperatorKind("SqueezeOptions"),
-    "STRIDED_SLICE": OperatorKind("StridedSliceOptions", 2),
-    "SUB": OperatorKind("SubOptions", 2),
-    "SVDF": OperatorKind("SVDFOptions", 3),
-    "TANH": OperatorKind("", 2),
-    "TRANSPOSE": OperatorKind("TransposeOptions", 2),
-    "TRANSPOSE_CONV": OperatorKind("TransposeConvOptions", 3),
-    "UNPACK": OperatorKind("UnpackOptions", 2),
+    "ABS": OperatorKind("AbsOptions", 2, "q -> q"),
+    "ADD": OperatorKind("AddOptions", 2, "x x -> x"),
+    "ARG_MAX": OperatorKind("ArgMaxOptions", 2, "q i -> i"),
+    "AVERAGE_POOL_2D": OperatorKind("Pool2DOptions", 2, "q -> q"),
+    "CAST": OperatorKind("CastOptions", 1, "* -> *"),
+    "CONCATENATION": OperatorKind("ConcatenationOptions", 2, "x+ -> x"),
+    "CONV_2D": OperatorKind("Conv2DOptions", 3, "q q b? -> q"),
+    "DEPTHWISE_CONV_2D": OperatorKind("DepthwiseConv2DOptions", 3, "q q b? -> q"),
+    "DEQUANTIZE": OperatorKind("DequantizeOptions", 2, "* -> *"),
+    "DIV": OperatorKind("DivOptions", 1, "x x -> x"),
+    "EXPAND_DIMS": OperatorKind("ExpandDimsOptions", 1, "x i -> x"),
+    "FLOOR_DIV": OperatorKind("FloorDivOptions", 1, "x x -> x"),
+    "FULLY_CONNECTED": OperatorKind("FullyConnectedOptions", 4, "q q b? -> q"),
+    "GATHER": OperatorKind("GatherOptions", 2, "x i -> x"),
+    "GATHER_ND": OperatorKind("GatherNdOptions", 2, "x i -> x"),
+    "HARD_SWISH": OperatorKind("HardSwishOptions", 1, "q -> q"),
+    "LEAKY_RELU": OperatorKind("LeakyReluOptions", 2, "q -> q"),
+    "LOGISTIC": OperatorKind("", 2, "q -> q"),
+    "MAXIMUM": OperatorKind("MaximumMinimumOptions", 2, "x x -> x"),
+    "MAX_POOL_2D": OperatorKind("Pool2DOptions", 2, "q -> q"),
+    "MEAN": OperatorKind("ReducerOptions", 2, "q i -> q"),
+    "MINIMUM": OperatorKind("MaximumMinimumOptions", 2, "x x -> x"),
+    "MUL": OperatorKind("MulOptions", 2, "x x -> x"),
+    "PACK": OperatorKind("PackOptions", 2, "x+ -> x"),
+    "PAD": OperatorKind("PadOptions", 2, "x i -> x"),
+    "PADV2": OperatorKind("PadV2Options", 2, "x i x -> x"),
+    "PRELU": OperatorKind("", 1, "q q -> q"),
+    "QUANTIZE": OperatorKind("QuantizeOptions", 1, "* -> *"),
+    "RELU": OperatorKind("", 2, "q -> q"),
+    "RELU6": OperatorKind("", 2, "q -> q"),
+    "RELU_N1_TO_1": OperatorKind("", 1, "q -> q"),
+    "RESHAPE": OperatorKind("ReshapeOptions", 1, "x i? -> x"),
+    "RESIZE_BILINEAR": OperatorKind("ResizeBilinearOptions", 2, "q i -> q"),
+    "RESIZE_NEAREST_NEIGHBOR": OperatorKind("ResizeNearestNeighborOptions", 2, "q i -> q"),
+    "SHAPE": OperatorKind("ShapeOptions", 1, "* -> i"),
+    "SLICE": OperatorKind("SliceOptions", 2, "x i i -> x"),
+    "SOFTMAX": OperatorKind("SoftmaxOptions", 2, "q -> q"),
+    "SPLIT": OperatorKind("SplitOptions", 2, "i x -> x+"),
+    "SPLIT_V": OperatorKind("SplitVOptions", 2, "x i i -> x+"),
+    "SQRT": OperatorKind("", 1, "q -> q"),
+    "SQUEEZE": OperatorKind("SqueezeOptions", 1, "x -> x"),
+    "STRIDED_SLICE": OperatorKind("StridedSliceOptions", 2, "x i i i -> x"),
+    "SUB": OperatorKind("SubOptions", 2, "x x -> x"),
+    "SVDF": OperatorKind("SVDFOptions", 3, "q q * b? * -> q"),
+    "TANH": OperatorKind("", 2, "q -> q"),
+    "TRANSPOSE": OperatorKind("TransposeOptions", 2, "x i -> x"),
+    "TRANSPOSE_CONV": OperatorKind("TransposeConvOptions", 3, "i q q b? -> q"),
+    "UNPACK": OperatorKind("UnpackOptions", 2, "x -> x+"),
 }
 
 

@@ -43,9 +43,8 @@ def write_tflite(graph: Graph) -> bytes:
 
 def _data_bytes(tensor: Tensor) -> Any:
     assert tensor.data is not None
-    assert tensor.data.shape == tensor.shape and tensor.data.dtype == tensor.dtype, (
-        f"{tensor.name}: data {tensor.data.dtype}{tensor.data.shape}, declared {tensor.dtype}{tensor.shape}"
-    )
+    found, declared = (tensor.data.dtype.name, tensor.data.shape), (tensor.dtype, tensor.shape)
+    assert found == declared, f"{tensor.name}: data is {found}, declared {declared}"
     return np.frombuffer(tensor.data.tobytes(), dtype=np.uint8)
 
 

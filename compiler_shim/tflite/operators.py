@@ -1,0 +1,52 @@
+"""An operator's kind and options, from what its tables in the file say."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dlasim.compiler_shim.graph import Option
+from dlasim.compiler_shim.tflite.decoding import Values, absent
+from dlasim.compiler_shim.tflite.schema import OPERATORS, TABLES, Field, enum_names
+from dlasim.compiler_shim.tflite.tensors import printable
+from dlasim.errors import InputError
+
+_CUSTOM = 32
+
+
+def kind_of(code: Values) -> str:
+    """The operator's name; one that has none here is named so that it can be refused by name."""
+    # Files older than the wide field have only the narrow one; newer ones mark it with 127.
+    number = max(code["builtin_code"], code["deprecated_builtin_code"])
+    if number == _CUSTOM:
+        return f"CUSTOM[{printable(code['custom_code'] or '')}]"
+    return enum_names("BuiltinOperator").get(number, f"BUILTIN_{number}")
+
+
+def options_of(kind: str, operator: Values, where: str) -> dict[str, Option]:
+    """Every option of the operator, defaults included; none for an operator that is not known."""
+    table = OPERATORS[kind].options if kind in OPERATORS else ""
+    if not table:
+        return {}
+    found = enum_names("BuiltinOptions").get(operator["builtin_options_type"], "an unknown table")
+    values = operator["builtin_options"]
+    if values is None or found == "NONE":
+        values = {}
+    elif found != table:
+        raise InputError(f"{where}: its options are {found}, {table} expected")
+    fields = [field for field in TABLES[table] if field is not None]
+    return {field.name: _option(field, values.get(field.name, absent(field)), where) for field in fields}
+
+
+def _option(field: Field, value: Any, where: str) -> Option:
+    if field.enum:
+        names = enum_names(field.enum)
+        if value not in names:
+            raise InputError(f"{where}: {field.name} {value}, allowed is 0 to {max(names)}")
+        return names[value]
+    if field.is_vector:
+        return tuple(int(item) for item in value)
+    if field.kind == "float32" and not math.isfinite(value):
+        raise InputError(f"{where}: {field.name} is {value}")
+    option: Option = value
+    return option

@@ -1,0 +1,145 @@
+"""A .tflite file to a Graph, or one InputError that says what is wrong with the file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dlasim.compiler_shim.graph import Graph, Operator
+from dlasim.compiler_shim.tflite.decoding import Decoder, Values
+from dlasim.compiler_shim.tflite.operators import kind_of, options_of
+from dlasim.compiler_shim.tflite.schema import MODEL_VERSION, OPERATORS
+from dlasim.compiler_shim.tflite.tensors import TensorReader, printable
+from dlasim.errors import InputError
+
+_CONTROL_FLOW = ("IF", "WHILE", "CALL", "CALL_ONCE")
+# The converter's own name for the only subgraph says nothing about the network.
+_NAMELESS = ("", "main")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadModel:
+    """A graph, and which of its tensors had dimensions left open: their shapes are guesses."""
+
+    graph: Graph
+    open_shapes: frozenset[int]
+
+
+def read_tflite(source: bytes | str | Path) -> Graph:
+    """The one subgraph of a model file, or of its bytes; every option given, defaults included."""
+    return read_model(source).graph
+
+
+def read_model(source: bytes | str | Path) -> ReadModel:
+    """As `read_tflite`, with what an importer must know beyond the graph."""
+    data, name = (source, "model") if isinstance(source, bytes) else (_load(source), str(source))
+    model = Decoder(data, name).root("Model")
+    subgraph = _only_subgraph(model, name)
+    tensor_reader = TensorReader(model["buffers"], name)
+    tensors = tuple(tensor_reader.tensor(index, values) for index, values in enumerate(subgraph["tensors"]))
+    graph = Graph(
+        name=_graph_name(subgraph["name"], source),
+        tensors=tensors,
+        operators=tuple(
+            _operator(index, values, model["operator_codes"], len(tensors), name)
+            for index, values in enumerate(subgraph["operators"])
+        ),
+        inputs=_indices(subgraph["inputs"], len(tensors), "the model's inputs", name),
+        outputs=_indices(subgraph["outputs"], len(tensors), "the model's outputs", name),
+    )
+    _check_data_flow(graph, tensor_reader.variables, name)
+    tensor_reader.check_inputs(graph)
+    return ReadModel(graph, tensor_reader.open_shapes)
+
+
+def _load(path: str | Path) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the model: {error.strerror or error}") from None
+
+
+def _graph_name(name: str | None, source: bytes | str | Path) -> str:
+    if name not in (None, *_NAMELESS) or isinstance(source, bytes):
+        return printable(name or "")
+    return Path(source).stem
+
+
+def _only_subgraph(model: Values, name: str) -> Values:
+    if model["version"] != MODEL_VERSION:
+        raise InputError(f"{name}: TFLite schema version {model['version']}, dlasim reads {MODEL_VERSION}")
+    subgraphs = model["subgraphs"]
+    if len(subgraphs) == 1:
+        return dict(subgraphs[0])
+    kinds = {kind_of(code) for code in model["operator_codes"]}
+    cause = ", ".join(kind for kind in _CONTROL_FLOW if kind in kinds)
+    raise InputError(
+        f"{name}: {len(subgraphs)} subgraphs, dlasim reads models with one"
+        + (f"; control flow is not supported: {cause}" if cause else "")
+    )
+
+
+def _operator(index: int, values: Values, codes: Sequence[Values], tensor_count: int, name: str) -> Operator:
+    code = values["opcode_index"]
+    if code >= len(codes):
+        raise InputError(f"{name}: operator {index}: operator code {code}, the file has {len(codes)}")
+    kind = kind_of(codes[code])
+    where = f"operator {index} ({kind})"
+    inputs = _indices(values["inputs"], tensor_count, f"{where}: inputs", name, lowest=-1)
+    outputs = _indices(values["outputs"], tensor_count, f"{where}: outputs", name)
+    if kind in OPERATORS:
+        _check_arity(kind, inputs, outputs, f"{name}: {where}")
+    return Operator(kind, inputs, outputs, options_of(kind, values, f"{name}: {where}"), f"operator {index}")
+
+
+def _check_arity(kind: str, inputs: tuple[int, ...], outputs: tuple[int, ...], where: str) -> None:
+    signature = OPERATORS[kind].signature
+    fewest, most = signature.fewest_inputs, signature.most_inputs
+    if not fewest <= len(inputs) <= most:
+        raise InputError(f"{where}: {len(inputs)} inputs, it takes {fewest} to {most}")
+    if not outputs or (len(outputs) > 1 and not signature.many_outputs):
+        raise InputError(
+            f"{where}: {len(outputs)} outputs, it has {'some' if signature.many_outputs else 'one'}"
+        )
+    for position, index in enumerate(inputs):
+        if index < 0 and not signature.is_optional(position):
+            raise InputError(f"{where}: input {position} is left out, and is not optional")
+
+
+def _indices(values: Any, count: int, what: str, name: str, lowest: int = 0) -> tuple[int, ...]:
+    indices = tuple(int(value) for value in values)
+    for index in indices:
+        if not lowest <= index < count:
+            raise InputError(f"{name}: {what}: tensor {index}, the file has tensors 0 to {count - 1}")
+    return indices
+
+
+def _check_data_flow(graph: Graph, variables: set[int], name: str) -> None:
+    """Every tensor has one source, which comes before its readers."""
+    if not graph.outputs:
+        raise InputError(f"{name}: the model has no outputs")
+    if len(set(graph.inputs)) < len(graph.inputs):
+        raise InputError(f"{name}: the model's inputs name a tensor twice")
+    ready = set(graph.inputs)
+    for index, tensor in enumerate(graph.tensors):
+        if tensor.is_constant and index in ready:
+            raise InputError(f"{name}: input {tensor.name} has constant data")
+        if tensor.is_constant or index in variables:
+            ready.add(index)
+    for operator in graph.operators:
+        _take_step(graph, operator, ready, f"{name}: {operator.location} ({operator.kind})")
+    for index in graph.outputs:
+        if index not in ready:
+            raise InputError(f"{name}: output {graph.tensors[index].name} is computed by no operator")
+
+
+def _take_step(graph: Graph, operator: Operator, ready: set[int], where: str) -> None:
+    for index in operator.inputs:
+        if index >= 0 and index not in ready:
+            raise InputError(f"{where}: reads {graph.tensors[index].name} before anything has written it")
+    for index in operator.outputs:
+        if index in ready:
+            raise InputError(f"{where}: writes {graph.tensors[index].name}, which already has a value")
+        ready.add(index)

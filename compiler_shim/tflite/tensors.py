@@ -1,0 +1,140 @@
+"""Tensors of a TFLite file: shapes, types, quantization and constant data, each checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dlasim.compiler_shim.graph import Graph, Quantization, Tensor
+from dlasim.compiler_shim.tflite.decoding import Values
+from dlasim.compiler_shim.tflite.schema import enum_names
+from dlasim.errors import InputError
+
+_DTYPES = frozenset(
+    "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split()
+)
+_MAX_RANK = 8
+_MAX_TENSOR_BYTES = (1 << 31) - 1
+
+
+def printable(text: str) -> str:
+    """The text fit for a one-line message."""
+    return "".join(character if character.isprintable() else "?" for character in text)
+
+
+class TensorReader:
+    """Makes Tensors of a file's tables, and notes which are variables and which have open dimensions."""
+
+    def __init__(self, buffers: Sequence[Values], file_name: str) -> None:
+        self._buffers = buffers
+        self._file_name = file_name
+        self._open_dimensions: dict[int, tuple[int, ...]] = {}
+        self.variables: set[int] = set()
+
+    @property
+    def open_shapes(self) -> frozenset[int]:
+        """Tensors whose shape the file leaves open, at least in part."""
+        return frozenset(self._open_dimensions)
+
+    def tensor(self, index: int, values: Values) -> Tensor:
+        """The tensor that the file has at this index."""
+        name = printable(values["name"] or "") or f"tensor_{index}"
+        where = f"{self._file_name}: tensor {index} ({name})"
+        if values["sparsity"] is not None:
+            raise InputError(f"{where}: its data is stored sparse; only dense tensors are supported")
+        dtype = _dtype(values["type"], where)
+        shape = self._shape(index, values, where)
+        if math.prod(shape) * np.dtype(dtype).itemsize > _MAX_TENSOR_BYTES:
+            raise InputError(f"{where}: shape {list(shape)} of {dtype} is larger than 2 GiB")
+        quantization = _quantization(values["quantization"], shape, dtype, where)
+        data = self._data(index, values, shape, dtype, where)
+        return Tensor(name, shape, dtype, quantization, data)
+
+    def check_inputs(self, graph: Graph) -> None:
+        """Refuses inputs of which more than the batch, the first dimension, is open."""
+        for index in graph.inputs:
+            if any(self._open_dimensions.get(index, ())):
+                raise InputError(
+                    f"{self._file_name}: input {graph.tensors[index].name} leaves dimensions "
+                    f"{list(self._open_dimensions[index])} open; only the batch, dimension 0, may be: "
+                    "convert the model with a fixed input shape"
+                )
+
+    def _shape(self, index: int, values: Values, where: str) -> tuple[int, ...]:
+        shape = [int(size) for size in values["shape"][: _MAX_RANK + 1]]
+        signature = [int(size) for size in values["shape_signature"][: _MAX_RANK + 1]] or shape
+        if len(shape) > _MAX_RANK:
+            raise InputError(f"{where}: more than {_MAX_RANK} dimensions")
+        if len(signature) != len(shape):
+            raise InputError(f"{where}: shape {shape}, but shape signature {signature}")
+        if min(shape + signature, default=0) < -1:
+            raise InputError(f"{where}: shape {shape} with signature {signature} has a negative dimension")
+        unknown = tuple(axis for axis in range(len(shape)) if -1 in (shape[axis], signature[axis]))
+        if unknown:
+            self._open_dimensions[index] = unknown
+        return tuple(max(size, 1) if axis in unknown else size for axis, size in enumerate(shape))
+
+    def _data(self, index: int, values: Values, shape: tuple[int, ...], dtype: str, where: str) -> Any:
+        """The constant data as a view of the file, or None for a tensor that is computed."""
+        number = values["buffer"]
+        if number >= len(self._buffers):
+            raise InputError(f"{where}: buffer {number}, the file has {len(self._buffers)}")
+        buffer = self._buffers[number]
+        # Small offsets are what the converter leaves behind in ordinary files.
+        if buffer["offset"] > 1:
+            raise InputError(f"{where}: its data lies behind the flatbuffer, which is not supported")
+        raw = np.asarray(buffer["data"], dtype=np.uint8)
+        if values["is_variable"]:
+            self.variables.add(index)
+        expected_bytes = math.prod(shape) * np.dtype(dtype).itemsize
+        # A tensor without elements (the shape of a scalar, say) is known although its buffer is empty.
+        if raw.size == 0 < expected_bytes:
+            return None
+        if values["is_variable"]:
+            raise InputError(f"{where}: a variable with constant data")
+        if raw.size != expected_bytes:
+            raise InputError(
+                f"{where}: {dtype}{list(shape)} takes {expected_bytes} bytes, its buffer has {raw.size}"
+            )
+        data = raw.view(np.dtype(dtype).newbyteorder("<")).reshape(shape)
+        return data if data.flags.aligned else data.copy()
+
+
+def _dtype(number: int, where: str) -> str:
+    dtype = enum_names("TensorType").get(number, f"number {number}")
+    if dtype not in _DTYPES:
+        raise InputError(f"{where}: tensors of type {dtype} are not supported")
+    return dtype
+
+
+def _quantization(
+    values: Values | None, shape: tuple[int, ...], dtype: str, where: str
+) -> Quantization | None:
+    if values is None or len(values["scale"]) == 0:
+        return None
+    count = len(values["scale"])
+    if len(values["zero_point"]) not in (1, count):
+        raise InputError(f"{where}: {count} scales, but {len(values['zero_point'])} zero points")
+    axis = _axis(values["quantized_dimension"], count, shape, where)
+    scales = tuple(float(scale) for scale in values["scale"])
+    zero_points = tuple(int(point) for point in values["zero_point"])
+    if not all(math.isfinite(scale) and scale >= 0 for scale in scales):
+        raise InputError(f"{where}: its scales must be finite and not negative")
+    if np.dtype(dtype).kind in "iu":
+        allowed = np.iinfo(dtype)
+        if not all(allowed.min <= point <= allowed.max for point in zero_points):
+            raise InputError(f"{where}: its zero points must be in the range of {dtype}")
+    return Quantization(scales, zero_points * (count // len(zero_points)), axis)
+
+
+def _axis(axis: int, count: int, shape: tuple[int, ...], where: str) -> int:
+    if count == 1:
+        return axis if 0 <= axis < len(shape) else 0
+    # Old converters give a bias the axis of its weights; there is only one it can mean.
+    axis = 0 if len(shape) == 1 else axis
+    if not 0 <= axis < len(shape) or shape[axis] != count:
+        raise InputError(f"{where}: {count} scales along dimension {axis} of shape {list(shape)}")
+    return axis
