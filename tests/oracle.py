@@ -46,7 +46,7 @@ def run_litert_reference(model: bytes | Path, inputs: Sequence[Array]) -> dict[i
     }
 
 
-def litert_interpreter(model: bytes | Path):  # noqa: ANN201 - LiteRT is imported late
+def litert_interpreter(model: bytes | Path):
     """LiteRT with reference kernels and all tensors kept, ready to be given inputs."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
 

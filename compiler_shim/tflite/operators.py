@@ -8,7 +8,7 @@ from typing import Any
 from dlasim.compiler_shim.graph import Option
 from dlasim.compiler_shim.tflite.decoding import Values, absent
 from dlasim.compiler_shim.tflite.schema import OPERATORS, TABLES, Field, enum_names
-from dlasim.compiler_shim.tflite.tensors import printable
+from dlasim.compiler_shim.tflite.tensors import label, printable
 from dlasim.errors import InputError
 
 _CUSTOM = 32
@@ -19,7 +19,7 @@ def kind_of(code: Values) -> str:
     # Files older than the wide field have only the narrow one; newer ones mark it with 127.
     number = max(code["builtin_code"], code["deprecated_builtin_code"])
     if number == _CUSTOM:
-        return f"CUSTOM[{printable(code['custom_code'] or '')}]"
+        return f"CUSTOM[{label(printable(code['custom_code'] or ''))}]"
     return enum_names("BuiltinOperator").get(number, f"BUILTIN_{number}")
 
 

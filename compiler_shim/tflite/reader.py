@@ -11,7 +11,7 @@ from dlasim.compiler_shim.graph import Graph, Operator
 from dlasim.compiler_shim.tflite.decoding import Decoder, Values
 from dlasim.compiler_shim.tflite.operators import kind_of, options_of
 from dlasim.compiler_shim.tflite.schema import MODEL_VERSION, OPERATORS
-from dlasim.compiler_shim.tflite.tensors import TensorReader, printable
+from dlasim.compiler_shim.tflite.tensors import TensorReader, label, printable
 from dlasim.errors import InputError
 
 _CONTROL_FLOW = ("IF", "WHILE", "CALL", "CALL_ONCE")
@@ -125,21 +125,23 @@ def _check_data_flow(graph: Graph, variables: set[int], name: str) -> None:
     ready = set(graph.inputs)
     for index, tensor in enumerate(graph.tensors):
         if tensor.is_constant and index in ready:
-            raise InputError(f"{name}: input {tensor.name} has constant data")
+            raise InputError(f"{name}: input {label(tensor.name)} has constant data")
         if tensor.is_constant or index in variables:
             ready.add(index)
     for operator in graph.operators:
         _take_step(graph, operator, ready, f"{name}: {operator.location} ({operator.kind})")
     for index in graph.outputs:
         if index not in ready:
-            raise InputError(f"{name}: output {graph.tensors[index].name} is computed by no operator")
+            raise InputError(f"{name}: output {label(graph.tensors[index].name)} is computed by no operator")
 
 
 def _take_step(graph: Graph, operator: Operator, ready: set[int], where: str) -> None:
     for index in operator.inputs:
         if index >= 0 and index not in ready:
-            raise InputError(f"{where}: reads {graph.tensors[index].name} before anything has written it")
+            raise InputError(
+                f"{where}: reads {label(graph.tensors[index].name)} before anything has written it"
+            )
     for index in operator.outputs:
         if index in ready:
-            raise InputError(f"{where}: writes {graph.tensors[index].name}, which already has a value")
+            raise InputError(f"{where}: writes {label(graph.tensors[index].name)}, which already has a value")
         ready.add(index)

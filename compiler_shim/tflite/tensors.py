@@ -13,16 +13,21 @@ from dlasim.compiler_shim.tflite.decoding import Values
 from dlasim.compiler_shim.tflite.schema import enum_names
 from dlasim.errors import InputError
 
-_DTYPES = frozenset(
-    "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split()
-)
+_INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+_DTYPES = frozenset((*_INTEGERS, "bool", "float16", "float32", "float64", "complex64", "complex128"))
 _MAX_RANK = 8
+_MAX_LABEL = 60
 _MAX_TENSOR_BYTES = (1 << 31) - 1
 
 
 def printable(text: str) -> str:
-    """The text fit for a one-line message."""
+    """The text fit for one line."""
     return "".join(character if character.isprintable() else "?" for character in text)
+
+
+def label(name: str) -> str:
+    """The name fit for a message: the converter joins the names of all that it fused."""
+    return name if len(name) <= _MAX_LABEL else f"{name[:_MAX_LABEL]}…"
 
 
 class TensorReader:
@@ -42,7 +47,7 @@ class TensorReader:
     def tensor(self, index: int, values: Values) -> Tensor:
         """The tensor that the file has at this index."""
         name = printable(values["name"] or "") or f"tensor_{index}"
-        where = f"{self._file_name}: tensor {index} ({name})"
+        where = f"{self._file_name}: tensor {index} ({label(name)})"
         if values["sparsity"] is not None:
             raise InputError(f"{where}: its data is stored sparse; only dense tensors are supported")
         dtype = _dtype(values["type"], where)
@@ -58,7 +63,7 @@ class TensorReader:
         for index in graph.inputs:
             if any(self._open_dimensions.get(index, ())):
                 raise InputError(
-                    f"{self._file_name}: input {graph.tensors[index].name} leaves dimensions "
+                    f"{self._file_name}: input {label(graph.tensors[index].name)} leaves dimensions "
                     f"{list(self._open_dimensions[index])} open; only the batch, dimension 0, may be: "
                     "convert the model with a fixed input shape"
                 )

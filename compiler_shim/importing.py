@@ -1,0 +1,77 @@
+"""A model file to a graph that every later pass can rely on, or one line that says why not.
+
+After import all shapes are fixed and agree with the operators, what can be computed beforehand is constant,
+and every operator is one of an int8 network; an operator not known stays, to be refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from dlasim.compiler_shim.graph import Graph, Operator, Tensor
+from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
+from dlasim.compiler_shim.tflite.shape_step import Step
+from dlasim.compiler_shim.tflite.shapes import infer_shapes
+from dlasim.compiler_shim.tflite.type_check import check_input_types, check_types
+from dlasim.errors import InputError
+
+
+def import_model(path: str | Path) -> Graph:
+    """The network in a .tflite file, checked, with shapes resolved and constants folded.
+
+    Tensors keep the numbers that they have in the file, so a folded operator may leave unused ones.
+    """
+    return prepare(read_model(path), str(path))
+
+
+def prepare(model: ReadModel, name: str) -> Graph:
+    """What `import_model` does after reading; `name` is how errors call the model."""
+    # First, so that a float model hears of that before anything else.
+    check_input_types(model.graph, name)
+    graph = _resolve(model, name)
+    check_types(graph, name)
+    return graph
+
+
+def _resolve(model: ReadModel, name: str) -> Graph:
+    """Walks the operators once: shapes flow forward, and so do constants, on which shapes depend."""
+    tensors = list(model.graph.tensors)
+    kept: list[Operator] = []
+    for operator in model.graph.operators:
+        step = _step(operator, tensors, name)
+        _settle_shapes(step, tensors, model.open_shapes)
+        values = _fold(step, [tensors[index] for index in operator.outputs])
+        if values is None:
+            kept.append(operator)
+            continue
+        for index, value in zip(operator.outputs, values, strict=True):
+            tensors[index] = replace(tensors[index], data=value)
+    return replace(model.graph, tensors=tuple(tensors), operators=tuple(kept))
+
+
+def _step(operator: Operator, tensors: Sequence[Tensor], name: str) -> Step:
+    inputs = tuple(tensors[index] if index >= 0 else None for index in operator.inputs)
+    return Step(operator, inputs, f"{name}: {operator.location} ({operator.kind})")
+
+
+def _settle_shapes(step: Step, tensors: list[Tensor], open_shapes: frozenset[int]) -> None:
+    shapes = infer_shapes(step)
+    for index, shape in zip(step.operator.outputs, shapes or (), strict=shapes is not None):
+        declared = tensors[index].shape
+        if declared != shape and index not in open_shapes:
+            raise InputError(
+                f"{step.where}: its output is declared {list(declared)}, "
+                f"its inputs and options give {list(shape)}"
+            )
+        tensors[index] = replace(tensors[index], shape=shape)
+
+
+def _fold(step: Step, outputs: Sequence[Tensor]) -> list[np.ndarray] | None:
+    """The operator's results where they are known before the first inference."""
+    if step.operator.kind == "SHAPE":
+        return [np.asarray(step.shape(0), dtype=outputs[0].dtype)]
+    return None
