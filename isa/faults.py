@@ -30,7 +30,7 @@ FAULT_DOCS = {
     Fault.BAD_VALUE: "CFG writes a value that the register does not allow",
     Fault.CONFIG_MISMATCH: "the program was lowered for another configuration (REQUIRE_CONFIG)",
     Fault.BAD_OPERANDS: "the operands do not fit together: ACT_MIN above ACT_MAX, channels that do not "
-    "divide, a pooling window without a pixel, or a step count beyond 2^31",
+    "divide, a pooling window without a pixel, or more than 2^48 steps",
     Fault.MISALIGNED: "an int32 operand or a record whose address or stride is no multiple of 4",
     Fault.SRAM_RANGE: "an operand reaches beyond the SRAM",
     Fault.OVERLAP: "an operand that is written, or is the input of a window, overlaps itself",

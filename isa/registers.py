@@ -206,7 +206,7 @@ _COUNTER_REGISTERS = tuple(
 )
 
 _ADDRESS_MAX = 0x7FFF_FFFF
-_COUNT_MAX = 0x7FFF_FFFF
+_COUNT_MAX = 0x00FF_FFFF
 
 _SPECS: list[tuple[str, str, str, tuple[Field, ...]]] = []
 
@@ -261,7 +261,12 @@ def _dma(prefix: str, source: str, target: str) -> None:
     )
     _address(group, f"{prefix}_OFFSET", "byte offset in the region")
     _address(group, f"{prefix}_SRAM_ADDR", "SRAM address")
-    _count(group, f"{prefix}_RUN_BYTES", "contiguous bytes of one run")
+    _operand(
+        group,
+        f"{prefix}_RUN_BYTES",
+        "contiguous bytes of one run",
+        *_number("contiguous bytes of one run", minimum=1, maximum=_ADDRESS_MAX, default=1),
+    )
     _count(group, f"{prefix}_RUNS", "runs in a plane")
     _address(group, f"{prefix}_RUN_STRIDE", "bytes from run to run in system memory")
     _address(group, f"{prefix}_RUN_SRAM_STRIDE", "bytes from run to run in SRAM")

@@ -1,28 +1,36 @@
-"""Which bytes of SRAM an operation touches, as boxes of strided runs."""
+"""Which bytes an operation touches, as boxes of strided runs; for one operation or for many at once."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-from dlasim.isa.instructions import RECORD_BYTES, TABLE_BYTES, Extent, Operand, Unit
-from dlasim.sim.operation import Operation
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa.instructions import RECORD_BYTES, TABLE_BYTES, Extent, Instruction, Operand, Unit
+from dlasim.sim.operation import Batch, Operation
 
 WIDE_BYTES = 4
+STEP_LIMIT = 1 << 62  # products beyond are cut here; nothing so large is legal
+
+Count: TypeAlias = Any  # an int for one operation, an int64 array for a batch
+Truth: TypeAlias = Any  # likewise, of truth values
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
     """`planes` x `runs` runs of `run_bytes` contiguous bytes."""
 
-    address: int
-    planes: int
-    plane_stride: int
-    runs: int
-    run_stride: int
-    run_bytes: int
+    address: Count
+    planes: Count
+    plane_stride: Count
+    runs: Count
+    run_stride: Count
+    run_bytes: Count
 
     @property
-    def end(self) -> int:
+    def end(self) -> Count:
         """One past the last byte."""
         return (
             self.address
@@ -32,69 +40,107 @@ class Box:
         )
 
     @property
-    def total_bytes(self) -> int:
+    def total_bytes(self) -> Count:
         """Bytes moved when each run is touched once."""
-        return self.planes * self.runs * self.run_bytes
+        return product(self.planes, self.runs, self.run_bytes)
 
     @property
-    def is_disjoint(self) -> bool:
+    def is_disjoint(self) -> Truth:
         """Whether no byte belongs to two runs: the smaller stride clears a run, the larger clears those."""
-        span = self.run_bytes
-        levels = sorted((stride, count) for stride, count in self._levels() if count > 1)
-        for stride, count in levels:
-            if stride < span:
-                return False
-            span = (count - 1) * stride + span
-        return True
-
-    def _levels(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        return (self.run_stride, self.runs), (self.plane_stride, self.planes)
+        swap = np.less(self.plane_stride, self.run_stride)
+        small: Count = np.where(swap, self.plane_stride, self.run_stride)
+        large: Count = np.where(swap, self.run_stride, self.plane_stride)
+        few: Count = np.where(swap, self.planes, self.runs)
+        many: Count = np.where(swap, self.runs, self.planes)
+        span = np.where(few == 1, 0, (few - 1) * small) + self.run_bytes
+        disjoint: NDArray[np.bool_] = ((few == 1) | (small >= self.run_bytes)) & (
+            (many == 1) | (large >= span)
+        )
+        return disjoint
 
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """One operand of one operation, and the bytes it covers."""
+    """One operand, the bytes it covers, and whether the operation's fields call for it."""
 
     operand: Operand
     box: Box
-    element_bytes: int
+    element_bytes: Count
+    present: Truth
 
 
 def footprints(operation: Operation) -> tuple[Footprint, ...]:
-    """The SRAM operands of an operation that are present under its field values."""
-    return tuple(
-        _footprint(operation, operand)
-        for operand in operation.instruction.operands
-        if _is_present(operation, operand)
-    )
+    """The SRAM operands of one operation, those present under its field values."""
+    return tuple(footprint for footprint in all_footprints(operation) if footprint.present)
 
 
-def system_box(operation: Operation) -> Box:
+def all_footprints(operation: Operation | Batch) -> tuple[Footprint, ...]:
+    """Every SRAM operand of the instruction, present or not."""
+    return tuple(_footprint(operation, operand) for operand in operation.instruction.operands)
+
+
+def system_box(operation: Operation | Batch) -> Box:
     """The bytes of system memory that a transfer touches, as offsets in its region."""
-    prefix = "DMA_IN" if operation.instruction.unit is Unit.DMA_IN else "DMA_OUT"
+    prefix = dma_prefix(operation.instruction)
     return _transfer(operation, prefix, f"{prefix}_OFFSET", "STRIDE")
 
 
-def _is_present(operation: Operation, operand: Operand) -> bool:
-    conditions = operand.present_when
-    return not conditions or any(operation.fields[c.field] in c.values for c in conditions)
+def dma_prefix(instruction: Instruction) -> str:
+    """How the registers of a transfer start."""
+    return "DMA_IN" if instruction.unit is Unit.DMA_IN else "DMA_OUT"
 
 
-def _footprint(operation: Operation, operand: Operand) -> Footprint:
-    wide = operand.wide_when
-    element = operand.element_bytes
-    if wide is not None and operation.fields[wide.field] in wide.values:
-        element = WIDE_BYTES
+def product(*factors: Count) -> Count:
+    """The product, cut at STEP_LIMIT."""
+    if all(isinstance(factor, int) for factor in factors):
+        result = 1
+        for factor in factors:
+            result *= int(factor)
+        return min(result, STEP_LIMIT)
+    size: NDArray[np.float64] = np.ones(1)
+    exact: NDArray[np.int64] = np.ones(1, np.int64)
+    for factor in factors:
+        size = size * np.asarray(factor, np.float64)
+        exact = np.where(size < STEP_LIMIT, exact * np.asarray(factor, np.int64), STEP_LIMIT)
+    return exact
+
+
+def _is_present(operation: Operation | Batch, operand: Operand) -> Truth:
+    if not operand.present_when:
+        return True
+    present: Truth = False
+    for condition in operand.present_when:
+        for value in condition.values:
+            present = present | (operation.fields[condition.field] == value)
+    return present
+
+
+def _footprint(operation: Operation | Batch, operand: Operand) -> Footprint:
+    element = _element_bytes(operation, operand)
+    present = _is_present(operation, operand)
     if operand.extent is Extent.TRANSFER:
-        prefix = operand.register.removesuffix("_SRAM_ADDR")
-        return Footprint(operand, _transfer(operation, prefix, operand.register, "SRAM_STRIDE"), element)
-    if operand.extent.is_view:
-        return Footprint(operand, _view(operation, operand, element), element)
-    size = _linear_bytes(operation, operand.extent)
-    return Footprint(operand, Box(operation.value(operand.register), 1, 0, 1, 0, size), element)
+        prefix = dma_prefix(operation.instruction)
+        box = _transfer(operation, prefix, operand.register, "SRAM_STRIDE")
+    elif operand.extent.is_view:
+        box = _view(operation, operand, element)
+    else:
+        box = Box(operation.value(operand.register), 1, 0, 1, 0, linear_bytes(operation, operand.extent))
+    return Footprint(operand, box, element, present)
 
 
-def _view(operation: Operation, operand: Operand, element: int) -> Box:
+def _element_bytes(operation: Operation | Batch, operand: Operand) -> Count:
+    condition = operand.wide_when
+    if condition is None:
+        return operand.element_bytes
+    wide = operation.fields[condition.field] == condition.values[0]
+    return (
+        np.where(wide, WIDE_BYTES, operand.element_bytes)
+        if isinstance(operation, Batch)
+        else (WIDE_BYTES if wide else operand.element_bytes)
+    )
+
+
+def _view(operation: Operation | Batch, operand: Operand, element: Count) -> Box:
     size, channels = {
         Extent.INPUT: ("IN_SIZE", "IN_CHANNELS"),
         Extent.OUTPUT: ("OUT_SIZE", "OUT_CHANNELS"),
@@ -105,23 +151,23 @@ def _view(operation: Operation, operand: Operand, element: int) -> Box:
     return Box(address, height, row_stride, width, pixel_stride, operation.value(channels) * element)
 
 
-def _linear_bytes(operation: Operation, extent: Extent) -> int:
+def linear_bytes(operation: Operation | Batch, extent: Extent) -> Count:
+    """Length of an operand that is one run."""
     out_channels = operation.value("OUT_CHANNELS")
-    taps = operation.pair("KERNEL")[0] * operation.pair("KERNEL")[1]
     match extent:
         case Extent.CONV_WEIGHTS:
-            return out_channels * taps * operation.value("IN_CHANNELS")
+            return product(out_channels, *operation.pair("KERNEL"), operation.value("IN_CHANNELS"))
         case Extent.DEPTH_WEIGHTS:
-            return taps * out_channels
+            return product(*operation.pair("KERNEL"), out_channels)
         case Extent.MATRIX:
-            return out_channels * operation.value("IN_CHANNELS")
+            return product(out_channels, operation.value("IN_CHANNELS"))
         case Extent.RECORDS:
             return out_channels * RECORD_BYTES
         case _:
             return TABLE_BYTES
 
 
-def _transfer(operation: Operation, prefix: str, address: str, stride: str) -> Box:
+def _transfer(operation: Operation | Batch, prefix: str, address: str, stride: str) -> Box:
     value = operation.value
     return Box(
         value(address),

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dlasim.isa import registers
 from dlasim.isa.instructions import Instruction
 
@@ -33,6 +36,29 @@ class Operation:
     def pair(self, register: str) -> tuple[int, int]:
         """The two halves of a packed register: (height, width) or (top, left)."""
         pattern = self.pattern(register)
+        return pattern & 0xFFFF, pattern >> 16
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Many operations of one instruction; the same questions as to one, answered by arrays.
+
+    `columns` holds for each operand register the values at issue, signed where the register is.
+    """
+
+    instruction: Instruction
+    positions: NDArray[np.int64]
+    fields: Mapping[str, NDArray[np.int64]]
+    columns: NDArray[np.int64]
+
+    def value(self, register: str) -> NDArray[np.int64]:
+        """The numbers in a plain operand register."""
+        column: NDArray[np.int64] = self.columns[_COLUMN[register]]
+        return column
+
+    def pair(self, register: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The two halves of a packed register: (heights, widths) or (tops, lefts)."""
+        pattern = self.columns[_COLUMN[register]]
         return pattern & 0xFFFF, pattern >> 16
 
 

@@ -1,0 +1,6 @@
+"""`program.bin`: programs to bytes and back."""
+
+from dlasim.isa.container.reader import is_program, read, read_file
+from dlasim.isa.container.writer import write
+
+__all__ = ["is_program", "read", "read_file", "write"]

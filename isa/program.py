@@ -1,0 +1,145 @@
+"""A program: one model for one machine, as everything that makes, runs or shows it sees it."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa import codec
+from dlasim.isa.records import SLICE, SPAN, DataType, LayerKind, Role, StepKind
+from dlasim.isa.registers import BY_NAME, Region
+
+ISA_VERSION = BY_NAME["ISA_VERSION"].reset
+ISA_MAJOR = ISA_VERSION >> 16
+
+
+def fingerprint(pes: int, input_lanes: int, output_lanes: int, sram_bytes: int) -> int:
+    """The number that ties a program to what it was lowered for; never 0."""
+    words = np.array([ISA_MAJOR, pes, input_lanes, output_lanes, sram_bytes], dtype="<u4")
+    return zlib.crc32(words.tobytes()) or 1
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """What a program needs of the machine and of system memory."""
+
+    pes: int
+    input_lanes: int
+    output_lanes: int
+    sram_bytes: int
+    arena_bytes: int = 0
+    inputs_bytes: int = 0
+    outputs_bytes: int = 0
+
+    @property
+    def fingerprint(self) -> int:
+        """What REQUIRE_CONFIG checks."""
+        return fingerprint(self.pes, self.input_lanes, self.output_lanes, self.sram_bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorDescriptor:
+    """An array in a region of system memory, dense and row-major."""
+
+    name: str
+    type: DataType
+    role: Role
+    region: Region
+    offset: int
+    size_bytes: int
+    shape: tuple[int, ...]
+    scale: float = 0.0
+    zero_point: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Consecutive command words that end with HALT."""
+
+    first_word: int
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What the CPU does next, once the first `after_streams` streams have completed."""
+
+    kind: StepKind
+    index: int
+    after_streams: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """An operator for the CPU; tensors by number, -1 for one left out."""
+
+    code: int
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    attributes: tuple[int, ...]
+    layer: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer of the model, for reports."""
+
+    name: str
+    operator: str
+    kind: LayerKind
+    macs: int = 0
+
+
+def _no_spans() -> NDArray[np.void]:
+    return np.zeros(0, SPAN.dtype)
+
+
+def _no_slices() -> NDArray[np.void]:
+    return np.zeros(0, SLICE.dtype)
+
+
+def _no_bytes() -> NDArray[np.uint8]:
+    return np.zeros(0, np.uint8)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Program:
+    """Everything in `program.bin`."""
+
+    name: str
+    requirement: Requirement
+    commands: NDArray[np.uint64]
+    streams: tuple[Stream, ...]
+    steps: tuple[Step, ...]
+    constants: NDArray[np.uint8] = field(default_factory=_no_bytes)
+    tensors: tuple[TensorDescriptor, ...] = ()
+    host_calls: tuple[HostCall, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    spans: NDArray[np.void] = field(default_factory=_no_spans)
+    debug: NDArray[np.void] = field(default_factory=_no_slices)
+
+    @property
+    def inputs(self) -> tuple[TensorDescriptor, ...]:
+        """The model's inputs, in its order."""
+        return tuple(tensor for tensor in self.tensors if tensor.role is Role.INPUT)
+
+    @property
+    def outputs(self) -> tuple[TensorDescriptor, ...]:
+        """The model's outputs, in its order."""
+        return tuple(tensor for tensor in self.tensors if tensor.role is Role.OUTPUT)
+
+    @property
+    def features(self) -> int:
+        """Bit n is set when some command word has opcode n."""
+        opcodes = np.unique(codec.decode_opcodes(self.commands))
+        return sum(1 << int(opcode) for opcode in opcodes if opcode != codec.ILLEGAL)
+
+    def layer_of_words(self) -> NDArray[np.int64]:
+        """For each command word the layer it belongs to, -1 for none."""
+        layers = np.full(len(self.commands), -1, np.int64)
+        for span in self.spans:
+            layers[span["first_word"] : span["first_word"] + span["words"]] = span["layer"]
+        return layers

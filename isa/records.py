@@ -1,0 +1,284 @@
+"""The records of `program.bin`: one definition for reader, writer, manual and the firmware's header."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+MAGIC = b"DLAPROG\0"
+FORMAT_VERSION = 1
+SECTION_ALIGNMENT = 64
+MAX_RANK = 6
+NONE = 0xFFFF_FFFF  # "no tensor", "no layer"
+
+_NUMPY = {"u8": "u1", "u32": "<u4", "i32": "<i4", "u64": "<u8", "f32": "<f4"}
+C_TYPES = {"u8": "uint8_t", "u32": "uint32_t", "i32": "int32_t", "u64": "uint64_t", "f32": "float"}
+
+
+class Section(enum.IntEnum):
+    """What a section of the file holds."""
+
+    CONFIG = 1
+    STRINGS = 2
+    TENSORS = 3
+    STREAMS = 4
+    STEPS = 5
+    HOST_CALLS = 6
+    OPERANDS = 7
+    ATTRIBUTES = 8
+    LAYERS = 9
+    SPANS = 10
+    CONSTANTS = 11
+    COMMANDS = 12
+    DEBUG = 13
+
+
+class DataType(enum.IntEnum):
+    """Element types of tensors; the names are NumPy's."""
+
+    int8 = 0
+    int32 = 1
+    float32 = 2
+    bool = 3
+    int64 = 4
+    uint8 = 5
+    int16 = 6
+
+
+class Role(enum.IntEnum):
+    """What a tensor is to the program."""
+
+    INTERNAL = 0
+    INPUT = 1
+    OUTPUT = 2
+    CONSTANT = 3
+
+
+class StepKind(enum.IntEnum):
+    """What the CPU does at a step."""
+
+    STREAM = 0
+    HOST = 1
+
+
+class LayerKind(enum.IntEnum):
+    """The kinds that reports add cycles up by."""
+
+    CONV = 0
+    DEPTH = 1
+    FC = 2
+    POOL = 3
+    ELTWISE = 4
+    ACT = 5
+    REQUANT = 6
+    HOST = 7
+    OTHER = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of a record; `count` above 1 makes it an array."""
+
+    name: str
+    type: str
+    doc: str
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A packed little-endian struct."""
+
+    name: str
+    doc: str
+    members: tuple[Member, ...]
+
+    @property
+    def dtype(self) -> np.dtype[np.void]:
+        """The same layout as a NumPy type."""
+        return _dtype(self)
+
+    @property
+    def size_bytes(self) -> int:
+        """Its length in the file."""
+        return self.dtype.itemsize
+
+
+@cache
+def _dtype(record: Record) -> np.dtype[np.void]:
+    import numpy as np
+
+    parts = [
+        (member.name, _NUMPY[member.type]) + (((member.count,),) if member.count > 1 else ())
+        for member in record.members
+    ]
+    return np.dtype(parts)
+
+
+def _u32(name: str, doc: str, count: int = 1) -> Member:
+    return Member(name, "u32", doc, count)
+
+
+HEADER = Record(
+    "header",
+    "The first bytes of the file.",
+    (
+        Member("magic", "u8", "the letters DLAPROG and a zero byte", len(MAGIC)),
+        _u32("format_version", "version of this format"),
+        _u32("isa_version", "ISA_VERSION of the machine it was written for: major << 16 | minor"),
+        _u32("file_bytes", "length of the whole file"),
+        _u32("checksum", "CRC-32 (zlib) of the whole file with this member zero"),
+        _u32("name", "name of the model: offset in STRINGS"),
+        _u32("section_count", "entries of the section table that follows"),
+        Member("features", "u64", "bit n: some command word has opcode n"),
+    ),
+)
+SECTION = Record(
+    "section",
+    "An entry of the section table. Kinds ascend; sections do not overlap; each starts at a multiple of 64.",
+    (
+        _u32("kind", "what it holds"),
+        _u32("offset", "where it starts in the file"),
+        _u32("size_bytes", "its length"),
+        _u32("count", "its records; bytes for STRINGS and CONSTANTS, words for COMMANDS"),
+    ),
+)
+CONFIG = Record(
+    "config",
+    "What the program needs of the machine and of system memory.",
+    (
+        _u32("pes", "processing elements"),
+        _u32("input_lanes", "input channels in parallel"),
+        _u32("output_lanes", "output channels in parallel"),
+        _u32("sram_bytes", "size of the SRAM"),
+        _u32(
+            "fingerprint", "of the four members above and the ISA's major version; what REQUIRE_CONFIG checks"
+        ),
+        _u32("arena_bytes", "size of region ARENA"),
+        _u32("inputs_bytes", "size of region INPUTS"),
+        _u32("outputs_bytes", "size of region OUTPUTS"),
+    ),
+)
+TENSOR = Record(
+    "tensor",
+    "An array in a region of system memory, dense and row-major.",
+    (
+        _u32("name", "offset in STRINGS"),
+        _u32("type", "element type"),
+        _u32("role", "internal, input, output or constant"),
+        _u32("region", "region it lies in"),
+        _u32("offset", "byte offset in the region"),
+        _u32("size_bytes", "its length"),
+        _u32("rank", "number of dimensions used"),
+        _u32("shape", "dimensions, the rest 1", MAX_RANK),
+        Member("scale", "f32", "real value of one step; 0 where not quantized"),
+        Member("zero_point", "i32", "the integer that means 0"),
+    ),
+)
+STREAM = Record(
+    "stream",
+    "A command stream: consecutive words of COMMANDS that end with HALT. Streams follow each other.",
+    (_u32("first_word", "index of its first word in COMMANDS"), _u32("words", "its length in words")),
+)
+STEP = Record(
+    "step",
+    "What the CPU does next, once the first `after_streams` streams have completed.",
+    (
+        _u32("kind", "stream or host call"),
+        _u32("index", "which stream or host call"),
+        _u32("after_streams", "streams, from the first, that must have completed before"),
+    ),
+)
+HOST_CALL = Record(
+    "host_call",
+    "An operator that the CPU computes.",
+    (
+        _u32("code", "operator, from the table of host operators"),
+        _u32("first_operand", "index in OPERANDS of its first input; outputs follow the inputs"),
+        _u32("input_count", "number of inputs"),
+        _u32("output_count", "number of outputs"),
+        _u32("first_attribute", "index in ATTRIBUTES of its first attribute word"),
+        _u32("attribute_count", "number of attribute words"),
+        _u32("layer", "layer it belongs to"),
+    ),
+)
+LAYER = Record(
+    "layer",
+    "A layer of the model, for reports.",
+    (
+        _u32("name", "offset in STRINGS"),
+        _u32("operator", "its TFLite operator: offset in STRINGS"),
+        _u32("kind", "kind that its cycles are added up under"),
+        _u32("reserved", "zero"),
+        Member("macs", "u64", "multiply-accumulates of one inference"),
+    ),
+)
+SPAN = Record(
+    "span",
+    "Consecutive command words that belong to one layer. Spans ascend and do not overlap.",
+    (
+        _u32("first_word", "index of its first word in COMMANDS"),
+        _u32("words", "its length"),
+        _u32("layer", "the layer"),
+    ),
+)
+SLICE = Record(
+    "slice",
+    "Debug information: a compute instruction writes this box of a model tensor.",
+    (
+        _u32("word", "index of the instruction in COMMANDS"),
+        _u32("tensor", "index of the tensor in the model's graph"),
+        _u32("start", "first row, column and channel", 3),
+        _u32("size", "rows, columns and channels", 3),
+    ),
+)
+OPERAND = Record("operand", "A tensor by number, 2^32 - 1 for none.", (_u32("tensor", "index in TENSORS"),))
+ATTRIBUTE = Record("attribute", "An attribute word of a host call.", (Member("word", "i32", "its value"),))
+
+RECORDS = (
+    HEADER,
+    SECTION,
+    CONFIG,
+    TENSOR,
+    STREAM,
+    STEP,
+    HOST_CALL,
+    OPERAND,
+    ATTRIBUTE,
+    LAYER,
+    SPAN,
+    SLICE,
+)
+SECTION_RECORDS = {
+    Section.CONFIG: CONFIG,
+    Section.TENSORS: TENSOR,
+    Section.STREAMS: STREAM,
+    Section.STEPS: STEP,
+    Section.HOST_CALLS: HOST_CALL,
+    Section.OPERANDS: OPERAND,
+    Section.ATTRIBUTES: ATTRIBUTE,
+    Section.LAYERS: LAYER,
+    Section.SPANS: SPAN,
+    Section.DEBUG: SLICE,
+}
+ENUMS: tuple[tuple[type[enum.IntEnum], str], ...] = (
+    (Section, "section kinds"),
+    (DataType, "element types"),
+    (Role, "tensor roles"),
+    (StepKind, "step kinds"),
+    (LayerKind, "layer kinds"),
+)
+ELEMENT_BYTES = {
+    DataType.int8: 1,
+    DataType.int32: 4,
+    DataType.float32: 4,
+    DataType.bool: 1,
+    DataType.int64: 8,
+    DataType.uint8: 1,
+    DataType.int16: 2,
+}

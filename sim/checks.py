@@ -1,0 +1,127 @@
+"""The operand checks of every operation: the faults that a unit would raise before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa.faults import Fault
+from dlasim.isa.instructions import Extent, Unit
+from dlasim.isa.registers import Region
+from dlasim.sim.footprint import WIDE_BYTES, Count, Footprint, all_footprints, dma_prefix, product, system_box
+from dlasim.sim.operation import Batch
+from dlasim.sim.stream import DecodedStream, FaultAt
+
+MAX_STEPS = 1 << 48
+READ_ONLY_REGIONS = (Region.CONSTANTS, Region.COMMANDS)
+
+
+def first_fault(
+    stream: DecodedStream, sram_bytes: int, region_bytes: Mapping[int, int] | None
+) -> FaultAt | None:
+    """The fault at which the stream stops; without region sizes the system side is taken as large enough."""
+    found = stream.fault
+    for _, batch in stream.batches():
+        codes, addresses = check_batch(batch, sram_bytes, region_bytes)
+        faulty = np.flatnonzero(codes)
+        if len(faulty):
+            first = int(faulty[0])
+            position = int(batch.positions[first])
+            if found is None or position < found.position:
+                found = FaultAt(Fault(int(codes[first])), position, int(addresses[first]))
+    return found
+
+
+def check_batch(
+    batch: Batch, sram_bytes: int, region_bytes: Mapping[int, int] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For each operation the code of its fault and the address at fault."""
+    report = _Report(len(batch.positions))
+    if batch.instruction.unit in (Unit.DMA_IN, Unit.DMA_OUT):
+        _check_system(report, batch, region_bytes)
+    for footprint in all_footprints(batch):
+        _check_operand(report, footprint, sram_bytes)
+    _check_shapes(report, batch)
+    return report.codes, report.addresses
+
+
+class _Report:
+    """Keeps the lowest fault code of each operation, and the address that belongs to it."""
+
+    def __init__(self, count: int) -> None:
+        self.codes = np.zeros(count, np.int64)
+        self.addresses = np.zeros(count, np.int64)
+
+    def note(self, code: Fault, fails: NDArray[np.bool_] | np.bool_, address: Count = 0) -> None:
+        worse = fails & ((self.codes == 0) | (self.codes > code))
+        self.codes = np.where(worse, int(code), self.codes)
+        self.addresses = np.where(worse, address, self.addresses)
+
+
+def _check_operand(report: _Report, footprint: Footprint, sram_bytes: int) -> None:
+    box, operand, present = footprint.box, footprint.operand, footprint.present
+    wide = np.equal(footprint.element_bytes, WIDE_BYTES)
+    alignment = box.address | box.plane_stride | box.run_stride
+    report.note(Fault.MISALIGNED, present & wide & (alignment % WIDE_BYTES != 0), box.address)
+    report.note(Fault.SRAM_RANGE, present & np.greater(box.end, sram_bytes), box.address)
+    if operand.writes or operand.extent is Extent.INPUT:
+        report.note(Fault.OVERLAP, present & ~box.is_disjoint, box.address)
+
+
+def _check_system(report: _Report, batch: Batch, region_bytes: Mapping[int, int] | None) -> None:
+    box = system_box(batch)
+    region = batch.value(f"{dma_prefix(batch.instruction)}_REGION")
+    if region_bytes is not None:
+        sizes = np.array([region_bytes.get(number, 0) for number in Region], np.int64)
+        report.note(Fault.REGION_RANGE, box.end > sizes[region], box.address)
+    if batch.instruction.unit is Unit.DMA_OUT:
+        report.note(Fault.REGION_READ_ONLY, np.isin(region, READ_ONLY_REGIONS), box.address)
+        report.note(Fault.OVERLAP, ~box.is_disjoint, box.address)
+
+
+def _check_shapes(report: _Report, batch: Batch) -> None:
+    names = batch.instruction.registers
+    if "ACT_MIN" in names:
+        report.note(Fault.BAD_OPERANDS, batch.value("ACT_MIN") > batch.value("ACT_MAX"))
+    if batch.instruction.mnemonic == "OP_DEPTH_CONV":
+        remainder = batch.value("OUT_CHANNELS") % batch.value("IN_CHANNELS")
+        report.note(Fault.BAD_OPERANDS, remainder != 0)
+    if batch.instruction.mnemonic == "OP_POOL":
+        report.note(Fault.BAD_OPERANDS, batch.value("OUT_CHANNELS") != batch.value("IN_CHANNELS"))
+        for axis in (0, 1):
+            report.note(Fault.BAD_OPERANDS, _has_empty_window(batch, axis))
+    if "KERNEL" in names:
+        taps = product(*batch.pair("KERNEL"), *batch.pair("OUT_SIZE"), batch.value("OUT_CHANNELS"))
+        deep = batch.value("IN_CHANNELS") if batch.instruction.mnemonic.startswith("OP_CONV") else 1
+        report.note(Fault.BAD_OPERANDS, product(taps, deep) > MAX_STEPS)
+
+
+def _has_empty_window(batch: Batch, axis: int) -> NDArray[np.bool_]:
+    """Whether some window along an axis has no tap inside the input."""
+    size, outputs = batch.pair("IN_SIZE")[axis], batch.pair("OUT_SIZE")[axis]
+    kernel, stride = batch.pair("KERNEL")[axis], batch.pair("STRIDE")[axis]
+    dilation, pad = batch.pair("DILATION")[axis], batch.pair("PAD")[axis]
+    reach = (kernel - 1) * dilation
+    first_is_empty = reach < pad
+    last_is_empty = (outputs - 1) * stride - pad >= size
+    # With dilation the taps of a window can straddle a small input and miss it.
+    straddles = (dilation > size) & (kernel > 1) & (_last_straddle(outputs, stride, dilation, pad, size))
+    return first_is_empty | last_is_empty | straddles
+
+
+def _last_straddle(
+    outputs: NDArray[np.int64],
+    stride: NDArray[np.int64],
+    dilation: NDArray[np.int64],
+    pad: NDArray[np.int64],
+    size: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Whether a window that starts before the input misses it; exact, window by window, for the rare case."""
+    missed = np.zeros(len(outputs), bool)
+    for i in range(len(outputs)):
+        starts = np.arange(int(outputs[i])) * int(stride[i]) - int(pad[i])
+        before = starts[starts < 0]
+        missed[i] = bool(((before % int(dilation[i])) >= int(size[i])).any())
+    return missed

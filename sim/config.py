@@ -1,0 +1,191 @@
+"""The machine's configuration: one frozen object that everything is told explicitly."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from dlasim.errors import InputError
+from dlasim.isa.program import Requirement, fingerprint
+
+KIB = 1024
+MIB = 1024 * KIB
+MAX_SRAM_BYTES = 1 << 31
+MAX_PES = 1 << 20
+TIMINGS = ("full", "macs", "zero")
+
+
+@dataclass(frozen=True, slots=True)
+class DlaConfig:
+    """Sizes in bytes, times in cycles, rates in bytes per cycle; a rate of 0 means unlimited."""
+
+    name: str = "default"
+    pes: int = 64
+    parallel: str = "output"  # input, output, or a grid ICxOC
+    sram_bytes: int = 512 * KIB
+    sram_bandwidth: int = 0  # of each port; 0: enough for what the units can consume
+    sram_ports: int = 1  # ports that one operation can use at once
+    dma_bandwidth: int = 8  # each way
+    dma_shared_bandwidth: int = 0  # both ways together
+    dma_latency: int = 64  # from the start of a transfer to its first byte
+    dma_burst_bytes: int = 64
+    dma_burst_overhead: int = 0  # cycles lost per burst
+    vector_lanes: int = 16
+    issue_cycles: int = 1  # per instruction word
+    queue_depth: int = 4  # operations that a unit holds, the running one included
+    mac_fill: int = 4
+    mac_drain: int = 4
+    vector_fill: int = 2
+    vector_drain: int = 2
+    clock_mhz: float = 500.0
+    timing: str = "full"  # full; macs: a MAC operation takes macs / PEs, all else nothing; zero
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            self._check_type(field.name)
+        for name, (low, high) in _RANGES.items():
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise InputError(f"{name} = {value} is out of range (allowed: {low} to {high})")
+        if self.timing not in TIMINGS:
+            raise InputError(f"timing = {self.timing!r} is unknown (allowed: {', '.join(TIMINGS)})")
+        if not 0 < self.clock_mhz <= 100_000:
+            raise InputError(f"clock_mhz = {self.clock_mhz} is out of range (allowed: above 0, to 100000)")
+        inputs, outputs = self.lanes
+        if inputs * outputs != self.pes:
+            raise InputError(
+                f"parallel = {self.parallel} has {inputs * outputs} PEs, but pes = {self.pes}; "
+                "give one of them"
+            )
+
+    def _check_type(self, name: str) -> None:
+        value, expected = getattr(self, name), _TYPES[name]
+        if expected is float and isinstance(value, int) and not isinstance(value, bool):
+            object.__setattr__(self, name, float(value))
+        elif not isinstance(value, expected) or isinstance(value, bool):
+            raise InputError(f"{name} = {value!r} is not a {_TYPE_NAMES[expected]}")
+
+    @property
+    def lanes(self) -> tuple[int, int]:
+        """Input and output channels worked on in parallel."""
+        if self.parallel == "input":
+            return self.pes, 1
+        if self.parallel == "output":
+            return 1, self.pes
+        return parse_grid(self.parallel)
+
+    @property
+    def depthwise_lanes(self) -> int:
+        """Channels that a depthwise convolution works on in parallel: all PEs, or a grid's output lanes."""
+        return self.pes if self.parallel in ("input", "output") else self.lanes[1]
+
+    @property
+    def fingerprint(self) -> int:
+        """What programs lowered for this machine carry."""
+        return fingerprint(self.pes, *self.lanes, self.sram_bytes)
+
+    @property
+    def label(self) -> str:
+        """As the paper labels its bars: `512K 64 O`."""
+        mode = {"input": "I", "output": "O"}.get(self.parallel, self.parallel)
+        return f"{size_text(self.sram_bytes)} {self.pes} {mode}"
+
+    def replace(self, **changes: Any) -> DlaConfig:
+        """The same with other values; a new grid brings its own PE count, and PEs alone drop a grid's."""
+        unknown = set(changes) - set(_TYPES)
+        if unknown:
+            raise InputError(f"unknown parameter {min(unknown)} (allowed: {', '.join(_TYPES)})")
+        parallel = changes.get("parallel", self.parallel)
+        if "pes" not in changes and isinstance(parallel, str) and parallel not in ("input", "output"):
+            inputs, outputs = parse_grid(parallel)
+            changes["pes"] = inputs * outputs
+        return dataclasses.replace(self, **changes)
+
+    def requirement(self, arena_bytes: int = 0, inputs_bytes: int = 0, outputs_bytes: int = 0) -> Requirement:
+        """What a program lowered for this machine asks for."""
+        return Requirement(self.pes, *self.lanes, self.sram_bytes, arena_bytes, inputs_bytes, outputs_bytes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Name and value of every parameter."""
+        return dataclasses.asdict(self)
+
+
+_TYPES: dict[str, type] = {
+    field.name: {"int": int, "str": str, "float": float}[str(field.type)]
+    for field in dataclasses.fields(DlaConfig)
+}
+_TYPE_NAMES = {int: "whole number", str: "text", float: "number"}
+_RANGES = {
+    "pes": (1, MAX_PES),
+    "sram_bytes": (16, MAX_SRAM_BYTES),
+    "sram_bandwidth": (0, 1 << 20),
+    "sram_ports": (1, 64),
+    "dma_bandwidth": (0, 1 << 20),
+    "dma_shared_bandwidth": (0, 1 << 20),
+    "dma_latency": (0, 1 << 20),
+    "dma_burst_bytes": (1, 1 << 20),
+    "dma_burst_overhead": (0, 1 << 20),
+    "vector_lanes": (1, 1 << 16),
+    "issue_cycles": (0, 1 << 10),
+    "queue_depth": (1, 255),
+    "mac_fill": (0, 1 << 16),
+    "mac_drain": (0, 1 << 16),
+    "vector_fill": (0, 1 << 16),
+    "vector_drain": (0, 1 << 16),
+}
+
+
+def parse_grid(text: str) -> tuple[int, int]:
+    """Input and output lanes of `ICxOC`."""
+    parts = text.lower().split("x")
+    if len(parts) != 2 or not all(part.isascii() and part.isdigit() and 0 < len(part) < 8 for part in parts):
+        raise InputError(f"parallel = {text!r} is unknown (allowed: input, output, or a grid such as 8x8)")
+    return int(parts[0]), int(parts[1])
+
+
+def size_text(size: int) -> str:
+    """A size as people write it: 512K, 1M, 100."""
+    for unit, letter in ((MIB, "M"), (KIB, "K")):
+        if size % unit == 0:
+            return f"{size // unit}{letter}"
+    return str(size)
+
+
+def from_mapping(values: Mapping[str, Any], origin: str) -> DlaConfig:
+    """A configuration from a table of parameters; `origin` names the table in errors."""
+    try:
+        return DlaConfig().replace(**dict(values))
+    except InputError as error:
+        raise InputError(f"{origin}: {error}") from None
+
+
+def load_file(path: str | Path) -> DlaConfig:
+    """The configuration in a TOML file."""
+    try:
+        text = Path(path).read_bytes().decode()
+        values = tomllib.loads(text)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from None
+    values.setdefault("name", Path(path).stem)
+    return from_mapping(values, str(path))
+
+
+def preset_names() -> tuple[str, ...]:
+    """The presets that ship."""
+    folder = resources.files("dlasim.sim").joinpath("presets")
+    return tuple(sorted(item.name[:-5] for item in folder.iterdir() if item.name.endswith(".toml")))
+
+
+def preset(name: str) -> DlaConfig:
+    """A preset by name."""
+    if name not in preset_names():
+        raise InputError(f"unknown preset {name!r} (allowed: {', '.join(preset_names())})")
+    source = resources.files("dlasim.sim").joinpath("presets", f"{name}.toml")
+    return from_mapping({"name": name, **tomllib.loads(source.read_text())}, f"preset {name}")

@@ -1,0 +1,176 @@
+"""What each operation costs on its unit, term by term. `docs/timing-model.md` explains every formula here.
+
+The compiler's cost model calls the same functions, so an estimate and a simulation cannot disagree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa.instructions import Extent, Unit
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.footprint import Box, Count, all_footprints, product, system_box
+from dlasim.sim.operation import Batch
+from dlasim.sim.stream import DecodedStream
+
+
+def ceil_div(value: Count, by: Count) -> Count:
+    """Quotient rounded up."""
+    return -(-value // by)
+
+
+def conv_cycles(
+    config: DlaConfig, pixels: Count, taps: Count, in_channels: Count, out_channels: Count
+) -> Count:
+    """Cycles in which the PEs work on a convolution, a grid of input by output lanes at a time."""
+    input_lanes, output_lanes = config.lanes
+    return product(pixels, taps, ceil_div(in_channels, input_lanes), ceil_div(out_channels, output_lanes))
+
+
+def depthwise_cycles(config: DlaConfig, pixels: Count, taps: Count, out_channels: Count) -> Count:
+    """Cycles in which the PEs work on a depthwise convolution, a channel a lane."""
+    return product(pixels, taps, ceil_div(out_channels, config.depthwise_lanes))
+
+
+def vector_cycles(config: DlaConfig, pixels: Count, steps: Count, channels: Count) -> Count:
+    """Cycles in which the vector lanes work: `steps` for each group of channels of each pixel."""
+    return product(pixels, steps, ceil_div(channels, config.vector_lanes))
+
+
+def sram_cycles(config: DlaConfig, moved_bytes: Count) -> Count:
+    """Cycles that the SRAM needs to move an operation's bytes; 0 where its bandwidth is unlimited."""
+    rate = config.sram_bandwidth * config.sram_ports
+    return ceil_div(moved_bytes, rate) if rate else moved_bytes * 0
+
+
+def dma_beats(config: DlaConfig, run_bytes: Count, runs: Count) -> Count:
+    """Cycles on the bus for `runs` separate runs, when nothing else is on it; latency apart."""
+    bursts = product(runs, ceil_div(run_bytes, config.dma_burst_bytes))
+    beats = product(runs, ceil_div(run_bytes, config.dma_bandwidth)) if config.dma_bandwidth else 0
+    return beats + bursts * config.dma_burst_overhead
+
+
+def merged_runs(box: Box) -> tuple[Count, Count]:
+    """Bytes and number of the runs that are contiguous in memory: touching runs, then planes, merge."""
+    row: Count = np.where((box.run_stride == box.run_bytes) | (box.runs == 1), box.runs, 1)
+    run_bytes = box.run_bytes * row
+    runs = box.runs // row
+    whole: Count = np.where(
+        (runs == 1) & ((box.plane_stride == run_bytes) | (box.planes == 1)), box.planes, 1
+    )
+    return run_bytes * whole, runs * (box.planes // whole)
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The terms of each operation of a stream, in cycles; `total` is how long it holds its unit alone.
+
+    For a transfer `work` is its time on the bus and `latency` what passes before its first byte.
+    """
+
+    unit: NDArray[np.int64]
+    work: NDArray[np.int64]
+    latency: NDArray[np.int64]
+    fill: NDArray[np.int64]
+    drain: NDArray[np.int64]
+    sram_stall: NDArray[np.int64]
+    macs: NDArray[np.int64]
+    dma_bytes: NDArray[np.int64]
+
+    @property
+    def total(self) -> NDArray[np.int64]:
+        """Cycles from start to end when nothing contends."""
+        return self.latency + self.fill + self.work + self.sram_stall + self.drain
+
+
+def stream_costs(config: DlaConfig, stream: DecodedStream) -> Costs:
+    """The costs of all operations of a stream, in order."""
+    columns = np.zeros((8, len(stream)), np.int64)
+    for chosen, batch in stream.batches():
+        columns[0, chosen] = batch.instruction.unit
+        columns[1:, chosen] = _batch_costs(config, batch)
+    return Costs(*columns)
+
+
+def _batch_costs(config: DlaConfig, batch: Batch) -> NDArray[np.int64]:
+    rows = np.zeros((7, len(batch.positions)), np.int64)
+    work, latency, fill, drain, sram_stall, macs, dma_bytes = rows
+    if batch.instruction.unit in (Unit.DMA_IN, Unit.DMA_OUT):
+        box = system_box(batch)
+        dma_bytes[:] = box.total_bytes
+        if config.timing == "full":
+            work[:] = dma_beats(config, *merged_runs(box))
+            latency[:] = config.dma_latency
+        return rows
+    is_mac = batch.instruction.unit is Unit.MAC
+    macs[:] = _macs(batch) if is_mac else 0
+    if config.timing == "macs":
+        work[:] = ceil_div(macs, config.pes)
+    if config.timing != "full":
+        return rows
+    work[:] = _mac_work(config, batch) if is_mac else _vector_work(config, batch)
+    fill[:] = config.mac_fill if is_mac else config.vector_fill
+    drain[:] = config.mac_drain if is_mac else config.vector_drain
+    sram_stall[:] = np.maximum(sram_cycles(config, _sram_bytes(config, batch)) - work, 0)
+    return rows
+
+
+def _pixels(batch: Batch) -> Count:
+    return product(*batch.pair("OUT_SIZE"))
+
+
+def _taps(batch: Batch) -> Count:
+    return product(*batch.pair("KERNEL"))
+
+
+def _macs(batch: Batch) -> Count:
+    outputs = product(_pixels(batch), batch.value("OUT_CHANNELS"))
+    match batch.instruction.mnemonic:
+        case "OP_MAT_MUL":
+            return product(outputs, batch.value("IN_CHANNELS"))
+        case "OP_DEPTH_CONV":
+            return product(outputs, _taps(batch))
+        case _:
+            return product(outputs, _taps(batch), batch.value("IN_CHANNELS"))
+
+
+def _mac_work(config: DlaConfig, batch: Batch) -> Count:
+    in_channels, out_channels = batch.value("IN_CHANNELS"), batch.value("OUT_CHANNELS")
+    match batch.instruction.mnemonic:
+        case "OP_MAT_MUL":
+            return conv_cycles(config, _pixels(batch), 1, in_channels, out_channels)
+        case "OP_DEPTH_CONV":
+            return depthwise_cycles(config, _pixels(batch), _taps(batch), out_channels)
+        case _:
+            return conv_cycles(config, _pixels(batch), _taps(batch), in_channels, out_channels)
+
+
+def _vector_work(config: DlaConfig, batch: Batch) -> Count:
+    steps = _taps(batch) if "KERNEL" in batch.instruction.parameters else 1
+    return vector_cycles(config, _pixels(batch), steps, batch.value("OUT_CHANNELS"))
+
+
+def _sram_bytes(config: DlaConfig, batch: Batch) -> Count:
+    """Bytes through the SRAM ports: each operand as often as the unit reads it from there."""
+    total: Count = 0
+    for footprint in all_footprints(batch):
+        once = np.where(footprint.present, footprint.box.total_bytes, 0)
+        total = total + once * _passes(config, batch, footprint.operand.extent)
+    return total
+
+
+def _passes(config: DlaConfig, batch: Batch, extent: Extent) -> Count:
+    """How often an operand crosses the ports. The MAC array keeps what a group of output channels needs:
+    the input crosses once for each group, the weights once for each row of the output."""
+    if batch.instruction.unit is not Unit.MAC:
+        return 1
+    match extent:
+        case Extent.INPUT | Extent.ROWS_OF_INPUT if batch.instruction.mnemonic != "OP_DEPTH_CONV":
+            return ceil_div(batch.value("OUT_CHANNELS"), config.lanes[1])
+        case Extent.CONV_WEIGHTS | Extent.DEPTH_WEIGHTS | Extent.MATRIX:
+            return batch.pair("OUT_SIZE")[0]
+        case _:
+            return 1
