@@ -1,9 +1,33 @@
-"""The `dlasim` command."""
+"""The `dlasim` command. A command `NAME` lives in `dlasim/cli/NAME.py` as an object called `command`, and has
+its line in the table below, so that `dlasim --help` loads none of them."""
 
 import click
 
+from dlasim import __version__
+from dlasim.cli.group import LazyGroup
 
-@click.group()
-@click.version_option(package_name="dlasim")
+COMMANDS = {
+    "Programs": {
+        "run": "run a program and report its outputs and cycles",
+        "asm": "assemble text to a program",
+        "disasm": "turn a program back into text",
+    },
+    "Models": {
+        "model": "write a built-in network as an int8 .tflite file",
+    },
+    "Reference": {
+        "isa": "look up instructions, registers, faults and file formats",
+        "doctor": "show versions, CPU features and what is missing for what",
+    },
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    package=__name__,
+    sections=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, message="dlasim %(version)s")
 def main() -> None:
-    """Simulate an int8 deep-learning accelerator."""
+    """Simulate an int8 deep-learning accelerator: bit-exact results, explained in cycles."""

@@ -1,0 +1,1 @@
+../../dlasim/__main__.py

@@ -1,0 +1,92 @@
+"""What a failed command says: one clear line on stderr and an exit code, whatever it was that failed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+
+import click
+
+from dlasim.errors import DlasimError
+
+RUN_FAILED = 1
+BAD_INPUT = 2
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+PIPE_CLOSED = 141  # 128 + SIGPIPE
+_WRONG_PATH = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
+
+
+def report(error: BaseException, program: str) -> int:
+    """Tell the user, on stderr, and return the exit code."""
+    if isinstance(error, BrokenPipeError):
+        _drop_stdout()  # whoever reads our output has seen enough
+        return PIPE_CLOSED
+    message, code = _describe(error, program)
+    try:
+        click.echo(message, err=True)
+    except OSError:
+        return code
+    if isinstance(error, OSError):
+        _drop_stdout()  # a full disk would make the interpreter's own flush fail once more
+    return code
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """The message for a name that does not exist, with the ones that were probably meant."""
+    from difflib import get_close_matches
+
+    choices = {choice.lower(): choice for choice in known}
+    close = [choices[match] for match in get_close_matches(name.lower(), choices, n=3, cutoff=0.6)]
+    if close:
+        return f"no {what} {name!r}; did you mean {' or '.join(close)}?"
+    listed = ", ".join(choices.values())
+    return f"no {what} {name!r}" + (f" (there are: {listed})" if len(listed) < 120 else "")
+
+
+def _describe(error: BaseException, program: str) -> tuple[str, int]:
+    if isinstance(error, click.ClickException):
+        return _describe_click(error, program)
+    if isinstance(error, DlasimError):
+        return f"{program}: {error}", error.exit_code
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return f"{program}: interrupted", INTERRUPTED
+    if isinstance(error, MemoryError):
+        return f"{program}: out of memory", RUN_FAILED
+    if isinstance(error, ImportError) and error.name and not error.name.startswith("dlasim"):
+        return f"{program}: cannot load {error.name}: {_line(error)} (see `dlasim doctor`)", RUN_FAILED
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{_path(error.filename)}: " if error.filename is not None else ""
+        return f"{program}: {place}{error.strerror}", BAD_INPUT if _is_path(error) else RUN_FAILED
+    kind = type(error).__name__
+    return f"{program}: internal error, please report it: {kind}: {_line(error)} (--debug shows where)", 1
+
+
+def _describe_click(error: click.ClickException, program: str) -> tuple[str, int]:
+    message = " ".join(error.format_message().split())
+    context = getattr(error, "ctx", None)
+    if isinstance(error, click.UsageError) and context is not None:
+        return f"{context.command_path}: {message} (see `{context.command_path} --help`)", error.exit_code
+    code = BAD_INPUT if isinstance(error, click.FileError) else error.exit_code
+    return f"{program}: {message}", code
+
+
+def _is_path(error: OSError) -> bool:
+    return error.filename is not None and isinstance(error, _WRONG_PATH)
+
+
+def _path(name: object) -> str:
+    return os.fsdecode(name) if isinstance(name, str | bytes) else str(name)
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split())
+
+
+def _drop_stdout() -> None:
+    try:
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
+    except (OSError, ValueError, AttributeError):  # no real stdout: nothing to flush either
+        return

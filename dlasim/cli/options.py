@@ -1,0 +1,64 @@
+"""Option types that several commands share."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import click
+
+from dlasim.errors import InputError
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_SIZE = re.compile(r"(\d{1,18})(?:([KMG])(?:I?B)?|B)?", re.IGNORECASE | re.ASCII)
+
+
+class Size(click.ParamType):
+    """Bytes: `512KiB`, `512K` or `512KB`, `1MiB`, `1G` or a plain number; K is always 1024."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of bytes."""
+        if isinstance(value, int):
+            return value
+        match = _SIZE.fullmatch(value.strip())
+        if match is None:
+            self.fail(f"{value!r} is not a size (allowed: 512KiB, 1M, 65536; K is 1024)", param, ctx)
+        return int(match[1]) * _UNITS[(match[2] or "").upper()]
+
+
+class Grid(click.ParamType):
+    """How processing elements spread over channels: `input`, `output`, or a grid such as `8x16`."""
+
+    name = "input|output|ICxOC"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The mode as the configuration takes it."""
+        text = value.strip().lower()
+        if text not in ("input", "output"):
+            from dlasim.sim.config import parse_grid
+
+            try:
+                text = "x".join(map(str, parse_grid(text)))
+            except InputError as error:
+                self.fail(str(error), param, ctx)
+        return text
+
+
+class CommaList(click.ParamType):
+    """Several values of one type, separated by commas."""
+
+    def __init__(self, item: click.ParamType) -> None:
+        self._item = item
+        self.name = f"{item.name},…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[Any]:
+        """The values, in the order given."""
+        if not isinstance(value, str):
+            return list(value)
+        return [self._item.convert(part.strip(), param, ctx) for part in value.split(",") if part.strip()]
+
+
+SIZE = Size()
+GRID = Grid()

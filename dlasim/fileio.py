@@ -1,0 +1,55 @@
+"""Writing files so that a reader, or a crash, never meets half of one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from dlasim.errors import InputError, RunError
+
+_WRONG_PATH = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
+
+
+def atomic_write(path: str | Path, data: bytes | str) -> None:
+    """Put `data` (text as UTF-8) at `path`: afterwards the old file is there, or the whole new one."""
+    raw = data.encode() if isinstance(data, str) else data
+    target = Path(os.path.realpath(path))  # a link stays a link
+    try:
+        mode = _mode_of(target)
+        if stat.S_ISREG(mode):
+            _replace(target, raw, stat.S_IMODE(mode))
+        else:  # a pipe or a device, such as /dev/stdout, must not be replaced by a file
+            target.write_bytes(raw)
+    except _WRONG_PATH as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise RunError(f"cannot write {path}: {error.strerror}") from None
+
+
+def _mode_of(target: Path) -> int:
+    try:
+        return target.stat().st_mode
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        return stat.S_IFREG | (0o666 & ~mask)
+
+
+def _replace(target: Path, raw: bytes, mode: int) -> None:
+    handle, name = tempfile.mkstemp(prefix=f".{target.name[:64]}.", dir=target.parent)
+    try:
+        with open(handle, "wb") as file:
+            file.write(raw)
+            file.flush()
+            os.fsync(handle)
+        os.chmod(name, mode)
+        os.replace(name, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
