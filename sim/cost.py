@@ -46,10 +46,26 @@ def sram_cycles(config: DlaConfig, moved_bytes: Count) -> Count:
     return ceil_div(moved_bytes, rate) if rate else moved_bytes * 0
 
 
+def bus_share(config: DlaConfig) -> tuple[int, int] | None:
+    """What a transfer does on the bus alone, and beside another, as the terms of a fraction; None where
+    two never slow each other down."""
+    shared, rate = config.dma_shared_bandwidth, dma_rate(config)
+    if config.timing != "full" or not shared or shared >= 2 * rate:
+        return None
+    return 2 * rate, shared
+
+
+def dma_rate(config: DlaConfig) -> int:
+    """Bytes that one transfer alone moves in a cycle; 0 for unlimited."""
+    rates = [rate for rate in (config.dma_bandwidth, config.dma_shared_bandwidth) if rate]
+    return min(rates, default=0)
+
+
 def dma_beats(config: DlaConfig, run_bytes: Count, runs: Count) -> Count:
     """Cycles on the bus for `runs` separate runs, when nothing else is on it; latency apart."""
     bursts = product(runs, ceil_div(run_bytes, config.dma_burst_bytes))
-    beats = product(runs, ceil_div(run_bytes, config.dma_bandwidth)) if config.dma_bandwidth else 0
+    rate = dma_rate(config)
+    beats = product(runs, ceil_div(run_bytes, rate)) if rate else 0
     return beats + bursts * config.dma_burst_overhead
 
 

@@ -1,0 +1,173 @@
+"""Where the cycles of a stream went: per unit, per layer kind, and in what overlapped with what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa.instructions import UNITS, Unit
+from dlasim.sim.cost import Costs
+from dlasim.sim.timeline import Timeline
+
+Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitAccount:
+    """Every cycle of one unit, each counted once; the parts add up to the stream's total.
+
+    Busy: work, fill, drain, latency; while it holds an operation and waits: sram, contention; idle, by what
+    the issue stage was doing meanwhile: issuing, blocked by a wait, blocked by a full queue.
+    """
+
+    work: int
+    fill: int
+    drain: int
+    latency: int
+    sram: int
+    contention: int
+    idle_issue: int
+    idle_wait: int
+    idle_queue: int
+
+    @property
+    def busy(self) -> int:
+        """Cycles in which it held an operation."""
+        return self.work + self.fill + self.drain + self.latency + self.sram + self.contention
+
+    @property
+    def total(self) -> int:
+        """All its cycles."""
+        return self.busy + self.idle_issue + self.idle_wait + self.idle_queue
+
+    def __add__(self, other: UnitAccount) -> UnitAccount:
+        return UnitAccount(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Where the cycles of a stream went."""
+
+    total: int
+    units: tuple[UnitAccount, ...]
+    issue_busy: int
+    stall_wait: int
+    stall_queue: int
+    only_compute: int
+    only_dma: int
+    both: int
+    neither: int
+
+    def __add__(self, other: Account) -> Account:
+        plain = {
+            f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self) if f.name != "units"
+        }
+        units = tuple(a + b for a, b in zip(self.units, other.units, strict=True))
+        return Account(units=units, **plain)
+
+
+def account(timeline: Timeline, costs: Costs) -> Account:
+    """The books of a stream."""
+    compute = union(*_unit_spans(timeline, costs, Unit.MAC, Unit.VECTOR))
+    dma = union(*_unit_spans(timeline, costs, Unit.DMA_IN, Unit.DMA_OUT))
+    either = union(np.concatenate((compute[0], dma[0])), np.concatenate((compute[1], dma[1])))
+    computing, moving, active = length(compute), length(dma), length(either)
+    both = computing + moving - active
+    blocked = timeline.blocked
+    lengths = blocked[:, 1] - blocked[:, 0]
+    queue = int(lengths[blocked[:, 2] == 1].sum())
+    return Account(
+        total=timeline.total,
+        units=tuple(_unit_account(timeline, costs, unit) for unit in UNITS),
+        issue_busy=timeline.issue_busy,
+        stall_wait=int(lengths.sum()) - queue,
+        stall_queue=queue,
+        only_compute=computing - both,
+        only_dma=moving - both,
+        both=both,
+        neither=timeline.total - active,
+    )
+
+
+def compute_owner(timeline: Timeline, costs: Costs) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cycles owned by each compute operation: those in which it is the oldest one running.
+
+    Returns the numbers of the compute operations and their cycles.
+    """
+    numbers = np.flatnonzero((costs.unit == Unit.MAC) | (costs.unit == Unit.VECTOR))
+    numbers = numbers[numbers < len(timeline.start)]
+    start, end = timeline.start[numbers], timeline.end[numbers]
+    edges = np.unique(np.concatenate((start, end)))
+    owner = np.full(max(len(edges) - 1, 0), len(timeline.start), np.int64)
+    for unit in (Unit.MAC, Unit.VECTOR):
+        mine = numbers[costs.unit[numbers] == unit]
+        if not len(mine) or not len(owner):
+            continue
+        latest = np.searchsorted(timeline.start[mine], edges[:-1], side="right") - 1
+        running = (latest >= 0) & (edges[:-1] < timeline.end[mine][np.maximum(latest, 0)])
+        owner = np.where(running, np.minimum(owner, mine[np.maximum(latest, 0)]), owner)
+    cycles = (
+        np.bincount(owner, weights=np.diff(edges), minlength=len(timeline.start) + 1)
+        if len(owner)
+        else (np.zeros(len(timeline.start) + 1))
+    )
+    return numbers, cycles[numbers].astype(np.int64)
+
+
+def union(start: NDArray[np.int64], end: NDArray[np.int64]) -> Spans:
+    """The same cycles as disjoint, ascending spans."""
+    some = end > start
+    start, end = start[some], end[some]
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], np.maximum.accumulate(end[order]) if len(order) else end
+    first = np.append(True, start[1:] > end[:-1]) if len(start) else np.zeros(0, bool)
+    last = np.append(first[1:], True) if len(start) else first
+    return start[first], end[last]
+
+
+def length(spans: Spans) -> int:
+    """Cycles in disjoint spans."""
+    return int((spans[1] - spans[0]).sum())
+
+
+def _unit_spans(timeline: Timeline, costs: Costs, *units: Unit) -> Spans:
+    chosen = np.isin(costs.unit[: len(timeline.start)], units)
+    return timeline.start[chosen], timeline.end[chosen]
+
+
+def _unit_account(timeline: Timeline, costs: Costs, unit: Unit) -> UnitAccount:
+    chosen = np.flatnonzero(costs.unit[: len(timeline.start)] == unit)
+    start, end = timeline.start[chosen], timeline.end[chosen]
+    parts = {
+        name: int(getattr(costs, column)[chosen].sum())
+        for name, column in (("work", "work"), ("fill", "fill"), ("drain", "drain"), ("latency", "latency"),
+                             ("sram", "sram_stall"))
+    }  # fmt: skip
+    idle_from = np.concatenate(([0], end))
+    idle_to = np.concatenate((start, [timeline.total]))
+    idle = int((idle_to - idle_from).sum())
+    by_wait = _blocked_within(timeline, idle_from, idle_to, by_queue=0)
+    by_queue = _blocked_within(timeline, idle_from, idle_to, by_queue=1)
+    return UnitAccount(
+        **parts,
+        contention=int((end - start).sum()) - sum(parts.values()),
+        idle_issue=idle - by_wait - by_queue,
+        idle_wait=by_wait,
+        idle_queue=by_queue,
+    )
+
+
+def _blocked_within(
+    timeline: Timeline, idle_from: NDArray[np.int64], idle_to: NDArray[np.int64], by_queue: int
+) -> int:
+    """Cycles of these spans in which issue was blocked that way."""
+    rows = timeline.blocked[timeline.blocked[:, 2] == by_queue]
+    if not len(rows):
+        return 0
+    edges = rows[:, :2].reshape(-1)
+    passed = np.repeat(np.cumsum(rows[:, 1] - rows[:, 0]), 2)
+    passed[0::2] -= rows[:, 1] - rows[:, 0]
+    until = np.interp(idle_to, edges, passed) - np.interp(idle_from, edges, passed)
+    return round(float(until.sum()))
