@@ -102,10 +102,10 @@ class Costs:
         return self.latency + self.fill + self.work + self.sram_stall + self.drain
 
 
-def stream_costs(config: DlaConfig, stream: DecodedStream) -> Costs:
-    """The costs of all operations of a stream, in order."""
-    columns = np.zeros((8, len(stream)), np.int64)
-    for chosen, batch in stream.batches():
+def stream_costs(config: DlaConfig, stream: DecodedStream, count: int | None = None) -> Costs:
+    """The costs of the operations of a stream, in order; of the first `count`, which must be legal."""
+    columns = np.zeros((8, len(stream) if count is None else count), np.int64)
+    for chosen, batch in stream.batches(count):
         columns[0, chosen] = batch.instruction.unit
         columns[1:, chosen] = _batch_costs(config, batch)
     return Costs(*columns)

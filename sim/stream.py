@@ -49,9 +49,9 @@ class DecodedStream:
     def __len__(self) -> int:
         return len(self.positions)
 
-    def batches(self) -> Iterator[tuple[NDArray[np.int64], Batch]]:
-        """The operations grouped by instruction, each with their numbers."""
-        opcodes = self.opcodes[self.positions]
+    def batches(self, count: int | None = None) -> Iterator[tuple[NDArray[np.int64], Batch]]:
+        """The first `count` operations (all, if None) grouped by instruction, each with their numbers."""
+        opcodes = self.opcodes[self.positions[:count]]
         for opcode in np.unique(opcodes):
             chosen = np.flatnonzero(opcodes == opcode)
             instruction = BY_OPCODE[int(opcode)]

@@ -1,0 +1,58 @@
+"""Runs the operations of a planned stream, in program order, on SRAM and the regions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa.instructions import Unit
+from dlasim.sim.footprint import all_footprints, dma_prefix, system_box
+from dlasim.sim.operation import Operation
+from dlasim.sim.plan import Plan
+
+Array = NDArray[np.uint8]
+Observer = Callable[[int, Operation, Array], None]
+"""Called after an operation with its word's index in the command region, and the SRAM."""
+
+
+class Executor(Protocol):
+    """Computes what a plan says; engines differ in speed, never in a bit."""
+
+    def run(
+        self, plan: Plan, sram: Array, regions: Sequence[Array], observer: Observer | None, first_word: int
+    ) -> None:
+        """Execute the plan's operations up to its fault."""
+
+
+class ReferenceExecutor:
+    """One operation after another on the readable engine."""
+
+    def run(
+        self, plan: Plan, sram: Array, regions: Sequence[Array], observer: Observer | None, first_word: int
+    ) -> None:
+        """Execute the plan's operations up to its fault."""
+        for number in range(plan.operations):
+            operation = plan.stream.operation(number)
+            execute_operation(operation, sram, regions)
+            if observer is not None:
+                observer(first_word + operation.position, operation, sram)
+
+
+def execute_operation(operation: Operation, sram: Array, regions: Sequence[Array]) -> None:
+    """One operation of any unit, on the readable engine."""
+    from dlasim.sim.reference import execute
+    from dlasim.sim.reference.transfer import copy_box
+
+    unit = operation.instruction.unit
+    if unit not in (Unit.DMA_IN, Unit.DMA_OUT):
+        execute(operation, sram)
+        return
+    (inside,) = all_footprints(operation)
+    region = regions[operation.value(f"{dma_prefix(operation.instruction)}_REGION")]
+    if unit is Unit.DMA_IN:
+        copy_box(region, system_box(operation), sram, inside.box)
+    else:
+        copy_box(sram, inside.box, region, system_box(operation))

@@ -1,0 +1,262 @@
+"""The DLA as a whole: registers, queue, SRAM, faults and interrupts, in the host's time.
+
+The standalone simulator and the virtual prototype drive this same object. A stream is executed functionally
+when it starts (the race checker tells when that is not the same as executing it beside the host), and
+completes at the cycle that its timeline gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa import codec, registers
+from dlasim.isa.faults import Fault
+from dlasim.isa.instructions import WORD_BYTES
+from dlasim.isa.registers import REGION_COUNT, REGISTER_BYTES, Access, Region
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.control import ControlRegisters, find, may_write
+from dlasim.sim.executor import Executor, Observer
+from dlasim.sim.memory import SystemMemory
+from dlasim.sim.operation import reset_file
+from dlasim.sim.plan import Plan, plan_stream
+from dlasim.sim.stream import FaultAt
+
+NO_MEMORY = np.zeros(0, np.uint8)
+MAX_CACHED_PLANS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A stream in flight or completed: when it started, and what it does."""
+
+    start: int
+    first_word: int
+    plan: Plan
+    from_queue: bool
+
+    @property
+    def end(self) -> int:
+        """The cycle in which it completes."""
+        return self.start + self.plan.timeline.total
+
+
+class Dla:
+    """An accelerator on a bus: `load`, `store`, `tick`, `next_event`, `interrupt`, `reset`."""
+
+    def __init__(
+        self,
+        config: DlaConfig,
+        memory: SystemMemory,
+        executor: Executor | None = None,
+        on_complete: Callable[[Run], None] | None = None,
+    ) -> None:
+        """Without an executor no tensor is computed: time only."""
+        self.config = config
+        self.sram: NDArray[np.uint8] = np.zeros(config.sram_bytes if executor else 0, np.uint8)
+        self.registers = ControlRegisters(config)
+        self.file: list[int] = reset_file()
+        self.observer: Observer | None = None
+        self._memory = memory
+        self._executor = executor
+        self._on_complete = on_complete
+        self._now = 0
+        self._run: Run | None = None
+        self._markers: list[int] = []
+        self._tail = 0
+        self._plans: dict[tuple[object, ...], Plan] = {}
+
+    # The host's side
+
+    def reset(self) -> None:
+        """Stop at once and go back to the state after power-on; SRAM reads as zero again."""
+        self.sram = np.zeros(len(self.sram), np.uint8)
+        self._restart()
+
+    def load(self, offset: int, size: int) -> int:
+        """Read a register; anything but a whole one reads as 0."""
+        register = find(offset)
+        if register is None or size != REGISTER_BYTES or register.access is Access.WRITE_ONLY:
+            return 0
+        if register.is_operand:
+            return int(self.file[register.index - registers.OPERANDS[0].index])
+        return self.registers[register.name]
+
+    def store(self, offset: int, size: int, value: int) -> None:
+        """Write a register; a write that is not allowed is refused and leaves STATUS.refused set."""
+        register = find(offset)
+        whole = register is not None and size == REGISTER_BYTES and offset % REGISTER_BYTES == 0
+        if register is None or not whole or not may_write(register, value):
+            return self.registers.flags("STATUS", refused=True)
+        if (self.is_busy or self.has_faulted) and not register.while_busy:
+            return self.registers.flags("STATUS", refused=True)
+        if register.is_operand:
+            return self._write_operand(register, value)
+        action = _ACTIONS.get(register.name)
+        if action is not None:
+            return action(self, value)
+        self.registers[register.name] = value
+        return None
+
+    def tick(self, now: int) -> None:
+        """Do everything that is due by cycle `now`."""
+        assert now >= self._now, "time goes forward"
+        while (due := self.next_event()) is not None and due <= now:
+            self._now = due
+            if self._markers:
+                self._markers.pop(0)
+                self.registers.flags("IRQ_STATUS", marker=True)
+            else:
+                self._complete()
+        self._now = now
+
+    def next_event(self) -> int | None:
+        """The next cycle at which the DLA interrupts or completes, if it runs."""
+        if self._run is None:
+            return None
+        return self._markers[0] if self._markers else self._run.end
+
+    def interrupt(self) -> bool:
+        """The interrupt line."""
+        return bool(self.registers["IRQ_STATUS"] & self.registers["IRQ_ENABLE"])
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a stream is running."""
+        return self._run is not None
+
+    @property
+    def has_faulted(self) -> bool:
+        """Whether a fault has stopped the machine."""
+        return self.registers.flag("STATUS", "fault")
+
+    @property
+    def fault(self) -> FaultAt | None:
+        """The fault that stopped the machine."""
+        if not self.has_faulted:
+            return None
+        code, position, address = (
+            self.registers[f"ERROR_{name}"] for name in ("CODE", "POSITION", "ADDRESS")
+        )
+        return FaultAt(Fault(code), position, address)
+
+    def region(self, number: int) -> NDArray[np.uint8]:
+        """The bytes of a region, none where its registers name memory that does not exist."""
+        base, size = (self.registers[f"REGION{number}_{part}"] for part in ("BASE", "SIZE"))
+        window = self._memory.window(base, size)
+        return NO_MEMORY if window is None else window
+
+    # What the registers do
+
+    def _write_operand(self, register: registers.Register, value: int) -> None:
+        if register.name == "REQUIRE_CONFIG" and value not in (0, self.config.fingerprint):
+            return self.registers.flags("STATUS", refused=True)
+        self.file[register.index - registers.OPERANDS[0].index] = value
+        return None
+
+    def _restart(self) -> None:
+        self.registers.reset()
+        self.file = reset_file()
+        self._run = None
+        self._markers = []
+        self._tail = 0
+
+    def _control(self, value: int) -> None:
+        if value & 1:
+            self.reset()
+
+    def _acknowledge(self, value: int) -> None:
+        self.registers["IRQ_STATUS"] &= ~value
+
+    def _doorbell(self, value: int) -> None:
+        if value > self.registers["QUEUE_SIZE"] or self.has_faulted:
+            return self.registers.flags("STATUS", refused=True)
+        self._tail = value
+        if not self.is_busy:
+            self._start_next(self._now)
+        return None
+
+    def _command(self, value: int) -> None:
+        word = self.registers["COMMAND_LOW"] | value << 32
+        words = np.array([word, codec.encode("HALT")], np.uint64)
+        self._start(self._now, words, 0, from_queue=False)
+
+    def _start_next(self, now: int) -> None:
+        first = self.registers["QUEUE_READ"]
+        if first >= self._tail:
+            return
+        words = self._queue_words(first)
+        if words is None:
+            self._stop(FaultAt(Fault.QUEUE, first, self.registers["QUEUE_BASE"]))
+            return
+        self._start(now, words, first, from_queue=True)
+
+    def _queue_words(self, first: int) -> NDArray[np.uint64] | None:
+        base = self.registers["QUEUE_BASE"]
+        commands = self.region(Region.COMMANDS)
+        if base % WORD_BYTES or base + self._tail * WORD_BYTES > len(commands):
+            return None
+        raw = commands[base + first * WORD_BYTES : base + self._tail * WORD_BYTES]
+        return np.ascontiguousarray(raw).view("<u8").astype(np.uint64, copy=False)
+
+    def _start(self, now: int, words: NDArray[np.uint64], first: int, from_queue: bool) -> None:
+        regions = [self.region(number) for number in range(REGION_COUNT)]
+        plan = self._plan(words, {number: len(array) for number, array in enumerate(regions)})
+        if self._executor is not None:
+            self._executor.run(plan, self.sram, regions, self.observer, first)
+        self._run = Run(now, first, plan, from_queue)
+        self._markers = [now + cycle for cycle in plan.timeline.markers]
+        self.registers.flags("STATUS", busy=True)
+
+    def _plan(self, words: NDArray[np.uint64], region_bytes: dict[int, int]) -> Plan:
+        halt = np.flatnonzero(words == np.uint64(codec.encode("HALT")))
+        words = words[: halt[0] + 1] if len(halt) else words
+        key = (words.tobytes(), tuple(self.file), tuple(region_bytes.values()))
+        if key not in self._plans:
+            if len(self._plans) >= MAX_CACHED_PLANS:
+                self._plans.clear()
+            self._plans[key] = plan_stream(self.config, words.copy(), self.file, region_bytes)
+        return self._plans[key]
+
+    def _complete(self) -> None:
+        run = self._run
+        assert run is not None
+        self._run = None
+        plan = run.plan
+        self.file = plan.final_file
+        self.registers.count(plan)
+        self.registers.flags("STATUS", busy=False)
+        if self._on_complete is not None:
+            self._on_complete(run)
+        if plan.fault is not None:
+            position = run.first_word + plan.fault.position
+            return self._stop(FaultAt(plan.fault.code, position, plan.fault.address))
+        self.registers.flags("IRQ_STATUS", done=True)
+        if run.from_queue:
+            self.registers["QUEUE_READ"] = run.first_word + len(plan.stream.words)
+            self.registers["STREAMS_DONE"] += 1
+            self._start_next(run.end)
+        return None
+
+    def _stop(self, fault: FaultAt) -> None:
+        self.registers.flags("STATUS", fault=True)
+        self.registers.flags("IRQ_STATUS", fault=True)
+        self.registers["ERROR_CODE"] = fault.code
+        self.registers["ERROR_POSITION"] = fault.position
+        self.registers["ERROR_ADDRESS"] = fault.address
+
+
+def _command_low(dla: Dla, value: int) -> None:
+    dla.registers["COMMAND_LOW"] = value
+
+
+_ACTIONS: dict[str, Callable[[Dla, int], None]] = {
+    "CONTROL": Dla._control,
+    "IRQ_ACK": Dla._acknowledge,
+    "DOORBELL": Dla._doorbell,
+    "COMMAND_LOW": _command_low,
+    "COMMAND_HIGH": Dla._command,
+}

@@ -1,0 +1,23 @@
+"""System memory as the DLA reaches it: bytes between two addresses, and windows into them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class SystemMemory:
+    """Bytes from `base` on; the array may be shared with whoever else sees that memory."""
+
+    data: NDArray[np.uint8]
+    base: int = 0
+
+    def window(self, address: int, size_bytes: int) -> NDArray[np.uint8] | None:
+        """The bytes from `address`, or None where they are not all there."""
+        offset = address - self.base
+        if offset < 0 or offset + size_bytes > len(self.data):
+            return None
+        return self.data[offset : offset + size_bytes]

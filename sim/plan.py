@@ -1,0 +1,56 @@
+"""A stream made ready: decoded, checked, timed. The same words in the same state give the same plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.sim.accounting import Account, account
+from dlasim.sim.checks import first_fault
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.cost import Costs, stream_costs
+from dlasim.sim.stream import DecodedStream, FaultAt, decode_stream
+from dlasim.sim.timeline import Timeline, schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a stream does and when; `operations` of it run before the fault, if there is one."""
+
+    stream: DecodedStream
+    costs: Costs
+    timeline: Timeline
+    account: Account
+    fault: FaultAt | None
+    operations: int
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates done."""
+        return int(self.costs.macs[: self.operations].sum())
+
+    @property
+    def final_file(self) -> list[int]:
+        """The operand registers' patterns after the stream, or where it stopped."""
+        stopped = self.operations < len(self.stream)
+        values = self.stream.columns[:, self.operations] if stopped else self.stream.final_file
+        return [int(value) & 0xFFFF_FFFF for value in values]
+
+
+def plan_stream(
+    config: DlaConfig,
+    words: NDArray[np.uint64],
+    file: Sequence[int],
+    region_bytes: Mapping[int, int] | None = None,
+) -> Plan:
+    """The plan of the stream that starts at the first of `words`, with these operand registers."""
+    stream = decode_stream(words, file, config.fingerprint)
+    fault = first_fault(stream, config.sram_bytes, region_bytes)
+    stop = fault.position if fault else len(stream.words)
+    operations = int(np.searchsorted(stream.positions, stop))
+    costs = stream_costs(config, stream, operations)
+    timeline = schedule(config, stream, costs, stop)
+    return Plan(stream, costs, timeline, account(timeline, costs), fault, operations)
