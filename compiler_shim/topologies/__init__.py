@@ -1,0 +1,66 @@
+"""Built-in networks: genuine int8 graphs of well-known shapes, seeded weights, made without TensorFlow."""
+
+from __future__ import annotations
+
+from dlasim.compiler_shim.graph import Graph, Quantization
+from dlasim.errors import InputError
+
+_MIN_RESOLUTION, _MAX_RESOLUTION = 32, 1024
+_MIN_ALPHA, _MAX_ALPHA = 0.1, 4.0
+_MAX_CLASSES = 100_000
+
+
+def topology_names() -> tuple[str, ...]:
+    """The names that `build_topology` knows."""
+    from dlasim.compiler_shim.topologies.networks import TOPOLOGIES
+
+    return tuple(sorted(TOPOLOGIES))
+
+
+def build_topology(
+    name: str,
+    seed: int = 0,
+    alpha: float | None = None,
+    resolution: int | None = None,
+    classes: int | None = None,
+) -> Graph:
+    """The network of this name; the same arguments give the same network on every machine.
+
+    `alpha` scales the channels of the MobileNets, `resolution` is the height and width of an image; what a
+    network does not have must be left out.
+    """
+    from dlasim.compiler_shim.topologies.builder import NetworkBuilder
+    from dlasim.compiler_shim.topologies.calibration import calibration_inputs
+    from dlasim.compiler_shim.topologies.networks import TOPOLOGIES
+
+    topology = TOPOLOGIES.get(name)
+    if topology is None:
+        raise InputError(f"unknown network {name}: there are {', '.join(topology_names())}")
+    _check("alpha", alpha, topology.scalable, _MIN_ALPHA, _MAX_ALPHA, name)
+    _check("resolution", resolution, topology.resizable, _MIN_RESOLUTION, _MAX_RESOLUTION, name)
+    _check("classes", classes, topology.classes > 0, 2, _MAX_CLASSES, name)
+    _check("seed", seed, True, 0, (1 << 63) - 1, name)
+    shape = (resolution, resolution, 3) if resolution is not None else topology.input_shape
+    # Pictures have bytes centred on zero; so may spectrograms and features.
+    quantization = Quantization((1 / 128,), (0,))
+    build = NetworkBuilder(_full_name(name, alpha, resolution, classes), seed)
+    source = build.input(shape, quantization, calibration_inputs(shape, seed))
+    output = topology.layers(build, source, classes or topology.classes, 1.0 if alpha is None else alpha)
+    return build.finish(output)
+
+
+def _check(what: str, value: float | None, applies: bool, lowest: float, highest: float, name: str) -> None:
+    if value is None:
+        return
+    if not applies:
+        raise InputError(f"{what} {value}: {name} has no {what}")
+    if not lowest <= value <= highest:
+        raise InputError(f"{what} {value}: {lowest} to {highest} is allowed")
+
+
+def _full_name(name: str, alpha: float | None, resolution: int | None, classes: int | None) -> str:
+    parts = [name]
+    if alpha is not None:
+        parts.append(f"{alpha:g}")
+    parts += [str(number) for number in (resolution, classes) if number is not None]
+    return "_".join(parts)

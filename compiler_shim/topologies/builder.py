@@ -1,0 +1,267 @@
+"""Builds an int8 network layer by layer, running it on calibration inputs as it goes.
+
+Weights are seeded noise. Each layer's weight scales and biases are set as folded batch normalization would
+set them: every output channel gets a seeded mean and spread over the calibration inputs. The output's scale
+then covers what was seen, so that activations use their eight bits and hardly saturate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.compiler_shim.graph import Graph, Operator, Option, Quantization, Tensor
+from dlasim.compiler_shim.topologies.arithmetic import (
+    FloatArray,
+    convolve,
+    convolve_depthwise,
+    multiply,
+    pool_max,
+)
+from dlasim.compiler_shim.topologies.normalization import (
+    ACTIVATED,
+    LOGITS,
+    Normalization,
+    activated,
+    covering,
+    fold_normalization,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Activation:
+    """A tensor of the network and what it holds for the calibration inputs, without its zero point."""
+
+    index: int
+    values: FloatArray
+    quantization: Quantization
+
+    @property
+    def channels(self) -> int:
+        """Size of the last dimension."""
+        return int(self.values.shape[-1])
+
+    @property
+    def real(self) -> FloatArray:
+        """The values as real numbers."""
+        return self.values * np.float64(self.quantization.scale)
+
+
+class NetworkBuilder:
+    """A network under construction; each method adds an operator and gives its output."""
+
+    def __init__(self, name: str, seed: int) -> None:
+        self._name = name
+        self._rng = np.random.default_rng(seed)
+        self._tensors: list[Tensor] = []
+        self._operators: list[Operator] = []
+        self._inputs: list[int] = []
+
+    def finish(self, *outputs: Activation) -> Graph:
+        """The network with these outputs."""
+        indices = tuple(output.index for output in outputs)
+        return Graph(self._name, tuple(self._tensors), tuple(self._operators), tuple(self._inputs), indices)
+
+    def input(
+        self, shape: tuple[int, ...], quantization: Quantization, samples: NDArray[np.int8]
+    ) -> Activation:
+        """The network's input and the int8 samples to calibrate with, one per row."""
+        index = self._tensor("input", (1, *shape), "int8", quantization)
+        self._inputs.append(index)
+        return Activation(
+            index, samples.astype(np.float32) - np.float32(quantization.zero_point), quantization
+        )
+
+    def conv(
+        self,
+        name: str,
+        source: Activation,
+        channels: int,
+        kernel: int | tuple[int, int] = 1,
+        stride: int = 1,
+        activation: str = "NONE",
+        norm: Normalization = ACTIVATED,
+        padding: str = "SAME",
+    ) -> Activation:
+        """CONV_2D with per-channel weights and a fused activation."""
+        weights = self._weights((channels, *_pair(kernel), source.channels), axis=0)
+        sums = convolve(source.values, weights, stride, padding)
+        options: dict[str, Option] = {"padding": padding, "stride_h": stride, "stride_w": stride}
+        return self._weighted("CONV_2D", name, source, weights, sums, 0, norm, activation, options)
+
+    def depthwise(
+        self,
+        name: str,
+        source: Activation,
+        kernel: int = 3,
+        stride: int = 1,
+        activation: str = "NONE",
+        norm: Normalization = ACTIVATED,
+    ) -> Activation:
+        """DEPTHWISE_CONV_2D with per-channel weights and a fused activation."""
+        weights = self._weights((1, *_pair(kernel), source.channels), axis=3)
+        sums = convolve_depthwise(source.values, weights, stride, "SAME")
+        options: dict[str, Option] = {"padding": "SAME", "stride_h": stride, "stride_w": stride}
+        options["depth_multiplier"] = 1
+        return self._weighted("DEPTHWISE_CONV_2D", name, source, weights, sums, 3, norm, activation, options)
+
+    def fully_connected(
+        self,
+        name: str,
+        source: Activation,
+        units: int,
+        activation: str = "NONE",
+        norm: Normalization = LOGITS,
+    ) -> Activation:
+        """FULLY_CONNECTED with one scale for all weights, as the converter makes them."""
+        weights = self._weights((units, source.channels), axis=None)
+        sums = multiply(source.values, weights)
+        return self._weighted("FULLY_CONNECTED", name, source, weights, sums, None, norm, activation, {})
+
+    def add(self, name: str, first: Activation, second: Activation, activation: str = "NONE") -> Activation:
+        """ADD with a fused activation."""
+        real = activated(first.real + second.real, activation)
+        options: dict[str, Option] = {"fused_activation_function": activation}
+        return self._output("ADD", name, (first.index, second.index), real, activation, options)
+
+    def average_pool(self, name: str, source: Activation) -> Activation:
+        """AVERAGE_POOL_2D over the whole image, in the input's scale."""
+        _, height, width, _ = source.values.shape
+        options: dict[str, Option] = {"padding": "VALID", "filter_height": height, "filter_width": width}
+        values = np.rint(source.values.mean(axis=(1, 2), keepdims=True, dtype=np.float64))
+        return self._same_scale("AVERAGE_POOL_2D", name, (source.index,), values, source, options)
+
+    def max_pool(self, name: str, source: Activation, size: int, stride: int, padding: str) -> Activation:
+        """MAX_POOL_2D over square windows."""
+        values = pool_max(source.values, size, stride, padding)
+        options: dict[str, Option] = {"padding": padding, "filter_height": size, "filter_width": size}
+        options |= {"stride_h": stride, "stride_w": stride}
+        return self._same_scale("MAX_POOL_2D", name, (source.index,), values, source, options)
+
+    def mean(self, name: str, source: Activation) -> Activation:
+        """MEAN over rows and columns, which go, with a scale of its own."""
+        axes = self._constant(f"{name}/axes", np.array([1, 2], dtype=np.int32))
+        real = source.real.mean(axis=(1, 2))
+        return self._output("MEAN", name, (source.index, axes), real, "NONE", {"keep_dims": False})
+
+    def flatten(self, name: str, source: Activation) -> Activation:
+        """RESHAPE to one row."""
+        values = source.values.reshape(len(source.values), -1)
+        shape = self._constant(f"{name}/shape", np.array([1, values.shape[1]], dtype=np.int32))
+        options: dict[str, Option] = {"new_shape": (1, values.shape[1])}
+        return self._same_scale("RESHAPE", name, (source.index, shape), values, source, options)
+
+    def softmax(self, name: str, source: Activation) -> Activation:
+        """SOFTMAX over the last dimension, in the scale that TensorFlow prescribes."""
+        exponentials = np.exp(source.real - source.real.max(axis=-1, keepdims=True))
+        real = exponentials / exponentials.sum(axis=-1, keepdims=True)
+        return self._quantized(
+            "SOFTMAX", name, (source.index,), real, Quantization((1 / 256,), (-128,)), {"beta": 1.0}
+        )
+
+    def _weighted(
+        self,
+        kind: str,
+        name: str,
+        source: Activation,
+        weights: NDArray[np.int8],
+        sums: FloatArray,
+        axis: int | None,
+        norm: Normalization,
+        activation: str,
+        options: dict[str, Option],
+    ) -> Activation:
+        """Scales and biases that give `sums` the means and spreads of `norm`; then the operator."""
+        scale, bias = fold_normalization(sums, axis is not None, norm, source.quantization.scale, self._rng)
+        weight_scales = tuple(scale.tolist())
+        zero_points = (0,) * len(weight_scales)
+        bias_scales = tuple((np.float32(source.quantization.scale) * scale).tolist())
+        inputs = (
+            source.index,
+            self._constant(f"{name}/weights", weights, Quantization(weight_scales, zero_points, axis or 0)),
+            self._constant(f"{name}/bias", bias, Quantization(bias_scales, zero_points)),
+        )
+        real = (sums + bias) * np.broadcast_to(np.array(bias_scales), (sums.shape[-1],))
+        options["fused_activation_function"] = activation
+        return self._output(kind, name, inputs, activated(real, activation), activation, options)
+
+    def _weights(self, shape: tuple[int, ...], axis: int | None) -> NDArray[np.int8]:
+        """Normal noise, scaled so that each channel's largest weight is 127, as the converter does."""
+        noise = self._rng.standard_normal(shape, dtype=np.float32)
+        others = None if axis is None else tuple(other for other in range(len(shape)) if other != axis)
+        largest = np.abs(noise).max(axis=others, keepdims=True)
+        weights: NDArray[np.int8] = np.rint(noise * (127 / largest)).astype(np.int8)
+        return weights
+
+    def _output(
+        self,
+        kind: str,
+        name: str,
+        inputs: tuple[int, ...],
+        real: FloatArray,
+        activation: str,
+        options: dict[str, Option],
+    ) -> Activation:
+        """The operator with a scale of its own, which covers the values seen."""
+        return self._quantized(kind, name, inputs, real, covering(real, activation), options)
+
+    def _quantized(
+        self,
+        kind: str,
+        name: str,
+        inputs: tuple[int, ...],
+        real: FloatArray,
+        quantization: Quantization,
+        options: dict[str, Option],
+    ) -> Activation:
+        zero_point = quantization.zero_point
+        values = np.clip(np.rint(real / quantization.scale), -128 - zero_point, 127 - zero_point)
+        return self._append(kind, name, inputs, values.astype(np.float32), quantization, options)
+
+    def _same_scale(
+        self,
+        kind: str,
+        name: str,
+        inputs: tuple[int, ...],
+        values: FloatArray,
+        source: Activation,
+        options: dict[str, Option],
+    ) -> Activation:
+        return self._append(kind, name, inputs, values.astype(np.float32), source.quantization, options)
+
+    def _append(
+        self,
+        kind: str,
+        name: str,
+        inputs: Sequence[int],
+        values: FloatArray,
+        quantization: Quantization,
+        options: dict[str, Option],
+    ) -> Activation:
+        index = self._tensor(name, (1, *values.shape[1:]), "int8", quantization)
+        location = f"operator {len(self._operators)}"
+        self._operators.append(Operator(kind, tuple(inputs), (index,), options, location))
+        return Activation(index, values, quantization)
+
+    def _constant(
+        self, name: str, data: NDArray[np.generic], quantization: Quantization | None = None
+    ) -> int:
+        return self._tensor(name, data.shape, data.dtype.name, quantization, data)
+
+    def _tensor(
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        dtype: str,
+        quantization: Quantization | None,
+        data: NDArray[np.generic] | None = None,
+    ) -> int:
+        self._tensors.append(Tensor(name, shape, dtype, quantization, data))
+        return len(self._tensors) - 1
+
+
+def _pair(kernel: int | tuple[int, int]) -> tuple[int, int]:
+    return kernel if isinstance(kernel, tuple) else (kernel, kernel)

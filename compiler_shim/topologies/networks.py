@@ -1,0 +1,150 @@
+"""The built-in networks: the shapes of well-known ones, written down layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from dlasim.compiler_shim.topologies.builder import Activation, NetworkBuilder
+from dlasim.compiler_shim.topologies.normalization import ACTIVATED, LINEAR, RESIDUAL
+
+Layers = Callable[[NetworkBuilder, Activation, int, float], Activation]
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """A network: what it is, the shape of its input, its usual number of classes and its layers.
+
+    `scalable` networks take a width multiplier (alpha) and an input resolution.
+    """
+
+    summary: str
+    input_shape: tuple[int, ...]
+    classes: int
+    layers: Layers
+    scalable: bool = False
+    resizable: bool = False
+
+
+def mobilenet_v1(build: NetworkBuilder, image: Activation, classes: int, alpha: float) -> Activation:
+    """MobileNetV1: a stem and 13 pairs of depthwise and pointwise convolution (Howard et al., 2017)."""
+    blocks = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2)]
+    blocks += [(512, 1)] * 5 + [(1024, 2), (1024, 1)]
+    x = build.conv("conv_0", image, int(32 * alpha), 3, 2, "RELU6")
+    for number, (channels, stride) in enumerate(blocks, start=1):
+        x = build.depthwise(f"depthwise_{number}", x, 3, stride, "RELU6")
+        x = build.conv(f"pointwise_{number}", x, int(channels * alpha), activation="RELU6")
+    return _classify(build, build.flatten("flatten", build.average_pool("pool", x)), classes)
+
+
+def mobilenet_v2(build: NetworkBuilder, image: Activation, classes: int, alpha: float) -> Activation:
+    """MobileNetV2: inverted residuals with linear bottlenecks (Sandler et al., 2018)."""
+    # Expansion, channels, repeats, stride of the first: table 2 of the paper.
+    stages = [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2)]
+    stages += [(6, 96, 3, 1), (6, 160, 3, 2), (6, 320, 1, 1)]
+    x = build.conv("conv_0", image, _rounded(32 * alpha), 3, 2, "RELU6")
+    number = 0
+    for expansion, channels, repeats, first_stride in stages:
+        for repeat in range(repeats):
+            stride = first_stride if repeat == 0 else 1
+            x = _inverted_residual(build, f"block_{number}", x, expansion, _rounded(channels * alpha), stride)
+            number += 1
+    # The last convolution never becomes narrower than the paper's.
+    x = build.conv("conv_last", x, _rounded(1280 * max(alpha, 1.0)), activation="RELU6")
+    return _classify(build, build.mean("pool", x), classes)
+
+
+def _inverted_residual(
+    build: NetworkBuilder, name: str, source: Activation, expansion: int, channels: int, stride: int
+) -> Activation:
+    x = source
+    if expansion > 1:
+        x = build.conv(f"{name}/expand", x, expansion * source.channels, activation="RELU6")
+    x = build.depthwise(f"{name}/depthwise", x, 3, stride, "RELU6")
+    x = build.conv(f"{name}/project", x, channels, norm=LINEAR)
+    if stride == 1 and channels == source.channels:
+        x = build.add(f"{name}/add", source, x)
+    return x
+
+
+def _rounded(channels: float) -> int:
+    """The nearest multiple of 8 that is not more than a tenth below, as MobileNetV2 defines it."""
+    rounded = max(8, int(channels + 4) // 8 * 8)
+    return rounded + 8 if rounded < 0.9 * channels else rounded
+
+
+def resnet8(build: NetworkBuilder, image: Activation, classes: int, alpha: float) -> Activation:
+    """The CIFAR-10 ResNet of MLPerf Tiny: three stages of one block."""
+    x = build.conv("conv_0", image, 16, 3, 1, "RELU")
+    for number, channels in enumerate((16, 32, 64), start=1):
+        stride = 1 if number == 1 else 2
+        y = build.conv(f"stage_{number}/conv_1", x, channels, 3, stride, "RELU")
+        y = build.conv(f"stage_{number}/conv_2", y, channels, 3, norm=RESIDUAL)
+        if stride > 1:
+            x = build.conv(f"stage_{number}/shortcut", x, channels, 1, stride)
+        x = build.add(f"stage_{number}/add", x, y, "RELU")
+    return _classify(build, build.flatten("flatten", build.average_pool("pool", x)), classes)
+
+
+def resnet50(build: NetworkBuilder, image: Activation, classes: int, alpha: float) -> Activation:
+    """ResNet-50 with the stride in a block's first convolution, as first published (He et al., 2015)."""
+    x = build.conv("conv_0", image, 64, 7, 2, "RELU")
+    x = build.max_pool("pool_0", x, 3, 2, "SAME")
+    for stage, (channels, blocks) in enumerate(((64, 3), (128, 4), (256, 6), (512, 3)), start=1):
+        for block in range(blocks):
+            stride = 2 if stage > 1 and block == 0 else 1
+            x = _bottleneck(build, f"stage_{stage}/block_{block}", x, channels, stride)
+    return _classify(build, build.mean("pool", x), classes)
+
+
+def _bottleneck(
+    build: NetworkBuilder, name: str, source: Activation, channels: int, stride: int
+) -> Activation:
+    y = build.conv(f"{name}/conv_1", source, channels, 1, stride, "RELU")
+    y = build.conv(f"{name}/conv_2", y, channels, 3, 1, "RELU")
+    y = build.conv(f"{name}/conv_3", y, 4 * channels, norm=RESIDUAL)
+    if source.channels != 4 * channels:
+        source = build.conv(f"{name}/shortcut", source, 4 * channels, 1, stride)
+    return build.add(f"{name}/add", source, y, "RELU")
+
+
+def ds_cnn(build: NetworkBuilder, spectrogram: Activation, classes: int, alpha: float) -> Activation:
+    """The keyword spotter of MLPerf Tiny: four depthwise separable convolutions (Zhang et al., 2017)."""
+    x = build.conv("conv_0", spectrogram, 64, (10, 4), 2, "RELU")
+    for number in range(1, 5):
+        x = build.depthwise(f"depthwise_{number}", x, 3, 1, "RELU")
+        x = build.conv(f"pointwise_{number}", x, 64, activation="RELU")
+    return _classify(build, build.flatten("flatten", build.average_pool("pool", x)), classes)
+
+
+def autoencoder(build: NetworkBuilder, features: Activation, classes: int, alpha: float) -> Activation:
+    """The anomaly detector of MLPerf Tiny: fully connected, through a bottleneck of 8."""
+    x = features
+    for number, units in enumerate((128, 128, 128, 128, 8, 128, 128, 128, 128)):
+        x = build.fully_connected(f"dense_{number}", x, units, "RELU", ACTIVATED)
+    return build.fully_connected("reconstruction", x, features.channels, norm=LINEAR)
+
+
+def mnist(build: NetworkBuilder, image: Activation, classes: int, alpha: float) -> Activation:
+    """A small digit classifier: two convolutions with pooling, two dense layers."""
+    x = build.conv("conv_0", image, 8, 3, 1, "RELU", padding="VALID")
+    x = build.max_pool("pool_0", x, 2, 2, "VALID")
+    x = build.conv("conv_1", x, 16, 3, 1, "RELU", padding="VALID")
+    x = build.flatten("flatten", build.max_pool("pool_1", x, 2, 2, "VALID"))
+    x = build.fully_connected("dense_0", x, 32, "RELU", ACTIVATED)
+    return _classify(build, x, classes)
+
+
+def _classify(build: NetworkBuilder, features: Activation, classes: int) -> Activation:
+    return build.softmax("probabilities", build.fully_connected("logits", features, classes))
+
+
+TOPOLOGIES: Mapping[str, Topology] = {
+    "autoencoder": Topology("MLPerf Tiny anomaly detection, fully connected", (640,), 0, autoencoder),
+    "ds_cnn": Topology("MLPerf Tiny keyword spotting, depthwise separable", (49, 10, 1), 12, ds_cnn),
+    "mnist": Topology("small digit classifier", (28, 28, 1), 10, mnist),
+    "mobilenet_v1": Topology("MobileNetV1", (224, 224, 3), 1000, mobilenet_v1, True, True),
+    "mobilenet_v2": Topology("MobileNetV2", (224, 224, 3), 1000, mobilenet_v2, True, True),
+    "resnet50": Topology("ResNet-50", (224, 224, 3), 1000, resnet50, resizable=True),
+    "resnet8": Topology("MLPerf Tiny image classification, ResNet-8", (32, 32, 3), 10, resnet8),
+}
