@@ -29,7 +29,12 @@ def outputs() -> dict[Path, str]:
 def c_header(board: MemoryMap | None = None) -> str:
     """The header `dlasim_board.h`: bases, sizes, registers, interrupt numbers."""
     board = board or MemoryMap()
-    lines = [f"/* The board's memory map. {_NOTICE} */", "#ifndef DLASIM_BOARD_H", "#define DLASIM_BOARD_H", ""]
+    lines = [
+        f"/* The board's memory map. {_NOTICE} */",
+        "#ifndef DLASIM_BOARD_H",
+        "#define DLASIM_BOARD_H",
+        "",
+    ]
     for region in (board.flash, board.program, board.ram, *memory_map.DEVICES):
         lines += _region_lines(region)
     lines += ["/* Values for the exit device's STATUS. */"]

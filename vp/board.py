@@ -1,0 +1,334 @@
+"""The board: CPU, memories and devices put together, and the loop that gives each its turn.
+
+Time is the CPU's cycle count. The CPU runs natively up to the next event of any device; then the devices
+do what is due, and interrupts that the CPU accepts are entered. An event or interrupt takes effect at the
+first basic block that starts at or after it, always the same one: runs are deterministic.
+"""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from dlasim.errors import InputError
+from dlasim.vp import memory_map, profile
+from dlasim.vp.bus import Bus
+from dlasim.vp.clint import Clint
+from dlasim.vp.costs import load_costs
+from dlasim.vp.cpu import Cpu, Memory, Stop, StopKind
+from dlasim.vp.decode import CodeTable, decode
+from dlasim.vp.device import Device
+from dlasim.vp.elf import Firmware, Segment, read_elf
+from dlasim.vp.exit_device import ExitDevice
+from dlasim.vp.ledger import NEVER, OUTSIDE_BLOCKS, Ledger
+from dlasim.vp.memory_map import MemoryMap, Region
+from dlasim.vp.result import BoardResult, Crash, Reason
+from dlasim.vp.uart import Uart
+
+_MAX_CODE_BYTES = 4 * memory_map.MIB
+_LOCKUP_REPEATS = 100
+_USER_CALL, _MACHINE_CALL = 8, 11
+
+
+@dataclass(frozen=True, slots=True)
+class BoardConfig:
+    """Sizes of the memories, and the CPU's costs: a preset's name or a TOML file's path."""
+
+    memory_map: MemoryMap = field(default_factory=MemoryMap)
+    cpu: str = "ideal"
+
+
+class Board:
+    """Attach devices, load one ELF, run. A second `run` goes on where the first stopped."""
+
+    def __init__(self, config: BoardConfig | None = None) -> None:
+        self.config = config or BoardConfig()
+        self.costs = load_costs(self.config.cpu)
+        layout = self.config.memory_map
+        self._flash = Memory(layout.flash.base, _page_aligned(layout.flash_bytes), writable=False)
+        self._ram = Memory(layout.ram.base, _page_aligned(layout.ram_bytes), writable=True)
+        self.bus = Bus()
+        self.uart, self.clint = Uart(), Clint()
+        self.exit = ExitDevice(layout.ram_bytes, self._counts)
+        self.attach(self.exit, memory_map.EXIT.base, memory_map.EXIT.size_bytes)
+        self.attach(self.uart, memory_map.UART.base, memory_map.UART.size_bytes)
+        self.attach(self.clint, memory_map.CLINT.base, memory_map.CLINT.size_bytes)
+        self.bus.connect(memory_map.MACHINE_SOFTWARE_INTERRUPT, self.clint.software_interrupt)
+        self.bus.connect(memory_map.MACHINE_TIMER_INTERRUPT, self.clint.timer_interrupt)
+        self.idle_cycles = 0
+        self._loaded: _Loaded | None = None
+        self._last_instruction: int | None = None
+        self._last_cycle: int | None = None
+        self._last_exception: Crash | None = None
+        self._repeats = 0
+
+    # --- putting it together ---
+
+    def attach(self, device: Device, base: int, size_bytes: int, irq: int | None = None) -> None:
+        """Puts a device on the bus, its interrupt line on bit `irq` of mip; before an ELF is loaded."""
+        assert not hasattr(self, "_loaded") or self._loaded is None, "attach devices before loading an ELF"
+        self.bus.attach(device, base, size_bytes, irq)
+
+    def load_elf(self, path: str | Path) -> Firmware:
+        """Puts an ELF's segments into memory and resets the CPU to its entry."""
+        return self.load(read_elf(path))
+
+    def load(self, firmware: Firmware) -> Firmware:
+        """The same for one that was read already."""
+        assert self._loaded is None, "a board is loaded once"
+        for segment in firmware.segments:
+            self._check_place(segment.address, segment.size_bytes, firmware.origin)
+            self._check_place(segment.load_address, len(segment.data), firmware.origin)
+            self.write_memory(segment.load_address, segment.data)
+        base, data = _code(firmware)
+        code = decode(base, data, [function.address for function in firmware.functions])
+        table = self.costs.table(code)
+        counts = Ledger(table)
+        cpu = Cpu([self._flash, self._ram], self.bus, code, counts)
+        cpu.pc = firmware.entry
+        cpu.on_device_access(self._plan)
+        cpu.counters.time_source(self._time)
+        stack = self._stack(firmware)
+        if stack is not None:
+            profile.paint_stack(stack)
+        self._loaded = _Loaded(firmware, table, counts, cpu, stack)
+        return firmware
+
+    def _check_place(self, address: int, size_bytes: int, origin: str) -> None:
+        layout = self.config.memory_map
+        if not any(region.holds(address, size_bytes) for region in (layout.flash, layout.ram)):
+            raise InputError(
+                f"{origin}: {size_bytes} bytes at 0x{address:08x} are outside the board's memory: "
+                f"{_range(layout.flash)}, {_range(layout.ram)}"
+            )
+
+    def _stack(self, firmware: Firmware) -> npt.NDArray[np.uint8] | None:
+        bottom, top = (firmware.symbols.get(name) for name in ("__stack_bottom", "__stack_top"))
+        if bottom is None or top is None or not self.config.memory_map.ram.holds(bottom, top - bottom):
+            return None
+        return self._ram.data[bottom - self._ram.base : top - self._ram.base]
+
+    # --- memory ---
+
+    def memory_view(self, address: int, size_bytes: int) -> npt.NDArray[np.uint8] | None:
+        """RAM or flash itself, as an array; None where there is neither. Devices' DMA goes through it."""
+        for memory in (self._ram, self._flash):
+            offset = address - memory.base
+            if offset >= 0 and offset + size_bytes <= memory.data.nbytes:
+                return memory.data[offset : offset + size_bytes]
+        return None
+
+    def read_memory(self, address: int, size_bytes: int) -> bytes:
+        """A copy of RAM or flash."""
+        return self._view(address, size_bytes).tobytes()
+
+    def write_memory(self, address: int, data: bytes) -> None:
+        """Writes RAM, or (as a programmer would, not the guest) flash."""
+        self._view(address, len(data))[:] = np.frombuffer(data, np.uint8)
+
+    def _view(self, address: int, size_bytes: int) -> npt.NDArray[np.uint8]:
+        view = self.memory_view(address, size_bytes)
+        if view is None:
+            raise InputError(f"{size_bytes} bytes at 0x{address:08x} are neither RAM nor flash")
+        return view
+
+    # --- running ---
+
+    @property
+    def firmware(self) -> Firmware:
+        """The ELF that was loaded."""
+        return self._ready.firmware
+
+    @property
+    def cpu(self) -> Cpu:
+        """The CPU, for debuggers and tests."""
+        return self._ready.cpu
+
+    @property
+    def counts(self) -> Ledger:
+        """Instructions and cycles, for debuggers and tests."""
+        return self._ready.counts
+
+    @property
+    def _ready(self) -> _Loaded:
+        assert self._loaded is not None, "load an ELF first"
+        return self._loaded
+
+    def run(
+        self,
+        max_instructions: int | None = None,
+        max_cycles: int | None = None,
+        trace_instructions: Callable[[str], None] | None = None,
+        trace_mmio: Callable[[str], None] | None = None,
+    ) -> BoardResult:
+        """Runs until the guest exits, or cannot go on, or a limit (counted from reset) is reached.
+
+        A trace gets one line per instruction or device access. Instructions must be traced from the
+        first run on, and slow it down a few hundred times.
+        """
+        self.limit(max_instructions, max_cycles)
+        if trace_mmio is not None:
+            self.bus.trace = lambda text: trace_mmio(f"{self._ready.counts.cycles} {text}")
+        if trace_instructions is not None:
+            self.cpu.trace_instructions(self._instruction_tracer(trace_instructions))
+        reason: Reason | None = None
+        while reason is None:
+            reason = self.advance()
+        return self.result(reason)
+
+    def limit(self, max_instructions: int | None, max_cycles: int | None) -> None:
+        """Sets the limits for `advance`."""
+        self._last_instruction, self._last_cycle = max_instructions, max_cycles
+
+    def advance(self, *, step: bool = False) -> Reason | None:
+        """One turn: what is due, an interrupt if one is accepted, then the CPU up to its next stop.
+
+        With `step` the CPU executes one instruction at most (debugging must be enabled).
+        """
+        loaded = self._ready
+        self.bus.tick(loaded.counts.cycles)
+        reason = self._finished()
+        if reason is not None:
+            return reason
+        cause = loaded.cpu.accepted_interrupt(self.bus.pending())
+        if cause is not None:
+            loaded.cpu.enter_trap(cause, interrupt=True)
+            loaded.counts.charge(self.costs.trap_entry_cycles)
+        self._plan()
+        self.last_stop = loaded.cpu.run(step=step)
+        if self.last_stop.kind is StopKind.WAIT:
+            return self._sleep()
+        if self.last_stop.kind is StopKind.EXCEPTION:
+            return self._exception(self.last_stop)
+        return None
+
+    def _finished(self) -> Reason | None:
+        counts = self._ready.counts
+        if self.exit.exit_code is not None:
+            return Reason.EXIT
+        if self._last_instruction is not None and counts.instructions >= self._last_instruction:
+            return Reason.MAX_INSTRUCTIONS
+        if self._last_cycle is not None and counts.cycles >= self._last_cycle:
+            return Reason.MAX_CYCLES
+        return None
+
+    def _plan(self) -> None:
+        """Tells the CPU what to stop for; also after each access to a device."""
+        if self.exit.exit_code is not None:
+            event: int | None = 0
+        else:
+            known = [event for event in (self.bus.next_event(), self._last_cycle) if event is not None]
+            event = min(known, default=None)
+        self._ready.counts.plan(self.bus.pending(), event, self._last_instruction)
+
+    def _sleep(self) -> Reason | None:
+        """Jumps from event to event until one wakes the CPU."""
+        loaded = self._ready
+        self.bus.tick(loaded.counts.cycles)
+        while not loaded.cpu.wakes(self.bus.pending()):
+            event = self.bus.next_event()
+            if event is None or event >= NEVER:
+                return Reason.DEADLOCK
+            if self._last_cycle is not None and event > self._last_cycle:
+                event = self._last_cycle
+            idle = max(0, event - loaded.counts.cycles)
+            loaded.counts.charge(idle)
+            self.idle_cycles += idle
+            self.bus.tick(loaded.counts.cycles)
+            if self._finished():
+                return None
+        return None
+
+    def _exception(self, stop: Stop) -> Reason | None:
+        cpu = self._ready.cpu
+        cause = _MACHINE_CALL if stop.cause == _USER_CALL else stop.cause
+        if cause != _MACHINE_CALL:
+            self._last_exception = self._crash(cause, stop.value)
+        if cpu.read_csr("mtvec") < 4:
+            return Reason.UNHANDLED_EXCEPTION
+        again = cpu.read_csr("mepc") == cpu.pc and cpu.read_csr("mcause") == cause
+        self._repeats = self._repeats + 1 if again else 0
+        if self._repeats >= _LOCKUP_REPEATS:
+            return Reason.LOCKUP
+        cpu.enter_trap(cause, stop.value)
+        self._ready.counts.charge(self.costs.trap_entry_cycles)
+        return None
+
+    def _crash(self, cause: int, value: int) -> Crash:
+        cpu = self._ready.cpu
+        registers = tuple(cpu.read_register(number) for number in range(32))
+        return Crash(cpu.pc, cause, value, registers, tuple(self._ready.counts.recent_blocks()))
+
+    def _counts(self) -> tuple[int, int]:
+        return self._ready.counts.instructions, self._ready.counts.cycles
+
+    def _time(self, cycles: int) -> int:
+        self.clint.tick(cycles)
+        return self.clint.time
+
+    def _instruction_tracer(self, trace: Callable[[str], None]) -> Callable[[int, int], None]:
+        loaded = self._ready
+
+        def line(pc: int, _: int) -> None:
+            cycles = loaded.counts.counts_at(pc)[1]
+            trace(f"{cycles} {loaded.firmware.describe(pc)} {loaded.cpu.fetch(pc):08x}")
+
+        return line
+
+    def result(self, reason: Reason) -> BoardResult:
+        """What the run amounts to so far."""
+        loaded = self._ready
+        return BoardResult(
+            reason=reason,
+            exit_code=self.exit.exit_code,
+            uart=bytes(self.uart.sent),
+            instructions=loaded.counts.instructions,
+            cycles=loaded.counts.cycles,
+            idle_cycles=self.idle_cycles,
+            pc=loaded.cpu.pc,
+            marks=tuple(self.exit.marks),
+            profile=profile.function_profiles(loaded.firmware, loaded.code, loaded.counts),
+            stack_peak_bytes=None if loaded.stack is None else profile.stack_peak_bytes(loaded.stack),
+            last_exception=self._last_exception,
+            uncounted_blocks=int(loaded.counts.words[OUTSIDE_BLOCKS]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """What exists once an ELF is in memory."""
+
+    firmware: Firmware
+    code: CodeTable
+    counts: Ledger
+    cpu: Cpu
+    stack: npt.NDArray[np.uint8] | None
+
+
+def _page_aligned(size_bytes: int) -> npt.NDArray[np.uint8]:
+    """Zeroed memory that starts on a page of the host and takes none until it is written."""
+    return np.frombuffer(mmap.mmap(-1, size_bytes), np.uint8)
+
+
+def _code(firmware: Firmware) -> tuple[int, bytes]:
+    """The executable segments as one stretch; the counts need it contiguous and of sane size."""
+    segments: list[Segment] = [segment for segment in firmware.segments if segment.executable]
+    base = min(segment.address for segment in segments) & ~1
+    end = max(segment.address + len(segment.data) for segment in segments)
+    if end - base > _MAX_CODE_BYTES:
+        raise InputError(
+            f"{firmware.origin}: executable segments span {end - base} bytes; allowed are {_MAX_CODE_BYTES}"
+        )
+    code = bytearray(end - base)
+    for segment in segments:
+        code[segment.address - base : segment.address - base + len(segment.data)] = segment.data
+    return base, bytes(code)
+
+
+def _range(region: Region) -> str:
+    return f"{region.name} 0x{region.base:08x} to 0x{region.end - 1:08x}"

@@ -1,0 +1,351 @@
+"""The CPU: RV32IMAC in machine mode on Unicorn, with exact counts and traps; the only file that knows
+Unicorn.
+
+Unicorn runs the instructions; everything it leaves open is done here between runs: entering traps,
+sleeping in `wfi`, and the counter registers, which in Unicorn show the host's time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import unicorn
+from unicorn import riscv_const
+from unicorn.unicorn_py3.unicorn import uclib
+
+from dlasim.vp import decode, ledger
+from dlasim.vp.bus import Bus
+from dlasim.vp.decode import Code
+from dlasim.vp.ledger import Ledger
+
+_unicorn: Any = unicorn  # partly typed; through Any it is left unchecked
+Bytes = npt.NDArray[np.uint8]
+
+REGISTERS = 32
+_X0 = riscv_const.UC_RISCV_REG_X0
+_PC = riscv_const.UC_RISCV_REG_PC
+
+# Causes of exceptions (privileged specification, mcause).
+FETCH_FAULT = 1
+ILLEGAL_INSTRUCTION = 2
+BREAKPOINT = 3
+LOAD_FAULT = 5
+STORE_FAULT = 7
+
+_INTERRUPT = 1 << 31
+_MIE = 0x8
+_MPIE_AND_MPP = 0x1880
+_MPP_MACHINE = 0x1800
+_INTERRUPT_ORDER = (11, 3, 7)  # external, software, timer, as the specification ranks them
+
+_MEMORY_FAULTS = {
+    _unicorn.UC_ERR_READ_UNMAPPED: LOAD_FAULT,
+    _unicorn.UC_ERR_READ_PROT: LOAD_FAULT,
+    _unicorn.UC_ERR_WRITE_UNMAPPED: STORE_FAULT,
+    _unicorn.UC_ERR_WRITE_PROT: STORE_FAULT,
+    _unicorn.UC_ERR_FETCH_UNMAPPED: FETCH_FAULT,
+    _unicorn.UC_ERR_FETCH_PROT: FETCH_FAULT,
+}
+
+
+class StopKind(Enum):
+    """Why the CPU stopped."""
+
+    DEADLINE = auto()  # or an interrupt it accepts is pending
+    WAIT = auto()  # it executed wfi
+    EXCEPTION = auto()
+    DEBUG = auto()  # a breakpoint, or a step done
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why, and for an exception its cause and mtval."""
+
+    kind: StopKind
+    cause: int = 0
+    value: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """An array that the CPU sees at `base`."""
+
+    base: int
+    data: Bytes
+    writable: bool
+
+
+class Cpu:
+    """One hart. `run` goes on until something needs attention; the caller decides what follows."""
+
+    def __init__(self, memories: list[Memory], bus: Bus, code: Code, counts: Ledger) -> None:
+        self._engine: Any = _unicorn.Uc(_unicorn.UC_ARCH_RISCV, _unicorn.UC_MODE_RISCV32)
+        # The one model that is RV32IMAC: without F, D and supervisor mode.
+        self._engine.ctl_set_cpu_model(riscv_const.UC_CPU_RISCV32_SIFIVE_E31)
+        self._memories = memories  # the engine keeps only addresses
+        self._ledger = counts
+        self._exception: tuple[int, int] | None = None
+        self._fault_address = 0
+        for memory in memories:
+            self._map_memory(memory)
+        self._bus = bus
+        self._changed: Callable[[], None] = lambda: None
+        for attachment in bus.attachments:
+            self._map_device(attachment.base, attachment.size_bytes)
+        self._install_hooks()
+        self.counters = Counters(self, counts, code, bus)
+
+    def on_device_access(self, changed: Callable[[], None]) -> None:
+        """`changed` is called after each access to a device: events and interrupt lines may differ."""
+        self._changed = changed
+
+    def _map_memory(self, memory: Memory) -> None:
+        rights = _unicorn.UC_PROT_READ | _unicorn.UC_PROT_EXEC
+        if memory.writable:
+            rights |= _unicorn.UC_PROT_WRITE
+        self._engine.mem_map_ptr(memory.base, memory.data.nbytes, rights, memory.data.ctypes.data)
+
+    def _map_device(self, base: int, size_bytes: int) -> None:
+        def load(_: Any, offset: int, size: int, __: Any) -> int:
+            self._bus.tick(self._ledger.cycles)
+            value = self._bus.load(base + offset, size)
+            self._changed()
+            return value
+
+        def store(_: Any, offset: int, size: int, value: int, __: Any) -> None:
+            self._bus.tick(self._ledger.cycles)
+            self._bus.store(base + offset, size, value & ((1 << 8 * size) - 1))
+            self._changed()
+
+        self._engine.mmio_map(base, size_bytes, load, None, store, None)
+
+    def _install_hooks(self) -> None:
+        from dlasim.vp.block_hook import block_hook  # compiles or loads native code
+
+        words = self._ledger.words
+        words[ledger.STOP_FUNCTION] = _address(uclib.uc_emu_stop)
+        words[ledger.READ_FUNCTION] = _address(uclib.uc_reg_read)
+        words[ledger.MSTATUS_ID] = riscv_const.UC_RISCV_REG_MSTATUS
+        words[ledger.MIE_ID] = riscv_const.UC_RISCV_REG_MIE
+        self._native_hook(_unicorn.UC_HOOK_BLOCK, block_hook.address)
+        self._engine.hook_add(_unicorn.UC_HOOK_INTR, self._on_exception)
+        self._engine.hook_add(_unicorn.UC_HOOK_MEM_INVALID, self._on_memory_fault)
+
+    def _native_hook(self, kind: int, address: Any) -> None:
+        handle = ctypes.c_size_t()
+        error = uclib.uc_hook_add(
+            self._engine._uch,
+            ctypes.byref(handle),
+            kind,
+            ctypes.c_void_p(address),
+            ctypes.c_void_p(self._ledger.words.ctypes.data),
+            ctypes.c_uint64(1),
+            ctypes.c_uint64(0),
+        )
+        assert error == _unicorn.UC_ERR_OK, f"uc_hook_add: {error}"
+
+    def enable_debugging(self) -> None:
+        """Breakpoints and steps from now on; must come before the first run, and costs speed."""
+        from dlasim.vp.block_hook import debug_hook
+
+        self._native_hook(_unicorn.UC_HOOK_CODE, debug_hook.address)
+
+    def trace_instructions(self, trace: Callable[[int, int], None]) -> None:
+        """`trace(pc, size)` before each instruction; slow, and must come before the first run."""
+        self._engine.hook_add(_unicorn.UC_HOOK_CODE, lambda _, pc, size, __: trace(pc, size))
+
+    def hook_address(self, address: int, action: Callable[[], None]) -> None:
+        """Calls `action` before the instruction at `address`."""
+        self._engine.hook_add(_unicorn.UC_HOOK_CODE, lambda *_: action(), begin=address, end=address)
+
+    def _on_exception(self, engine: Any, cause: int, _: Any) -> None:
+        # Unicorn has moved pc on by 4, also after a compressed instruction.
+        self._exception = (cause, engine.reg_read(_PC) - 4)
+        engine.emu_stop()
+
+    def _on_memory_fault(self, _: Any, __: int, address: int, *___: Any) -> bool:
+        self._fault_address = address
+        return False
+
+    # --- registers ---
+
+    @property
+    def pc(self) -> int:
+        """The next instruction, while stopped."""
+        return int(self._engine.reg_read(_PC))
+
+    @pc.setter
+    def pc(self, value: int) -> None:
+        self._engine.reg_write(_PC, value)
+
+    def read_register(self, number: int) -> int:
+        """x0 to x31."""
+        return int(self._engine.reg_read(_X0 + number)) if number else 0
+
+    def write_register(self, number: int, value: int) -> None:
+        """x1 to x31; x0 ignores it."""
+        if number:
+            self._engine.reg_write(_X0 + number, value & 0xFFFF_FFFF)
+
+    def read_csr(self, name: str) -> int:
+        """A control register by its lower-case name."""
+        return int(self._engine.reg_read(_csr_id(name)))
+
+    def write_csr(self, name: str, value: int) -> None:
+        """The same, writing."""
+        self._engine.reg_write(_csr_id(name), value & 0xFFFF_FFFF)
+
+    def fetch(self, address: int) -> int:
+        """The instruction word at an address of memory; 0 where there is none."""
+        for memory in self._memories:
+            offset = address - memory.base
+            if 0 <= offset <= memory.data.nbytes - 2:
+                word = int.from_bytes(memory.data[offset : offset + 4].tobytes(), "little")
+                return word if word & 3 == 3 else word & 0xFFFF
+        return 0
+
+    # --- running ---
+
+    def run(self, *, step: bool = False) -> Stop:
+        """Runs until a deadline, `wfi`, an exception or (when debugging) a breakpoint."""
+        words = self._ledger.words
+        words[ledger.STOPPED] = ledger.STOP_NONE
+        words[ledger.PASS_ONE] = 1
+        words[ledger.STEP] = step
+        self._exception = None
+        error = _unicorn.UC_ERR_OK
+        try:
+            self._engine.emu_start(self.pc, 0)
+        except _unicorn.UcError as problem:
+            error = problem.errno
+        stop = self._why(error)
+        self._ledger.close(self.pc)
+        return stop
+
+    def _why(self, error: int) -> Stop:
+        stopped = self._ledger.words[ledger.STOPPED]
+        if self._exception is not None:
+            cause, self.pc = self._exception
+            return Stop(StopKind.EXCEPTION, cause, self.fetch(self.pc) if cause == ILLEGAL_INSTRUCTION else 0)
+        if error in _MEMORY_FAULTS:
+            cause = _MEMORY_FAULTS[error]
+            return Stop(StopKind.EXCEPTION, cause, self.pc if cause == FETCH_FAULT else self._fault_address)
+        if error == _unicorn.UC_ERR_INSN_INVALID:
+            if self.fetch(self.pc) in (decode.BREAK, decode.NARROW_BREAK):
+                return Stop(StopKind.EXCEPTION, BREAKPOINT, self.pc)
+            return Stop(StopKind.EXCEPTION, ILLEGAL_INSTRUCTION, self.fetch(self.pc))
+        assert error == _unicorn.UC_ERR_OK, f"Unicorn error {error} at 0x{self.pc:08x}"
+        if stopped == ledger.STOP_DEADLINE:
+            return Stop(StopKind.DEADLINE)
+        if stopped == ledger.STOP_DEBUG:
+            return Stop(StopKind.DEBUG)
+        return Stop(StopKind.WAIT)
+
+    # --- traps ---
+
+    def accepted_interrupt(self, pending: int) -> int | None:
+        """The interrupt to enter now: pending, enabled in mie, with mstatus.MIE set."""
+        if not pending or not self.read_csr("mstatus") & _MIE:
+            return None
+        enabled = pending & self.read_csr("mie")
+        return next((cause for cause in _INTERRUPT_ORDER if enabled >> cause & 1), None)
+
+    def wakes(self, pending: int) -> bool:
+        """Whether `wfi` ends: an interrupt is pending and enabled in mie, whatever mstatus.MIE says."""
+        return bool(pending and pending & self.read_csr("mie"))
+
+    def enter_trap(self, cause: int, value: int = 0, *, interrupt: bool = False) -> None:
+        """What the hardware does on a trap: saves pc and MIE, turns interrupts off, goes to mtvec."""
+        status = self.read_csr("mstatus")
+        masked = status & ~(_MPIE_AND_MPP | _MIE)
+        self.write_csr("mstatus", masked | (status & _MIE) << 4 | _MPP_MACHINE)
+        self.write_csr("mepc", self.pc)
+        self.write_csr("mcause", cause | (_INTERRUPT if interrupt else 0))
+        self.write_csr("mtval", value)
+        vector = self.read_csr("mtvec")
+        self.pc = (vector & ~3) + (4 * cause if interrupt and vector & 1 else 0)
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def _csr_id(name: str) -> int:
+    return int(getattr(riscv_const, f"UC_RISCV_REG_{name.upper()}"))
+
+
+class Counters:
+    """The control registers that Unicorn gets wrong: counters in guest time, and mip with its lines.
+
+    Each instruction of the code that touches one is intercepted; they end their block, so what the
+    ledger holds plus the part of the block before them is exact.
+    """
+
+    MIP = 0x344
+    _INSTRUCTIONS = (0xB02, 0xC02)  # minstret, instret; + 0x80 for the upper halves
+    _CYCLES = (0xB00, 0xC00)
+    _TIME = (0xC01,)
+    _HIGH = 0x80
+    _FIRST_READ_ONLY = 0xC00
+
+    def __init__(self, cpu: Cpu, counts: Ledger, code: Code, bus: Bus) -> None:
+        self._cpu = cpu
+        self._ledger = counts
+        self._bus = bus
+        self._time: Callable[[int], int] = lambda cycles: cycles
+        self._offsets = {"instructions": 0, "cycles": 0}
+        counters = self._INSTRUCTIONS + self._CYCLES + self._TIME
+        for address in code.csr_sites((*counters, *(csr + self._HIGH for csr in counters), self.MIP)):
+            word = int(code.words[(address - code.base) >> 1])
+            if self._is_allowed(word):
+                cpu.hook_address(address, self._action(address, word))
+
+    def time_source(self, time: Callable[[int], int]) -> None:
+        """`time(cycles)` gives what the time register reads."""
+        self._time = time
+
+    def _is_allowed(self, word: int) -> bool:
+        """Writes to a read-only register stay with Unicorn, where they are illegal."""
+        writes = (word >> 12 & 3) == 1 or word >> 15 & 31
+        return word >> 20 < self._FIRST_READ_ONLY or not writes
+
+    def _action(self, address: int, word: int) -> Callable[[], None]:
+        def act() -> None:
+            csr, target, source = word >> 20, word >> 7 & 31, word >> 15 & 31
+            old = self._read(csr, address)
+            operand = source if word >> 14 & 1 else self._cpu.read_register(source)
+            kind = word >> 12 & 3
+            if kind == 1 or source:
+                new = {1: operand, 2: old | operand, 3: old & ~operand}[kind]
+                self._write(csr, address, new & 0xFFFF_FFFF)
+            self._cpu.write_register(target, old)
+            self._cpu.pc = address + 4
+
+        return act
+
+    def _value(self, csr: int, address: int) -> int:
+        instructions, cycles = self._ledger.counts_at(address)
+        low = csr & ~self._HIGH
+        if low in self._INSTRUCTIONS:
+            return instructions + self._offsets["instructions"]
+        return cycles + self._offsets["cycles"] if low in self._CYCLES else self._time(cycles)
+
+    def _read(self, csr: int, address: int) -> int:
+        if csr == self.MIP:
+            self._bus.tick(self._ledger.cycles)
+            return self._bus.pending()
+        return self._value(csr, address) >> (32 if csr & self._HIGH else 0) & 0xFFFF_FFFF
+
+    def _write(self, csr: int, address: int, new: int) -> None:
+        if csr == self.MIP:
+            return  # the machine-mode bits of mip are read-only
+        value = self._value(csr, address) & (1 << 64) - 1
+        wanted = value & 0xFFFF_FFFF | new << 32 if csr & self._HIGH else value >> 32 << 32 | new
+        low = csr & ~self._HIGH
+        self._offsets["instructions" if low in self._INSTRUCTIONS else "cycles"] += wanted - value

@@ -1,0 +1,155 @@
+"""Reads ELF files for the board: what goes where in memory, the code, the symbols. Nothing in a file may
+crash it: whatever is wrong is an InputError."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from elftools.elf.elffile import ELFFile
+
+from dlasim.errors import InputError
+
+_IDENT_BYTES = 16
+_HEADER_BYTES = 52
+_EXECUTABLE = 1
+_MAX_FILE_BYTES = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A loadable part: its bytes go to `load_address`, the program sees them at `address`."""
+
+    address: int
+    load_address: int
+    data: bytes
+    size_bytes: int  # with the zeroed part
+    executable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function symbol."""
+
+    name: str
+    address: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Firmware:
+    """An ELF file as the board uses it."""
+
+    origin: str
+    entry: int
+    segments: tuple[Segment, ...]
+    symbols: dict[str, int]
+    functions: tuple[Function, ...]  # by address, without overlaps
+
+    def function_at(self, address: int) -> Function | None:
+        """The function that holds `address`."""
+        index = bisect_right(self.functions, address, key=lambda function: function.address) - 1
+        if index < 0:
+            return None
+        function = self.functions[index]
+        return function if address < function.address + function.size_bytes else None
+
+    def describe(self, address: int) -> str:
+        """`0x20000123 main+0x23`, or just the address."""
+        function = self.function_at(address)
+        return f"0x{address:08x}" + (f" {function.name}+0x{address - function.address:x}" if function else "")
+
+
+def read_elf(path: str | Path) -> Firmware:
+    """Reads a 32-bit little-endian RISC-V executable."""
+    path = Path(path)
+    try:
+        size_bytes = path.stat().st_size
+        if size_bytes > _MAX_FILE_BYTES:
+            raise InputError(f"{path}: {size_bytes} bytes is too large for an ELF of this board (1 GiB)")
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    return parse_elf(data, str(path))
+
+
+def parse_elf(data: bytes, origin: str) -> Firmware:
+    """The same from bytes; `origin` names them in messages."""
+    _check_header(data, origin)
+    try:
+        elf = ELFFile(BytesIO(data))
+        segments = tuple(_segment(header, data, origin) for header in _loadable(elf))
+        symbols = _symbols(elf)
+        entry = int(elf["e_entry"])
+    except InputError:
+        raise
+    except Exception as error:  # pyelftools raises nearly anything on a damaged file
+        raise InputError(f"{origin}: damaged ELF file: {error}") from error
+    if not any(segment.executable for segment in segments):
+        raise InputError(f"{origin}: no executable segment; link it with the board's linker script")
+    functions = _functions(symbols)
+    addresses = {name: address for name, address, _, _ in symbols}
+    return Firmware(origin, entry, segments, addresses, functions)
+
+
+def _check_header(data: bytes, origin: str) -> None:
+    if data[:4] != b"\x7fELF":
+        raise InputError(f"{origin}: not an ELF file")
+    if len(data) < _HEADER_BYTES:
+        raise InputError(f"{origin}: ELF file of {len(data)} bytes is truncated")
+    if data[4] != 1 or data[5] != 1:
+        raise InputError(f"{origin}: not a 32-bit little-endian ELF file")
+    kind = int.from_bytes(data[_IDENT_BYTES : _IDENT_BYTES + 2], "little")
+    machine = int.from_bytes(data[_IDENT_BYTES + 2 : _IDENT_BYTES + 4], "little")
+    if machine != 243:
+        raise InputError(f"{origin}: ELF for machine {machine}, not RISC-V (243)")
+    if kind != 2:
+        raise InputError(f"{origin}: ELF of type {kind}, not a linked executable (2)")
+
+
+def _loadable(elf: Any) -> list[Any]:
+    return [s.header for s in elf.iter_segments() if s["p_type"] == "PT_LOAD" and s["p_memsz"]]
+
+
+def _segment(header: Any, data: bytes, origin: str) -> Segment:
+    offset, file_bytes = header["p_offset"], header["p_filesz"]
+    if offset + file_bytes > len(data):
+        end = offset + file_bytes
+        raise InputError(f"{origin}: truncated: a segment ends at byte {end} of {len(data)}")
+    if file_bytes > header["p_memsz"]:
+        raise InputError(
+            f"{origin}: segment at 0x{header['p_vaddr']:08x} is larger in the file than in memory"
+        )
+    return Segment(
+        header["p_vaddr"],
+        header["p_paddr"],
+        data[offset : offset + file_bytes],
+        header["p_memsz"],
+        bool(header["p_flags"] & _EXECUTABLE),
+    )
+
+
+def _symbols(elf: Any) -> list[tuple[str, int, int, str]]:
+    """(name, address, size, type) of all defined symbols."""
+    table = elf.get_section_by_name(".symtab")
+    if table is None:
+        return []
+    return [
+        (symbol.name, symbol["st_value"], symbol["st_size"], symbol["st_info"]["type"])
+        for symbol in table.iter_symbols()
+        if symbol.name and symbol["st_shndx"] != "SHN_UNDEF"
+    ]
+
+
+def _functions(symbols: list[tuple[str, int, int, str]]) -> tuple[Function, ...]:
+    """Function symbols in order; one without a size, or too long a one, ends where the next begins."""
+    by_address = {address: (name, size) for name, address, size, kind in symbols if kind == "STT_FUNC"}
+    addresses = sorted(by_address)
+    functions = []
+    for address, following in zip(addresses, [*addresses[1:], 1 << 32], strict=True):
+        name, size_bytes = by_address[address]
+        functions.append(Function(name, address, min(size_bytes or following - address, following - address)))
+    return tuple(functions)

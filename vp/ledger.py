@@ -1,0 +1,144 @@
+"""The ledger: one int64 array through which the native block hook and Python share counts and deadlines.
+
+First a head of counters and controls, then one record per two bytes of code. A record holds, at index i,
+how many instructions and cycles the code before i takes (prefix sums), so a block costs two
+subtractions; and how often a block began (+1) or ended (-1) at i, whose running sum is how often each
+instruction ran.
+
+A block is charged when the next one starts. So counters read inside a block, by a device or a counter
+register, are those of its start, and a block left early is charged for just the part that ran.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from dlasim.vp.decode import CodeTable
+
+# The head.
+INSTRUCTIONS = 0
+CYCLES = 1
+DEADLINE_CYCLES = 2  # stop at the first block that starts at or after this
+DEADLINE_INSTRUCTIONS = 3
+OPEN_FIRST = 4  # word of the record where the running block starts; 0: nothing is left to charge
+OPEN_LAST = 5  # word of the record where it ends
+OPEN_END = 6  # its end as an address
+CODE_BASE = 7
+CODE_BYTES = 8
+BLOCKS = 9  # blocks started; also the position in the ring of recent blocks
+PENDING = 10  # mip bits raised by devices; while any is, the cycle deadline is 0 to have this looked at
+EVENT_CYCLES = 11  # the deadline proper
+STOPPED = 12  # why the hook ended the run: one of the STOP_ values
+STOP_FUNCTION = 13  # uc_emu_stop
+READ_FUNCTION = 14  # uc_reg_read
+MSTATUS_ID = 15  # the emulator's names of the registers
+MIE_ID = 16
+OWN_ADDRESS = 17
+SCRATCH = 18
+PASS_ONE = 19  # debugging: let one instruction pass before looking at breakpoints again
+STEP = 20  # debugging: stop at every instruction
+OUTSIDE_BLOCKS = 21  # blocks outside the known code: cannot be charged
+RING = 24
+RING_BLOCKS = 32
+HEAD_WORDS = 64
+
+# A record: one cache line.
+RECORD_WORDS = 8
+INSTRUCTION_SUM = 0
+CYCLE_SUM = 1
+EDGES = 2  # +1 where a block started, -1 where it ended
+TAKEN = 3  # how often the branch that ends here was taken
+TAKEN_CYCLES = 4  # extra cycles when it is
+BREAKPOINT = 5
+
+STOP_NONE = 0
+STOP_DEADLINE = 1
+STOP_DEBUG = 2
+
+NEVER = 1 << 62
+
+
+class Ledger:
+    """Owns the array; the emulator must be stopped, or inside a callback, when it is used."""
+
+    def __init__(self, code: CodeTable) -> None:
+        slots = len(code.costs) + 1
+        self.words: npt.NDArray[np.int64] = np.zeros(HEAD_WORDS + slots * RECORD_WORDS, np.int64)
+        self._records = self.words[HEAD_WORDS:].reshape(slots, RECORD_WORDS)
+        self._records[1:, INSTRUCTION_SUM] = np.cumsum(code.starts)
+        self._records[1:, CYCLE_SUM] = np.cumsum(code.costs)
+        self._records[1:, TAKEN_CYCLES] = code.taken_costs
+        self._base = code.base
+        self.words[CODE_BASE] = code.base
+        self.words[CODE_BYTES] = 2 * len(code.costs)
+        self.words[OWN_ADDRESS] = self.words.ctypes.data
+        self.plan(0, None, None)
+
+    def plan(self, pending: int, event_cycles: int | None, last_instruction: int | None) -> None:
+        """Sets what will stop the CPU: a pending interrupt it accepts, a cycle, an instruction count."""
+        event = NEVER if event_cycles is None else min(event_cycles, NEVER)
+        words = self.words
+        words[PENDING] = pending
+        words[EVENT_CYCLES] = event
+        words[DEADLINE_CYCLES] = 0 if pending else event
+        words[DEADLINE_INSTRUCTIONS] = NEVER if last_instruction is None else last_instruction
+
+    @property
+    def cycles(self) -> int:
+        """Cycles up to the start of the running block; when stopped, all of them."""
+        return int(self.words[CYCLES])
+
+    @property
+    def instructions(self) -> int:
+        """Instructions up to the start of the running block; when stopped, all of them."""
+        return int(self.words[INSTRUCTIONS])
+
+    def counts_at(self, pc: int) -> tuple[int, int]:
+        """(instructions, cycles) before the instruction at `pc` in the running block."""
+        first = int(self.words[OPEN_FIRST])
+        if not first:
+            return self.instructions, self.cycles
+        record, start = self._records[self._slot(pc)], self.words[first : first + RECORD_WORDS]
+        instructions = record[INSTRUCTION_SUM] - start[INSTRUCTION_SUM]
+        cycles = record[CYCLE_SUM] - start[CYCLE_SUM]
+        return self.instructions + int(instructions), self.cycles + int(cycles)
+
+    def close(self, pc: int) -> None:
+        """Charges the running block up to `pc`, where it was left."""
+        first = int(self.words[OPEN_FIRST])
+        if not first:
+            return
+        self.words[INSTRUCTIONS], self.words[CYCLES] = self.counts_at(pc)
+        self.words[first + EDGES] += 1
+        self._records[self._slot(pc), EDGES] -= 1
+        self.words[OPEN_FIRST] = 0
+
+    def charge(self, cycles: int) -> None:
+        """Adds time in which no instruction ran: a trap's entry, sleep."""
+        self.words[CYCLES] += cycles
+
+    def executed(self) -> npt.NDArray[np.int64]:
+        """How often each two-byte slot of the code was run through."""
+        return np.cumsum(self._records[:-1, EDGES])
+
+    def taken(self) -> npt.NDArray[np.int64]:
+        """How often the branch ending just before each slot's end was taken."""
+        return self._records[1:, TAKEN].copy()
+
+    def recent_blocks(self) -> list[int]:
+        """Addresses of the last blocks that started, oldest first."""
+        started = int(self.words[BLOCKS])
+        first = max(0, started - RING_BLOCKS)
+        return [int(self.words[RING + index % RING_BLOCKS]) for index in range(first, started)]
+
+    def set_breakpoint(self, pc: int, enabled: bool) -> bool:
+        """Marks an address for the debug hook; False if it is not code."""
+        slot = self._slot(pc)
+        if not 0 <= slot < len(self._records) - 1:
+            return False
+        self._records[slot, BREAKPOINT] = enabled
+        return True
+
+    def _slot(self, pc: int) -> int:
+        return (pc - self._base) >> 1

@@ -1,0 +1,47 @@
+"""Where the instructions went: a flat profile per firmware function from the ledger's counts, and the
+stack's high-water mark."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from dlasim.vp.decode import CodeTable
+from dlasim.vp.elf import Firmware
+from dlasim.vp.ledger import Ledger
+from dlasim.vp.result import FunctionProfile
+
+STACK_PAINT = 0xA5
+
+
+def function_profiles(firmware: Firmware, code: CodeTable, counts: Ledger) -> tuple[FunctionProfile, ...]:
+    """All functions that ran, most cycles first."""
+    executed = counts.executed()
+    instructions = executed * code.starts
+    cycles = executed * code.costs + counts.taken() * code.taken_costs
+    profiles = []
+    for function in firmware.functions:
+        first = (function.address - code.base) >> 1
+        last = (function.address + function.size_bytes - code.base + 1) >> 1
+        if 0 <= first < len(executed) and instructions[first:last].any():
+            profiles.append(
+                FunctionProfile(
+                    function.name,
+                    function.address,
+                    int(executed[first]),
+                    int(instructions[first:last].sum()),
+                    int(cycles[first:last].sum()),
+                )
+            )
+    return tuple(sorted(profiles, key=lambda profile: (-profile.cycles, profile.address)))
+
+
+def paint_stack(stack: npt.NDArray[np.uint8]) -> None:
+    """Fills an unused stack, so that what was used shows."""
+    stack[:] = STACK_PAINT
+
+
+def stack_peak_bytes(stack: npt.NDArray[np.uint8]) -> int:
+    """How much of a painted stack, which grows down, was ever written."""
+    used = np.flatnonzero(stack != STACK_PAINT)
+    return len(stack) - int(used[0]) if len(used) else 0

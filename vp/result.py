@@ -1,0 +1,102 @@
+"""What a run of the board leaves behind: why it ended, what it took, where the time went, and, if the
+guest got into trouble, a report of that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from dlasim.vp.elf import Firmware
+from dlasim.vp.exit_device import RegionMark
+
+_REGISTER_NAMES = (
+    *("zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1"),
+    *(f"a{number}" for number in range(8)),
+    *(f"s{number}" for number in range(2, 12)),
+    *(f"t{number}" for number in range(3, 7)),
+)
+
+_CAUSES = {
+    0: "misaligned instruction address",
+    1: "instruction access fault",
+    2: "illegal instruction",
+    3: "breakpoint",
+    4: "misaligned load",
+    5: "load access fault",
+    6: "misaligned store",
+    7: "store access fault",
+    11: "environment call",
+}
+
+
+class Reason(Enum):
+    """Why a run ended."""
+
+    EXIT = "the program ended the run"
+    MAX_INSTRUCTIONS = "the limit of instructions was reached"
+    MAX_CYCLES = "the limit of cycles was reached"
+    DEADLOCK = "the CPU sleeps and nothing will wake it"
+    UNHANDLED_EXCEPTION = "an exception, and no trap handler (mtvec is 0)"
+    LOCKUP = "the same exception again and again at one instruction"
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """The state at an exception."""
+
+    pc: int
+    cause: int
+    value: int
+    registers: tuple[int, ...]
+    recent_blocks: tuple[int, ...]
+
+    def text(self, firmware: Firmware) -> str:
+        """The report a person reads."""
+        cause = _CAUSES.get(self.cause, "unknown cause")
+        lines = [f"{cause} (mcause {self.cause}, mtval 0x{self.value:08x}) at {firmware.describe(self.pc)}"]
+        values = [
+            f"{name:>4} {value:08x}" for name, value in zip(_REGISTER_NAMES, self.registers, strict=True)
+        ]
+        lines += ["  " + "  ".join(values[row : row + 4]) for row in range(0, len(values), 4)]
+        lines.append("last basic blocks, oldest first:")
+        lines += [f"  {firmware.describe(address)}" for address in self.recent_blocks]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionProfile:
+    """What one firmware function took, without the functions it called."""
+
+    name: str
+    address: int
+    entries: int  # how often its first instruction ran
+    instructions: int
+    cycles: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoardResult:
+    """The outcome of `Board.run`; counts are since reset."""
+
+    reason: Reason
+    exit_code: int | None
+    uart: bytes
+    instructions: int
+    cycles: int
+    idle_cycles: int  # of them, asleep in wfi
+    pc: int
+    marks: tuple[RegionMark, ...]
+    profile: tuple[FunctionProfile, ...]  # most cycles first
+    stack_peak_bytes: int | None  # None where the ELF does not say where its stack lies
+    last_exception: Crash | None
+    uncounted_blocks: int  # blocks outside the ELF's code: their counts are a guess
+
+    def summary(self, firmware: Firmware) -> str:
+        """One line on how it ended; a crash's report below it."""
+        ending = f"exit code {self.exit_code}" if self.reason is Reason.EXIT else self.reason.value
+        text = f"{ending} after {self.instructions} instructions, {self.cycles} cycles"
+        if self.reason is not Reason.EXIT:
+            text += f", at {firmware.describe(self.pc)}"
+        if self.last_exception is not None and self.exit_code != 0:
+            text += "\n" + self.last_exception.text(firmware)
+        return text
