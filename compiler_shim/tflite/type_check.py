@@ -68,7 +68,8 @@ def _check_width(operator: Operator, tensor: Tensor, where: str) -> None:
         raise InputError(
             f"{where}: {label(tensor.name)} is uint8 ({cause}), which is not supported: {advice}"
         )
-    if tensor.dtype in ("int16", "uint16"):
+    # SVDF keeps its state, and the weights over time, in 16 bits: its activations are int8 all the same.
+    if tensor.dtype in ("int16", "uint16") and operator.kind != "SVDF":
         raise InputError(
             f"{where}: {label(tensor.name)} is {tensor.dtype}; 16-bit activations are not supported, "
             f"quantize to int8: {_ADVICE}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dlasim.compiler_shim.graph import Graph, Quantization
 from dlasim.errors import InputError
 
-_MIN_RESOLUTION, _MAX_RESOLUTION = 32, 1024
-_MIN_ALPHA, _MAX_ALPHA = 0.1, 4.0
+_MIN_RESOLUTION, _MAX_RESOLUTION = 32, 512
+_MIN_ALPHA, _MAX_ALPHA = 0.1, 2.0
 _MAX_CLASSES = 100_000
 
 

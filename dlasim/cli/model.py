@@ -1,0 +1,74 @@
+"""`dlasim model`: writes a built-in network as a genuine int8 .tflite file."""
+
+from __future__ import annotations
+
+import click
+
+from dlasim.errors import InputError
+
+_EPILOG = """\b
+Examples:
+  dlasim model --list
+  dlasim model mobilenet_v1 -o mobilenet_v1.tflite
+  dlasim model mobilenet_v2 --alpha 0.35 --resolution 96 -o small.tflite
+  dlasim model resnet8 --seed 7 -o resnet8.tflite
+"""
+
+
+@click.command("model", epilog=_EPILOG)
+@click.argument("name", required=False)
+@click.option("-o", "--output", metavar="FILE", help="The file to write; NAME.tflite without it.")
+@click.option("--alpha", type=float, help="Width multiplier of the MobileNets (1.0).")
+@click.option("--resolution", type=int, help="Height and width of the image, where it can be chosen (224).")
+@click.option("--classes", type=int, help="Number of classes, where there are any.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the weights.")
+@click.option("--list", "list_only", is_flag=True, help="Show the networks and leave.")
+def command(
+    name: str | None,
+    output: str | None,
+    alpha: float | None,
+    resolution: int | None,
+    classes: int | None,
+    seed: int,
+    list_only: bool,
+) -> None:
+    """Write the built-in network NAME as an int8 .tflite file.
+
+    Weights are seeded noise, so it classifies nothing; shapes, quantization and value ranges are those of a
+    real network. The same arguments give the same file on every machine.
+    """
+    if list_only:
+        _show_list()
+        return
+    if name is None:
+        raise click.UsageError("missing NAME: `dlasim model --list` shows what there is")
+    from dlasim.compiler_shim.tflite.writer import write_tflite
+    from dlasim.compiler_shim.topologies import build_topology
+    from dlasim.fileio import atomic_write
+
+    graph = build_topology(name, seed=seed, alpha=alpha, resolution=resolution, classes=classes)
+    data = write_tflite(graph)
+    path = f"{name}.tflite" if output is None else output
+    if not path:
+        raise InputError("the name of the file to write is empty")
+    atomic_write(path, data)
+    click.echo(f"wrote {path}: {len(graph.operators)} operators, {len(data):,} bytes", err=True)
+
+
+def _show_list() -> None:
+    from dlasim.compiler_shim.topologies.networks import TOPOLOGIES
+
+    width = max(map(len, TOPOLOGIES))
+    for name, topology in sorted(TOPOLOGIES.items()):
+        shape = "x".join(map(str, topology.input_shape))
+        options = [flag for flag, there in _flags(topology.scalable, topology.resizable) if there]
+        choice = f" ({', '.join(options)})" if options else ""
+        click.echo(f"{name:{width}}  {shape:9}  {topology.summary}{choice}")
+
+
+def _flags(scalable: bool, resizable: bool) -> tuple[tuple[str, bool], ...]:
+    return (("--alpha", scalable), ("--resolution", resizable))
+
+
+# The name by which the command is known elsewhere.
+model_command = command
