@@ -1,0 +1,508 @@
+"""The table of host operators: what the CPU computes between streams, and how a program tells it.
+
+A host call names an operator, its tensors, and a flat list of int32 words: the operator's attributes, in the
+order given here. Shapes and element types come from the tensors. All quantization arithmetic is prepared by
+the compiler, so the int8 operators need no floating point. Kernels live elsewhere, bound by name.
+
+Throughout, `requant(x, multiplier, shift)` is TFLite's: shift left by a positive shift, wrapping at 32 bits;
+high 32 bits of the doubled product, rounded; shift right by a negative shift, rounded half away from zero.
+`clamp(x)` limits to [clamp_min, clamp_max]. Sums are int32. Tensors are dense and row-major.
+"""
+
+from __future__ import annotations
+
+import enum
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+from dlasim.errors import InputError
+
+# Size of attributes that hold one word per dimension: the rank that tensor descriptors have room for.
+MAX_RANK = 6
+# ADD and SUB keep this many bits below the point while they add.
+ADD_LEFT_SHIFT = 20
+# RESIZE_BILINEAR weighs its pixels in units of 2^-10.
+RESIZE_FRACTION_BITS = 10
+
+
+class Word(enum.Enum):
+    """What an attribute word holds."""
+
+    INTEGER = "an int32"
+    FLOAT32 = "the bit pattern of a float32"
+    ELEMENT = "a value of the output's type: the bit pattern of a float32, else an int32"
+
+
+class BinaryFunction(enum.IntEnum):
+    """What BINARY computes."""
+
+    ADD = 0
+    SUB = 1
+    MUL = 2
+    DIV = 3
+    FLOOR_DIV = 4
+    MAXIMUM = 5
+    MINIMUM = 6
+
+
+class UnaryFunction(enum.IntEnum):
+    """What UNARY computes."""
+
+    ABS = 0
+    NEG = 1
+    SQRT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """One named attribute: a word, or `count` of them in a row."""
+
+    name: str
+    doc: str
+    word: Word = Word.INTEGER
+    count: int = 1
+    values: type[enum.IntEnum] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A tensor's role, and the element types it may have; `repeated` stands for one or more."""
+
+    name: str
+    types: tuple[str, ...]
+    doc: str
+    repeated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HostOperator:
+    """One row of the table."""
+
+    name: str
+    code: int
+    doc: str
+    inputs: tuple[Operand, ...]
+    outputs: tuple[Operand, ...]
+    attributes: tuple[Attribute, ...] = ()
+
+    @property
+    def words(self) -> int:
+        """Number of attribute words."""
+        return sum(attribute.count for attribute in self.attributes)
+
+
+_INT8 = ("int8",)
+_INT32 = ("int32",)
+_INDEX = ("int32", "int64")
+_NUMBERS = ("int8", "int32", "int64", "float32")
+_ANY = ("int8", "int32", "float32", "bool", "int64", "uint8", "int16")
+
+
+def _int8_in(name: str = "input", doc: str = "NHWC") -> Operand:
+    return Operand(name, _INT8, doc)
+
+
+_OUTPUT = Operand("output", _INT8, "the result")
+_RECORDS = Operand("records", _INT32, "[OC, 3]: bias, multiplier and shift of each output channel")
+_INPUT_ZERO_POINT = Attribute("input_zero_point", "the input's integer that means 0; also what padding is")
+_OUTPUT_ZERO_POINT = Attribute("output_zero_point", "the output's integer that means 0")
+_CLAMP = (
+    Attribute("clamp_min", "least output value"),
+    Attribute("clamp_max", "greatest output value"),
+)
+_WINDOW = (
+    Attribute("stride_height", "rows from one window to the next"),
+    Attribute("stride_width", "columns from one window to the next"),
+    Attribute("pad_top", "rows before the first; what lacks at the bottom follows from the shapes"),
+    Attribute("pad_left", "columns before the first"),
+)
+_DILATION = (
+    Attribute("dilation_height", "rows from one tap to the next"),
+    Attribute("dilation_width", "columns from one tap to the next"),
+)
+_CONVOLUTION = (*_WINDOW, *_DILATION, _INPUT_ZERO_POINT, _OUTPUT_ZERO_POINT, *_CLAMP)
+_POOL = (
+    *_WINDOW,
+    Attribute("filter_height", "rows of a window"),
+    Attribute("filter_width", "columns of a window"),
+    *_CLAMP,
+)
+_TWO_INPUTS = (_int8_in("input1", "any shape"), _int8_in("input2", "broadcast with input1 as in NumPy"))
+_TWO_ZERO_POINTS = (
+    Attribute("input1_zero_point", "input1's integer that means 0"),
+    Attribute("input2_zero_point", "input2's integer that means 0"),
+    _OUTPUT_ZERO_POINT,
+)
+
+
+def _scale(prefix: str, doc: str) -> tuple[Attribute, Attribute]:
+    return (
+        Attribute(f"{prefix}multiplier", f"multiplier of {doc}"),
+        Attribute(f"{prefix}shift", f"shift of {doc}"),
+    )
+
+
+_ADD = (
+    *_TWO_ZERO_POINTS,
+    *_scale("input1_", "input1"),
+    *_scale("input2_", "input2"),
+    *_scale("output_", "the result"),
+    *_CLAMP,
+)
+
+
+def _per_axis(name: str, doc: str) -> Attribute:
+    return Attribute(name, doc, count=MAX_RANK)
+
+
+HOST_OPERATORS = (
+    HostOperator(
+        "CONV_2D",
+        1,
+        "clamp(requant(bias + sum((x - input_zero_point) * w)) + output_zero_point). Pixels outside add "
+        "nothing. Weights less deep than the input make a grouped convolution: output channel c belongs to "
+        "group c / (OC / groups), with groups = input channels / weight depth.",
+        (_int8_in(), _int8_in("weights", "[OC, KH, KW, IC / groups]"), _RECORDS),
+        (_OUTPUT,),
+        _CONVOLUTION,
+    ),
+    HostOperator(
+        "DEPTHWISE_CONV_2D",
+        2,
+        "As CONV_2D, but output channel c reads only input channel c / (OC / IC).",
+        (_int8_in(), _int8_in("weights", "[1, KH, KW, OC]"), _RECORDS),
+        (_OUTPUT,),
+        _CONVOLUTION,
+    ),
+    HostOperator(
+        "FULLY_CONNECTED",
+        3,
+        "As CONV_2D, for a matrix: the input is cut into rows as deep as the weights, whatever its shape.",
+        (_int8_in(doc="elements in rows of IC"), _int8_in("weights", "[OC, IC]"), _RECORDS),
+        (Operand("output", _INT8, "a row of OC for each row of the input"),),
+        (_INPUT_ZERO_POINT, _OUTPUT_ZERO_POINT, *_CLAMP),
+    ),
+    HostOperator(
+        "TRANSPOSE_CONV",
+        4,
+        "Input pixel (y, x) adds (x - input_zero_point) * w of tap (ky, kx) to output pixel "
+        "(y * stride_height - pad_top + ky, x * stride_width - pad_left + kx) where that exists; bias, "
+        "requant and clamp as in CONV_2D.",
+        (_int8_in(), _int8_in("weights", "[OC, KH, KW, IC]"), _RECORDS),
+        (_OUTPUT,),
+        (*_WINDOW, _INPUT_ZERO_POINT, _OUTPUT_ZERO_POINT, *_CLAMP),
+    ),
+    HostOperator(
+        "LUT",
+        5,
+        "table[q + 128] for int8, table[q] for uint8: every operator with one 8-bit input and no neighbours.",
+        (
+            Operand("input", ("int8", "uint8"), "any shape"),
+            Operand("table", _ANY, "256 elements of the output's type"),
+        ),
+        (Operand("output", _ANY, "the input's shape"),),
+    ),
+    HostOperator(
+        "ADD",
+        6,
+        "clamp(requant(s1 + s2, output) + output_zero_point), where "
+        "s = requant((x - zero_point) << 20, of that input).",
+        _TWO_INPUTS,
+        (_OUTPUT,),
+        _ADD,
+    ),
+    HostOperator("SUB", 7, "As ADD, with s1 - s2.", _TWO_INPUTS, (_OUTPUT,), _ADD),
+    HostOperator(
+        "MUL",
+        8,
+        "clamp(requant((x1 - input1_zero_point) * (x2 - input2_zero_point)) + output_zero_point).",
+        _TWO_INPUTS,
+        (_OUTPUT,),
+        (*_TWO_ZERO_POINTS, *_scale("output_", "the result"), *_CLAMP),
+    ),
+    HostOperator(
+        "PRELU",
+        9,
+        "With v = x - input_zero_point: requant(v, positive) where v >= 0, else "
+        "requant(v * (alpha - alpha_zero_point), negative); plus output_zero_point, limited to int8.",
+        (_int8_in(doc="any shape"), _int8_in("alpha", "broadcast with the input")),
+        (_OUTPUT,),
+        (
+            _INPUT_ZERO_POINT,
+            Attribute("alpha_zero_point", "alpha's integer that means 0"),
+            _OUTPUT_ZERO_POINT,
+            *_scale("positive_", "values from 0 up"),
+            *_scale("negative_", "values below 0, times alpha"),
+        ),
+    ),
+    HostOperator(
+        "AVERAGE_POOL_2D",
+        10,
+        "clamp(sum / n) over the n pixels of the window that exist, rounded half away from zero; the "
+        "integers as they are, zero point included.",
+        (_int8_in(),),
+        (_OUTPUT,),
+        _POOL,
+    ),
+    HostOperator(
+        "MAX_POOL_2D",
+        11,
+        "clamp(maximum) over the pixels of the window that exist.",
+        (_int8_in(),),
+        (_OUTPUT,),
+        _POOL,
+    ),
+    HostOperator(
+        "MEAN",
+        12,
+        "requant(sum - n * input_zero_point) + output_zero_point, limited to int8, over the n elements that "
+        "differ only along the reduced axes. 1/n is part of the multiplier.",
+        (_int8_in(doc="any shape"),),
+        (Operand("output", _INT8, "the axes that stay, in order; reduced ones may stand as 1"),),
+        (
+            Attribute("axis_mask", "bit n: dimension n of the input is reduced"),
+            _INPUT_ZERO_POINT,
+            _OUTPUT_ZERO_POINT,
+            *_scale("output_", "the sum"),
+        ),
+    ),
+    HostOperator(
+        "SOFTMAX",
+        13,
+        "For each row along the last dimension: e = table[max(row) - q]; "
+        "sum of e rounded-shifted right by 12; z = leading zeros of sum; r = the gemmlowp reciprocal (Q0.31) "
+        "of 1 + x, x = (sum << (z + 1)) as Q0.31 less its top bit; the output is "
+        "rounding_shift_right(rounding_doubling_high_mul(r, e), 31 + 12 - z - 8) - 128, limited to int8.",
+        (
+            _int8_in(doc="rows along the last dimension"),
+            Operand("table", _INT32, "[256]: exp(-d * beta * scale) in Q0.31 for d = 0 .. 255"),
+        ),
+        (Operand("output", _INT8, "scale 1/256, zero point -128"),),
+    ),
+    HostOperator(
+        "PAD",
+        14,
+        "The input with `value` around it. What follows it along a dimension is what the output has left.",
+        (Operand("input", _ANY, "any shape"),),
+        (Operand("output", _ANY, "as many dimensions"),),
+        (
+            _per_axis("before", "elements before the input along each dimension, 0 beyond its rank"),
+            Attribute("value", "what surrounds the input", Word.ELEMENT),
+        ),
+    ),
+    HostOperator(
+        "CONCATENATION",
+        15,
+        "With n = the product of the output's dimensions before `axis`: n times, the next 1/n-th of each "
+        "input in turn. (Hence inputs may lack the axis, as those of PACK do.)",
+        (Operand("inputs", _ANY, "the output's type", repeated=True),),
+        (Operand("output", _ANY, "the inputs side by side"),),
+        (Attribute("axis", "dimension of the output along which they stand"),),
+    ),
+    HostOperator(
+        "STRIDED_COPY",
+        16,
+        "Copies input[offset + sum(i[k] * stride[k])] for every i with 0 <= i[k] < size[k], the last index "
+        "fastest, into consecutive elements of the output. Serves slices, splits, transposes and reshapes. "
+        "The compiler merges dimensions, so the last ones are as long as can be.",
+        (Operand("input", _ANY, "any shape"),),
+        (Operand("output", _ANY, "product(size) elements, any shape"),),
+        (
+            Attribute("offset", "the first element read"),
+            _per_axis("size", "how many elements along each dimension; leading ones are 1"),
+            _per_axis("stride", "elements of the input from one to the next; may be negative"),
+        ),
+    ),
+    HostOperator(
+        "RESIZE_NEAREST",
+        17,
+        "output[b, y, x] = input[b, rows[y], columns[x]], whole pixels.",
+        (
+            Operand("input", _ANY, "NHWC"),
+            Operand("rows", _INT32, "[OH]: the row each output row comes from"),
+            Operand("columns", _INT32, "[OW]: the column each output column comes from"),
+        ),
+        (Operand("output", _ANY, "NHWC"),),
+    ),
+    HostOperator(
+        "RESIZE_BILINEAR",
+        18,
+        "Of the four pixels at (lower, upper) x (lower, upper), the sum weighted by (1024 - fraction) and "
+        "fraction in each direction, divided by 2^20, rounded half away from zero; int32 holds the sums.",
+        (
+            _int8_in(),
+            Operand("rows", _INT32, "[OH, 3]: lower row, upper row, fraction of 1024"),
+            Operand("columns", _INT32, "[OW, 3]: lower column, upper column, fraction of 1024"),
+        ),
+        (_OUTPUT,),
+    ),
+    HostOperator(
+        "QUANTIZE",
+        19,
+        "round(x / scale) + zero_point, limited to the output's type: float32 division, rounded half away "
+        "from zero.",
+        (Operand("input", ("float32",), "any shape"),),
+        (Operand("output", ("int8", "uint8", "int16"), "the input's shape"),),
+        (
+            Attribute("scale", "real value of one step", Word.FLOAT32),
+            Attribute("zero_point", "the integer that means 0"),
+        ),
+    ),
+    HostOperator(
+        "DEQUANTIZE",
+        20,
+        "scale * (q - zero_point) in float64, rounded once to float32; 8-bit inputs use LUT instead.",
+        (Operand("input", ("int16", "int32"), "any shape"),),
+        (Operand("output", ("float32",), "the input's shape"),),
+        (
+            Attribute("scale", "real value of one step", Word.FLOAT32),
+            Attribute("zero_point", "the integer that means 0"),
+        ),
+    ),
+    HostOperator(
+        "CAST",
+        21,
+        "As a C cast: integers wrap, floats are truncated, bool is whether it is not 0. A float outside the "
+        "integer's range becomes its nearest value, NaN becomes 0.",
+        (Operand("input", _ANY, "any shape"),),
+        (Operand("output", _ANY, "the input's shape"),),
+    ),
+    HostOperator(
+        "BINARY",
+        22,
+        "clamp(function(x1, x2)) in the element type itself, no quantization; integers wrap. DIV truncates "
+        "and FLOOR_DIV floors, an integer divided by 0 is 0. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM "
+        "x1 < x2 ? x1 : x2. int8 only for these two.",
+        (
+            Operand("input1", _NUMBERS, "any shape"),
+            Operand("input2", _NUMBERS, "the same type; broadcast with input1 as in NumPy"),
+        ),
+        (Operand("output", _NUMBERS, "the same type"),),
+        (
+            Attribute("function", "what to compute", values=BinaryFunction),
+            Attribute("clamp_min", "least output value; not used by MAXIMUM and MINIMUM", Word.ELEMENT),
+            Attribute("clamp_max", "greatest output value; not used by MAXIMUM and MINIMUM", Word.ELEMENT),
+        ),
+    ),
+    HostOperator(
+        "UNARY",
+        23,
+        "function(x) in the element type itself; SQRT of float32 only, correctly rounded.",
+        (Operand("input", ("int32", "float32"), "any shape"),),
+        (Operand("output", ("int32", "float32"), "the same type and shape"),),
+        (Attribute("function", "what to compute", values=UnaryFunction),),
+    ),
+    HostOperator(
+        "ARG_MAX",
+        24,
+        "The position of the greatest element along a dimension, the first of equals.",
+        (Operand("input", _NUMBERS, "any shape"),),
+        (Operand("output", _INDEX, "the input's shape without that dimension"),),
+        (Attribute("axis", "dimension of the input that is searched"),),
+    ),
+    HostOperator(
+        "GATHER",
+        25,
+        "output[b, o, i, k] = input[b, o, indices[b, i], k], where b are the batch dimensions, o those "
+        "between them and the axis, i the remaining ones of indices, k those behind the axis. An index "
+        "outside gives zeros.",
+        (Operand("input", _ANY, "any shape"), Operand("indices", _INDEX, "any shape")),
+        (Operand("output", _ANY, "the input's type"),),
+        (
+            Attribute("axis", "dimension of the input that the indices count along"),
+            Attribute("batch_dims", "leading dimensions that input and indices share"),
+        ),
+    ),
+    HostOperator(
+        "GATHER_ND",
+        26,
+        "The last dimension of indices holds an index for each of the input's first dimensions; what lies "
+        "there is copied. An index outside gives zeros.",
+        (Operand("input", _ANY, "any shape"), Operand("indices", _INDEX, "[..., n]")),
+        (Operand("output", _ANY, "the input's type"),),
+    ),
+    HostOperator(
+        "SVDF",
+        27,
+        "For each batch, the state of every filter moves one step to the front and its last element becomes "
+        "limit(requant(sum((x - input_zero_point) * feature), feature)), limited to the state's type. Then "
+        "each unit is bias + the sum over its `rank` consecutive filters of sum(state * time), and the "
+        "output is clamp(requant(unit, output) + output_zero_point). The output state is the same tensor as "
+        "the input state, updated in place; it is zero before the first inference.",
+        (
+            _int8_in(doc="[batch, IC]"),
+            _int8_in("feature_weights", "[filters, IC]"),
+            Operand("time_weights", ("int8", "int16"), "[filters, memory]"),
+            Operand("bias", _INT32, "[filters / rank]"),
+            Operand("state", ("int8", "int16"), "[batch, filters * memory]"),
+        ),
+        (
+            Operand("output", _INT8, "[batch, filters / rank]"),
+            Operand("state", ("int8", "int16"), "the tensor that is also the input state"),
+        ),
+        (
+            Attribute("rank", "filters of a unit"),
+            _INPUT_ZERO_POINT,
+            _OUTPUT_ZERO_POINT,
+            *_scale("feature_", "what enters the state"),
+            *_scale("output_", "the result"),
+            *_CLAMP,
+        ),
+    ),
+)
+BY_NAME = {operator.name: operator for operator in HOST_OPERATORS}
+BY_CODE = {operator.code: operator for operator in HOST_OPERATORS}
+assert len(BY_NAME) == len(BY_CODE) == len(HOST_OPERATORS), "two host operators share a name or code"
+
+
+def encode_attributes(name: str, **values: int | float | Sequence[int]) -> tuple[int, ...]:
+    """The attribute words of a call; every attribute must be given, lists in full."""
+    operator = BY_NAME[name]
+    words: list[int] = []
+    for attribute in operator.attributes:
+        given = values.pop(attribute.name)
+        items = [given] if isinstance(given, (int, float)) else list(given)
+        assert len(items) == attribute.count, f"{name}.{attribute.name}: {len(items)} words"
+        words += [_to_word(attribute, item) for item in items]
+    assert not values, f"{name} has no attribute {', '.join(values)}"
+    return tuple(words)
+
+
+def decode_attributes(operator: HostOperator, words: Sequence[int]) -> SimpleNamespace:
+    """The attributes by name: numbers, lists as tuples, floats as floats; words of ELEMENT as they are."""
+    if len(words) != operator.words:
+        raise InputError(
+            f"host operator {operator.name}: {len(words)} attribute words, it has {operator.words}"
+        )
+    values, position = {}, 0
+    for attribute in operator.attributes:
+        items = tuple(
+            _from_word(attribute, int(word)) for word in words[position : position + attribute.count]
+        )
+        values[attribute.name] = items if attribute.count > 1 else items[0]
+        position += attribute.count
+    return SimpleNamespace(**values)
+
+
+def float_word(value: float) -> int:
+    """The bit pattern of a float32 as an int32."""
+    (word,) = struct.unpack("<i", struct.pack("<f", value))
+    return int(word)
+
+
+def word_float(word: int) -> float:
+    """The float32 that has this bit pattern."""
+    (value,) = struct.unpack("<f", struct.pack("<i", word))
+    return float(value)
+
+
+def _to_word(attribute: Attribute, value: int | float) -> int:
+    word = float_word(value) if attribute.word is Word.FLOAT32 else int(value)
+    assert -(1 << 31) <= word < 1 << 31, f"{attribute.name} = {value} does not fit a word"
+    return word
+
+
+def _from_word(attribute: Attribute, word: int) -> int | float:
+    return word_float(word) if attribute.word is Word.FLOAT32 else word
