@@ -150,7 +150,7 @@ def _on_block(engine: Any, pc: Any, size: Any, ledger_pointer: Any) -> None:
     ledger[BLOCKS] = blocks + 1
     offset = np.uint64(start - ledger[CODE_BASE])
     end = offset + np.uint64(size)
-    if end <= np.uint64(ledger[CODE_BYTES]) and offset < end:
+    if end <= np.uint64(ledger[CODE_BYTES]) and offset <= end:
         ledger[OPEN_FIRST] = np.int64(_HEAD_WORDS + offset * _WORDS_PER_BYTE)
         ledger[OPEN_LAST] = np.int64(_HEAD_WORDS + end * _WORDS_PER_BYTE)
         ledger[OPEN_END] = start + np.int64(size)

@@ -20,7 +20,7 @@ from dlasim.vp import memory_map, profile
 from dlasim.vp.bus import Bus
 from dlasim.vp.clint import Clint
 from dlasim.vp.costs import load_costs
-from dlasim.vp.cpu import Cpu, Memory, Stop, StopKind
+from dlasim.vp.cpu import MACHINE_CALL, USER_CALL, Cpu, Memory, Stop, StopKind
 from dlasim.vp.decode import CodeTable, decode
 from dlasim.vp.device import Device
 from dlasim.vp.elf import Firmware, Segment, read_elf
@@ -32,7 +32,6 @@ from dlasim.vp.uart import Uart
 
 _MAX_CODE_BYTES = 4 * memory_map.MIB
 _LOCKUP_REPEATS = 100
-_USER_CALL, _MACHINE_CALL = 8, 11
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,8 +245,8 @@ class Board:
 
     def _exception(self, stop: Stop) -> Reason | None:
         cpu = self._ready.cpu
-        cause = _MACHINE_CALL if stop.cause == _USER_CALL else stop.cause
-        if cause != _MACHINE_CALL:
+        cause = MACHINE_CALL if stop.cause == USER_CALL else stop.cause
+        if cause != MACHINE_CALL:
             self._last_exception = self._crash(cause, stop.value)
         if cpu.read_csr("mtvec") < 4:
             return Reason.UNHANDLED_EXCEPTION

@@ -69,8 +69,8 @@ def _parse(text: str, origin: str) -> CpuCosts:
     cycles = _numbers(tables.get("cycles"), _CLASS_KEYS, 1, f"{origin}: [cycles]")
     extra = _numbers(tables.get("extra_cycles"), _EXTRA_KEYS, 0, f"{origin}: [extra_cycles]")
     name = tables.get("name", origin)
-    # An illegal instruction traps: it takes no time of its own.
-    return CpuCosts(str(name), (*cycles, 0), extra[0], extra[1])
+    illegal = 1  # it is fetched and decoded before it traps
+    return CpuCosts(str(name), (*cycles, illegal), extra[0], extra[1])
 
 
 def _numbers(table: Any, keys: tuple[str, ...], minimum: int, origin: str) -> list[int]:

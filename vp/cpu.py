@@ -37,12 +37,17 @@ ILLEGAL_INSTRUCTION = 2
 BREAKPOINT = 3
 LOAD_FAULT = 5
 STORE_FAULT = 7
+USER_CALL = 8
+MACHINE_CALL = 11
 
 _INTERRUPT = 1 << 31
 _MIE = 0x8
 _MPIE_AND_MPP = 0x1880
 _MPP_MACHINE = 0x1800
 _INTERRUPT_ORDER = (11, 3, 7)  # external, software, timer, as the specification ranks them
+
+_CSR_MASK = 0x707F
+_CSR_OPCODES = tuple(kind << 12 | 0x73 for kind in (1, 2, 3, 5, 6, 7))
 
 _MEMORY_FAULTS = {
     _unicorn.UC_ERR_READ_UNMAPPED: LOAD_FAULT,
@@ -226,6 +231,8 @@ class Cpu:
             error = problem.errno
         stop = self._why(error)
         self._ledger.close(self.pc)
+        if stop.kind is StopKind.EXCEPTION and _is_counted(stop):
+            self._ledger.charge_instruction(self.pc, 4 if self.fetch(self.pc) & 3 == 3 else 2)
         return stop
 
     def _why(self, error: int) -> Stop:
@@ -270,6 +277,14 @@ class Cpu:
         self.write_csr("mtval", value)
         vector = self.read_csr("mtvec")
         self.pc = (vector & ~3) + (4 * cause if interrupt and vector & 1 else 0)
+
+
+def _is_counted(stop: Stop) -> bool:
+    """Whether the instruction that trapped counts as executed: as in QEMU, where an encoding that traps by
+    itself does, and an access to memory or to a control register that fails does not."""
+    if stop.cause == ILLEGAL_INSTRUCTION:
+        return stop.value & _CSR_MASK not in _CSR_OPCODES
+    return stop.cause in (BREAKPOINT, USER_CALL, MACHINE_CALL)
 
 
 def _address(function: Any) -> int:

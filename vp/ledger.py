@@ -105,14 +105,31 @@ class Ledger:
         return self.instructions + int(instructions), self.cycles + int(cycles)
 
     def close(self, pc: int) -> None:
-        """Charges the running block up to `pc`, where it was left."""
+        """Charges the running block up to `pc`, where it was left; all of it if it jumped away to there."""
         first = int(self.words[OPEN_FIRST])
         if not first:
             return
-        self.words[INSTRUCTIONS], self.words[CYCLES] = self.counts_at(pc)
+        start = self._base + 2 * (first - HEAD_WORDS) // RECORD_WORDS
+        end = int(self.words[OPEN_END])
+        left_at = pc if start <= pc <= end else end
+        last = self._records[self._slot(left_at)]
+        self.words[INSTRUCTIONS], self.words[CYCLES] = self.counts_at(left_at)
+        if left_at != pc:
+            self.words[CYCLES] += last[TAKEN_CYCLES]
+            last[TAKEN] += 1
         self.words[first + EDGES] += 1
-        self._records[self._slot(pc), EDGES] -= 1
+        last[EDGES] -= 1
         self.words[OPEN_FIRST] = 0
+
+    def charge_instruction(self, pc: int, size_bytes: int) -> None:
+        """Charges one instruction by itself: one that trapped."""
+        first, last = self._slot(pc), self._slot(pc + size_bytes)
+        if not 0 <= first < last < len(self._records):
+            return
+        self.words[INSTRUCTIONS] += 1
+        self.words[CYCLES] += self._records[last, CYCLE_SUM] - self._records[first, CYCLE_SUM]
+        self._records[first, EDGES] += 1
+        self._records[last, EDGES] -= 1
 
     def charge(self, cycles: int) -> None:
         """Adds time in which no instruction ran: a trap's entry, sleep."""
