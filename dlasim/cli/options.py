@@ -9,11 +9,12 @@ import click
 
 from dlasim.errors import InputError
 
+# click.ParamType is generic in newer releases only; a subscript would fail with older ones.
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE = re.compile(r"(\d{1,18})(?:([KMG])(?:I?B)?|B)?", re.IGNORECASE | re.ASCII)
 
 
-class Size(click.ParamType):
+class Size(click.ParamType):  # type: ignore[type-arg]
     """Bytes: `512KiB`, `512K` or `512KB`, `1MiB`, `1G` or a plain number; K is always 1024."""
 
     name = "size"
@@ -28,7 +29,7 @@ class Size(click.ParamType):
         return int(match[1]) * _UNITS[(match[2] or "").upper()]
 
 
-class Grid(click.ParamType):
+class Grid(click.ParamType):  # type: ignore[type-arg]
     """How processing elements spread over channels: `input`, `output`, or a grid such as `8x16`."""
 
     name = "input|output|ICxOC"
@@ -46,10 +47,10 @@ class Grid(click.ParamType):
         return text
 
 
-class CommaList(click.ParamType):
+class CommaList(click.ParamType):  # type: ignore[type-arg]
     """Several values of one type, separated by commas."""
 
-    def __init__(self, item: click.ParamType) -> None:
+    def __init__(self, item: Size | Grid) -> None:
         self._item = item
         self.name = f"{item.name},…"
 

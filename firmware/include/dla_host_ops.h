@@ -1,0 +1,377 @@
+/* The operators of host calls. An operator's struct lies over the attribute words of its calls. Generated
+   from dlasim/isa/host_ops.py; edit that, not this. */
+#ifndef DLA_HOST_OPS_H
+#define DLA_HOST_OPS_H
+
+#include <stdint.h>
+
+#define DLA_HOST_MAX_RANK 6u
+/* ADD and SUB keep this many bits below the point while they add. */
+#define DLA_HOST_ADD_LEFT_SHIFT 20
+/* RESIZE_BILINEAR weighs its pixels in units of 2^-this. */
+#define DLA_HOST_RESIZE_FRACTION_BITS 10
+
+/* Member `code` of a host call. */
+enum dla_host_op {
+    DLA_HOST_OP_CONV_2D = 1,
+    DLA_HOST_OP_DEPTHWISE_CONV_2D = 2,
+    DLA_HOST_OP_FULLY_CONNECTED = 3,
+    DLA_HOST_OP_TRANSPOSE_CONV = 4,
+    DLA_HOST_OP_LUT = 5,
+    DLA_HOST_OP_ADD = 6,
+    DLA_HOST_OP_SUB = 7,
+    DLA_HOST_OP_MUL = 8,
+    DLA_HOST_OP_PRELU = 9,
+    DLA_HOST_OP_AVERAGE_POOL_2D = 10,
+    DLA_HOST_OP_MAX_POOL_2D = 11,
+    DLA_HOST_OP_MEAN = 12,
+    DLA_HOST_OP_SOFTMAX = 13,
+    DLA_HOST_OP_PAD = 14,
+    DLA_HOST_OP_CONCATENATION = 15,
+    DLA_HOST_OP_STRIDED_COPY = 16,
+    DLA_HOST_OP_RESIZE_NEAREST = 17,
+    DLA_HOST_OP_RESIZE_BILINEAR = 18,
+    DLA_HOST_OP_QUANTIZE = 19,
+    DLA_HOST_OP_DEQUANTIZE = 20,
+    DLA_HOST_OP_CAST = 21,
+    DLA_HOST_OP_BINARY = 22,
+    DLA_HOST_OP_UNARY = 23,
+    DLA_HOST_OP_ARG_MAX = 24,
+    DLA_HOST_OP_GATHER = 25,
+    DLA_HOST_OP_GATHER_ND = 26,
+    DLA_HOST_OP_SVDF = 27,
+};
+
+/* What BINARY computes. */
+enum dla_binary_function {
+    DLA_BINARY_FUNCTION_ADD = 0,
+    DLA_BINARY_FUNCTION_SUB = 1,
+    DLA_BINARY_FUNCTION_MUL = 2,
+    DLA_BINARY_FUNCTION_DIV = 3,
+    DLA_BINARY_FUNCTION_FLOOR_DIV = 4,
+    DLA_BINARY_FUNCTION_MAXIMUM = 5,
+    DLA_BINARY_FUNCTION_MINIMUM = 6,
+};
+
+/* What UNARY computes. */
+enum dla_unary_function {
+    DLA_UNARY_FUNCTION_ABS = 0,
+    DLA_UNARY_FUNCTION_NEG = 1,
+    DLA_UNARY_FUNCTION_SQRT = 2,
+};
+
+/* CONV_2D: clamp(requant(bias + sum((x - input_zero_point) * w)) + output_zero_point). Pixels outside add
+   nothing. Weights less deep than the input make a grouped convolution: output channel c belongs to group
+   c / (OC / groups), with groups = input channels / weight depth.
+   Inputs: input, weights, records. Outputs: output. */
+#define DLA_HOST_CONV_2D_WORDS 10u
+struct dla_host_conv_2d {
+    int32_t stride_height; /* rows from one window to the next */
+    int32_t stride_width; /* columns from one window to the next */
+    int32_t pad_top; /* rows before the first; what lacks at the bottom follows from the shapes */
+    int32_t pad_left; /* columns before the first */
+    int32_t dilation_height; /* rows from one tap to the next */
+    int32_t dilation_width; /* columns from one tap to the next */
+    int32_t input_zero_point; /* the input's integer that means 0; also what padding is */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_conv_2d) == 4 * DLA_HOST_CONV_2D_WORDS, "size");
+
+/* DEPTHWISE_CONV_2D: As CONV_2D, but output channel c reads only input channel c / (OC / IC).
+   Inputs: input, weights, records. Outputs: output. */
+#define DLA_HOST_DEPTHWISE_CONV_2D_WORDS 10u
+struct dla_host_depthwise_conv_2d {
+    int32_t stride_height; /* rows from one window to the next */
+    int32_t stride_width; /* columns from one window to the next */
+    int32_t pad_top; /* rows before the first; what lacks at the bottom follows from the shapes */
+    int32_t pad_left; /* columns before the first */
+    int32_t dilation_height; /* rows from one tap to the next */
+    int32_t dilation_width; /* columns from one tap to the next */
+    int32_t input_zero_point; /* the input's integer that means 0; also what padding is */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_depthwise_conv_2d) == 4 * DLA_HOST_DEPTHWISE_CONV_2D_WORDS, "size");
+
+/* FULLY_CONNECTED: As CONV_2D, for a matrix: the input is cut into rows as deep as the weights, whatever
+   its shape.
+   Inputs: input, weights, records. Outputs: output. */
+#define DLA_HOST_FULLY_CONNECTED_WORDS 4u
+struct dla_host_fully_connected {
+    int32_t input_zero_point; /* the input's integer that means 0; also what padding is */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_fully_connected) == 4 * DLA_HOST_FULLY_CONNECTED_WORDS, "size");
+
+/* TRANSPOSE_CONV: Input pixel (y, x) adds (x - input_zero_point) * w of tap (ky, kx) to output pixel (y *
+   stride_height - pad_top + ky, x * stride_width - pad_left + kx) where that exists; bias, requant and
+   clamp as in CONV_2D.
+   Inputs: input, weights, records. Outputs: output. */
+#define DLA_HOST_TRANSPOSE_CONV_WORDS 8u
+struct dla_host_transpose_conv {
+    int32_t stride_height; /* rows from one window to the next */
+    int32_t stride_width; /* columns from one window to the next */
+    int32_t pad_top; /* rows before the first; what lacks at the bottom follows from the shapes */
+    int32_t pad_left; /* columns before the first */
+    int32_t input_zero_point; /* the input's integer that means 0; also what padding is */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_transpose_conv) == 4 * DLA_HOST_TRANSPOSE_CONV_WORDS, "size");
+
+/* LUT: table[q + 128] for int8, table[q] for uint8: every operator with one 8-bit input and no neighbours.
+   Inputs: input, table. Outputs: output. */
+#define DLA_HOST_LUT_WORDS 0u
+
+/* ADD: clamp(requant(s1 + s2, output) + output_zero_point), where s = requant((x - zero_point) << 20, of
+   that input).
+   Inputs: input1, input2. Outputs: output. */
+#define DLA_HOST_ADD_WORDS 11u
+struct dla_host_add {
+    int32_t input1_zero_point; /* input1's integer that means 0 */
+    int32_t input2_zero_point; /* input2's integer that means 0 */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t input1_multiplier; /* multiplier of input1 */
+    int32_t input1_shift; /* shift of input1 */
+    int32_t input2_multiplier; /* multiplier of input2 */
+    int32_t input2_shift; /* shift of input2 */
+    int32_t output_multiplier; /* multiplier of the result */
+    int32_t output_shift; /* shift of the result */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_add) == 4 * DLA_HOST_ADD_WORDS, "size");
+
+/* SUB: As ADD, with s1 - s2.
+   Inputs: input1, input2. Outputs: output. */
+#define DLA_HOST_SUB_WORDS 11u
+struct dla_host_sub {
+    int32_t input1_zero_point; /* input1's integer that means 0 */
+    int32_t input2_zero_point; /* input2's integer that means 0 */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t input1_multiplier; /* multiplier of input1 */
+    int32_t input1_shift; /* shift of input1 */
+    int32_t input2_multiplier; /* multiplier of input2 */
+    int32_t input2_shift; /* shift of input2 */
+    int32_t output_multiplier; /* multiplier of the result */
+    int32_t output_shift; /* shift of the result */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_sub) == 4 * DLA_HOST_SUB_WORDS, "size");
+
+/* MUL: clamp(requant((x1 - input1_zero_point) * (x2 - input2_zero_point)) + output_zero_point).
+   Inputs: input1, input2. Outputs: output. */
+#define DLA_HOST_MUL_WORDS 7u
+struct dla_host_mul {
+    int32_t input1_zero_point; /* input1's integer that means 0 */
+    int32_t input2_zero_point; /* input2's integer that means 0 */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t output_multiplier; /* multiplier of the result */
+    int32_t output_shift; /* shift of the result */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_mul) == 4 * DLA_HOST_MUL_WORDS, "size");
+
+/* PRELU: With v = x - input_zero_point: requant(v, positive) where v >= 0, else requant(v * (alpha -
+   alpha_zero_point), negative); plus output_zero_point, limited to int8.
+   Inputs: input, alpha. Outputs: output. */
+#define DLA_HOST_PRELU_WORDS 7u
+struct dla_host_prelu {
+    int32_t input_zero_point; /* the input's integer that means 0; also what padding is */
+    int32_t alpha_zero_point; /* alpha's integer that means 0 */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t positive_multiplier; /* multiplier of values from 0 up */
+    int32_t positive_shift; /* shift of values from 0 up */
+    int32_t negative_multiplier; /* multiplier of values below 0, times alpha */
+    int32_t negative_shift; /* shift of values below 0, times alpha */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_prelu) == 4 * DLA_HOST_PRELU_WORDS, "size");
+
+/* AVERAGE_POOL_2D: clamp(sum / n) over the n pixels of the window that exist, rounded half away from zero;
+   the integers as they are, zero point included.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_AVERAGE_POOL_2D_WORDS 8u
+struct dla_host_average_pool_2d {
+    int32_t stride_height; /* rows from one window to the next */
+    int32_t stride_width; /* columns from one window to the next */
+    int32_t pad_top; /* rows before the first; what lacks at the bottom follows from the shapes */
+    int32_t pad_left; /* columns before the first */
+    int32_t filter_height; /* rows of a window */
+    int32_t filter_width; /* columns of a window */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_average_pool_2d) == 4 * DLA_HOST_AVERAGE_POOL_2D_WORDS, "size");
+
+/* MAX_POOL_2D: clamp(maximum) over the pixels of the window that exist.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_MAX_POOL_2D_WORDS 8u
+struct dla_host_max_pool_2d {
+    int32_t stride_height; /* rows from one window to the next */
+    int32_t stride_width; /* columns from one window to the next */
+    int32_t pad_top; /* rows before the first; what lacks at the bottom follows from the shapes */
+    int32_t pad_left; /* columns before the first */
+    int32_t filter_height; /* rows of a window */
+    int32_t filter_width; /* columns of a window */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_max_pool_2d) == 4 * DLA_HOST_MAX_POOL_2D_WORDS, "size");
+
+/* MEAN: requant(sum - n * input_zero_point) + output_zero_point, limited to int8, over the n elements that
+   differ only along the reduced axes. 1/n is part of the multiplier.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_MEAN_WORDS 5u
+struct dla_host_mean {
+    int32_t axis_mask; /* bit n: dimension n of the input is reduced */
+    int32_t input_zero_point; /* the input's integer that means 0; also what padding is */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t output_multiplier; /* multiplier of the sum */
+    int32_t output_shift; /* shift of the sum */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_mean) == 4 * DLA_HOST_MEAN_WORDS, "size");
+
+/* SOFTMAX: For each row along the last dimension: e = table[max(row) - q]; sum of e rounded-shifted right
+   by 12; z = leading zeros of sum; r = the gemmlowp reciprocal (Q0.31) of 1 + x, x = (sum << (z + 1)) as
+   Q0.31 less its top bit; the output is rounding_shift_right(rounding_doubling_high_mul(r, e), 31 + 12 - z
+   - 8) - 128, limited to int8.
+   Inputs: input, table. Outputs: output. */
+#define DLA_HOST_SOFTMAX_WORDS 0u
+
+/* PAD: The input with `value` around it. What follows it along a dimension is what the output has left.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_PAD_WORDS 7u
+struct dla_host_pad {
+    int32_t before[6]; /* elements before the input along each dimension, 0 beyond its rank */
+    int32_t value; /* what surrounds the input */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_pad) == 4 * DLA_HOST_PAD_WORDS, "size");
+
+/* CONCATENATION: With n = the product of the output's dimensions before `axis`: n times, the next 1/n-th
+   of each input in turn. (Hence inputs may lack the axis, as those of PACK do.)
+   Inputs: inputs.... Outputs: output. */
+#define DLA_HOST_CONCATENATION_WORDS 1u
+struct dla_host_concatenation {
+    int32_t axis; /* dimension of the output along which they stand */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_concatenation) == 4 * DLA_HOST_CONCATENATION_WORDS, "size");
+
+/* STRIDED_COPY: Copies input[offset + sum(i[k] * stride[k])] for every i with 0 <= i[k] < size[k], the
+   last index fastest, into consecutive elements of the output. Serves slices, splits, transposes and
+   reshapes. The compiler merges dimensions, so the last ones are as long as can be.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_STRIDED_COPY_WORDS 13u
+struct dla_host_strided_copy {
+    int32_t offset; /* the first element read */
+    int32_t size[6]; /* how many elements along each dimension; leading ones are 1 */
+    int32_t stride[6]; /* elements of the input from one to the next; may be negative */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_strided_copy) == 4 * DLA_HOST_STRIDED_COPY_WORDS, "size");
+
+/* RESIZE_NEAREST: output[b, y, x] = input[b, rows[y], columns[x]], whole pixels.
+   Inputs: input, rows, columns. Outputs: output. */
+#define DLA_HOST_RESIZE_NEAREST_WORDS 0u
+
+/* RESIZE_BILINEAR: Of the four pixels at (lower, upper) x (lower, upper), the sum weighted by (1024 -
+   fraction) and fraction in each direction, divided by 2^20, rounded half away from zero; int32 holds the
+   sums.
+   Inputs: input, rows, columns. Outputs: output. */
+#define DLA_HOST_RESIZE_BILINEAR_WORDS 0u
+
+/* QUANTIZE: round(x / scale) + zero_point, limited to the output's type: float32 division, rounded half
+   away from zero.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_QUANTIZE_WORDS 2u
+struct dla_host_quantize {
+    float scale; /* real value of one step */
+    int32_t zero_point; /* the integer that means 0 */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_quantize) == 4 * DLA_HOST_QUANTIZE_WORDS, "size");
+
+/* DEQUANTIZE: scale * (q - zero_point) in float64, rounded once to float32; 8-bit inputs use LUT instead.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_DEQUANTIZE_WORDS 2u
+struct dla_host_dequantize {
+    float scale; /* real value of one step */
+    int32_t zero_point; /* the integer that means 0 */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_dequantize) == 4 * DLA_HOST_DEQUANTIZE_WORDS, "size");
+
+/* CAST: As a C cast: integers wrap, floats are truncated, bool is whether it is not 0. A float outside the
+   integer's range becomes its nearest value, NaN becomes 0.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_CAST_WORDS 0u
+
+/* BINARY: clamp(function(x1, x2)) in the element type itself, no quantization; integers wrap. DIV
+   truncates and FLOOR_DIV floors, an integer divided by 0 is 0. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM x1 <
+   x2 ? x1 : x2. int8 only for these two.
+   Inputs: input1, input2. Outputs: output. */
+#define DLA_HOST_BINARY_WORDS 3u
+struct dla_host_binary {
+    int32_t function; /* what to compute */
+    int32_t clamp_min; /* least output value; not used by MAXIMUM and MINIMUM */
+    int32_t clamp_max; /* greatest output value; not used by MAXIMUM and MINIMUM */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_binary) == 4 * DLA_HOST_BINARY_WORDS, "size");
+
+/* UNARY: function(x) in the element type itself; SQRT of float32 only, correctly rounded.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_UNARY_WORDS 1u
+struct dla_host_unary {
+    int32_t function; /* what to compute */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_unary) == 4 * DLA_HOST_UNARY_WORDS, "size");
+
+/* ARG_MAX: The position of the greatest element along a dimension, the first of equals.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_ARG_MAX_WORDS 1u
+struct dla_host_arg_max {
+    int32_t axis; /* dimension of the input that is searched */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_arg_max) == 4 * DLA_HOST_ARG_MAX_WORDS, "size");
+
+/* GATHER: output[b, o, i, k] = input[b, o, indices[b, i], k], where b are the batch dimensions, o those
+   between them and the axis, i the remaining ones of indices, k those behind the axis. An index outside
+   gives zeros.
+   Inputs: input, indices. Outputs: output. */
+#define DLA_HOST_GATHER_WORDS 2u
+struct dla_host_gather {
+    int32_t axis; /* dimension of the input that the indices count along */
+    int32_t batch_dims; /* leading dimensions that input and indices share */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_gather) == 4 * DLA_HOST_GATHER_WORDS, "size");
+
+/* GATHER_ND: The last dimension of indices holds an index for each of the input's first dimensions; what
+   lies there is copied. An index outside gives zeros.
+   Inputs: input, indices. Outputs: output. */
+#define DLA_HOST_GATHER_ND_WORDS 0u
+
+/* SVDF: For each batch, the state of every filter moves one step to the front and its last element becomes
+   limit(requant(sum((x - input_zero_point) * feature), feature)), limited to the state's type. Then each
+   unit is bias + the sum over its `rank` consecutive filters of sum(state * time), and the output is
+   clamp(requant(unit, output) + output_zero_point). The output state is the same tensor as the input
+   state, updated in place; it is zero before the first inference.
+   Inputs: input, feature_weights, time_weights, bias, state. Outputs: output, state. */
+#define DLA_HOST_SVDF_WORDS 9u
+struct dla_host_svdf {
+    int32_t rank; /* filters of a unit */
+    int32_t input_zero_point; /* the input's integer that means 0; also what padding is */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t feature_multiplier; /* multiplier of what enters the state */
+    int32_t feature_shift; /* shift of what enters the state */
+    int32_t output_multiplier; /* multiplier of the result */
+    int32_t output_shift; /* shift of the result */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_svdf) == 4 * DLA_HOST_SVDF_WORDS, "size");
+
+#endif

@@ -1,0 +1,57 @@
+"""`dla_program.h`: the records of `program.bin` as C structs."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+
+from dlasim.isa import records
+from dlasim.isa.documents import c_text
+from dlasim.isa.records import C_TYPES, ENUMS, RECORDS, Member, Record
+
+FILE_NAME = "dla_program.h"
+
+
+def render() -> str:
+    """The header."""
+    doc = "The records of program.bin; all of it is little-endian, sections start at multiples of their alignment."
+    return c_text.header(FILE_NAME, doc, "dlasim/isa/records.py", _lines())
+
+
+def _lines() -> Iterator[str]:
+    letters = records.MAGIC.rstrip(b"\0").decode()
+    assert letters.encode() + b"\0" == records.MAGIC, "C adds the zero byte to the string"
+    yield c_text.define("DLA_PROGRAM_MAGIC", f'"{letters}"')
+    yield c_text.define("DLA_PROGRAM_MAGIC_BYTES", f"{len(records.MAGIC)}u")
+    yield c_text.define("DLA_PROGRAM_FORMAT_VERSION", f"{records.FORMAT_VERSION}u")
+    yield c_text.define("DLA_PROGRAM_SECTION_ALIGNMENT", f"{records.SECTION_ALIGNMENT}u")
+    yield c_text.define("DLA_PROGRAM_MAX_RANK", f"{records.MAX_RANK}u")
+    yield from c_text.comment('"No tensor", "no layer".')
+    yield c_text.define("DLA_PROGRAM_NONE", f"0x{records.NONE:x}u")
+    yield ""
+    for kind, doc in ENUMS:
+        yield from enumeration_lines(kind, doc)
+    for record in RECORDS:
+        yield from record_lines(record)
+
+
+def enumeration_lines(kind: type[enum.IntEnum], doc: str) -> Iterator[str]:
+    """One enumeration."""
+    yield from c_text.plain_enumeration(kind, f"{doc[0].upper()}{doc[1:]}.")
+
+
+def record_lines(record: Record) -> Iterator[str]:
+    """One record; the alignment keeps the compiler from reading it byte by byte."""
+    name = f"struct dla_program_{record.name}"
+    yield from c_text.comment(record.doc)
+    yield f"{name} {{"
+    for member in record.members:
+        yield f"    {_declaration(member)} /* {member.doc} */"
+    yield "} __attribute__((packed, aligned(4)));"
+    yield f'_Static_assert(sizeof({name}) == {record.size_bytes}, "size");'
+    yield ""
+
+
+def _declaration(member: Member) -> str:
+    array = f"[{member.count}]" if member.count > 1 else ""
+    return f"{C_TYPES[member.type]} {member.name}{array};"

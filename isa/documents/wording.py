@@ -1,0 +1,124 @@
+"""The tables' facts as phrases, the same in every format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dlasim.isa.bits import Field
+from dlasim.isa.instructions import OPCODE, WORD_BITS, Instruction, Operand, Out, When
+from dlasim.isa.registers import Register
+
+RESERVED = "reserved, 0"
+
+
+def bit_range(low: int, width: int) -> str:
+    """`11:8`, or `8` for a single bit."""
+    return str(low) if width == 1 else f"{low + width - 1}:{low}"
+
+
+def number_text(value: int) -> str:
+    """A number; large ones next to a power of two as that."""
+    size = abs(value)
+    if size >= 1 << 16 and size & (size - 1) == 0:
+        return f"{'-' if value < 0 else ''}2^{size.bit_length() - 1}"
+    if value >= 1 << 16 and value & (value + 1) == 0:
+        return f"2^{value.bit_length()} - 1"
+    return str(value)
+
+
+def allowed(field: Field) -> str:
+    """The legal values of a field."""
+    if field.names:
+        return ", ".join(f"{value} = {name}" for value, name in enumerate(field.names))
+    return f"{number_text(field.lowest)} to {number_text(field.highest)}"
+
+
+def choices(field: Field) -> str:
+    """What the assembler takes for a field, in a syntax line."""
+    return "|".join(field.names) if field.names else field.name.upper()
+
+
+def syntax(instruction: Instruction) -> str:
+    """The instruction as the assembler reads it; brackets mark what may be left out."""
+    if instruction.mnemonic == "CFG":
+        return "CFG REGISTER, VALUE"
+    parts = [f"{field.name}={choices(field)}" for field in instruction.fields]
+    if not instruction.is_operation:
+        return " ".join((instruction.mnemonic, ", ".join(parts))).strip()
+    return " ".join((instruction.mnemonic, *(f"[{part}]" for part in parts)))
+
+
+def register_syntax(register: Register) -> str:
+    """The CFG that writes an operand register."""
+    if register.is_plain:
+        return f"CFG {register.name}, VALUE"
+    return f"CFG {register.name}, " + ", ".join(f"{field.name}=VALUE" for field in register.fields)
+
+
+def layout(
+    fields: tuple[Field, ...], word_bits: int, first: Field | None = None
+) -> list[tuple[str, Field | None]]:
+    """Every bit of a word from the highest down: a field, or None for reserved bits."""
+    parts: list[tuple[str, Field | None]] = []
+    end = word_bits
+    for field in sorted((*fields, *((first,) if first else ())), key=lambda field: -field.low):
+        top = field.low + field.width
+        if top < end:
+            parts.append((bit_range(top, end - top), None))
+        parts.append((bit_range(field.low, field.width), field))
+        end = field.low
+    if end:
+        parts.append((bit_range(0, end), None))
+    return parts
+
+
+def encoding(instruction: Instruction) -> list[tuple[str, Field | None]]:
+    """The word of an instruction, from the highest bit down."""
+    return layout(instruction.fields, WORD_BITS, OPCODE)
+
+
+def condition(instruction: Instruction, when: When) -> str:
+    """`init=partial`."""
+    names = instruction.field(when.field).names
+    return f"{when.field}={'|'.join(names[value] for value in when.values)}"
+
+
+def presence(instruction: Instruction, operand: Operand) -> str:
+    """When the operand takes part: `always`, or the conditions."""
+    return " or ".join(condition(instruction, when) for when in operand.present_when) or "always"
+
+
+def elements(instruction: Instruction, operand: Operand) -> str:
+    """What the operand's elements are."""
+    if operand.extent.name == "RECORDS":
+        return "records"
+    if operand.extent.name in ("TRANSFER", "TABLE"):
+        return "bytes"
+    if operand.wide_when is None:
+        return "int32" if operand.element_bytes == 4 else "int8"
+    assert operand.wide_when == When("out", (Out.INT32,))
+    return f"int8; int32 if {condition(instruction, operand.wide_when)}"
+
+
+def operand_name(operand: Operand) -> str:
+    """How the documents call it: the prefix of a view, or what its register is the address of."""
+    return operand.register.removesuffix("_ADDR").removesuffix("_SRAM")
+
+
+def place(operand: Operand) -> str:
+    """Where it lies in SRAM."""
+    return ", ".join(operand.registers)
+
+
+def paragraphs(doc: str) -> Iterator[tuple[bool, list[str]]]:
+    """The documentation in runs of lines: (True, formulas) or (False, prose)."""
+    run: list[str] = []
+    formulas = False
+    for line in doc.splitlines():
+        if run and line.startswith("    ") != formulas:
+            yield formulas, run
+            run = []
+        formulas = line.startswith("    ")
+        run.append(line.removeprefix("    ") if formulas else line)
+    if run:
+        yield formulas, run
