@@ -17,7 +17,7 @@ from dlasim.errors import InputError
 Values = dict[str, Any]
 # Bytes that may be looked at, tensor data aside, which is never copied. An honest file refers to nearly
 # everything once and describes its largest network in a few megabytes.
-_MAX_WORK_BYTES = 32 << 20
+_MAX_WORK_BYTES = 16 << 20
 _TABLE_WORK_BYTES = 32
 _HEADER_BYTES = 8
 

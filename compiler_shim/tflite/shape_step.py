@@ -49,6 +49,9 @@ class Step:
         self.require(
             tensor.is_constant, f"input {position} must be constant: the output's shape depends on it"
         )
+        self.require(
+            tensor.dtype in ("int32", "int64"), f"input {position} is {tensor.dtype}, not int32 or int64"
+        )
         return np.asarray(tensor.data, dtype=np.int64)
 
     def integers(self, position: int) -> list[int]:

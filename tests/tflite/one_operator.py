@@ -1,0 +1,490 @@
+"""Random networks of one operator each, with every operator that the writer knows."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+
+# TensorFlow prescribes the output scales of these.
+SOFTMAX_OUTPUT = Quantization((1 / 256,), (-128,))
+TANH_OUTPUT = Quantization((1 / 128,), (0,))
+
+
+def one_scale(scale: float) -> Quantization:
+    """A symmetric quantization, its scale as a file can hold it."""
+    return Quantization((float(np.float32(scale)),), (0,))
+
+
+class Maker:
+    """Collects tensors; random shapes and quantizations come from one generator."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.tensors: list[Tensor] = []
+        self.inputs: list[int] = []
+
+    def number(self, lowest: int, highest: int) -> int:
+        return int(self.rng.integers(lowest, highest + 1))
+
+    def choice(self, *values: Any) -> Any:
+        return values[self.number(0, len(values) - 1)]
+
+    def quantization(self) -> Quantization:
+        scale = float(np.float32(self.rng.uniform(0.01, 0.2)))
+        return Quantization((scale,), (self.number(-128, 127),))
+
+    def shape(self, rank: int) -> tuple[int, ...]:
+        return (1, *(self.number(2, 9) for _ in range(rank - 1)))
+
+    def input(self, shape: tuple[int, ...], quantization: Quantization | None = None) -> int:
+        index = self.tensor(f"input_{len(self.inputs)}", shape, quantization or self.quantization())
+        self.inputs.append(index)
+        return index
+
+    def tensor(
+        self, name: str, shape: tuple[int, ...], quantization: Quantization | None, dtype: str = "int8"
+    ) -> int:
+        self.tensors.append(Tensor(name, shape, dtype, quantization))
+        return len(self.tensors) - 1
+
+    def constant(self, name: str, data: Any, quantization: Quantization | None = None) -> int:
+        data = np.asarray(data)
+        data = data.astype(np.int32) if data.dtype == np.int64 else data
+        self.tensors.append(Tensor(name, data.shape, data.dtype.name, quantization, data))
+        return len(self.tensors) - 1
+
+    def quantization_of(self, index: int) -> Quantization:
+        quantization = self.tensors[index].quantization
+        assert quantization is not None
+        return quantization
+
+    def weights(self, shape: tuple[int, ...], axis: int | None, source: int) -> tuple[int, int]:
+        """Weights and a bias that suits them; per channel along `axis`, or with one scale."""
+        count = 1 if axis is None else shape[axis]
+        scales = tuple(float(np.float32(scale)) for scale in self.rng.uniform(0.001, 0.02, count))
+        data = self.rng.integers(-127, 128, shape, dtype=np.int8)
+        weights = self.constant("weights", data, Quantization(scales, (0,) * count, axis or 0))
+        input_scale = np.float32(self.quantization_of(source).scale)
+        bias_scales = tuple(float(input_scale * np.float32(scale)) for scale in scales)
+        channels = shape[axis if axis is not None else 0]
+        bias = self.rng.integers(-2000, 2000, channels).astype(np.int32)
+        return weights, self.constant("bias", bias, Quantization(bias_scales, (0,) * count))
+
+    def graph(self, kind: str, inputs: list[int], outputs: list[int], options: dict[str, Any]) -> Graph:
+        operator = Operator(kind, tuple(inputs), tuple(outputs), options, "operator 0")
+        return Graph(kind.lower(), tuple(self.tensors), (operator,), tuple(self.inputs), tuple(outputs))
+
+    def unary(self, kind: str, options: dict[str, Any], output: Quantization | None = None) -> Graph:
+        source = self.input(self.shape(self.number(2, 4)))
+        result = self.tensor("output", self.tensors[source].shape, output or self.quantization())
+        return self.graph(kind, [source], [result], options)
+
+    def moved(
+        self, kind: str, source: int, others: list[int], shape: tuple[int, ...], options: dict[str, Any]
+    ) -> Graph:
+        """An operator that moves data of its first input, whose quantization stays."""
+        result = self.tensor("output", shape, self.quantization_of(source))
+        return self.graph(kind, [source, *others], [result], options)
+
+
+ACTIVATIONS = ("NONE", "RELU", "RELU6")
+
+
+def _windows(size: int, window: int, stride: int, padding: str) -> int:
+    return -(-size // stride) if padding == "SAME" else (size - window) // stride + 1
+
+
+def _window_options(make: Maker) -> dict[str, Any]:
+    return {
+        "padding": make.choice("SAME", "VALID"),
+        "stride_h": make.number(1, 3),
+        "stride_w": make.number(1, 3),
+        "fused_activation_function": make.choice(*ACTIVATIONS),
+    }
+
+
+def conv_2d(make: Maker) -> Graph:
+    height, width, depth, channels = (make.number(5, 12), make.number(5, 12), *make.shape(3)[1:])
+    rows, columns = make.number(1, 3), make.number(1, 3)
+    source = make.input((1, height, width, depth))
+    weights, bias = make.weights((channels, rows, columns, depth), 0, source)
+    options = _window_options(make)
+    options |= {"dilation_h_factor": make.number(1, 2), "dilation_w_factor": 1}
+    tall = (rows - 1) * options["dilation_h_factor"] + 1
+    grid = (
+        _windows(height, tall, options["stride_h"], options["padding"]),
+        _windows(width, columns, options["stride_w"], options["padding"]),
+    )
+    result = make.tensor("output", (1, *grid, channels), make.quantization())
+    return make.graph("CONV_2D", [source, weights, bias], [result], options)
+
+
+def depthwise_conv_2d(make: Maker) -> Graph:
+    height, width, depth = make.number(5, 12), make.number(5, 12), make.number(1, 9)
+    multiplier = make.number(1, 2)
+    source = make.input((1, height, width, depth))
+    weights, bias = make.weights((1, 3, 2, depth * multiplier), 3, source)
+    options = _window_options(make)
+    options["stride_w"] = options["stride_h"]
+    grid = (
+        _windows(height, 3, options["stride_h"], options["padding"]),
+        _windows(width, 2, options["stride_w"], options["padding"]),
+    )
+    result = make.tensor("output", (1, *grid, depth * multiplier), make.quantization())
+    options["depth_multiplier"] = multiplier
+    return make.graph("DEPTHWISE_CONV_2D", [source, weights, bias], [result], options)
+
+
+def transpose_conv(make: Maker) -> Graph:
+    height, width, depth, channels = (
+        make.number(2, 6),
+        make.number(2, 6),
+        make.number(1, 5),
+        make.number(1, 5),
+    )
+    stride, padding = make.number(1, 2), make.choice("SAME", "VALID")
+    source = make.input((1, height, width, depth))
+    weights, bias = make.weights((channels, 3, 3, depth), 0, source)
+    if padding == "SAME":
+        output = (1, height * stride, width * stride, channels)
+    else:
+        output = (1, (height - 1) * stride + 3, (width - 1) * stride + 3, channels)
+    shape = make.constant("shape", output)
+    result = make.tensor("output", output, make.quantization())
+    options = {"padding": padding, "stride_h": stride, "stride_w": stride}
+    return make.graph("TRANSPOSE_CONV", [shape, weights, source, bias], [result], options)
+
+
+def fully_connected(make: Maker) -> Graph:
+    depth, units = make.number(1, 40), make.number(1, 20)
+    source = make.input((1, depth))
+    weights, bias = make.weights((units, depth), None, source)
+    result = make.tensor("output", (1, units), make.quantization())
+    options = {"fused_activation_function": make.choice(*ACTIVATIONS)}
+    return make.graph("FULLY_CONNECTED", [source, weights, bias], [result], options)
+
+
+def svdf(make: Maker) -> Graph:
+    depth, units, rank, memory = make.number(2, 8), make.number(1, 6), make.number(1, 2), make.number(2, 5)
+    filters = units * rank
+    source = make.input((1, depth))
+    features = make.constant(
+        "features", make.rng.integers(-127, 128, (filters, depth), dtype=np.int8), one_scale(0.01)
+    )
+    times = make.constant(
+        "times",
+        make.rng.integers(-3000, 3000, (filters, memory)).astype(np.int16),
+        one_scale(1e-4),
+    )
+    bias = make.constant("bias", np.zeros(units, dtype=np.int32), one_scale(1e-5))
+    state = make.tensor("state", (1, memory * filters), one_scale(0.05), "int16")
+    result = make.tensor("output", (1, units), make.quantization())
+    options = {"rank": rank, "fused_activation_function": "RELU"}
+    return make.graph("SVDF", [source, features, times, bias, state], [result], options)
+
+
+def binary(kind: str, options: Callable[[Maker], dict[str, Any]], same_scale: bool = False) -> Callable:
+    def build(make: Maker) -> Graph:
+        shape = make.shape(4)
+        quantization = make.quantization() if same_scale else None
+        first = make.input(shape, quantization)
+        second = make.input(make.choice(shape, (1, 1, 1, shape[3])), quantization)
+        result = make.tensor("output", shape, quantization or make.quantization())
+        return make.graph(kind, [first, second], [result], options(make))
+
+    return build
+
+
+def division(kind: str) -> Callable:
+    """Divides by a constant that is never zero, raw or real."""
+
+    def build(make: Maker) -> Graph:
+        shape, quantization = make.shape(4), make.quantization()
+        allowed = np.setdiff1d(np.arange(-128, 128), [0, quantization.zero_point])
+        divisor = make.constant("divisor", make.rng.choice(allowed, shape).astype(np.int8), quantization)
+        source = make.input(shape, quantization)
+        result = make.tensor("output", shape, quantization if kind == "FLOOR_DIV" else make.quantization())
+        return make.graph(kind, [source, divisor], [result], {})
+
+    return build
+
+
+def relu6(make: Maker) -> Graph:
+    """With one scale: TFLite Micro's kernel ignores a difference."""
+    source = make.input(make.shape(4))
+    return make.moved("RELU6", source, [], make.tensors[source].shape, {})
+
+
+def sqrt(make: Maker) -> Graph:
+    """Of values that are never negative."""
+    shape = make.shape(3)
+    source = make.input(shape, Quantization((0.0625,), (-128,)))
+    result = make.tensor("output", shape, make.quantization())
+    return make.graph("SQRT", [source], [result], {})
+
+
+def _fused(make: Maker) -> dict[str, Any]:
+    return {"fused_activation_function": make.choice(*ACTIVATIONS)}
+
+
+def pool(kind: str) -> Callable:
+    def build(make: Maker) -> Graph:
+        shape = (1, make.number(5, 12), make.number(5, 12), make.number(1, 9))
+        options = _window_options(make) | {
+            "filter_height": make.number(1, 4),
+            "filter_width": make.number(1, 4),
+        }
+        rows = _windows(shape[1], options["filter_height"], options["stride_h"], options["padding"])
+        columns = _windows(shape[2], options["filter_width"], options["stride_w"], options["padding"])
+        return make.moved(kind, make.input(shape), [], (1, rows, columns, shape[3]), options)
+
+    return build
+
+
+def mean(make: Maker) -> Graph:
+    shape, keep = make.shape(4), make.choice(True, False)
+    source = make.input(shape)
+    axes = make.constant("axes", [1, 2])
+    result = make.tensor("output", (1, 1, 1, shape[3]) if keep else (1, shape[3]), make.quantization())
+    return make.graph("MEAN", [source, axes], [result], {"keep_dims": keep})
+
+
+def leaky_relu(make: Maker) -> Graph:
+    return make.unary("LEAKY_RELU", {"alpha": float(np.float32(make.rng.uniform(0.05, 0.5)))})
+
+
+def prelu(make: Maker) -> Graph:
+    shape = make.shape(4)
+    source = make.input(shape)
+    alpha = make.constant(
+        "alpha", make.rng.integers(-128, 128, (1, 1, shape[3]), dtype=np.int8), make.quantization()
+    )
+    result = make.tensor("output", shape, make.quantization())
+    return make.graph("PRELU", [source, alpha], [result], {})
+
+
+def pad(make: Maker) -> Graph:
+    shape = make.shape(4)
+    paddings = np.array([(0, 0), *((make.number(0, 3), make.number(0, 3)) for _ in range(3))])
+    output = tuple(int(size + amount.sum()) for size, amount in zip(shape, paddings, strict=True))
+    source = make.input(shape)
+    return make.moved("PAD", source, [make.constant("paddings", paddings)], output, {})
+
+
+def padv2(make: Maker) -> Graph:
+    source = make.input(make.shape(4))
+    shape = make.tensors[source].shape
+    paddings = make.constant("paddings", [(0, 0), (1, 2), (2, 1), (0, 0)])
+    value = make.constant("value", np.array([-7], dtype=np.int8), make.quantization_of(source))
+    return make.moved("PADV2", source, [paddings, value], (1, shape[1] + 3, shape[2] + 3, shape[3]), {})
+
+
+def reshape(make: Maker) -> Graph:
+    shape = make.shape(4)
+    output = (shape[1], shape[2] * shape[3])
+    source = make.input(shape)
+    return make.moved("RESHAPE", source, [make.constant("shape", output)], output, {"new_shape": output})
+
+
+def squeeze(make: Maker) -> Graph:
+    size = make.number(2, 9)
+    source = make.input((1, 1, size, 1))
+    return make.moved("SQUEEZE", source, [], (1, size), {"squeeze_dims": (1, 3)})
+
+
+def expand_dims(make: Maker) -> Graph:
+    shape = make.shape(3)
+    source = make.input(shape)
+    return make.moved(
+        "EXPAND_DIMS", source, [make.constant("axis", np.int32(-2))], (*shape[:2], 1, shape[2]), {}
+    )
+
+
+def concatenation(make: Maker) -> Graph:
+    shape, quantization = make.shape(4), make.quantization()
+    axis = make.number(1, 3)
+    other = tuple(make.number(1, 5) if dimension == axis else size for dimension, size in enumerate(shape))
+    sources = [make.input(shape, quantization), make.input(other, quantization)]
+    output = tuple(
+        size + other[dimension] if dimension == axis else size for dimension, size in enumerate(shape)
+    )
+    result = make.tensor("output", output, quantization)
+    return make.graph("CONCATENATION", sources, [result], {"axis": make.choice(axis, axis - 4)})
+
+
+def split(make: Maker) -> Graph:
+    parts, shape = make.number(2, 3), make.shape(3)
+    axis = make.constant("axis", np.int32(2))
+    source = make.input((*shape[:2], shape[2] * parts))
+    outputs = [make.tensor(f"output_{part}", shape, make.quantization_of(source)) for part in range(parts)]
+    return make.graph("SPLIT", [axis, source], outputs, {"num_splits": parts})
+
+
+def split_v(make: Maker) -> Graph:
+    sizes, shape = (make.number(1, 4), make.number(1, 4)), make.shape(3)
+    source = make.input((*shape[:2], sum(sizes)))
+    lengths, axis = make.constant("sizes", sizes), make.constant("axis", np.int32(2))
+    quantization = make.quantization_of(source)
+    outputs = [
+        make.tensor(f"output_{size}_{part}", (*shape[:2], size), quantization)
+        for part, size in enumerate(sizes)
+    ]
+    return make.graph("SPLIT_V", [source, lengths, axis], outputs, {"num_splits": 2})
+
+
+def pack(make: Maker) -> Graph:
+    shape, quantization = make.shape(3), make.quantization()
+    sources = [make.input(shape, quantization) for _ in range(make.number(1, 3))]
+    axis = make.number(0, 3)
+    result = make.tensor("output", (*shape[:axis], len(sources), *shape[axis:]), quantization)
+    return make.graph("PACK", sources, [result], {"values_count": len(sources), "axis": axis})
+
+
+def unpack(make: Maker) -> Graph:
+    shape = make.shape(3)
+    source = make.input(shape)
+    quantization = make.quantization_of(source)
+    outputs = [make.tensor(f"output_{part}", shape[:2], quantization) for part in range(shape[2])]
+    return make.graph("UNPACK", [source], outputs, {"num": shape[2], "axis": 2})
+
+
+def strided_slice(make: Maker) -> Graph:
+    height, width, depth = make.number(6, 9), make.number(6, 9), make.number(3, 5)
+    source = make.input((1, height, width, depth))
+    begin, end, strides = [0, 1, -1, 1], [1, height - 1, -width - 1, 9], [1, 2, -1, 1]
+    bounds = [make.constant(name, value) for name, value in (("b", begin), ("e", end), ("s", strides))]
+    options = {"begin_mask": 1, "end_mask": 8, "shrink_axis_mask": make.choice(0, 1)}
+    output = ((height - 1) // 2, width, depth - 1)
+    return make.moved(
+        "STRIDED_SLICE", source, bounds, output if options["shrink_axis_mask"] else (1, *output), options
+    )
+
+
+def slice_(make: Maker) -> Graph:
+    shape = make.shape(4)
+    source = make.input(shape)
+    bounds = [make.constant("begin", [0, 1, 0, 1]), make.constant("size", [1, -1, 2, shape[3] - 1])]
+    return make.moved("SLICE", source, bounds, (1, shape[1] - 1, 2, shape[3] - 1), {})
+
+
+def transpose(make: Maker) -> Graph:
+    shape = make.shape(4)
+    order = [int(axis) for axis in make.rng.permutation(4)]
+    source = make.input(shape)
+    return make.moved(
+        "TRANSPOSE", source, [make.constant("order", order)], tuple(shape[a] for a in order), {}
+    )
+
+
+def resize(kind: str) -> Callable:
+    def build(make: Maker) -> Graph:
+        shape = make.shape(4)
+        size = (make.number(1, 12), make.number(1, 12))
+        options = make.choice({}, {"half_pixel_centers": True}, {"align_corners": True})
+        source = make.input(shape)
+        return make.moved(kind, source, [make.constant("size", size)], (1, *size, shape[3]), options)
+
+    return build
+
+
+def dequantize(make: Maker) -> Graph:
+    source = make.input(make.shape(3))
+    result = make.tensor("output", make.tensors[source].shape, None, "float32")
+    return make.graph("DEQUANTIZE", [source], [result], {})
+
+
+def arg_max(make: Maker) -> Graph:
+    shape = make.shape(2)
+    source = make.input(shape)
+    axis = make.constant("axis", np.int32(-1))
+    result = make.tensor("output", shape[:1], None, "int32")
+    return make.graph("ARG_MAX", [source, axis], [result], {"output_type": "int32"})
+
+
+def gather(make: Maker) -> Graph:
+    shape = make.shape(3)
+    source = make.input(shape)
+    indices = make.constant("indices", make.rng.integers(0, shape[1], 4))
+    return make.moved("GATHER", source, [indices], (1, 4, shape[2]), {"axis": 1})
+
+
+def gather_nd(make: Maker) -> Graph:
+    shape = make.shape(3)
+    source = make.input(shape)
+    indices = make.constant("indices", [(0, make.number(0, shape[1] - 1)) for _ in range(3)])
+    return make.moved("GATHER_ND", source, [indices], (3, shape[2]), {})
+
+
+def cast(make: Maker) -> Graph:
+    source = make.input(make.shape(3))
+    result = make.tensor("output", make.tensors[source].shape, None, "int32")
+    return make.graph("CAST", [source], [result], {"in_data_type": "int8", "out_data_type": "int32"})
+
+
+def shape_of(make: Maker) -> Graph:
+    source = make.input(make.shape(4))
+    result = make.tensor("output", (4,), None, "int32")
+    return make.graph("SHAPE", [source], [result], {"out_type": "int32"})
+
+
+def unary(kind: str, output: Quantization | None = None, **options: Any) -> Callable:
+    return lambda make: make.unary(kind, options, output)
+
+
+BUILDERS: dict[str, Callable[[Maker], Graph]] = {
+    "ABS": unary("ABS"),
+    "ADD": binary("ADD", _fused),
+    "ARG_MAX": arg_max,
+    "AVERAGE_POOL_2D": pool("AVERAGE_POOL_2D"),
+    "CAST": cast,
+    "CONCATENATION": concatenation,
+    "CONV_2D": conv_2d,
+    "DEPTHWISE_CONV_2D": depthwise_conv_2d,
+    "DEQUANTIZE": dequantize,
+    "DIV": division("DIV"),
+    "EXPAND_DIMS": expand_dims,
+    "FLOOR_DIV": division("FLOOR_DIV"),
+    "FULLY_CONNECTED": fully_connected,
+    "GATHER": gather,
+    "GATHER_ND": gather_nd,
+    "HARD_SWISH": unary("HARD_SWISH"),
+    "LEAKY_RELU": leaky_relu,
+    "LOGISTIC": unary("LOGISTIC", SOFTMAX_OUTPUT),
+    "MAXIMUM": binary("MAXIMUM", lambda make: {}, same_scale=True),
+    "MAX_POOL_2D": pool("MAX_POOL_2D"),
+    "MEAN": mean,
+    "MINIMUM": binary("MINIMUM", lambda make: {}, same_scale=True),
+    "MUL": binary("MUL", _fused),
+    "PACK": pack,
+    "PAD": pad,
+    "PADV2": padv2,
+    "PRELU": prelu,
+    "QUANTIZE": unary("QUANTIZE"),
+    "RELU": unary("RELU"),
+    "RELU6": relu6,
+    "RELU_N1_TO_1": unary("RELU_N1_TO_1"),
+    "RESHAPE": reshape,
+    "RESIZE_BILINEAR": resize("RESIZE_BILINEAR"),
+    "RESIZE_NEAREST_NEIGHBOR": resize("RESIZE_NEAREST_NEIGHBOR"),
+    "SHAPE": shape_of,
+    "SLICE": slice_,
+    "SOFTMAX": unary("SOFTMAX", SOFTMAX_OUTPUT, beta=1.0),
+    "SPLIT": split,
+    "SPLIT_V": split_v,
+    "SQRT": sqrt,
+    "SQUEEZE": squeeze,
+    "STRIDED_SLICE": strided_slice,
+    "SUB": binary("SUB", _fused),
+    "SVDF": svdf,
+    "TANH": unary("TANH", TANH_OUTPUT),
+    "TRANSPOSE": transpose,
+    "TRANSPOSE_CONV": transpose_conv,
+    "UNPACK": unpack,
+}
+
+
+def random_graph(kind: str, seed: int) -> Graph:
+    """A network of one operator of this kind with random shapes, options, quantization and constants."""
+    return BUILDERS[kind](Maker(seed))

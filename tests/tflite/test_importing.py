@@ -1,0 +1,184 @@
+"""What import accepts, folds and refuses; the refusals on networks made by hand."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+from dlasim.compiler_shim.importing import import_model
+from dlasim.compiler_shim.tflite.encoding import encode
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.errors import InputError
+from tests.tflite.one_operator import random_graph
+from tests.tflite.test_damaged_files import broken, raw_model
+
+SCALED = Quantization((0.5,), (0,))
+
+
+def import_bytes(model, folder):
+    path = folder / "model.tflite"
+    path.write_bytes(model)
+    return import_model(path)
+
+
+def refusal(model, folder):
+    with pytest.raises(InputError) as caught:
+        import_bytes(model, folder)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith(str(folder / "model.tflite"))
+    return message
+
+
+def retyped(graph, dtype, *indices):
+    """The graph with some of its tensors of another type."""
+    tensors = list(graph.tensors)
+    for index in indices:
+        data = tensors[index].data
+        quantization = None if dtype.startswith("float") else tensors[index].quantization
+        tensors[index] = replace(
+            tensors[index],
+            dtype=dtype,
+            data=None if data is None else data.astype(dtype),
+            quantization=quantization,
+        )
+    return replace(graph, tensors=tuple(tensors))
+
+
+def test_a_float_network_is_told_how_to_quantize(tmp_path):
+    graph = random_graph("CONV_2D", 0)
+    message = refusal(write_tflite(retyped(graph, "float32", 0, 1, 2, 3)), tmp_path)
+    assert "operator 0 (CONV_2D): computes in float32;" in message
+    assert "full-integer post-training quantization" in message
+    assert "inference_input_type" in message
+
+
+def test_a_network_with_quantized_weights_only_is_recognized(tmp_path):
+    graph = random_graph("CONV_2D", 0)
+    message = refusal(write_tflite(retyped(graph, "float32", 0, 2, 3)), tmp_path)
+    assert "only its weights are quantized" in message
+
+
+def test_a_float_operator_in_the_middle_is_named(tmp_path):
+    tensors = tuple(
+        Tensor(name, (1, 4), dtype, None if dtype == "float32" else SCALED)
+        for name, dtype in (("a", "int8"), ("b", "int8"), ("c", "float32"), ("d", "int8"))
+    )
+    operators = (
+        Operator("RELU", (0,), (1,)),
+        Operator("TANH", (1,), (2,)),
+        Operator("QUANTIZE", (2,), (3,)),
+    )
+    message = refusal(write_tflite(Graph("mixed", tensors, operators, (0,), (3,))), tmp_path)
+    assert "operator 1 (TANH): computes in float32" in message
+
+
+@pytest.mark.parametrize("kind", ["QUANTIZE", "DEQUANTIZE"])
+def test_a_float_interface_is_told_the_converter_switch(kind, tmp_path):
+    graph = retyped(random_graph("QUANTIZE", 0), "float32", 0 if kind == "QUANTIZE" else 1)
+    operator = replace(graph.operators[0], kind=kind)
+    message = refusal(write_tflite(replace(graph, operators=(operator,))), tmp_path)
+    assert f"operator 0 ({kind}): converts between float32 and int8" in message
+    assert "inference_input_type = inference_output_type = tf.int8" in message
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"), [("uint8", "legacy quantization-aware"), ("int16", "16-bit activations")]
+)
+def test_other_widths_are_refused_with_a_reason(dtype, expected, tmp_path):
+    graph = random_graph("MAX_POOL_2D", 0)
+    tensors = tuple(replace(tensor, quantization=SCALED) for tensor in graph.tensors)
+    message = refusal(write_tflite(retyped(replace(graph, tensors=tensors), dtype, 0, 1)), tmp_path)
+    assert f"is {dtype}" in message
+    assert expected in message
+
+
+def test_the_states_of_svdf_may_have_16_bits(tmp_path):
+    assert import_bytes(write_tflite(random_graph("SVDF", 0)), tmp_path).tensors[4].dtype == "int16"
+
+
+def test_several_subgraphs_are_refused_naming_the_control_flow(tmp_path):
+    model = raw_model()
+    codes = [*model["operator_codes"], {"deprecated_builtin_code": 119, "builtin_code": 119}]
+    message = refusal(
+        encode("Model", model | {"subgraphs": model["subgraphs"] * 2, "operator_codes": codes}, 256), tmp_path
+    )
+    assert "2 subgraphs" in message
+    assert "control flow is not supported: WHILE" in message
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "expected"),
+    [
+        ("CONV_2D", {"stride_h": 0}, "stride 0"),
+        ("CONV_2D", {"dilation_h_factor": 0}, "dilation 0"),
+        ("DEPTHWISE_CONV_2D", {"depth_multiplier": 3}, "times multiplier 3"),
+        ("AVERAGE_POOL_2D", {"filter_height": 0}, "filter 0x"),
+        ("AVERAGE_POOL_2D", {"filter_height": 99, "padding": "VALID"}, "would have shape"),
+        ("AVERAGE_POOL_2D", {"stride_w": -1}, "stride -1"),
+        ("CONCATENATION", {"axis": 4}, "axis 4, but there are 4 dimensions"),
+        ("GATHER", {"axis": -9}, "axis -9"),
+        ("SPLIT", {"num_splits": 7}, "splits"),
+        ("UNPACK", {"num": 1}, "for"),
+        ("SQUEEZE", {"squeeze_dims": (2,)}, "are not 1"),
+        ("STRIDED_SLICE", {"ellipsis_mask": 1}, "ellipsis_mask is not supported"),
+        ("SVDF", {"rank": 0}, "rank 0"),
+        ("MEAN", {"keep_dims": None}, "declared"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(kind, changes, expected, tmp_path):
+    graph = random_graph(kind, 2)
+    operator = graph.operators[0]
+    if kind == "MEAN":
+        changes = {"keep_dims": not operator.options["keep_dims"]}
+    changed = replace(operator, options={**operator.options, **changes})
+    message = refusal(write_tflite(replace(graph, operators=(changed,))), tmp_path)
+    assert f"operator 0 ({kind})" in message
+    assert expected in message
+
+
+@pytest.mark.parametrize("kind", ["PAD", "RESHAPE", "TRANSPOSE", "MEAN", "ARG_MAX", "SLICE", "GATHER"])
+def test_parameters_far_out_of_range_are_refused(kind, tmp_path):
+    graph = random_graph(kind, 0)
+    for value in (-100, 77, 2**31 - 1):
+        tensors = tuple(
+            replace(tensor, data=np.full_like(tensor.data, value)) if tensor.is_constant else tensor
+            for tensor in graph.tensors
+        )
+        assert f"operator 0 ({kind})" in refusal(write_tflite(replace(graph, tensors=tensors)), tmp_path)
+
+
+def test_a_parameter_that_is_computed_is_refused(tmp_path):
+    graph = random_graph("RESHAPE", 0)
+    shape = replace(graph.tensors[1], data=None)
+    model = write_tflite(replace(graph, tensors=(graph.tensors[0], shape, *graph.tensors[2:]), inputs=(0, 1)))
+    assert "input 1 must be constant" in refusal(model, tmp_path)
+
+
+def test_int8_without_a_scale_is_refused(tmp_path):
+    assert "int8 without a scale" in refusal(
+        broken(("subgraphs", 0, "tensors", 0, "quantization"), None), tmp_path
+    )
+    zero = {"scale": [0.0], "zero_point": [0]}
+    assert "one scale above 0" in refusal(
+        broken(("subgraphs", 0, "tensors", 0, "quantization"), zero), tmp_path
+    )
+
+
+def test_shapes_that_contradict_the_operator_are_refused(tmp_path):
+    message = refusal(broken(("subgraphs", 0, "tensors", 1, "shape"), [1, 5]), tmp_path)
+    assert "its output is declared [1, 5], its inputs and options give [1, 4]" in message
+
+
+def test_an_open_batch_is_one(tmp_path):
+    model = raw_model()
+    for tensor in model["subgraphs"][0]["tensors"]:
+        tensor |= {"shape": [1, 4], "shape_signature": [-1, 4]}
+    graph = import_bytes(encode("Model", model, 256), tmp_path)
+    assert [tensor.shape for tensor in graph.tensors] == [(1, 4), (1, 4)]
+
+
+def test_unknown_operators_stay_for_a_later_pass_to_refuse(tmp_path):
+    codes = [{"deprecated_builtin_code": 5, "builtin_code": 5}]
+    assert import_bytes(broken(("operator_codes",), codes), tmp_path).operators[0].kind == "DEPTH_TO_SPACE"
