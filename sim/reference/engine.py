@@ -1,0 +1,48 @@
+"""Binds the semantics to the instruction table, by mnemonic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa.instructions import INSTRUCTIONS, Unit
+from dlasim.sim.operation import Operation
+from dlasim.sim.reference import mac, vector
+from dlasim.sim.reference.operands import Context, Integers
+
+Body = Callable[[Context], Integers]
+
+SEMANTICS: Mapping[str, Body] = {
+    "OP_FILL": vector.fill,
+    "OP_CONV": mac.conv,
+    "OP_CONV_RELU": mac.conv_relu,
+    "OP_DEPTH_CONV": mac.depth_conv,
+    "OP_MAT_MUL": mac.mat_mul,
+    "OP_REQUANT": vector.requantize,
+    "OP_E32_SHIFT": vector.shift32,
+    "OP_E32_ADD": vector.add32,
+    "OP_POOL": vector.pool,
+    "OP_ACT_RELU": vector.relu,
+    "OP_ACT_LRELU": vector.leaky_relu,
+    "OP_ACT_LUT": vector.lut,
+    "OP_E_ADD": vector.add,
+    "OP_E_SUB": vector.subtract,
+    "OP_E_MUL": vector.multiply,
+    "OP_E_ABS": vector.absolute,
+    "OP_C_MIN": vector.minimum,
+    "OP_C_MAX": vector.maximum,
+}
+
+COMPUTED = tuple(row.mnemonic for row in INSTRUCTIONS if row.unit in (Unit.MAC, Unit.VECTOR))
+assert sorted(SEMANTICS) == sorted(COMPUTED), "each instruction of the table has one meaning, and no other"
+
+
+def execute(operation: Operation, sram: NDArray[np.uint8]) -> None:
+    """Compute a MAC or VECTOR operation whose operands have been checked.
+
+    A body returns its result, so everything is read before anything is written.
+    """
+    context = Context(operation, sram)
+    context.store(SEMANTICS[operation.instruction.mnemonic](context))

@@ -1,0 +1,53 @@
+"""Windows over an image: the input pixels that one tap of a kernel meets, for all outputs at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.sim.operation import Operation
+from dlasim.sim.reference.operands import Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Tap:
+    """One position in the kernel, and the input row and column that each output row and column meets."""
+
+    y: int
+    x: int
+    rows: Integers
+    columns: Integers
+
+    def inside(self, image: Integers) -> NDArray[np.bool_]:
+        """[row, column]: whether that pixel lies in the image."""
+        height, width, _ = image.shape
+        return _within(self.rows, height)[:, None] & _within(self.columns, width)[None, :]
+
+    def read(self, image: Integers, outside: int) -> Integers:
+        """[row, column, channel]: those pixels, with `outside` where there is none."""
+        height, width, _ = image.shape
+        rows, columns = self.rows.clip(0, height - 1), self.columns.clip(0, width - 1)
+        return np.where(self.inside(image)[:, :, None], image[rows[:, None], columns[None, :]], outside)
+
+
+def taps(operation: Operation) -> Iterator[Tap]:
+    """Every tap of the operation's kernel."""
+    height, width = operation.pair("KERNEL")
+    for y in range(height):
+        for x in range(width):
+            yield Tap(y, x, _positions(operation, 0, y), _positions(operation, 1, x))
+
+
+def _positions(operation: Operation, axis: int, tap: int) -> Integers:
+    """Input row (axis 0) or column (axis 1) that each output position meets through this tap."""
+    size, stride, dilation, pad = (
+        operation.pair(name)[axis] for name in ("OUT_SIZE", "STRIDE", "DILATION", "PAD")
+    )
+    return np.arange(size, dtype=np.int64) * stride + tap * dilation - pad
+
+
+def _within(positions: Integers, size: int) -> NDArray[np.bool_]:
+    return (positions >= 0) & (positions < size)

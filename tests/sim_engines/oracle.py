@@ -1,0 +1,240 @@
+"""What instructions compute, from the manual's text alone: plain Python integers, one element at a time.
+
+Nothing here is shared with the engines: not the numerics, not the operand layout.
+"""
+
+from collections.abc import Callable
+
+from dlasim.sim.operation import Operation
+
+
+def wrap(value: int) -> int:
+    """Two's complement at 32 bits."""
+    return (value + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+def round_shift(value: int, amount: int) -> int:
+    """value / 2^amount to nearest, halves away from zero."""
+    if amount == 0:
+        return value
+    magnitude = (abs(value) + (1 << (amount - 1))) >> amount
+    return magnitude if value >= 0 else -magnitude
+
+
+def requant(value: int, multiplier: int, shift: int) -> int:
+    """The double rounding of the reference kernels; the first rounds halves up, the second away from zero."""
+    shift = min(31, max(-31, shift))
+    moved = wrap(value << shift) if shift > 0 else wrap(value)
+    high = min((moved * multiplier + (1 << 30)) // (1 << 31), (1 << 31) - 1)
+    return wrap(round_shift(high, -shift) if shift < 0 else high)
+
+
+class Memory:
+    """Bytes as the operation sees them before it starts, and what it writes."""
+
+    def __init__(self, operation: Operation, sram: bytes) -> None:
+        self.operation = operation
+        self.before = sram
+        self.after = bytearray(sram)
+
+    def number(self, name: str) -> int:
+        return self.operation.value(name)
+
+    def halves(self, name: str) -> tuple[int, int]:
+        return self.operation.pair(name)
+
+    def read(self, address: int, size: int = 1) -> int:
+        return int.from_bytes(self.before[address : address + size], "little", signed=True)
+
+    def at(self, name: str, y: int, x: int, c: int, size: int = 1) -> int:
+        return self.read(self._address(name, y, x) + c * size, size)
+
+    def put(self, y: int, x: int, c: int, value: int, size: int = 1) -> None:
+        address = self._address("OUT", y, x) + c * size
+        self.after[address : address + size] = value.to_bytes(size, "little", signed=True)
+
+    def record(self, channel: int, member: int) -> int:
+        return self.read(self.number("PARAM_ADDR") + 12 * channel + 4 * member, 4)
+
+    def _address(self, name: str, y: int, x: int) -> int:
+        row, pixel = self.number(f"{name}_ROW_STRIDE"), self.number(f"{name}_PIXEL_STRIDE")
+        return self.number(f"{name}_ADDR") + y * row + x * pixel
+
+
+def execute(operation: Operation, sram: bytes) -> bytes:
+    """SRAM after the operation."""
+    memory = Memory(operation, sram)
+    element = _ELEMENTS[operation.instruction.mnemonic]
+    size = 4 if _is_wide(operation) else 1
+    height, width = memory.halves("OUT_SIZE")
+    for y in range(height):
+        for x in range(width):
+            for c in range(memory.number("OUT_CHANNELS")):
+                memory.put(y, x, c, element(memory, y, x, c), size)
+    return bytes(memory.after)
+
+
+def _is_wide(operation: Operation) -> bool:
+    name = operation.instruction.mnemonic
+    return name in ("OP_E32_ADD", "OP_E32_SHIFT") or operation.fields.get("out", 0) == 1
+
+
+def _clamp(m: Memory, value: int, lowest: int | None = None) -> int:
+    low = m.number("ACT_MIN") if lowest is None else lowest
+    return min(max(value, low), m.number("ACT_MAX"))
+
+
+def _to_output(m: Memory, value: int, which: str = "OUT") -> int:
+    scaled = requant(value, m.number(f"{which}_MULT"), m.number(f"{which}_SHIFT"))
+    return wrap(m.number("OUT_ZP") + scaled)
+
+
+def _rescale(m: Memory, value: int, channel: int, lowest: int | None = None) -> int:
+    if m.operation.fields["quant"] == 1:
+        scaled = wrap(m.number("OUT_ZP") + requant(value, m.record(channel, 1), m.record(channel, 2)))
+        return _clamp(m, scaled, lowest)
+    return _clamp(m, _to_output(m, value), lowest)
+
+
+def _taps(m: Memory, y: int, x: int) -> list[tuple[int, int, int, int]]:
+    """(kernel row, kernel column, input row, input column) of one output pixel."""
+    (kernel_h, kernel_w), (stride_h, stride_w) = m.halves("KERNEL"), m.halves("STRIDE")
+    (dilation_h, dilation_w), (top, left) = m.halves("DILATION"), m.halves("PAD")
+    return [
+        (j, i, y * stride_h + j * dilation_h - top, x * stride_w + i * dilation_w - left)
+        for j in range(kernel_h)
+        for i in range(kernel_w)
+    ]
+
+
+def _is_inside(m: Memory, row: int, column: int) -> bool:
+    height, width = m.halves("IN_SIZE")
+    return 0 <= row < height and 0 <= column < width
+
+
+def _pixel(m: Memory, row: int, column: int, channel: int) -> int:
+    return m.at("IN", row, column, channel) if _is_inside(m, row, column) else m.number("PAD_VALUE")
+
+
+def _start(m: Memory, y: int, x: int, o: int) -> int:
+    match m.operation.fields["init"]:
+        case 1:
+            return m.record(o, 0)
+        case 2:
+            return m.at("ACC", y, x, o, 4)
+        case _:
+            return 0
+
+
+def _accumulator(m: Memory, y: int, x: int, o: int) -> int:
+    inputs = m.number("IN_CHANNELS")
+    kernel_h, kernel_w = m.halves("KERNEL")
+    total = _start(m, y, x, o)
+    for j, i, row, column in _taps(m, y, x):
+        for c in range(inputs):
+            place = ((o * kernel_h + j) * kernel_w + i) * inputs + c
+            weight = m.read(m.number("WEIGHT_ADDR") + place)
+            total += (_pixel(m, row, column, c) - m.number("IN_ZP")) * weight
+    return wrap(total)
+
+
+def _conv(m: Memory, y: int, x: int, o: int) -> int:
+    total = _accumulator(m, y, x, o)
+    return total if m.operation.fields["out"] == 1 else _rescale(m, total, o)
+
+
+def _conv_relu(m: Memory, y: int, x: int, o: int) -> int:
+    return _rescale(m, _accumulator(m, y, x, o), o, max(m.number("ACT_MIN"), m.number("OUT_ZP")))
+
+
+def _depth_conv(m: Memory, y: int, x: int, o: int) -> int:
+    outputs = m.number("OUT_CHANNELS")
+    channel = o // (outputs // m.number("IN_CHANNELS"))
+    total = _start(m, y, x, o)
+    for j, i, row, column in _taps(m, y, x):
+        weight = m.read(m.number("WEIGHT_ADDR") + (j * m.halves("KERNEL")[1] + i) * outputs + o)
+        total += (_pixel(m, row, column, channel) - m.number("IN_ZP")) * weight
+    total = wrap(total)
+    return total if m.operation.fields["out"] == 1 else _rescale(m, total, o)
+
+
+def _mat_mul(m: Memory, y: int, x: int, o: int) -> int:
+    inputs = m.number("IN_CHANNELS")
+    total = _start(m, y, x, o)
+    for i in range(inputs):
+        weight = m.read(m.number("WEIGHT_ADDR") + o * inputs + i)
+        total += (m.at("IN", y, x, i) - m.number("IN_ZP")) * weight
+    total = wrap(total)
+    return total if m.operation.fields["out"] == 1 else _rescale(m, total, o)
+
+
+def _shift(m: Memory, y: int, x: int, c: int) -> int:
+    value, amount = m.at("IN", y, x, c, 4), m.number("SHIFT_AMOUNT")
+    return (
+        lambda: wrap(value << amount),
+        lambda: value // (1 << amount),
+        lambda: round_shift(value, amount),
+    )[m.operation.fields["mode"]]()
+
+
+def _pool(m: Memory, y: int, x: int, c: int) -> int:
+    seen = [m.at("IN", row, column, c) for _, _, row, column in _taps(m, y, x) if _is_inside(m, row, column)]
+    match m.operation.fields["mode"]:
+        case 0:
+            return _clamp(m, max(seen))
+        case 1:
+            total, count = sum(seen), len(seen)
+            magnitude = (2 * abs(total) + count) // (2 * count)
+            return _clamp(m, magnitude if total >= 0 else -magnitude)
+        case _:
+            return _clamp(m, _to_output(m, wrap(sum(value - m.number("IN_ZP") for value in seen))))
+
+
+def _difference(m: Memory, y: int, x: int, c: int, name: str = "IN") -> int:
+    return m.at(name, y, x, c) - m.number(f"{name}_ZP")
+
+
+def _relu(m: Memory, y: int, x: int, c: int) -> int:
+    scaled = _to_output(m, _difference(m, y, x, c))
+    return _clamp(m, scaled, max(m.number("ACT_MIN"), m.number("OUT_ZP")))
+
+
+def _leaky(m: Memory, y: int, x: int, c: int) -> int:
+    value = _difference(m, y, x, c)
+    return _clamp(m, _to_output(m, value, "OUT" if value >= 0 else "IN"))
+
+
+def _aligned(m: Memory, y: int, x: int, c: int, name: str) -> int:
+    value = wrap(_difference(m, y, x, c, name) << m.number("LEFT_SHIFT"))
+    return requant(value, m.number(f"{name}_MULT"), m.number(f"{name}_SHIFT"))
+
+
+def _sum(m: Memory, y: int, x: int, c: int, sign: int) -> int:
+    total = wrap(_aligned(m, y, x, c, "IN") + sign * _aligned(m, y, x, c, "IN2"))
+    return _clamp(m, _to_output(m, total))
+
+
+def _mul(m: Memory, y: int, x: int, c: int) -> int:
+    return _clamp(m, _to_output(m, _difference(m, y, x, c) * _difference(m, y, x, c, "IN2")))
+
+
+_ELEMENTS: dict[str, Callable[[Memory, int, int, int], int]] = {
+    "OP_FILL": lambda m, y, x, c: m.number("FILL_VALUE"),
+    "OP_CONV": _conv,
+    "OP_CONV_RELU": _conv_relu,
+    "OP_DEPTH_CONV": _depth_conv,
+    "OP_MAT_MUL": _mat_mul,
+    "OP_REQUANT": lambda m, y, x, c: _rescale(m, m.at("IN", y, x, c, 4), c),
+    "OP_E32_SHIFT": _shift,
+    "OP_E32_ADD": lambda m, y, x, c: wrap(m.at("IN", y, x, c, 4) + m.at("IN2", y, x, c, 4)),
+    "OP_POOL": _pool,
+    "OP_ACT_RELU": _relu,
+    "OP_ACT_LRELU": _leaky,
+    "OP_ACT_LUT": lambda m, y, x, c: m.read(m.number("LUT_ADDR") + m.at("IN", y, x, c) + 128),
+    "OP_E_ADD": lambda m, y, x, c: _sum(m, y, x, c, 1),
+    "OP_E_SUB": lambda m, y, x, c: _sum(m, y, x, c, -1),
+    "OP_E_MUL": _mul,
+    "OP_E_ABS": lambda m, y, x, c: _clamp(m, _to_output(m, abs(_difference(m, y, x, c)))),
+    "OP_C_MIN": lambda m, y, x, c: min(m.at("IN", y, x, c), m.at("IN2", y, x, c)),
+    "OP_C_MAX": lambda m, y, x, c: max(m.at("IN", y, x, c), m.at("IN2", y, x, c)),
+}
