@@ -271,10 +271,11 @@ HOST_OPERATORS = (
     HostOperator(
         "SOFTMAX",
         13,
-        "For each row along the last dimension: e = table[max(row) - q]; "
-        "sum of e rounded-shifted right by 12; z = leading zeros of sum; r = the gemmlowp reciprocal (Q0.31) "
-        "of 1 + x, x = (sum << (z + 1)) as Q0.31 less its top bit; the output is "
-        "rounding_shift_right(rounding_doubling_high_mul(r, e), 31 + 12 - z - 8) - 128, limited to int8.",
+        "For each row along the last dimension: e = table[max(row) - q]; sum = of e, each shifted right by "
+        "12 bits, rounded half away from zero; z = leading zeros of sum; r = 1 / (1 + x) in Q0.31 by gemmlowp's "
+        "one_over_one_plus_x_for_x_in_0_1, with x = (sum << z) - 2^31 in Q0.31. The output is the rounded "
+        "doubled high product of r and e, shifted right by 35 - z bits, rounded half away from zero, - 128, "
+        "limited to int8.",
         (
             _int8_in(doc="rows along the last dimension"),
             Operand("table", _INT32, "[256]: exp(-d * beta * scale) in Q0.31 for d = 0 .. 255"),
@@ -372,8 +373,8 @@ HOST_OPERATORS = (
     HostOperator(
         "BINARY",
         22,
-        "clamp(function(x1, x2)) in the element type itself, no quantization; integers wrap. DIV truncates "
-        "and FLOOR_DIV floors, an integer divided by 0 is 0. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM "
+        "clamp(function(x1, x2)) in the element type itself, no quantization; integers wrap, int64 is "
+        "not clamped. DIV truncates, FLOOR_DIV floors, an integer divided by 0 is 0. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM "
         "x1 < x2 ? x1 : x2. int8 only for these two.",
         (
             Operand("input1", _NUMBERS, "any shape"),
@@ -427,9 +428,10 @@ HOST_OPERATORS = (
         "SVDF",
         27,
         "For each batch, the state of every filter moves one step to the front and its last element becomes "
-        "limit(requant(sum((x - input_zero_point) * feature), feature)), limited to the state's type. Then "
-        "each unit is bias + the sum over its `rank` consecutive filters of sum(state * time), and the "
-        "output is clamp(requant(unit, output) + output_zero_point). The output state is the same tensor as "
+        "requant(sum((x - input_zero_point) * feature), feature) + state_zero_point, limited to the state's "
+        "type. Then each unit is bias + the sum over its `rank` consecutive filters of "
+        "sum((state - state_zero_point) * time), and the output is requant(unit, output) + "
+        "output_zero_point, limited to int8. The output state is the same tensor as "
         "the input state, updated in place; it is zero before the first inference.",
         (
             _int8_in(doc="[batch, IC]"),
@@ -446,9 +448,9 @@ HOST_OPERATORS = (
             Attribute("rank", "filters of a unit"),
             _INPUT_ZERO_POINT,
             _OUTPUT_ZERO_POINT,
+            Attribute("state_zero_point", "the state's integer that means 0"),
             *_scale("feature_", "what enters the state"),
             *_scale("output_", "the result"),
-            *_CLAMP,
         ),
     ),
 )

@@ -1,0 +1,197 @@
+"""The fixed point of int8 TFLite, defined once: what TFLite Micro computes, for every operator.
+
+Arrays in, arrays out. Integers are int64 inside, so nothing overflows unseen; where TensorFlow's int32 would
+wrap, `wrap32` says so. Plain NumPy: this module is the definition, faster code is tested equal to it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Integers = NDArray[np.int64]
+
+INT32_MIN, INT32_MAX = -(1 << 31), (1 << 31) - 1
+INT8_MIN, INT8_MAX = -128, 127
+# A multiplier whose exponent lies below this leaves nothing of an int32.
+_LEAST_EXPONENT = -31
+
+
+def quantize_multiplier(real: float) -> tuple[int, int]:
+    """The real number as (multiplier, shift): multiplier / 2^31 * 2^shift, the multiplier 31 bits long."""
+    mantissa, exponent = math.frexp(real)
+    multiplier = int(math.copysign(math.floor(abs(mantissa) * (1 << 31) + 0.5), mantissa))
+    if multiplier == 1 << 31:
+        multiplier, exponent = multiplier // 2, exponent + 1
+    if exponent < _LEAST_EXPONENT:
+        return 0, 0
+    return multiplier, exponent
+
+
+def wrap32(values: ArrayLike) -> Integers:
+    """The low 32 bits, as the signed number that they are."""
+    # Through int32 and back: NumPy keeps the low bits.
+    return np.asarray(values, np.int64).astype(np.int32).astype(np.int64)
+
+
+def rounding_divide(values: ArrayLike, exponent: ArrayLike) -> Integers:
+    """values / 2^exponent, rounded half away from zero; exponent 0 changes nothing."""
+    wide, power = np.asarray(values, np.int64), np.asarray(exponent, np.int64)
+    half = (np.int64(1) << power) >> 1
+    shifted: Integers = (wide + half - ((wide < 0) & (power > 0))) >> power
+    return shifted
+
+
+def high_multiply(left: ArrayLike, right: ArrayLike) -> Integers:
+    """The high half of the doubled 32 x 32 bit product, rounded half up; its one overflow saturates."""
+    product = np.asarray(left, np.int64) * np.asarray(right, np.int64)
+    high: Integers = np.minimum((product + (1 << 30)) >> 31, INT32_MAX)
+    return high
+
+
+def requant(values: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Integers:
+    """Multiplies int32 values by multiplier / 2^31 * 2^shift: TFLite's double rounding.
+
+    A positive shift comes first and wraps at 32 bits; a negative one comes last. Multiplier and shift may be
+    arrays that broadcast; a shift beyond 31 either way counts as 31.
+    """
+    exponent = np.clip(np.asarray(shift, np.int64), -31, 31)
+    shifted = wrap32(np.asarray(values, np.int64) << np.maximum(exponent, 0))
+    return rounding_divide(high_multiply(shifted, multiplier), np.maximum(-exponent, 0))
+
+
+def limit(values: ArrayLike, zero_point: int, least: int, greatest: int) -> NDArray[np.int8]:
+    """Adds the zero point, as int32 does, and clamps: how every requantized result becomes int8."""
+    return np.clip(wrap32(np.asarray(values, np.int64) + zero_point), least, greatest).astype(np.int8)
+
+
+def rounded_average(sums: ArrayLike, counts: ArrayLike) -> Integers:
+    """sums / counts, rounded half away from zero."""
+    totals, divisors = np.asarray(sums, np.int64), np.asarray(counts, np.int64)
+    quotient: Integers = np.sign(totals) * ((np.abs(totals) + divisors // 2) // divisors)
+    return quotient
+
+
+def mean_multiplier(real: float, count: int) -> tuple[int, int]:
+    """The multiplier of a sum of `count` values, 1 / count included, with as many bits as fit."""
+    multiplier, shift = quantize_multiplier(real)
+    headroom = min(count.bit_length() - 1, 32, 31 + shift)
+    return (multiplier << headroom) // count, shift - headroom
+
+
+# --- gemmlowp's functions: raw integers of `b` integer bits stand for raw / 2^(31 - b) ---
+
+_ONE_IN_Q0 = INT32_MAX
+# exp(-1/8) and 1/3 in Q0.31, for the polynomial around -1/8.
+_EXP_OF_MINUS_EIGHTH, _THIRD = 1_895_147_668, 715_827_883
+# exp(-2^n) in Q0.31 for n = -2 .. 4.
+_EXP_OF_POWERS = (
+    (-2, 1_672_461_947),
+    (-1, 1_302_514_674),
+    (0, 790_015_084),
+    (1, 290_630_308),
+    (2, 39_332_535),
+    (3, 720_401),
+    (4, 242),
+)
+# 48/17 and -32/17 in Q2.29: the first guess of Newton's division.
+_GUESS_CONSTANT, _GUESS_SLOPE = 1_515_870_810, -1_010_580_540
+_ONE_IN_Q2 = 1 << 29
+
+
+def _saturating_left(values: ArrayLike, bits: int) -> Integers:
+    saturated: Integers = np.clip(np.asarray(values, np.int64) << bits, INT32_MIN, INT32_MAX)
+    return saturated
+
+
+def exp_of_negative(values: ArrayLike, integer_bits: int) -> Integers:
+    """exp(x) in Q0.31 for x <= 0."""
+    raw = np.asarray(values, np.int64)
+    fraction_bits = 31 - integer_bits
+    quarter = 1 << (fraction_bits - 2)
+    below_quarter = (raw & (quarter - 1)) - quarter
+    result = _exp_near_zero(_saturating_left(below_quarter, integer_bits))
+    remainder = below_quarter - raw
+    for exponent, factor in _EXP_OF_POWERS:
+        if integer_bits > exponent:
+            is_set = remainder & (1 << (fraction_bits + exponent)) != 0
+            result = np.where(is_set, high_multiply(result, factor), result)
+    if integer_bits > 5:
+        result = np.where(raw < -(1 << (fraction_bits + 5)), 0, result)
+    return np.where(raw == 0, _ONE_IN_Q0, result)
+
+
+def _exp_near_zero(raw: Integers) -> Integers:
+    """exp(x) in Q0.31 for x in Q0.31 between -1/4 and 0: four terms around -1/8."""
+    x = raw + (1 << 28)
+    square = high_multiply(x, x)
+    cube, fourth = high_multiply(square, x), high_multiply(square, square)
+    quarter_of_fourth = rounding_divide(fourth, 2)
+    tail = rounding_divide(high_multiply(quarter_of_fourth + cube, _THIRD) + square, 1)
+    return wrap32(_EXP_OF_MINUS_EIGHTH + high_multiply(_EXP_OF_MINUS_EIGHTH, x + tail))
+
+
+def _newton_reciprocal(raw: Integers) -> Integers:
+    """2 / (1 + x) in Q2.29 for x in Q0.31 between 0 and 1: three steps of Newton's method."""
+    half_denominator = (raw + _ONE_IN_Q0 + 1) >> 1
+    guess = _GUESS_CONSTANT + high_multiply(half_denominator, _GUESS_SLOPE)
+    for _ in range(3):
+        error = _ONE_IN_Q2 - high_multiply(half_denominator, guess)
+        guess = wrap32(guess + _saturating_left(high_multiply(guess, error), 2))
+    return guess
+
+
+def reciprocal_of_one_plus(values: ArrayLike) -> Integers:
+    """1 / (1 + x) in Q0.31 for x in Q0.31 between 0 and 1."""
+    return _saturating_left(_newton_reciprocal(np.asarray(values, np.int64)), 1)
+
+
+def logistic(values: ArrayLike, integer_bits: int) -> Integers:
+    """1 / (1 + exp(-x)) in Q0.31."""
+    raw = np.asarray(values, np.int64)
+    positive = reciprocal_of_one_plus(exp_of_negative(-np.abs(raw), integer_bits))
+    return np.where(raw == 0, 1 << 30, np.where(raw > 0, positive, _ONE_IN_Q0 - positive))
+
+
+def tanh(values: ArrayLike, integer_bits: int) -> Integers:
+    """tanh(x) in Q0.31: the same raw number with one more integer bit is 2x."""
+    raw = np.asarray(values, np.int64)
+    exponential = exp_of_negative(-np.abs(raw), integer_bits + 1)
+    magnitude = _saturating_left(_newton_reciprocal(exponential) - _ONE_IN_Q2, 2)
+    return np.sign(raw) * magnitude
+
+
+# --- softmax ---
+
+_SOFTMAX_INTEGER_BITS = 5
+_SOFTMAX_SUM_BITS = 12
+
+
+def input_radius(integer_bits: int, left_shift: int) -> int:
+    """The greatest input that still fits `integer_bits` after the shift."""
+    return math.floor(((1 << integer_bits) - 1) * 2.0 ** (31 - integer_bits) / 2.0**left_shift)
+
+
+def softmax_table(beta: float, input_scale: float) -> NDArray[np.int32]:
+    """exp(-d * beta * scale) in Q0.31 for d = 0 .. 255; 0 where it is too small to count."""
+    real = min(beta * input_scale * (1 << (31 - _SOFTMAX_INTEGER_BITS)), float(INT32_MAX))
+    multiplier, shift = quantize_multiplier(real)
+    differences = -np.arange(256, dtype=np.int64)
+    table = exp_of_negative(requant(differences, multiplier, shift), _SOFTMAX_INTEGER_BITS)
+    counts = differences >= -input_radius(_SOFTMAX_INTEGER_BITS, shift)
+    return np.where(counts, table, 0).astype(np.int32)
+
+
+def softmax(rows: NDArray[Any], table: NDArray[np.int32]) -> NDArray[np.int8]:
+    """Softmax along the last axis, to scale 1/256 and zero point -128."""
+    wide = rows.astype(np.int64)
+    exponentials = table.astype(np.int64)[wide.max(axis=-1, keepdims=True) - wide]
+    sums = rounding_divide(exponentials, _SOFTMAX_SUM_BITS).sum(axis=-1, keepdims=True)
+    # frexp is exact here: the sums have far fewer than 53 bits.
+    headroom = 32 - np.frexp(sums.astype(np.float64))[1].astype(np.int64)
+    reciprocals = reciprocal_of_one_plus(wrap32((sums << headroom) - (1 << 31)))
+    bits = _SOFTMAX_SUM_BITS - headroom + 31 - 8
+    return limit(rounding_divide(high_multiply(reciprocals, exponentials), bits), -128, INT8_MIN, INT8_MAX)
