@@ -67,7 +67,7 @@ def find(offset: int) -> Register | None:
 
 def may_write(register: Register, value: int) -> bool:
     """Whether the register takes this value at all."""
-    if register.access is Access.READ_ONLY:
+    if register.access is Access.READ_ONLY or not 0 <= value <= WORD:
         return False
     if register.is_operand:
         column = np.array([register.index - registers.OPERANDS[0].index])

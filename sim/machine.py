@@ -67,6 +67,7 @@ class Dla:
         self._run: Run | None = None
         self._markers: list[int] = []
         self._tail = 0
+        self._rung = False
         self._plans: dict[tuple[object, ...], Plan] = {}
 
     # The host's side
@@ -88,8 +89,7 @@ class Dla:
     def store(self, offset: int, size: int, value: int) -> None:
         """Write a register; a write that is not allowed is refused and leaves STATUS.refused set."""
         register = find(offset)
-        whole = register is not None and size == REGISTER_BYTES and offset % REGISTER_BYTES == 0
-        if register is None or not whole or not may_write(register, value):
+        if register is None or size != REGISTER_BYTES or not may_write(register, value):
             return self.registers.flags("STATUS", refused=True)
         if (self.is_busy or self.has_faulted) and not register.while_busy:
             return self.registers.flags("STATUS", refused=True)
@@ -163,6 +163,7 @@ class Dla:
         self._run = None
         self._markers = []
         self._tail = 0
+        self._rung = False
 
     def _control(self, value: int) -> None:
         if value & 1:
@@ -175,6 +176,7 @@ class Dla:
         if value > self.registers["QUEUE_SIZE"] or self.has_faulted:
             return self.registers.flags("STATUS", refused=True)
         self._tail = value
+        self._rung = True
         if not self.is_busy:
             self._start_next(self._now)
         return None
@@ -185,8 +187,10 @@ class Dla:
         self._start(self._now, words, 0, from_queue=False)
 
     def _start_next(self, now: int) -> None:
+        """Start the queue's next stream, if a doorbell has been rung for it."""
         first = self.registers["QUEUE_READ"]
-        if first >= self._tail:
+        self._rung = self._rung and first < self._tail
+        if not self._rung:
             return
         words = self._queue_words(first)
         if words is None:
@@ -238,8 +242,7 @@ class Dla:
         if run.from_queue:
             self.registers["QUEUE_READ"] = run.first_word + len(plan.stream.words)
             self.registers["STREAMS_DONE"] += 1
-            self._start_next(run.end)
-        return None
+        return self._start_next(run.end)
 
     def _stop(self, fault: FaultAt) -> None:
         self.registers.flags("STATUS", fault=True)
