@@ -92,10 +92,18 @@ def _check_shapes(report: _Report, batch: Batch) -> None:
         report.note(Fault.BAD_OPERANDS, batch.value("OUT_CHANNELS") != batch.value("IN_CHANNELS"))
         for axis in (0, 1):
             report.note(Fault.BAD_OPERANDS, _has_empty_window(batch, axis))
-    if "KERNEL" in names:
-        taps = product(*batch.pair("KERNEL"), *batch.pair("OUT_SIZE"), batch.value("OUT_CHANNELS"))
-        deep = batch.value("IN_CHANNELS") if batch.instruction.mnemonic.startswith("OP_CONV") else 1
-        report.note(Fault.BAD_OPERANDS, product(taps, deep) > MAX_STEPS)
+    report.note(Fault.BAD_OPERANDS, np.greater(_steps(batch), MAX_STEPS))
+
+
+def _steps(batch: Batch) -> Count:
+    """Products, window taps or elements that a compute operation goes through; 0 for a transfer."""
+    names = batch.instruction.registers
+    if "OUT_SIZE" not in names:
+        return 0
+    kernel = batch.pair("KERNEL") if "KERNEL" in names else (1, 1)
+    sums = batch.instruction.mnemonic in ("OP_CONV", "OP_CONV_RELU", "OP_MAT_MUL")
+    deep = batch.value("IN_CHANNELS") if sums else 1
+    return product(*kernel, *batch.pair("OUT_SIZE"), batch.value("OUT_CHANNELS"), deep)
 
 
 def _has_empty_window(batch: Batch, axis: int) -> NDArray[np.bool_]:
@@ -107,21 +115,14 @@ def _has_empty_window(batch: Batch, axis: int) -> NDArray[np.bool_]:
     first_is_empty = reach < pad
     last_is_empty = (outputs - 1) * stride - pad >= size
     # With dilation the taps of a window can straddle a small input and miss it.
-    straddles = (dilation > size) & (kernel > 1) & (_last_straddle(outputs, stride, dilation, pad, size))
+    straddles = (dilation > size) & (kernel > 1)
+    for i in np.flatnonzero(straddles):
+        straddles[i] = _misses(int(outputs[i]), int(stride[i]), int(dilation[i]), int(pad[i]), int(size[i]))
     return first_is_empty | last_is_empty | straddles
 
 
-def _last_straddle(
-    outputs: NDArray[np.int64],
-    stride: NDArray[np.int64],
-    dilation: NDArray[np.int64],
-    pad: NDArray[np.int64],
-    size: NDArray[np.int64],
-) -> NDArray[np.bool_]:
-    """Whether a window that starts before the input misses it; exact, window by window, for the rare case."""
-    missed = np.zeros(len(outputs), bool)
-    for i in range(len(outputs)):
-        starts = np.arange(int(outputs[i])) * int(stride[i]) - int(pad[i])
-        before = starts[starts < 0]
-        missed[i] = bool(((before % int(dilation[i])) >= int(size[i])).any())
-    return missed
+def _misses(outputs: int, stride: int, dilation: int, pad: int, size: int) -> bool:
+    """Whether a window that starts before the input has no tap in it; exact, window by window."""
+    starts = np.arange(outputs) * stride - pad
+    before = starts[starts < 0]
+    return bool(((before % dilation) >= size).any())

@@ -40,6 +40,11 @@ def vector_cycles(config: DlaConfig, pixels: Count, steps: Count, channels: Coun
     return product(pixels, steps, ceil_div(channels, config.vector_lanes))
 
 
+def word_cycles(config: DlaConfig) -> int:
+    """Cycles that the issue stage spends on an instruction word."""
+    return config.issue_cycles if config.timing == "full" else 0
+
+
 def sram_cycles(config: DlaConfig, moved_bytes: Count) -> Count:
     """Cycles that the SRAM needs to move an operation's bytes; 0 where its bandwidth is unlimited."""
     rate = config.sram_bandwidth * config.sram_ports
@@ -63,10 +68,10 @@ def dma_rate(config: DlaConfig) -> int:
 
 def dma_beats(config: DlaConfig, run_bytes: Count, runs: Count) -> Count:
     """Cycles on the bus for `runs` separate runs, when nothing else is on it; latency apart."""
-    bursts = product(runs, ceil_div(run_bytes, config.dma_burst_bytes))
     rate = dma_rate(config)
     beats = product(runs, ceil_div(run_bytes, rate)) if rate else 0
-    return beats + bursts * config.dma_burst_overhead
+    requests = product(runs, ceil_div(run_bytes, config.dma_burst_bytes), config.dma_burst_overhead)
+    return beats + requests
 
 
 def merged_runs(box: Box) -> tuple[Count, Count]:
@@ -173,9 +178,20 @@ def _sram_bytes(config: DlaConfig, batch: Batch) -> Count:
     """Bytes through the SRAM ports: each operand as often as the unit reads it from there."""
     total: Count = 0
     for footprint in all_footprints(batch):
-        once = np.where(footprint.present, footprint.box.total_bytes, 0)
-        total = total + once * _passes(config, batch, footprint.operand.extent)
+        extent = footprint.operand.extent
+        once = _window_bytes(batch) if extent is Extent.INPUT else footprint.box.total_bytes
+        crossing = product(once, _passes(config, batch, extent))
+        total = total + np.where(footprint.present, crossing, 0)
     return total
+
+
+def _window_bytes(batch: Batch) -> Count:
+    """Bytes of the input that windows meet: a stride beyond the kernel leaves rows and columns unread."""
+    rows, columns = (
+        np.minimum(batch.pair("IN_SIZE")[axis], batch.pair("OUT_SIZE")[axis] * batch.pair("KERNEL")[axis])
+        for axis in (0, 1)
+    )
+    return product(rows, columns, batch.value("IN_CHANNELS"))
 
 
 def _passes(config: DlaConfig, batch: Batch, extent: Extent) -> Count:

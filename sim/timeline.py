@@ -14,18 +14,21 @@ from numpy.typing import NDArray
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, UNITS, Unit
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.cost import Costs, bus_share
+from dlasim.sim.cost import Costs, bus_share, word_cycles
 from dlasim.sim.dma_bus import DmaBus
 from dlasim.sim.stream import DecodedStream
 
 _WAIT, _IRQ, _HALT = (BY_MNEMONIC[name].opcode for name in ("WAIT", "IRQ", "HALT"))
 _UNIT_FIELD = BY_MNEMONIC["WAIT"].field("unit")
 _OUTSTANDING_FIELD = BY_MNEMONIC["WAIT"].field("max_outstanding")
+LAST_CYCLE = 1 << 62  # time ends here; only a program written to get there does
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """Cycles from the doorbell. `blocked` holds (from, to, by a full queue rather than a wait) rows."""
+    """Cycles from the doorbell. A row of `blocked` says when issue stood still, and why: from, to, by a full
+    queue rather than a wait, and the word that was held up (the end of the stream, where a fault drains it).
+    """
 
     issued: NDArray[np.int64]
     start: NDArray[np.int64]
@@ -34,6 +37,11 @@ class Timeline:
     blocked: NDArray[np.int64]
     issue_busy: int
     total: int
+
+    def reached(self, word: int, word_cycles: int) -> int:
+        """The cycle in which the issue stage gets to a word: all before it are issued."""
+        before = self.blocked[self.blocked[:, 3] < word]
+        return word * word_cycles + int((before[:, 1] - before[:, 0]).sum())
 
 
 def schedule(config: DlaConfig, stream: DecodedStream, costs: Costs, stop: int | None = None) -> Timeline:
@@ -45,12 +53,13 @@ class _Scheduler:
     """The issue stage as it walks the stream."""
 
     def __init__(self, config: DlaConfig, costs: Costs) -> None:
-        self._word_cycles = config.issue_cycles if config.timing == "full" else 0
+        self._word_cycles = word_cycles(config)
         self._depth = config.queue_depth
         self._units: list[int] = costs.unit.tolist()
         self._totals: list[int] = costs.total.tolist()
         self._ends: list[list[int]] = [[] for _ in UNITS]
-        self._blocked: list[tuple[int, int, int]] = []
+        self._blocked: list[tuple[int, int, int, int]] = []
+        self._word = 0
         self._markers: list[int] = []
         self._now = 0
         share = bus_share(config)
@@ -70,12 +79,14 @@ class _Scheduler:
         for at, what in zip(where[order].tolist(), number[order].tolist(), strict=True):
             self._now += (at + 1 - position) * self._word_cycles
             position = at + 1
+            self._word = at
             if what >= 0:
                 self._issue(what)
                 issued.append(self._now)
             else:
                 self._control(*controls[-1 - what])
         self._now += (stop - position) * self._word_cycles
+        self._word = stop
         self._drain()
         return self._timeline(issued, stop)
 
@@ -105,7 +116,7 @@ class _Scheduler:
             assert self._bus is not None
             end = self._bus.end_of(unit, index)
         if end > self._now:
-            self._blocked.append((self._now, end, by_queue))
+            self._blocked.append((self._now, end, by_queue, self._word))
             self._now = end
 
     def _control(self, opcode: int, unit: int, outstanding: int) -> None:
@@ -130,13 +141,25 @@ class _Scheduler:
             known = self._ends[unit]
             if self._bus is not None and unit <= Unit.DMA_OUT:
                 known = [self._bus.end_of(unit, index) for index in range(len(known))]
-            end[units == unit] = known
-        issue = np.array(issued, np.int64)
+            end[units == unit] = _cycles(known)
+        issue = _cycles(issued)
         start = issue.copy()
         for unit in UNITS:
             chosen = np.flatnonzero(units == unit)
             start[chosen[1:]] = np.maximum(issue[chosen[1:]], end[chosen[:-1]])
         return Timeline(
-            issue, start, end, tuple(self._markers), np.array(self._blocked, np.int64).reshape(-1, 3),
-            stop * self._word_cycles, self._now,
+            issue, start, end, tuple(self._markers), self._blocked_rows(), stop * self._word_cycles,
+            min(self._now, LAST_CYCLE),
         )  # fmt: skip
+
+    def _blocked_rows(self) -> NDArray[np.int64]:
+        columns = [_cycles(list(column)) for column in zip(*self._blocked, strict=True)]
+        return np.stack(columns, axis=1) if columns else np.zeros((0, 4), np.int64)
+
+
+def _cycles(values: list[int]) -> NDArray[np.int64]:
+    """The cycles as an array; those that no counter can hold become LAST_CYCLE."""
+    try:
+        return np.array(values, np.int64)
+    except OverflowError:
+        return np.array([min(value, LAST_CYCLE) for value in values], np.int64)
