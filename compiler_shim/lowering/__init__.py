@@ -1,0 +1,1 @@
+"""Lowering: a partitioned network onto one configuration."""

@@ -1,0 +1,73 @@
+"""Addresses for things with lifetimes, in SRAM and in the arena."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+Gap = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Something that needs `size_bytes` from step `first` to step `last`."""
+
+    key: int
+    size_bytes: int
+    first: int
+    last: int
+
+    def meets(self, other: Lease) -> bool:
+        """Whether both are alive at some step."""
+        return self.first <= other.last and other.first <= self.last
+
+
+def place(leases: Iterable[Lease], alignment: int, limit: int | None = None) -> dict[int, int] | None:
+    """An address for each, large ones first, each in the lowest gap; None where `limit` is exceeded."""
+    placed: list[tuple[int, Lease]] = []
+    addresses: dict[int, int] = {}
+    for lease in sorted(leases, key=lambda lease: (-lease.size_bytes, lease.first)):
+        address = 0
+        for start, other in sorted(
+            (item for item in placed if item[1].meets(lease)), key=lambda item: item[0]
+        ):
+            if address + lease.size_bytes <= start:
+                break
+            address = max(address, -(-(start + other.size_bytes) // alignment) * alignment)
+        if limit is not None and address + lease.size_bytes > limit:
+            return None
+        placed.append((address, lease))
+        addresses[lease.key] = address
+    return addresses
+
+
+def gaps(taken: Iterable[Gap], limit: int) -> list[Gap]:
+    """What is free below `limit` beside the (start, end) ranges taken."""
+    free, position = [], 0
+    for start, end in sorted(taken):
+        if start > position:
+            free.append((position, start))
+        position = max(position, end)
+    if position < limit:
+        free.append((position, limit))
+    return free
+
+
+def fit(sizes: list[int], free: list[Gap], alignment: int, from_top: bool) -> list[int] | None:
+    """Addresses of buffers of these sizes in the gaps, large ones first; None where they do not fit."""
+    room = [[-(-start // alignment) * alignment, end // alignment * alignment] for start, end in free]
+    addresses = [0] * len(sizes)
+    for number in sorted(range(len(sizes)), key=lambda number: -sizes[number]):
+        size = -(-sizes[number] // alignment) * alignment
+        for gap in reversed(room) if from_top else room:
+            if gap[1] - gap[0] >= size:
+                if from_top:
+                    gap[1] -= size
+                    addresses[number] = gap[1]
+                else:
+                    addresses[number] = gap[0]
+                    gap[0] += size
+                break
+        else:
+            return None
+    return addresses

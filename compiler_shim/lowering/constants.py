@@ -1,0 +1,60 @@
+"""The constants region: packed per tile so that one transfer brings a tile's weights, records and table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.compiler_shim.nodes import DlaNode
+
+ALIGNMENT = 16
+
+
+@dataclass(slots=True)
+class ConstantPool:
+    """Places blobs; their bytes are made only when the image is built, since timing needs none."""
+
+    size_bytes: int = 0
+    _offsets: dict[Hashable, int] = field(default_factory=dict)
+    _builders: list[tuple[int, Callable[[], bytes]]] = field(default_factory=list)
+
+    def add(self, key: Hashable, size_bytes: int, build: Callable[[], bytes]) -> int:
+        """The offset of a blob; equal keys share it."""
+        if key not in self._offsets:
+            self._offsets[key] = self.size_bytes
+            self._builders.append((self.size_bytes, build))
+            self.size_bytes += -(-size_bytes // ALIGNMENT) * ALIGNMENT
+        return self._offsets[key]
+
+    def image(self) -> NDArray[np.uint8]:
+        """The bytes of the region."""
+        image = np.zeros(self.size_bytes, np.uint8)
+        for offset, build in self._builders:
+            blob = np.frombuffer(build(), np.uint8)
+            image[offset : offset + len(blob)] = blob
+        return image
+
+
+def pack(node: DlaNode, first: int, channels: int, start: int, depth: int, weight_bytes: int) -> bytes:
+    """Weights of output channels [first, first + channels) over input channels [start, start + depth), then,
+    aligned, their records."""
+    parts = []
+    if node.table is not None:
+        parts.append(node.table.tobytes())
+    if node.weights is not None:
+        weights = _slice(node, first, channels, start, depth).tobytes()
+        parts.append(weights + bytes(weight_bytes - len(weights)))
+    if node.records is not None:
+        parts.append(node.records[first : first + channels].astype("<i4").tobytes())
+    return b"".join(parts)
+
+
+def _slice(node: DlaNode, first: int, channels: int, start: int, depth: int) -> NDArray[np.int8]:
+    assert node.weights is not None
+    if node.mnemonic == "OP_DEPTH_CONV":
+        return np.ascontiguousarray(node.weights[..., first : first + channels])
+    chosen = node.weights[first : first + channels]
+    return np.ascontiguousarray(chosen[..., start : start + depth] if node.is_dense else chosen)

@@ -1,0 +1,186 @@
+"""A partitioned network to a program for one configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dlasim.compiler_shim.lowering.constants import ConstantPool
+from dlasim.compiler_shim.lowering.emitter import SRAM, Emitter
+from dlasim.compiler_shim.lowering.memory import (
+    SystemPlan,
+    lifetimes,
+    plan_system,
+    reads,
+    root,
+    sram_candidates,
+    writes,
+)
+from dlasim.compiler_shim.lowering.pipeline import Pipeline
+from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.residency import SramPlan, plan_sram
+from dlasim.compiler_shim.lowering.tasks import Home, NodeTasks, Placement, Task
+from dlasim.compiler_shim.lowering.tiling import Tiling
+from dlasim.compiler_shim.nodes import DlaNode, HostNode, Network, Shape
+from dlasim.compiler_shim.options import CompileOptions
+from dlasim.isa import program as p
+from dlasim.isa.records import SLICE, SPAN, DataType, LayerKind, Role, StepKind
+from dlasim.isa.registers import Region
+from dlasim.sim.config import DlaConfig
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A program with what `explain` tells about it: the tiling of each DLA node by its place in the network."""
+
+    program: p.Program
+    tilings: dict[int, Tiling]
+    sram_peak_bytes: int
+
+
+def lower(
+    network: Network, config: DlaConfig, options: CompileOptions, with_constants: bool = True
+) -> Lowered:
+    """Lower a network; without constants the program serves for timing only."""
+    return _Lowering(network, config, options).run(with_constants)
+
+
+class _Lowering:
+    def __init__(self, network: Network, config: DlaConfig, options: CompileOptions) -> None:
+        self._network, self._config = network, config
+        leases = lifetimes(network)
+        policy = Policy(config, options)
+        self._sram: SramPlan = plan_sram(network, policy, sram_candidates(network, leases))
+        self._system: SystemPlan = plan_system(network, leases, self._sram.addresses)
+        self._pool = ConstantPool()
+        self._emitter = Emitter()
+        self._steps: list[p.Step] = []
+        self._calls: list[p.HostCall] = []
+        self._tensors: list[p.TensorDescriptor] = []
+        self._numbers: dict[int, int] = {}
+        self._touched: list[set[int]] = []
+
+    def run(self, with_constants: bool) -> Lowered:
+        """Walk the nodes: runs of DLA nodes become streams, host nodes steps between them."""
+        for value in self._network.inputs:
+            self._tensor(value, Role.INPUT)
+        for value in self._network.outputs:
+            self._tensor(value, Role.OUTPUT)
+        pending: list[int] = []
+        for step, node in enumerate(self._network.nodes):
+            if isinstance(node, DlaNode):
+                pending.append(step)
+            else:
+                self._stream(pending)
+                pending = []
+                self._host(node)
+        self._stream(pending)
+        return Lowered(self._program(with_constants), dict(self._sram.tilings), self._sram.peak_bytes)
+
+    def _stream(self, steps: list[int]) -> None:
+        if not steps:
+            return
+        self._emitter.configure("REQUIRE_CONFIG", self._config.fingerprint)
+        Pipeline(self._emitter).run(task for step in steps for task in self._tasks(step))
+        self._emitter.halt()
+        touched: set[int] = set()
+        for step in steps:
+            node = self._network.nodes[step]
+            touched |= {*reads(node, self._network), *writes(node, self._network)}
+        self._touched.append(touched - set(self._sram.addresses))
+        self._steps.append(p.Step(StepKind.STREAM, len(self._touched) - 1))
+
+    def _tasks(self, step: int) -> Iterator[Task]:
+        node = self._network.nodes[step]
+        assert isinstance(node, DlaNode)
+        inputs = []
+        for number, value in enumerate(node.inputs):
+            shape = node.in_shape if number == 0 else _second_shape(node)
+            inputs.append(self._home(value, shape, node.in_element_bytes))
+        output = self._home(node.output, node.out_shape, node.out_element_bytes)
+        placement = Placement(tuple(inputs), output, self._sram.buffers[step])
+        yield from NodeTasks(self._sram.problems[step], self._sram.tilings[step], placement, self._pool, step)
+
+    def _home(self, value: int, shape: Shape, element_bytes: int) -> Home:
+        base = root(self._network, value)
+        if base in self._sram.addresses:
+            return Home(SRAM, self._sram.addresses[base], shape, element_bytes)
+        region, offset = self._place(base)
+        return Home(region, offset, shape, element_bytes)
+
+    def _place(self, base: int) -> tuple[Region, int]:
+        """Region and offset of a value; a constant operand is put among the constants."""
+        data = self._network.values[base].data
+        if data is None:
+            return self._system.homes[base]
+        return Region.CONSTANTS, self._pool.add(("value", base), data.nbytes, data.tobytes)
+
+    def _host(self, node: HostNode) -> None:
+        call = node.call
+        mine = {*reads(node, self._network), *writes(node, self._network)}
+        after = max((n + 1 for n, theirs in enumerate(self._touched) if self._meet(mine, theirs)), default=0)
+        inputs = tuple(-1 if value < 0 else self._tensor(value) for value in call.inputs)
+        outputs = tuple(self._tensor(value) for value in call.outputs)
+        self._calls.append(p.HostCall(call.code, inputs, outputs, call.attributes, call.layer))
+        self._steps.append(p.Step(StepKind.HOST, len(self._calls) - 1, after))
+
+    def _meet(self, mine: set[int], theirs: set[int]) -> bool:
+        """Whether a host call and a stream touch a common byte of system memory."""
+        return any(
+            self._range(one)[0] == self._range(other)[0]
+            and self._range(one)[1] < self._range(other)[2]
+            and self._range(other)[1] < self._range(one)[2]
+            for one in mine
+            for other in theirs
+        )
+
+    def _range(self, value: int) -> tuple[Region, int, int]:
+        region, offset = self._place(value)
+        return region, offset, offset + self._network.values[value].size_bytes
+
+    def _tensor(self, value: int, role: Role = Role.INTERNAL) -> int:
+        """The number of a value's descriptor."""
+        if value not in self._numbers:
+            described = self._network.values[value]
+            region, offset = self._place(root(self._network, value))
+            if region is Region.CONSTANTS:
+                role = Role.CONSTANT
+            self._numbers[value] = len(self._tensors)
+            self._tensors.append(
+                p.TensorDescriptor(
+                    described.name, DataType[described.dtype], role, region, offset, described.size_bytes,
+                    described.shape, described.scale, described.zero_point,
+                )
+            )  # fmt: skip
+        return self._numbers[value]
+
+    def _program(self, with_constants: bool) -> p.Program:
+        emitter, system = self._emitter, self._system
+        layers = tuple(
+            p.Layer(layer.name, layer.operator, LayerKind(layer.kind), layer.macs)
+            for layer in self._network.layers
+        )
+        size = -(-self._pool.size_bytes // 64) * 64
+        slices = [(word, tensor, box[:3], box[3:]) for word, tensor, *box in emitter.slices]
+        return p.Program(
+            name=self._network.name,
+            requirement=self._config.requirement(
+                system.arena_bytes, system.inputs_bytes, system.outputs_bytes
+            ),
+            commands=np.array(emitter.words, np.uint64),
+            streams=tuple(p.Stream(*stream) for stream in emitter.streams),
+            steps=tuple(self._steps),
+            constants=self._pool.image() if with_constants else np.zeros(size, np.uint8),
+            tensors=tuple(self._tensors),
+            host_calls=tuple(self._calls),
+            layers=layers,
+            spans=np.array(emitter.spans, SPAN.dtype),
+            debug=np.array(slices, SLICE.dtype),
+        )
+
+
+def _second_shape(node: DlaNode) -> Shape:
+    height, width, channels = node.out_shape
+    return (height if node.broadcast[0] else 1, width if node.broadcast[1] else 1, channels)

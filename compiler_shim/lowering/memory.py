@@ -1,0 +1,99 @@
+"""Where values lie in system memory, and which of them may stay in SRAM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dlasim.compiler_shim.lowering import allocation
+from dlasim.compiler_shim.lowering.allocation import Lease
+from dlasim.compiler_shim.nodes import DlaNode, Network
+from dlasim.isa.registers import Region
+
+ALIGNMENT = 16
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPlan:
+    """(region, offset) of each value that has a place in system memory, and the regions' sizes."""
+
+    homes: Mapping[int, tuple[Region, int]]
+    arena_bytes: int
+    inputs_bytes: int
+    outputs_bytes: int
+
+
+def root(network: Network, value: int) -> int:
+    """The value whose bytes this one is."""
+    while (alias := network.values[value].alias) is not None:
+        value = alias
+    return value
+
+
+def reads(node: object, network: Network) -> list[int]:
+    """Roots of the activations that a node reads."""
+    inputs = node.inputs if isinstance(node, DlaNode) else node.call.inputs  # type: ignore[attr-defined]
+    return [
+        root(network, value)
+        for value in inputs
+        if value >= 0 and network.values[root(network, value)].data is None
+    ]
+
+
+def writes(node: object, network: Network) -> list[int]:
+    """Roots of the values that a node writes."""
+    outputs = (node.output,) if isinstance(node, DlaNode) else node.call.outputs  # type: ignore[attr-defined]
+    return [root(network, value) for value in outputs]
+
+
+def lifetimes(network: Network) -> dict[int, Lease]:
+    """For each value that a node writes: from its first write to its last use."""
+    spans: dict[int, tuple[int, int]] = {}
+    for step, node in enumerate(network.nodes):
+        for value in writes(node, network):
+            first, _ = spans.get(value, (step, step))
+            spans[value] = (first, step)
+        for value in reads(node, network):
+            if value in spans:
+                spans[value] = (spans[value][0], step)
+    for value in network.outputs:
+        if root(network, value) in spans:
+            spans[root(network, value)] = (spans[root(network, value)][0], len(network.nodes))
+    return {
+        value: Lease(value, network.values[value].size_bytes, first, last)
+        for value, (first, last) in spans.items()
+    }
+
+
+def sram_candidates(network: Network, leases: Mapping[int, Lease]) -> dict[int, Lease]:
+    """The values that only DLA nodes touch and that are no output of the model."""
+    outside = {root(network, value) for value in (*network.outputs, *network.inputs)}
+    for node in network.nodes:
+        if not isinstance(node, DlaNode):
+            outside |= {*reads(node, network), *writes(node, network)}
+    return {value: lease for value, lease in leases.items() if value not in outside}
+
+
+def plan_system(network: Network, leases: Mapping[int, Lease], resident: Mapping[int, int]) -> SystemPlan:
+    """Inputs and outputs one after the other; everything else that is not in SRAM shares the arena."""
+    homes: dict[int, tuple[Region, int]] = {}
+    inputs_bytes = _in_a_row(network, network.inputs, Region.INPUTS, homes)
+    outputs_bytes = _in_a_row(network, network.outputs, Region.OUTPUTS, homes)
+    shared = [lease for value, lease in leases.items() if value not in homes and value not in resident]
+    addresses = allocation.place(shared, ALIGNMENT)
+    assert addresses is not None
+    homes |= {value: (Region.ARENA, address) for value, address in addresses.items()}
+    arena = max((addresses[lease.key] + lease.size_bytes for lease in shared), default=0)
+    return SystemPlan(homes, arena, inputs_bytes, outputs_bytes)
+
+
+def _in_a_row(
+    network: Network, values: tuple[int, ...], region: Region, homes: dict[int, tuple[Region, int]]
+) -> int:
+    end = 0
+    for value in values:
+        base = root(network, value)
+        assert base not in homes, "partitioning copies an output that is also an input or another output"
+        homes[base] = (region, end)
+        end += -(-network.values[base].size_bytes // ALIGNMENT) * ALIGNMENT
+    return end

@@ -1,0 +1,345 @@
+"""The tiles of a node as tasks: what to load, compute and store, in the order in which tiles run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from dlasim.compiler_shim.lowering.constants import ConstantPool, pack
+from dlasim.compiler_shim.lowering.emitter import SRAM, Op, Touch
+from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem, align
+from dlasim.compiler_shim.nodes import DlaNode, Shape
+from dlasim.isa import codec
+from dlasim.isa.instructions import BY_MNEMONIC, RECORD_BYTES, TABLE_BYTES, Init, Out
+from dlasim.isa.registers import Region
+
+_READ_WORD = codec.encode("OP_DMA_READ")
+_WRITE_WORD = codec.encode("OP_DMA_WRITE")
+
+
+class Home(NamedTuple):
+    """Where a whole tensor lies, dense: at an SRAM address, or at an offset of a region."""
+
+    space: int
+    offset: int
+    shape: Shape
+    element_bytes: int
+
+
+class Tile(NamedTuple):
+    """A box of a tensor: first row, column and channel, and how many of each."""
+
+    row: int
+    column: int
+    channel: int
+    rows: int
+    columns: int
+    channels: int
+
+
+class View(NamedTuple):
+    """A tile in SRAM as the registers describe it."""
+
+    address: int
+    pixel_stride: int
+    row_stride: int
+    touch: Touch
+
+
+@dataclass(slots=True)
+class Task:
+    """One tile."""
+
+    loads: list[Op] = field(default_factory=list)
+    computes: list[Op] = field(default_factory=list)
+    stores: list[Op] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Homes of a node's tensors, and the addresses of its buffers: for each buffer one per copy."""
+
+    inputs: tuple[Home, ...]
+    output: Home
+    buffers: tuple[tuple[int, ...], ...]
+
+
+def half_pair(first: int, second: int) -> int:
+    """Two 16-bit halves as a packed register holds them."""
+    return first | second << 16
+
+
+def transfer(prefix: str, word: int, home: Home, tile: Tile, address: int, layer: int) -> Op:
+    """The DMA operation between a tile of a tensor in system memory and a dense copy in SRAM."""
+    _, width, channels = home.shape
+    size = home.element_bytes
+    pixel, row = channels * size, width * channels * size
+    offset = home.offset + tile.row * row + tile.column * pixel + tile.channel * size
+    run, runs, stride, planes = tile.channels * size, tile.columns, pixel, tile.rows
+    total = run * runs * planes
+    if run == pixel:
+        run, runs, stride, planes = run * runs, planes, row, 1
+        if run == row:
+            run, runs = run * runs, 1
+    elif runs * pixel == row or planes == 1:
+        runs, planes = runs * planes, 1
+    registers = {
+        f"{prefix}_REGION": home.space,
+        f"{prefix}_OFFSET": offset,
+        f"{prefix}_SRAM_ADDR": address,
+        f"{prefix}_RUN_BYTES": run,
+        f"{prefix}_RUNS": runs,
+        f"{prefix}_PLANES": planes,
+    }
+    if runs > 1:
+        registers[f"{prefix}_RUN_STRIDE"], registers[f"{prefix}_RUN_SRAM_STRIDE"] = stride, run
+    if planes > 1:
+        registers[f"{prefix}_PLANE_STRIDE"], registers[f"{prefix}_PLANE_SRAM_STRIDE"] = row, run * runs
+    into = prefix == "DMA_IN"
+    end = offset + (tile.rows - 1) * row + (tile.columns - 1) * pixel + tile.channels * size
+    slices = (pixel, offset % pixel, tile.channels * size) if tile.channels < channels else (0, 0, 0)
+    touches = (
+        Touch(SRAM, address, address + total, into),
+        Touch(home.space, offset, end, not into, *slices),
+    )
+    return Op("OP_DMA_READ" if into else "OP_DMA_WRITE", word, registers, touches, layer)
+
+
+def view(home: Home, tile: Tile, writes: bool) -> View:
+    """A tile of a tensor that lies in SRAM."""
+    _, width, channels = home.shape
+    size = home.element_bytes
+    pixel, row = channels * size, width * channels * size
+    address = home.offset + tile.row * row + tile.column * pixel + tile.channel * size
+    run = tile.channels * size
+    end = address + (tile.rows - 1) * row + (tile.columns - 1) * pixel + run
+    slices = (pixel, address % pixel, run) if run < pixel else (0, 0, 0)
+    return View(address, pixel, row, Touch(SRAM, address, end, writes, *slices))
+
+
+class NodeTasks:
+    """Cuts one node by its tiling."""
+
+    def __init__(
+        self, problem: TilingProblem, tiling: Tiling, placement: Placement, pool: ConstantPool, key: int
+    ) -> None:
+        self.problem, self.tiling, self.placement = problem, tiling, placement
+        self.node: DlaNode = problem.node
+        self._pool, self._key = pool, key
+        self._held: dict[int, object] = {}
+        self._turn = [0] * len(placement.buffers)
+        self._inputs = len(self.node.inputs)
+        self._fixed = self._fixed_registers()
+
+    def __iter__(self) -> Iterator[Task]:
+        for row, column, channel in self._order():
+            yield from self._tile(row, column, channel)
+
+    def _order(self) -> Iterator[tuple[int, int, int]]:
+        problem, tiling = self.problem, self.tiling
+        rows = range(0, problem.height, tiling.rows)
+        columns = range(0, problem.width, tiling.columns)
+        groups = range(0, problem.channels, tiling.channels)
+        if tiling.weights_outer:
+            return ((row, column, group) for group in groups for row in rows for column in columns)
+        return ((row, column, group) for row in rows for column in columns for group in groups)
+
+    def _tile(self, row: int, column: int, channel: int) -> Iterator[Task]:
+        problem, tiling = self.problem, self.tiling
+        out = Tile(
+            row, column, channel,
+            min(tiling.rows, problem.height - row),
+            min(tiling.columns, problem.width - column),
+            min(tiling.channels, problem.channels - channel),
+        )  # fmt: skip
+        output, stores = self._output(out)
+        starts = range(0, problem.depth, tiling.depth)
+        for start in starts:
+            depth = min(tiling.depth, problem.depth - start)
+            task = Task()
+            patch, pad = self._patch(out, start, depth)
+            inputs = [self._input(which, out, patch, task) for which in range(self._inputs)]
+            constants = self._constants(out.channel, out.channels, start, depth, task)
+            last = start + depth >= problem.depth
+            accumulate = (start > 0, last) if len(starts) > 1 else None
+            task.computes = self._computes(out, patch, pad, inputs, output, constants, depth, accumulate)
+            if last:
+                task.stores = stores
+            yield task
+
+    def _patch(self, out: Tile, start: int, depth: int) -> tuple[Tile, int]:
+        """The part of the first input that a tile reads, and the padding before it."""
+        node = self.node
+        begins, sizes, pads = [], [], []
+        for axis, (first, count) in enumerate(((out.row, out.rows), (out.column, out.columns))):
+            begin = first * node.stride[axis] - node.pad[axis]
+            end = begin + (count - 1) * node.stride[axis] + (node.kernel[axis] - 1) * node.dilation[axis] + 1
+            pads.append(max(-begin, 0))
+            begins.append(max(begin, 0))
+            sizes.append(min(end, node.in_shape[axis]) - begins[-1])
+        channel, channels = (start, depth) if node.is_dense else (
+            out.channel // node.multiplier, -(-out.channels // node.multiplier)
+        )  # fmt: skip
+        tile = Tile(begins[0], begins[1], channel, sizes[0], sizes[1], channels)
+        return tile, half_pair(pads[0], pads[1])
+
+    def _input(self, which: int, out: Tile, patch: Tile, task: Task) -> View:
+        home = self.placement.inputs[which]
+        node = self.node
+        tile = patch
+        if which == 1:
+            tall, wide = node.broadcast
+            tile = Tile(
+                out.row * tall, out.column * wide, out.channel,
+                out.rows if tall else 1, out.columns if wide else 1, out.channels,
+            )  # fmt: skip
+        if home.space == SRAM:
+            seen = view(home, tile, False)
+        else:
+            address, fresh = self._buffer(which, tile)
+            if fresh:
+                task.loads.append(transfer("DMA_IN", _READ_WORD, home, tile, address, node.layer))
+            seen = self._dense(address, tile, home.element_bytes, False)
+        if which == 1:
+            return View(
+                seen.address,
+                seen.pixel_stride * node.broadcast[1],
+                seen.row_stride * node.broadcast[0],
+                seen.touch,
+            )
+        return seen
+
+    def _output(self, out: Tile) -> tuple[View, list[Op]]:
+        home = self.placement.output
+        if home.space == SRAM:
+            return view(home, out, True), []
+        address, _ = self._buffer(len(self.placement.buffers) - 1, out)
+        store = transfer("DMA_OUT", _WRITE_WORD, home, out, address, self.node.layer)
+        return self._dense(address, out, home.element_bytes, True), [store]
+
+    @staticmethod
+    def _dense(address: int, tile: Tile, element_bytes: int, writes: bool) -> View:
+        pixel = tile.channels * element_bytes
+        row = tile.columns * pixel
+        return View(address, pixel, row, Touch(SRAM, address, address + tile.rows * row, writes))
+
+    def _buffer(self, number: int, content: object) -> tuple[int, bool]:
+        """The buffer that holds this content, and whether it has to be brought there first."""
+        copies = self.placement.buffers[number]
+        if self._held.get(number) == content:
+            return copies[(self._turn[number] - 1) % len(copies)], False
+        self._held[number] = content
+        address = copies[self._turn[number] % len(copies)]
+        self._turn[number] += 1
+        return address, True
+
+    def _constants(self, first: int, channels: int, start: int, depth: int, task: Task) -> tuple[int, int]:
+        """Addresses of the weights (or table) and of the records."""
+        node, problem = self.node, self.problem
+        size = problem.constant_bytes(channels, depth)
+        if not size:
+            return 0, 0
+        content = 0 if node.table is not None else (first, start)
+        address, fresh = self._buffer(self._inputs, content)
+        weight_bytes = align(size if node.table is not None else channels * problem.weight_depth(depth))
+        if fresh:
+            offset = self._pool.add(
+                (self._key, first, channels, start, depth),
+                size,
+                lambda: pack(node, first, channels, start, depth, weight_bytes),
+            )
+            blob = Home(Region.CONSTANTS, offset, (1, 1, size), 1)
+            tile = Tile(0, 0, 0, 1, 1, size)
+            task.loads.append(transfer("DMA_IN", _READ_WORD, blob, tile, address, node.layer))
+        return address, address + weight_bytes
+
+    def _fixed_registers(self) -> dict[str, int]:
+        """What stays the same over all tiles, among the registers that the instruction reads."""
+        node = self.node
+        values = {
+            "KERNEL": half_pair(*node.kernel),
+            "STRIDE": half_pair(*node.stride),
+            "DILATION": half_pair(*node.dilation),
+            **node.registers,
+        }
+        used = BY_MNEMONIC[node.mnemonic].registers
+        return {name: value & 0xFFFF_FFFF for name, value in values.items() if name in used}
+
+    def _computes(
+        self, out: Tile, patch: Tile, pad: int, inputs: list[View], output: View,
+        constants: tuple[int, int], depth: int, accumulate: tuple[bool, bool] | None,
+    ) -> list[Op]:  # fmt: skip
+        node = self.node
+        registers = dict(self._fixed)
+        touches = [output.touch]
+        for name, seen in zip(("IN", "IN2"), inputs, strict=False):
+            registers[f"{name}_ADDR"] = seen.address
+            registers[f"{name}_PIXEL_STRIDE"], registers[f"{name}_ROW_STRIDE"] = (
+                seen.pixel_stride,
+                seen.row_stride,
+            )
+            touches.append(seen.touch)
+        registers["OUT_ADDR"] = output.address
+        registers["OUT_PIXEL_STRIDE"], registers["OUT_ROW_STRIDE"] = output.pixel_stride, output.row_stride
+        registers["OUT_SIZE"] = half_pair(out.rows, out.columns)
+        registers["OUT_CHANNELS"] = out.channels
+        used = self.problem.instruction.registers
+        if "IN_CHANNELS" in used:
+            registers["IN_CHANNELS"] = depth if node.is_dense else patch.channels
+        if "IN_SIZE" in used:
+            registers["IN_SIZE"], registers["PAD"] = half_pair(patch.rows, patch.columns), pad
+        touches += self._constant_registers(registers, constants, out.channels, depth)
+        mnemonic, fields = node.mnemonic, dict(node.fields)
+        if accumulate is not None:
+            mnemonic, fields = self._accumulate(registers, touches, out, *accumulate)
+        slice_ = (node.output, *out) if node.out_element_bytes == 1 else None
+        if accumulate is not None and not accumulate[1]:
+            slice_ = None
+        return [Op(mnemonic, codec.encode(mnemonic, **fields), registers, touches, node.layer, slice_)]
+
+    def _constant_registers(
+        self, registers: dict[str, int], constants: tuple[int, int], channels: int, depth: int
+    ) -> list[Touch]:
+        node = self.node
+        address, records = constants
+        if node.table is not None:
+            registers["LUT_ADDR"] = address
+            return [Touch(SRAM, address, address + TABLE_BYTES, False)]
+        touches = []
+        if node.weights is not None:
+            registers["WEIGHT_ADDR"] = address
+            touches.append(Touch(SRAM, address, address + channels * self.problem.weight_depth(depth), False))
+        if node.records is not None:
+            registers["PARAM_ADDR"] = records
+            touches.append(Touch(SRAM, records, records + channels * RECORD_BYTES, False))
+        return touches
+
+    def _accumulate(
+        self, registers: dict[str, int], touches: list[Touch], out: Tile, follows: bool, last: bool
+    ) -> tuple[str, dict[str, int]]:
+        """A pass over some of the input channels: from and to the int32 partial result."""
+        node = self.node
+        home = Home(SRAM, self.placement.buffers[-2][0], (out.rows, out.columns, out.channels), 4)
+        partial = view(home, Tile(0, 0, 0, out.rows, out.columns, out.channels), not last)
+        fields = dict(node.fields)
+        mnemonic = node.mnemonic
+        if follows:
+            fields["init"] = Init.PARTIAL
+            registers["ACC_ADDR"] = partial.address
+            registers["ACC_PIXEL_STRIDE"], registers["ACC_ROW_STRIDE"] = (
+                partial.pixel_stride,
+                partial.row_stride,
+            )
+        if not last:
+            mnemonic = "OP_CONV" if mnemonic == "OP_CONV_RELU" else mnemonic
+            fields["out"] = Out.INT32
+            registers["OUT_ADDR"] = partial.address
+            registers["OUT_PIXEL_STRIDE"], registers["OUT_ROW_STRIDE"] = (
+                partial.pixel_stride,
+                partial.row_stride,
+            )
+            touches[0] = partial.touch
+        else:
+            touches.append(partial.touch)
+        return mnemonic, fields
