@@ -10,17 +10,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from dlasim.isa.documents import c_host_ops, c_isa, c_program, c_registers
+from dlasim.isa.documents import c_entry, pages
 from dlasim.vp import generate as board
 
 ROOT = Path(__file__).resolve().parent.parent
 SHOWN_LINES = 20
 
 FILES: dict[str, Callable[[], str]] = {
-    "firmware/include/dla_isa.h": c_isa.render,
-    "firmware/include/dla_registers.h": c_registers.render,
-    "firmware/include/dla_program.h": c_program.render,
-    "firmware/include/dla_host_ops.h": c_host_ops.render,
+    **{f"docs/{name}": render for name, render in pages.PAGES.items()},
+    **{f"firmware/include/{name}": render for name, render in c_entry.HEADERS.items()},
     "firmware/include/dlasim_board.h": board.c_header,
     "firmware/board.ld": board.linker_script,
 }

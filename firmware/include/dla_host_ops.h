@@ -239,10 +239,11 @@ struct dla_host_mean {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_mean) == 4 * DLA_HOST_MEAN_WORDS, "size");
 
-/* SOFTMAX: For each row along the last dimension: e = table[max(row) - q]; sum of e rounded-shifted right
-   by 12; z = leading zeros of sum; r = the gemmlowp reciprocal (Q0.31) of 1 + x, x = (sum << (z + 1)) as
-   Q0.31 less its top bit; the output is rounding_shift_right(rounding_doubling_high_mul(r, e), 31 + 12 - z
-   - 8) - 128, limited to int8.
+/* SOFTMAX: For each row along the last dimension: e = table[max(row) - q]; sum = of e, each shifted right
+   by 12 bits, rounded half away from zero; z = leading zeros of sum; r = 1 / (1 + x) in Q0.31 by
+   gemmlowp's one_over_one_plus_x_for_x_in_0_1, with x = (sum << z) - 2^31 in Q0.31. The output is the
+   rounded doubled high product of r and e, shifted right by 35 - z bits, rounded half away from zero, -
+   128, limited to int8.
    Inputs: input, table. Outputs: output. */
 #define DLA_HOST_SOFTMAX_WORDS 0u
 
@@ -310,9 +311,9 @@ _Static_assert(sizeof(struct dla_host_dequantize) == 4 * DLA_HOST_DEQUANTIZE_WOR
    Inputs: input. Outputs: output. */
 #define DLA_HOST_CAST_WORDS 0u
 
-/* BINARY: clamp(function(x1, x2)) in the element type itself, no quantization; integers wrap. DIV
-   truncates and FLOOR_DIV floors, an integer divided by 0 is 0. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM x1 <
-   x2 ? x1 : x2. int8 only for these two.
+/* BINARY: clamp(function(x1, x2)) in the element type itself, no quantization; integers wrap, int64 is not
+   clamped. DIV truncates, FLOOR_DIV floors, an integer divided by 0 is 0. MAXIMUM is x1 > x2 ? x1 : x2,
+   MINIMUM x1 < x2 ? x1 : x2. int8 only for these two.
    Inputs: input1, input2. Outputs: output. */
 #define DLA_HOST_BINARY_WORDS 3u
 struct dla_host_binary {
@@ -355,22 +356,21 @@ _Static_assert(sizeof(struct dla_host_gather) == 4 * DLA_HOST_GATHER_WORDS, "siz
 #define DLA_HOST_GATHER_ND_WORDS 0u
 
 /* SVDF: For each batch, the state of every filter moves one step to the front and its last element becomes
-   limit(requant(sum((x - input_zero_point) * feature), feature)), limited to the state's type. Then each
-   unit is bias + the sum over its `rank` consecutive filters of sum(state * time), and the output is
-   clamp(requant(unit, output) + output_zero_point). The output state is the same tensor as the input
-   state, updated in place; it is zero before the first inference.
+   requant(sum((x - input_zero_point) * feature), feature) + state_zero_point, limited to the state's type.
+   Then each unit is bias + the sum over its `rank` consecutive filters of sum((state - state_zero_point) *
+   time), and the output is requant(unit, output) + output_zero_point, limited to int8. The output state is
+   the same tensor as the input state, updated in place; it is zero before the first inference.
    Inputs: input, feature_weights, time_weights, bias, state. Outputs: output, state. */
-#define DLA_HOST_SVDF_WORDS 9u
+#define DLA_HOST_SVDF_WORDS 8u
 struct dla_host_svdf {
     int32_t rank; /* filters of a unit */
     int32_t input_zero_point; /* the input's integer that means 0; also what padding is */
     int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t state_zero_point; /* the state's integer that means 0 */
     int32_t feature_multiplier; /* multiplier of what enters the state */
     int32_t feature_shift; /* shift of what enters the state */
     int32_t output_multiplier; /* multiplier of the result */
     int32_t output_shift; /* shift of the result */
-    int32_t clamp_min; /* least output value */
-    int32_t clamp_max; /* greatest output value */
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_svdf) == 4 * DLA_HOST_SVDF_WORDS, "size");
 

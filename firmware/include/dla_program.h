@@ -1,5 +1,5 @@
-/* The records of program.bin; all of it is little-endian, sections start at multiples of their alignment.
-   Generated from dlasim/isa/records.py; edit that, not this. */
+/* The records of program.bin, all of them little-endian. Generated from dlasim/isa/records.py; edit that,
+   not this. */
 #ifndef DLA_PROGRAM_H
 #define DLA_PROGRAM_H
 
@@ -8,6 +8,7 @@
 #define DLA_PROGRAM_MAGIC "DLAPROG"
 #define DLA_PROGRAM_MAGIC_BYTES 8u
 #define DLA_PROGRAM_FORMAT_VERSION 1u
+/* Sections start at multiples of this. */
 #define DLA_PROGRAM_SECTION_ALIGNMENT 64u
 #define DLA_PROGRAM_MAX_RANK 6u
 /* "No tensor", "no layer". */

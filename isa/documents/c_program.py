@@ -14,7 +14,7 @@ FILE_NAME = "dla_program.h"
 
 def render() -> str:
     """The header."""
-    doc = "The records of program.bin; all of it is little-endian, sections start at multiples of their alignment."
+    doc = "The records of program.bin, all of them little-endian."
     return c_text.header(FILE_NAME, doc, "dlasim/isa/records.py", _lines())
 
 
@@ -24,6 +24,7 @@ def _lines() -> Iterator[str]:
     yield c_text.define("DLA_PROGRAM_MAGIC", f'"{letters}"')
     yield c_text.define("DLA_PROGRAM_MAGIC_BYTES", f"{len(records.MAGIC)}u")
     yield c_text.define("DLA_PROGRAM_FORMAT_VERSION", f"{records.FORMAT_VERSION}u")
+    yield from c_text.comment("Sections start at multiples of this.")
     yield c_text.define("DLA_PROGRAM_SECTION_ALIGNMENT", f"{records.SECTION_ALIGNMENT}u")
     yield c_text.define("DLA_PROGRAM_MAX_RANK", f"{records.MAX_RANK}u")
     yield from c_text.comment('"No tensor", "no layer".')

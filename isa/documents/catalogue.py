@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
@@ -11,11 +11,12 @@ from typing import TypeAlias
 from dlasim.errors import InputError
 from dlasim.isa import records
 from dlasim.isa.faults import Fault
+from dlasim.isa.host_ops import HOST_OPERATORS, HostOperator
 from dlasim.isa.instructions import INSTRUCTIONS, Instruction
 from dlasim.isa.records import Record
 from dlasim.isa.registers import REGISTERS, Register
 
-Thing: TypeAlias = Instruction | Register | Fault | Record | type[enum.IntEnum]
+Thing: TypeAlias = Instruction | Register | Fault | Record | HostOperator | type[enum.IntEnum]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Topic:
 
     name: str
     doc: str
-    entries: dict[str, Thing]
+    entries: Mapping[str, Thing]
 
 
 @cache
@@ -34,52 +35,56 @@ def topics() -> dict[str, Topic]:
         Topic("instructions", "what the DLA executes", {i.mnemonic: i for i in INSTRUCTIONS}),
         Topic("registers", "what the host and CFG write", {r.name: r for r in REGISTERS}),
         Topic("faults", "what stops the DLA", {fault.name: fault for fault in Fault}),
-        Topic(
-            "program",
-            "what program.bin consists of",
-            {record.name: record for record in records.RECORDS}
-            | {kind.__name__: kind for kind, _ in records.ENUMS},
-        ),
+        Topic("program", "what program.bin consists of", {**_records(), **_enumerations()}),
+        Topic("host", "what the CPU computes between streams", {op.name: op for op in HOST_OPERATORS}),
     )
     return {topic.name: topic for topic in found}
 
 
-def find(name: str) -> dict[str, Thing]:
-    """What `name` means, whatever its case: a topic, an entry, or an operation without its OP_."""
+def _records() -> dict[str, Record]:
+    return {record.name: record for record in records.RECORDS}
+
+
+def _enumerations() -> dict[str, type[enum.IntEnum]]:
+    return {kind.__name__: kind for kind, _ in records.ENUMS}
+
+
+def enumeration_doc(kind: type[enum.IntEnum]) -> str:
+    """What an enumeration of the program lists."""
+    return dict(records.ENUMS)[kind]
+
+
+def find(name: str) -> tuple[Thing, ...]:
+    """What `name` means, whatever its case: a topic or an entry; OP_ may be left out or added."""
     wanted = name.strip().lower()
-    for topic in topics().values():
-        if topic.name == wanted:
-            return topic.entries
-    known = {key.lower(): (key, thing) for key, thing in _all_entries()}
-    for candidate in (wanted, f"op_{wanted}"):
-        if candidate in known:
-            key, thing = known[candidate]
-            return {key: thing}
-    raise InputError(_unknown(name, known))
+    if wanted in topics():
+        return tuple(topics()[wanted].entries.values())
+    for match in (str.lower, _bare):
+        if found := tuple(thing for key, thing in _everything() if match(key) == match(wanted)):
+            return found
+    raise InputError(_unknown(name))
 
 
-def find_all(names: Iterable[str]) -> dict[str, Thing]:
+def find_all(names: Iterable[str]) -> tuple[Thing, ...]:
     """Several names at once, in the order given; without any, everything."""
-    found: dict[str, Thing] = {}
-    for name in names:
-        found |= find(name)
-    return found or dict(_all_entries())
+    found = tuple(thing for name in names for thing in find(name))
+    return found or tuple(thing for _, thing in _everything())
 
 
-def _all_entries() -> list[tuple[str, Thing]]:
-    # Names are unique across topics but for case-only twins, where the earlier topic wins.
-    found: dict[str, tuple[str, Thing]] = {}
-    for topic in topics().values():
-        for key, thing in topic.entries.items():
-            found.setdefault(key.lower(), (key, thing))
-    return list(found.values())
+def _everything() -> list[tuple[str, Thing]]:
+    return [entry for topic in topics().values() for entry in topic.entries.items()]
 
 
-def _unknown(name: str, known: dict[str, tuple[str, Thing]]) -> str:
+def _bare(name: str) -> str:
+    return name.lower().removeprefix("op_")
+
+
+def _unknown(name: str) -> str:
     from difflib import get_close_matches
 
-    places = {**{key: shown for key, (shown, _) in known.items()}, **{topic: topic for topic in topics()}}
-    places |= {key.removeprefix("op_"): places[key] for key in known if key.startswith("op_")}
-    close = dict.fromkeys(places[match] for match in get_close_matches(name.lower(), places, n=3, cutoff=0.6))
+    meant = {topic: topic for topic in topics()}
+    for key, _ in _everything():
+        meant |= {key.lower(): key, _bare(key): key}
+    close = dict.fromkeys(meant[match] for match in get_close_matches(name.lower(), meant, n=3, cutoff=0.6))
     hint = f"did you mean {' or '.join(close)}?" if close else f"allowed: {', '.join(topics())}, or an entry"
     return f"nothing is called {name!r}; {hint}"

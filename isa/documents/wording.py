@@ -30,7 +30,8 @@ def allowed(field: Field) -> str:
     """The legal values of a field."""
     if field.names:
         return ", ".join(f"{value} = {name}" for value, name in enumerate(field.names))
-    return f"{number_text(field.lowest)} to {number_text(field.highest)}"
+    joined = " or " if field.highest == field.lowest + 1 else " to "
+    return joined.join((number_text(field.lowest), number_text(field.highest)))
 
 
 def choices(field: Field) -> str:
@@ -101,13 +102,8 @@ def elements(instruction: Instruction, operand: Operand) -> str:
 
 
 def operand_name(operand: Operand) -> str:
-    """How the documents call it: the prefix of a view, or what its register is the address of."""
-    return operand.register.removesuffix("_ADDR").removesuffix("_SRAM")
-
-
-def place(operand: Operand) -> str:
-    """Where it lies in SRAM."""
-    return ", ".join(operand.registers)
+    """The register that places it, or a view's three as `IN_*`."""
+    return f"{operand.register}_*" if operand.extent.is_view else operand.register
 
 
 def paragraphs(doc: str) -> Iterator[tuple[bool, list[str]]]:

@@ -1,0 +1,72 @@
+"""`dlasim isa`: the instruction set, looked up in the tables that everything else reads."""
+
+from __future__ import annotations
+
+import click
+
+_FORMATS = ("text", "markdown", "json", "c")
+_EPILOG = """\b
+Examples:
+  dlasim isa                        everything, a line each
+  dlasim isa OP_CONV                one instruction
+  dlasim isa KERNEL STRIDE          registers
+  dlasim isa faults                 a topic: instructions, registers, faults, program, host
+  dlasim isa --format c > dla.h     the firmware's headers in one
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("names", metavar="[NAME]...", nargs=-1)
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(_FORMATS),
+    default="text",
+    show_default=True,
+    help="Form of the answer.",
+)
+def command(names: tuple[str, ...], kind: str) -> None:
+    """Look up instructions, registers, faults, records and enumerations of program.bin, and host operators.
+
+    Without a NAME: everything there is.
+    """
+    render = {"text": _text, "markdown": _markdown, "json": _json, "c": _c}[kind]
+    click.echo(render(names), nl=False)
+
+
+def _text(names: tuple[str, ...]) -> str:
+    from dlasim.isa.documents import text
+    from dlasim.isa.documents.catalogue import find_all, topics
+    from dlasim.isa.documents.sheets import sheet
+
+    if not names:
+        return text.overview(topics().values())
+    return "\n".join(text.render(sheet(thing)) for thing in find_all(names))
+
+
+def _markdown(names: tuple[str, ...]) -> str:
+    from dlasim.isa.documents import markdown, pages
+    from dlasim.isa.documents.catalogue import find_all
+    from dlasim.isa.documents.sheets import sheet
+
+    if not names:
+        return "\n".join(render() for render in pages.PAGES.values())
+    return "\n".join(markdown.render(sheet(thing)) for thing in find_all(names))
+
+
+def _json(names: tuple[str, ...]) -> str:
+    import json
+
+    from dlasim.isa.documents.catalogue import find_all
+    from dlasim.isa.documents.json_form import form
+
+    return json.dumps([form(thing) for thing in find_all(names)], indent=2) + "\n"
+
+
+def _c(names: tuple[str, ...]) -> str:
+    from dlasim.isa.documents import c_entry
+    from dlasim.isa.documents.catalogue import find_all
+
+    if not names:
+        return "\n".join(render() for render in c_entry.HEADERS.values())
+    return "\n".join(line for thing in find_all(names) for line in c_entry.lines(thing)) + "\n"

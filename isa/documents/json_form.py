@@ -1,0 +1,127 @@
+"""Entries as plain data for JSON."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from dlasim.isa.bits import Field
+from dlasim.isa.documents import wording
+from dlasim.isa.documents.catalogue import Thing, enumeration_doc
+from dlasim.isa.faults import FAULT_DOCS, Fault
+from dlasim.isa.host_ops import HostOperator
+from dlasim.isa.instructions import Instruction
+from dlasim.isa.records import Record
+from dlasim.isa.registers import Register
+
+
+def form(thing: Thing) -> dict[str, Any]:
+    """An entry; `kind` says what it is."""
+    if isinstance(thing, Instruction):
+        return _instruction(thing)
+    if isinstance(thing, Register):
+        return _register(thing)
+    if isinstance(thing, Fault):
+        return {"kind": "fault", "name": thing.name, "code": int(thing), "doc": FAULT_DOCS[thing]}
+    if isinstance(thing, Record):
+        return _record(thing)
+    if isinstance(thing, HostOperator):
+        return _host_operator(thing)
+    return _enumeration(thing)
+
+
+def _field(field: Field) -> dict[str, Any]:
+    return {
+        "name": field.name,
+        "low_bit": field.low,
+        "width": field.width,
+        "signed": field.signed,
+        "minimum": field.lowest,
+        "maximum": field.highest,
+        "default": field.default,
+        "names": list(field.names),
+        "doc": field.doc,
+    }
+
+
+def _instruction(instruction: Instruction) -> dict[str, Any]:
+    return {
+        "kind": "instruction",
+        "name": instruction.mnemonic,
+        "opcode": instruction.opcode,
+        "unit": instruction.unit.name,
+        "summary": instruction.summary,
+        "doc": instruction.doc,
+        "syntax": wording.syntax(instruction),
+        "fields": [_field(field) for field in instruction.fields],
+        "operands": [
+            {
+                "name": wording.operand_name(operand),
+                "writes": operand.writes,
+                "elements": wording.elements(instruction, operand),
+                "covers": operand.extent.value,
+                "takes_part": wording.presence(instruction, operand),
+                "registers": list(operand.registers),
+            }
+            for operand in instruction.operands
+        ],
+        "registers": list(instruction.registers),
+        "faults": [fault.name for fault in instruction.errors],
+    }
+
+
+def _register(register: Register) -> dict[str, Any]:
+    return {
+        "kind": "register",
+        "name": register.name,
+        "address": register.address,
+        "access": register.access.value,
+        "reset": register.reset,
+        "group": register.group,
+        "while_busy": register.while_busy,
+        "operand": register.is_operand,
+        "fields": [_field(field) for field in register.fields],
+        "doc": register.doc,
+    }
+
+
+def _record(record: Record) -> dict[str, Any]:
+    return {
+        "kind": "record",
+        "name": record.name,
+        "size_bytes": record.size_bytes,
+        "members": [
+            {"name": member.name, "type": member.type, "count": member.count, "doc": member.doc}
+            for member in record.members
+        ],
+        "doc": record.doc,
+    }
+
+
+def _enumeration(kind: type[enum.IntEnum]) -> dict[str, Any]:
+    values = {member.name: int(member) for member in kind}
+    return {"kind": "enumeration", "name": kind.__name__, "values": values, "doc": enumeration_doc(kind)}
+
+
+def _host_operator(operator: HostOperator) -> dict[str, Any]:
+    return {
+        "kind": "host operator",
+        "name": operator.name,
+        "code": operator.code,
+        "inputs": [
+            {"name": o.name, "types": list(o.types), "repeated": o.repeated, "doc": o.doc}
+            for o in operator.inputs
+        ],
+        "outputs": [{"name": o.name, "types": list(o.types), "doc": o.doc} for o in operator.outputs],
+        "attributes": [
+            {
+                "name": attribute.name,
+                "word": attribute.word.name,
+                "count": attribute.count,
+                "values": {m.name: int(m) for m in attribute.values} if attribute.values else None,
+                "doc": attribute.doc,
+            }
+            for attribute in operator.attributes
+        ],
+        "doc": operator.doc,
+    }
