@@ -272,10 +272,10 @@ HOST_OPERATORS = (
         "SOFTMAX",
         13,
         "For each row along the last dimension: e = table[max(row) - q]; sum = of e, each shifted right by "
-        "12 bits, rounded half away from zero; z = leading zeros of sum; r = 1 / (1 + x) in Q0.31 by gemmlowp's "
-        "one_over_one_plus_x_for_x_in_0_1, with x = (sum << z) - 2^31 in Q0.31. The output is the rounded "
-        "doubled high product of r and e, shifted right by 35 - z bits, rounded half away from zero, - 128, "
-        "limited to int8.",
+        "12 bits, rounded half away from zero; z = leading zeros of sum; r = 1 / (1 + x) in Q0.31 by "
+        "gemmlowp's one_over_one_plus_x_for_x_in_0_1, with x = (sum << z) - 2^31 in Q0.31. The output is the "
+        "rounded doubled high product of r and e, shifted right by 35 - z bits, rounded half away from zero, "
+        "less 128, limited to int8.",
         (
             _int8_in(doc="rows along the last dimension"),
             Operand("table", _INT32, "[256]: exp(-d * beta * scale) in Q0.31 for d = 0 .. 255"),
@@ -374,8 +374,8 @@ HOST_OPERATORS = (
         "BINARY",
         22,
         "clamp(function(x1, x2)) in the element type itself, no quantization; integers wrap, int64 is "
-        "not clamped. DIV truncates, FLOOR_DIV floors, an integer divided by 0 is 0. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM "
-        "x1 < x2 ? x1 : x2. int8 only for these two.",
+        "not clamped. DIV truncates, FLOOR_DIV floors, an integer divided by 0 is 0. MAXIMUM is "
+        "x1 > x2 ? x1 : x2, MINIMUM x1 < x2 ? x1 : x2. int8 only for these two.",
         (
             Operand("input1", _NUMBERS, "any shape"),
             Operand("input2", _NUMBERS, "the same type; broadcast with input1 as in NumPy"),

@@ -1,0 +1,169 @@
+"""Operators that treat every element alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from dlasim.isa.host_ops import ADD_LEFT_SHIFT, BinaryFunction, UnaryFunction, word_float
+from dlasim.sim.host.call import Array, Call
+from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, requant
+
+
+def lut(call: Call) -> list[Array]:
+    """LUT."""
+    values, table = call.inputs
+    offset = 128 if values.dtype == np.int8 else 0
+    return [table.reshape(256)[values.astype(np.intp) + offset]]
+
+
+def add(call: Call) -> list[Array]:
+    """ADD."""
+    first, second = _aligned(call)
+    return [_rescaled(call, first + second)]
+
+
+def sub(call: Call) -> list[Array]:
+    """SUB."""
+    first, second = _aligned(call)
+    return [_rescaled(call, first - second)]
+
+
+def _centred(call: Call) -> tuple[Array, Array]:
+    first, second = (values.astype(np.int64) for values in call.inputs)
+    return first - call.attributes.input1_zero_point, second - call.attributes.input2_zero_point
+
+
+def _aligned(call: Call) -> tuple[Array, Array]:
+    """Both inputs on the scale in which they are added."""
+    attributes = call.attributes
+    first, second = (values << ADD_LEFT_SHIFT for values in _centred(call))
+    return (
+        requant(first, attributes.input1_multiplier, attributes.input1_shift),
+        requant(second, attributes.input2_multiplier, attributes.input2_shift),
+    )
+
+
+def _rescaled(call: Call, values: Array) -> Array:
+    attributes = call.attributes
+    scaled = requant(values, attributes.output_multiplier, attributes.output_shift)
+    return limit(scaled, attributes.output_zero_point, attributes.clamp_min, attributes.clamp_max)
+
+
+def mul(call: Call) -> list[Array]:
+    """MUL."""
+    first, second = _centred(call)
+    return [_rescaled(call, first * second)]
+
+
+def prelu(call: Call) -> list[Array]:
+    """PRELU."""
+    attributes = call.attributes
+    values, alpha = (array.astype(np.int64) for array in call.inputs)
+    values, alpha = values - attributes.input_zero_point, alpha - attributes.alpha_zero_point
+    positive = requant(values, attributes.positive_multiplier, attributes.positive_shift)
+    negative = requant(values * alpha, attributes.negative_multiplier, attributes.negative_shift)
+    return [
+        limit(np.where(values >= 0, positive, negative), attributes.output_zero_point, INT8_MIN, INT8_MAX)
+    ]
+
+
+def quantize(call: Call) -> list[Array]:
+    """QUANTIZE."""
+    steps = call.inputs[0] / np.float32(call.attributes.scale)
+    # In float64, adding a half is exact; NaN counts as 0.
+    wide = np.nan_to_num(steps.astype(np.float64), nan=0.0)
+    rounded = np.trunc(wide + np.copysign(0.5, wide)) + call.attributes.zero_point
+    limits = np.iinfo(call.dtype)
+    return [np.clip(rounded, limits.min, limits.max).astype(call.dtype)]
+
+
+def dequantize(call: Call) -> list[Array]:
+    """DEQUANTIZE."""
+    centred = call.inputs[0].astype(np.float64) - call.attributes.zero_point
+    return [(call.attributes.scale * centred).astype(np.float32)]
+
+
+def cast(call: Call) -> list[Array]:
+    """CAST."""
+    values, target = call.inputs[0], call.dtype
+    if values.dtype.kind == "f" and target.kind in "iu":
+        return [_truncated(values.astype(np.float64), target)]
+    return [values.astype(target)]
+
+
+def _truncated(values: Array, target: np.dtype[np.generic]) -> Array:
+    limits = np.iinfo(np.dtype(target.name))
+    finite = np.nan_to_num(values, nan=0.0)
+    # The greatest int64 is not a float64; comparing with the power of two above it is exact.
+    too_great, too_small = finite >= float(limits.max) + 1.0, finite <= float(limits.min)
+    inside = np.where(too_great | too_small, 0.0, finite).astype(target)
+    return np.where(too_great, limits.max, np.where(too_small, limits.min, inside)).astype(target)
+
+
+def _divided(first: Array, second: Array) -> Array:
+    if first.dtype.kind == "f":
+        quotient: Array = first / second
+        return quotient
+    divisor = np.where(second == 0, 1, second)
+    truncated = np.abs(first) // np.abs(divisor) * np.sign(first) * np.sign(divisor)
+    return np.where(second == 0, 0, truncated)
+
+
+def _floor_divided(first: Array, second: Array) -> Array:
+    if first.dtype.kind == "f":
+        return np.floor(first / second)
+    return np.where(second == 0, 0, first // np.where(second == 0, 1, second))
+
+
+_BINARY: Mapping[int, Callable[[Array, Array], Array]] = {
+    BinaryFunction.ADD: np.add,
+    BinaryFunction.SUB: np.subtract,
+    BinaryFunction.MUL: np.multiply,
+    BinaryFunction.DIV: _divided,
+    BinaryFunction.FLOOR_DIV: _floor_divided,
+    BinaryFunction.MAXIMUM: lambda first, second: np.where(first > second, first, second),
+    BinaryFunction.MINIMUM: lambda first, second: np.where(first < second, first, second),
+}
+_UNCLAMPED = (BinaryFunction.MAXIMUM, BinaryFunction.MINIMUM)
+_UNARY: Mapping[int, Callable[[Array], Array]] = {
+    UnaryFunction.ABS: np.abs,
+    UnaryFunction.NEG: np.negative,
+    UnaryFunction.SQRT: np.sqrt,
+}
+
+
+def binary(call: Call) -> list[Array]:
+    """BINARY."""
+    attributes = call.attributes
+    if attributes.function not in _BINARY:
+        raise ValueError(f"no function {attributes.function}")
+    result = _BINARY[attributes.function](*call.inputs).astype(call.dtype)
+    if attributes.function in _UNCLAMPED or call.dtype == np.int64:
+        return [result]
+    bounds = [attributes.clamp_min, attributes.clamp_max]
+    least, greatest = [word_float(bound) for bound in bounds] if call.dtype.kind == "f" else bounds
+    return [np.clip(result, call.dtype.type(least), call.dtype.type(greatest))]
+
+
+def unary(call: Call) -> list[Array]:
+    """UNARY."""
+    function = call.attributes.function
+    if function not in _UNARY or (function == UnaryFunction.SQRT and call.dtype.kind != "f"):
+        raise ValueError(f"no function {function} of {call.dtype}")
+    return [_UNARY[function](call.inputs[0])]
+
+
+KERNELS = {
+    "lut": lut,
+    "add": add,
+    "sub": sub,
+    "mul": mul,
+    "prelu": prelu,
+    "quantize": quantize,
+    "dequantize": dequantize,
+    "cast": cast,
+    "binary": binary,
+    "unary": unary,
+}

@@ -1,0 +1,37 @@
+"""Operators that change an image's size; the compiler has tabulated which pixels go where."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dlasim.isa.host_ops import RESIZE_FRACTION_BITS
+from dlasim.sim.host.call import Array, Call
+from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit
+
+_ONE = 1 << RESIZE_FRACTION_BITS
+
+
+def resize_nearest(call: Call) -> list[Array]:
+    """RESIZE_NEAREST."""
+    image, rows, columns = call.inputs
+    return [image[:, rows][:, :, columns]]
+
+
+def resize_bilinear(call: Call) -> list[Array]:
+    """RESIZE_BILINEAR."""
+    image, rows, columns = call.inputs
+    wide = image.astype(np.int64)
+    weighted = _blended(wide[:, rows[:, 0]], wide[:, rows[:, 1]], rows[:, 2, None, None])
+    left, right = weighted[:, :, columns[:, 0]], weighted[:, :, columns[:, 1]]
+    sums = _blended(left, right, columns[:, 2, None])
+    half = _ONE * _ONE // 2
+    rounded = np.sign(sums) * ((np.abs(sums) + half) // (_ONE * _ONE))
+    return [limit(rounded, 0, INT8_MIN, INT8_MAX)]
+
+
+def _blended(lower: Array, upper: Array, fraction: Array) -> Array:
+    blend: Array = lower * (_ONE - fraction) + upper * fraction
+    return blend
+
+
+KERNELS = {"resize_nearest": resize_nearest, "resize_bilinear": resize_bilinear}

@@ -1,0 +1,75 @@
+"""Runs one host operator: the table says what it takes, a kernel of the same name computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+
+import numpy as np
+
+from dlasim.errors import RunError
+from dlasim.isa import host_ops
+from dlasim.sim.host import convolution, elementwise, movement, pooling, recurrent, resize, rows
+from dlasim.sim.host.call import Array, Call, TensorSpec
+
+Kernel = Callable[[Call], list[Array]]
+_MODULES = (convolution, elementwise, movement, pooling, recurrent, resize, rows)
+
+
+def run_host_op(
+    code: int, words: Sequence[int], inputs: Sequence[Array], outputs: Sequence[TensorSpec]
+) -> list[Array]:
+    """The outputs of a host operator from its attribute words and inputs, none of which is changed.
+
+    A call whose tensors or attributes do not fit its operator is a RunError.
+    """
+    operator = host_ops.BY_CODE.get(code)
+    if operator is None:
+        raise RunError(f"host operator {code} is unknown (known: 1 to {max(host_ops.BY_CODE)})")
+    _check_types(operator, "input", operator.inputs, [array.dtype.name for array in inputs])
+    _check_types(operator, "output", operator.outputs, [output.dtype for output in outputs])
+    call = Call(host_ops.decode_attributes(operator, words), tuple(inputs), tuple(outputs))
+    try:
+        # Overflow and division by zero have their IEEE meaning in float operators.
+        with np.errstate(all="ignore"):
+            results = KERNELS[operator.name](call)
+        return [_fitted(result, output) for result, output in zip(results, outputs, strict=True)]
+    except (ValueError, IndexError, ZeroDivisionError, OverflowError) as error:
+        raise RunError(
+            f"host operator {operator.name}: tensors {[array.shape for array in inputs]} to "
+            f"{[output.shape for output in outputs]} do not fit attributes {vars(call.attributes)}: {error}"
+        ) from None
+
+
+def _fitted(result: Array, output: TensorSpec) -> Array:
+    """The result in the shape of its tensor: dimensions of 1 may come and go."""
+    assert result.dtype == output.dtype, f"{result.dtype} computed, {output.dtype} declared"
+    return np.ascontiguousarray(result).reshape(output.shape)
+
+
+def _check_types(
+    operator: host_ops.HostOperator, what: str, operands: Sequence[host_ops.Operand], types: Sequence[str]
+) -> None:
+    repeated = operands[-1].repeated
+    if len(types) < len(operands) or (len(types) > len(operands) and not repeated):
+        raise RunError(f"host operator {operator.name}: {len(types)} {what}s, it has {len(operands)}")
+    for position, dtype in enumerate(types):
+        operand = operands[min(position, len(operands) - 1)]
+        if dtype not in operand.types:
+            raise RunError(
+                f"host operator {operator.name}: {what} {operand.name} is {dtype}, "
+                f"allowed is {', '.join(operand.types)}"
+            )
+
+
+def _bind(modules: Sequence[ModuleType]) -> Mapping[str, Kernel]:
+    """The kernels by operator, which is their name in capitals."""
+    kernels = {name.upper(): kernel for module in modules for name, kernel in module.KERNELS.items()}
+    missing, unknown = host_ops.BY_NAME.keys() - kernels.keys(), kernels.keys() - host_ops.BY_NAME.keys()
+    assert not missing, f"host operators without a kernel: {missing}"
+    assert not unknown, f"kernels of no host operator: {unknown}"
+    assert len(kernels) == sum(len(module.KERNELS) for module in modules), "two kernels share a name"
+    return kernels
+
+
+KERNELS = _bind(_MODULES)

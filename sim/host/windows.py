@@ -1,0 +1,52 @@
+"""Sliding windows over NHWC images: padding, and the pixels that each tap of a window sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+
+import numpy as np
+
+from dlasim.sim.host.call import Array
+
+
+def padded(
+    image: Array, attributes: SimpleNamespace, grid: tuple[int, int], window: tuple[int, int], value: int
+) -> Array:
+    """The image with `value` around it, large enough for every window; `window` includes dilation."""
+    rows = _extent(grid[0], attributes.stride_height, window[0], attributes.pad_top)
+    columns = _extent(grid[1], attributes.stride_width, window[1], attributes.pad_left)
+    pads = (
+        (0, 0),
+        (attributes.pad_top, max(0, rows - attributes.pad_top - image.shape[1])),
+        (attributes.pad_left, max(0, columns - attributes.pad_left - image.shape[2])),
+        (0, 0),
+    )
+    if not any(sum(pair) for pair in pads):
+        return image
+    return np.pad(image, pads, constant_values=value)
+
+
+def _extent(windows: int, stride: int, window: int, pad: int) -> int:
+    # At least one row, and all of what lies before the image.
+    return max((windows - 1) * stride + window, pad + 1)
+
+
+def tap_views(
+    image: Array, attributes: SimpleNamespace, grid: tuple[int, int], offsets: Iterator[tuple[int, int]]
+) -> Iterator[Array]:
+    """For each tap's offset from its window's corner, the pixels it sees: [N, rows, columns, C]."""
+    rows, columns = attributes.stride_height, attributes.stride_width
+    for top, left in offsets:
+        yield image[:, top : top + grid[0] * rows : rows, left : left + grid[1] * columns : columns][
+            :, : grid[0], : grid[1]
+        ]
+
+
+def tap_offsets(
+    height: int, width: int, dilation_height: int = 1, dilation_width: int = 1
+) -> Iterator[tuple[int, int]]:
+    """The taps of a window in row-major order."""
+    for row in range(height):
+        for column in range(width):
+            yield row * dilation_height, column * dilation_width
