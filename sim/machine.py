@@ -124,6 +124,11 @@ class Dla:
         return bool(self.registers["IRQ_STATUS"] & self.registers["IRQ_ENABLE"])
 
     @property
+    def now(self) -> int:
+        """The cycle up to which everything has been done."""
+        return self._now
+
+    @property
     def is_busy(self) -> bool:
         """Whether a stream is running."""
         return self._run is not None

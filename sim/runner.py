@@ -1,0 +1,228 @@
+"""Runs a program on the standalone simulator: the CPU's part is computed here, the DLA's by the machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.errors import InputError, RunError
+from dlasim.isa.instructions import WORD_BYTES
+from dlasim.isa.program import Program, Step, TensorDescriptor
+from dlasim.isa.records import StepKind
+from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.executor import Executor, Observer
+from dlasim.sim.host_estimate import DOORBELL_CYCLES, call_cycles
+from dlasim.sim.machine import Dla, Run
+from dlasim.sim.memory import SystemMemory
+
+REGION_ALIGNMENT = 4096
+MAX_MEMORY_BYTES = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class HostSpan:
+    """A host call as it ran: its number, and its cycles."""
+
+    call: int
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Inference:
+    """One inference: outputs (none where only time was asked for), and what ran when."""
+
+    outputs: list[NDArray[Any]] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    host: list[HostSpan] = field(default_factory=list)
+    total_cycles: int = 0
+    wall_seconds: float = 0.0
+
+
+def config_of(program: Program, base: DlaConfig | None = None) -> DlaConfig:
+    """A configuration that the program was lowered for; everything else as in `base`."""
+    need = program.requirement
+    if need.input_lanes == 1:
+        parallel = "output"
+    elif need.output_lanes == 1:
+        parallel = "input"
+    else:
+        parallel = f"{need.input_lanes}x{need.output_lanes}"
+    return (base or DlaConfig()).replace(pes=need.pes, parallel=parallel, sram_bytes=need.sram_bytes)
+
+
+def check_config(program: Program, config: DlaConfig) -> None:
+    """Refuse a machine that the program was not lowered for, naming both sides."""
+    need = program.requirement
+    if config.fingerprint != need.fingerprint:
+        inputs, outputs = config.lanes
+        raise InputError(
+            f"program {program.name} was lowered for {need.pes} PEs as {need.input_lanes}x"
+            f"{need.output_lanes} with {need.sram_bytes} bytes of SRAM, the machine has {config.pes} PEs as "
+            f"{inputs}x{outputs} with {config.sram_bytes}; bandwidth and latency may differ, these may not"
+        )
+
+
+class Simulation:
+    """A program loaded into a machine with its system memory; runs inferences one after another."""
+
+    def __init__(self, program: Program, config: DlaConfig, executor: Executor | None) -> None:
+        """Without an executor nothing is computed: time only."""
+        check_config(program, config)
+        self.program, self.config = program, config
+        self._computes = executor is not None
+        self._layout, size = self._place_regions()
+        self.memory: NDArray[np.uint8] = np.zeros(size, np.uint8)
+        self._runs: list[Run] = []
+        self.dla = Dla(config, SystemMemory(self.memory), executor, self._runs.append)
+        self._load()
+
+    @property
+    def observer(self) -> Observer | None:
+        """Called after each operation, if set."""
+        return self.dla.observer
+
+    @observer.setter
+    def observer(self, observer: Observer | None) -> None:
+        self.dla.observer = observer
+
+    def run(self, inputs: Sequence[NDArray[Any]] = ()) -> Inference:
+        """One inference; its cycles count from its own start."""
+        began = time.perf_counter()
+        if self._computes:
+            self._give(inputs)
+        self._runs.clear()
+        start = now = self.dla.now
+        self._write("QUEUE_READ", 0)
+        result = Inference()
+        for step in self.program.steps:
+            now = self._step(step, now, result)
+        now = max(now, self._wait(len(self.program.streams), now))
+        result.runs = [Run(r.start - start, r.first_word, r.plan, r.from_queue) for r in self._runs]
+        result.host = [HostSpan(h.call, h.start - start, h.end - start) for h in result.host]
+        result.total_cycles = now - start
+        self.dla.tick(now)
+        if self._computes:
+            result.outputs = [self.tensor(tensor).copy() for tensor in self.program.outputs]
+        result.wall_seconds = time.perf_counter() - began
+        return result
+
+    def tensor(self, described: TensorDescriptor) -> NDArray[Any]:
+        """A tensor in system memory, as a view."""
+        begin = self._layout[described.region] + described.offset
+        raw = self.memory[begin : begin + described.size_bytes]
+        return raw.view(np.dtype(described.type.name)).reshape(described.shape)
+
+    def region(self, region: Region) -> NDArray[np.uint8]:
+        """The bytes of a region."""
+        return self.dla.region(region)
+
+    def _region_bytes(self) -> dict[Region, int]:
+        need = self.program.requirement
+        return {
+            Region.CONSTANTS: len(self.program.constants),
+            Region.ARENA: need.arena_bytes,
+            Region.INPUTS: need.inputs_bytes,
+            Region.OUTPUTS: need.outputs_bytes,
+            Region.COMMANDS: len(self.program.commands) * WORD_BYTES,
+        }
+
+    def _place_regions(self) -> tuple[dict[Region, int], int]:
+        layout, position = {}, 0
+        for region, size in self._region_bytes().items():
+            layout[region] = position
+            position += -(-size // REGION_ALIGNMENT) * REGION_ALIGNMENT
+        if position > MAX_MEMORY_BYTES:
+            raise InputError(
+                f"program {self.program.name} asks for {position} bytes of memory "
+                f"(allowed: {MAX_MEMORY_BYTES})"
+            )
+        return layout, position
+
+    def _load(self) -> None:
+        sizes = self._region_bytes()
+        for region, base in self._layout.items():
+            self._write(f"REGION{region.value}_BASE", base)
+            self._write(f"REGION{region.value}_SIZE", sizes[region])
+        self._write("QUEUE_SIZE", len(self.program.commands))
+        if self._computes:
+            self.region(Region.CONSTANTS)[:] = self.program.constants
+        self.region(Region.COMMANDS)[:] = self.program.commands.view(np.uint8)
+
+    def _write(self, register: str, value: int) -> None:
+        self.dla.store(BY_NAME[register].address, REGISTER_BYTES, value)
+
+    def _give(self, inputs: Sequence[NDArray[Any]]) -> None:
+        expected = self.program.inputs
+        if len(inputs) != len(expected):
+            raise InputError(
+                f"program {self.program.name} has {len(expected)} inputs, {len(inputs)} were given"
+            )
+        for described, array in zip(expected, inputs, strict=True):
+            if array.shape != described.shape or array.dtype != np.dtype(described.type.name):
+                raise InputError(
+                    f"input {described.name} is {described.type.name} {list(described.shape)}, "
+                    f"{array.dtype} {list(array.shape)} was given"
+                )
+            self.tensor(described)[...] = array
+
+    def _step(self, step: Step, now: int, result: Inference) -> int:
+        if step.kind is StepKind.STREAM:
+            stream = self.program.streams[step.index]
+            now += DOORBELL_CYCLES if self.config.timing == "full" and self._has_host else 0
+            self.dla.tick(now)
+            self._write("DOORBELL", stream.first_word + stream.words)
+            return now
+        now = self._wait(step.after_streams, now)
+        call = self.program.host_calls[step.index]
+        end = now + call_cycles(self.program, call)
+        result.host.append(HostSpan(step.index, now, end))
+        if self._computes:
+            self._host(step.index)
+        return end
+
+    @property
+    def _has_host(self) -> bool:
+        return bool(self.program.host_calls)
+
+    def _wait(self, streams: int, now: int) -> int:
+        """The cycle from which that many streams are complete."""
+        while len(self._runs) < streams:
+            due = self.dla.next_event()
+            if due is None:
+                self._fail()
+            self.dla.tick(max(due, self.dla.now))
+            if self.dla.has_faulted:
+                self._fail()
+        end = self._runs[streams - 1].end if streams else now
+        return max(now, end)
+
+    def _fail(self) -> NoReturn:
+        fault = self.dla.fault
+        assert fault is not None, "the DLA stopped without a fault"
+        layers = self.program.layer_of_words()
+        layer = layers[fault.position] if fault.position < len(layers) else -1
+        where = f" in layer {self.program.layers[layer].name}" if layer >= 0 else ""
+        raise RunError(
+            f"program {self.program.name} faulted: {fault.code.name} at word {fault.position}{where}, "
+            f"address {fault.address:#x}"
+        )
+
+    def _host(self, number: int) -> None:
+        from dlasim.sim.host import TensorSpec, run_host_op
+
+        call = self.program.host_calls[number]
+        tensors = self.program.tensors
+        inputs = [self.tensor(tensors[n]) for n in call.inputs]
+        outputs = [tensors[n] for n in call.outputs]
+        specs = [TensorSpec(described.shape, described.type.name) for described in outputs]
+        for described, array in zip(
+            outputs, run_host_op(call.code, call.attributes, inputs, specs), strict=True
+        ):
+            self.tensor(described)[...] = array
