@@ -360,7 +360,7 @@ class Counters:
     def _write(self, csr: int, address: int, new: int) -> None:
         if csr == self.MIP:
             return  # the machine-mode bits of mip are read-only
-        value = self._value(csr, address) & (1 << 64) - 1
+        value = self._value(csr, address + 4) & (1 << 64) - 1  # takes effect after the writing instruction
         wanted = value & 0xFFFF_FFFF | new << 32 if csr & self._HIGH else value >> 32 << 32 | new
         low = csr & ~self._HIGH
         self._offsets["instructions" if low in self._INSTRUCTIONS else "cycles"] += wanted - value

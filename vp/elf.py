@@ -149,7 +149,7 @@ def _functions(symbols: list[tuple[str, int, int, str]]) -> tuple[Function, ...]
     by_address = {address: (name, size) for name, address, size, kind in symbols if kind == "STT_FUNC"}
     addresses = sorted(by_address)
     functions = []
-    for address, following in zip(addresses, [*addresses[1:], 1 << 32], strict=True):
+    for address, following in zip(addresses, [*addresses, 1 << 32][1:], strict=True):
         name, size_bytes = by_address[address]
         functions.append(Function(name, address, min(size_bytes or following - address, following - address)))
     return tuple(functions)

@@ -1,0 +1,84 @@
+"""ELF files, good and bad: nothing in a file may end in a traceback."""
+
+import contextlib
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dlasim.errors import InputError
+from dlasim.vp import memory_map
+from dlasim.vp.board import Board
+from dlasim.vp.elf import parse_elf, read_elf
+
+
+@pytest.fixture(scope="module")
+def image(toolchain):
+    from tests.vp.conftest import PROGRAMS
+
+    return toolchain.link([PROGRAMS / "calls.c"], (), True).read_bytes()
+
+
+def test_segments_and_symbols(image):
+    firmware = parse_elf(image, "calls.elf")
+    assert firmware.entry == memory_map.FLASH_BASE
+    code = next(segment for segment in firmware.segments if segment.executable)
+    assert code.address == code.load_address == memory_map.FLASH_BASE
+    data = next(s for s in firmware.segments if s.address >= memory_map.RAM_BASE and s.data)
+    assert memory_map.FLASH_BASE < data.load_address < memory_map.RAM_BASE  # .data starts out in flash
+    main = firmware.symbols["main"]
+    assert firmware.function_at(main).name == firmware.function_at(main + 2).name == "main"
+    assert firmware.function_at(memory_map.RAM_BASE) is None
+    assert firmware.describe(main + 4) == f"0x{main + 4:08x} main+0x4"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: b"", "not an ELF"),
+        (lambda data: b"#!/bin/sh\n" * 10, "not an ELF"),
+        (lambda data: data[:40], "truncated"),
+        (lambda data: data[:3000], "truncated|damaged"),
+        (lambda data: data[:4] + b"\2" + data[5:], "32-bit"),
+        (lambda data: data[:5] + b"\2" + data[6:], "little-endian"),
+        (lambda data: data[:18] + b"\x3e\0" + data[20:], "machine 62, not RISC-V"),
+        (lambda data: data[:16] + b"\1\0" + data[18:], "type 1, not a linked executable"),
+        (lambda data: data[:44] + b"\0\0" + data[46:], "no executable segment"),
+    ],
+)
+def test_bad_files_are_refused_in_one_line(image, change, message):
+    with pytest.raises(InputError, match=message) as caught:
+        parse_elf(change(image), "bad.elf")
+    assert "bad.elf" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_file_is_an_input_error(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        read_elf(tmp_path / "none.elf")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_elf(tmp_path)
+
+
+def test_segments_outside_memory_are_refused(image):
+    offset = int.from_bytes(image[28:32], "little")  # e_phoff; p_vaddr is 8 further, p_paddr 12
+    moved = bytearray(image)
+    moved[offset + 8 : offset + 12] = (0x5000_0000).to_bytes(4, "little")
+    with pytest.raises(InputError, match="outside the board's memory"):
+        Board().load(parse_elf(bytes(moved), "moved.elf"))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_damaged_files_never_crash_the_reader(image, data):
+    length = data.draw(st.integers(0, len(image))) if data.draw(st.booleans()) else len(image)
+    damaged = bytearray(image[:length])
+    headers = st.integers(0, min(max(length - 1, 0), 212))
+    anywhere = st.integers(0, max(length - 1, 0))
+    for _ in range(data.draw(st.integers(1, 8)) if damaged else 0):
+        damaged[data.draw(headers | anywhere)] = data.draw(st.integers(0, 255))
+    # InputError or a run, nothing else.
+    with contextlib.suppress(InputError):
+        board = Board()
+        board.load(parse_elf(bytes(damaged), "damaged.elf"))
+        board.run(max_instructions=2000)

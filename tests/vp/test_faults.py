@@ -1,0 +1,251 @@
+"""Programs that go wrong: what the guest's handler sees, and what the report says."""
+
+import pytest
+
+from dlasim.vp import memory_map
+from dlasim.vp.board import Board, BoardConfig
+from dlasim.vp.memory_map import MemoryMap
+from dlasim.vp.result import Reason
+
+UNHANDLED_TRAP_EXIT_CODE = 127
+
+
+def run(elf, **limits):
+    board = Board()
+    board.load_elf(elf)
+    return board, board.run(**limits)
+
+
+def bare(body):
+    """A program without start-up code: no trap handler unless it sets one."""
+    return f'    .section .text.start, "ax"\n    .globl _start\n_start:\n{body}\n'
+
+
+def test_an_illegal_instruction_nobody_handles_is_reported_twice(build):
+    source = r"""
+    __attribute__((noinline)) static void broken(void)
+    {
+        __asm__ volatile("li a5, 0x1234\n.word 0xffffffff");
+    }
+    int main(void) { broken(); return 0; }
+    """
+    board, result = run(build(source=source))
+    assert result.exit_code == UNHANDLED_TRAP_EXIT_CODE
+    assert b"unhandled trap: cause 00000002" in result.uart  # by the guest
+    crash = result.last_exception
+    assert crash is not None
+    assert (crash.cause, crash.value) == (2, 0xFFFFFFFF)
+    assert crash.registers[15] == 0x1234
+    report = result.summary(board.firmware)  # by the board
+    assert "illegal instruction" in report
+    assert f"0x{crash.pc:08x}" in report
+    assert "broken+" in report
+    assert "a5 00001234" in report
+    blocks = report[report.index("last basic blocks") :]
+    assert "main" in blocks
+    assert board.firmware.function_at(crash.recent_blocks[-1]).name in ("main", "broken")
+
+
+def test_a_fault_without_a_handler_ends_the_run(build):
+    board, result = run(build(source=bare("    li t0, 0x40\n    sw zero, 4(t0)"), assembly=True, boot=False))
+    assert result.reason is Reason.UNHANDLED_EXCEPTION
+    assert result.exit_code is None
+    assert (result.last_exception.cause, result.last_exception.value) == (7, 0x44)
+    assert result.instructions == 1
+    assert "store access fault" in result.summary(board.firmware)
+
+
+def test_a_handler_that_retries_forever_is_a_lockup(build):
+    body = "    lla t0, handler\n    csrw mtvec, t0\n    .word 0xffffffff\n    .balign 4\nhandler: mret"
+    _, result = run(build(source=bare(body), assembly=True, boot=False))
+    assert result.reason is Reason.LOCKUP
+
+
+def test_a_handler_that_faults_itself_is_a_lockup(build):
+    body = "    lla t0, handler\n    csrw mtvec, t0\n    ecall\n    .balign 4\nhandler: lw t0, 0(zero)\n mret"
+    _, result = run(build(source=bare(body), assembly=True, boot=False))
+    assert result.reason is Reason.LOCKUP
+
+
+def test_a_jump_to_null_is_a_fetch_fault(build):
+    source = r"""
+    static void (*volatile nowhere)(void);
+    int main(void) { nowhere(); return 0; }
+    """
+    board, result = run(build(source=source))
+    assert result.exit_code == UNHANDLED_TRAP_EXIT_CODE
+    crash = result.last_exception
+    assert (crash.cause, crash.pc, crash.value) == (1, 0, 0)
+    assert board.firmware.function_at(crash.registers[1]).name == "main"  # ra says who jumped
+
+
+def test_a_stack_overflow_faults_below_ram_and_is_reported(build):
+    source = r"""
+    __attribute__((noinline)) static int deeper(volatile int *up)
+    {
+        volatile int here[64];
+        here[0] = *up + 1;
+        return deeper(here) + here[0];
+    }
+    int main(void) { volatile int start = 0; return deeper(&start); }
+    """
+    source = '#pragma clang diagnostic ignored "-Winfinite-recursion"\n' + source
+    board, result = run(build(source=source))
+    assert result.exit_code == UNHANDLED_TRAP_EXIT_CODE
+    crash = result.last_exception
+    assert crash.cause == 7
+    assert memory_map.RAM_BASE - 1024 < crash.value < memory_map.RAM_BASE
+    assert board.firmware.function_at(crash.pc).name == "deeper"
+    assert result.stack_peak_bytes > 65_000
+    assert b"unhandled trap" in result.uart
+
+
+def test_the_stack_peak_is_measured(build):
+    source = r"""
+    __attribute__((noinline)) static int deep(int n, volatile char *up)
+    {
+        volatile char here[1000];
+        for (int i = 0; i < 1000; i++)
+            here[i] = up[0];
+        return n ? deep(n - 1, here) + here[5] : here[7];
+    }
+    int main(void) { volatile char start = 0; return deep(DEPTH, &start); }
+    """
+    peaks = []
+    for depth in (0, 3):
+        _, result = run(build(source=source.replace("DEPTH", str(depth))))
+        peaks.append(result.stack_peak_bytes)
+    assert 1000 <= peaks[0] < 1200
+    assert 3000 <= peaks[1] - peaks[0] < 3300
+
+
+@pytest.mark.parametrize("limit", [1, 5000, 50_001])
+def test_an_endless_loop_ends_at_the_limit(build, limit):
+    elf = build(source='int main(void) { for (;;) __asm__ volatile("nop"); }')
+    board, result = run(elf, max_instructions=limit)
+    assert result.reason is Reason.MAX_INSTRUCTIONS
+    assert limit <= result.instructions < limit + 10  # to the end of the block
+    assert "limit of instructions" in result.summary(board.firmware)
+    again = board.run(max_instructions=limit + 1000)  # and goes on from there
+    assert limit + 1000 <= again.instructions < limit + 1010
+
+
+def test_stopping_often_changes_nothing(build):
+    elf = build("sort")
+    _, whole = run(elf)
+    board = Board()
+    board.load_elf(elf)
+    stops, result = 0, board.run(max_instructions=0)
+    while result.reason is not Reason.EXIT:
+        stops += 1
+        result = board.run(max_instructions=result.instructions + 997)
+    assert stops > 100
+    assert result == whole
+
+
+def test_misaligned_loads_and_stores_work(build):
+    source = r"""
+    int main(void)
+    {
+        static uint8_t bytes[16];
+        volatile uint32_t *odd = (volatile uint32_t *)(bytes + 3);
+        *odd = 0x11223344;
+        put_hex(*odd);
+        put_hex(bytes[3] << 24 | bytes[4] << 16 | bytes[5] << 8 | bytes[6]);
+        return 0;
+    }
+    """
+    _, result = run(build(source=source))
+    assert result.uart.split() == [b"11223344", b"44332211"]
+    assert result.last_exception is None
+
+
+def test_flash_cannot_be_written(build):
+    source = "int main(void) { write32(DLASIM_FLASH_BASE, 1); return 0; }"
+    _, result = run(build(source=source))
+    assert (result.last_exception.cause, result.last_exception.value) == (7, memory_map.FLASH_BASE)
+
+
+def test_devices_and_data_cannot_be_executed(build):
+    source = "int main(void) { ((void (*)(void))DLASIM_UART_BASE)(); return 0; }"
+    _, result = run(build(source=source))
+    assert (result.last_exception.cause, result.last_exception.pc) == (1, memory_map.UART.base)
+
+
+def test_floating_point_and_other_extensions_are_illegal(build):
+    for word in ("0x00b57553", "0x20b52533", "0x02a5e557"):  # fadd.s, sh1add, a vector instruction
+        _, result = run(build(source=f'int main(void) {{ __asm__ volatile(".word {word}"); return 0; }}'))
+        assert result.last_exception.cause == 2
+
+
+def test_code_in_ram_runs_and_is_told_apart(build):
+    """Code that is not in the ELF cannot be counted exactly, but it cannot escape the limits either."""
+    source = r"""
+    static uint32_t endless = 0x0000a001; /* c.j . */
+    int main(void) { ((void (*)(void))&endless)(); return 0; }
+    """
+    _, result = run(build(source=source), max_instructions=20_000)
+    assert result.reason is Reason.MAX_INSTRUCTIONS
+    assert result.uncounted_blocks > 1000
+
+
+def test_marks_attribute_instructions(build):
+    source = r"""
+    int main(void)
+    {
+        for (uint32_t id = 7; id < 9; id++) {
+            write32(DLASIM_EXIT_REGION_BEGIN, id);
+            uint32_t rounds = 100 * id;
+            __asm__ volatile("1: addi %0, %0, -1\n bnez %0, 1b" : "+r"(rounds));
+            write32(DLASIM_EXIT_REGION_END, id);
+        }
+        put_hex(read32(DLASIM_EXIT_RAM_BYTES));
+        return 0;
+    }
+    """
+    board = Board(BoardConfig(MemoryMap(ram_bytes=8 * memory_map.MIB)))
+    board.load_elf(build(source=source))
+    result = board.run()
+    begin7, end7, begin8, end8 = result.marks
+    assert [(mark.region_id, mark.is_begin) for mark in result.marks] == [
+        (7, True), (7, False), (8, True), (8, False)
+    ]  # fmt: skip
+    for region_id, begin, end in ((7, begin7, end7), (8, begin8, end8)):
+        assert 0 <= end.instructions - begin.instructions - 2 * 100 * region_id < 16  # parts of two blocks
+    assert int(result.uart, 16) == 8 * memory_map.MIB
+
+
+def test_the_uart_receives(build):
+    source = r"""
+    int main(void)
+    {
+        for (;;) {
+            while (!(read8(DLASIM_UART_LINE_STATUS) & DLASIM_UART_RECEIVED)) { }
+            uint8_t letter = read8(DLASIM_UART_DATA);
+            if (letter == '\n')
+                return 3;
+            put_char((char)(letter ^ 0x20));
+        }
+    }
+    """
+    board = Board()
+    board.load_elf(build(source=source))
+    board.uart.receive(b"Hello\n")
+    result = board.run(max_instructions=100_000)
+    assert (result.exit_code, result.uart) == (3, b"hELLO")
+
+
+def test_traces_tell_instructions_and_accesses(build):
+    instructions, accesses = [], []
+    board = Board()
+    board.load_elf(build("nesting"))
+    traced = board.run(trace_instructions=instructions.append, trace_mmio=accesses.append)
+    plain = Board()
+    plain.load_elf(build("nesting"))
+    result = plain.run()
+    assert (traced.instructions, traced.cycles) == (result.instructions, result.cycles)
+    assert len(instructions) == result.instructions
+    assert "_start+0x0" in instructions[0]
+    times = [int(line.split()[0]) for line in instructions]
+    assert times == sorted(times)
+    assert sum("store8 0x10000000 <- 0x74" in line for line in accesses) == 1  # 't'
