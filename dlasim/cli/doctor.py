@@ -1,0 +1,62 @@
+"""`dlasim doctor`: what is installed, what the processor can do, and what is missing for what."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from dlasim.cli.health import Health, Package, Program, examine
+
+_MARKS = {"ok": "ok", "missing": "MISSING", "old": "TOO OLD"}
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+@click.pass_context
+def command(ctx: click.Context, as_json: bool) -> None:
+    """Show versions, CPU features, optional parts and tools, and what is missing for what.
+
+    Exit code 1 if something that dlasim cannot do without is missing or too old.
+    """
+    health = examine()
+    click.echo(json.dumps(_as_data(health), indent=2) if as_json else "\n".join(_as_text(health)))
+    ctx.exit(0 if health.is_well else 1)
+
+
+def _as_text(health: Health) -> list[str]:
+    lines = [f"dlasim {health.version}, Python {health.python}, {health.platform}"]
+    features = ", ".join(f"{name} {'yes' if there else 'no'}" for name, there in health.features.items())
+    lines += [f"{health.processor}, {health.cores} cores" + (f": {features}" if features else "")]
+    lines += [f"compiled kernels are cached in {health.cache}", "", "Required packages"]
+    lines += [_package_line(package) for package in health.required]
+    lines += ["", "Extras"]
+    for extra in health.extras:
+        state = "ready" if extra.is_ready else f"needs: {extra.command}"
+        lines += [f"  {extra.name:<12} {extra.purpose}; {state}"]
+        if extra.is_begun:
+            lines += [f"  {_package_line(package)}" for package in extra.packages if package.state != "ok"]
+    lines += ["", "Programs"]
+    lines += [_program_line(program) for program in health.programs]
+    if not health.is_well:
+        lines += ["", "Something that dlasim needs is missing or too old: pip install --upgrade dlasim"]
+    return lines
+
+
+def _package_line(package: Package) -> str:
+    wanted = "" if package.state == "ok" else f"  (needs {package.wanted or 'any version'})"
+    return f"  {package.name:<12} {package.found or '-':<10} {_MARKS[package.state]}{wanted}"
+
+
+def _program_line(program: Program) -> str:
+    return f"  {program.name:<20} {program.path or 'not found'}; {program.purpose}"
+
+
+def _as_data(health: Health) -> dict[str, Any]:
+    import dataclasses
+
+    data = dataclasses.asdict(health)
+    for extra, entry in zip(health.extras, data["extras"], strict=True):
+        entry |= {"is_ready": extra.is_ready, "command": extra.command}
+    return data | {"is_well": health.is_well}

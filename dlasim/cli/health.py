@@ -1,0 +1,187 @@
+"""What `dlasim doctor` finds out; reads metadata and files only, and imports none of what it looks for."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from importlib.util import find_spec
+from pathlib import Path
+
+from dlasim import __version__
+from dlasim.errors import RunError
+
+DISTRIBUTION = "dlasim"
+EXTRAS = {
+    "firmware": "builds the firmware from its C sources (a built one ships)",
+    "distributed": "spreads sweeps over machines with Dask",
+    "onnx": "reads quantized ONNX models",
+    "test": "runs the tests, against TensorFlow's own kernels",
+    "dev": "checks style, types and imports, and builds the wheel",
+}
+PROGRAMS = (
+    (("qemu-system-riscv32",), "a second RISC-V machine that tests compare the prototype with"),
+    (("gdb-multiarch", "riscv32-unknown-elf-gdb", "riscv64-unknown-elf-gdb"), "debugs firmware"),
+)
+_FEATURES = {
+    "x86_64": {
+        "AVX2": "avx2",
+        "AVX-512": "avx512f",
+        "AVX-512 VNNI": "avx512_vnni",
+        "AVX VNNI": "avx_vnni",
+    },
+    "aarch64": {"NEON": "asimd", "dot product": "asimddp", "int8 matrix": "i8mm"},
+}
+_REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*([^;]*?)\s*(?:;.*?extra\s*==\s*[\"']([^\"']+)[\"'].*)?")
+_CPUINFO = Path("/proc/cpuinfo")
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A distribution that dlasim asks for; `state` is ok, old or missing."""
+
+    name: str
+    wanted: str
+    found: str | None
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """A set of optional packages."""
+
+    name: str
+    purpose: str
+    packages: tuple[Package, ...]
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all of it is there."""
+        return all(package.state == "ok" for package in self.packages)
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether part of it is there, so that what is not is worth naming."""
+        return not self.is_ready and any(package.state == "ok" for package in self.packages)
+
+    @property
+    def command(self) -> str:
+        """What installs it."""
+        return f"pip install '{DISTRIBUTION}[{self.name}]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that some part can use."""
+
+    name: str
+    purpose: str
+    path: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Everything that was found."""
+
+    version: str
+    python: str
+    platform: str
+    processor: str
+    cores: int
+    features: dict[str, bool]
+    cache: str
+    required: tuple[Package, ...]
+    extras: tuple[Extra, ...]
+    programs: tuple[Program, ...]
+
+    @property
+    def is_well(self) -> bool:
+        """Whether everything required is there."""
+        return all(package.state == "ok" for package in self.required)
+
+
+def examine() -> Health:
+    """Look at this machine and this installation."""
+    requirements = list(_requirements())
+    processor, flags = _processor()
+    names = _FEATURES.get(platform.machine(), {})
+    return Health(
+        version=__version__,
+        python=platform.python_version(),
+        platform=f"{platform.system()} {platform.machine()}",
+        processor=processor,
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        features={name: flag in flags for name, flag in names.items()},
+        cache=str(_kernel_cache()),
+        required=tuple(_package(name, wanted) for name, wanted, extra in requirements if not extra),
+        extras=tuple(_extra(name, requirements) for name in EXTRAS),
+        programs=tuple(_program(names, purpose) for names, purpose in PROGRAMS),
+    )
+
+
+def _requirements() -> Iterator[tuple[str, str, str | None]]:
+    """Name, version wanted, and the extra it belongs to."""
+    try:
+        lines = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        raise RunError(f"{DISTRIBUTION} is not installed here: pip install {DISTRIBUTION}") from None
+    for line in lines:
+        if match := _REQUIREMENT.fullmatch(line):
+            yield match[1], match[2].strip("() "), match[3]
+
+
+def _extra(name: str, requirements: list[tuple[str, str, str | None]]) -> Extra:
+    packages = tuple(_package(package, wanted) for package, wanted, extra in requirements if extra == name)
+    return Extra(name, EXTRAS[name], packages)
+
+
+def _package(name: str, wanted: str) -> Package:
+    try:
+        found = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return Package(name, wanted, None, "missing")
+    return Package(name, wanted, found, "ok" if _is_new_enough(found, wanted) else "old")
+
+
+def _is_new_enough(found: str, wanted: str) -> bool:
+    """Only lower bounds are looked at; pip minds the rest."""
+    bounds = re.findall(r">=\s*([\d.]+)", wanted)
+    return all(_release(found) >= _release(bound) for bound in bounds)
+
+
+def _release(version: str) -> tuple[int, ...]:
+    numbers = re.match(r"\d+(?:\.\d+)*", version)
+    release = tuple(int(part) for part in numbers[0].split(".")) if numbers else ()
+    return release + (0,) * (4 - len(release))
+
+
+def _program(names: tuple[str, ...], purpose: str) -> Program:
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    return Program(names[0], purpose, found)
+
+
+def _processor() -> tuple[str, frozenset[str]]:
+    """The processor's name and the features it reports, as far as the system tells."""
+    try:
+        text = _CPUINFO.read_text(errors="replace")
+    except OSError:
+        return platform.processor() or platform.machine(), frozenset()
+    lines: dict[str, str] = dict(re.findall(r"^([^\t:\n]+?)\s*:[ \t]*(.*)$", text, re.MULTILINE))
+    flags = lines.get("flags", lines.get("Features", ""))
+    return lines.get("model name", platform.machine()), frozenset(flags.split())
+
+
+def _kernel_cache() -> Path:
+    """Where numba keeps what it compiled: beside the code, or in the user's cache if that is read-only."""
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(chosen)
+    simulator = find_spec("dlasim.sim")
+    assert simulator is not None and simulator.submodule_search_locations
+    beside = Path(simulator.submodule_search_locations[0])
+    if os.access(beside, os.W_OK):
+        return beside
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "numba"
