@@ -10,30 +10,32 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from dlasim.compiler_shim.graph import Graph, Operator, Tensor
+from dlasim.compiler_shim.tflite.folding import fold
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.shape_step import Step
 from dlasim.compiler_shim.tflite.shapes import infer_shapes
-from dlasim.compiler_shim.tflite.type_check import check_input_types, check_types
+from dlasim.compiler_shim.tflite.type_check import TypeCheck
 from dlasim.errors import InputError
 
 
-def import_model(path: str | Path) -> Graph:
+def import_model(path: str | Path, *, allow_conversions: bool = False) -> Graph:
     """The network in a .tflite file, checked, with shapes resolved and constants folded.
 
-    Tensors keep the numbers that they have in the file, so a folded operator may leave unused ones.
+    Tensors keep the numbers that they have in the file, so a folded operator may leave unused ones. With
+    `allow_conversions` the model's inputs and outputs may be float32 or uint8, where nothing but QUANTIZE and
+    DEQUANTIZE touches them.
     """
-    return prepare(read_model(path), str(path))
+    return prepare(read_model(path), str(path), allow_conversions=allow_conversions)
 
 
-def prepare(model: ReadModel, name: str) -> Graph:
+def prepare(model: ReadModel, name: str, *, allow_conversions: bool = False) -> Graph:
     """What `import_model` does after reading; `name` is how errors call the model."""
+    check = TypeCheck(name, allow_conversions)
     # First, so that a float model hears of that before anything else.
-    check_input_types(model.graph, name)
+    check.inputs(model.graph)
     graph = _resolve(model, name)
-    check_types(graph, name)
+    check.operators(graph)
     return graph
 
 
@@ -44,7 +46,7 @@ def _resolve(model: ReadModel, name: str) -> Graph:
     for operator in model.graph.operators:
         step = _step(operator, tensors, name)
         _settle_shapes(step, tensors, model.open_shapes)
-        values = _fold(step, [tensors[index] for index in operator.outputs])
+        values = fold(step, [tensors[index] for index in operator.outputs])
         if values is None:
             kept.append(operator)
             continue
@@ -68,10 +70,3 @@ def _settle_shapes(step: Step, tensors: list[Tensor], open_shapes: frozenset[int
                 f"its inputs and options give {list(shape)}"
             )
         tensors[index] = replace(tensors[index], shape=shape)
-
-
-def _fold(step: Step, outputs: Sequence[Tensor]) -> list[np.ndarray] | None:
-    """The operator's results where they are known before the first inference."""
-    if step.operator.kind == "SHAPE":
-        return [np.asarray(step.shape(0), dtype=outputs[0].dtype)]
-    return None

@@ -63,6 +63,7 @@ RULES: Mapping[str, Rule] = {
     "SQUEEZE": move.squeeze,
     "STRIDED_SLICE": move.strided_slice,
     "SVDF": compute.svdf,
+    "TILE": move.tile,
     "TRANSPOSE": move.transpose,
     "TRANSPOSE_CONV": compute.transpose_convolution,
     "UNPACK": move.unpack,

@@ -150,6 +150,13 @@ def slice_(step: Step) -> list[Shape]:
     return [tuple(output)]
 
 
+def tile(step: Step) -> list[Shape]:
+    """TILE: repeats along each dimension."""
+    shape, repeats = step.shape(0), step.integers(1)
+    step.require(len(repeats) == len(shape), f"{len(repeats)} repeats for shape {list(shape)}")
+    return [tuple(size * repeat for size, repeat in zip(shape, repeats, strict=True))]
+
+
 def transpose(step: Step) -> list[Shape]:
     """TRANSPOSE."""
     shape, order = step.shape(0), step.integers(1)

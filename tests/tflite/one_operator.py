@@ -369,6 +369,14 @@ def slice_(make: Maker) -> Graph:
     return make.moved("SLICE", source, bounds, (1, shape[1] - 1, 2, shape[3] - 1), {})
 
 
+def tile(make: Maker) -> Graph:
+    shape = make.shape(4)
+    repeats = (1, make.number(1, 3), make.number(1, 3), make.number(1, 2))
+    output = tuple(size * repeat for size, repeat in zip(shape, repeats, strict=True))
+    source = make.input(shape)
+    return make.moved("TILE", source, [make.constant("repeats", repeats)], output, {})
+
+
 def transpose(make: Maker) -> Graph:
     shape = make.shape(4)
     order = [int(axis) for axis in make.rng.permutation(4)]
@@ -479,6 +487,7 @@ BUILDERS: dict[str, Callable[[Maker], Graph]] = {
     "SUB": binary("SUB", _fused),
     "SVDF": svdf,
     "TANH": unary("TANH", TANH_OUTPUT),
+    "TILE": tile,
     "TRANSPOSE": transpose,
     "TRANSPOSE_CONV": transpose_conv,
     "UNPACK": unpack,

@@ -12,7 +12,7 @@ from tests.tflite.one_operator import BUILDERS, random_graph
 
 SEEDS = range(4)
 # TFLite Micro knows these only for float, or not at all.
-NOT_IN_TFLITE_MICRO = ("FLOOR_DIV", "RELU_N1_TO_1", "SQRT")
+NOT_IN_TFLITE_MICRO = ("FLOOR_DIV", "RELU_N1_TO_1", "SQRT", "TILE")
 
 
 @pytest.mark.parametrize("kind", BUILDERS)
