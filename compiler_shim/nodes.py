@@ -53,9 +53,10 @@ class DlaNode:
     pad: Pair = (0, 0)
     fields: Mapping[str, int] = field(default_factory=dict)
     registers: Mapping[str, int] = field(default_factory=dict)
-    weights: NDArray[np.int8] | None = None  # [OC][KH][KW][IC], depthwise [KH][KW][OC], matrix [OC][IC]
-    records: NDArray[np.int32] | None = None  # [OC][3]
-    table: NDArray[np.int8] | None = None  # [256]
+    weights: int | None = None  # value: [OC][KH][KW][IC], depthwise [KH][KW][OC], matrix [OC][IC]
+    records: int | None = None  # value: int32 [OC][3]
+    table: int | None = None  # value: int8 [256]
+    one_by_one: bool = False  # a depthwise convolution by OP_CONV, one channel at a time
     in_element_bytes: int = 1
     out_element_bytes: int = 1
     broadcast: Pair = (1, 1)  # per axis of the second input: 0 where one row or column serves all
@@ -63,7 +64,7 @@ class DlaNode:
     @property
     def is_dense(self) -> bool:
         """Whether every output channel reads every input channel."""
-        return self.mnemonic in DENSE
+        return self.mnemonic in DENSE and not self.one_by_one
 
     @property
     def multiplier(self) -> int:

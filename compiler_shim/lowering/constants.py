@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.nodes import DlaNode
+from dlasim.compiler_shim.nodes import DlaNode, Value
 
 ALIGNMENT = 16
 
@@ -38,23 +39,39 @@ class ConstantPool:
         return image
 
 
-def pack(node: DlaNode, first: int, channels: int, start: int, depth: int, weight_bytes: int) -> bytes:
+def pack(
+    node: DlaNode,
+    values: Sequence[Value],
+    first: int,
+    channels: int,
+    start: int,
+    depth: int,
+    weight_bytes: int,
+) -> bytes:
     """Weights of output channels [first, first + channels) over input channels [start, start + depth), then,
     aligned, their records."""
     parts = []
     if node.table is not None:
-        parts.append(node.table.tobytes())
+        parts.append(_data(values, node.table).tobytes())
     if node.weights is not None:
-        weights = _slice(node, first, channels, start, depth).tobytes()
+        weights = _slice(node, _data(values, node.weights), first, channels, start, depth).tobytes()
         parts.append(weights + bytes(weight_bytes - len(weights)))
     if node.records is not None:
-        parts.append(node.records[first : first + channels].astype("<i4").tobytes())
+        parts.append(_data(values, node.records)[first : first + channels].astype("<i4").tobytes())
     return b"".join(parts)
 
 
-def _slice(node: DlaNode, first: int, channels: int, start: int, depth: int) -> NDArray[np.int8]:
-    assert node.weights is not None
-    if node.mnemonic == "OP_DEPTH_CONV":
-        return np.ascontiguousarray(node.weights[..., first : first + channels])
-    chosen = node.weights[first : first + channels]
-    return np.ascontiguousarray(chosen[..., start : start + depth] if node.is_dense else chosen)
+def _data(values: Sequence[Value], number: int) -> NDArray[Any]:
+    data = values[number].data
+    assert data is not None
+    return data
+
+
+def _slice(
+    node: DlaNode, weights: NDArray[Any], first: int, channels: int, start: int, depth: int
+) -> NDArray[Any]:
+    if node.is_dense:
+        chosen = weights[first : first + channels]
+        return np.ascontiguousarray(chosen[..., start : start + depth])
+    chosen = weights.reshape(*node.kernel, node.out_shape[2])[..., first : first + channels]
+    return np.ascontiguousarray(np.moveaxis(chosen, -1, 0) if node.one_by_one else chosen)

@@ -33,7 +33,7 @@ from dlasim.sim.config import DlaConfig
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A program with what `explain` tells about it: the tiling of each DLA node by its place in the network."""
+    """A program, and for `explain` the tiling of each DLA node by its place in the network."""
 
     program: p.Program
     tilings: dict[int, Tiling]
@@ -101,7 +101,8 @@ class _Lowering:
             inputs.append(self._home(value, shape, node.in_element_bytes))
         output = self._home(node.output, node.out_shape, node.out_element_bytes)
         placement = Placement(tuple(inputs), output, self._sram.buffers[step])
-        yield from NodeTasks(self._sram.problems[step], self._sram.tilings[step], placement, self._pool, step)
+        problem, tiling = self._sram.problems[step], self._sram.tilings[step]
+        yield from NodeTasks(problem, tiling, placement, self._pool, self._network.values, step)
 
     def _home(self, value: int, shape: Shape, element_bytes: int) -> Home:
         base = root(self._network, value)

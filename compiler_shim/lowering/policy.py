@@ -63,6 +63,7 @@ def _shape_key(problem: TilingProblem) -> tuple[object, ...]:
     node = problem.node
     return (
         node.mnemonic,
+        node.one_by_one,
         node.in_shape,
         node.out_shape,
         node.kernel,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.constants import ConstantPool, pack
 from dlasim.compiler_shim.lowering.emitter import SRAM, Op, Touch
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem, align
-from dlasim.compiler_shim.nodes import DlaNode, Shape
+from dlasim.compiler_shim.nodes import DlaNode, Shape, Value
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, RECORD_BYTES, TABLE_BYTES, Init, Out
 from dlasim.isa.registers import Region
@@ -122,11 +122,17 @@ class NodeTasks:
     """Cuts one node by its tiling."""
 
     def __init__(
-        self, problem: TilingProblem, tiling: Tiling, placement: Placement, pool: ConstantPool, key: int
+        self,
+        problem: TilingProblem,
+        tiling: Tiling,
+        placement: Placement,
+        pool: ConstantPool,
+        values: Sequence[Value],
+        key: int,
     ) -> None:
         self.problem, self.tiling, self.placement = problem, tiling, placement
         self.node: DlaNode = problem.node
-        self._pool, self._key = pool, key
+        self._pool, self._values, self._key = pool, values, key
         self._held: dict[int, object] = {}
         self._turn = [0] * len(placement.buffers)
         self._inputs = len(self.node.inputs)
@@ -247,7 +253,7 @@ class NodeTasks:
             offset = self._pool.add(
                 (self._key, first, channels, start, depth),
                 size,
-                lambda: pack(node, first, channels, start, depth, weight_bytes),
+                lambda: pack(node, self._values, first, channels, start, depth, weight_bytes),
             )
             blob = Home(Region.CONSTANTS, offset, (1, 1, size), 1)
             tile = Tile(0, 0, 0, 1, 1, size)
@@ -293,10 +299,31 @@ class NodeTasks:
         mnemonic, fields = node.mnemonic, dict(node.fields)
         if accumulate is not None:
             mnemonic, fields = self._accumulate(registers, touches, out, *accumulate)
+        if node.one_by_one:
+            return self._one_by_one(out, registers, touches, depth)
         slice_ = (node.output, *out) if node.out_element_bytes == 1 else None
         if accumulate is not None and not accumulate[1]:
             slice_ = None
         return [Op(mnemonic, codec.encode(mnemonic, **fields), registers, touches, node.layer, slice_)]
+
+    def _one_by_one(self, out: Tile, registers: dict[str, int], touches: list[Touch], depth: int) -> list[Op]:
+        """An operation for each channel of the tile, each on a view of one channel."""
+        node, word = self.node, codec.encode(self.node.mnemonic, **self.node.fields)
+        registers["IN_CHANNELS"] = registers["OUT_CHANNELS"] = 1
+        steps = {
+            "IN_ADDR": node.in_element_bytes,
+            "OUT_ADDR": node.out_element_bytes,
+            "WEIGHT_ADDR": self.problem.weight_depth(depth),
+            "PARAM_ADDR": RECORD_BYTES,
+        }
+        ops = []
+        for number in range(out.channels):
+            tile = out._replace(channel=out.channel + number, channels=1)
+            slice_ = (node.output, *tile) if node.out_element_bytes == 1 else None
+            moved = {name: registers[name] + number // (node.multiplier if name == "IN_ADDR" else 1) * step
+                     for name, step in steps.items() if name in registers}  # fmt: skip
+            ops.append(Op(node.mnemonic, word, {**registers, **moved}, touches, node.layer, slice_))
+        return ops
 
     def _constant_registers(
         self, registers: dict[str, int], constants: tuple[int, int], channels: int, depth: int

@@ -13,6 +13,7 @@ from dlasim.sim.config import DlaConfig
 ALIGNMENT = 4
 ACCUMULATOR_BYTES = 4
 WORDS_PER_TASK = 14  # command words of a typical task, for estimates
+ONE_BY_ONE_WORDS = 5  # command words for each channel after the first
 
 
 def align(size: int) -> int:
@@ -63,6 +64,8 @@ class TilingProblem:
         self._lanes = self._channel_lanes()
 
     def _channel_lanes(self) -> int:
+        if self.node.one_by_one:
+            return 1
         if self.instruction.unit is not Unit.MAC:
             return self.config.vector_lanes
         return self.config.lanes[1] if self.node.is_dense else self.config.depthwise_lanes
@@ -190,6 +193,8 @@ class TilingProblem:
                 lanes = config.lanes[0]
                 deep = full * -(-depth // lanes) + -(-part // lanes)
             fixed = config.mac_fill + config.mac_drain
+            if node.one_by_one:
+                fixed = (fixed + ONE_BY_ONE_WORDS * config.issue_cycles) * channels
         else:
             deep, fixed = 1, config.vector_fill + config.vector_drain
         return pixels * taps * deep * groups + tasks * (fixed + WORDS_PER_TASK * config.issue_cycles)
