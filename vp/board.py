@@ -63,6 +63,8 @@ class Board:
         self._loaded: _Loaded | None = None
         self._last_instruction: int | None = None
         self._last_cycle: int | None = None
+        self._slice_end: int | None = None
+        self.last_stop = Stop(StopKind.DEADLINE)
         self._last_exception: Crash | None = None
         self._repeats = 0
 
@@ -184,10 +186,11 @@ class Board:
         """Sets the limits for `advance`."""
         self._last_instruction, self._last_cycle = max_instructions, max_cycles
 
-    def advance(self, *, step: bool = False) -> Reason | None:
+    def advance(self, *, step: bool = False, slice_cycles: int | None = None) -> Reason | None:
         """One turn: what is due, an interrupt if one is accepted, then the CPU up to its next stop.
 
-        With `step` the CPU executes one instruction at most (debugging must be enabled).
+        With `step` the CPU executes one instruction at most (debugging must be enabled); with
+        `slice_cycles` it stops after so many cycles at the latest. Neither changes what the guest sees.
         """
         loaded = self._ready
         self.bus.tick(loaded.counts.cycles)
@@ -198,6 +201,7 @@ class Board:
         if cause is not None:
             loaded.cpu.enter_trap(cause, interrupt=True)
             loaded.counts.charge(self.costs.trap_entry_cycles)
+        self._slice_end = None if slice_cycles is None else loaded.counts.cycles + slice_cycles
         self._plan()
         self.last_stop = loaded.cpu.run(step=step)
         if self.last_stop.kind is StopKind.WAIT:
@@ -221,8 +225,8 @@ class Board:
         if self.exit.exit_code is not None:
             event: int | None = 0
         else:
-            known = [event for event in (self.bus.next_event(), self._last_cycle) if event is not None]
-            event = min(known, default=None)
+            events = (self.bus.next_event(), self._last_cycle, self._slice_end)
+            event = min((event for event in events if event is not None), default=None)
         self._ready.counts.plan(self.bus.pending(), event, self._last_instruction)
 
     def _sleep(self) -> Reason | None:

@@ -161,6 +161,11 @@ class Cpu:
 
         self._native_hook(_unicorn.UC_HOOK_CODE, debug_hook.address)
 
+    def forget_translations(self) -> None:
+        """Must follow a change of code in memory that the guest did not make itself."""
+        for memory in self._memories:
+            self._engine.ctl_remove_cache(memory.base, memory.base + memory.data.nbytes)
+
     def trace_instructions(self, trace: Callable[[int, int], None]) -> None:
         """`trace(pc, size)` before each instruction; slow, and must come before the first run."""
         self._engine.hook_add(_unicorn.UC_HOOK_CODE, lambda _, pc, size, __: trace(pc, size))

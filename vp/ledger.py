@@ -157,5 +157,9 @@ class Ledger:
         self._records[slot, BREAKPOINT] = enabled
         return True
 
+    def clear_breakpoints(self) -> None:
+        """Takes all marks away."""
+        self._records[:, BREAKPOINT] = 0
+
     def _slot(self, pc: int) -> int:
         return (pc - self._base) >> 1

@@ -37,6 +37,7 @@ class Reason(Enum):
     MAX_CYCLES = "the limit of cycles was reached"
     DEADLOCK = "the CPU sleeps and nothing will wake it"
     UNHANDLED_EXCEPTION = "an exception, and no trap handler (mtvec is 0)"
+    KILLED = "the debugger ended the run"
     LOCKUP = "the same exception again and again at one instruction"
 
 

@@ -49,8 +49,8 @@ def test_bad_memory_sizes_are_refused(sizes):
 _EXAMPLES = {
     InstructionClass.ALU: "lui a0,5; auipc a0,5; addi a0,a0,100; slti a0,a1,1; srai a0,a1,3; add a0,a1,a2; "
     "sub a0,a1,a2; sra a0,a1,a2; sltu a0,a1,a2; c.addi4spn a0,sp,4; c.addi a0,1; c.nop; c.li a0,1; "
-    "c.lui a0,1; c.addi16sp sp,16; c.srli a0,1; c.srai a0,1; c.andi a0,1; c.sub a0,a1; c.xor a0,a1; c.or a0,a1; "
-    "c.and a0,a1; c.slli a0,1; c.mv a0,a1; c.add a0,a1",
+    "c.lui a0,1; c.addi16sp sp,16; c.srli a0,1; c.srai a0,1; c.andi a0,1; c.sub a0,a1; c.xor a0,a1; "
+    "c.or a0,a1; c.and a0,a1; c.slli a0,1; c.mv a0,a1; c.add a0,a1",
     InstructionClass.MULTIPLY: "mul a0,a1,a2",
     InstructionClass.MULTIPLY_HIGH: "mulh a0,a1,a2; mulhsu a0,a1,a2; mulhu a0,a1,a2",
     InstructionClass.DIVIDE: "div a0,a1,a2; divu a0,a1,a2; rem a0,a1,a2; remu a0,a1,a2",
