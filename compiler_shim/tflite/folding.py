@@ -25,7 +25,7 @@ _MAX_GROWN_ELEMENTS = 1 << 16
 
 def fold(step: Step, outputs: Sequence[Tensor]) -> Values | None:
     """The operator's results if they are known before the first inference; `outputs` have their shapes."""
-    if step.operator.kind == "SHAPE":
+    if step.operator.kind == "SHAPE" and outputs[0].dtype in ("int32", "int64"):
         return [np.asarray(step.shape(0), dtype=outputs[0].dtype)]
     rule = _MOVES.get(step.operator.kind) or _ARITHMETIC.get(step.operator.kind)
     tensors = [tensor for tensor in step.inputs if tensor is not None]
