@@ -66,10 +66,11 @@ def decode_opcodes(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
     reserved = _reserved_bits()[opcodes]
     legal = (words & reserved) == 0
     for instruction in instructions.INSTRUCTIONS:
-        ranged = [field for field in instruction.fields if field.names]
+        ranged = [field for field in instruction.fields if _is_ranged(field)]
         if ranged and (chosen := np.flatnonzero(opcodes == instruction.opcode)).size:
             for field in ranged:
-                legal[chosen] &= extract(words[chosen], field) <= field.highest
+                values = extract(words[chosen], field)
+                legal[chosen] &= (field.lowest <= values) & (values <= field.highest)
     return np.where(legal, opcodes, np.uint8(ILLEGAL))
 
 
@@ -79,6 +80,11 @@ def extract(words: NDArray[np.uint64], field: Field) -> NDArray[np.int64]:
 
     assert not field.signed, "no instruction has a signed field"
     return ((words >> np.uint64(field.low)) & np.uint64((1 << field.width) - 1)).astype(np.int64)
+
+
+def _is_ranged(field: Field) -> bool:
+    """Whether some bit patterns of a field are illegal."""
+    return (field.lowest, field.highest) != (0, (1 << field.width) - 1)
 
 
 def _claimed(instruction: Instruction) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa import codec
+from dlasim.isa.host_ops import HostOperator
 from dlasim.isa.records import SLICE, SPAN, DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import BY_NAME, Region
 
@@ -91,6 +92,19 @@ class Layer:
     operator: str
     kind: LayerKind
     macs: int = 0
+
+
+def call_mismatch(operator: HostOperator, inputs: int, outputs: int, attributes: int) -> str | None:
+    """What is wrong with these numbers of operands and attribute words, None if they are right."""
+    repeated = any(operand.repeated for operand in operator.inputs)
+    if inputs < len(operator.inputs) or (inputs > len(operator.inputs) and not repeated):
+        more = " or more" if repeated else ""
+        return f"{operator.name} with {inputs} inputs (allowed: {len(operator.inputs)}{more})"
+    if outputs != len(operator.outputs):
+        return f"{operator.name} with {outputs} outputs (allowed: {len(operator.outputs)})"
+    if attributes != operator.words:
+        return f"{operator.name} with {attributes} attribute words (allowed: {operator.words})"
+    return None
 
 
 def _no_spans() -> NDArray[np.void]:

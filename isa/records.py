@@ -187,7 +187,8 @@ STREAM = Record(
 )
 STEP = Record(
     "step",
-    "What the CPU does next, once the first `after_streams` streams have completed.",
+    "What the CPU does next, once the first `after_streams` streams have completed. Steps name streams and "
+    "host calls in their order, each once.",
     (
         _u32("kind", "stream or host call"),
         _u32("index", "which stream or host call"),

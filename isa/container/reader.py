@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,6 +36,8 @@ from dlasim.isa.records import (
 from dlasim.isa.registers import Region
 
 MAX_FILE_BYTES = 1 << 31
+MAX_LANES = 0xFFFF  # what CAP_GRID has room for
+MAX_SRAM_BYTES = 1 << 31  # what address registers reach
 T = TypeVar("T")
 
 
@@ -190,6 +193,14 @@ class _Reader:
         values = {name: int(rows[0][name]) for name in rows.dtype.names or ()}
         stored = values.pop("fingerprint")
         requirement = p.Requirement(**values)
+        lanes = (requirement.input_lanes, requirement.output_lanes)
+        self._require(
+            all(1 <= count <= MAX_LANES for count in lanes) and requirement.pes == lanes[0] * lanes[1],
+            f"its {requirement.pes} PEs are not a grid of {lanes[0]}x{lanes[1]}",
+        )
+        self._require(
+            1 <= requirement.sram_bytes <= MAX_SRAM_BYTES, f"its SRAM has {requirement.sram_bytes} bytes"
+        )
         self._require(stored == requirement.fingerprint, "its config fingerprint does not match its config")
         return requirement
 
@@ -224,9 +235,11 @@ class _Reader:
             f"its tensor {name} lies outside region {region.name}",
         )
         self._require(offset % ELEMENT_BYTES[kind] == 0, f"its tensor {name} is misaligned")
+        scale = float(row["scale"])
+        self._require(0.0 <= scale < math.inf, f"its tensor {name} has scale {scale}")
         return p.TensorDescriptor(
             name, kind, self._one_of(Role, int(row["role"]), f"tensor {name} of unknown role"),
-            region, offset, size, shape[:rank], float(row["scale"]), int(row["zero_point"]),
+            region, offset, size, shape[:rank], scale, int(row["zero_point"]),
         )  # fmt: skip
 
     def _streams(self, words: int) -> tuple[p.Stream, ...]:
@@ -243,13 +256,18 @@ class _Reader:
 
     def _steps(self, streams: int, calls: int) -> tuple[p.Step, ...]:
         steps = []
-        rung = 0
+        rung = called = 0
         for i, row in enumerate(self._rows(Section.STEPS)):
             kind = self._one_of(StepKind, int(row["kind"]), f"step {i} of unknown kind")
             index, after = int(row["index"]), int(row["after_streams"])
             if kind is StepKind.STREAM:
                 self._require(index == rung, f"its step {i} runs stream {index} where stream {rung} is next")
                 rung += 1
+            else:
+                self._require(
+                    index == called, f"its step {i} makes host call {index} where call {called} is next"
+                )
+                called += 1
             self._require(
                 index < (streams if kind is StepKind.STREAM else calls), f"its step {i} names no {kind.name}"
             )
@@ -258,6 +276,7 @@ class _Reader:
             )
             steps.append(p.Step(kind, index, after))
         self._require(rung == streams, f"its steps run {rung} of {streams} streams")
+        self._require(called == calls, f"its steps make {called} of {calls} host calls")
         return tuple(steps)
 
     def _host_calls(self, tensors: int, layers: int) -> tuple[p.HostCall, ...]:
@@ -278,6 +297,8 @@ class _Reader:
             )
             self._require(word + count <= len(words), f"its host call {i} has attributes beyond the table")
             self._require(layer < layers, f"its host call {i} names layer {layer} of {layers}")
+            wrong = p.call_mismatch(host_ops.BY_CODE[code], inputs, outputs, count)
+            self._require(wrong is None, f"its host call {i} is {wrong}")
             calls.append(
                 p.HostCall(
                     code,
@@ -290,12 +311,14 @@ class _Reader:
         return tuple(calls)
 
     def _layers(self) -> tuple[p.Layer, ...]:
+        rows = self._rows(Section.LAYERS)
+        self._require((rows["reserved"] == 0).all(), "a layer uses what is reserved")
         return tuple(
             p.Layer(
                 self._string(int(row["name"])), self._string(int(row["operator"])),
                 self._one_of(LayerKind, int(row["kind"]), "layer of unknown kind"), int(row["macs"]),
             )
-            for row in self._rows(Section.LAYERS)
+            for row in rows
         )  # fmt: skip
 
     def _spans(self, words: int, layers: int) -> NDArray[np.void]:
@@ -306,6 +329,7 @@ class _Reader:
         self._require(
             ordered and (not len(end) or end[-1] <= words), "its spans overlap or leave the commands"
         )
+        self._require((spans["words"] > 0).all(), "a span has no words")
         self._require((spans["layer"] < layers).all(), "a span names a layer that does not exist")
         return spans
 

@@ -1,0 +1,54 @@
+"""`dlasim asm`: text to a program."""
+
+from __future__ import annotations
+
+import click
+
+_EPILOG = """\b
+Examples:
+  dlasim asm relu.s                      writes relu.bin
+  dlasim asm relu.s -o program.bin
+  dlasim disasm program.bin | dlasim asm - -o same.bin
+"""
+
+
+@click.command("asm", epilog=_EPILOG)
+@click.argument("file", metavar="FILE.s")
+@click.option("-o", "--output", metavar="FILE", help="The program to write; FILE.bin without it.")
+def command(file: str, output: str | None) -> None:
+    """Assemble FILE.s (- for standard input) to a program.
+
+    The language is described in docs/assembly.md, the instructions by `dlasim isa`. An error names file,
+    line and column, shows the line, and says what is allowed there.
+    """
+    from pathlib import Path
+
+    if output is None:
+        if file == "-":
+            raise click.UsageError("standard input has no name to derive the program's from: give -o FILE")
+        output = str(Path(file).with_suffix(".bin"))
+    from dlasim.fileio import atomic_write
+    from dlasim.isa.assembly import assemble
+    from dlasim.isa.container import write
+
+    program = assemble(_text(file), "<stdin>" if file == "-" else file)
+    data = write(program)
+    atomic_write(output, data)
+    counts = f"{len(program.streams)} streams, {len(program.commands):,} words, {len(data):,} bytes"
+    click.echo(f"wrote {output}: {counts}", err=True)
+
+
+def _text(file: str) -> str:
+    import sys
+    from pathlib import Path
+
+    from dlasim.errors import InputError
+
+    try:
+        raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        return raw.decode()
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InputError(f"{file}:{line}: the text is not UTF-8") from None

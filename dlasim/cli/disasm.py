@@ -1,0 +1,31 @@
+"""`dlasim disasm`: a program back to text."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+_EPILOG = """\b
+Examples:
+  dlasim disasm program.bin
+  dlasim disasm program.bin --annotate | less
+  dlasim disasm program.bin -o program.s && dlasim asm program.s -o same.bin
+"""
+
+
+@click.command("disasm", epilog=_EPILOG)
+@click.argument("file", metavar="FILE.bin")
+@click.option("--annotate", is_flag=True, help="Show what each operation reads, and its layer, as comments.")
+@click.option("-o", "--output", metavar="FILE", help="The text to write; standard output without it.")
+def command(file: str, annotate: bool, output: str | None) -> None:
+    """Turn FILE.bin into text that `dlasim asm` assembles back to the same bytes."""
+    from dlasim.fileio import atomic_write
+    from dlasim.isa.assembly import disassemble
+    from dlasim.isa.container import read_file
+
+    text = disassemble(read_file(file), annotate)
+    if output is None:
+        sys.stdout.buffer.write(text.encode())
+    else:
+        atomic_write(output, text)

@@ -1,0 +1,76 @@
+"""Text to a program: every line in turn, each to the handler of its directive or to the encoder."""
+
+from __future__ import annotations
+
+from dlasim.errors import InputError
+from dlasim.isa.assembly import data, description, steps
+from dlasim.isa.assembly.builder import Builder, Mode
+from dlasim.isa.assembly.data import hex_bytes
+from dlasim.isa.assembly.instructions import parse_instruction, quick_word
+from dlasim.isa.assembly.lexer import Kind, Token
+from dlasim.isa.assembly.parser import Line
+from dlasim.isa.assembly.source import Source, suggestion
+from dlasim.isa.program import Program
+
+MAX_TEXT_CHARACTERS = 1 << 29
+_DIRECTIVES = description.DIRECTIVES | data.DIRECTIVES | steps.DIRECTIVES
+_HEX = '.hex "'
+
+
+def assemble(text: str, origin: str = "<text>") -> Program:
+    """The program that `text` describes; `origin` names it in errors."""
+    if len(text) > MAX_TEXT_CHARACTERS:
+        raise InputError(f"{origin} is too long: {len(text)} characters (allowed: {MAX_TEXT_CHARACTERS})")
+    return _Assembler(Source(text.removeprefix("\ufeff"), origin)).run()
+
+
+class _Assembler:
+    """One pass over the lines; symbols that come later are filled in at the end."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._builder = Builder(source)
+        self._words: dict[str, int] = {}  # lines seen before whose word depends on no symbol
+
+    def run(self) -> Program:
+        for number, text in enumerate(self._source.lines, 1):
+            if self._builder.mode is Mode.NOTHING or not self._quick(text):
+                self._line(number, text)
+        return self._builder.finish()
+
+    def _quick(self, text: str) -> bool:
+        """Take the short way, which large programs need, where the line is of a common form."""
+        builder = self._builder
+        if builder.mode is Mode.STREAM:
+            word = self._words.get(text)
+            if word is None:
+                word = quick_word(text)
+            if word is not None:
+                builder.commands.append(word)
+            return word is not None
+        if not (text.startswith(_HEX) and text.endswith('"')):
+            return False
+        raw = hex_bytes(text[len(_HEX) : -1])
+        return raw is not None and builder.add_bytes(raw)
+
+    def _line(self, number: int, text: str) -> None:
+        line = Line(self._source, number)
+        labelled = False
+        while line.starts_label():
+            self._builder.add_label(line.take())
+            line.expect(":")
+            labelled = True
+        if line.at_end:
+            return
+        token = line.expect_kind("an instruction, a directive or a label", Kind.NAME, Kind.DIRECTIVE)
+        if token.kind is Kind.DIRECTIVE:
+            self._directive(line, token)
+        elif self._builder.add_word(line, token, parse_instruction(line, token)) and not labelled:
+            self._words[text] = self._builder.commands[-1]
+
+    def _directive(self, line: Line, token: Token) -> None:
+        handler = _DIRECTIVES.get(token.text.lower())
+        if handler is None:
+            hint = suggestion(token.text, _DIRECTIVES)
+            line.fail(f"unknown directive {token} (allowed: {', '.join(_DIRECTIVES)}){hint}", token)
+        handler(self._builder, line, token)

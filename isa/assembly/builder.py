@@ -1,0 +1,270 @@
+"""The program as it grows while its text is read, and the checks that need all of it."""
+
+from __future__ import annotations
+
+import enum
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dlasim.isa import codec
+from dlasim.isa import program as p
+from dlasim.isa.assembly.calls import Call, Tensors
+from dlasim.isa.assembly.expressions import Expression, Symbols
+from dlasim.isa.assembly.instructions import Statement
+from dlasim.isa.assembly.lexer import Token
+from dlasim.isa.assembly.parser import Line
+from dlasim.isa.assembly.source import Place, Source
+from dlasim.isa.records import SLICE, SPAN, StepKind
+from dlasim.isa.registers import Region
+
+MAX_CONSTANT_BYTES = 1 << 28
+FINGERPRINT = "FINGERPRINT"  # the symbol for what REQUIRE_CONFIG checks
+_HALT = codec.encode("HALT")
+_U32_MAX = 0xFFFF_FFFF
+DEFAULT_CONFIG = p.Requirement(pes=64, input_lanes=1, output_lanes=64, sram_bytes=512 << 10)
+Action = Callable[[list[int]], None]
+
+
+class Mode(enum.Enum):
+    """What labels and values belong to."""
+
+    NOTHING = "nothing"
+    DATA = "data"
+    STREAM = "stream"
+
+
+@dataclass(slots=True)
+class _OpenStream:
+    place: Place
+    first_word: int
+    must_halt: bool
+
+
+@dataclass(slots=True)
+class _OpenLayer:
+    place: Place
+    index: int
+    first_word: int
+
+
+class Builder:
+    """What the text has said so far."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.symbols = Symbols(source)
+        for region in Region:
+            self.symbols.predefine(region.name, int(region))
+        self.mode = Mode.NOTHING
+        self.name: str | None = None
+        self.config: p.Requirement | None = None
+        self._given_sizes: frozenset[Region] = frozenset()
+        self.constants = bytearray()
+        self.commands: array[int] = array("Q")
+        self.layers: list[p.Layer] = []
+        self.tensors: list[p.TensorDescriptor] = []
+        self.tensor_places: list[Place] = []
+        self.calls: list[Call] = []
+        self.steps: list[p.Step] = []
+        self.debug: list[tuple[int, int, tuple[int, ...], tuple[int, ...]]] = []
+        self.debug_places: list[Place] = []
+        self._streams: list[p.Stream] = []
+        self._spans: list[tuple[int, int, int]] = []
+        self._to_halt: list[tuple[Place, int]] = []
+        self._open_stream: _OpenStream | None = None
+        self._open_layer: _OpenLayer | None = None
+        self._waiting: list[tuple[Sequence[Expression], Action]] = []
+
+    def set_config(self, config: p.Requirement, given: frozenset[Region]) -> None:
+        """What the program needs; regions that are not `given` become as large as their tensors need."""
+        self.config, self._given_sizes = config, given
+        self.symbols.predefine(FINGERPRINT, config.fingerprint)
+
+    def now(self, line: Line, minimum: int = 0, maximum: int = _U32_MAX) -> int:
+        """An expression whose symbols must all be defined above."""
+        expression = line.expression()
+        value = expression.value(self.source, self.symbols)
+        if isinstance(value, Token):
+            self.source.fail(
+                value.place, f"{value} is not defined above (allowed: a name with a value by now)"
+            )
+        return self.in_range(expression, value, minimum, maximum)
+
+    def in_range(self, expression: Expression, value: int, minimum: int, maximum: int) -> int:
+        """`value`, which must be in range; the error points at its expression."""
+        if not minimum <= value <= maximum:
+            self.source.fail(
+                expression.start.place, f"{value} is out of range (allowed: {minimum} to {maximum})"
+            )
+        return value
+
+    def when_known(self, expressions: Sequence[Expression], action: Action) -> None:
+        """Call `action` with the values: at once, or at the end where a symbol comes later."""
+        values = [expression.value(self.source, self.symbols) for expression in expressions]
+        known = [value for value in values if not isinstance(value, Token)]
+        if len(known) == len(values):
+            action(known)
+        else:
+            self._waiting.append((expressions, action))
+
+    def reserve(self, line: Line, token: Token, count: int) -> int:
+        """Append `count` zero bytes to the constants; where they start."""
+        if self.mode is not Mode.DATA:
+            line.fail(f"{token} outside of .data (allowed: after .data)", token)
+        start = len(self.constants)
+        if start + count > MAX_CONSTANT_BYTES:
+            line.fail(f"more than {MAX_CONSTANT_BYTES} bytes of constants", token)
+        self.constants += bytes(count)
+        return start
+
+    def add_bytes(self, raw: bytes) -> bool:
+        """Append bytes to the constants where there is room for them."""
+        fits = len(self.constants) + len(raw) <= MAX_CONSTANT_BYTES
+        if fits:
+            self.constants += raw
+        return fits
+
+    def add_word(self, line: Line, token: Token, statement: Statement) -> bool:
+        """Append a command word; whether it is final already."""
+        if self.mode is not Mode.STREAM:
+            line.fail(f"{token} outside of a stream (allowed: after .stream)", token)
+        index = len(self.commands)
+        self.commands.append(statement.word)
+
+        def put(values: list[int]) -> None:
+            self.commands[index] = statement.encode(self.source, values)
+
+        self.when_known([part.expression for part in statement.parts], put)
+        return all(isinstance(item, int) for part in statement.parts for item in part.expression.items)
+
+    def add_label(self, token: Token) -> None:
+        """A label is an offset in the constants, or the index of a command word."""
+        if self.mode is Mode.NOTHING:
+            self.source.fail(
+                token.place, f"label {token} belongs to nothing (allowed: after .data or .stream)"
+            )
+        self.symbols.define(token, len(self.constants) if self.mode is Mode.DATA else len(self.commands))
+
+    def open_stream(self, place: Place, must_halt: bool, after: int) -> None:
+        """Begin a command stream and its step."""
+        self.close_stream()
+        self.steps.append(p.Step(StepKind.STREAM, self.stream_count, after))
+        self._open_stream = _OpenStream(place, len(self.commands), must_halt)
+        self.mode = Mode.STREAM
+
+    def close_stream(self) -> None:
+        """End the stream that is open, if one is."""
+        stream, self._open_stream, self.mode = self._open_stream, None, Mode.NOTHING
+        if stream is None:
+            return
+        words = len(self.commands) - stream.first_word
+        if not words:
+            self.source.fail(
+                stream.place, "a stream without an instruction (allowed: one that ends with HALT)"
+            )
+        if stream.must_halt:
+            self._to_halt.append((stream.place, len(self.commands) - 1))
+        self._streams.append(p.Stream(stream.first_word, words))
+
+    @property
+    def stream_count(self) -> int:
+        """Streams begun so far."""
+        return len(self._streams) + (self._open_stream is not None)
+
+    @property
+    def current_layer(self) -> int | None:
+        """The layer that is open."""
+        return None if self._open_layer is None else self._open_layer.index
+
+    def open_layer(self, place: Place, index: int) -> None:
+        """Words from here on belong to a layer."""
+        if self._open_layer is not None:
+            line = self._open_layer.place.line
+            self.source.fail(
+                place, f"the layer of line {line} is still open (allowed: .endlayer before this)"
+            )
+        self._open_layer = _OpenLayer(place, index, len(self.commands))
+
+    def close_layer(self, place: Place) -> None:
+        """Words from here on belong to no layer."""
+        layer, self._open_layer = self._open_layer, None
+        if layer is None:
+            self.source.fail(place, "no layer is open (allowed: after .layer)")
+        words = len(self.commands) - layer.first_word
+        if words:
+            self._spans.append((layer.first_word, words, layer.index))
+
+    def finish(self) -> p.Program:
+        """The program, once the text has ended."""
+        self.close_stream()
+        if self._open_layer is not None:
+            self.source.fail(self._open_layer.place, "this layer does not end (allowed: .endlayer after it)")
+        self._settle()
+        self._check_halts()
+        for place, row in zip(self.debug_places, self.debug, strict=True):
+            if row[0] >= len(self.commands):
+                self.source.fail(place, f"there is no word {row[0]} (allowed: 0 to {len(self.commands) - 1})")
+        tensors = Tensors(self.source, self.tensors)
+        return p.Program(
+            name=self.name or "",
+            requirement=self._requirement(),
+            commands=np.array(self.commands, np.uint64),
+            streams=tuple(self._streams),
+            steps=tuple(self.steps),
+            constants=np.frombuffer(bytes(self.constants), np.uint8),
+            tensors=tuple(self.tensors),
+            host_calls=tuple(call.resolve(tensors) for call in self.calls),
+            layers=tuple(self.layers),
+            spans=np.array(self._spans, SPAN.dtype),
+            debug=np.array(self.debug, SLICE.dtype),
+        )
+
+    def _settle(self) -> None:
+        if self.config is None:
+            self.set_config(DEFAULT_CONFIG, frozenset())
+        for expressions, action in self._waiting:
+            values = []
+            for expression in expressions:
+                value = expression.value(self.source, self.symbols)
+                if isinstance(value, Token):
+                    self.symbols.fail_unknown(value)
+                else:
+                    values.append(value)
+            action(values)
+
+    def _check_halts(self) -> None:
+        for place, last in self._to_halt:
+            if self.commands[last] != _HALT:
+                self.source.fail(
+                    place, "this stream does not end with HALT (allowed: HALT at its end, or halt=no here)"
+                )
+
+    def _requirement(self) -> p.Requirement:
+        need = self.config
+        assert need is not None
+        members = {
+            Region.ARENA: "arena_bytes", Region.INPUTS: "inputs_bytes", Region.OUTPUTS: "outputs_bytes"
+        }  # fmt: skip
+        for region, member in members.items():
+            if region not in self._given_sizes:
+                need = replace(need, **{member: self._end_of(region)})
+        room = {region: int(getattr(need, member)) for region, member in members.items()}
+        self._check_tensors(room | {Region.CONSTANTS: len(self.constants)})
+        return need
+
+    def _end_of(self, region: Region) -> int:
+        ends = [t.offset + t.size_bytes for t in self.tensors if t.region is region]
+        return min(max(ends, default=0), _U32_MAX)
+
+    def _check_tensors(self, room: dict[Region, int]) -> None:
+        for place, tensor in zip(self.tensor_places, self.tensors, strict=True):
+            end = tensor.offset + tensor.size_bytes
+            if end > room[tensor.region]:
+                self.source.fail(
+                    place,
+                    f"the tensor ends at byte {end} of {tensor.region.name} "
+                    f"(allowed: up to {room[tensor.region]})",
+                )

@@ -1,0 +1,96 @@
+"""Directives of the data section, which builds region CONSTANTS byte by byte."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dlasim.isa.assembly.builder import MAX_CONSTANT_BYTES, Builder, Mode
+from dlasim.isa.assembly.expressions import Expression
+from dlasim.isa.assembly.lexer import Kind, Token
+from dlasim.isa.assembly.parser import Line
+from dlasim.isa.instructions import RECORD_BYTES
+
+_MAX_ALIGNMENT = 1 << 16
+_I32 = (-(1 << 31), (1 << 31) - 1)
+
+
+def _begin(builder: Builder, line: Line, directive: Token) -> None:
+    line.expect_end()
+    builder.close_stream()
+    builder.mode = Mode.DATA
+
+
+def _values(size: int, lowest: int, highest: int) -> Callable[[Builder, Line, Token], None]:
+    def directive(builder: Builder, line: Line, token: Token) -> None:
+        expressions = line.values(line.expression)
+        start = builder.reserve(line, token, size * len(expressions))
+        _fill(builder, expressions, start, size, lowest, highest)
+
+    return directive
+
+
+def _fill(
+    builder: Builder, expressions: list[Expression], start: int, size: int, lowest: int, highest: int
+) -> None:
+    """Put each value in place as soon as it is known."""
+
+    def put(values: list[int]) -> None:
+        mask = (1 << 8 * size) - 1
+        raw = b"".join(
+            (builder.in_range(expression, value, lowest, highest) & mask).to_bytes(size, "little")
+            for expression, value in zip(expressions, values, strict=True)
+        )
+        builder.constants[start : start + len(raw)] = raw
+
+    builder.when_known(expressions, put)
+
+
+def _zero(builder: Builder, line: Line, directive: Token) -> None:
+    count = builder.now(line, maximum=MAX_CONSTANT_BYTES)
+    line.expect_end()
+    builder.reserve(line, directive, count)
+
+
+def _align(builder: Builder, line: Line, directive: Token) -> None:
+    boundary = builder.now(line, 1, _MAX_ALIGNMENT)
+    line.expect_end()
+    builder.reserve(line, directive, -len(builder.constants) % boundary)
+
+
+def _hex(builder: Builder, line: Line, directive: Token) -> None:
+    token = line.expect_kind("the bytes", Kind.STRING)
+    line.expect_end()
+    raw = hex_bytes(token.text)
+    if raw is None:
+        line.fail("not pairs of hexadecimal digits (allowed: 0 to 9, a to f, blanks between bytes)", token)
+    start = builder.reserve(line, directive, len(raw))
+    builder.constants[start:] = raw
+
+
+def hex_bytes(text: str) -> bytes | None:
+    """The bytes that pairs of digits mean, None where they are no such pairs."""
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        return None
+
+
+def _record(builder: Builder, line: Line, directive: Token) -> None:
+    first = line.next
+    expressions = line.values(line.expression)
+    if len(expressions) != RECORD_BYTES // 4:
+        line.fail(f"a record has 3 values, not {len(expressions)} (allowed: bias, multiplier, shift)", first)
+    start = builder.reserve(line, directive, RECORD_BYTES)
+    _fill(builder, expressions, start, 4, *_I32)
+
+
+DIRECTIVES: dict[str, Callable[[Builder, Line, Token], None]] = {
+    ".data": _begin,
+    ".i8": _values(1, -(1 << 7), (1 << 8) - 1),
+    ".i16": _values(2, -(1 << 15), (1 << 16) - 1),
+    ".i32": _values(4, -(1 << 31), (1 << 32) - 1),
+    ".zero": _zero,
+    ".align": _align,
+    ".hex": _hex,
+    ".record": _record,
+}

@@ -1,0 +1,180 @@
+"""Directives that describe the program: its name, its configuration, symbols and tensors."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from dlasim.isa import program as p
+from dlasim.isa.assembly.builder import DEFAULT_CONFIG, Builder
+from dlasim.isa.assembly.expressions import Expression
+from dlasim.isa.assembly.lexer import Kind, Token
+from dlasim.isa.assembly.parser import Line
+from dlasim.isa.container.reader import MAX_LANES, MAX_SRAM_BYTES
+from dlasim.isa.records import ELEMENT_BYTES, MAX_RANK, DataType, Role
+from dlasim.isa.registers import Region
+
+_U32_MAX = 0xFFFF_FFFF
+_REGIONS = tuple(region.name for region in Region if region is not Region.COMMANDS)
+_DATA_TYPES = tuple(member.name for member in DataType)
+_ROLES = tuple(role.name.lower() for role in Role)
+_PARALLEL = ("input", "output")
+SCALAR = "scalar"
+
+
+def _program(builder: Builder, line: Line, directive: Token) -> None:
+    if builder.name is not None:
+        line.fail("the program is already named", directive)
+    builder.name = line.expect_kind("the model's name", Kind.STRING, Kind.NAME).text
+    line.expect_end()
+
+
+def _equ(builder: Builder, line: Line, directive: Token) -> None:
+    name = line.expect_kind("the symbol", Kind.NAME)
+    line.expect(",")
+    value = builder.now(line, -(1 << 63), (1 << 64) - 1)
+    line.expect_end()
+    builder.symbols.define(name, value)
+
+
+def _config(builder: Builder, line: Line, directive: Token) -> None:
+    if builder.config is not None:
+        line.fail("the configuration is already given", directive)
+
+    def size() -> int:
+        return builder.now(line)
+
+    given = line.keywords(
+        {
+            "pes": lambda: builder.now(line, 1, MAX_LANES**2),
+            "grid": lambda: _grid(line),
+            "parallel": lambda: line.choice("a parallel mode", _PARALLEL),
+            "sram": lambda: builder.now(line, 1, MAX_SRAM_BYTES),
+            "arena": size,
+            "inputs": size,
+            "outputs": size,
+        }
+    )
+    sizes = {f"{name}_bytes": given[name] for name in ("sram", "arena", "inputs", "outputs") if name in given}
+    pes, lanes = _spread(line, directive, given)
+    config = replace(DEFAULT_CONFIG, pes=pes, input_lanes=lanes[0], output_lanes=lanes[1], **sizes)
+    builder.set_config(config, frozenset(Region[name.upper()] for name in given if name.upper() in _REGIONS))
+
+
+def _grid(line: Line) -> tuple[int, ...]:
+    token = line.next
+    lanes = line.by_x("a grid")
+    if len(lanes) != 2 or not all(1 <= count <= MAX_LANES for count in lanes):
+        line.fail(f"{token} is not a grid (allowed: INPUTxOUTPUT, each 1 to {MAX_LANES} lanes)", token)
+    return lanes
+
+
+def _spread(line: Line, directive: Token, given: dict[str, Any]) -> tuple[int, tuple[int, ...]]:
+    """The PEs, and how they spread over input and output channels."""
+    if "grid" in given and "parallel" in given:
+        line.fail("grid and parallel say the same thing (allowed: one of them)", directive)
+    if "grid" not in given:
+        pes = given.get("pes", DEFAULT_CONFIG.pes)
+        if pes > MAX_LANES:
+            line.fail(f"{pes} PEs in one row of lanes (allowed: up to {MAX_LANES}, or a grid)", directive)
+        return pes, ((pes, 1) if given.get("parallel") == _PARALLEL.index("input") else (1, pes))
+    lanes = given["grid"]
+    pes = math.prod(lanes)
+    if given.get("pes", pes) != pes:
+        line.fail(
+            f"a grid of {lanes[0]}x{lanes[1]} has {pes} PEs, not {given['pes']} (allowed: pes={pes})",
+            directive,
+        )
+    return pes, lanes
+
+
+def _tensor(builder: Builder, line: Line, directive: Token) -> None:
+    """`name, type, role, REGION+offset, shape=…, scale=…, zero_point=…`."""
+    name = line.expect_kind("the tensor's name", Kind.STRING, Kind.NAME)
+    line.expect(",")
+    kind = DataType(line.choice("an element type", _DATA_TYPES))
+    line.expect(",")
+    role = Role(line.choice("a role", _ROLES))
+    line.expect(",")
+    region = Region[_REGIONS[line.choice("a region", _REGIONS)]]
+    offset = line.expression() if line.accept("+") else None
+    line.accept(",")
+    shape, quantization = _keywords(builder, line)
+    size = math.prod(shape) * ELEMENT_BYTES[kind]
+    if size > _U32_MAX:
+        line.fail(f"a tensor of {size} bytes (allowed: up to {_U32_MAX})", name)
+    tensor = p.TensorDescriptor(name.text, kind, role, region, 0, size, shape, *quantization)
+    builder.tensors.append(tensor)
+    builder.tensor_places.append(name.place)
+    if offset is not None:
+        _place(builder, line, len(builder.tensors) - 1, offset)
+
+
+def _keywords(builder: Builder, line: Line) -> tuple[tuple[int, ...], tuple[float, int]]:
+    start = line.next
+    found = line.keywords(
+        {
+            "shape": lambda: _shape(line),
+            "scale": lambda: _scale(line),
+            "zero_point": lambda: builder.now(line, -(1 << 31), (1 << 31) - 1),
+        }
+    )
+    if "shape" not in found:
+        line.fail("the tensor has no shape (allowed: shape=1x8x8x3, shape=scalar)", start)
+    return found["shape"], (found.get("scale", 0.0), found.get("zero_point", 0))
+
+
+def _place(builder: Builder, line: Line, index: int, offset: Expression) -> None:
+    """Put a tensor where it belongs once its offset is known."""
+    unit = ELEMENT_BYTES[builder.tensors[index].type]
+
+    def put(values: list[int]) -> None:
+        value = builder.in_range(offset, values[0], 0, _U32_MAX)
+        if value % unit:
+            line.fail(f"offset {value} is misaligned (allowed: multiples of {unit})", offset.start)
+        builder.tensors[index] = replace(builder.tensors[index], offset=value)
+
+    builder.when_known([offset], put)
+
+
+def _shape(line: Line) -> tuple[int, ...]:
+    if line.next.kind is Kind.NAME and line.next.text == SCALAR:
+        line.take()
+        return ()
+    token = line.next
+    shape = line.by_x("a shape")
+    if len(shape) > MAX_RANK or max(shape) > _U32_MAX:
+        line.fail(f"{token} is too large (allowed: up to {MAX_RANK} dimensions up to {_U32_MAX})", token)
+    return shape
+
+
+def _scale(line: Line) -> float:
+    """A number that is rounded to float32, as the file stores it."""
+    sign = line.accept("-")
+    token = line.expect_kind("a scale", Kind.NUMBER)
+    value = _float32(token.text)
+    if value is None or (sign is not None and value != 0.0):
+        line.fail(
+            f"{token} is not a scale (allowed: 0 and positive decimal numbers up to 3.4e38)", sign or token
+        )
+    return -value if sign else value
+
+
+def _float32(text: str) -> float | None:
+    """The float32 nearest to a decimal number, None for what is none."""
+    try:
+        value: float = struct.unpack("<f", struct.pack("<f", float(text)))[0]
+    except (ValueError, OverflowError):
+        return None
+    return value if math.isfinite(value) else None
+
+
+DIRECTIVES: dict[str, Callable[[Builder, Line, Token], None]] = {
+    ".program": _program,
+    ".config": _config,
+    ".equ": _equ,
+    ".tensor": _tensor,
+}

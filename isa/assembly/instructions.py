@@ -1,0 +1,198 @@
+"""Statements that are one command word: what they say, and the word once every symbol is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from dlasim.isa import registers
+from dlasim.isa.assembly.expressions import Expression
+from dlasim.isa.assembly.lexer import Kind, Token
+from dlasim.isa.assembly.parser import Line
+from dlasim.isa.assembly.source import Source, suggestion
+from dlasim.isa.bits import Field
+from dlasim.isa.instructions import BY_MNEMONIC, OPCODE, WORD_BITS, Instruction
+from dlasim.isa.registers import Register
+
+_CFG = BY_MNEMONIC["CFG"]
+_REGISTER, _VALUE = _CFG.field("register"), _CFG.field("value")
+_RAW = Field("raw", 0, registers.REGISTER_BITS, "any 32-bit pattern")
+_WORD = Field("word", 0, WORD_BITS, "any 64-bit pattern")
+_OPERAND_NAMES = tuple(register.name for register in registers.OPERANDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A field of the word whose value is an expression; `shift` is where the field's own word starts."""
+
+    owner: str
+    field: Field
+    shift: int
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A command word with the parts still to be put into it."""
+
+    word: int
+    parts: tuple[Part, ...]
+
+    def encode(self, source: Source, values: list[int]) -> int:
+        """The word with these values of its parts, each checked against its field."""
+        word = self.word
+        for part, value in zip(self.parts, values, strict=True):
+            if not part.field.holds(value):
+                source.fail(
+                    part.expression.start.place,
+                    f"{part.owner}: {part.field.name} = {value} is out of range "
+                    f"(allowed: {part.field.allowed})",
+                )
+            word |= part.field.insert(value) << part.shift
+        return word
+
+
+def parse_word(line: Line) -> Statement:
+    """What follows `.word`: any 64 bits."""
+    expression = line.expression()
+    line.expect_end()
+    return Statement(0, (Part(".word", _WORD, 0, expression),))
+
+
+def parse_instruction(line: Line, mnemonic: Token) -> Statement:
+    """An instruction; its mnemonic has just been taken."""
+    instruction = BY_MNEMONIC.get(mnemonic.text.upper())
+    if instruction is None:
+        hint = suggestion(mnemonic.text, BY_MNEMONIC)
+        line.fail(f"{mnemonic} is no instruction (allowed: those of `dlasim isa`){hint}", mnemonic)
+    statement = _parse_cfg(line) if instruction is _CFG else _parse_fields(line, instruction)
+    line.expect_end()
+    return statement
+
+
+def _parse_fields(line: Line, instruction: Instruction) -> Statement:
+    """Fields by position, then by name; operations may leave out a field that has a default."""
+    word = OPCODE.insert(instruction.opcode)
+    parts: list[Part] = []
+    missing = list(instruction.fields)
+    while not line.at_end:
+        field = _next_field(line, instruction, missing)
+        missing.remove(field)
+        if field.names and line.next.kind is not Kind.NUMBER:
+            word |= field.insert(line.choice(f"a value of {field.name}", field.names))
+        else:
+            parts.append(Part(instruction.mnemonic, field, 0, line.expression()))
+        if not line.accept(",") and not line.at_end and not line.starts_keyword():
+            line.fail(f"unexpected {line.next} (allowed: a comma, the end of the line)")
+    if missing and not instruction.is_operation:
+        names = ", ".join(field.name for field in missing)
+        line.fail(f"{instruction.mnemonic} needs {names} (allowed: {missing[0].name} = {missing[0].allowed})")
+    for field in missing:
+        word |= field.insert(field.default)
+    return Statement(word, tuple(parts))
+
+
+def _next_field(line: Line, instruction: Instruction, missing: list[Field]) -> Field:
+    allowed = ", ".join(field.name for field in missing) or "no more fields"
+    if not line.starts_keyword():
+        if not missing:
+            line.fail(f"unexpected {line.next} after {instruction.mnemonic} (allowed: {allowed})")
+        return missing[0]
+    key = line.take()
+    line.expect("=")
+    name = key.text.casefold()
+    found = next((field for field in missing if field.name == name), None)
+    if found is None:
+        hint = suggestion(name, [field.name for field in missing])
+        twice = any(field.name == name for field in instruction.fields)
+        what = "is given twice" if twice else f"is no field of {instruction.mnemonic}"
+        line.fail(f"{key} {what} (allowed: {allowed}){hint}", key)
+    return found
+
+
+def _parse_cfg(line: Line) -> Statement:
+    word = OPCODE.insert(_CFG.opcode)
+    if line.next.kind is Kind.NUMBER:
+        number = Part("CFG", _REGISTER, 0, line.expression())
+        line.expect(",")
+        return Statement(word, (number, _raw(line, "CFG")))
+    register = _register(line)
+    word |= _REGISTER.insert(register.index)
+    line.expect(",")
+    if not line.starts_keyword():
+        return Statement(word, (_plain(line, register),))
+    if line.next.text == "raw":
+        return Statement(word, (_raw(line, register.name),))
+    return _parse_packed(line, register, word)
+
+
+def _register(line: Line) -> Register:
+    token = line.expect_kind("a register", Kind.NAME, Kind.NUMBER)
+    register = registers.BY_NAME.get(token.text.upper())
+    if register is None:
+        hint = suggestion(token.text, _OPERAND_NAMES)
+        line.fail(
+            f"{token} is no register (allowed: the operand registers of docs/registers.md){hint}", token
+        )
+    if not register.is_operand:
+        line.fail(f"{register.name} is no operand register, so CFG faults on it (allowed: its number)", token)
+    return register
+
+
+def _raw(line: Line, owner: str) -> Part:
+    if line.starts_keyword():
+        line.choice("a field", (_RAW.name,))
+        line.expect("=")
+    return Part(owner, _RAW, _VALUE.low, line.expression())
+
+
+def _plain(line: Line, register: Register) -> Part:
+    if not register.is_plain:
+        parts = ", ".join(f"{field.name}=" for field in register.fields)
+        line.fail(f"{register.name} has several parts (allowed: {parts}, or raw=)")
+    return Part(register.name, register.fields[0], _VALUE.low, line.expression())
+
+
+def _parse_packed(line: Line, register: Register, word: int) -> Statement:
+    given = line.keywords({field.name: line.expression for field in register.fields})
+    parts = []
+    for field in register.fields:
+        if field.name in given:
+            parts.append(Part(register.name, field, _VALUE.low, given[field.name]))
+        else:
+            word |= field.insert(field.default) << _VALUE.low
+    return Statement(word, tuple(parts))
+
+
+@cache
+def _plain_registers() -> dict[str, tuple[int, Field]]:
+    """What a CFG of a plain register starts with, by the register's name and a comma."""
+    start = OPCODE.insert(_CFG.opcode)
+    return {
+        f"{register.name},": (start | _REGISTER.insert(register.index), register.fields[0])
+        for register in registers.OPERANDS
+        if register.is_plain
+    }
+
+
+def quick_word(text: str) -> int | None:
+    """The word of a line like `CFG NAME, 12` or `.word 12`, None for any other; most lines are such."""
+    parts = text.split()
+    if len(parts) == 2 and parts[0] == ".word" and len(parts[1]) <= 20 and text.isascii():
+        value = _integer(parts[1])
+        return value if value is not None and _WORD.holds(value) else None
+    if len(parts) != 3 or parts[0] != "CFG" or len(parts[2]) > 12 or not text.isascii():
+        return None
+    known = _plain_registers().get(parts[1])
+    if known is None:
+        return None
+    start, field = known
+    value = _integer(parts[2])
+    return None if value is None or not field.holds(value) else start | field.insert(value) << _VALUE.low
+
+
+def _integer(text: str) -> int | None:
+    try:
+        return int(text, 0)
+    except ValueError:
+        return None

@@ -1,0 +1,139 @@
+"""Lines to tokens."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, NoReturn
+
+from dlasim.isa.assembly.source import Place, Source
+
+if TYPE_CHECKING:
+    import re
+
+_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
+_ESCAPED = {character: f"\\{letter}" for letter, character in _ESCAPES.items()}
+
+
+class Kind(enum.Enum):
+    """What a token is, as errors name it."""
+
+    NAME = "a name"
+    NUMBER = "a number"
+    STRING = "a string"
+    DIRECTIVE = "a directive"
+    SIGN = "a sign"
+    END = "the end of the line"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of the text. For a string, `text` is what it means; otherwise, what is written."""
+
+    kind: Kind
+    text: str
+    place: Place
+
+    def __str__(self) -> str:
+        """The token as errors show it."""
+        if self.kind is Kind.END:
+            return str(self.kind.value)
+        shown = quote(self.text) if self.kind is Kind.STRING else self.text
+        return shown if len(shown) <= 40 else f"{shown[:37]}..."
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    import re
+
+    return re.compile(
+        r"(?P<BLANK>[ \t\r\f]+|[;#].*)"
+        # A number runs on over letters, so that `1x8x8x3` and `64KiB` are one token each.
+        r"|(?P<NUMBER>0[xX][0-9A-Fa-f_]+(?![0-9A-Za-z_.])|[0-9]+(?:\.[0-9]*)?[eE][+-][0-9]+|[0-9][0-9A-Za-z_.]*)"
+        r"|(?P<NAME>[A-Za-z_][0-9A-Za-z_]*)"
+        r'|(?P<STRING>"(?:[^"\\]|\\.)*")'
+        r"|(?P<DIRECTIVE>\.[A-Za-z_][0-9A-Za-z_]*)"
+        r"|(?P<SIGN>[,:=+*()-])"
+    )
+
+
+def tokenize(source: Source, line: int) -> list[Token]:
+    """The tokens of a line, by its number; the last is always END."""
+    text = source.lines[line - 1]
+    match = _pattern().match
+    tokens: list[Token] = []
+    position = 0
+    while position < len(text):
+        found = match(text, position)
+        place = Place(line, position + 1)
+        if found is None:
+            _refuse(source, text, place)
+        kind, position = found.lastgroup, found.end()
+        assert kind is not None
+        if kind == "STRING":
+            tokens.append(Token(Kind.STRING, _unquote(source, found.group(), place), place))
+        elif kind != "BLANK":
+            tokens.append(Token(Kind[kind], found.group(), place))
+    return [*tokens, Token(Kind.END, "", Place(line, len(text.rstrip("\r")) + 1))]
+
+
+def _refuse(source: Source, text: str, place: Place) -> NoReturn:
+    if text[place.column - 1] == '"':
+        source.fail(place, 'a string that does not end (allowed: "...", with \\" for a quote inside)')
+    source.fail(place, f"the character {text[place.column - 1]!r} has no meaning here")
+
+
+def _unquote(source: Source, text: str, place: Place) -> str:
+    """What a string in quotes means."""
+    if "\\" not in text and "\0" not in text:
+        return text[1:-1]
+    parts = []
+    position, end = 1, len(text) - 1
+    while position < end:
+        if text[position] != "\\":
+            parts.append(text[position])
+            position += 1
+            continue
+        letter = text[position + 1]
+        position += 2
+        if letter == "u":
+            close = text.find("}", position)
+            parts.append(_character(source, text[position : close + 1], place, position - 2))
+            position = close + 1
+        elif letter in _ESCAPES:
+            parts.append(_ESCAPES[letter])
+        else:
+            allowed = ", ".join(f"\\{known}" for known in _ESCAPES)
+            at = Place(place.line, place.column + position - 2)
+            source.fail(at, f"unknown escape \\{letter} (allowed: {allowed}, \\u{{hexadecimal}})")
+    return _without_zero(source, "".join(parts), place)
+
+
+def _character(source: Source, braces: str, place: Place, position: int) -> str:
+    digits = braces[1:-1]
+    legal = braces[:1] == "{" and 0 < len(digits) <= 6 and all(d in "0123456789abcdefABCDEF" for d in digits)
+    code = int(digits, 16) if legal else -1
+    if not 0 < code < 0x110000 or 0xD800 <= code < 0xE000:
+        at = Place(place.line, place.column + position)
+        source.fail(at, "no character (allowed: \\u{1} to \\u{10ffff} without surrogates)")
+    return chr(code)
+
+
+def _without_zero(source: Source, text: str, place: Place) -> str:
+    if "\0" in text:
+        source.fail(place, "a string cannot hold the character with code 0")
+    return text
+
+
+def quote(text: str) -> str:
+    """`text` as a string of the language; one line whatever it holds."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(_escape(character) for character in text) + '"'
+
+
+def _escape(character: str) -> str:
+    if character in _ESCAPED:
+        return _ESCAPED[character]
+    return character if character.isprintable() else f"\\u{{{ord(character):x}}}"

@@ -1,0 +1,53 @@
+"""The text being assembled, and errors that point into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NoReturn
+
+from dlasim.errors import InputError
+
+_SHOWN_COLUMNS = 100  # of a longer line, only this much is shown around the caret
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A position in the text; both numbers count from 1."""
+
+    line: int
+    column: int
+
+
+class Source:
+    """The lines of one text; `origin` names it in errors."""
+
+    def __init__(self, text: str, origin: str) -> None:
+        self.origin = origin
+        self.lines = text.split("\n")
+
+    def fail(self, place: Place, what: str) -> NoReturn:
+        """Raise the error that `what` is wrong at `place`, with the line and a caret below."""
+        raise InputError(f"{self.origin}:{place.line}:{place.column}: {what}\n{self._picture(place)}")
+
+    def _picture(self, place: Place) -> str:
+        line = self.lines[place.line - 1].rstrip("\r")
+        column = place.column - 1
+        start = max(0, column - _SHOWN_COLUMNS * 2 // 3) if len(line) > _SHOWN_COLUMNS else 0
+        shown = line[start : start + _SHOWN_COLUMNS]
+        # Tabs are kept before the caret, so that it lands below its character.
+        blank = "".join("\t" if letter == "\t" else " " for letter in shown[: column - start])
+        return f"    {_printable(shown)}\n    {blank}^"
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter == "\t" or letter.isprintable() else "?" for letter in text)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`; did you mean X?` where one of the known names is close, else nothing."""
+    import difflib  # only errors need it
+
+    by_folded = {candidate.casefold(): candidate for candidate in known}
+    close = difflib.get_close_matches(name[:64].casefold(), by_folded, n=1, cutoff=0.6)
+    return f"; did you mean {by_folded[close[0]]}?" if close else ""
