@@ -6,6 +6,9 @@ single-issue core; the virtual prototype measures instead of estimating.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
+
 from dlasim.isa import host_ops
 from dlasim.isa.program import HostCall, Program
 
@@ -16,23 +19,23 @@ CYCLES_PER_ELEMENT = {"SOFTMAX": 80, "RESIZE_BILINEAR": 40, "MEAN": 6, "LUT": 5,
 DEFAULT_PER_ELEMENT = 16
 
 
+Shape = tuple[int, ...]
+_WITH_WEIGHTS = ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV")
+
+
 def call_cycles(program: Program, call: HostCall) -> int:
-    """Estimated CPU cycles of a host call."""
-    macs = program.layers[call.layer].macs
-    name = host_ops.BY_CODE[call.code].name
-    if name in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV"):
-        outputs = _elements(program, call.outputs)
-        return CALL_CYCLES + CYCLES_PER_MAC * macs + DEFAULT_PER_ELEMENT * outputs
+    """Estimated CPU cycles of a host call of a program."""
+    shapes = [
+        [program.tensors[n].shape for n in numbers if n >= 0] for numbers in (call.inputs, call.outputs)
+    ]
+    return operator_cycles(shapes[0], shapes[1], call.code, program.layers[call.layer].macs)
+
+
+def operator_cycles(inputs: Sequence[Shape], outputs: Sequence[Shape], code: int, macs: int) -> int:
+    """Estimated CPU cycles of a host operator on tensors of these shapes."""
+    name = host_ops.BY_CODE[code].name
+    written = sum(prod(shape) for shape in outputs)
+    if name in _WITH_WEIGHTS:
+        return CALL_CYCLES + CYCLES_PER_MAC * macs + DEFAULT_PER_ELEMENT * written
     rate = CYCLES_PER_ELEMENT.get(name, DEFAULT_PER_ELEMENT)
-    return CALL_CYCLES + rate * max(_elements(program, call.outputs), _elements(program, call.inputs[:1]))
-
-
-def _elements(program: Program, tensors: tuple[int, ...]) -> int:
-    total = 0
-    for number in tensors:
-        if number >= 0:
-            elements = 1
-            for extent in program.tensors[number].shape:
-                elements *= extent
-            total += elements
-    return total
+    return CALL_CYCLES + rate * max(written, prod(inputs[0]) if inputs else 0)

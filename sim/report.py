@@ -60,8 +60,14 @@ def report(
         "program": program.name,
         "config": config.as_dict(),
         "outputs": [
-            {"name": t.name, "type": t.type.name, "shape": list(t.shape), "scale": t.scale, "zero_point": t.zero_point}
-            for t in program.outputs
+            {
+                "name": tensor.name,
+                "type": tensor.type.name,
+                "shape": list(tensor.shape),
+                "scale": tensor.scale,
+                "zero_point": tensor.zero_point,
+            }
+            for tensor in program.outputs
         ],
         "cycles": {
             "total": inference.total_cycles,

@@ -12,6 +12,7 @@ from dlasim.sim.config import DlaConfig
 
 ALIGNMENT = 4
 ACCUMULATOR_BYTES = 4
+MAX_EXTENT = (1 << 16) - 1  # what a size register holds
 WORDS_PER_TASK = 14  # command words of a typical task, for estimates
 ONE_BY_ONE_WORDS = 5  # command words for each channel after the first
 
@@ -265,17 +266,17 @@ def _largest(
         parts = problem.buffers(rows, columns, channels, depth, weights_outer, double)
         return sum(align(size) * copies for size, copies in parts) <= budget
 
-    height, width = problem.height, problem.width
+    height, width = min(problem.height, MAX_EXTENT), min(problem.width, MAX_EXTENT)
     if fits(1, width):
         rows = _most(lambda size: fits(size, width), height)
-        rows = -(-height // -(-height // rows))
+        rows = -(-problem.height // -(-problem.height // rows))
         if not fits(rows, width):
             return None
         return problem.tiling(rows, width, channels, depth, weights_outer, double)
     if not fits(1, 1):
         return None
     columns = _most(lambda size: fits(1, size), width)
-    columns = -(-width // -(-width // columns))
+    columns = -(-problem.width // -(-problem.width // columns))
     return problem.tiling(1, columns, channels, depth, weights_outer, double) if fits(1, columns) else None
 
 

@@ -1,0 +1,227 @@
+"""Splits a graph: for each operator what the DLA would run, what the CPU would run, and why not the other.
+
+The result is free of any configuration; `placement` makes the choice for one machine.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.compiler_shim.graph import Graph, Operator, Tensor
+from dlasim.compiler_shim.host_params import HostCall, lower_host
+from dlasim.compiler_shim.nodes import DlaNode, Value
+from dlasim.compiler_shim.rules import CONVOLUTIONS, Candidate, refusal
+from dlasim.compiler_shim.translate import KINDS, translate
+from dlasim.errors import InputError
+from dlasim.isa import host_ops, program
+from dlasim.isa.records import LayerKind
+
+SAME_BYTES = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One operator in both forms; at least one of them is there."""
+
+    name: str
+    operator: str
+    kind: LayerKind
+    macs: int
+    dla: DlaNode | None
+    dla_refusal: str
+    host: tuple[program.HostCall, ...]
+    merged: str = ""  # operators that became part of this one
+
+
+@dataclass(frozen=True, slots=True)
+class Partitioned:
+    """A network before placement; values that stand for the graph's tensors keep their numbers."""
+
+    name: str
+    values: tuple[Value, ...]
+    items: tuple[Item, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+def partition(graph: Graph) -> Partitioned:
+    """Both forms of every operator."""
+    return _Partitioner(graph).run()
+
+
+class _Partitioner:
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._values = [_value(tensor) for tensor in graph.tensors]
+        self._items: list[Item] = []
+        self._uses = Counter(
+            index for operator in graph.operators for index in operator.inputs if index >= 0
+        ) + Counter(graph.outputs)
+        self._padded: dict[int, tuple[HostCall, Operator]] = {}
+
+    def run(self) -> Partitioned:
+        """Operator by operator."""
+        for operator in self._graph.operators:
+            if operator.kind in SAME_BYTES and self._alias(operator):
+                continue
+            self._operator(operator)
+        outputs = self._distinct_outputs()
+        return Partitioned(
+            self._graph.name, tuple(self._values), tuple(self._items), self._graph.inputs, outputs
+        )
+
+    def _alias(self, operator: Operator) -> bool:
+        """Reshapes are other views of the same bytes; only those of constants or to outputs are copied."""
+        source, target = operator.inputs[0], operator.outputs[0]
+        if self._values[source].data is not None or target in self._graph.outputs:
+            return False
+        self._values[target] = replace(self._values[target], alias=source)
+        return True
+
+    def _operator(self, operator: Operator) -> None:
+        calls = lower_host(operator, self._graph)
+        merged = ""
+        if len(calls) == 1:
+            if self._absorb_later(operator, calls[0]):
+                return
+            calls[0], merged = self._absorb(operator, calls[0])
+        layer = len(self._items)
+        resolved = tuple(self._resolve(call, layer) for call in calls)
+        node, reason = self._dla_form(calls, resolved, layer)
+        name = operator.location or self._graph.tensors[operator.outputs[0]].name
+        kind = KINDS.get(calls[0].name, LayerKind.HOST) if calls else LayerKind.HOST
+        macs = self._macs(calls[0]) if calls else 0
+        self._items.append(Item(name, operator.kind, kind, macs, node, reason, resolved, merged))
+
+    def _absorb_later(self, operator: Operator, call: HostCall) -> bool:
+        """Whether a PAD can wait for the convolution that is its only reader."""
+        target = operator.outputs[0]
+        if call.name != "PAD" or self._uses[target] != 1 or target in self._graph.outputs:
+            return False
+        reader = next(o for o in self._graph.operators if target in o.inputs)
+        words = host_ops.decode_attributes(host_ops.BY_NAME["PAD"], call.attributes)
+        source, padded = self._graph.tensors[operator.inputs[0]], self._graph.tensors[target]
+        quantization = source.quantization
+        fits = (
+            reader.kind in CONVOLUTIONS
+            and reader.inputs[0] == target
+            and reader.options.get("padding") == "VALID"
+            and len(source.shape) == 4
+            and source.shape[::3] == padded.shape[::3]
+            and quantization is not None
+            and quantization == padded.quantization
+            and words.value == quantization.zero_point
+        )
+        if fits:
+            self._padded[target] = (call, operator)
+        return fits
+
+    def _absorb(self, operator: Operator, call: HostCall) -> tuple[HostCall, str]:
+        """A convolution takes over the padding before it."""
+        if operator.kind not in CONVOLUTIONS or operator.inputs[0] not in self._padded:
+            return call, ""
+        pad, source = self._padded.pop(operator.inputs[0])
+        before = host_ops.decode_attributes(host_ops.BY_NAME["PAD"], pad.attributes).before
+        table = host_ops.BY_NAME[call.name]
+        attributes = vars(host_ops.decode_attributes(table, call.attributes))
+        attributes["pad_top"], attributes["pad_left"] = before[1], before[2]
+        words = host_ops.encode_attributes(call.name, **attributes)
+        merged = replace(call, inputs=(source.inputs[0], *call.inputs[1:]), attributes=words)
+        return merged, source.kind
+
+    def _resolve(self, call: HostCall, layer: int) -> program.HostCall:
+        """The call with every tensor a value, new constants among them."""
+        inputs = tuple(self._number(item) for item in call.inputs)
+        return program.HostCall(call.code, inputs, call.outputs, call.attributes, layer)
+
+    def _number(self, item: int | Tensor) -> int:
+        if isinstance(item, int):
+            return item
+        self._values.append(_value(item))
+        return len(self._values) - 1
+
+    def _dla_form(
+        self, calls: Sequence[HostCall], resolved: Sequence[program.HostCall], layer: int
+    ) -> tuple[DlaNode | None, str]:
+        if len(calls) != 1:
+            return None, "the DLA has no instruction for it"
+        name, call = calls[0].name, resolved[0]
+        candidate = Candidate(
+            name,
+            host_ops.decode_attributes(host_ops.BY_NAME[name], call.attributes),
+            tuple(self._values[number] for number in call.inputs),
+            tuple(self._values[number] for number in call.outputs),
+        )
+        reason = refusal(candidate)
+        if reason:
+            return None, reason
+        return translate(candidate, call.inputs, call.outputs[0], layer), ""
+
+    def _macs(self, call: HostCall) -> int:
+        """Multiply-accumulates of a call, padding included as the PEs do it."""
+        if call.name not in (*CONVOLUTIONS, "FULLY_CONNECTED", "TRANSPOSE_CONV"):
+            return 0
+        weights = self._graph.tensors[_index(call.inputs[1])].shape
+        output = self._graph.tensors[call.outputs[0]].elements
+        if call.name == "DEPTHWISE_CONV_2D":
+            return output * weights[1] * weights[2]
+        if call.name == "TRANSPOSE_CONV":
+            output = self._graph.tensors[_index(call.inputs[0])].elements // weights[3] * weights[0]
+        return output * int(np.prod(weights[1:], dtype=np.int64))
+
+    def _distinct_outputs(self) -> tuple[int, ...]:
+        """Outputs that share bytes with an input or another output get a copy of their own."""
+        taken = {self._root(number) for number in self._graph.inputs}
+        outputs = []
+        for number in self._graph.outputs:
+            if self._root(number) in taken or self._values[number].data is not None:
+                number = self._copy(number)
+            taken.add(self._root(number))
+            outputs.append(number)
+        return tuple(outputs)
+
+    def _root(self, number: int) -> int:
+        while (alias := self._values[number].alias) is not None:
+            number = alias
+        return number
+
+    def _copy(self, number: int) -> int:
+        value = self._values[number]
+        self._values.append(replace(value, data=None, alias=None))
+        elements = int(np.prod(value.shape, dtype=np.int64))
+        rank = host_ops.MAX_RANK
+        words = host_ops.encode_attributes(
+            "STRIDED_COPY", offset=0, size=(1,) * (rank - 1) + (elements,), stride=(0,) * (rank - 1) + (1,)
+        )
+        layer = len(self._items)
+        code = host_ops.BY_NAME["STRIDED_COPY"].code
+        call = program.HostCall(code, (number,), (len(self._values) - 1,), words, layer)
+        reason = "an output that is also an input, a constant or another output is copied"
+        self._items.append(Item(value.name, "COPY", LayerKind.HOST, 0, None, reason, (call,)))
+        return len(self._values) - 1
+
+
+def _index(item: int | Tensor) -> int:
+    if not isinstance(item, int):
+        raise InputError(f"{item.name} is not a tensor of the model")
+    return item
+
+
+def _value(tensor: Tensor) -> Value:
+    quantization = tensor.quantization
+    single = quantization is not None and not quantization.per_channel
+    data: NDArray[Any] | None = tensor.data
+    return Value(
+        tensor.name,
+        tensor.shape,
+        tensor.dtype,
+        quantization.scale if quantization is not None and single else 0.0,
+        quantization.zero_point if quantization is not None and single else 0,
+        data,
+    )

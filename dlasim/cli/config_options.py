@@ -1,0 +1,91 @@
+"""The options that choose a machine and how to compile for it, the same for every command that takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from dlasim.cli.options import GRID, SIZE
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# option, parameter of DlaConfig, type, help
+_MACHINE: tuple[tuple[str, str, Any, str], ...] = (
+    ("--pes", "pes", int, "Processing elements."),
+    ("--sram", "sram_bytes", SIZE, "Size of the accelerator's SRAM, such as 512KiB."),
+    ("--parallel", "parallel", GRID, "Channels worked on in parallel."),
+    ("--sram-bandwidth", "sram_bandwidth", int, "Bytes per cycle of each SRAM port; 0 is unlimited."),
+    ("--sram-ports", "sram_ports", int, "SRAM ports that one operation can use at once."),
+    ("--dma-bandwidth", "dma_bandwidth", int, "Bytes per cycle each way; 0 is unlimited."),
+    (
+        "--dma-shared-bandwidth",
+        "dma_shared_bandwidth",
+        int,
+        "Bytes per cycle both ways together; 0: no limit.",
+    ),
+    ("--dma-latency", "dma_latency", int, "Cycles before a transfer's first byte."),
+    ("--dma-burst", "dma_burst_bytes", SIZE, "Bytes of a DMA burst."),
+    ("--dma-burst-overhead", "dma_burst_overhead", int, "Cycles lost per burst."),
+    ("--vector-lanes", "vector_lanes", int, "Elements per cycle of the vector unit."),
+    ("--issue-cycles", "issue_cycles", int, "Cycles per instruction word."),
+    ("--queue-depth", "queue_depth", int, "Operations that a unit holds."),
+    ("--clock", "clock_mhz", float, "Clock in MHz."),
+    ("--timing", "timing", click.Choice(["full", "macs", "zero"]), "How operations take time."),
+)
+_COMPILE: tuple[tuple[str, str, Any, str], ...] = (
+    ("--fusion", "fusion", click.Choice(["none", "requant", "full"]), "What is fused into one pass."),
+    ("--depthwise", "depthwise", click.Choice(["cpu", "emulated", "native"]), "Where depthwise layers run."),
+    ("--tiling", "tiling", click.Choice(["output-channel", "auto"]), "How layers are cut."),
+    ("--place", "place", click.Choice(["auto", "cpu", "dla"]), "Who runs what both can."),
+)
+
+
+def machine_options(function: F) -> F:
+    """--config, --preset, and an option for each parameter of the machine."""
+    for option, name, kind, text in reversed(_MACHINE):
+        function = click.option(option, name, type=kind, default=None, help=text)(function)
+    function = click.option(
+        "--preset", default=None, metavar="NAME", help="A machine that ships; see `dlasim isa --presets`."
+    )(function)
+    return click.option(
+        "--config", "config_file", default=None, metavar="FILE.toml", help="A machine of your own."
+    )(function)
+
+
+def compile_options(function: F) -> F:
+    """How to lower a model."""
+    for option, name, kind, text in reversed(_COMPILE):
+        function = click.option(option, name, type=kind, default=None, help=text)(function)
+    return click.option(
+        "--dla-ops",
+        default=None,
+        metavar="OP,OP…",
+        help="TFLite operators that may go to the DLA; others stay.",
+    )(function)
+
+
+def take_machine(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The base machine that --config or --preset name (None for neither), and the single overrides.
+
+    Removes what it reads from `given`.
+    """
+    from dlasim.errors import InputError
+    from dlasim.sim import config
+
+    path, name = given.pop("config_file"), given.pop("preset")
+    changes = {parameter: given.pop(parameter) for _, parameter, _, _ in _MACHINE}
+    if path and name:
+        raise InputError("--config and --preset exclude each other: give one of them")
+    base = config.load_file(path) if path else config.preset(name) if name else None
+    return base, {key: value for key, value in changes.items() if value is not None}
+
+
+def take_compile(given: dict[str, Any]) -> dict[str, Any]:
+    """The compile options given; removes what it reads from `given`."""
+    changes = {parameter: given.pop(parameter) for _, parameter, _, _ in _COMPILE}
+    operators = given.pop("dla_ops")
+    if operators is not None:
+        changes["dla_ops"] = frozenset(name.strip().upper() for name in operators.split(",") if name.strip())
+    return {key: value for key, value in changes.items() if value is not None}

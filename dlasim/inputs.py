@@ -1,0 +1,99 @@
+"""A model's inputs: arrays and `.npy` files in the model's type or as real numbers, or noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.errors import InputError
+from dlasim.isa.program import TensorDescriptor
+
+Given = str | Path | NDArray[Any]
+
+
+def prepare_inputs(
+    expected: Sequence[TensorDescriptor], given: Sequence[Given] | None, seed: int = 0
+) -> list[NDArray[Any]]:
+    """One array for each input, in the model's type; noise where none is given."""
+    if not given:
+        return noise(expected, seed)
+    if len(given) != len(expected):
+        names = ", ".join(tensor.name for tensor in expected)
+        raise InputError(f"the model has {len(expected)} inputs ({names}), {len(given)} were given")
+    return [_fit(tensor, item) for tensor, item in zip(expected, given, strict=True)]
+
+
+def noise(expected: Sequence[TensorDescriptor], seed: int) -> list[NDArray[Any]]:
+    """Uniform noise over each type's range; floats between -1 and 1."""
+    generator = np.random.default_rng(seed)
+    return [_noise(generator, tensor) for tensor in expected]
+
+
+def _noise(generator: np.random.Generator, tensor: TensorDescriptor) -> NDArray[Any]:
+    dtype = np.dtype(tensor.type.name)
+    if dtype.kind == "f":
+        return generator.uniform(-1, 1, tensor.shape).astype(dtype)
+    if dtype.kind == "b":
+        return generator.integers(0, 2, tensor.shape).astype(dtype)
+    limits = np.iinfo(dtype)
+    return generator.integers(limits.min, limits.max, tensor.shape, dtype, endpoint=True)
+
+
+def _fit(tensor: TensorDescriptor, item: Given) -> NDArray[Any]:
+    array, origin = (item, "array") if isinstance(item, np.ndarray) else (load_npy(item), str(item))
+    dtype = np.dtype(tensor.type.name)
+    if array.size != int(np.prod(tensor.shape, dtype=np.int64)) or not _same_but_for_ones(array, tensor):
+        raise InputError(
+            f"{origin} has shape {list(array.shape)}, input {tensor.name} has {list(tensor.shape)}"
+        )
+    array = array.reshape(tensor.shape)
+    if array.dtype == dtype:
+        return array
+    if array.dtype.kind == "f" and tensor.scale > 0:
+        return _quantize(array, tensor, origin)
+    if array.dtype.kind == "f" and dtype.kind == "f":
+        return array.astype(dtype)
+    raise InputError(
+        f"{origin} holds {array.dtype}, input {tensor.name} takes {dtype} as it is"
+        + (" or floats to be quantized" if tensor.scale > 0 else "")
+    )
+
+
+def _same_but_for_ones(array: NDArray[Any], tensor: TensorDescriptor) -> bool:
+    return [n for n in array.shape if n != 1] == [n for n in tensor.shape if n != 1]
+
+
+def _quantize(array: NDArray[Any], tensor: TensorDescriptor, origin: str) -> NDArray[Any]:
+    if not np.isfinite(array).all():
+        raise InputError(f"{origin} holds values that are not finite; input {tensor.name} is quantized")
+    limits = np.iinfo(np.dtype(tensor.type.name))
+    steps = np.round(array.astype(np.float64) / tensor.scale) + tensor.zero_point
+    return np.clip(steps, limits.min, limits.max).astype(tensor.type.name)
+
+
+def load_npy(path: str | Path) -> NDArray[Any]:
+    """The array in a `.npy` file; nothing in it is unpickled."""
+    try:
+        with open(path, "rb") as file:
+            array = np.lib.format.read_array(file, allow_pickle=False)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except (ValueError, EOFError, SyntaxError, TypeError, OverflowError, MemoryError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"{path} is not a valid .npy file: {reason}") from None
+    if array.dtype.kind not in "iufb":
+        raise InputError(f"{path} holds {array.dtype}, numbers are needed")
+    return array
+
+
+def save_npy(array: NDArray[Any]) -> bytes:
+    """The bytes of a `.npy` file."""
+    import io
+
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, np.ascontiguousarray(array), allow_pickle=False)
+    return buffer.getvalue()
