@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import Extent, Unit
+from dlasim.isa.instructions import Unit
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.footprint import Box, Count, all_footprints, product, system_box
+from dlasim.sim.footprint import Box, Count, product, system_box
 from dlasim.sim.operation import Batch
+from dlasim.sim.sram_traffic import sram_stall_cycles
 from dlasim.sim.stream import DecodedStream
 
 
@@ -43,12 +44,6 @@ def vector_cycles(config: DlaConfig, pixels: Count, steps: Count, channels: Coun
 def word_cycles(config: DlaConfig) -> int:
     """Cycles that the issue stage spends on an instruction word."""
     return config.issue_cycles if config.timing == "full" else 0
-
-
-def sram_cycles(config: DlaConfig, moved_bytes: Count) -> Count:
-    """Cycles that the SRAM needs to move an operation's bytes; 0 where its bandwidth is unlimited."""
-    rate = config.sram_bandwidth * config.sram_ports
-    return ceil_div(moved_bytes, rate) if rate else moved_bytes * 0
 
 
 def bus_share(config: DlaConfig) -> tuple[int, int] | None:
@@ -135,7 +130,7 @@ def _batch_costs(config: DlaConfig, batch: Batch) -> NDArray[np.int64]:
     work[:] = _mac_work(config, batch) if is_mac else _vector_work(config, batch)
     fill[:] = config.mac_fill if is_mac else config.vector_fill
     drain[:] = config.mac_drain if is_mac else config.vector_drain
-    sram_stall[:] = np.maximum(sram_cycles(config, _sram_bytes(config, batch)) - work, 0)
+    sram_stall[:] = sram_stall_cycles(config, batch, work)
     return rows
 
 
@@ -172,37 +167,3 @@ def _mac_work(config: DlaConfig, batch: Batch) -> Count:
 def _vector_work(config: DlaConfig, batch: Batch) -> Count:
     steps = _taps(batch) if "KERNEL" in batch.instruction.parameters else 1
     return vector_cycles(config, _pixels(batch), steps, batch.value("OUT_CHANNELS"))
-
-
-def _sram_bytes(config: DlaConfig, batch: Batch) -> Count:
-    """Bytes through the SRAM ports: each operand as often as the unit reads it from there."""
-    total: Count = 0
-    for footprint in all_footprints(batch):
-        extent = footprint.operand.extent
-        once = _window_bytes(batch) if extent is Extent.INPUT else footprint.box.total_bytes
-        crossing = product(once, _passes(config, batch, extent))
-        total = total + np.where(footprint.present, crossing, 0)
-    return total
-
-
-def _window_bytes(batch: Batch) -> Count:
-    """Bytes of the input that windows meet: a stride beyond the kernel leaves rows and columns unread."""
-    rows, columns = (
-        np.minimum(batch.pair("IN_SIZE")[axis], batch.pair("OUT_SIZE")[axis] * batch.pair("KERNEL")[axis])
-        for axis in (0, 1)
-    )
-    return product(rows, columns, batch.value("IN_CHANNELS"))
-
-
-def _passes(config: DlaConfig, batch: Batch, extent: Extent) -> Count:
-    """How often an operand crosses the ports. The MAC array keeps what a group of output channels needs:
-    the input crosses once for each group, the weights once for each row of the output."""
-    if batch.instruction.unit is not Unit.MAC:
-        return 1
-    match extent:
-        case Extent.INPUT | Extent.ROWS_OF_INPUT if batch.instruction.mnemonic != "OP_DEPTH_CONV":
-            return ceil_div(batch.value("OUT_CHANNELS"), config.lanes[1])
-        case Extent.CONV_WEIGHTS | Extent.DEPTH_WEIGHTS | Extent.MATRIX:
-            return batch.pair("OUT_SIZE")[0]
-        case _:
-            return 1

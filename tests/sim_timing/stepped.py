@@ -1,0 +1,185 @@
+"""A machine that lives one cycle at a time: the oracle for the timelines that dlasim computes in closed form."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from dlasim.isa import codec, registers
+from tests.sim_timing.jobs import Bus, Compute, Settings, Transfer, mac_steps, vector_steps
+
+UNITS = ("dma_in", "dma_out", "mac", "vector")
+PATIENCE = 1_000_000
+
+
+@dataclass
+class Outcome:
+    """What happened, and what each cycle was spent on."""
+
+    issued: list[int] = field(default_factory=list)
+    start: dict[int, int] = field(default_factory=dict)
+    end: dict[int, int] = field(default_factory=dict)
+    markers: list[int] = field(default_factory=list)
+    issue: Counter = field(default_factory=Counter)
+    units: dict[str, Counter] = field(default_factory=lambda: {unit: Counter() for unit in UNITS})
+    overlap: Counter = field(default_factory=Counter)
+    owned: Counter = field(default_factory=Counter)
+    macs: int = 0
+    total: int = 0
+
+
+@dataclass
+class Queued:
+    """An operation in a unit's queue; its job exists once it is at the head."""
+
+    number: int
+    mnemonic: str
+    fields: dict[str, int]
+    settings: Settings
+    job: Compute | Transfer | None = None
+
+
+class SteppedMachine:
+    """Issue stage, four units, the bus."""
+
+    def __init__(self, config, words, fluid: bool = True) -> None:
+        self._config = config
+        self._words = [int(word) for word in words]
+        self._patterns = {register.name: register.reset for register in registers.OPERANDS}
+        self._queues: dict[str, list[Queued]] = {unit: [] for unit in UNITS}
+        self._bus = Bus(config, fluid)
+        self._word_cycles = config.issue_cycles if config.timing == "full" else 0
+        self._position = 0
+        self._countdown = self._word_cycles
+        self._block = ""
+        self.outcome = Outcome()
+
+    def run(self) -> Outcome:
+        """From the doorbell to HALT, or to the fault."""
+        for now in range(PATIENCE):
+            if self._advance(now):
+                self.outcome.total = now
+                return self.outcome
+            self._spend()
+        raise AssertionError("the stepped machine does not come to an end")
+
+    # At the edge of a cycle
+
+    def _advance(self, now: int) -> bool:
+        """Everything that takes no time; True at the end of the stream."""
+        while True:
+            self._settle(now)
+            self._block = ""
+            decoded = self._fetch()
+            if decoded is None:  # a fault: nothing more is issued, units finish
+                self._countdown, self._block = 0, "wait"
+                return self._idle()
+            if self._countdown:
+                return False
+            mnemonic = decoded.instruction.mnemonic
+            self._block = self._hindrance(mnemonic, decoded.values)
+            if self._block:
+                return False
+            self._act(now, mnemonic, decoded)
+            if mnemonic == "HALT":
+                return True
+            self._position += 1
+            self._countdown = self._word_cycles
+
+    def _fetch(self):
+        if self._position >= len(self._words):
+            return None
+        decoded = codec.decode(self._words[self._position])
+        return decoded if decoded.is_legal else None
+
+    def _hindrance(self, mnemonic: str, fields: dict[str, int]) -> str:
+        if mnemonic == "WAIT":
+            return "wait" if len(self._queues[UNITS[fields["unit"]]]) > fields["max_outstanding"] else ""
+        if mnemonic in ("IRQ", "HALT"):
+            return "" if self._idle() else "wait"
+        if mnemonic.startswith("OP_"):
+            return "queue" if len(self._queues[_unit(mnemonic)]) >= self._config.queue_depth else ""
+        return ""
+
+    def _act(self, now: int, mnemonic: str, decoded) -> None:
+        if mnemonic == "CFG":
+            index = decoded.values["register"] - registers.OPERANDS[0].index
+            self._patterns[registers.OPERANDS[index].name] = decoded.values["value"]
+        elif mnemonic == "IRQ":
+            self.outcome.markers.append(now)
+        elif mnemonic.startswith("OP_"):
+            number = len(self.outcome.issued)
+            self.outcome.issued.append(now)
+            queued = Queued(number, mnemonic, dict(decoded.values), Settings(self._patterns))
+            self._queues[_unit(mnemonic)].append(queued)
+
+    def _settle(self, now: int) -> None:
+        for queue in self._queues.values():
+            while queue:
+                head = queue[0]
+                if head.job is None:
+                    self.outcome.start[head.number] = now
+                    head.job = self._begin(head)
+                if not head.job.is_done:
+                    break
+                self.outcome.end[head.number] = now
+                queue.pop(0)
+
+    def _idle(self) -> bool:
+        return not any(self._queues.values())
+
+    def _begin(self, head: Queued) -> Compute | Transfer:
+        config, unit = self._config, _unit(head.mnemonic)
+        full = config.timing == "full"
+        if unit.startswith("dma"):
+            prefix = "DMA_IN" if unit == "dma_in" else "DMA_OUT"
+            return Transfer(head.settings, prefix, config) if full else Compute([], 0, 0, 0)
+        make = mac_steps if unit == "mac" else vector_steps
+        steps = list(make(head.mnemonic, head.fields, head.settings, config))
+        macs = sum(step[0] for step in steps)
+        self.outcome.macs += macs
+        if config.timing == "zero" or (config.timing == "macs" and unit == "vector"):
+            return Compute([], 0, 0, 0)
+        if config.timing == "macs":
+            return Compute([(0, 0, 0)] * len(range(0, macs, config.pes)), 0, 0, 0)
+        fill, drain = (getattr(config, f"{unit}_{end}") for end in ("fill", "drain"))
+        return Compute(steps, fill, drain, config.sram_bandwidth * config.sram_ports)
+
+    # A cycle passes
+
+    def _spend(self) -> None:
+        if self._countdown:
+            self._countdown -= 1
+            issue = "issue"
+        else:
+            issue = self._block
+        self.outcome.issue[issue] += 1
+        running = {unit: queue[0] for unit, queue in self._queues.items() if queue}
+        for unit in UNITS:
+            if unit not in running:
+                self.outcome.units[unit][f"idle_{issue}"] += 1
+        self._spend_overlap(running)
+        self._spend_dma({unit: head.job for unit, head in running.items() if unit.startswith("dma")})
+        for unit in ("mac", "vector"):
+            if unit in running:
+                self.outcome.units[unit][running[unit].job.cycle()] += 1
+
+    def _spend_overlap(self, running: dict[str, Queued]) -> None:
+        computing = [running[unit].number for unit in ("mac", "vector") if unit in running]
+        moving = "dma_in" in running or "dma_out" in running
+        names = {(True, False): "only_compute", (False, True): "only_dma", (True, True): "both"}
+        self.outcome.overlap[names.get((bool(computing), moving), "neither")] += 1
+        if computing:
+            self.outcome.owned[min(computing)] += 1
+
+    def _spend_dma(self, transfers: dict[str, Transfer]) -> None:
+        wanting = {unit: transfer for unit, transfer in transfers.items() if transfer.wants_bus}
+        for unit, transfer in transfers.items():
+            self.outcome.units[unit]["bus" if unit in wanting else "latency"] += 1
+            if unit not in wanting:
+                transfer.wait()
+        self._bus.cycle([wanting[unit] for unit in UNITS if unit in wanting])
+
+
+def _unit(mnemonic: str) -> str:
+    if mnemonic in ("OP_DMA_READ", "OP_DMA_WRITE"):
+        return "dma_in" if mnemonic == "OP_DMA_READ" else "dma_out"
+    return "mac" if mnemonic in ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_MAT_MUL") else "vector"

@@ -1,0 +1,137 @@
+"""Timelines and books against a machine that is stepped one cycle at a time."""
+
+import random
+
+import numpy as np
+import pytest
+
+from dlasim.sim.accounting import compute_owner
+from dlasim.sim.operation import reset_file
+from dlasim.sim.plan import Plan, plan_stream
+from tests.sim_timing.stepped import UNITS, Outcome, SteppedMachine
+from tests.sim_timing.streams import KINDS, Sizes, random_config, random_stream
+
+STREAMS = 200  # in each of the chunks below
+COMPUTE = tuple(kind for kind in KINDS if not kind.startswith("OP_DMA"))
+
+
+def plan(config, words) -> Plan:
+    return plan_stream(config, words, reset_file())
+
+
+def times(outcome: Outcome, numbers: dict[int, int]) -> list[int]:
+    return [numbers[number] for number in range(len(outcome.issued))]
+
+
+def assert_equal(plan: Plan, outcome: Outcome) -> None:
+    """Every time and every account, to the cycle."""
+    timeline, books = plan.timeline, plan.account
+    assert timeline.total == books.total == outcome.total
+    assert timeline.issued.tolist() == outcome.issued
+    assert timeline.start.tolist() == times(outcome, outcome.start)
+    assert timeline.end.tolist() == times(outcome, outcome.end)
+    assert list(timeline.markers) == outcome.markers
+    assert plan.macs == outcome.macs
+    assert (books.issue_busy, books.stall_wait, books.stall_queue) == tuple(
+        outcome.issue[name] for name in ("issue", "wait", "queue")
+    )
+    for name in ("only_compute", "only_dma", "both", "neither"):
+        assert getattr(books, name) == outcome.overlap[name], name
+    numbers, owned = compute_owner(timeline, plan.costs)
+    assert dict(zip(numbers.tolist(), owned.tolist(), strict=True)) == {
+        number: outcome.owned[number] for number in numbers.tolist()
+    }
+    for unit, name in enumerate(UNITS):
+        assert_same_unit(books.units[unit], outcome.units[name])
+
+
+def assert_same_unit(account, spent) -> None:
+    for name in ("fill", "drain", "latency", "sram", "idle_issue", "idle_wait", "idle_queue"):
+        assert getattr(account, name) == spent[name], name
+    assert account.work + account.contention == spent["work"] + spent["bus"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_equal_to_the_cycle_without_a_shared_bus(seed):
+    rng = random.Random(seed)
+    for _ in range(STREAMS):
+        config = random_config(rng)
+        words = random_stream(rng, rng.randint(1, 9))
+        ours = plan(config, words)
+        assert ours.fault is None
+        assert_equal(ours, SteppedMachine(config, words).run())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_equal_to_the_cycle_on_a_bus_shared_evenly(seed):
+    rng = random.Random(100 + seed)
+    contended = 0
+    for _ in range(STREAMS):
+        config = random_config(rng, dma_shared_bandwidth=rng.choice([1, 2, 5, 8, 9, 15]))
+        words = random_stream(rng, rng.randint(2, 9), kinds=("OP_DMA_READ", "OP_DMA_WRITE", *KINDS))
+        ours = plan(config, words)
+        assert_equal(ours, SteppedMachine(config, words).run())
+        contended += ours.account.units[0].contention > 0
+    assert contended > STREAMS // 20, "the test must see contention"
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_within_two_percent_of_a_bus_that_grants_whole_beats(seed):
+    """The closed form splits beats; an arbiter hands them out in turn. Long transfers hide the difference."""
+    rng = random.Random(200 + seed)
+    sizes = Sizes(run_bytes=4000, runs=2)
+    kinds = ("OP_DMA_READ", "OP_DMA_WRITE", "OP_DMA_READ", "OP_DMA_WRITE", "OP_CONV", "OP_E_ADD")
+    contended = 0
+    for _ in range(60):
+        config = random_config(rng, dma_bandwidth=8, dma_shared_bandwidth=rng.choice([8, 9, 12, 15]))
+        words = random_stream(rng, rng.randint(4, 8), sizes, kinds)
+        ours = plan(config, words)
+        total = SteppedMachine(config, words, fluid=False).run().total
+        assert abs(ours.timeline.total - total) <= max(0.02 * total, 4)
+        contended += ours.account.units[0].contention > 0
+    assert contended > 20
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_within_two_percent_where_sram_ports_limit(seed):
+    """The closed form smooths the traffic over an operation; here each byte is fetched when it is needed,
+    as far ahead as the ports manage. What differs is the rows that fill the first windows: operations have
+    many rows here, so that these are few among them."""
+    rng = random.Random(300 + seed)
+    sizes = Sizes(least_rows=90, rows=120, columns=2, channels=6, padding=0, multiplier=1)
+    stalled = 0
+    for _ in range(150):
+        config = random_config(rng, sram_bandwidth=rng.choice([1, 2, 4, 8, 16]), sram_ports=rng.choice([1, 2]))
+        words = random_stream(rng, 1, sizes, COMPUTE)
+        ours = plan(config, words)
+        outcome = SteppedMachine(config, words).run()
+        assert abs(ours.timeline.total - outcome.total) <= 0.02 * outcome.total, (config, ours.account)
+        stalled += sum(unit.sram > 0 for unit in ours.account.units)
+    assert stalled > 40, "the test must see stalls"
+
+
+@pytest.mark.parametrize("timing", ["macs", "zero"])
+def test_equal_in_the_reduced_timing_modes(timing):
+    rng = random.Random(timing)
+    for _ in range(STREAMS):
+        config = random_config(rng, timing=timing, dma_shared_bandwidth=rng.choice([0, 5]))
+        words = random_stream(rng, rng.randint(1, 9))
+        ours = plan(config, words)
+        assert_equal(ours, SteppedMachine(config, words).run())
+        if timing == "zero":
+            assert ours.timeline.total == 0
+
+
+@pytest.mark.parametrize("shared", [0, 5])
+def test_equal_up_to_a_fault(shared):
+    """A fault stops issue at its word; what runs then finishes, and the machine stops."""
+    rng = random.Random(7)
+    for _ in range(STREAMS):
+        config = random_config(rng, dma_shared_bandwidth=shared)
+        words = random_stream(rng, rng.randint(1, 7))
+        at = rng.randrange(len(words))
+        words = words[:at] if rng.random() < 0.3 else np.insert(words, at, np.uint64(0))
+        ours = plan(config, words)
+        assert ours.fault is not None
+        assert ours.fault.position == at
+        assert_equal(ours, SteppedMachine(config, words).run())
