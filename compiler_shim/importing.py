@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from dlasim.compiler_shim.folding import fold
 from dlasim.compiler_shim.graph import Graph, Operator, Tensor
-from dlasim.compiler_shim.tflite.folding import fold
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.shape_step import Step
 from dlasim.compiler_shim.tflite.shapes import infer_shapes
@@ -46,7 +46,7 @@ def _resolve(model: ReadModel, name: str) -> Graph:
     for operator in model.graph.operators:
         step = _step(operator, tensors, name)
         _settle_shapes(step, tensors, model.open_shapes)
-        values = fold(step, [tensors[index] for index in operator.outputs])
+        values = fold(step, tensors)
         if values is None:
             kept.append(operator)
             continue

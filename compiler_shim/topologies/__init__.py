@@ -7,7 +7,7 @@ from dlasim.errors import InputError
 
 _MIN_RESOLUTION, _MAX_RESOLUTION = 32, 512
 _MIN_ALPHA, _MAX_ALPHA = 0.1, 2.0
-_MAX_CLASSES = 100_000
+_MAX_CLASSES = 10_000
 
 
 def topology_names() -> tuple[str, ...]:
