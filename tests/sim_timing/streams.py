@@ -145,7 +145,9 @@ def _geometry(writer: StreamWriter, rng: random.Random, mnemonic: str, sizes: Si
     stride = [rng.randint(1, 2) for _ in range(2)]
     dilation = [rng.choice([1, 1, 2]) if k > 1 else 1 for k in kernel]
     ins = [(o - 1) * s + (k - 1) * d + 1 for o, s, k, d in zip(outs, stride, kernel, dilation, strict=True)]
-    pad = [rng.randint(0, min(sizes.padding, i - 1)) if k > 1 else 0 for i, k in zip(ins, kernel, strict=True)]
+    pad = [
+        rng.randint(0, min(sizes.padding, i - 1)) if k > 1 else 0 for i, k in zip(ins, kernel, strict=True)
+    ]
     ins = [i - p for i, p in zip(ins, pad, strict=True)]
     if mnemonic in WINDOWED:
         for name, pair in (("KERNEL", kernel), ("STRIDE", stride), ("DILATION", dilation), ("PAD", pad)):

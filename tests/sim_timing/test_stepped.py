@@ -101,7 +101,9 @@ def test_within_two_percent_where_sram_ports_limit(seed):
     sizes = Sizes(least_rows=90, rows=120, columns=2, channels=6, padding=0, multiplier=1)
     stalled = 0
     for _ in range(150):
-        config = random_config(rng, sram_bandwidth=rng.choice([1, 2, 4, 8, 16]), sram_ports=rng.choice([1, 2]))
+        config = random_config(
+            rng, sram_bandwidth=rng.choice([1, 2, 4, 8, 16]), sram_ports=rng.choice([1, 2])
+        )
         words = random_stream(rng, 1, sizes, COMPUTE)
         ours = plan(config, words)
         outcome = SteppedMachine(config, words).run()

@@ -1,0 +1,191 @@
+"""The formulas of the design on whole networks, and how time reacts to the machine's parameters."""
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from dlasim.isa import codec
+from dlasim.sim import cost
+from dlasim.sim.accounting import compute_owner
+from dlasim.sim.config import MIB, DlaConfig, preset
+from dlasim.sim.operation import reset_file
+from dlasim.sim.plan import plan_stream
+from tests.sim_timing.streams import random_config, random_stream
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A convolution; `depthwise` ones have as many outputs as inputs."""
+
+    out: int
+    kernel: int
+    inputs: int
+    outputs: int
+    depthwise: bool = False
+
+
+def mobilenet() -> list[Layer]:
+    """MobileNetV1 1.0 at 224 x 224, its convolutions."""
+    pointwise = [(112, 32, 64), (56, 64, 128), (56, 128, 128), (28, 128, 256), (28, 256, 256), (14, 256, 512)]
+    pointwise += [(14, 512, 512)] * 5 + [(7, 512, 1024), (7, 1024, 1024)]
+    layers = [Layer(112, 3, 3, 32)]
+    for size, inputs, outputs in pointwise:
+        layers += [Layer(size, 3, inputs, inputs, depthwise=True), Layer(size, 1, inputs, outputs)]
+    return layers
+
+
+def stream_of(layer: Layer) -> np.ndarray:
+    """The layer as one operation, as if SRAM were endless."""
+    numbers = {
+        "IN_CHANNELS": layer.inputs,
+        "OUT_CHANNELS": layer.outputs,
+        "IN_PIXEL_STRIDE": layer.inputs,
+        "IN_ROW_STRIDE": layer.inputs * layer.out,
+        "OUT_PIXEL_STRIDE": layer.outputs,
+        "OUT_ROW_STRIDE": layer.outputs * layer.out,
+    }
+    pairs = {"OUT_SIZE": layer.out, "IN_SIZE": layer.out, "KERNEL": layer.kernel, "PAD": layer.kernel // 2}
+    words = [codec.encode_cfg(name, value) for name, value in numbers.items()]
+    words += [codec.encode_cfg(name, value | value << 16) for name, value in pairs.items()]
+    words += [codec.encode("OP_DEPTH_CONV" if layer.depthwise else "OP_CONV"), codec.encode("HALT")]
+    return np.array(words, np.uint64)
+
+
+def total(config: DlaConfig, layer: Layer) -> int:
+    plan = plan_stream(config, stream_of(layer), reset_file())
+    assert plan.fault is None
+    assert plan.macs == layer.out**2 * layer.kernel**2 * layer.outputs * (
+        1 if layer.depthwise else layer.inputs
+    )
+    return plan.timeline.total
+
+
+# PAPERS' plain model of the evaluation, 256 MiB, in millions of cycles: (CONV input, CONV output, DEPTH).
+PUBLISHED = {64: (12.44, 8.77, 0.33), 128: (8.63, 4.75, 0.23)}
+
+
+@pytest.mark.parametrize("pes", [64, 128])
+@pytest.mark.parametrize("parallel", ["input", "output"])
+def test_the_paper_preset_gives_the_papers_cycles(pes, parallel):
+    machine = preset("paper").replace(pes=pes, parallel=parallel, sram_bytes=256 * MIB)
+    convolutions = sum(total(machine, layer) for layer in mobilenet() if not layer.depthwise)
+    depthwise = sum(total(machine, layer) for layer in mobilenet() if layer.depthwise)
+    expected = PUBLISHED[pes][0 if parallel == "input" else 1]
+    assert round(convolutions / 1e6, 2) == expected
+    assert round(depthwise / 1e6, 2) == PUBLISHED[pes][2]
+
+
+def test_the_paper_preset_spends_nothing_beyond_the_work():
+    rng = random.Random(1)
+    paper = preset("paper").replace(sram_bytes=MIB)
+    for _ in range(100):
+        plan = plan_stream(paper, random_stream(rng, 5), reset_file())
+        for unit in plan.account.units:
+            assert unit.busy == unit.work
+        assert plan.account.units[0].busy == plan.account.units[1].busy == 0
+        assert plan.account.issue_busy == 0
+
+
+@pytest.mark.parametrize("parallel", ["input", "output", "8x8", "4x32"])
+def test_design_formulas_by_hand(parallel):
+    rng = random.Random(parallel)
+    machine = preset("paper").replace(parallel=parallel, sram_bytes=256 * MIB)
+    inputs, outputs = {"input": (64, 1), "output": (1, 64), "8x8": (8, 8), "4x32": (4, 32)}[parallel]
+    for _ in range(100):
+        layer = Layer(rng.randint(1, 9), rng.choice([1, 3]), rng.randint(1, 300), rng.randint(1, 300))
+        groups = -(-layer.inputs // inputs) * -(-layer.outputs // outputs)
+        assert total(machine, layer) == layer.out**2 * layer.kernel**2 * groups
+    for channels in (1, 31, 32, 64, 65, 200):
+        lanes = 64 if parallel in ("input", "output") else outputs
+        layer = Layer(5, 3, channels, channels, depthwise=True)
+        assert total(machine, layer) == 25 * 9 * -(-channels // lanes)
+
+
+def test_accounts_add_up():
+    """Each unit's parts, the four overlaps, issue, and the cycles by owner each cover the total once."""
+    rng = random.Random(2)
+    for number in range(400):
+        config = random_config(
+            rng, dma_shared_bandwidth=rng.choice([0, 2, 9]), sram_bandwidth=rng.choice([0, 0, 1, 3])
+        )
+        words = random_stream(rng, rng.randint(0, 30))
+        if number % 3 == 0:
+            words = words[: rng.randint(0, len(words))]
+        plan = plan_stream(config, words, reset_file())
+        books = plan.account
+        for unit in books.units:
+            assert unit.total == books.total == plan.timeline.total
+            assert min(getattr(unit, name) for name in type(unit).__slots__) >= 0
+        assert books.only_compute + books.only_dma + books.both + books.neither == books.total
+        assert books.issue_busy + books.stall_wait + books.stall_queue == books.total
+        _, owned = compute_owner(plan.timeline, plan.costs)
+        assert int(owned.sum()) == books.only_compute + books.both
+        assert (owned >= 0).all()
+        doubled = books + books
+        assert doubled.total == 2 * books.total
+        assert doubled.units[2].total == doubled.total
+
+
+def test_the_cycle_of_each_word_follows_from_issue_and_blocking():
+    rng = random.Random(3)
+    for _ in range(100):
+        config = random_config(rng)
+        plan = plan_stream(config, random_stream(rng, rng.randint(1, 9)), reset_file())
+        word_cycles = cost.word_cycles(config)
+        reached = [plan.timeline.reached(word, word_cycles) for word in range(len(plan.stream.words) + 1)]
+        assert reached[0] == 0
+        assert reached[-1] == plan.timeline.total
+        assert reached == sorted(reached)
+        for position, issued in zip(
+            plan.stream.positions.tolist(), plan.timeline.issued.tolist(), strict=True
+        ):
+            assert reached[position + 1] == issued, "an operation is issued when its word is done"
+
+
+def test_planning_is_deterministic_and_blind_to_the_host():
+    rng = random.Random(4)
+    config = random_config(rng, dma_shared_bandwidth=5)
+    words = random_stream(rng, 50)
+    first, second = (plan_stream(config, words.copy(), reset_file(), {1: 1 << 30}) for _ in range(2))
+    assert first.timeline.total == second.timeline.total
+    assert first.timeline.end.tolist() == second.timeline.end.tolist()
+    assert first.account == second.account
+
+
+FASTER = {
+    "dma_latency": lambda config: max(config.dma_latency - 1, 0),
+    "dma_bandwidth": lambda config: config.dma_bandwidth * 2,
+    "dma_burst_overhead": lambda config: max(config.dma_burst_overhead - 1, 0),
+    "vector_lanes": lambda config: config.vector_lanes + 1,
+    "issue_cycles": lambda config: max(config.issue_cycles - 1, 0),
+    "queue_depth": lambda config: config.queue_depth + 1,
+    "mac_fill": lambda config: max(config.mac_fill - 1, 0),
+    "vector_drain": lambda config: max(config.vector_drain - 1, 0),
+    "sram_bandwidth": lambda config: config.sram_bandwidth * 2,
+}
+
+
+@pytest.mark.parametrize("name", FASTER)
+def test_a_better_machine_is_never_slower(name):
+    """Without a shared bus every time is a maximum of sums of durations, so it cannot fall when one rises."""
+    rng = random.Random(name)
+    for _ in range(60):
+        config = random_config(rng, sram_bandwidth=rng.choice([0, 1, 3]))
+        words = random_stream(rng, 12)
+        better = config.replace(**{name: FASTER[name](config)})
+        before, after = (plan_stream(c, words, reset_file()).timeline for c in (config, better))
+        assert after.total <= before.total
+        assert (after.end <= before.end).all()
+
+
+@pytest.mark.parametrize("parallel", ["input", "output"])
+def test_more_pes_never_take_more_work(parallel):
+    rng = random.Random(parallel)
+    for _ in range(60):
+        config = random_config(rng, parallel=parallel, pes=rng.randint(1, 9))
+        words = random_stream(rng, 12)
+        more = config.replace(pes=config.pes + 1)
+        before, after = (plan_stream(c, words, reset_file()).timeline for c in (config, more))
+        assert (after.end <= before.end).all()
