@@ -1,0 +1,129 @@
+"""Every access of a stream's operations to SRAM and to system memory, as one table in program order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa.instructions import Unit
+from dlasim.isa.registers import Region
+from dlasim.sim.checks import READ_ONLY_REGIONS
+from dlasim.sim.footprint import Box, Count, all_footprints, dma_prefix, system_box
+from dlasim.sim.operation import Batch
+from dlasim.sim.races.boxes import Boxes, Ints, canonical, stack
+from dlasim.sim.stream import DecodedStream
+
+SRAM = 0
+SPACE_BYTES = 1 << 58  # apart from each other, memories share one line of addresses
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The accesses of one operand of one instruction."""
+
+    operation: Ints
+    operand: str
+    writes: bool
+    space: Ints
+    boxes: Boxes
+
+
+# cached_property keeps its values in the instance's dictionary, so no slots here.
+@dataclass(frozen=True, eq=False)
+class AccessTable:
+    """Access i belongs to operation `operation[i]`; an operation's reads come before its writes.
+
+    `space` is SRAM or 1 + region, and the boxes' addresses start at space * SPACE_BYTES.
+    """
+
+    operation: Ints
+    operand: Ints  # index in `operands`
+    operands: tuple[str, ...]
+    writes: NDArray[np.bool_]
+    space: Ints
+    boxes: Boxes
+
+    def __len__(self) -> int:
+        return len(self.operation)
+
+    @cached_property
+    def low(self) -> Ints:
+        """First byte of each."""
+        return self.boxes.address
+
+    @cached_property
+    def high(self) -> Ints:
+        """One past the last byte of each."""
+        return self.boxes.end
+
+    @cached_property
+    def gap(self) -> Ints:
+        """The common divisor of the strides of each."""
+        return self.boxes.gap
+
+    @cached_property
+    def place(self) -> Ints:
+        """A number for each different box, ascending with its first byte."""
+        columns = (*self.boxes.columns[:0:-1], self.boxes.address)
+        order = np.lexsort(columns)
+        new = np.zeros(len(self), bool)
+        for column in columns:
+            new[1:] |= np.diff(column[order]) != 0
+        places = np.empty(len(self), np.int64)
+        places[order] = np.cumsum(new)
+        return places
+
+
+def access_table(stream: DecodedStream, operations: int) -> AccessTable:
+    """The accesses of the first `operations`; constants and commands, which nothing writes, left out."""
+    parts: list[_Part] = []
+    for numbers, batch in stream.batches(operations):
+        for footprint in all_footprints(batch):
+            operand = footprint.operand
+            present = np.broadcast_to(footprint.present, len(numbers))
+            parts.append(_part(numbers, present, operand.register, operand.writes, SRAM, footprint.box))
+        if batch.instruction.unit in (Unit.DMA_IN, Unit.DMA_OUT):
+            parts.append(_system_part(numbers, batch))
+    return _table(parts)
+
+
+def _system_part(numbers: Ints, batch: Batch) -> _Part:
+    prefix = dma_prefix(batch.instruction)
+    region = batch.value(f"{prefix}_REGION")
+    present = ~np.isin(region, READ_ONLY_REGIONS)
+    writes = batch.instruction.unit is Unit.DMA_OUT
+    return _part(numbers, present, f"{prefix}_OFFSET", writes, region + 1, system_box(batch))
+
+
+def _part(
+    numbers: Ints, present: NDArray[np.bool_], operand: str, writes: bool, space: Count, box: Box
+) -> _Part:
+    spaces = np.broadcast_to(np.asarray(space, np.int64), len(numbers))[present]
+    boxes = canonical(box, len(numbers)).take(present)
+    np.add(boxes.address, spaces * SPACE_BYTES, out=boxes.address)
+    return _Part(numbers[present], operand, writes, spaces, boxes)
+
+
+def _table(parts: list[_Part]) -> AccessTable:
+    operands = tuple(sorted({part.operand for part in parts}))
+    if not parts:
+        none = np.zeros(0, np.int64)
+        return AccessTable(none, none, operands, none.astype(bool), none, Boxes(*[none] * 6))
+    sizes = [len(part.operation) for part in parts]
+    operation = np.concatenate([part.operation for part in parts])
+    writes = np.repeat([part.writes for part in parts], sizes)
+    operand = np.repeat([operands.index(part.operand) for part in parts], sizes)
+    space = np.concatenate([part.space for part in parts])
+    boxes = stack([part.boxes for part in parts])
+    order = np.argsort(2 * operation + writes, kind="stable")
+    return AccessTable(
+        operation[order], operand[order], operands, writes[order], space[order], boxes.take(order)
+    )
+
+
+def memory_name(space: int) -> str:
+    """What a memory is called in a report."""
+    return "SRAM" if space == SRAM else f"region {Region(space - 1).name}"

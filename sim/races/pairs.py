@@ -1,0 +1,147 @@
+"""Pairs of accesses that nothing orders and whose address ranges meet: what the exact test has to look at.
+
+Where WAITs keep few operations in flight, pairs are listed by time: for each access those of other units
+still in flight. Where they do not, by place: a join of sorted address ranges, in which only the latest
+access of each kind to the same box matters, because units work in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa.instructions import UNITS
+from dlasim.sim.races.accesses import AccessTable
+from dlasim.sim.races.boxes import Ints, expand
+from dlasim.sim.races.common import may_meet
+from dlasim.sim.races.order import Order
+
+PAIRS_AT_ONCE = 1 << 20  # bounds memory
+MOST_BY_TIME = 1 << 20  # pairs of one block; with more it goes by place
+SMALLEST_BLOCK = 512  # operations
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """For each of `later` the accesses of `earlier` from `first` up to `last` it is not ordered after."""
+
+    earlier: Ints
+    later: Ints
+    first: Ints
+    last: Ints
+
+
+class PairFinder:
+    """The candidates of one stream, a block of operations at a time."""
+
+    def __init__(self, table: AccessTable, order: Order) -> None:
+        self._table = table
+        self._order = order
+        self._unit = order.unit[table.operation]
+        # For each unit its reads and its writes.
+        self._lists = {
+            (int(unit), writes): np.flatnonzero((self._unit == unit) & (table.writes == writes))
+            for unit in UNITS
+            for writes in (False, True)
+        }
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Ranges of operations, each with few pairs in flight or as short as it makes sense to go."""
+        order, table = self._order, self._table
+        operations = len(order.unit)
+        accesses = np.bincount(table.operation, minlength=operations)
+        in_flight = (order.issued - order.complete).sum(axis=0)
+        # Three accesses is about what an operation has.
+        pairs = np.cumsum(3 * accesses * in_flight)
+        first = 0
+        while first < operations:
+            done = int(pairs[first - 1]) if first else 0
+            last = int(np.searchsorted(pairs, done + MOST_BY_TIME, side="right"))
+            last = min(max(last, first + SMALLEST_BLOCK), operations)
+            yield first, last
+            first = last
+
+    def candidates(self, first: int, last: int, complete: Ints) -> tuple[Ints, Ints]:
+        """(earlier, later) accesses, the later one of an operation in the range, in program order.
+
+        `complete` counts for each unit the operations to be taken as complete for all of the range,
+        whatever the WAITs say. Of several earlier accesses to the same box perhaps only the latest is given.
+        """
+        found: list[tuple[Ints, Ints]] = []
+        begin, end = np.searchsorted(self._table.operation, (first, last))
+        later = np.arange(begin, end)
+        for (unit, writes), earlier in self._lists.items():
+            if len(earlier):
+                others = later[(self._unit[later] != unit) & (writes | self._table.writes[later])]
+                found.extend(self._meeting(self._window(unit, earlier, others, int(complete[unit])), begin))
+        if not found:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        pairs = np.concatenate([pair[0] for pair in found]), np.concatenate([pair[1] for pair in found])
+        order = np.lexsort((pairs[1], pairs[0], self._table.operation[pairs[1]]))
+        return pairs[0][order], pairs[1][order]
+
+    def _window(self, unit: int, earlier: Ints, later: Ints, complete: int) -> _Window:
+        operation = self._table.operation
+        rank = self._order.rank[operation[earlier]]
+        known = np.maximum(self._order.complete[unit, operation[later]], complete)
+        first = np.searchsorted(rank, known)
+        last = np.searchsorted(operation[earlier], operation[later])
+        waiting = first < last
+        return _Window(earlier, later[waiting], first[waiting], last[waiting])
+
+    def _meeting(self, window: _Window, begin: int) -> Iterator[tuple[Ints, Ints]]:
+        if not len(window.later):
+            return
+        if int((window.last - window.first).sum()) <= MOST_BY_TIME:
+            pairs = self._by_time(window)
+        else:
+            pairs = self._by_place(window, begin)
+        for earlier, later in pairs:
+            table, runs = self._table, self._table.boxes.run_bytes
+            distance = table.low[later] - table.low[earlier]
+            divisor = np.gcd(table.gap[earlier], table.gap[later])
+            kept = may_meet(distance, divisor, runs[earlier], runs[later])
+            yield earlier[kept], later[kept]
+
+    def _by_time(self, window: _Window) -> Iterator[tuple[Ints, Ints]]:
+        low, high = self._table.low, self._table.high
+        for rows, position in expand(window.last - window.first, PAIRS_AT_ONCE):
+            earlier = window.earlier[window.first[rows] + position]
+            later = window.later[rows]
+            meet = (low[earlier] < high[later]) & (low[later] < high[earlier])
+            yield earlier[meet], later[meet]
+
+    def _by_place(self, window: _Window, begin: int) -> Iterator[tuple[Ints, Ints]]:
+        low, high = self._table.low, self._table.high
+        index = self._representatives(window, begin)
+        index = index[np.argsort(low[window.earlier[index]], kind="stable")]
+        rows = np.argsort(low[window.later], kind="stable")
+        early_low, late_low = low[window.earlier[index]], low[window.later[rows]]
+        # Two ranges meet if the one that starts later (the earlier access, on a tie) starts inside the other.
+        inside = np.searchsorted(early_low, late_low), np.searchsorted(early_low, high[window.later[rows]])
+        for row, position in expand(inside[1] - inside[0], PAIRS_AT_ONCE):
+            yield self._in_window(window, index[inside[0][row] + position], rows[row])
+        inside = (
+            np.searchsorted(late_low, early_low, side="right"),
+            np.searchsorted(late_low, high[window.earlier[index]]),
+        )
+        for row, position in expand(np.maximum(inside[1] - inside[0], 0), PAIRS_AT_ONCE):
+            yield self._in_window(window, index[row], rows[inside[0][row] + position])
+
+    def _representatives(self, window: _Window, begin: int) -> Ints:
+        """Of the accesses in any window: the latest to each box before the block, and all inside it."""
+        first, last = int(window.first.min()), int(window.last.max())
+        middle = int(np.clip(np.searchsorted(window.earlier, begin), first, last))
+        before = np.arange(first, middle)
+        places = self._table.place[window.earlier[before]]
+        latest = np.full(int(places.max(initial=-1)) + 1, -1, np.int64)
+        latest[places] = before
+        return np.concatenate((latest[latest >= 0], np.arange(middle, last)))
+
+    @staticmethod
+    def _in_window(window: _Window, index: Ints, row: Ints) -> tuple[Ints, Ints]:
+        kept: NDArray[np.bool_] = (window.first[row] <= index) & (index < window.last[row])
+        return window.earlier[index[kept]], window.later[row[kept]]
