@@ -1,4 +1,4 @@
-"""A machine that lives one cycle at a time: the oracle for the timelines that dlasim computes in closed form."""
+"""A machine that lives one cycle at a time: the oracle for timelines that are computed in closed form."""
 
 from collections import Counter
 from dataclasses import dataclass, field
