@@ -56,3 +56,7 @@ def execute_operation(operation: Operation, sram: Array, regions: Sequence[Array
         copy_box(region, system_box(operation), sram, inside.box)
     else:
         copy_box(sram, inside.box, region, system_box(operation))
+
+
+class FastExecutor(ReferenceExecutor):
+    """The compiled kernels."""

@@ -13,6 +13,7 @@ COMMANDS = {
         "disasm": "turn a program back into text",
     },
     "Models": {
+        "compile": "lower a model to a program for one machine",
         "model": "write a built-in network as an int8 .tflite file",
     },
     "Reference": {

@@ -1,0 +1,173 @@
+"""The verbs of the command line as functions: two lines from a model to its cycles.
+
+>>> import dlasim
+>>> dlasim.run("model.tflite", pes=128, sram_bytes=1 << 20).report["cycles"]["total"]  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dlasim.errors import InputError
+from dlasim.isa import container
+from dlasim.isa.program import Program
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.runner import Inference, Simulation, check_config, config_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dlasim.compiler_shim.lowering.lower import Lowered
+    from dlasim.compiler_shim.partition import Partitioned
+    from dlasim.inputs import Given
+    from dlasim.sim.executor import Executor
+
+ENGINES = ("auto", "fast", "reference")
+_HEAD_BYTES = 64
+
+
+@dataclass(slots=True)
+class Loaded:
+    """A file made ready to run: its program, the machine, and what the way there took."""
+
+    program: Program
+    config: DlaConfig
+    artifact_bytes: int
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class RunResult:
+    """What a run gave: outputs in the model's types, the report, and the books behind it."""
+
+    outputs: list[NDArray[Any]]
+    report: dict[str, Any]
+    inference: Inference
+    loaded: Loaded
+
+
+def compile(
+    model: str | Path,
+    config: DlaConfig | None = None,
+    *,
+    options: dict[str, Any] | None = None,
+    **machine: Any,
+) -> Lowered:
+    """Lower a model for a machine; keywords are parameters of DlaConfig, `options` those of compiling."""
+    from dlasim.compiler_shim.compile import lower_for
+    from dlasim.compiler_shim.options import CompileOptions
+
+    network = load_network(model)
+    return lower_for(network, (config or DlaConfig()).replace(**machine), CompileOptions(**(options or {})))
+
+
+def run(
+    file: str | Path,
+    config: DlaConfig | None = None,
+    *,
+    inputs: Sequence[Given] | None = None,
+    timing_only: bool = False,
+    engine: str = "auto",
+    repeat: int = 1,
+    check_races: bool = True,
+    options: dict[str, Any] | None = None,
+    **machine: Any,
+) -> RunResult:
+    """Run a program or a model on the standalone simulator; the result is that of the last inference."""
+    from dlasim.sim.report import report
+
+    loaded = load(file, config, machine, options or {}, with_constants=not timing_only)
+    if check_races:
+        refuse_races(loaded.program)
+    began = time.perf_counter()
+    simulation = Simulation(loaded.program, loaded.config, None if timing_only else make_executor(engine))
+    arrays: list[NDArray[Any]] = []
+    if not timing_only:
+        from dlasim.inputs import prepare_inputs
+
+        arrays = prepare_inputs(loaded.program.inputs, inputs)
+    loaded.seconds["load"] += time.perf_counter() - began
+    inferences = [simulation.run(arrays) for _ in range(max(repeat, 1))]
+    seconds = {**loaded.seconds, "simulate": inferences[0].wall_seconds}
+    if repeat > 1:
+        seconds["steady"] = min(inference.wall_seconds for inference in inferences[1:])
+    last = inferences[-1]
+    figures = report(loaded.program, loaded.config, last, seconds, loaded.artifact_bytes)
+    return RunResult(last.outputs, figures, last, loaded)
+
+
+def load(
+    file: str | Path,
+    config: DlaConfig | None,
+    machine: dict[str, Any],
+    options: dict[str, Any],
+    with_constants: bool = True,
+) -> Loaded:
+    """Whatever the file is, a program for the machine: programs are read, models lowered on the fly."""
+    began = time.perf_counter()
+    if container.is_program(_head(file)):
+        return _load_program(file, config, machine, options, began)
+    from dlasim.compiler_shim.compile import lower_for
+    from dlasim.compiler_shim.options import CompileOptions
+
+    chosen = (config or DlaConfig()).replace(**machine)
+    wanted = CompileOptions(**options)
+    network = load_network(file)
+    read = time.perf_counter()
+    program = lower_for(network, chosen, wanted, with_constants).program
+    seconds = {"load": read - began, "lower": time.perf_counter() - read}
+    size = len(program.commands) * 8 + len(program.constants)
+    return Loaded(program, chosen, size, seconds)
+
+
+def _load_program(
+    file: str | Path, config: DlaConfig | None, machine: dict[str, Any], options: dict[str, Any], began: float
+) -> Loaded:
+    if options:
+        raise InputError(
+            f"{file} is compiled already; {', '.join(sorted(options))} can only be given with a model"
+        )
+    program = container.read_file(file)
+    chosen = config if config is not None else config_of(program)
+    chosen = chosen.replace(**machine)
+    check_config(program, chosen)
+    seconds = {"load": time.perf_counter() - began, "lower": 0.0}
+    return Loaded(program, chosen, Path(file).stat().st_size, seconds)
+
+
+def load_network(file: str | Path) -> Partitioned:
+    """A model in any format that the shim reads, partitioned."""
+    from dlasim.compiler_shim.compile import load_model
+
+    return load_model(file)
+
+
+def make_executor(engine: str) -> Executor:
+    """The engine of that name; `auto` takes the fast one."""
+    if engine not in ENGINES:
+        raise InputError(f"engine = {engine!r} is unknown (allowed: {', '.join(ENGINES)})")
+    from dlasim.sim.executor import FastExecutor, ReferenceExecutor
+
+    return ReferenceExecutor() if engine == "reference" else FastExecutor()
+
+
+def refuse_races(program: Program) -> None:
+    """A RunError that names every race of the program, if it has any."""
+    from dlasim.errors import RunError
+    from dlasim.sim.races import check_program
+
+    found = check_program(program)
+    if found.races:
+        raise RunError(f"program {program.name} has races:\n" + "\n".join(map(str, found.races)))
+
+
+def _head(file: str | Path) -> bytes:
+    try:
+        with open(file, "rb") as stream:
+            return stream.read(_HEAD_BYTES)
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error.strerror}") from None

@@ -1,0 +1,38 @@
+"""`dlasim compile`: a model to a program for one machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
+
+_EPILOG = """\b
+Examples:
+  dlasim compile model.tflite -o program.bin
+  dlasim compile model.tflite -o program.bin --pes 128 --sram 64KiB --parallel input
+"""
+
+
+@click.command("compile", epilog=_EPILOG)
+@click.argument("model", metavar="MODEL")
+@click.option("-o", "--output", required=True, metavar="FILE", help="The program to write.")
+@machine_options
+@compile_options
+def command(model: str, output: str, **given: Any) -> None:
+    """Lower MODEL, an int8 .tflite, to a program for one machine."""
+    from dlasim import api
+    from dlasim.fileio import atomic_write
+    from dlasim.isa import container
+
+    base, machine = take_machine(given)
+    lowered = api.compile(model, base, options=take_compile(given), **machine)
+    data = container.write(lowered.program)
+    atomic_write(output, data)
+    program = lowered.program
+    click.echo(
+        f"wrote {output}: {len(program.layers)} layers, {len(program.commands):,} words in "
+        f"{len(program.streams)} streams, {len(program.host_calls)} host calls, {len(data):,} bytes",
+        err=True,
+    )

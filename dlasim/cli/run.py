@@ -1,0 +1,97 @@
+"""`dlasim run`: a program or a model on the simulator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
+
+_EPILOG = """\b
+Examples:
+  dlasim run program.bin
+  dlasim run model.tflite --pes 128 --sram 1MiB --parallel 8x16
+  dlasim run model.tflite --input image.npy --output results
+  dlasim run model.tflite --preset paper --fusion none --tiling output-channel --timing-only
+  dlasim run program.bin --report report.json --trace trace.json
+"""
+
+
+@click.command("run", epilog=_EPILOG)
+@click.argument("file", metavar="FILE")
+@machine_options
+@compile_options
+@click.option(
+    "--input", "inputs", multiple=True, metavar="X.npy", help="An input; repeat it in the model's order."
+)
+@click.option("--output", metavar="DIR", help="Where output_0.npy, output_1.npy, … go.")
+@click.option("--timing-only", is_flag=True, help="Cycles without computing tensors.")
+@click.option("--report", metavar="R.json", help="Write all figures as JSON.")
+@click.option("--trace", metavar="T.json", help="Write a timeline for Perfetto (ui.perfetto.dev).")
+@click.option("--repeat", default=1, type=click.IntRange(1, 1_000_000), help="Inferences to run.")
+@click.option(
+    "--engine", default="auto", type=click.Choice(["auto", "fast", "reference"]), help="Who computes."
+)
+@click.option("--races/--no-races", default=True, help="Check the program for races first.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON instead of the tables.")
+def command(file: str, **given: Any) -> None:
+    """Run FILE, a program.bin, model.dlag or model.tflite; models are lowered on the fly.
+
+    Prints where the cycles went. Inputs are noise unless given; floats are quantized.
+    """
+    from dlasim import api
+
+    base, machine = take_machine(given)
+    options = take_compile(given)
+    if given["timing_only"] and (given["inputs"] or given["output"]):
+        raise click.UsageError("--timing-only computes no tensors: leave --input and --output out")
+    result = api.run(
+        file,
+        base,
+        inputs=given["inputs"],
+        timing_only=given["timing_only"],
+        engine=given["engine"],
+        repeat=given["repeat"],
+        check_races=given["races"],
+        options=options,
+        **machine,
+    )
+    _write(result, given)
+    _print(result, given["as_json"])
+
+
+def _write(result: Any, given: dict[str, Any]) -> None:
+    """The files asked for."""
+    import json
+
+    from dlasim.fileio import atomic_write
+
+    if given["output"]:
+        from pathlib import Path
+
+        from dlasim.inputs import save_npy
+
+        folder = Path(given["output"])
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, array in enumerate(result.outputs):
+            atomic_write(folder / f"output_{number}.npy", save_npy(array))
+    if given["report"]:
+        atomic_write(given["report"], json.dumps(result.report, indent=2) + "\n")
+    if given["trace"]:
+        from dlasim.sim.trace import trace_events
+
+        loaded = result.loaded
+        events = trace_events(loaded.program, loaded.config, result.inference)
+        atomic_write(given["trace"], json.dumps(events) + "\n")
+
+
+def _print(result: Any, as_json: bool) -> None:
+    import json
+
+    if as_json:
+        click.echo(json.dumps(result.report, indent=2))
+        return
+    from dlasim.cli.summary import print_summary
+
+    print_summary(result.report)

@@ -1,0 +1,135 @@
+"""A run's report as a person reads it: layers, kinds, stalls, totals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+_STALLS = (
+    ("idle_wait", "idle: issue waits for another unit"),
+    ("idle_issue", "idle: issue is busy"),
+    ("idle_queue", "idle: another unit's queue is full"),
+    ("latency", "DMA latency"),
+    ("contention", "DMA contention"),
+    ("sram", "SRAM bandwidth"),
+    ("fill", "pipeline fill"),
+    ("drain", "pipeline drain"),
+)
+
+
+def print_summary(report: dict[str, Any]) -> None:
+    """The tables on standard output."""
+    click.echo(_title(report))
+    click.echo()
+    click.echo(table(_layer_rows(report), "lllrrrrrr"))
+    click.echo()
+    click.echo(table(_kind_rows(report), "lrrrr"))
+    click.echo()
+    click.echo(table(_unit_rows(report), "lrrrr"))
+    click.echo()
+    click.echo(_totals(report))
+
+
+def table(rows: list[list[str]], alignment: str) -> str:
+    """Rows in columns, the first row as the head; `alignment` is l or r for each column."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(alignment))]
+    lines = []
+    for number, row in enumerate(rows):
+        cells = [
+            cell.ljust(width) if side == "l" else cell.rjust(width)
+            for cell, width, side in zip(row, widths, alignment, strict=True)
+        ]
+        lines.append("  ".join(cells).rstrip())
+        if number == 0:
+            lines.append("  ".join("─" * width for width in widths))
+    return "\n".join(lines)
+
+
+def size(count: int) -> str:
+    """Bytes as people say them."""
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if count >= unit:
+            return f"{count / unit:,.1f} {name}"
+    return f"{count} B"
+
+
+def _title(report: dict[str, Any]) -> str:
+    config = report["config"]
+    return (
+        f"{report['program']} on {config['pes']} PEs ({config['parallel']}), "
+        f"{size(config['sram_bytes'])} SRAM, DMA {config['dma_bandwidth'] or 'unlimited'} B/cycle"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _layer_rows(report: dict[str, Any]) -> list[list[str]]:
+    rows = [["layer", "operator", "unit", "cycles", "MACs", "used", "tiles", "read", "written"]]
+    for layer in report["layers"]:
+        moved = layer["dma_bytes"]
+        on_dla = layer["unit"] == "dla"
+        rows.append([
+            _short(layer["name"], 32), layer["operator"], layer["unit"], f"{layer['cycles']:,}",
+            f"{layer['macs']:,}" if layer["macs"] else "",
+            _percent(layer["utilization"]) if layer["macs"] and on_dla else "",
+            str(layer["tiles"]) if on_dla else "", size(moved["read"]) if on_dla else "",
+            size(moved["write"]) if on_dla else "",
+        ])  # fmt: skip
+    return rows
+
+
+def _short(name: str, width: int) -> str:
+    """The end of a long name: that is where layers differ."""
+    return name if len(name) <= width else "…" + name[1 - width :]
+
+
+def _kind_rows(report: dict[str, Any]) -> list[list[str]]:
+    cycles = report["cycles"]
+    rows = [["kind", "cycles", "share", "MACs", "used"]]
+    macs: dict[str, int] = {}
+    for layer in report["layers"]:
+        if layer["unit"] == "dla":
+            macs[layer["kind"]] = macs.get(layer["kind"], 0) + layer["macs"]
+    for kind, count in (*cycles["by_kind"].items(), ("stall", cycles["stall"])):
+        if count:
+            done = macs.get(kind, 0)
+            used = _percent(done / (count * report["config"]["pes"])) if done else ""
+            share = _percent(count / cycles["dla"])
+            rows.append([kind, f"{count:,}", share, f"{done:,}" if done else "", used])
+    rows.append(
+        ["DLA", f"{cycles['dla']:,}", _percent(1.0), f"{report['macs']:,}", _percent(report["utilization"])]
+    )
+    return rows
+
+
+def _unit_rows(report: dict[str, Any]) -> list[list[str]]:
+    units = report["units"]
+    rows = [["unit cycles", *units]]
+    rows.append(["work", *(f"{unit['work']:,}" for unit in units.values())])
+    for key, text in _STALLS:
+        if any(unit[key] for unit in units.values()):
+            rows.append([text, *(f"{unit[key]:,}" for unit in units.values())])
+    return rows if units else [["unit cycles", "", "", "", ""]]
+
+
+def _totals(report: dict[str, Any]) -> str:
+    cycles, moved, memory = report["cycles"], report["dma_bytes"], report["memory"]
+    clock = report["config"]["clock_mhz"]
+    sram, arena, constants = (
+        size(amount)
+        for amount in (report["sram_peak_bytes"], memory["arena_peak_bytes"], memory["constants_bytes"])
+    )
+    lines = [
+        f"total      {cycles['total']:,} cycles = {cycles['total'] / clock / 1000:.3f} ms at {clock:g} MHz",
+        f"           DLA {cycles['dla']:,}, CPU {cycles['cpu']:,} (estimate), overlap {cycles['overlap']:,}",
+        f"DMA        read {size(moved['read'])}, written {size(moved['write'])}",
+        f"memory     SRAM {sram}, arena {arena}, constants {constants}",
+    ]
+    wall = report["wall_seconds"]
+    if wall:
+        parts = ", ".join(f"{name} {seconds:.3f} s" for name, seconds in wall.items())
+        lines.append(f"this run   {parts}")
+    return "\n".join(lines)
