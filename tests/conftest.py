@@ -1,6 +1,7 @@
 """Fixtures that every test may use."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,3 +14,25 @@ def model_zoo() -> Path:
     if folder is None:
         pytest.skip("DLASIM_MODEL_ZOO is not set: no real models to test with")
     return Path(folder)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--update-golden` rewrites the golden files instead of comparing with them."""
+    parser.addoption("--update-golden", action="store_true", help="rewrite golden files; review their diff")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """`golden(name, text)`: the text equals the file `golden/name` beside the test."""
+    folder = request.path.parent / "golden"
+    update = request.config.getoption("--update-golden")
+
+    def compare(name: str, text: str) -> None:
+        file = folder / name
+        if update:
+            folder.mkdir(exist_ok=True)
+            file.write_text(text, encoding="utf-8")
+        assert file.exists(), f"no golden file {file}: run `make golden` and read what it writes"
+        assert text == file.read_text(encoding="utf-8")
+
+    return compare

@@ -180,7 +180,8 @@ def _kernel_cache() -> Path:
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         return Path(chosen)
     simulator = find_spec("dlasim.sim")
-    assert simulator is not None and simulator.submodule_search_locations
+    assert simulator is not None
+    assert simulator.submodule_search_locations
     beside = Path(simulator.submodule_search_locations[0])
     if os.access(beside, os.W_OK):
         return beside

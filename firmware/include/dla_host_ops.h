@@ -242,7 +242,7 @@ _Static_assert(sizeof(struct dla_host_mean) == 4 * DLA_HOST_MEAN_WORDS, "size");
 /* SOFTMAX: For each row along the last dimension: e = table[max(row) - q]; sum = of e, each shifted right
    by 12 bits, rounded half away from zero; z = leading zeros of sum; r = 1 / (1 + x) in Q0.31 by
    gemmlowp's one_over_one_plus_x_for_x_in_0_1, with x = (sum << z) - 2^31 in Q0.31. The output is the
-   rounded doubled high product of r and e, shifted right by 35 - z bits, rounded half away from zero, -
+   rounded doubled high product of r and e, shifted right by 35 - z bits, rounded half away from zero, less
    128, limited to int8.
    Inputs: input, table. Outputs: output. */
 #define DLA_HOST_SOFTMAX_WORDS 0u

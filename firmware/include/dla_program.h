@@ -126,7 +126,8 @@ struct dla_program_stream {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_program_stream) == 8, "size");
 
-/* What the CPU does next, once the first `after_streams` streams have completed. */
+/* What the CPU does next, once the first `after_streams` streams have completed. Steps name streams and
+   host calls in their order, each once. */
 struct dla_program_step {
     uint32_t kind; /* stream or host call */
     uint32_t index; /* which stream or host call */

@@ -1,0 +1,58 @@
+# Everything runs in .venv, which is made on demand. `make` alone lists what there is.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PYTEST := $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all check docs bench golden wheel clean
+
+help: ## list the targets
+	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: $(VENV)/ready ## from an empty checkout to results, in out/demo
+	$(BIN)/python tools/demo.py
+
+test: $(VENV)/ready-test ## the tests, without those that take minutes
+	$(PYTEST)
+
+test-all: $(VENV)/ready-test ## every test
+	$(PYTEST) -m ''
+
+check: $(VENV)/ready-dev ## style, types, import directions, generated files, the wheel's contents
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	cd .typing && ../$(BIN)/lint-imports --config ../pyproject.toml --no-logo --no-cache
+	$(BIN)/python tools/generate.py --check
+	$(BIN)/python tools/check_wheel.py
+
+docs: $(VENV)/ready ## regenerate what comes from the tables
+	$(BIN)/python tools/generate.py
+
+bench: $(VENV)/ready-test ## measure; prints tables
+	set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+golden: $(VENV)/ready-test ## rewrite the golden files; read their diff before committing it
+	$(PYTEST) --update-golden
+
+wheel: $(VENV)/ready-dev ## build dist/*.whl and check its contents
+	$(BIN)/python tools/check_wheel.py --output dist
+
+clean: ## remove what was built, keep .venv
+	rm -rf build dist out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+$(VENV)/ready: pyproject.toml setup.py
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --editable .
+	touch $@
+
+$(VENV)/ready-test: $(VENV)/ready
+	$(PIP) install --editable '.[test]'
+	touch $@
+
+$(VENV)/ready-dev: $(VENV)/ready-test
+	$(PIP) install --editable '.[test,dev]'
+	touch $@

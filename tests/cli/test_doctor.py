@@ -1,0 +1,73 @@
+"""`dlasim doctor`: what it says about what is there and what is not."""
+
+from __future__ import annotations
+
+import json
+from importlib import metadata
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dlasim import __version__
+from dlasim.cli import health, main
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["doctor", *arguments], prog_name="dlasim")
+
+
+def with_requirements(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
+    monkeypatch.setattr(metadata, "requires", lambda name: list(lines))
+
+
+def test_this_machine_is_well() -> None:
+    result = call()
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"dlasim {__version__}, Python 3.")
+    assert "numpy" in result.stdout
+
+
+def test_json_tells_the_installed_versions() -> None:
+    data = json.loads(call("--json").stdout)
+    found = {package["name"]: package["found"] for package in data["required"]}
+    assert found["click"] == metadata.version("click")
+    assert {extra["name"] for extra in data["extras"]} == set(health.EXTRAS)
+    assert data["is_well"] is True
+
+
+def test_every_extra_of_the_package_has_a_purpose() -> None:
+    declared = set(metadata.metadata("dlasim").get_all("Provides-Extra") or [])
+    assert declared == set(health.EXTRAS)
+
+
+@pytest.mark.parametrize(
+    ("requirement", "state"),
+    [
+        ("click>=8.1", "ok"),
+        ("click (>=8.1)", "ok"),
+        ("click<100,>=8.1", "ok"),
+        ("click>=1000", "old"),
+        ("no-such-package-here>=1", "missing"),
+    ],
+)
+def test_a_requirement_is_ok_old_or_missing(
+    monkeypatch: pytest.MonkeyPatch, requirement: str, state: str
+) -> None:
+    with_requirements(monkeypatch, requirement)
+    assert [package.state for package in health.examine().required] == [state]
+    assert call().exit_code == (0 if state == "ok" else 1)
+
+
+def test_a_missing_extra_names_the_command_and_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_requirements(monkeypatch, "click>=8.1", 'no-such-package-here>=1; extra == "onnx"')
+    result = call()
+    assert result.exit_code == 0
+    assert "pip install 'dlasim[onnx]'" in result.stdout
+
+
+def test_processor_features_come_from_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    monkeypatch.setattr(health.platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(health, "_processor", lambda: ("Test CPU", frozenset({"avx2", "sse2"})))
+    features = health.examine().features
+    assert features["AVX2"] is True
+    assert features["AVX-512 VNNI"] is False

@@ -1,0 +1,174 @@
+"""The command as a whole: what it loads, and that nothing ends in a traceback."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from dlasim.cli import COMMANDS, main
+from dlasim.errors import InputError, RunError
+
+HEAVY = {"numpy", "numba", "matplotlib", "unicorn", "elftools", "flatbuffers", "tflite", "rich", "tensorflow"}
+NAMES = [name for section in COMMANDS.values() for name in section]
+
+
+def call(*arguments: str) -> Result:
+    return CliRunner().invoke(main, arguments, prog_name="dlasim")
+
+
+def modules_after(*arguments: str) -> set[str]:
+    code = f"""
+import sys
+sys.argv = ["dlasim", *{arguments!r}]
+from dlasim.cli import main
+try:
+    main()
+except SystemExit as done:
+    assert not done.code, done.code
+print(*sys.modules, sep="\\n", file=sys.stderr)
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(result.stderr.split())
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, action: Callable[[], object]) -> Result:
+    """What `dlasim doctor` does when its body is `action`."""
+
+    @click.command()
+    def command() -> None:
+        action()
+
+    monkeypatch.setattr(importlib.import_module("dlasim.cli.doctor"), "command", command)
+    return call("doctor")
+
+
+def raising(error: BaseException) -> Callable[[], object]:
+    def action() -> object:
+        raise error
+
+    return action
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"]])
+def test_help_and_version_load_no_command_and_nothing_heavy(arguments: list[str]) -> None:
+    loaded = modules_after(*arguments)
+    ours = {name for name in loaded if name.split(".")[0] == "dlasim"}
+    assert ours == {"dlasim", "dlasim.cli", "dlasim.cli.group", "dlasim.cli.failure", "dlasim.errors"}
+    assert not loaded & HEAVY
+
+
+def test_looking_up_an_instruction_needs_no_heavy_package() -> None:
+    assert not modules_after("isa", "OP_CONV") & HEAVY
+
+
+def test_doctor_looks_at_packages_without_importing_them() -> None:
+    assert not modules_after("doctor") & HEAVY
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_command_of_the_table_exists_and_has_help(name: str) -> None:
+    result = call(name, "--help")
+    assert result.exit_code == 0, result.output
+    assert f"Usage: dlasim {name}" in result.stdout
+
+
+def test_help_lists_each_command_with_its_line() -> None:
+    shown = call("--help").stdout
+    for section in COMMANDS.values():
+        for name, line in section.items():
+            assert f"  {name} " in shown
+            assert line in shown
+
+
+def test_no_arguments_show_the_help() -> None:
+    assert call().stdout == call("--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["disam"], "no command 'disam'; did you mean disasm"),
+        (["zzz"], "no command 'zzz' (there are: "),
+        (["doctor", "--jsn"], "--json"),
+        (["isa", "--format", "xml"], "'xml'"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_2(arguments: list[str], expected: str) -> None:
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
+    assert expected in result.stderr
+    assert "--help" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (InputError("pes = 0 is out of range"), 2, "dlasim: pes = 0 is out of range"),
+        (RunError("output differs"), 1, "dlasim: output differs"),
+        (KeyboardInterrupt(), 130, "dlasim: interrupted"),
+        (MemoryError(), 1, "dlasim: out of memory"),
+        (PermissionError(13, "Permission denied", "a.bin"), 2, "dlasim: a.bin: Permission denied"),
+        (OSError(28, "No space left on device", "a.bin"), 1, "dlasim: a.bin: No space left on device"),
+        (ModuleNotFoundError("No module named 'numba'", name="numba"), 1, "dlasim: cannot load numba: "),
+        (click.FileError("x", "no such file"), 2, "dlasim: Could not open file 'x': no such file"),
+        (
+            AssertionError("two\nlines"),
+            1,
+            "dlasim: internal error, please report it: AssertionError: two lines",
+        ),
+    ],
+)
+def test_whatever_is_raised_ends_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, line: str
+) -> None:
+    result = failing(monkeypatch, raising(error))
+    assert result.exit_code == code
+    assert result.stderr.startswith(line)
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_developers_can_ask_for_the_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, raising(KeyError("place")))
+    result = call("--debug", "doctor")
+    assert isinstance(result.exception, KeyError)
+
+
+def test_an_exit_code_of_a_command_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert failing(monkeypatch, lambda: click.get_current_context().exit(1)).exit_code == 1
+
+
+def test_a_closed_pipe_is_quiet() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    process = subprocess.run(
+        [sys.executable, "-m", "dlasim", "isa", "registers"],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(write)
+    assert process.stderr == b""
+    assert process.returncode == 141
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_one_line() -> None:
+    with open("/dev/full", "wb") as full:
+        process = subprocess.run(
+            [sys.executable, "-m", "dlasim", "isa", "registers"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert process.stderr.decode().splitlines() == ["dlasim: No space left on device"]
+    assert process.returncode == 1
