@@ -86,7 +86,7 @@ def _refuse(source: Source, text: str, place: Place) -> NoReturn:
 
 def _unquote(source: Source, text: str, place: Place) -> str:
     """What a string in quotes means."""
-    if "\\" not in text and "\0" not in text:
+    if "\\" not in text and text.isprintable():
         return text[1:-1]
     parts = []
     position, end = 1, len(text) - 1
@@ -107,7 +107,7 @@ def _unquote(source: Source, text: str, place: Place) -> str:
             allowed = ", ".join(f"\\{known}" for known in _ESCAPES)
             at = Place(place.line, place.column + position - 2)
             source.fail(at, f"unknown escape \\{letter} (allowed: {allowed}, \\u{{hexadecimal}})")
-    return _without_zero(source, "".join(parts), place)
+    return _storable(source, "".join(parts), place)
 
 
 def _character(source: Source, braces: str, place: Place, position: int) -> str:
@@ -120,9 +120,10 @@ def _character(source: Source, braces: str, place: Place, position: int) -> str:
     return chr(code)
 
 
-def _without_zero(source: Source, text: str, place: Place) -> str:
-    if "\0" in text:
-        source.fail(place, "a string cannot hold the character with code 0")
+def _storable(source: Source, text: str, place: Place) -> str:
+    """The text, if a file can hold it: UTF-8 that a zero byte ends."""
+    if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text):
+        source.fail(place, "a string with a zero or half a surrogate pair (allowed: any other character)")
     return text
 
 

@@ -36,6 +36,7 @@ from dlasim.isa.records import (
 from dlasim.isa.registers import Region
 
 MAX_FILE_BYTES = 1 << 31
+MAX_MESSAGE_CHARACTERS = 200
 MAX_LANES = 0xFFFF  # what CAP_GRID has room for
 MAX_SRAM_BYTES = 1 << 31  # what address registers reach
 T = TypeVar("T")
@@ -77,7 +78,9 @@ class _Reader:
         self._strings = bytes(self._part(Section.STRINGS).data)
 
     def _fail(self, what: str) -> NoReturn:
-        raise InputError(f"{self._origin} is not a valid program: {what}")
+        # A name from the file may hold anything; the message stays one line of a readable length.
+        shown = "".join(letter if letter.isprintable() else "?" for letter in what[:MAX_MESSAGE_CHARACTERS])
+        raise InputError(f"{self._origin} is not a valid program: {shown}")
 
     def _require(self, holds: bool | np.bool_, what: str) -> None:
         if not holds:
