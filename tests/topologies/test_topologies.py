@@ -122,6 +122,14 @@ def test_the_seed_decides_everything():
     assert first != other
 
 
+@pytest.mark.parametrize("name", ["mnist", "resnet8", "ds_cnn"])
+def test_the_precision_of_the_sums_does_not_matter(name, monkeypatch):
+    """Exact sums are why a network does not depend on the machine: float64 must give the same file."""
+    expected = write_tflite(build_topology(name))
+    monkeypatch.setattr("dlasim.compiler_shim.topologies.arithmetic._EXACT_FLOAT32", 0)
+    assert write_tflite(build_topology(name)) == expected
+
+
 def test_weights_are_quantized_per_channel_and_use_their_range():
     graph = build_topology("resnet8")
     for operator in graph.operators:
