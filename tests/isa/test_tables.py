@@ -1,0 +1,136 @@
+"""The tables' own checks: a bad row is noticed when the table loads."""
+
+from dataclasses import replace
+
+import pytest
+
+from dlasim.isa import instructions, registers
+from dlasim.isa.bits import Field, check_layout
+from dlasim.isa.instructions import BY_MNEMONIC, Extent, Instruction, Operand, Unit, When
+from dlasim.isa.registers import Access, Register
+
+
+def field(name: str, low: int, width: int, **more: object) -> Field:
+    """A field with no documentation."""
+    return Field(name, low, width, "", **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("fields", "complaint"),
+    [
+        ((field("a", 0, 4), field("a", 4, 4)), "share a name"),
+        ((field("a", 0, 4), field("b", 3, 4)), "b: a bit is claimed twice"),
+        ((field("a", 0, 0),), "a: empty field"),
+        ((field("a", -1, 4),), "a: empty field"),
+        ((field("a", 28, 5),), "a: beyond the word"),
+        ((field("a", 0, 4, maximum=16),), "a: the range does not fit 4 bits"),
+        ((field("a", 0, 4, minimum=-1),), "a: the range does not fit 4 bits"),
+        ((field("a", 0, 4, signed=True, maximum=8),), "a: the range does not fit 4 bits"),
+        ((field("a", 0, 4, minimum=5, maximum=4),), "a: the range does not fit 4 bits"),
+        ((field("a", 0, 1, names=("x", "y", "z")),), "a: the range does not fit 1 bits"),
+        ((field("a", 0, 4, minimum=1),), "a: the default is illegal"),
+    ],
+)
+def test_bad_layouts(fields: tuple[Field, ...], complaint: str) -> None:
+    with pytest.raises(AssertionError, match=complaint):
+        check_layout("owner", fields, 32)
+
+
+def test_good_layouts() -> None:
+    check_layout("owner", (field("a", 0, 32),), 32)
+    check_layout("owner", (field("a", 4, 4, signed=True, minimum=-8, maximum=7), field("b", 0, 4)), 8)
+
+
+def test_bits_taken_by_another() -> None:
+    """The opcode's bits belong to no field."""
+    with pytest.raises(AssertionError, match="claimed twice"):
+        check_layout("owner", (field("a", 7, 2),), 64, taken=0xFF)
+
+
+_NOP, _CONV = BY_MNEMONIC["NOP"], BY_MNEMONIC["OP_CONV"]
+
+
+@pytest.mark.parametrize(
+    ("row", "complaint"),
+    [
+        (replace(_NOP, opcode=0x77), "share a mnemonic"),
+        (replace(_NOP, mnemonic="NEW"), "share an opcode"),
+        (Instruction("NEW", 0, Unit.ISSUE, "", ""), "a word of zeros"),
+        (Instruction("NEW", 0x77, Unit.MAC, "", "", parameters=("NO_SUCH",)), "no register"),
+        (Instruction("NEW", 0x77, Unit.MAC, "", "", parameters=("STATUS",)), "no register"),
+        (Instruction("NEW", 0x77, Unit.MAC, "", "", operands=(Operand("X", Extent.INPUT),)), "no register"),
+        (Instruction("NEW", 0x77, Unit.MAC, "", "", fields=(field("low", 4, 8),)), "claimed twice"),
+        (Instruction("NEW", 0x77, Unit.MAC, "", "", fields=(field("high", 60, 8),)), "beyond the word"),
+        (Instruction("NEW", 0x100, Unit.MAC, "", ""), "NEW"),
+        (
+            Instruction(
+                "NEW", 0x77, Unit.MAC, "", "",
+                operands=(Operand("IN", Extent.INPUT, present_when=(When("init", (1,)),)),),
+            ),
+            "condition on no field",
+        ),
+        (
+            Instruction(
+                "NEW", 0x77, Unit.MAC, "", "",
+                operands=(Operand("IN", Extent.INPUT, wide_when=When("out", (1,))),),
+            ),
+            "condition on no field",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_instructions(monkeypatch: pytest.MonkeyPatch, row: Instruction, complaint: str) -> None:
+    table = (*instructions.INSTRUCTIONS, row)
+    monkeypatch.setattr(instructions, "INSTRUCTIONS", table)
+    monkeypatch.setattr(instructions, "BY_MNEMONIC", {entry.mnemonic: entry for entry in table})
+    monkeypatch.setattr(instructions, "BY_OPCODE", {entry.opcode: entry for entry in table})
+    with pytest.raises(AssertionError, match=complaint):
+        instructions._check_table()
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"name": "STATUS"}, "share a name"),
+        ({"address": 0x024}, "share an address"),
+        ({"address": 0xFF2}, "NEW"),
+        ({"address": 0x1000}, "NEW"),
+        ({"fields": (field("a", 0, 8), field("b", 7, 8))}, "NEW.b: a bit is claimed twice"),
+        ({"fields": (field("a", 16, 17),)}, "NEW.a: beyond the word"),
+    ],
+)
+def test_bad_registers(monkeypatch: pytest.MonkeyPatch, changes: dict[str, object], complaint: str) -> None:
+    good = Register("NEW", 0xFF0, Access.READ_WRITE, "", (field("value", 0, 32),), "")
+    _check_registers(monkeypatch, good)
+    bad = replace(good, **changes)  # type: ignore[arg-type]
+    with pytest.raises(AssertionError, match=complaint):
+        _check_registers(monkeypatch, bad)
+
+
+def _check_registers(monkeypatch: pytest.MonkeyPatch, row: Register) -> None:
+    table = (*registers.OPERANDS, *(r for r in registers.REGISTERS if not r.is_operand), row)
+    monkeypatch.setattr(registers, "REGISTERS", table)
+    monkeypatch.setattr(registers, "BY_NAME", {entry.name: entry for entry in table})
+    monkeypatch.setattr(registers, "BY_ADDRESS", {entry.address: entry for entry in table})
+    try:
+        registers._check_table()
+    finally:
+        monkeypatch.undo()
+
+
+def test_the_papers_mnemonics_are_there() -> None:
+    operations = (
+        "CONV CONV_RELU DEPTH_CONV MAT_MUL ACT_RELU ACT_LRELU POOL E_ABS C_MIN C_MAX E_ADD E32_ADD DMA_READ "
+        "DMA_WRITE"
+    )
+    named = {f"OP_{operation}" for operation in operations.split(" ")}
+    assert named <= set(BY_MNEMONIC)
+
+
+def test_features_have_a_bit_for_every_opcode() -> None:
+    """The header's 64-bit `features` holds one bit for each opcode."""
+    assert all(0 < instruction.opcode < 64 for instruction in instructions.INSTRUCTIONS)
+
+
+def test_every_number_of_a_register_fits_cfg() -> None:
+    cfg = BY_MNEMONIC["CFG"].field("register")
+    assert all(cfg.holds(register.index) for register in registers.REGISTERS)
