@@ -20,7 +20,7 @@ from dlasim.sim.races.common import may_meet
 from dlasim.sim.races.order import Order
 
 PAIRS_AT_ONCE = 1 << 20  # bounds memory
-MOST_BY_TIME = 1 << 20  # pairs of one block; with more it goes by place
+MOST_BY_TIME = 1 << 17  # pairs of one block; with more it goes by place
 SMALLEST_BLOCK = 512  # operations
 
 

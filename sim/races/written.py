@@ -77,16 +77,26 @@ def uninitialised_reads(table: AccessTable, written: WrittenMap, limit: int) -> 
     """
     found: list[tuple[int, int]] = []
     pending = np.flatnonzero(table.space == SRAM)
+    pending = pending[~written.covers(table.low[pending], table.high[pending])]
+    if len(pending) > ACCESSES_AT_ONCE:
+        # Whatever the first access to a box is, all of it counts as written afterwards.
+        pending = pending[np.sort(np.unique(table.place[pending], return_index=True)[1])]
     while len(pending):
-        pending = pending[~written.covers(table.low[pending], table.high[pending])]
         for access in pending[:ACCESSES_AT_ONCE].tolist():
-            box = table.boxes.one(access)
-            byte = None if table.writes[access] else written.first_unwritten(box)
+            byte = _follow(table, access, written)
             if byte is not None:
                 found.append((access, byte))
                 if len(found) == limit:
                     return found
-            if byte is not None or table.writes[access]:
-                written.write(box)
         pending = pending[ACCESSES_AT_ONCE:]
+        pending = pending[~written.covers(table.low[pending], table.high[pending])]
     return found
+
+
+def _follow(table: AccessTable, access: int, written: WrittenMap) -> int | None:
+    """Bring the map past one access; the lowest byte that it reads and nothing wrote."""
+    box = table.boxes.one(access)
+    byte = None if table.writes[access] else written.first_unwritten(box)
+    if byte is not None or table.writes[access]:
+        written.write(box)
+    return byte
