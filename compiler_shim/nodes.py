@@ -115,3 +115,15 @@ class Network:
     layers: tuple[LayerInfo, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    tensor_count: int = 0  # the first so many values are the model's tensors, by their number in the file
+    model_outputs: tuple[
+        int, ...
+    ] = ()  # the model's own outputs; one that shares bytes has a copy in outputs
+
+    def computed_order(self) -> list[int]:
+        """The values that nodes write, in the order in which they are complete."""
+        last: dict[int, int] = {}
+        for step, node in enumerate(self.nodes):
+            for value in (node.output,) if isinstance(node, DlaNode) else node.call.outputs:
+                last[value] = step
+        return sorted(last, key=lambda value: last[value])

@@ -48,6 +48,8 @@ class Partitioned:
     items: tuple[Item, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    tensor_count: int
+    model_outputs: tuple[int, ...]
 
 
 def partition(graph: Graph) -> Partitioned:
@@ -73,7 +75,13 @@ class _Partitioner:
             self._operator(operator)
         outputs = self._distinct_outputs()
         return Partitioned(
-            self._graph.name, tuple(self._values), tuple(self._items), self._graph.inputs, outputs
+            self._graph.name,
+            tuple(self._values),
+            tuple(self._items),
+            self._graph.inputs,
+            outputs,
+            len(self._graph.tensors),
+            self._graph.outputs,
         )
 
     def _alias(self, operator: Operator) -> bool:

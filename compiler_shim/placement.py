@@ -43,7 +43,14 @@ class _Placer:
             self._place(item, self._verdict(item))
         net = self._network
         return Network(
-            net.name, tuple(self._values), tuple(self._nodes), tuple(self._layers), net.inputs, net.outputs
+            net.name,
+            tuple(self._values),
+            tuple(self._nodes),
+            tuple(self._layers),
+            net.inputs,
+            net.outputs,
+            net.tensor_count,
+            net.model_outputs,
         )
 
     def _verdict(self, item: Item) -> _Verdict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -79,6 +79,7 @@ class Simulation:
         self._computes = executor is not None
         self._layout, size = self._place_regions()
         self.memory: NDArray[np.uint8] = np.zeros(size, np.uint8)
+        self.host_observer: Callable[[int, NDArray[Any]], None] | None = None
         self._runs: list[Run] = []
         self.dla = Dla(config, SystemMemory(self.memory), executor, self._runs.append)
         self._load()
@@ -214,15 +215,16 @@ class Simulation:
             f"address {fault.address:#x}"
         )
 
-    def _host(self, number: int) -> None:
+    def _host(self, index: int) -> None:
         from dlasim.sim.host import TensorSpec, run_host_op
 
-        call = self.program.host_calls[number]
+        call = self.program.host_calls[index]
         tensors = self.program.tensors
         inputs = [self.tensor(tensors[n]) for n in call.inputs]
         outputs = [tensors[n] for n in call.outputs]
         specs = [TensorSpec(described.shape, described.type.name) for described in outputs]
-        for described, array in zip(
-            outputs, run_host_op(call.code, call.attributes, inputs, specs), strict=True
-        ):
-            self.tensor(described)[...] = array
+        results = run_host_op(call.code, call.attributes, inputs, specs)
+        for number, array in zip(call.outputs, results, strict=True):
+            self.tensor(tensors[number])[...] = array
+            if self.host_observer is not None:
+                self.host_observer(number, array)

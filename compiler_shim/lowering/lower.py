@@ -36,8 +36,18 @@ class Lowered:
     """A program, and for `explain` the tiling of each DLA node by its place in the network."""
 
     program: p.Program
+    network: Network
     tilings: dict[int, Tiling]
+    descriptors: dict[int, int]  # value to the number of its tensor descriptor
     sram_peak_bytes: int
+
+    def slice_shapes(self) -> dict[int, Shape]:
+        """The image shape of each model tensor that debug slices make up."""
+        return {
+            node.output: node.out_shape
+            for node in self.network.nodes
+            if isinstance(node, DlaNode) and node.out_element_bytes == 1
+        }
 
 
 def lower(
@@ -77,7 +87,13 @@ class _Lowering:
                 pending = []
                 self._host(node)
         self._stream(pending)
-        return Lowered(self._program(with_constants), dict(self._sram.tilings), self._sram.peak_bytes)
+        return Lowered(
+            self._program(with_constants),
+            self._network,
+            dict(self._sram.tilings),
+            self._numbers,
+            self._sram.peak_bytes,
+        )
 
     def _stream(self, steps: list[int]) -> None:
         if not steps:

@@ -1,0 +1,208 @@
+"""Holds a lowered model to TensorFlow: every tensor, those included that only exist as slices in SRAM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.sim.footprint import Box, footprints
+from dlasim.sim.operation import Operation
+from dlasim.sim.runner import Simulation
+
+if TYPE_CHECKING:
+    from dlasim.compiler_shim.lowering.lower import Lowered
+    from dlasim.sim.config import DlaConfig
+
+PATTERNS = ("all -128", "all 127", "zero point", "noise")
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """The first element of a tensor that differs."""
+
+    tensor: str
+    pattern: str
+    index: tuple[int, ...]
+    expected: Any
+    actual: Any
+    count: int
+    elements: int
+
+    def __str__(self) -> str:
+        if self.actual is None:
+            return (
+                f"{self.tensor}: element {list(self.index)} was never computed "
+                f"({self.count} of {self.elements} missing; input: {self.pattern})"
+            )
+        return (
+            f"{self.tensor}: element {list(self.index)} is {self.actual}, the reference has {self.expected} "
+            f"({self.count} of {self.elements} differ; input: {self.pattern})"
+        )
+
+
+@dataclass(slots=True)
+class Verification:
+    """What was compared, and the first mismatch, if any."""
+
+    reference: str = ""
+    runs: int = 0
+    tensors: int = 0
+    elements: int = 0
+    mismatch: Mismatch | None = None
+    uncompared: list[str] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything was equal."""
+        return self.mismatch is None
+
+
+class Shadow:
+    """Copies of the model's tensors, filled slice by slice as the DLA computes them."""
+
+    def __init__(self, lowered: Lowered, shapes: dict[int, tuple[int, int, int]]) -> None:
+        slices = lowered.program.debug
+        self._slices: dict[int, Any] = {int(row["word"]): row for row in slices}
+        self.values = {tensor: np.zeros(shape, np.int8) for tensor, shape in shapes.items()}
+        self.written = {tensor: np.zeros(shape, bool) for tensor, shape in shapes.items()}
+
+    def clear(self) -> None:
+        """Forget everything, before the next inference."""
+        for array in self.written.values():
+            array[...] = False
+
+    def observe(self, word: int, operation: Operation, sram: NDArray[np.uint8]) -> None:
+        """Take over what an operation wrote, if it wrote a slice of a tensor."""
+        row = self._slices.get(word)
+        if row is None:
+            return
+        output = next(item for item in footprints(operation) if item.operand.writes)
+        spot = tuple(
+            slice(int(first), int(first) + int(count))
+            for first, count in zip(row["start"], row["size"], strict=True)
+        )
+        tensor = int(row["tensor"])
+        self.values[tensor][spot] = _box_view(sram, output.box).view(np.int8)
+        self.written[tensor][spot] = True
+
+
+def _box_view(sram: NDArray[np.uint8], box: Box) -> NDArray[np.uint8]:
+    return np.lib.stride_tricks.as_strided(
+        sram[box.address :],
+        (box.planes, box.runs, box.run_bytes),
+        (box.plane_stride, box.run_stride, 1),
+        writeable=False,
+    )
+
+
+def verify(
+    model: str | Path,
+    lowered: Lowered,
+    config: DlaConfig,
+    runs: int = 1,
+    seed: int = 0,
+    engine: str = "auto",
+) -> Verification:
+    """Run edge cases and `runs` noise inputs; stop at the first mismatch."""
+    from dlasim.api import make_executor
+    from dlasim.reference import ReferenceModel
+
+    program = lowered.program
+    network = lowered.network
+    shadow = Shadow(lowered, lowered.slice_shapes())
+    simulation = Simulation(program, config, make_executor(engine))
+    simulation.observer = shadow.observe
+    host: dict[int, NDArray[Any]] = {}
+    simulation.host_observer = lambda number, array: host.__setitem__(number, array.copy())
+    reference = ReferenceModel(Path(model).read_bytes(), network.tensor_count)
+    result = Verification()
+    for pattern, inputs in _inputs(program.inputs, runs, seed):
+        shadow.clear()
+        host.clear()
+        outputs = simulation.run(inputs).outputs
+        expected = reference.run(inputs)
+        result.reference, result.runs = expected.name, result.runs + 1
+        computed = dict(_host_values(lowered, host))
+        computed |= dict(zip(network.model_outputs, outputs, strict=True))
+        result.mismatch = _compare(lowered, shadow, computed, expected.tensors, pattern, result)
+        if result.mismatch is not None:
+            break
+    return result
+
+
+def _inputs(expected: Any, runs: int, seed: int) -> Iterator[tuple[str, list[NDArray[Any]]]]:
+    from dlasim.inputs import noise
+
+    for pattern, value in zip(PATTERNS, (-128, 127, None), strict=False):
+        yield pattern, [_filled(tensor, value) for tensor in expected]
+    for number in range(runs):
+        yield f"noise, seed {seed + number}", noise(expected, seed + number)
+
+
+def _filled(tensor: Any, value: int | None) -> NDArray[Any]:
+    dtype = np.dtype(tensor.type.name)
+    if dtype.kind != "i":
+        return np.zeros(tensor.shape, dtype)
+    return np.full(tensor.shape, tensor.zero_point if value is None else value, dtype)
+
+
+def _host_values(lowered: Lowered, host: dict[int, NDArray[Any]]) -> Iterator[tuple[int, NDArray[Any]]]:
+    numbers = {number: value for value, number in lowered.descriptors.items()}
+    for number, array in host.items():
+        yield numbers[number], array
+
+
+def _compare(
+    lowered: Lowered,
+    shadow: Shadow,
+    computed: dict[int, NDArray[Any]],
+    expected: dict[int, NDArray[Any]],
+    pattern: str,
+    result: Verification,
+) -> Mismatch | None:
+    """Tensor by tensor in the order in which the network computes them."""
+    count = 0
+    for value in lowered.network.computed_order():
+        if value >= lowered.network.tensor_count:
+            continue
+        name = lowered.network.values[value].name
+        if value not in expected:
+            if name not in result.uncompared:
+                result.uncompared.append(name)
+            continue
+        want = expected[value]
+        if value in shadow.values:
+            missing = np.argwhere(~shadow.written[value])
+            if len(missing):
+                spot = tuple(int(i) for i in missing[0])
+                return Mismatch(name, pattern, spot, None, None, len(missing), want.size)
+            have: NDArray[Any] = shadow.values[value]
+        else:
+            have = computed[value]
+        count += 1
+        result.elements += want.size
+        mismatch = _differ(name, pattern, want, have.reshape(want.shape))
+        if mismatch is not None:
+            return mismatch
+    for value, have in computed.items():
+        if value in expected:
+            mismatch = _differ(lowered.network.values[value].name, pattern, expected[value], have)
+            if mismatch is not None:
+                return mismatch
+    result.tensors = count
+    return None
+
+
+def _differ(name: str, pattern: str, want: NDArray[Any], have: NDArray[Any]) -> Mismatch | None:
+    have = have.reshape(want.shape)
+    equal_nan = want.dtype.kind == "f"
+    wrong = ~((want == have) | (np.isnan(want) & np.isnan(have)) if equal_nan else want == have)
+    if not wrong.any():
+        return None
+    index = tuple(int(i) for i in np.argwhere(wrong)[0]) if wrong.ndim else ()
+    return Mismatch(name, pattern, index, want[index].item(), have[index].item(), int(wrong.sum()), want.size)
