@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 _EXAMPLE = Path(__file__).parents[2] / "examples" / "relu.s"
@@ -104,3 +105,14 @@ def test_help_shows_examples(verb: str) -> None:
     done = dlasim(verb, "--help")
     assert done.returncode == 0
     assert b"Examples:" in done.stdout
+
+
+def test_the_example_computes_what_it_says(tmp_path: Path) -> None:
+    """Text, file and simulator in a row: max(x, 0), as scale and zero point do not change."""
+    values = np.arange(-8, 8, dtype=np.int8).reshape(1, 4, 4, 1)
+    np.save(tmp_path / "x.npy", values)
+    program = tmp_path / "relu.bin"
+    assert dlasim("asm", _EXAMPLE, "-o", program).returncode == 0
+    done = dlasim("run", program, "--input", tmp_path / "x.npy", "--output", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "output_0.npy"), np.maximum(values, 0))
