@@ -355,7 +355,7 @@ HOST_OPERATORS = (
         "DEQUANTIZE",
         20,
         "scale * (q - zero_point) in float64, rounded once to float32; 8-bit inputs use LUT instead.",
-        (Operand("input", ("int16", "int32"), "any shape"),),
+        (Operand("input", ("int16",), "any shape"),),
         (Operand("output", ("float32",), "the input's shape"),),
         (
             Attribute("scale", "real value of one step", Word.FLOAT32),
@@ -432,7 +432,8 @@ HOST_OPERATORS = (
         "type. Then each unit is bias + the sum over its `rank` consecutive filters of "
         "sum((state - state_zero_point) * time), and the output is requant(unit, output) + "
         "output_zero_point, limited to int8. The output state is the same tensor as "
-        "the input state, updated in place; it is zero before the first inference.",
+        "the input state, updated in place; before the first inference all of it is "
+        "state_zero_point.",
         (
             _int8_in(doc="[batch, IC]"),
             _int8_in("feature_weights", "[filters, IC]"),

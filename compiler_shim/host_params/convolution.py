@@ -129,9 +129,8 @@ def svdf(site: Site) -> list[HostCall]:
     site.require(
         activation in ("NONE", "RELU"), f"fused activation {activation}: TFLite's int8 SVDF ignores it"
     )
-    scales = [np.float32(site.scale(tensor)) for tensor in (values, feature, state, time, site.output())]
-    feature_scale = quantize_multiplier(float(scales[0] * scales[1] / scales[2]))
-    output_scale = quantize_multiplier(float(scales[2] * scales[3] / scales[4]))
+    feature_scale = quantize_multiplier(site.scale(values) * site.scale(feature) / site.scale(state))
+    output_scale = quantize_multiplier(site.scale(state) * site.scale(time) / site.scale(site.output()))
     units = site.output().shape[-1]
     bias = site.operator.inputs[3] if site.has(3) else site.new_constant("bias", np.zeros(units, np.int32))
     return [

@@ -143,7 +143,7 @@ def quantize(site: Site) -> list[HostCall]:
 def dequantize(site: Site) -> list[HostCall]:
     """DEQUANTIZE: a table of float32 for 8-bit inputs."""
     values = site.input()
-    site.types(values, "int8", "uint8", "int16", "int32")
+    site.types(values, "int8", "uint8", "int16")
     site.types(site.output(), "float32")
     scale, zero_point = site.scale(values), site.zero_point(values)
     if values.dtype not in ("int8", "uint8"):

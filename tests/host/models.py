@@ -47,28 +47,41 @@ class GraphBuilder:
             self.inputs.append(number)
         return number
 
-    def graph(
-        self, kind: str, inputs: Sequence[int], outputs: Sequence[int], **options: Option
-    ) -> Graph:
+    def graph(self, kind: str, inputs: Sequence[int], outputs: Sequence[int], **options: Option) -> Graph:
         """The graph of one operator."""
         operator = Operator(kind, tuple(inputs), tuple(outputs), options, "operator 0")
         return Graph("test", tuple(self.tensors), (operator,), tuple(self.inputs), tuple(outputs))
 
 
-def run_on_host(graph: Graph, values: Sequence[Array], inferences: int = 1) -> dict[int, Array]:
-    """Every computed tensor after the inferences, by host operators alone."""
-    known = {number: np.zeros(graph.tensors[number].shape, graph.tensors[number].dtype)
-             for number in variable_tensors(graph)}
-    known |= {number: tensor.data for number, tensor in enumerate(graph.tensors) if tensor.data is not None}
-    known |= dict(zip(graph.inputs, values, strict=True))
-    for _ in range(inferences):
-        for operator in graph.operators:
-            for call in lower_host(operator, graph):
-                inputs = [known[item] if isinstance(item, int) else item.data for item in call.inputs]
-                outputs = [TensorSpec(graph.tensors[n].shape, graph.tensors[n].dtype) for n in call.outputs]
-                results = run_host_op(call.code, call.attributes, inputs, outputs)
-                known |= dict(zip(call.outputs, results, strict=True))
-    return known
+class HostRun:
+    """A network run by host operators alone; its state lasts from one inference to the next."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.calls = [call for operator in graph.operators for call in lower_host(operator, graph)]
+        self.known = {number: _initial_state(graph.tensors[number]) for number in variable_tensors(graph)}
+        self.known |= {n: tensor.data for n, tensor in enumerate(graph.tensors) if tensor.data is not None}
+
+    def infer(self, values: Sequence[Array]) -> dict[int, Array]:
+        """Every tensor after the next inference."""
+        tensors = self.graph.tensors
+        self.known |= dict(zip(self.graph.inputs, values, strict=True))
+        for call in self.calls:
+            inputs = [self.known[item] if isinstance(item, int) else item.data for item in call.inputs]
+            outputs = [TensorSpec(tensors[n].shape, tensors[n].dtype) for n in call.outputs]
+            results = run_host_op(call.code, call.attributes, inputs, outputs)
+            self.known |= dict(zip(call.outputs, results, strict=True))
+        return dict(self.known)
+
+
+def _initial_state(tensor: Tensor) -> Array:
+    zero_point = tensor.quantization.zero_point if tensor.quantization else 0
+    return np.full(tensor.shape, zero_point, tensor.dtype)
+
+
+def run_on_host(graph: Graph, values: Sequence[Array]) -> dict[int, Array]:
+    """Every tensor after one inference by host operators alone."""
+    return HostRun(graph).infer(values)
 
 
 def random_values(rng: np.random.Generator, tensor: Tensor) -> Array:
@@ -94,3 +107,13 @@ def check(graph: Graph, values: Sequence[Array], litert: bool = False) -> None:
 def check_random(rng: np.random.Generator, graph: Graph, litert: bool = False) -> None:
     """As `check`, for noise."""
     check(graph, [random_values(rng, graph.tensors[number]) for number in graph.inputs], litert)
+
+
+def random_scale(rng: np.random.Generator) -> float:
+    """A scale as networks have them, with all bits of a float32 in use."""
+    return float(np.float32(np.exp(rng.uniform(np.log(0.002), np.log(0.5)))))
+
+
+def random_zero_point(rng: np.random.Generator) -> int:
+    """Any int8, the ends and the middle more often."""
+    return int(rng.choice([-128, 0, 127, int(rng.integers(-128, 128)), int(rng.integers(-128, 128))]))
