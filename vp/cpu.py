@@ -23,6 +23,8 @@ from dlasim.vp import decode, ledger
 from dlasim.vp.bus import Bus
 from dlasim.vp.decode import Code
 from dlasim.vp.ledger import Ledger
+from dlasim.vp.memory_map import PAGE_BYTES
+from dlasim.vp.native_hooks import compile_hooks
 
 _unicorn: Any = unicorn  # partly typed; through Any it is left unchecked
 Bytes = npt.NDArray[np.uint8]
@@ -93,12 +95,14 @@ class Cpu:
         self._engine: Any = _unicorn.Uc(_unicorn.UC_ARCH_RISCV, _unicorn.UC_MODE_RISCV32)
         # The one model that is RV32IMAC: without F, D and supervisor mode.
         self._engine.ctl_set_cpu_model(riscv_const.UC_CPU_RISCV32_SIFIVE_E31)
+        # Addresses are physical. This mode lets the TLB hook decide on rights, which makes stores fast.
+        self._engine.ctl_set_tlb_mode(_unicorn.UC_TLB_VIRTUAL)
         self._memories = memories  # the engine keeps only addresses
         self._ledger = counts
         self._exception: tuple[int, int] | None = None
-        self._fault_address = 0
         for memory in memories:
             self._map_memory(memory)
+        self._fetched = _fetched_pages(next(memory for memory in memories if memory.writable))
         self._bus = bus
         self._changed: Callable[[], None] = lambda: None
         for attachment in bus.attachments:
@@ -131,25 +135,25 @@ class Cpu:
         self._engine.mmio_map(base, size_bytes, load, None, store, None)
 
     def _install_hooks(self) -> None:
-        from dlasim.vp.block_hook import block_hook  # compiles or loads native code
-
         words = self._ledger.words
         words[ledger.STOP_FUNCTION] = _address(uclib.uc_emu_stop)
         words[ledger.READ_FUNCTION] = _address(uclib.uc_reg_read)
         words[ledger.MSTATUS_ID] = riscv_const.UC_RISCV_REG_MSTATUS
         words[ledger.MIE_ID] = riscv_const.UC_RISCV_REG_MIE
-        self._native_hook(_unicorn.UC_HOOK_BLOCK, block_hook.address)
+        self._hooks = compile_hooks(taken_branches_cost=self._ledger.taken_branches_cost)
+        self._native_hook(_unicorn.UC_HOOK_BLOCK, self._hooks.block, words)
+        self._native_hook(_unicorn.UC_HOOK_TLB_FILL, self._hooks.fill_tlb, self._fetched)
         self._engine.hook_add(_unicorn.UC_HOOK_INTR, self._on_exception)
-        self._engine.hook_add(_unicorn.UC_HOOK_MEM_INVALID, self._on_memory_fault)
+        # No hook on memory, not even on faults: any makes all stores slow.
 
-    def _native_hook(self, kind: int, address: Any) -> None:
+    def _native_hook(self, kind: int, address: int, data: npt.NDArray[Any]) -> None:
         handle = ctypes.c_size_t()
         error = uclib.uc_hook_add(
             self._engine._uch,
             ctypes.byref(handle),
             kind,
             ctypes.c_void_p(address),
-            ctypes.c_void_p(self._ledger.words.ctypes.data),
+            ctypes.c_void_p(data.ctypes.data),
             ctypes.c_uint64(1),
             ctypes.c_uint64(0),
         )
@@ -157,9 +161,7 @@ class Cpu:
 
     def enable_debugging(self) -> None:
         """Breakpoints and steps from now on; must come before the first run, and costs speed."""
-        from dlasim.vp.block_hook import debug_hook
-
-        self._native_hook(_unicorn.UC_HOOK_CODE, debug_hook.address)
+        self._native_hook(_unicorn.UC_HOOK_CODE, self._hooks.debug, self._ledger.words)
 
     def forget_translations(self) -> None:
         """Must follow a change of code in memory that the guest did not make itself."""
@@ -178,10 +180,6 @@ class Cpu:
         # Unicorn has moved pc on by 4, also after a compressed instruction.
         self._exception = (cause, engine.reg_read(_PC) - 4)
         engine.emu_stop()
-
-    def _on_memory_fault(self, _: Any, __: int, address: int, *___: Any) -> bool:
-        self._fault_address = address
-        return False
 
     # --- registers ---
 
@@ -244,20 +242,35 @@ class Cpu:
         stopped = self._ledger.words[ledger.STOPPED]
         if self._exception is not None:
             cause, self.pc = self._exception
-            return Stop(StopKind.EXCEPTION, cause, self.fetch(self.pc) if cause == ILLEGAL_INSTRUCTION else 0)
+            return Stop(StopKind.EXCEPTION, cause, self._trap_value(cause))
         if error in _MEMORY_FAULTS:
             cause = _MEMORY_FAULTS[error]
-            return Stop(StopKind.EXCEPTION, cause, self.pc if cause == FETCH_FAULT else self._fault_address)
+            if cause == LOAD_FAULT and decode.is_read_modify_write(self.fetch(self.pc)):
+                cause = STORE_FAULT
+            return Stop(StopKind.EXCEPTION, cause, self._trap_value(cause))
         if error == _unicorn.UC_ERR_INSN_INVALID:
             if self.fetch(self.pc) in (decode.BREAK, decode.NARROW_BREAK):
                 return Stop(StopKind.EXCEPTION, BREAKPOINT, self.pc)
-            return Stop(StopKind.EXCEPTION, ILLEGAL_INSTRUCTION, self.fetch(self.pc))
+            return Stop(StopKind.EXCEPTION, ILLEGAL_INSTRUCTION, self._trap_value(ILLEGAL_INSTRUCTION))
         assert error == _unicorn.UC_ERR_OK, f"Unicorn error {error} at 0x{self.pc:08x}"
         if stopped == ledger.STOP_DEADLINE:
             return Stop(StopKind.DEADLINE)
         if stopped == ledger.STOP_DEBUG:
             return Stop(StopKind.DEBUG)
         return Stop(StopKind.WAIT)
+
+    def _trap_value(self, cause: int) -> int:
+        """What mtval says: the instruction that is illegal, or the address that cannot be accessed."""
+        if cause == FETCH_FAULT:
+            return self.pc
+        word = self.fetch(self.pc)
+        if cause == ILLEGAL_INSTRUCTION:
+            return word
+        operand = decode.memory_operand(word)
+        if operand is None:
+            return 0
+        base, offset = operand
+        return (self.read_register(base) + offset) & 0xFFFF_FFFF
 
     # --- traps ---
 
@@ -282,6 +295,12 @@ class Cpu:
         self.write_csr("mtval", value)
         vector = self.read_csr("mtvec")
         self.pc = (vector & ~3) + (4 * cause if interrupt and vector & 1 else 0)
+
+
+def _fetched_pages(ram: Memory) -> Bytes:
+    """What the TLB hook needs: RAM's base and size, then a flag per page."""
+    place = np.array([ram.base, ram.data.nbytes], np.uint64)
+    return np.concatenate([place.view(np.uint8), np.zeros(-(-ram.data.nbytes // PAGE_BYTES), np.uint8)])
 
 
 def _is_counted(stop: Stop) -> bool:

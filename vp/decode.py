@@ -81,6 +81,7 @@ _CSR_FIELD_SHIFT = 20
 WAIT_FOR_INTERRUPT = 0x1050_0073
 BREAK = 0x0010_0073
 NARROW_BREAK = 0x9002
+_SP = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +135,31 @@ def _instruction_starts(halves: npt.NDArray[np.uint32], entries: set[int]) -> np
         # An entry inside this "instruction" means that it was data: begin anew there.
         slot += 1 if slot + 1 in entries else lengths[slot]
     return starts
+
+
+def memory_operand(word: int) -> tuple[int, int] | None:
+    """(base register, offset) of a load, store or atomic; None for anything else."""
+    base = word >> 15 & 31
+    if word & 0x7F == 0x03:
+        return base, _signed(word >> 20, 12)
+    if word & 0x7F == 0x23:
+        return base, _signed(word >> 25 << 5 | word >> 7 & 31, 12)
+    if word & 0x7F == 0x2F:
+        return base, 0
+    short = word & 0xE003
+    if short in (0x4000, 0xC000):  # c.lw, c.sw
+        return 8 + (word >> 7 & 7), (word >> 10 & 7) << 3 | (word >> 6 & 1) << 2 | (word >> 5 & 1) << 6
+    if short == 0x4002:  # c.lwsp
+        return _SP, (word >> 12 & 1) << 5 | (word >> 4 & 7) << 2 | (word >> 2 & 3) << 6
+    if short == 0xC002:  # c.swsp
+        return _SP, (word >> 9 & 15) << 2 | (word >> 7 & 3) << 6
+    return None
+
+
+def is_read_modify_write(word: int) -> bool:
+    """Whether this is an atomic other than lr.w: what it cannot load counts as a failed store."""
+    return word & 0x7F == 0x2F and word >> 27 != 0b00010
+
+
+def _signed(value: int, bits: int) -> int:
+    return (value ^ 1 << bits - 1) - (1 << bits - 1)

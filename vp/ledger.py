@@ -21,8 +21,8 @@ INSTRUCTIONS = 0
 CYCLES = 1
 DEADLINE_CYCLES = 2  # stop at the first block that starts at or after this
 DEADLINE_INSTRUCTIONS = 3
-OPEN_FIRST = 4  # word of the record where the running block starts; 0: nothing is left to charge
-OPEN_LAST = 5  # word of the record where it ends
+OPEN_FIRST = 4  # address of the record where the running block starts; 0: nothing is left to charge
+OPEN_LAST = 5  # address of the record where it ends
 OPEN_END = 6  # its end as an address
 CODE_BASE = 7
 CODE_BYTES = 8
@@ -45,6 +45,7 @@ HEAD_WORDS = 64
 
 # A record: one cache line.
 RECORD_WORDS = 8
+RECORD_BYTES_PER_CODE_BYTE = 32
 INSTRUCTION_SUM = 0
 CYCLE_SUM = 1
 EDGES = 2  # +1 where a block started, -1 where it ended
@@ -58,17 +59,22 @@ STOP_DEBUG = 2
 
 NEVER = 1 << 62
 
+# A block can run on behind the end of the code, but not over more than a page and an instruction.
+_SLOTS_BEYOND = 4100 // 2
+
 
 class Ledger:
     """Owns the array; the emulator must be stopped, or inside a callback, when it is used."""
 
     def __init__(self, code: CodeTable) -> None:
-        slots = len(code.costs) + 1
+        slots = len(code.costs) + 1 + _SLOTS_BEYOND
         self.words: npt.NDArray[np.int64] = np.zeros(HEAD_WORDS + slots * RECORD_WORDS, np.int64)
         self._records = self.words[HEAD_WORDS:].reshape(slots, RECORD_WORDS)
-        self._records[1:, INSTRUCTION_SUM] = np.cumsum(code.starts)
-        self._records[1:, CYCLE_SUM] = np.cumsum(code.costs)
-        self._records[1:, TAKEN_CYCLES] = code.taken_costs
+        self._slots = len(code.costs)
+        for word, values in ((INSTRUCTION_SUM, code.starts), (CYCLE_SUM, code.costs)):
+            self._records[1:, word] = np.cumsum(np.append(values, np.zeros(_SLOTS_BEYOND, np.int64)))
+        self._records[1 : self._slots + 1, TAKEN_CYCLES] = code.taken_costs
+        self.taken_branches_cost = bool(code.taken_costs.any())
         self._base = code.base
         self.words[CODE_BASE] = code.base
         self.words[CODE_BYTES] = 2 * len(code.costs)
@@ -99,7 +105,7 @@ class Ledger:
         first = int(self.words[OPEN_FIRST])
         if not first:
             return self.instructions, self.cycles
-        record, start = self._records[self._slot(pc)], self.words[first : first + RECORD_WORDS]
+        record, start = self._records[self._slot(pc)], self._record_at(first)
         instructions = record[INSTRUCTION_SUM] - start[INSTRUCTION_SUM]
         cycles = record[CYCLE_SUM] - start[CYCLE_SUM]
         return self.instructions + int(instructions), self.cycles + int(cycles)
@@ -109,7 +115,8 @@ class Ledger:
         first = int(self.words[OPEN_FIRST])
         if not first:
             return
-        start = self._base + 2 * (first - HEAD_WORDS) // RECORD_WORDS
+        start_record = self._record_at(first)
+        start = self._base + (first - int(self._records.ctypes.data)) // RECORD_BYTES_PER_CODE_BYTE
         end = int(self.words[OPEN_END])
         left_at = pc if start <= pc <= end else end
         last = self._records[self._slot(left_at)]
@@ -117,14 +124,14 @@ class Ledger:
         if left_at != pc:
             self.words[CYCLES] += last[TAKEN_CYCLES]
             last[TAKEN] += 1
-        self.words[first + EDGES] += 1
+        start_record[EDGES] += 1
         last[EDGES] -= 1
         self.words[OPEN_FIRST] = 0
 
     def charge_instruction(self, pc: int, size_bytes: int) -> None:
         """Charges one instruction by itself: one that trapped."""
         first, last = self._slot(pc), self._slot(pc + size_bytes)
-        if not 0 <= first < last < len(self._records):
+        if not 0 <= first < last <= self._slots:
             return
         self.words[INSTRUCTIONS] += 1
         self.words[CYCLES] += self._records[last, CYCLE_SUM] - self._records[first, CYCLE_SUM]
@@ -137,11 +144,11 @@ class Ledger:
 
     def executed(self) -> npt.NDArray[np.int64]:
         """How often each two-byte slot of the code was run through."""
-        return np.cumsum(self._records[:-1, EDGES])
+        return np.cumsum(self._records[: self._slots, EDGES])
 
     def taken(self) -> npt.NDArray[np.int64]:
         """How often the branch ending just before each slot's end was taken."""
-        return self._records[1:, TAKEN].copy()
+        return self._records[1 : self._slots + 1, TAKEN].copy()
 
     def recent_blocks(self) -> list[int]:
         """Addresses of the last blocks that started, oldest first."""
@@ -152,7 +159,7 @@ class Ledger:
     def set_breakpoint(self, pc: int, enabled: bool) -> bool:
         """Marks an address for the debug hook; False if it is not code."""
         slot = self._slot(pc)
-        if not 0 <= slot < len(self._records) - 1:
+        if not 0 <= slot < self._slots:
             return False
         self._records[slot, BREAKPOINT] = enabled
         return True
@@ -160,6 +167,11 @@ class Ledger:
     def clear_breakpoints(self) -> None:
         """Takes all marks away."""
         self._records[:, BREAKPOINT] = 0
+
+    def _record_at(self, address: int) -> npt.NDArray[np.int64]:
+        index = (address - int(self._records.ctypes.data)) // (8 * RECORD_WORDS)
+        record: npt.NDArray[np.int64] = self._records[index]
+        return record
 
     def _slot(self, pc: int) -> int:
         return (pc - self._base) >> 1

@@ -160,10 +160,28 @@ def test_misaligned_loads_and_stores_work(build):
     assert result.last_exception is None
 
 
-def test_flash_cannot_be_written(build):
-    source = "int main(void) { write32(DLASIM_FLASH_BASE, 1); return 0; }"
+@pytest.mark.parametrize("before", ["", "put_hex(read32(DLASIM_FLASH_BASE + 64));"])
+def test_flash_cannot_be_written(build, before):
+    source = "int main(void) { " + before + " write32(DLASIM_FLASH_BASE + 64, 1); return 0; }"
     _, result = run(build(source=source))
-    assert (result.last_exception.cause, result.last_exception.value) == (7, memory_map.FLASH_BASE)
+    assert (result.last_exception.cause, result.last_exception.value) == (7, memory_map.FLASH_BASE + 64)
+
+
+def test_code_that_the_guest_rewrites_runs_as_rewritten(build):
+    source = r"""
+    static uint16_t code[2] = {0x4505, 0x8082}; /* c.li a0, 1; c.jr ra */
+    int main(void)
+    {
+        int (*run)(void) = (int (*)(void))code;
+        int first = run();
+        for (int i = 0; i < 3; i++)
+            ((volatile uint16_t *)code)[0] = 0x4509; /* c.li a0, 2 */
+        __asm__ volatile("fence.i" ::: "memory");
+        return 10 * first + run();
+    }
+    """
+    _, result = run(build(source=source))
+    assert result.exit_code == 12
 
 
 def test_devices_and_data_cannot_be_executed(build):
@@ -249,3 +267,20 @@ def test_traces_tell_instructions_and_accesses(build):
     times = [int(line.split()[0]) for line in instructions]
     assert times == sorted(times)
     assert sum("store8 0x10000000 <- 0x74" in line for line in accesses) == 1  # 't'
+
+
+_ACCESSES = {
+    "lw a0, -8(a1)": -8, "lb a0, 2047(a1)": 2047, "lhu a0, 6(a1)": 6, "sw a0, -2048(a1)": -2048,
+    "sb a0, 31(a1)": 31, "sh a0, 32(a1)": 32, "c.lw a0, 124(a1)": 124, "c.sw a0, 64(a1)": 64,
+    "c.lw a0, 4(a1)": 4, "amoswap.w a0, a0, (a1)": 0, "lr.w a0, (a1)": 0, "c.lwsp a0, 252(sp)": 252,
+    "c.swsp a0, 64(sp)": 64, "c.swsp a0, 188(sp)": 188, "c.lwsp a0, 32(sp)": 32, "sw a0, 1000(sp)": 1000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("access", _ACCESSES)
+def test_mtval_is_the_address_that_failed(build, access):
+    nowhere = 0x1F00_0000
+    body = f"    li a1, {nowhere}\n    mv sp, a1\n    {access}"
+    _, result = run(build(source=bare(body), assembly=True, boot=False))
+    assert result.last_exception.value == nowhere + _ACCESSES[access]
+    assert result.last_exception.cause == (5 if access.startswith(("l", "c.l")) else 7)
