@@ -13,6 +13,8 @@
 
 .stream
     CFG REQUIRE_CONFIG, FINGERPRINT
+
+.layer "relu", RELU, ACT
     CFG DMA_IN_REGION, INPUTS
     CFG DMA_IN_OFFSET, 0
     CFG DMA_IN_SRAM_ADDR, X
@@ -21,7 +23,6 @@
     CFG DMA_IN_PLANES, 1
     OP_DMA_READ
 
-.layer "relu", RELU, ACT
     CFG IN_ADDR, X
     CFG IN_PIXEL_STRIDE, 1
     CFG IN_ROW_STRIDE, 4
@@ -38,7 +39,6 @@
     CFG ACT_MAX, 127
     WAIT dma_in, 0                  ; x has arrived
     OP_ACT_RELU
-.endlayer
 
     CFG DMA_OUT_REGION, OUTPUTS
     CFG DMA_OUT_OFFSET, 0
@@ -48,4 +48,5 @@
     CFG DMA_OUT_PLANES, 1
     WAIT vector, 0                  ; y is there
     OP_DMA_WRITE
+.endlayer
     HALT
