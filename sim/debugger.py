@@ -1,0 +1,336 @@
+"""Steps through a program word by word: registers, SRAM and regions at every point, and stops where asked.
+
+Built on what the machine is built on (plans, `execute_operation`, the host's kernels), so it computes the
+same bits and shows the same cycles. It walks the program's steps in order, each stream to its end.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.errors import InputError
+from dlasim.isa import codec, registers
+from dlasim.isa.assembly.text import word_texts
+from dlasim.isa.instructions import BY_MNEMONIC
+from dlasim.isa.program import Program, Step, TensorDescriptor
+from dlasim.isa.records import StepKind
+from dlasim.isa.registers import Region
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.cost import word_cycles
+from dlasim.sim.executor import execute_operation
+from dlasim.sim.operation import reset_file
+from dlasim.sim.plan import Plan, plan_stream
+from dlasim.sim.stream import FaultAt
+
+Array = NDArray[np.uint8]
+_FIRST = registers.OPERANDS[0].index
+
+
+class Reason(enum.Enum):
+    """Why the debugger handed control back."""
+
+    STEP = "step"
+    BREAKPOINT = "breakpoint"
+    WATCHPOINT = "watchpoint"
+    FAULT = "fault"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """What comes next: a command word, or a host call (`word` is None).
+
+    `cycle` counts from the stream's doorbell, `dla_cycle` adds the streams before; a host call takes none.
+    """
+
+    step: int
+    word: int | None
+    text: str
+    layer: str | None
+    cycle: int
+    dla_cycle: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why execution stopped, and which breakpoint or watchpoint it was."""
+
+    reason: Reason
+    number: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Breakpoint:
+    """Stops before what fits everything that is given."""
+
+    word: int | None = None
+    mnemonic: str | None = None
+    layer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Watchpoint:
+    """Stops after a word that changed a byte of SRAM in this range."""
+
+    address: int
+    size_bytes: int
+
+
+class Debugger:
+    """A loaded program, stopped before its first step."""
+
+    def __init__(self, program: Program, config: DlaConfig, inputs: Sequence[NDArray[Any]] = ()) -> None:
+        """`inputs` are the model's, of its types; those left out are zero."""
+        from dlasim.sim.runner import check_config
+
+        check_config(program, config)
+        self.program, self.config = program, config
+        self.sram: Array = np.zeros(config.sram_bytes, np.uint8)
+        self.regions = _regions(program)
+        self.file = reset_file()
+        self.fault: FaultAt | None = None
+        self._stops: dict[int, Breakpoint | Watchpoint] = {}
+        self._layers = program.layer_of_words()
+        self._step = 0
+        self._plan: Plan | None = None
+        self._word = 0
+        self._done_cycles = 0
+        self._give(inputs)
+        self._enter()
+
+    # Looking
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the program has ended, by its last step or by a fault."""
+        return self.fault is not None or self._step == len(self.program.steps)
+
+    @property
+    def position(self) -> Position | None:
+        """What comes next; None at the end. At a fault it is the word that faulted."""
+        if self._step == len(self.program.steps):
+            return None
+        step = self.program.steps[self._step]
+        if step.kind is StepKind.HOST:
+            layer = self._layer_name(self.program.host_calls[step.index].layer)
+            return Position(self._step, None, self._host_text(step), layer, 0, self._done_cycles)
+        cycle = self._stream_plan.timeline.reached(self._word - self._first, word_cycles(self.config))
+        exists = self._word < len(self.program.commands)
+        text = word_texts(self.program.commands[self._word : self._word + 1], {})[0] if exists else ""
+        layer = self._layer_name(self._layers[self._word]) if exists else None
+        return Position(self._step, self._word, text, layer, cycle, self._done_cycles + cycle)
+
+    def register(self, name: str) -> int | tuple[int, int]:
+        """An operand register: its number, or both halves of a packed one."""
+        register = registers.BY_NAME.get(name)
+        if register is None or not register.is_operand:
+            raise InputError(f"{name} is no operand register (they are listed by `dlasim isa`)")
+        values = [field.extract(self.file[register.index - _FIRST]) for field in register.fields]
+        return values[0] if len(values) == 1 else (values[0], values[1])
+
+    def region(self, region: Region) -> Array:
+        """The bytes of a region of system memory."""
+        return self.regions[region]
+
+    def tensor(self, name: str) -> NDArray[Any]:
+        """A tensor in system memory by name, as a view."""
+        found = next((tensor for tensor in self.program.tensors if tensor.name == name), None)
+        if found is None:
+            known = ", ".join(tensor.name for tensor in self.program.tensors)
+            raise InputError(f"no tensor {name} (allowed: {known})")
+        return self._view(found)
+
+    # Stopping
+
+    def break_at(self, word: int | None = None, mnemonic: str | None = None, layer: str | None = None) -> int:
+        """A breakpoint before a word, a mnemonic, a layer's words, or what fits all that is given; its
+        number."""
+        if mnemonic is not None and mnemonic not in BY_MNEMONIC:
+            raise InputError(f"no instruction {mnemonic} (allowed: {', '.join(BY_MNEMONIC)})")
+        if layer is not None and layer not in {known.name for known in self.program.layers}:
+            known = ", ".join(known.name for known in self.program.layers)
+            raise InputError(f"no layer {layer} (allowed: {known})")
+        if word is not None and not 0 <= word < len(self.program.commands):
+            raise InputError(f"no word {word} (allowed: 0 to {len(self.program.commands) - 1})")
+        return self._add(Breakpoint(word, mnemonic, layer))
+
+    def watch(self, address: int, size_bytes: int = 1) -> int:
+        """A watchpoint on a range of SRAM; its number."""
+        if address < 0 or size_bytes < 1 or address + size_bytes > len(self.sram):
+            raise InputError(
+                f"{size_bytes} bytes from {address:#x} are not all in SRAM ({len(self.sram)} bytes)"
+            )
+        return self._add(Watchpoint(address, size_bytes))
+
+    def remove(self, number: int) -> None:
+        """Take a breakpoint or watchpoint away."""
+        if self._stops.pop(number, None) is None:
+            raise InputError(f"no breakpoint or watchpoint {number}")
+
+    # Going on
+
+    def step(self, count: int = 1) -> Stop:
+        """Execute the next words or host calls; breakpoints do not hold up a step, watchpoints do."""
+        for _ in range(count):
+            stop = self._execute()
+            if stop.reason is not Reason.STEP:
+                return stop
+        return Stop(Reason.STEP)
+
+    def resume(self) -> Stop:
+        """Execute up to the next breakpoint, watchpoint or fault, or to the end."""
+        while (stop := self._execute()).reason is Reason.STEP:
+            number = self._breakpoint_here()
+            if number is not None:
+                return Stop(Reason.BREAKPOINT, number)
+        return stop
+
+    def run(self) -> list[NDArray[Any]]:
+        """Execute to the end, whatever breakpoints say; the model's outputs."""
+        while self._execute().reason not in (Reason.END, Reason.FAULT):
+            pass
+        return [self._view(tensor).copy() for tensor in self.program.outputs]
+
+    # One word
+
+    def _execute(self) -> Stop:
+        if self.is_finished:
+            return Stop(Reason.FAULT if self.fault else Reason.END)
+        watched = self._watched()
+        step = self.program.steps[self._step]
+        if step.kind is StepKind.HOST:
+            self._host(step.index)
+            self._leave()
+        elif not self._execute_word():
+            return Stop(Reason.FAULT)
+        for number, before in watched.items():
+            if self._watched()[number] != before:
+                return Stop(Reason.WATCHPOINT, number)
+        return Stop(Reason.END if self.is_finished else Reason.STEP)
+
+    def _execute_word(self) -> bool:
+        """False where the word faults: nothing happens then, and nothing more will."""
+        plan, position = self._stream_plan, self._word - self._first
+        if plan.fault is not None and plan.fault.position == position:
+            self.fault = FaultAt(plan.fault.code, self._word, plan.fault.address)
+            return False
+        decoded = codec.decode(int(self.program.commands[self._word]))
+        assert decoded.instruction is not None, "the plan would have shown a fault"
+        self._word += 1
+        if decoded.instruction.is_operation:
+            number = int(np.searchsorted(plan.stream.positions, position))
+            execute_operation(plan.stream.operation(number), self.sram, self.regions)
+        elif decoded.instruction.mnemonic == "CFG":
+            self.file[decoded.values["register"] - _FIRST] = decoded.values["value"]
+        elif decoded.instruction.mnemonic == "HALT":
+            assert self.file == plan.final_file, "the plan and the words disagree on registers"
+            self._done_cycles += plan.timeline.total
+            self._leave()
+        return True
+
+    # Steps of the program
+
+    @property
+    def _first(self) -> int:
+        return self.program.streams[self.program.steps[self._step].index].first_word
+
+    @property
+    def _stream_plan(self) -> Plan:
+        assert self._plan is not None, "the current step is a stream"
+        return self._plan
+
+    def _enter(self) -> None:
+        """Plan the stream that comes next, if one does."""
+        self._plan = None
+        if self._step == len(self.program.steps):
+            return
+        step = self.program.steps[self._step]
+        if step.kind is StepKind.STREAM:
+            stream = self.program.streams[step.index]
+            words = self.program.commands[stream.first_word : stream.first_word + stream.words]
+            sizes = {number: len(region) for number, region in enumerate(self.regions)}
+            self._plan = plan_stream(self.config, words, self.file, sizes)
+            self._word = stream.first_word
+
+    def _leave(self) -> None:
+        self._step += 1
+        self._enter()
+
+    def _host(self, number: int) -> None:
+        from dlasim.sim.host import TensorSpec, run_host_op
+
+        call, tensors = self.program.host_calls[number], self.program.tensors
+        inputs = [self._view(tensors[n]) for n in call.inputs]
+        outputs = [tensors[n] for n in call.outputs]
+        specs = [TensorSpec(described.shape, described.type.name) for described in outputs]
+        results = run_host_op(call.code, call.attributes, inputs, specs)
+        for described, array in zip(outputs, results, strict=True):
+            self._view(described)[...] = array
+
+    # Small things
+
+    def _give(self, inputs: Sequence[NDArray[Any]]) -> None:
+        for described, array in zip(self.program.inputs, inputs, strict=False):
+            view = self._view(described)
+            if array.shape != view.shape or array.dtype != view.dtype:
+                raise InputError(
+                    f"input {described.name} is {view.dtype} {list(view.shape)}, "
+                    f"{array.dtype} {list(array.shape)} was given"
+                )
+            view[...] = array
+
+    def _view(self, described: TensorDescriptor) -> NDArray[Any]:
+        raw = self.regions[described.region][described.offset : described.offset + described.size_bytes]
+        return raw.view(np.dtype(described.type.name)).reshape(described.shape)
+
+    def _layer_name(self, number: int) -> str | None:
+        return self.program.layers[number].name if 0 <= number < len(self.program.layers) else None
+
+    def _host_text(self, step: Step) -> str:
+        from dlasim.isa import host_ops
+
+        operator = host_ops.BY_CODE.get(self.program.host_calls[step.index].code)
+        return f"host {operator.name if operator else 'operator that is unknown'}"
+
+    def _add(self, stop: Breakpoint | Watchpoint) -> int:
+        number = max(self._stops, default=0) + 1
+        self._stops[number] = stop
+        return number
+
+    def _watched(self) -> dict[int, bytes]:
+        return {
+            number: self.sram[stop.address : stop.address + stop.size_bytes].tobytes()
+            for number, stop in self._stops.items()
+            if isinstance(stop, Watchpoint)
+        }
+
+    def _breakpoint_here(self) -> int | None:
+        stops = {n: stop for n, stop in self._stops.items() if isinstance(stop, Breakpoint)}
+        here = self.position if stops else None
+        if here is None:
+            return None
+        mnemonic = here.text.split(" ", 1)[0] if here.word is not None else None
+        for number, stop in stops.items():
+            wanted = ((stop.word, here.word), (stop.mnemonic, mnemonic), (stop.layer, here.layer))
+            if all(value is None or value == found for value, found in wanted):
+                return number
+        return None
+
+
+def _regions(program: Program) -> list[Array]:
+    """System memory as the program finds it, a region an array."""
+    need = program.requirement
+    arrays = {
+        Region.CONSTANTS: program.constants.copy(),
+        Region.ARENA: np.zeros(need.arena_bytes, np.uint8),
+        Region.INPUTS: np.zeros(need.inputs_bytes, np.uint8),
+        Region.OUTPUTS: np.zeros(need.outputs_bytes, np.uint8),
+        Region.COMMANDS: program.commands.view(np.uint8).copy(),
+    }
+    return [arrays[region] for region in Region]

@@ -1,0 +1,281 @@
+"""Operand checks against a brute force that lays out every byte."""
+
+import random
+
+import numpy as np
+
+from dlasim.isa import codec
+from dlasim.isa.faults import Fault
+from dlasim.isa.instructions import INSTRUCTIONS, Extent, Unit
+from dlasim.isa.registers import BY_NAME, OPERANDS
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.operation import reset_file
+from dlasim.sim.plan import plan_stream
+
+SRAM_BYTES = 512
+REGIONS = {0: 300, 1: 400, 2: 0, 3: 200, 4: 100}
+CONFIG = DlaConfig(sram_bytes=SRAM_BYTES)
+OPERATIONS = [row for row in INSTRUCTIONS if row.is_operation]
+
+
+class Values:
+    """Registers by name, as the manual speaks of them."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self._patterns = {register.name: register.reset for register in OPERANDS}
+        for register in OPERANDS:
+            if rng.random() < 0.9:
+                drawn = {f.name: _small(rng, register.name, f) for f in register.fields}
+                self._patterns[register.name] = register.pack(**drawn)
+
+    def number(self, name: str) -> int:
+        return BY_NAME[name].fields[0].extract(self._patterns[name])
+
+    def pair(self, name: str) -> tuple[int, int]:
+        first, second = BY_NAME[name].fields
+        return first.extract(self._patterns[name]), second.extract(self._patterns[name])
+
+    def words(self) -> list[int]:
+        return [codec.encode_cfg(name, pattern) for name, pattern in self._patterns.items()]
+
+
+def _small(rng: random.Random, name: str, field) -> int:
+    """A value at which things nearly fit: the interesting ones are few bytes apart."""
+    if name == "REQUIRE_CONFIG":
+        return 0
+    if name.startswith("ACT_M"):
+        return rng.choice([field.default, field.default, rng.randint(-128, 127)])
+    if name.endswith(("_ADDR", "_OFFSET")):
+        return rng.choice([0, 4 * rng.randrange(100), rng.randrange(SRAM_BYTES + 9), field.highest])
+    if name.endswith("STRIDE"):
+        return rng.choice([0, 1, 4, 8, 12, rng.randrange(40), rng.randrange(200)]) or field.lowest
+    high = min(field.highest, rng.choice([1, 2, 3, 3, 8]))
+    return (
+        rng.randint(min(field.lowest, high), high) if field.lowest >= 0 else rng.randint(field.lowest, high)
+    )
+
+
+def runs_of(values: Values, base: int, strides: tuple[int, int], counts: tuple[int, int], run: int):
+    """Each run as (first byte, one past the last)."""
+    return [
+        (start := base + i * strides[0] + j * strides[1], start + run)
+        for i in range(counts[0])
+        for j in range(counts[1])
+    ]
+
+
+def operand_runs(values: Values, operand, wide: bool):
+    """The runs of an SRAM operand, from the manual's extents."""
+    number, pair = values.number, values.pair
+    kernel_height, kernel_width = pair("KERNEL")
+    outs, ins = number("OUT_CHANNELS"), number("IN_CHANNELS")
+    lengths = {
+        Extent.CONV_WEIGHTS: outs * kernel_height * kernel_width * ins,
+        Extent.DEPTH_WEIGHTS: kernel_height * kernel_width * outs,
+        Extent.MATRIX: outs * ins,
+        Extent.RECORDS: 12 * outs,
+        Extent.TABLE: 256,
+    }
+    if operand.extent in lengths:
+        start = number(operand.register)
+        return [(start, start + lengths[operand.extent])]
+    if operand.extent is Extent.TRANSFER:
+        return transfer_runs(values, operand.register, "SRAM_STRIDE")
+    size = pair("IN_SIZE" if operand.extent is Extent.INPUT else "OUT_SIZE")
+    channels = outs if operand.extent is Extent.OUTPUT else ins
+    strides = (number(f"{operand.register}_ROW_STRIDE"), number(f"{operand.register}_PIXEL_STRIDE"))
+    run = channels * (4 if wide else 1)
+    return runs_of(values, number(f"{operand.register}_ADDR"), strides, size, run)
+
+
+def transfer_runs(values: Values, address: str, stride: str):
+    prefix = "DMA_OUT" if address.startswith("DMA_OUT") else "DMA_IN"
+    number = values.number
+    strides = (number(f"{prefix}_PLANE_{stride}"), number(f"{prefix}_RUN_{stride}"))
+    counts = (number(f"{prefix}_PLANES"), number(f"{prefix}_RUNS"))
+    return runs_of(values, number(address), strides, counts, number(f"{prefix}_RUN_BYTES"))
+
+
+def shares_a_byte(runs) -> bool:
+    seen: set[int] = set()
+    for start, end in runs:
+        here = set(range(start, end))
+        if seen & here:
+            return True
+        seen |= here
+    return False
+
+
+def interleaves(strides: tuple[int, int], counts: tuple[int, int], run: int) -> bool:
+    """Disjoint, but not as nested loops: refused all the same, as documented."""
+    (small, few), (large, many) = sorted(zip(strides, counts, strict=True))
+    inner = (few - 1) * small + run if few > 1 else run
+    return (few > 1 and small < run) or (many > 1 and large < inner)
+
+
+def expected(values: Values, instruction, fields: dict[str, int]) -> set[Fault]:
+    """Every fault that applies."""
+    found = set()
+    for operand in instruction.operands:
+        conditions = operand.present_when
+        if conditions and not any(fields[c.field] in c.values for c in conditions):
+            continue
+        wide_when = operand.wide_when
+        wide = operand.element_bytes == 4 or bool(wide_when and fields[wide_when.field] in wide_when.values)
+        runs = operand_runs(values, operand, wide)
+        if wide and any(values.number(name) % 4 for name in operand.registers):
+            found.add(Fault.MISALIGNED)
+        if any(end > SRAM_BYTES for _, end in runs):
+            found.add(Fault.SRAM_RANGE)
+        if operand.writes or operand.extent is Extent.INPUT:
+            found |= overlap(runs)
+    return found | of_system(values, instruction) | of_shapes(values, instruction)
+
+
+def overlap(runs) -> set[Fault]:
+    return {Fault.OVERLAP} if shares_a_byte(runs) else set()
+
+
+def of_system(values: Values, instruction) -> set[Fault]:
+    if instruction.unit not in (Unit.DMA_IN, Unit.DMA_OUT):
+        return set()
+    prefix = "DMA_IN" if instruction.unit is Unit.DMA_IN else "DMA_OUT"
+    runs = transfer_runs(values, f"{prefix}_OFFSET", "STRIDE")
+    region = values.number(f"{prefix}_REGION")
+    found = {Fault.REGION_RANGE} if any(end > REGIONS[region] for _, end in runs) else set()
+    if prefix == "DMA_OUT":
+        found |= overlap(runs) | ({Fault.REGION_READ_ONLY} if region in (0, 4) else set())
+    return found
+
+
+def of_shapes(values: Values, instruction) -> set[Fault]:
+    bad = "ACT_MIN" in instruction.registers and values.number("ACT_MIN") > values.number("ACT_MAX")
+    if instruction.mnemonic == "OP_DEPTH_CONV":
+        bad |= values.number("OUT_CHANNELS") % values.number("IN_CHANNELS") != 0
+    if instruction.mnemonic == "OP_POOL":
+        bad |= values.number("OUT_CHANNELS") != values.number("IN_CHANNELS")
+        bad |= any(has_empty_window(values, axis) for axis in (0, 1))
+    return {Fault.BAD_OPERANDS} if bad else set()
+
+
+def has_empty_window(values: Values, axis: int) -> bool:
+    size, outs, kernel, stride, dilation, pad = (
+        values.pair(name)[axis] for name in ("IN_SIZE", "OUT_SIZE", "KERNEL", "STRIDE", "DILATION", "PAD")
+    )
+    return any(
+        not any(0 <= o * stride + k * dilation - pad < size for k in range(kernel)) for o in range(outs)
+    )
+
+
+def conservative(values: Values, instruction) -> bool:
+    """Whether some operand that must not overlap lies interleaved, which is refused although it is free."""
+    number, pair = values.number, values.pair
+    boxes = []
+    for operand in instruction.operands:
+        if operand.extent is Extent.TRANSFER and operand.writes:
+            boxes.append(_transfer_box(number, "DMA_IN", "SRAM_STRIDE"))
+        elif operand.extent.is_view and (operand.writes or operand.extent is Extent.INPUT):
+            size = pair("IN_SIZE" if operand.extent is Extent.INPUT else "OUT_SIZE")
+            channels = number("OUT_CHANNELS" if operand.extent is Extent.OUTPUT else "IN_CHANNELS")
+            strides = (number(f"{operand.register}_ROW_STRIDE"), number(f"{operand.register}_PIXEL_STRIDE"))
+            boxes += [(strides, size, channels), (strides, size, 4 * channels)]
+    if instruction.unit is Unit.DMA_OUT:
+        boxes.append(_transfer_box(number, "DMA_OUT", "STRIDE"))
+    return any(interleaves(*box) for box in boxes)
+
+
+def _transfer_box(number, prefix: str, stride: str):
+    return (
+        (number(f"{prefix}_PLANE_{stride}"), number(f"{prefix}_RUN_{stride}")),
+        (number(f"{prefix}_PLANES"), number(f"{prefix}_RUNS")),
+        number(f"{prefix}_RUN_BYTES"),
+    )
+
+
+def test_checks_agree_with_sets_of_bytes():
+    rng = random.Random(1)
+    seen = dict.fromkeys(Fault, 0)
+    for _ in range(4000):
+        instruction = rng.choice(OPERATIONS)
+        fields = {field.name: rng.randint(field.lowest, field.highest) for field in instruction.fields}
+        values = Values(rng)
+        word = codec.encode(instruction.mnemonic, **fields)
+        words = np.array([*values.words(), word, codec.encode("HALT")], np.uint64)
+        fault = plan_stream(CONFIG, words, reset_file(), REGIONS).fault
+        code = fault.code if fault else Fault.NONE
+        lowest = min(expected(values, instruction, fields), default=Fault.NONE)
+        seen[code] += 1
+        if code is not lowest:
+            assert code is Fault.OVERLAP, (instruction.mnemonic, code, lowest)
+            assert conservative(values, instruction), (instruction.mnemonic, code, lowest)
+        if fault is not None:
+            assert fault.position == len(OPERANDS)
+    common = (Fault.NONE, *list(Fault)[Fault.BAD_OPERANDS :])
+    assert all(seen[fault] >= 10 for fault in common), seen
+
+
+def test_interleaved_runs_are_refused_and_nested_ones_are_not():
+    """The documented rule is sufficient, not necessary: the smaller stride clears a run, the larger those."""
+
+    def fault_of(pixel: int, row: int) -> Fault:
+        words = [codec.encode_cfg(name, value) for name, value in (
+            ("OUT_SIZE", 2 | 3 << 16), ("OUT_CHANNELS", 2), ("OUT_PIXEL_STRIDE", pixel),
+            ("OUT_ROW_STRIDE", row))]  # fmt: skip
+        words += [codec.encode("OP_FILL"), codec.encode("HALT")]
+        fault = plan_stream(CONFIG, np.array(words, np.uint64), reset_file(), REGIONS).fault
+        return fault.code if fault else Fault.NONE
+
+    assert fault_of(pixel=2, row=6) is Fault.NONE
+    assert fault_of(pixel=4, row=12) is Fault.NONE
+    assert fault_of(pixel=8, row=4) is Fault.NONE  # rows inside pixels: nested the other way round
+    assert fault_of(pixel=4, row=6) is Fault.OVERLAP  # rows interleave: no byte is shared, yet refused
+    assert fault_of(pixel=4, row=9) is Fault.OVERLAP
+    assert fault_of(pixel=1, row=6) is Fault.OVERLAP
+
+
+def test_legal_values_are_exactly_those_of_the_table():
+    rng = random.Random(2)
+    for _ in range(4000):
+        register = rng.choice(OPERANDS)
+        pattern = rng.choice([rng.getrandbits(32), rng.getrandbits(8), -rng.getrandbits(8) & 0xFFFF_FFFF])
+        words = np.array([codec.encode_cfg(register.name, pattern), codec.encode("HALT")], np.uint64)
+        fault = plan_stream(CONFIG, words, reset_file(), REGIONS).fault
+        if not register.is_legal(pattern):
+            assert fault.code is Fault.BAD_VALUE
+            assert fault.address == register.address
+        elif register.name == "REQUIRE_CONFIG" and pattern not in (0, CONFIG.fingerprint):
+            assert fault.code is Fault.CONFIG_MISMATCH
+        else:
+            assert fault is None
+
+
+def test_garbage_in_registers_never_raises():
+    """Any legal patterns at all, huge ones included, end in a fault or a plan."""
+    rng = random.Random(3)
+    for number in range(300):
+        config = CONFIG if number % 2 else DlaConfig(sram_bytes=1 << 31, sram_bandwidth=1, dma_burst_bytes=1,
+                                                     dma_burst_overhead=1 << 20, dma_bandwidth=1)  # fmt: skip
+        words = []
+        for _ in range(20):
+            for register in rng.sample(OPERANDS, 40):
+                pattern = rng.choice(
+                    [rng.getrandbits(32), rng.getrandbits(31), rng.getrandbits(rng.randint(1, 20))]
+                )
+                if register.is_legal(pattern) and register.name != "REQUIRE_CONFIG":
+                    words.append(codec.encode_cfg(register.name, pattern))
+            words.append(codec.encode(rng.choice(OPERATIONS).mnemonic))
+        words.append(codec.encode("HALT"))
+        plan = plan_stream(config, np.array(words, np.uint64), reset_file(), rng.choice([REGIONS, None]))
+        assert plan.timeline.total >= 0
+
+
+def test_time_stops_where_counters_end():
+    """Half a million years of pooling: no exception, and a total that still is a number."""
+    sizes = {"IN_SIZE": 1 | 1 << 16, "OUT_SIZE": 1 | 1 << 16, "KERNEL": 0xFFFF_FFFF}
+    words = [codec.encode_cfg(name, value) for name, value in sizes.items()]
+    words += [codec.encode_cfg("OUT_CHANNELS", 1 << 15), codec.encode_cfg("IN_CHANNELS", 1 << 15)]
+    words += [codec.encode("OP_POOL", mode=0)] * 70_000 + [codec.encode("HALT")]
+    config = DlaConfig(vector_lanes=1)
+    plan = plan_stream(config, np.array(words, np.uint64), reset_file())
+    assert plan.fault is None
+    assert plan.timeline.total == 1 << 62
