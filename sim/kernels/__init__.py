@@ -1,0 +1,5 @@
+"""The fast engine: compiled kernels equal to the readable engine bit for bit; importing loads no numba."""
+
+from dlasim.sim.kernels.engine import Engine, PreparedStream
+
+__all__ = ["Engine", "PreparedStream"]

@@ -1,0 +1,306 @@
+"""The inner loops of the MAC unit, in LLVM IR: tiles of sums that stay in registers.
+
+Two ways to multiply, told apart by the type of the staged input. `uint8`: groups of four bytes, one VNNI
+instruction (u8 times s8). `int16`: groups of two shorts, the pair multiplication that every x86 has, or what
+LLVM makes of it elsewhere. A group is 32 bits either way, so addresses and layouts are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from dlasim.sim.kernels.target import host
+from dlasim.sim.kernels.vectors import (
+    BYTES32,
+    LANES,
+    call_llvm,
+    lanes,
+    place,
+    splat_constant,
+    splat_value,
+)
+
+GROUP_BYTES = 4
+
+_I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
+_SUMS = ir.VectorType(_I32, LANES)
+_SHORTS = ir.VectorType(_I16, 2 * LANES)
+Values = list[ir.Value]
+
+
+def _index(value: int) -> ir.Constant:
+    return ir.Constant(_I64, value)
+
+
+def _split(builder: ir.IRBuilder, width: int, name: str, arguments: Values) -> ir.Value:
+    """Call an intrinsic that works on `width` lanes on each part of sixteen, and join the parts."""
+    part = ir.VectorType(_I32, width)
+    results = []
+    for start in range(0, LANES, width):
+        mask = ir.Constant(part, list(range(start, start + width)))
+        pieces = [builder.shuffle_vector(a, ir.Constant(_SUMS, None), mask) for a in arguments]
+        results.append(call_llvm(builder, name, part, pieces))
+    while len(results) > 1:
+        results = [_join(builder, *results[i : i + 2]) for i in range(0, len(results), 2)]
+    return results[0]
+
+
+def _join(builder: ir.IRBuilder, low: ir.Value, high: ir.Value) -> ir.Value:
+    count = 2 * low.type.count
+    return builder.shuffle_vector(low, high, ir.Constant(ir.VectorType(_I32, count), list(range(count))))
+
+
+def _quads(builder: ir.IRBuilder, total: ir.Value, inputs: ir.Value, weights: ir.Value) -> ir.Value:
+    """Sums of four products of an unsigned and a signed byte."""
+    width, bits = (16, 512) if host().has("avx512vnni") else (8, 256)
+    return _split(builder, width, f"llvm.x86.avx512.vpdpbusd.{bits}", [total, inputs, weights])
+
+
+def _pairs(builder: ir.IRBuilder, total: ir.Value, inputs: ir.Value, weights: ir.Value) -> ir.Value:
+    """Sums of two products of signed shorts."""
+    target = host()
+    if not target.is_x86:
+        low = [
+            builder.ashr(builder.shl(v, splat_constant(16)), splat_constant(16)) for v in (inputs, weights)
+        ]
+        high = [builder.ashr(v, splat_constant(16)) for v in (inputs, weights)]
+        return builder.add(builder.add(total, builder.mul(*low)), builder.mul(*high))
+    if target.has("avx512bw"):
+        return builder.add(total, _products(builder, 16, "llvm.x86.avx512.pmaddw.d.512", inputs, weights))
+    if target.has("avx2"):
+        return builder.add(total, _products(builder, 8, "llvm.x86.avx2.pmadd.wd", inputs, weights))
+    return builder.add(total, _products(builder, 4, "llvm.x86.sse2.pmadd.wd", inputs, weights))
+
+
+def _products(builder: ir.IRBuilder, width: int, name: str, inputs: ir.Value, weights: ir.Value) -> ir.Value:
+    part, shorts = ir.VectorType(_I32, width), ir.VectorType(_I16, 2 * width)
+    results = []
+    for start in range(0, LANES, width):
+        mask = ir.Constant(part, list(range(start, start + width)))
+        pieces = [
+            builder.bitcast(builder.shuffle_vector(v, ir.Constant(_SUMS, None), mask), shorts)
+            for v in (inputs, weights)
+        ]
+        results.append(call_llvm(builder, name, part, pieces))
+    while len(results) > 1:
+        results = [_join(builder, *results[i : i + 2]) for i in range(0, len(results), 2)]
+    return results[0]
+
+
+def _dot(stage: Any) -> Callable[[ir.IRBuilder, ir.Value, ir.Value, ir.Value], ir.Value]:
+    return _quads if _is_quad(stage) else _pairs
+
+
+def _load(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, kind: ir.Type, align: int) -> ir.Value:
+    return builder.load(place(builder, pointer, offset, kind), align=align)
+
+
+def _load_index(builder: ir.IRBuilder, table: ir.Value, number: ir.Value) -> ir.Value:
+    """An int32 of a table, as an offset."""
+    return builder.sext(_load(builder, table, builder.shl(number, _index(2)), _I32, 4), _I64)
+
+
+class _Loop:
+    """A counted loop of at least one turn in IR, with values carried from turn to turn."""
+
+    def __init__(self, builder: ir.IRBuilder, count: ir.Value, carried: Values) -> None:
+        self._builder, self._count = builder, count
+        before = builder.block
+        self._body = builder.append_basic_block("turn")
+        self._after = builder.append_basic_block("done")
+        builder.branch(self._body)
+        builder.position_at_end(self._body)
+        self.number = builder.phi(_I64)
+        self.number.add_incoming(_index(0), before)
+        self.values: Values = []
+        for value in carried:
+            phi = builder.phi(value.type)
+            phi.add_incoming(value, before)
+            self.values.append(phi)
+
+    def close(self, results: Values) -> Values:
+        """End the turn; what was carried is `results` from now on."""
+        builder = self._builder
+        number = builder.add(self.number, _index(1))
+        last = builder.block
+        self.number.add_incoming(number, last)
+        for phi, result in zip(self.values, results, strict=True):
+            phi.add_incoming(result, last)
+        builder.cbranch(builder.icmp_signed("<", number, self._count), self._body, self._after)
+        builder.position_at_end(self._after)
+        return results
+
+
+@intrinsic(prefer_literal=True)
+def dot_tile(
+    typing: Any, pixels: Any, vectors: Any, stage: Any, places: Any, taps: Any, tap_count: Any, groups: Any,
+    packed: Any, starts: Any, tile: Any,
+) -> Any:  # fmt: skip
+    """tile[pixel][channel] = starts[channel] + sums over taps and groups, for pixels x (vectors x 16).
+
+    `places` holds the offset of each pixel in `stage`, `taps` that of each tap from there, in bytes;
+    `packed` the weights as [tap][group][channel] groups.
+    """
+    rows, columns = pixels.literal_value, vectors.literal_value
+    table = types.CPointer(types.int32)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        stage_at, places_at, taps_at, tap_count, groups, packed_at, starts_at, tile_at = args[2:]
+        multiply = _dot(stage)
+        origins = [_load_index(builder, places_at, _index(i)) for i in range(rows)]
+        first = [_load(builder, starts_at, _index(v * BYTES32), _SUMS, 4) for v in range(columns)]
+        weights_at = place(builder, packed_at, _index(0), _I8)
+        outer = _Loop(builder, tap_count, [*(first * rows), weights_at])
+        tap = _load_index(builder, taps_at, outer.number)
+        corners = [place(builder, stage_at, builder.add(origin, tap), _I8) for origin in origins]
+        inner = _Loop(builder, groups, outer.values)
+        *sums, weights_at = inner.values
+        weights = [_load(builder, weights_at, _index(v * BYTES32), _SUMS, 4) for v in range(columns)]
+        step = builder.shl(inner.number, _index(2))
+        for i, corner in enumerate(corners):
+            group = splat_value(builder, _load(builder, corner, step, _I32, 1), _SUMS)
+            for v in range(columns):
+                sums[i * columns + v] = multiply(builder, sums[i * columns + v], group, weights[v])
+        weights_at = place(builder, weights_at, _index(columns * BYTES32), _I8)
+        *sums, _ = outer.close(inner.close([*sums, weights_at]))
+        for number, value in enumerate(sums):
+            builder.store(value, place(builder, tile_at, _index(number * BYTES32), _SUMS), align=4)
+        return context.get_dummy_value()
+
+    pointers = (stage, table, table, types.int64, types.int64, packed, table, table)
+    return types.void(pixels, vectors, *pointers), generate
+
+
+@intrinsic(prefer_literal=True)
+def dot_rows(
+    typing: Any, rows: Any, stage: Any, stage_offset: Any, weights: Any, offsets: Any, turns: Any, sums: Any
+) -> Any:
+    """Sums of products of one staged patch with several rows of weights as they lie in SRAM.
+
+    sums[row] adds up `turns` x 64 bytes of the patch; sums[rows + row] the weights themselves, where the
+    input is staged with an offset (uint8).
+    """
+    count = rows.literal_value
+    table = types.CPointer(types.int32)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, stage_at, stage_offset, weights_at, offsets_at, turns, sums_at = args
+        multiply = _dot(stage)
+        patch_at = place(builder, stage_at, stage_offset, _I8)
+        rows_at = [
+            place(builder, weights_at, _load_index(builder, offsets_at, _index(i)), _I8) for i in range(count)
+        ]
+        loop = _Loop(builder, turns, [splat_constant(0)] * (2 * count))
+        totals = list(loop.values)
+        patch = _load(builder, patch_at, builder.shl(loop.number, _index(6)), _SUMS, 1)
+        for i, row in enumerate(rows_at):
+            weights_here = _load_weights(builder, stage, row, loop.number)
+            totals[i] = multiply(builder, totals[i], patch, weights_here)
+            if _is_quad(stage):
+                ones = splat_constant(0x01010101)
+                totals[count + i] = multiply(builder, totals[count + i], ones, weights_here)
+        for number, value in enumerate(loop.close(totals)):
+            total = call_llvm(builder, f"llvm.vector.reduce.add.v{LANES}i32", _I32, [value])
+            builder.store(total, place(builder, sums_at, _index(4 * number), _I32), align=4)
+        return context.get_dummy_value()
+
+    return types.void(rows, stage, types.int64, weights, table, types.int64, table), generate
+
+
+@intrinsic
+def transpose_groups(
+    typing: Any, stage: Any, weights: Any, offsets: Any, packed: Any, packed_offset: Any, packed_stride: Any
+) -> Any:
+    """Sixteen groups of each of sixteen rows of weights, to [group][row]. `stage` is there for its type."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, weights_at, offsets_at, packed_at, packed_offset, packed_stride = args
+        rows_at = [
+            place(builder, weights_at, _load_index(builder, offsets_at, _index(i)), _I8) for i in range(LANES)
+        ]
+        rows = [_load_weights(builder, stage, row, _index(0)) for row in rows_at]
+        for i, row in enumerate(_transposed(builder, rows)):
+            offset = builder.add(packed_offset, builder.mul(packed_stride, _index(i)))
+            builder.store(row, place(builder, packed_at, offset, _SUMS), align=4)
+        return context.get_dummy_value()
+
+    table = types.CPointer(types.int32)
+    return types.void(stage, weights, table, packed, types.int64, types.int64), generate
+
+
+def _is_quad(stage: Any) -> bool:
+    return bool(stage.dtype == types.uint8)
+
+
+def _load_weights(builder: ir.IRBuilder, stage: Any, row: ir.Value, turn: ir.Value) -> ir.Value:
+    """Sixteen groups of int8 weights; shorts are made from them where a group holds two."""
+    if _is_quad(stage):
+        return _load(builder, row, builder.shl(turn, _index(6)), _SUMS, 1)
+    raw = _load(builder, row, builder.shl(turn, _index(5)), ir.VectorType(_I8, 2 * LANES), 1)
+    return builder.bitcast(builder.sext(raw, _SHORTS), _SUMS)
+
+
+def _transposed(builder: ir.IRBuilder, rows: Values) -> Values:
+    """A 16 x 16 matrix with its diagonal for an axis: blocks of 8, 4, 2 and 1 change places."""
+    block = LANES // 2
+    while block:
+        low = [lane if not lane & block else lane - block + LANES for lane in range(LANES)]
+        high = [lane + block if not lane & block else lane + LANES for lane in range(LANES)]
+        for i in range(LANES):
+            if not i & block:
+                upper, lower = rows[i], rows[i + block]
+                rows[i] = builder.shuffle_vector(upper, lower, ir.Constant(_SUMS, low))
+                rows[i + block] = builder.shuffle_vector(upper, lower, ir.Constant(_SUMS, high))
+        block //= 2
+    return rows
+
+
+@intrinsic
+def element_bytes(typing: Any, stage: Any) -> Any:
+    """Bytes of a staged value: 1 or 2."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _index(stage.dtype.bitwidth // 8)
+
+    return types.int64(stage), generate
+
+
+@intrinsic
+def stage_at(typing: Any, stage: Any, pointer: Any, offset: Any) -> Any:
+    """Memory for staged values, `offset` bytes beyond the pointer."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(place(builder, args[1], args[2], _I8), args[0].type)
+
+    return stage(stage, pointer, types.int64), generate
+
+
+@intrinsic
+def dot_groups(typing: Any, stage: Any, total: Any, inputs: Any, weights: Any) -> Any:
+    """total + the products of groups, lane by lane. `stage` is there for its type alone."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _dot(stage)(builder, *args[1:])
+
+    return lanes(stage, lanes, lanes, lanes), generate
+
+
+@intrinsic
+def multiply_add(typing: Any, stage: Any, total: Any, inputs: Any, weights: Any) -> Any:
+    """total + inputs * weights, of lanes that hold int8; the weights' upper halves are zero.
+
+    `stage` is there for its type alone.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        _, total, inputs, weights = args
+        if _is_quad(stage) and host().has("avx512vnni"):
+            return call_llvm(builder, "llvm.x86.avx512.vpdpwssd.512", _SUMS, [total, inputs, weights])
+        return _pairs(builder, total, inputs, weights)
+
+    return lanes(stage, lanes, lanes, lanes), generate

@@ -1,0 +1,252 @@
+"""Element by element: sums, products, comparisons, tables, int32 arithmetic, requantization, filling.
+
+What is dense in every operand is taken as one long row. Inputs either are where the output goes or do not
+touch it: whoever prepares the rows sees to that.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dlasim.isa.instructions import Quant, ShiftMode
+from dlasim.sim.kernels.finish import (
+    ACT_MAX,
+    ACT_MIN,
+    CONSTANT_BYTES,
+    LEAST,
+    LEFT,
+    MULTIPLIER,
+    OPCODE,
+    OUT_ADDR,
+    OUT_CHANNELS,
+    OUT_H,
+    OUT_MULT,
+    OUT_PIXEL,
+    OUT_ROW,
+    OUT_SHIFT,
+    OUT_W,
+    OUT_ZP,
+    QUANT,
+    RIGHT,
+    channel_constants,
+    lower_clamp,
+    part8,
+    part32,
+    put_part8,
+    put_part32,
+    put_scale,
+)
+from dlasim.sim.kernels.geometry import IN_ADDR, IN_PIXEL, IN_ROW, IN_ZP
+from dlasim.sim.kernels.layout import column, opcode
+from dlasim.sim.kernels.vectors import (
+    LANES,
+    add,
+    get8,
+    inlined,
+    kernel,
+    load32,
+    maximum,
+    minimum,
+    multiply,
+    put8,
+    requantize,
+    shift_left,
+    shift_right,
+    shift_right_rounded,
+    splat,
+    subtract,
+    table_at,
+    where_negative,
+)
+
+IN2_ADDR, IN2_PIXEL, IN2_ROW = (column(f"IN2_{part}") for part in ("ADDR", "PIXEL_STRIDE", "ROW_STRIDE"))
+IN2_ZP, LEFT_SHIFT, SHIFT_AMOUNT = (column(name) for name in ("IN2_ZP", "LEFT_SHIFT", "SHIFT_AMOUNT"))
+IN_MULT, IN_SHIFT, IN2_MULT, IN2_SHIFT = (
+    column(name) for name in ("IN_MULT", "IN_SHIFT", "IN2_MULT", "IN2_SHIFT")
+)
+MODE, LUT_ADDR, FILL_VALUE = (column(name) for name in ("mode", "LUT_ADDR", "FILL_VALUE"))
+_ADD, _SUB, _MUL, _MIN = (opcode(name) for name in ("OP_E_ADD", "OP_E_SUB", "OP_E_MUL", "OP_C_MIN"))
+_LUT, _LRELU, _ABS = (opcode(name) for name in ("OP_ACT_LUT", "OP_ACT_LRELU", "OP_E_ABS"))
+_ADD32 = opcode("OP_E32_ADD")
+_CHANNEL, _LEFT, _ROUND = int(Quant.CHANNEL), int(ShiftMode.LEFT), int(ShiftMode.RIGHT_ROUND)
+TABLE_SIZE = 256
+
+
+@inlined
+def extents(row: Any, in_element: Any, in2_element: Any, out_element: Any) -> Any:
+    """(rows, pixels, channels) after joining what is dense in all operands; element 0: no such operand."""
+    height, width, channels = row[OUT_H], row[OUT_W], row[OUT_CHANNELS]
+    if (
+        (in_element == 0 or row[IN_PIXEL] == channels * in_element)
+        and (in2_element == 0 or row[IN2_PIXEL] == channels * in2_element)
+        and row[OUT_PIXEL] == channels * out_element
+    ):
+        channels, width = channels * width, 1
+        if (
+            (in_element == 0 or row[IN_ROW] == channels * in_element)
+            and (in2_element == 0 or row[IN2_ROW] == channels * in2_element)
+            and row[OUT_ROW] == channels * out_element
+        ):
+            channels, height = channels * height, 1
+    return height, width, channels
+
+
+@inlined
+def scale(constants: Any, multiplier: Any, shift: Any) -> Any:
+    """A scale for all lanes: (left, least, multiplier, right)."""
+    for lane in range(LANES):
+        put_scale(constants, lane, multiplier, shift)
+    return (
+        load32(constants, LEFT), load32(constants, LEAST),
+        load32(constants, MULTIPLIER), load32(constants, RIGHT),
+    )  # fmt: skip
+
+
+@inlined
+def rescale(value: Any, by: Any) -> Any:
+    """`requantize` with what `scale` gave."""
+    return requantize(value, by[0], by[1], by[2], by[3])
+
+
+@kernel
+def binary8(row: Any, sram: Any, arena: Any, capacity: Any) -> Any:
+    """OP_E_ADD, OP_E_SUB, OP_E_MUL, OP_C_MIN, OP_C_MAX."""
+    if capacity < CONSTANT_BYTES:
+        return CONSTANT_BYTES
+    which = row[OPCODE]
+    constants = table_at(arena, 0)
+    scale_in = scale(constants, row[IN_MULT], row[IN_SHIFT])
+    scale_in2 = scale(constants, row[IN2_MULT], row[IN2_SHIFT])
+    scale_out = scale(constants, row[OUT_MULT], row[OUT_SHIFT])
+    zero_in, zero_in2, zero_out = splat(row[IN_ZP]), splat(row[IN2_ZP]), splat(row[OUT_ZP])
+    moved, low, high = splat(row[LEFT_SHIFT]), splat(row[ACT_MIN]), splat(row[ACT_MAX])
+    height, width, channels = extents(row, 1, 1, 1)
+    for y in range(height):
+        for x in range(width):
+            in_at = row[IN_ADDR] + y * row[IN_ROW] + x * row[IN_PIXEL]
+            in2_at = row[IN2_ADDR] + y * row[IN2_ROW] + x * row[IN2_PIXEL]
+            out_at = row[OUT_ADDR] + y * row[OUT_ROW] + x * row[OUT_PIXEL]
+            for c in range(0, channels, LANES):
+                count = channels - c
+                a, b = part8(sram, in_at + c, count), part8(sram, in2_at + c, count)
+                if which in (_ADD, _SUB):
+                    a = rescale(shift_left(subtract(a, zero_in), moved), scale_in)
+                    b = rescale(shift_left(subtract(b, zero_in2), moved), scale_in2)
+                    a = add(a, b) if which == _ADD else subtract(a, b)
+                    a = minimum(maximum(add(rescale(a, scale_out), zero_out), low), high)
+                elif which == _MUL:
+                    a = multiply(subtract(a, zero_in), subtract(b, zero_in2))
+                    a = minimum(maximum(add(rescale(a, scale_out), zero_out), low), high)
+                elif which == _MIN:
+                    a = minimum(a, b)
+                else:
+                    a = maximum(a, b)
+                put_part8(sram, out_at + c, a, count)
+    return 0
+
+
+@kernel
+def fill_table(row: Any, sram: Any, table: Any, constants: Any) -> Any:
+    """The 256 results of a unary instruction, by the unsigned value of the input's byte."""
+    which = row[OPCODE]
+    scale_out = scale(constants, row[OUT_MULT], row[OUT_SHIFT])
+    scale_in = scale(constants, row[IN_MULT], row[IN_SHIFT])
+    zero_in, zero_out = splat(row[IN_ZP]), splat(row[OUT_ZP])
+    low, high = splat(lower_clamp(row)), splat(row[ACT_MAX])
+    for lane in range(LANES):
+        constants[lane] = lane
+    lane_numbers = load32(constants, 0)
+    for first in range(0, TABLE_SIZE, LANES):
+        value = add(splat(first if first < TABLE_SIZE // 2 else first - TABLE_SIZE), lane_numbers)
+        difference = subtract(value, zero_in)
+        if which == _ABS:
+            difference = maximum(difference, subtract(splat(0), difference))
+        scaled = rescale(difference, scale_out)
+        if which == _LRELU:
+            scaled = where_negative(difference, rescale(difference, scale_in), scaled)
+        put_part8(table, first, minimum(maximum(add(scaled, zero_out), low), high), LANES)
+    if which == _LUT:
+        for i in range(TABLE_SIZE):
+            put8(table, i, get8(sram, row[LUT_ADDR] + ((i + 128) & 255)))
+
+
+@kernel
+def unary8(row: Any, sram: Any, arena: Any, capacity: Any) -> Any:
+    """OP_ACT_RELU, OP_ACT_LRELU, OP_ACT_LUT, OP_E_ABS: a byte has 256 values, so each is a table."""
+    if capacity < TABLE_SIZE + CONSTANT_BYTES:
+        return TABLE_SIZE + CONSTANT_BYTES
+    fill_table(row, sram, arena, table_at(arena, TABLE_SIZE))
+    height, width, channels = extents(row, 1, 0, 1)
+    for y in range(height):
+        for x in range(width):
+            in_at = row[IN_ADDR] + y * row[IN_ROW] + x * row[IN_PIXEL]
+            out_at = row[OUT_ADDR] + y * row[OUT_ROW] + x * row[OUT_PIXEL]
+            for c in range(channels):
+                put8(sram, out_at + c, get8(arena, get8(sram, in_at + c) & 255))
+    return 0
+
+
+@kernel
+def binary32(row: Any, sram: Any) -> Any:
+    """OP_E32_ADD, OP_E32_SHIFT."""
+    sums, mode, amount = row[OPCODE] == _ADD32, row[MODE], splat(row[SHIFT_AMOUNT])
+    rounds = mode == _ROUND and row[SHIFT_AMOUNT] > 0
+    height, width, channels = extents(row, 4, 4 if sums else 0, 4)
+    for y in range(height):
+        for x in range(width):
+            in_at = row[IN_ADDR] + y * row[IN_ROW] + x * row[IN_PIXEL]
+            in2_at = row[IN2_ADDR] + y * row[IN2_ROW] + x * row[IN2_PIXEL]
+            out_at = row[OUT_ADDR] + y * row[OUT_ROW] + x * row[OUT_PIXEL]
+            for c in range(0, channels, LANES):
+                count = channels - c
+                value = part32(sram, in_at + 4 * c, count)
+                if sums:
+                    value = add(value, part32(sram, in2_at + 4 * c, count))
+                elif mode == _LEFT:
+                    value = shift_left(value, amount)
+                elif rounds:
+                    value = shift_right_rounded(value, amount)
+                else:
+                    value = shift_right(value, amount)
+                put_part32(sram, out_at + 4 * c, value, count)
+    return 0
+
+
+@kernel
+def requant(row: Any, sram: Any, arena: Any, capacity: Any) -> Any:
+    """OP_REQUANT: a column of sixteen channels after the other where each has its own scale."""
+    if capacity < CONSTANT_BYTES:
+        return CONSTANT_BYTES
+    constants = table_at(arena, 0)
+    per_channel = row[QUANT] == _CHANNEL
+    height, width, channels = row[OUT_H], row[OUT_W], row[OUT_CHANNELS]
+    if not per_channel:
+        height, width, channels = extents(row, 4, 0, 1)
+    zero_point, low, high = splat(row[OUT_ZP]), splat(row[ACT_MIN]), splat(row[ACT_MAX])
+    block = LANES if per_channel else channels
+    for first in range(0, channels, block):
+        channel_constants(row, sram, first, constants)
+        left, least = load32(constants, LEFT), load32(constants, LEAST)
+        multiplier, right = load32(constants, MULTIPLIER), load32(constants, RIGHT)
+        for y in range(height):
+            for x in range(width):
+                in_at = row[IN_ADDR] + y * row[IN_ROW] + x * row[IN_PIXEL]
+                out_at = row[OUT_ADDR] + y * row[OUT_ROW] + x * row[OUT_PIXEL]
+                for c in range(first, min(channels, first + block), LANES):
+                    count = channels - c
+                    value = part32(sram, in_at + 4 * c, count)
+                    value = add(requantize(value, left, least, multiplier, right), zero_point)
+                    put_part8(sram, out_at + c, minimum(maximum(value, low), high), count)
+    return 0
+
+
+@kernel
+def fill(row: Any, sram: Any) -> Any:
+    """OP_FILL."""
+    height, width, channels = extents(row, 0, 0, 1)
+    for y in range(height):
+        for x in range(width):
+            out_at = row[OUT_ADDR] + y * row[OUT_ROW] + x * row[OUT_PIXEL]
+            for c in range(channels):
+                put8(sram, out_at + c, row[FILL_VALUE])
+    return 0

@@ -1,0 +1,99 @@
+"""The fast engine: operations made into rows once, and run by the compiled kernels as often as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa.registers import REGION_COUNT
+from dlasim.sim.executor import execute_operation
+from dlasim.sim.kernels.hazards import needs_reference
+from dlasim.sim.kernels.layout import ROW_LENGTH, Rows, batch_rows, operation_batch
+from dlasim.sim.kernels.library import Library, best_kind, load_library
+from dlasim.sim.operation import Operation
+from dlasim.sim.reference import execute as execute_reference
+from dlasim.sim.stream import DecodedStream
+
+Bytes = NDArray[np.uint8]
+_FIRST_ARENA_BYTES = 1 << 20
+_LARGEST_ARENA_BYTES = 1 << 31  # whoever needs more goes to the readable engine
+_LINE_BYTES = 64
+_NO_KERNEL = 0  # an opcode that no kernel has
+
+
+class Engine:
+    """Kernels and the memory that they work in; not for two threads at once."""
+
+    def __init__(self, kind: str | None = None) -> None:
+        """`kind` is `vnni` or `portable`; by default the faster that the CPU has."""
+        self._library: Library = load_library(kind or best_kind())
+        self._state = np.zeros(1, np.int64)
+        self._regions = np.zeros(REGION_COUNT, np.int64)
+        self._reserve(_FIRST_ARENA_BYTES)
+
+    def execute(self, operation: Operation, sram: Bytes) -> None:
+        """Compute a MAC or VECTOR operation whose operands have been checked."""
+        batch = operation_batch(operation.instruction, [operation])
+        if needs_reference(batch)[0]:
+            return execute_reference(operation, sram)
+        rows = batch_rows(batch)
+        if self.run_rows(rows, 0, 1, sram) == 0:
+            execute_reference(operation, sram)
+        return None
+
+    def prepare(self, stream: DecodedStream, count: int | None = None) -> PreparedStream:
+        """The first `count` operations of a stream, ready to run any number of times."""
+        rows = np.zeros((len(stream), ROW_LENGTH), np.int64)
+        for chosen, batch in stream.batches():
+            rows[chosen] = batch_rows(batch)
+            rows[chosen[needs_reference(batch)], 0] = _NO_KERNEL
+        return PreparedStream(self, stream, rows[: len(stream) if count is None else count])
+
+    def run_rows(self, rows: Rows, first: int, last: int, sram: Bytes, regions: Sequence[Bytes] = ()) -> int:
+        """Run rows until one that the kernels do not do; returns its number, or `last`."""
+        for number, region in enumerate(regions):
+            self._regions[number] = _address(region)
+        while True:
+            first = self._library.run(
+                _address(rows), first, last, _address(sram), _address(self._regions),
+                self._arena_address, self._capacity, _address(self._state),
+            )  # fmt: skip
+            needed = 0 if first == last else int(self._state[0])
+            if not 0 < needed <= _LARGEST_ARENA_BYTES:
+                return first
+            self._reserve(needed + needed // 4)
+
+    def _reserve(self, size_bytes: int) -> None:
+        self._arena = np.empty(size_bytes + _LINE_BYTES, np.uint8)
+        self._arena_address = -(-_address(self._arena) // _LINE_BYTES) * _LINE_BYTES
+        self._capacity = size_bytes
+
+
+class PreparedStream:
+    """Operations of a stream in the kernels' form; `Engine.prepare` makes it."""
+
+    def __init__(self, engine: Engine, stream: DecodedStream, rows: Rows) -> None:
+        self._engine, self._stream, self._rows = engine, stream, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def run(self, sram: Bytes, regions: Sequence[Bytes]) -> None:
+        """All operations in program order, on this SRAM and these regions."""
+        self.run_range(0, len(self._rows), sram, regions)
+
+    def run_range(self, first: int, last: int, sram: Bytes, regions: Sequence[Bytes]) -> None:
+        """Operations `first` to `last` alone."""
+        while first < last:
+            first = self._engine.run_rows(self._rows, first, last, sram, regions)
+            if first < last:
+                execute_operation(self._stream.operation(first), sram, regions)
+                first += 1
+
+
+def _address(array: NDArray[Any]) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address

@@ -1,0 +1,84 @@
+"""The one compiled function: executes rows in order, whatever their instruction."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+
+from dlasim.sim.kernels.convolution import convolve
+from dlasim.sim.kernels.depthwise import depthwise
+from dlasim.sim.kernels.elementwise import binary8, binary32, fill, requant, unary8
+from dlasim.sim.kernels.finish import OPCODE
+from dlasim.sim.kernels.layout import ROW_LENGTH, opcode
+from dlasim.sim.kernels.pooling import pool
+from dlasim.sim.kernels.transfer import dma_read, dma_write
+from dlasim.sim.kernels.vectors import kernel, shifted
+
+_ROW_BYTES = 8 * ROW_LENGTH
+_READ, _WRITE, _FILL, _POOL = (opcode(f"OP_{name}") for name in ("DMA_READ", "DMA_WRITE", "FILL", "POOL"))
+_CONV, _CONV_RELU, _MAT_MUL, _DEPTH = (
+    opcode(f"OP_{name}") for name in ("CONV", "CONV_RELU", "MAT_MUL", "DEPTH_CONV")
+)
+_REQUANT, _SHIFT32, _ADD32 = (opcode(f"OP_{name}") for name in ("REQUANT", "E32_SHIFT", "E32_ADD"))
+_RELU, _LRELU, _LUT, _ABS = (opcode(f"OP_{name}") for name in ("ACT_RELU", "ACT_LRELU", "ACT_LUT", "E_ABS"))
+_ADD, _SUB, _MUL, _MIN, _MAX = (
+    opcode(f"OP_{name}") for name in ("E_ADD", "E_SUB", "E_MUL", "C_MIN", "C_MAX")
+)
+UNKNOWN = -1
+
+
+@kernel
+def execute(row: Any, sram: Any, regions: Any, arena: Any, capacity: Any, witness: Any) -> Any:
+    """One operation. Returns 0, or the bytes of arena that it needs, or UNKNOWN; then nothing was done."""
+    which = row[OPCODE]
+    if which in (_CONV, _CONV_RELU, _MAT_MUL):
+        return convolve(row, sram, arena, capacity, witness)
+    if which == _DEPTH:
+        return depthwise(row, sram, arena, capacity, witness)
+    if which == _READ:
+        return dma_read(row, sram, regions)
+    if which == _WRITE:
+        return dma_write(row, sram, regions)
+    if which in (_ADD, _SUB, _MUL, _MIN, _MAX):
+        return binary8(row, sram, arena, capacity)
+    if which == _REQUANT:
+        return requant(row, sram, arena, capacity)
+    if which == _POOL:
+        return pool(row, sram, arena, capacity)
+    if which in (_RELU, _LRELU, _LUT, _ABS):
+        return unary8(row, sram, arena, capacity)
+    if which in (_ADD32, _SHIFT32):
+        return binary32(row, sram)
+    if which == _FILL:
+        return fill(row, sram)
+    return UNKNOWN
+
+
+@kernel
+def run(
+    rows: Any,
+    first: Any,
+    last: Any,
+    sram: Any,
+    regions: Any,
+    arena: Any,
+    capacity: Any,
+    witness: Any,
+    state: Any,
+) -> Any:
+    """Rows `first` to `last`. Returns how far it came; state[0] tells why it stopped before `last`."""
+    for number in range(first, last):
+        row = shifted(rows, number * _ROW_BYTES)
+        stopped = execute(row, sram, regions, arena, capacity, witness)
+        if stopped != 0:
+            state[0] = stopped
+            return number
+    return last
+
+
+def signature(staged: types.Type) -> tuple[types.Type, ...]:
+    """The types of `run` for one way of staging inputs: uint8 (VNNI) or int16."""
+    words, data = types.CPointer(types.int64), types.CPointer(types.int8)
+    size = types.int64
+    return (words, size, size, data, words, data, size, types.CPointer(staged), words)

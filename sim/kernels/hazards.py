@@ -1,0 +1,72 @@
+"""Which operations the kernels leave to the readable engine: those whose output lies upon their inputs.
+
+The meaning of an instruction is to read everything before it writes. The kernels read as they go, which is
+the same where the output is apart from what is read, or is exactly the operand it is computed from element
+by element.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa.instructions import Extent, Unit
+from dlasim.sim.footprint import Box, Count, Footprint, all_footprints
+from dlasim.sim.operation import Batch
+
+# Copied before anything is written.
+_STAGED = {"OP_CONV": "IN", "OP_CONV_RELU": "IN", "OP_MAT_MUL": "IN"}
+
+
+def needs_reference(batch: Batch) -> NDArray[np.bool_]:
+    """For each operation whether the kernels must not run it."""
+    clash = np.zeros(len(batch.positions), bool)
+    if batch.instruction.unit not in (Unit.MAC, Unit.VECTOR):
+        return clash
+    *inputs, output = all_footprints(batch)
+    assert output.operand.writes, "the table lists the output last"
+    for source in inputs:
+        if _STAGED.get(batch.instruction.mnemonic) != source.operand.register:
+            clash |= source.present & _touches(source.box, output.box) & ~_is_same(source, output)
+    return clash | _is_extreme(batch)
+
+
+def _touches(a: Box, b: Box) -> NDArray[np.bool_]:
+    hulls = np.less(a.address, b.end) & np.less(b.address, a.end)
+    return hulls & ~_interleaves(a, b)
+
+
+def _interleaves(a: Box, b: Box) -> NDArray[np.bool_]:
+    """Whether all runs start at the same two places modulo a common stride, clear of each other."""
+    period: Count = np.gcd(_step(a), _step(b))
+    safe = np.maximum(period, 1)
+    distance = np.mod(np.subtract(b.address, a.address), safe)
+    clear: NDArray[np.bool_] = (period > 0) & (distance >= a.run_bytes) & (distance + b.run_bytes <= safe)
+    return clear
+
+
+def _step(box: Box) -> Count:
+    """The greatest distance that divides all between starts of runs; 0 for a single run."""
+    return np.gcd(
+        np.where(np.greater(box.runs, 1), box.run_stride, 0),
+        np.where(np.greater(box.planes, 1), box.plane_stride, 0),
+    )
+
+
+def _is_same(source: Footprint, output: Footprint) -> NDArray[np.bool_]:
+    """Whether an element of the input is exactly where the element computed from it goes."""
+    a, b = source.box, output.box
+    same = np.equal(source.element_bytes, output.element_bytes) & (source.operand.extent is Extent.OUTPUT)
+    for name in ("address", "planes", "runs", "run_bytes"):
+        same = same & np.equal(getattr(a, name), getattr(b, name))
+    same = same & (np.equal(a.runs, 1) | np.equal(a.run_stride, b.run_stride))
+    return same & (np.equal(a.planes, 1) | np.equal(a.plane_stride, b.plane_stride))
+
+
+def _is_extreme(batch: Batch) -> NDArray[np.bool_]:
+    """Windows so large that sums of their pixels do not fit an int32, or tables of taps do not pay."""
+    if "KERNEL" not in batch.instruction.registers:
+        return np.zeros(len(batch.positions), bool)
+    height, width = batch.pair("KERNEL")
+    extreme: NDArray[np.bool_] = height * width > 1 << 20
+    return extreme

@@ -1,0 +1,73 @@
+"""The row of numbers that the compiled kernels read for one operation: opcode, fields, registers.
+
+A row is the operand registers as the operation saw them, with packed pairs taken apart, so that making rows
+for a whole stream is a handful of array copies and no kernel decodes anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa import registers
+from dlasim.isa.instructions import INSTRUCTIONS, Instruction, Out
+from dlasim.sim.operation import Batch, Operation
+
+Rows = NDArray[np.int64]
+
+FIELDS = ("init", "out", "quant", "mode")
+# What a field is for instructions that have none: OP_CONV_RELU always gives int8.
+_FIELD_DEFAULTS = {"init": 0, "out": int(Out.INT8), "quant": 0, "mode": 0}
+_SOURCES: tuple[tuple[str, int, bool], ...] = tuple(
+    (register.name, half, register.is_plain)
+    for register in registers.OPERANDS
+    for half in range(1 if register.is_plain else 2)
+)
+_NAMES = (
+    "opcode",
+    *FIELDS,
+    *(name if plain else f"{name}.{half}" for name, half, plain in _SOURCES),
+)
+ROW_LENGTH = len(_NAMES)
+
+
+def column(name: str) -> int:
+    """Where a row holds a field, a plain register, or a half of a packed one (`KERNEL.0`)."""
+    return _NAMES.index(name)
+
+
+def opcode(mnemonic: str) -> int:
+    """The opcode of an instruction, which selects the kernel."""
+    return next(row.opcode for row in INSTRUCTIONS if row.mnemonic == mnemonic)
+
+
+def fingerprint() -> str:
+    """What compiled kernels depend on besides their own source."""
+    opcodes = ",".join(f"{row.mnemonic}={row.opcode}" for row in INSTRUCTIONS)
+    return f"{','.join(_NAMES)};{opcodes}"
+
+
+def batch_rows(batch: Batch) -> Rows:
+    """The rows of many operations of one instruction."""
+    rows = np.empty((len(batch.positions), ROW_LENGTH), np.int64)
+    rows[:, 0] = batch.instruction.opcode
+    for place, name in enumerate(FIELDS, 1):
+        rows[:, place] = batch.fields.get(name, _FIELD_DEFAULTS[name])
+    for place, (name, half, plain) in enumerate(_SOURCES, 1 + len(FIELDS)):
+        rows[:, place] = batch.value(name) if plain else batch.pair(name)[half]
+    return rows
+
+
+def operation_batch(instruction: Instruction, operations: Sequence[Operation]) -> Batch:
+    """Single operations of one instruction as a batch."""
+    columns = [
+        [o.value(r.name) if r.is_plain else o.pattern(r.name) for o in operations] for r in registers.OPERANDS
+    ]
+    positions = np.array([o.position for o in operations], np.int64)
+    fields = {
+        field.name: np.array([o.fields[field.name] for o in operations], np.int64)
+        for field in instruction.fields
+    }
+    return Batch(instruction, positions, fields, np.array(columns, np.int64))

@@ -1,0 +1,112 @@
+"""The compiled kernels: found in the cache or built, loaded, and called.
+
+The cache's key is everything the machine code depends on: the sources, the layout of rows, the CPU, and the
+versions of what compiles. A stale object is therefore never found, wherever the sources come from. Loading
+needs llvmlite alone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from importlib import metadata, resources
+from pathlib import Path
+
+import llvmlite.binding as llvm
+
+from dlasim.errors import RunError
+from dlasim.sim.kernels.build import KINDS, SYMBOL, target_machine
+from dlasim.sim.kernels.layout import fingerprint
+from dlasim.sim.kernels.target import host
+
+_POINTER, _SIZE = ctypes.c_void_p, ctypes.c_int64
+# numba's convention: where the result goes, where an exception would go, then the arguments.
+_PROTOTYPE = ctypes.CFUNCTYPE(
+    ctypes.c_int32, _POINTER, _POINTER,
+    _POINTER, _SIZE, _SIZE, _POINTER, _POINTER, _POINTER, _SIZE, _POINTER, _POINTER,
+)  # fmt: skip
+
+
+class Library:
+    """The kernels as one function of this process; `load_library` gives them."""
+
+    def __init__(self, code: bytes) -> None:
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
+        self._engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
+        self._engine.finalize_object()
+        self._function = _PROTOTYPE(self._engine.get_function_address(SYMBOL))
+        self._result, self._exception = ctypes.c_int64(), ctypes.c_void_p()
+        self._result_at = ctypes.addressof(self._result)
+        self._exception_at = ctypes.addressof(self._exception)
+
+    def run(
+        self, rows: int, first: int, last: int, sram: int, regions: int, arena: int, capacity: int, state: int
+    ) -> int:
+        """Rows `first` to `last`, all by address. Returns where it stopped; `state` tells why."""
+        status = self._function(
+            self._result_at, self._exception_at,
+            rows, first, last, sram, regions, arena, capacity, None, state,
+        )  # fmt: skip
+        assert status == 0, "compiled kernels raise nothing"
+        return self._result.value
+
+
+def best_kind() -> str:
+    """The fastest kind that this CPU can run."""
+    return "vnni" if host().has_vnni else "portable"
+
+
+@cache
+def load_library(kind: str) -> Library:
+    """The kernels of a kind, built if nobody on this machine has yet."""
+    assert kind in KINDS
+    path = _cache_folder() / f"kernels-{kind}-{_key()}.o"
+    if not path.exists():
+        _build(kind, path)
+    return Library(path.read_bytes())
+
+
+def _build(kind: str, path: Path) -> None:
+    environment = os.environ | {"NUMBA_OPT": "0", "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "dlasim.sim.kernels.build", kind, str(path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode or not path.exists():
+        last_line = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise RunError(f"cannot compile the fast engine's kernels: {last_line}")
+
+
+def _key() -> str:
+    digest = hashlib.sha256()
+    for file in sorted(resources.files("dlasim.sim.kernels").iterdir(), key=lambda item: item.name):
+        if file.name.endswith(".py"):
+            digest.update(file.name.encode() + file.read_bytes())
+    versions = [metadata.version(package) for package in ("numba", "llvmlite")]
+    target = host()
+    digest.update(repr((fingerprint(), versions, sys.version_info[:2], target.cpu, target.features)).encode())
+    return digest.hexdigest()[:20]
+
+
+def _cache_folder() -> Path:
+    """The user's cache, or a private folder of the system's temporary one where that cannot be written."""
+    for folder in (_user_cache(), Path(tempfile.gettempdir()) / f"dlasim-cache-{_user()}"):
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK) and folder.stat().st_uid == _user():
+            return folder
+    raise RunError("no folder to keep compiled kernels in: neither the user's cache nor the temporary folder")
+
+
+def _user() -> int:
+    return os.getuid()
+
+
+def _user_cache() -> Path:
+    root = os.environ.get("XDG_CACHE_HOME")
+    return (Path(root) if root else Path.home() / ".cache") / "dlasim"

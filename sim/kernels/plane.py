@@ -1,0 +1,156 @@
+"""One filter on one channel, as in depthwise convolution emulated channel by channel: sixteen pixels at once.
+
+The input's channel is gathered into a padded plane whose rows hold every stride-th column together, so that
+neighbouring outputs meet neighbouring bytes whatever the stride and the dilation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dlasim.isa.instructions import Init, Out
+from dlasim.sim.kernels.dot import multiply_add
+from dlasim.sim.kernels.finish import (
+    ACC_ADDR,
+    ACC_PIXEL,
+    ACC_ROW,
+    ACT_MAX,
+    CONSTANT_BYTES,
+    INIT,
+    LEAST,
+    LEFT,
+    MULTIPLIER,
+    OUT,
+    OUT_ADDR,
+    OUT_H,
+    OUT_PIXEL,
+    OUT_ROW,
+    OUT_W,
+    OUT_ZP,
+    RIGHT,
+    aligned,
+    channel_constants,
+    lower_clamp,
+)
+from dlasim.sim.kernels.geometry import (
+    IN_ADDR,
+    IN_H,
+    IN_PIXEL,
+    IN_ROW,
+    IN_W,
+    IN_ZP,
+    MAT_MUL,
+    OPCODE,
+    PAD_VALUE,
+    WEIGHT_ADDR,
+    geometry,
+)
+from dlasim.sim.kernels.vectors import (
+    BYTES32,
+    LANES,
+    add,
+    get8,
+    get32,
+    kernel,
+    load8,
+    load32,
+    maximum,
+    minimum,
+    put8,
+    put32,
+    requantize,
+    shifted,
+    splat,
+    store8,
+    store32,
+    table_at,
+)
+
+_PARTIAL, _WIDE = int(Init.PARTIAL), int(Out.INT32)
+
+
+@kernel
+def gather_plane(row: Any, sram: Any, plane: Any, height: Any, span: Any) -> Any:
+    """[row][column modulo stride][column / stride], `span` bytes each."""
+    _, _, _, stride, _, _, top, left = geometry(row)
+    matrix = row[OPCODE] == MAT_MUL
+    in_h, in_w = (row[OUT_H], row[OUT_W]) if matrix else (row[IN_H], row[IN_W])
+    outside, pixel = row[PAD_VALUE], row[IN_PIXEL]
+    for y in range(height):
+        base = y * stride * span
+        if y < top or y >= top + in_h:
+            for i in range(stride * span):
+                put8(plane, base + i, outside)
+            continue
+        source = row[IN_ADDR] + (y - top) * row[IN_ROW]
+        for phase in range(stride):
+            to = base + phase * span
+            first = min(span, max(0, (left - phase + stride - 1) // stride))
+            last = max(first, min(span, (left + in_w - 1 - phase) // stride + 1))
+            for i in range(first):
+                put8(plane, to + i, outside)
+            here, step = source + (first * stride + phase - left) * pixel, stride * pixel
+            for i in range(last - first):
+                put8(plane, to + first + i, get8(sram, here + i * step))
+            for i in range(last, span):
+                put8(plane, to + i, outside)
+
+
+@kernel
+def convolve_plane(row: Any, sram: Any, arena: Any, capacity: Any, witness: Any) -> Any:
+    """OP_CONV of one input and one output channel. Returns 0, or the bytes of arena that it needs."""
+    kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)
+    out_w, taps = row[OUT_W], kernel_h * kernel_w
+    height = (row[OUT_H] - 1) * stride_h + (kernel_h - 1) * dilation_h + 1
+    span = aligned(out_w) + ((kernel_w - 1) * dilation_w) // stride_w + 1
+
+    weights_at = aligned(height * stride_w * span + 64)
+    places_at = weights_at + taps * BYTES32
+    line_at = places_at + aligned(4 * taps)
+    constants_at = line_at + 4 * aligned(out_w)
+    needed = constants_at + CONSTANT_BYTES
+    if needed > capacity:
+        return needed
+    weights, places = table_at(arena, weights_at), table_at(arena, places_at)
+    line, constants = shifted(arena, line_at), table_at(arena, constants_at)
+
+    gather_plane(row, sram, arena, height, span)
+    channel_constants(row, sram, 0, constants)
+    total = 0
+    for tap in range(taps):
+        weight = get8(sram, row[WEIGHT_ADDR] + tap)
+        total += weight
+        store32(weights, tap * BYTES32, splat(weight & 0xFFFF))
+        y, x = (tap // kernel_w) * dilation_h, (tap % kernel_w) * dilation_w
+        places[tap] = (y * stride_w + x % stride_w) * span + x // stride_w
+    start = add(load32(constants, 0), splat(-row[IN_ZP] * total))
+    left, least = load32(constants, LEFT), load32(constants, LEAST)
+    multiplier, right = load32(constants, MULTIPLIER), load32(constants, RIGHT)
+    zero_point, low, high = splat(row[OUT_ZP]), splat(lower_clamp(row)), splat(row[ACT_MAX])
+    wide, partial = row[OUT] == _WIDE, row[INIT] == _PARTIAL
+    out_pixel, acc_pixel = row[OUT_PIXEL], row[ACC_PIXEL]
+    for y in range(row[OUT_H]):
+        out, acc = row[OUT_ADDR] + y * row[OUT_ROW], row[ACC_ADDR] + y * row[ACC_ROW]
+        if partial:
+            for x in range(out_w):
+                put32(line, 4 * x, get32(sram, acc + x * acc_pixel))
+        for x in range(0, out_w, LANES):
+            sums = start
+            here = y * stride_h * stride_w * span + x
+            for tap in range(taps):
+                inputs = load8(arena, here + places[tap])
+                sums = multiply_add(witness, sums, inputs, load32(weights, tap * BYTES32))
+            if partial:
+                sums = add(sums, load32(line, 4 * x))
+            if wide:
+                store32(line, 4 * x, sums)
+            else:
+                scaled = add(requantize(sums, left, least, multiplier, right), zero_point)
+                store8(line, x, minimum(maximum(scaled, low), high))
+        if wide:
+            for x in range(out_w):
+                put32(sram, out + x * out_pixel, get32(line, 4 * x))
+        else:
+            for x in range(out_w):
+                put8(sram, out + x * out_pixel, get8(line, x))
+    return 0

@@ -1,0 +1,43 @@
+"""What the host's CPU offers, and the shape of the kernels that suits it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import llvmlite.binding as llvm
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A CPU as LLVM knows it, and how many pixels and vectors of 16 channels its registers hold as sums."""
+
+    cpu: str
+    features: str
+    pixels: int
+    vectors: int
+    is_x86: bool
+
+    def has(self, feature: str) -> bool:
+        """Whether the CPU has a feature, by LLVM's name."""
+        return f"+{feature}" in self.features.split(",")
+
+    @property
+    def has_vnni(self) -> bool:
+        """Whether one instruction multiplies and adds four bytes per lane."""
+        return self.has("avx512vnni") or self.has("avxvnni")
+
+
+@cache
+def host() -> Target:
+    """The CPU that runs this."""
+    features = llvm.get_host_cpu_features().flatten()
+    names = features.split(",")
+    if "+avx512bw" in names and "+avx512vl" in names:
+        pixels, vectors = 12, 2
+    elif "+avx2" in names:
+        pixels, vectors = 6, 1
+    else:
+        pixels, vectors = 4, 1
+    is_x86 = llvm.get_process_triple().startswith(("x86_64", "i686"))
+    return Target(llvm.get_host_cpu_name(), features, pixels, vectors, is_x86)

@@ -1,0 +1,35 @@
+"""The compiled kernels against the readable engine, over the whole SRAM, on both ways of multiplying."""
+
+import numpy as np
+import pytest
+
+from dlasim.sim.kernels import Engine
+from dlasim.sim.kernels.hazards import needs_reference
+from dlasim.sim.kernels.target import host
+from dlasim.sim.reference import execute
+from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, as_batch, random_scene
+
+KINDS = ("vnni", "portable")
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def engine(request):
+    if request.param == "vnni" and not host().has_vnni:
+        pytest.skip("this CPU has no VNNI")
+    return Engine(request.param)
+
+
+@pytest.mark.parametrize(("limits", "scenes"), [(SMALL, 300), (LARGE, 40)], ids=["small", "large"])
+@pytest.mark.parametrize("mnemonic", COMPUTED)
+def test_every_byte_of_sram_is_as_the_readable_engine_leaves_it(engine, mnemonic, limits, scenes):
+    rng = np.random.default_rng(sum(mnemonic.encode()) + limits.pixels)
+    compiled = 0
+    for number in range(scenes):
+        scene = random_scene(rng, mnemonic, limits)
+        expected = scene.sram.copy()
+        execute(scene.operation, expected)
+        engine.execute(scene.operation, scene.sram)
+        wrong = np.flatnonzero(scene.sram != expected)
+        assert not len(wrong), (number, wrong[:10], scene.operation)
+        compiled += not needs_reference(as_batch(scene.operation))[0]
+    assert compiled > scenes // 2, "too many operations never reached the kernels"
