@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dlasim.compiler_shim.importing import import_model
 from dlasim.compiler_shim.lowering.lower import Lowered, lower
+from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import Partitioned, partition
 from dlasim.compiler_shim.placement import place
@@ -21,4 +22,5 @@ def lower_for(
     network: Partitioned, config: DlaConfig, options: CompileOptions, with_constants: bool = True
 ) -> Lowered:
     """A partitioned network placed and lowered; without constants it serves for timing only."""
-    return lower(place(network, config, options), config, options, with_constants)
+    policy = Policy(config, options)
+    return lower(place(network, policy), policy, with_constants)

@@ -7,20 +7,18 @@ from dataclasses import dataclass, replace
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.tiling import Homes, TilingProblem
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, LayerInfo, Network, Value
-from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import Item, Partitioned
 from dlasim.errors import InputError
 from dlasim.isa.instructions import Out, Quant
 from dlasim.isa.records import LayerKind
-from dlasim.sim.config import DlaConfig
 from dlasim.sim.host_estimate import DOORBELL_CYCLES, operator_cycles
 
 LAUNCH_CYCLES = DOORBELL_CYCLES + 200  # a stream of its own, and the wait for it
 
 
-def place(network: Partitioned, config: DlaConfig, options: CompileOptions) -> Network:
+def place(network: Partitioned, policy: Policy) -> Network:
     """The network with every operator on the DLA or the CPU."""
-    return _Placer(network, config, options).run()
+    return _Placer(network, policy).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +28,9 @@ class _Verdict:
 
 
 class _Placer:
-    def __init__(self, network: Partitioned, config: DlaConfig, options: CompileOptions) -> None:
-        self._network, self._config, self._options = network, config, options
-        self._policy = Policy(config, options)
+    def __init__(self, network: Partitioned, policy: Policy) -> None:
+        self._network, self._policy = network, policy
+        self._config, self._options = policy.config, policy.options
         self._values = list(network.values)
         self._nodes: list[DlaNode | HostNode] = []
         self._layers: list[LayerInfo] = []

@@ -24,11 +24,9 @@ from dlasim.compiler_shim.lowering.residency import SramPlan, plan_sram
 from dlasim.compiler_shim.lowering.tasks import Home, NodeTasks, Placement, Task
 from dlasim.compiler_shim.lowering.tiling import Tiling
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, Network, Shape
-from dlasim.compiler_shim.options import CompileOptions
 from dlasim.isa import program as p
 from dlasim.isa.records import SLICE, SPAN, DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
-from dlasim.sim.config import DlaConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +48,15 @@ class Lowered:
         }
 
 
-def lower(
-    network: Network, config: DlaConfig, options: CompileOptions, with_constants: bool = True
-) -> Lowered:
+def lower(network: Network, policy: Policy, with_constants: bool = True) -> Lowered:
     """Lower a network; without constants the program serves for timing only."""
-    return _Lowering(network, config, options).run(with_constants)
+    return _Lowering(network, policy).run(with_constants)
 
 
 class _Lowering:
-    def __init__(self, network: Network, config: DlaConfig, options: CompileOptions) -> None:
-        self._network, self._config = network, config
+    def __init__(self, network: Network, policy: Policy) -> None:
+        self._network, self._config = network, policy.config
         leases = lifetimes(network)
-        policy = Policy(config, options)
         self._sram: SramPlan = plan_sram(network, policy, sram_candidates(network, leases))
         self._system: SystemPlan = plan_system(network, leases, self._sram.addresses)
         self._pool = ConstantPool()

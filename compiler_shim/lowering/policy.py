@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from dlasim.compiler_shim.lowering import tiling as t
+from dlasim.compiler_shim.lowering import search
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.sim.config import DlaConfig
@@ -16,7 +16,7 @@ class Policy:
 
     config: DlaConfig
     options: CompileOptions
-    _known: dict[tuple[object, ...], Tiling | None] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], list[tuple[int, Tiling | None]]] = field(default_factory=dict)
 
     @property
     def keeps_tensors(self) -> bool:
@@ -24,39 +24,24 @@ class Policy:
         return self.options.fusion == "full" and self.options.tiling == "auto"
 
     def tiling(self, problem: TilingProblem, budget: int) -> Tiling | None:
-        """The tiling of a node within a budget, None where none fits."""
-        key = (*_shape_key(problem), problem.homes, budget)
-        if key not in self._known:
-            self._known[key] = self._search(problem, budget)
-        return self._known[key]
+        """The tiling of a node within a budget, None where none fits.
+
+        What is best within more, and fits into less, is best there too.
+        """
+        known = self._known.setdefault((*_shape_key(problem), problem.homes), [])
+        for larger, tiling in known:
+            if larger >= budget and (tiling is None or tiling.sram_bytes <= budget):
+                return tiling
+        search_ = search.best if self.options.tiling == "auto" else search.by_channels
+        tiling = search_(problem, budget)
+        known.append((budget, tiling))
+        return tiling
 
     def needed(self, problem: TilingProblem) -> int:
         """Bytes of SRAM that the smallest tiling takes."""
         if self.options.tiling == "auto":
-            return t.smallest(problem).sram_bytes
-        return self._by_channels(problem, 1).sram_bytes
-
-    def _search(self, problem: TilingProblem, budget: int) -> Tiling | None:
-        if self.options.tiling == "auto":
-            return t.best(problem, budget)
-        return self._output_channels(problem, budget)
-
-    def _output_channels(self, problem: TilingProblem, budget: int) -> Tiling | None:
-        """The paper's: the whole input, and as many output channels as fit beside it."""
-        low, high = 0, problem.channels
-        while high > low:
-            middle = (low + high + 1) // 2
-            if self._by_channels(problem, middle).sram_bytes <= budget:
-                low = middle
-            else:
-                high = middle - 1
-        step = problem.node.multiplier if not problem.node.is_dense else 1
-        low -= low % step
-        return self._by_channels(problem, low) if low else None
-
-    @staticmethod
-    def _by_channels(problem: TilingProblem, channels: int) -> Tiling:
-        return problem.tiling(problem.height, problem.width, channels, problem.depth, True, False)
+            return search.smallest(problem).sram_bytes
+        return search.smallest_by_channels(problem).sram_bytes
 
 
 def _shape_key(problem: TilingProblem) -> tuple[object, ...]:

@@ -11,11 +11,12 @@ from dlasim.compiler_shim.lowering.emitter import SRAM, Op, Touch
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem, align
 from dlasim.compiler_shim.nodes import DlaNode, Shape, Value
 from dlasim.isa import codec
-from dlasim.isa.instructions import BY_MNEMONIC, RECORD_BYTES, TABLE_BYTES, Init, Out
+from dlasim.isa.instructions import INSTRUCTIONS, RECORD_BYTES, TABLE_BYTES, Init, Out
 from dlasim.isa.registers import Region
 
 _READ_WORD = codec.encode("OP_DMA_READ")
 _WRITE_WORD = codec.encode("OP_DMA_WRITE")
+_READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}
 
 
 class Home(NamedTuple):
@@ -143,7 +144,7 @@ class NodeTasks:
             yield from self._tile(row, column, channel)
 
     def _order(self) -> Iterator[tuple[int, int, int]]:
-        problem, tiling = self.problem, self.tiling
+        problem, tiling = self.problem, self.tiling.cut
         rows = range(0, problem.height, tiling.rows)
         columns = range(0, problem.width, tiling.columns)
         groups = range(0, problem.channels, tiling.channels)
@@ -152,7 +153,7 @@ class NodeTasks:
         return ((row, column, group) for row in rows for column in columns for group in groups)
 
     def _tile(self, row: int, column: int, channel: int) -> Iterator[Task]:
-        problem, tiling = self.problem, self.tiling
+        problem, tiling = self.problem, self.tiling.cut
         out = Tile(
             row, column, channel,
             min(tiling.rows, problem.height - row),
@@ -269,7 +270,7 @@ class NodeTasks:
             "DILATION": half_pair(*node.dilation),
             **node.registers,
         }
-        used = BY_MNEMONIC[node.mnemonic].registers
+        used = _READS[node.mnemonic]
         return {name: value & 0xFFFF_FFFF for name, value in values.items() if name in used}
 
     def _computes(
@@ -290,7 +291,7 @@ class NodeTasks:
         registers["OUT_PIXEL_STRIDE"], registers["OUT_ROW_STRIDE"] = output.pixel_stride, output.row_stride
         registers["OUT_SIZE"] = half_pair(out.rows, out.columns)
         registers["OUT_CHANNELS"] = out.channels
-        used = self.problem.instruction.registers
+        used = _READS[node.mnemonic]
         if "IN_CHANNELS" in used:
             registers["IN_CHANNELS"] = depth if node.is_dense else patch.channels
         if "IN_SIZE" in used:
