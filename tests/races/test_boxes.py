@@ -1,5 +1,7 @@
 """Strided boxes against the sets of bytes that they stand for."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -26,6 +28,14 @@ def bytes_of(box: Box) -> set[int]:
 
 def table(boxes: list[Box]) -> Boxes:
     return stack([canonical(box, 1) for box in boxes])
+
+
+def test_every_small_box_keeps_its_bytes() -> None:
+    for planes, plane_stride, runs, run_stride, size in itertools.product(
+        range(1, 4), range(14), range(1, 5), range(6), range(1, 4)
+    ):
+        box = Box(3, planes, plane_stride, runs, run_stride, size)
+        assert bytes_of(canonical(box, 1).one(0)) == bytes_of(box), box
 
 
 @given(BOXES)
