@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,10 @@ from dlasim.sim.footprint import all_footprints, dma_prefix, system_box
 from dlasim.sim.operation import Operation
 from dlasim.sim.plan import Plan
 
+if TYPE_CHECKING:
+    from dlasim.sim.kernels import PreparedStream
+
+MAX_PREPARED = 1024  # streams; as many as the machine keeps plans
 Array = NDArray[np.uint8]
 Observer = Callable[[int, Operation, Array], None]
 """Called after an operation with its word's index in the command region, and the SRAM."""
@@ -58,5 +62,34 @@ def execute_operation(operation: Operation, sram: Array, regions: Sequence[Array
         copy_box(sram, inside.box, region, system_box(operation))
 
 
-class FastExecutor(ReferenceExecutor):
-    """The compiled kernels."""
+class FastExecutor:
+    """The compiled kernels; a plan is made ready once, and kept for the next time."""
+
+    def __init__(self) -> None:
+        from dlasim.sim.kernels import Engine
+
+        self._engine = Engine()
+        self._prepared: dict[int, tuple[Plan, PreparedStream]] = {}
+
+    def run(
+        self, plan: Plan, sram: Array, regions: Sequence[Array], observer: Observer | None, first_word: int
+    ) -> None:
+        """Execute the plan's operations up to its fault."""
+        prepared = self._prepare(plan)
+        if observer is None:
+            prepared.run(sram, regions)
+            return
+        for number in range(plan.operations):
+            prepared.run_range(number, number + 1, sram, regions)
+            operation = plan.stream.operation(number)
+            observer(first_word + operation.position, operation, sram)
+
+    def _prepare(self, plan: Plan) -> PreparedStream:
+        """Kept by identity; holding the plan keeps its identity from being used again."""
+        kept = self._prepared.get(id(plan))
+        if kept is None:
+            if len(self._prepared) >= MAX_PREPARED:
+                self._prepared.clear()
+            kept = plan, self._engine.prepare(plan.stream, plan.operations)
+            self._prepared[id(plan)] = kept
+        return kept[1]
