@@ -41,6 +41,21 @@ def taps(operation: Operation) -> Iterator[Tap]:
             yield Tap(y, x, _positions(operation, 0, y), _positions(operation, 1, x))
 
 
+def meeting_taps(operation: Operation) -> Iterator[Tap]:
+    """The taps that meet the input at all: no weights bound a pooling window, which may be far larger."""
+    height, width = operation.pair("KERNEL")
+    columns = [(x, found) for x in range(width) if _meets(operation, 1, found := _positions(operation, 1, x))]
+    for y in range(height):
+        rows = _positions(operation, 0, y)
+        if _meets(operation, 0, rows):
+            for x, found in columns:
+                yield Tap(y, x, rows, found)
+
+
+def _meets(operation: Operation, axis: int, positions: Integers) -> bool:
+    return bool(_within(positions, operation.pair("IN_SIZE")[axis]).any())
+
+
 def _positions(operation: Operation, axis: int, tap: int) -> Integers:
     """Input row (axis 0) or column (axis 1) that each output position meets through this tap."""
     size, stride, dilation, pad = (
