@@ -36,10 +36,12 @@ _LOCKUP_REPEATS = 100
 
 @dataclass(frozen=True, slots=True)
 class BoardConfig:
-    """Sizes of the memories, and the CPU's costs: a preset's name or a TOML file's path."""
+    """Sizes of the memories; the CPU's costs, as a preset's name or a TOML file's path; whether to note
+    which function ran when, for a timeline."""
 
     memory_map: MemoryMap = field(default_factory=MemoryMap)
     cpu: str = "ideal"
+    log_functions: bool = False
 
 
 class Board:
@@ -51,6 +53,7 @@ class Board:
         layout = self.config.memory_map
         self._flash = Memory(layout.flash.base, _page_aligned(layout.flash_bytes), writable=False)
         self._ram = Memory(layout.ram.base, _page_aligned(layout.ram_bytes), writable=True)
+        self._loaded: _Loaded | None = None
         self.bus = Bus()
         self.uart, self.clint = Uart(), Clint()
         self.exit = ExitDevice(layout.ram_bytes, self._counts)
@@ -60,7 +63,6 @@ class Board:
         self.bus.connect(memory_map.MACHINE_SOFTWARE_INTERRUPT, self.clint.software_interrupt)
         self.bus.connect(memory_map.MACHINE_TIMER_INTERRUPT, self.clint.timer_interrupt)
         self.idle_cycles = 0
-        self._loaded: _Loaded | None = None
         self._last_instruction: int | None = None
         self._last_cycle: int | None = None
         self._slice_end: int | None = None
@@ -72,7 +74,10 @@ class Board:
 
     def attach(self, device: Device, base: int, size_bytes: int, irq: int | None = None) -> None:
         """Puts a device on the bus, its interrupt line on bit `irq` of mip; before an ELF is loaded."""
-        assert not hasattr(self, "_loaded") or self._loaded is None, "attach devices before loading an ELF"
+        assert self._loaded is None, "attach devices before loading an ELF"
+        place = Region("device", base, size_bytes, "")
+        layout = self.config.memory_map
+        assert not any(place.overlaps(memory) for memory in (layout.flash, layout.ram))
         self.bus.attach(device, base, size_bytes, irq)
 
     def load_elf(self, path: str | Path) -> Firmware:
@@ -82,6 +87,7 @@ class Board:
     def load(self, firmware: Firmware) -> Firmware:
         """The same for one that was read already."""
         assert self._loaded is None, "a board is loaded once"
+        self.bus.reset()
         for segment in firmware.segments:
             self._check_place(segment.address, segment.size_bytes, firmware.origin)
             self._check_place(segment.load_address, len(segment.data), firmware.origin)
@@ -90,6 +96,8 @@ class Board:
         code = decode(base, data, [function.address for function in firmware.functions])
         table = self.costs.table(code)
         counts = Ledger(table)
+        if self.config.log_functions:
+            counts.log_functions(firmware.functions)
         cpu = Cpu([self._flash, self._ram], self.bus, code, counts)
         cpu.pc = firmware.entry
         cpu.on_device_access(self._plan)
@@ -233,7 +241,7 @@ class Board:
         """Jumps from event to event until one wakes the CPU."""
         loaded = self._ready
         self.bus.tick(loaded.counts.cycles)
-        while not loaded.cpu.wakes(self.bus.pending()):
+        while not self._finished() and not loaded.cpu.wakes(self.bus.pending()):
             event = self.bus.next_event()
             if event is None or event >= NEVER:
                 return Reason.DEADLOCK
@@ -243,8 +251,6 @@ class Board:
             loaded.counts.charge(idle)
             self.idle_cycles += idle
             self.bus.tick(loaded.counts.cycles)
-            if self._finished():
-                return None
         return None
 
     def _exception(self, stop: Stop) -> Reason | None:
@@ -299,6 +305,8 @@ class Board:
             stack_peak_bytes=None if loaded.stack is None else profile.stack_peak_bytes(loaded.stack),
             last_exception=self._last_exception,
             uncounted_blocks=int(loaded.counts.words[OUTSIDE_BLOCKS]),
+            function_spans=profile.function_spans(loaded.firmware, loaded.counts),
+            function_spans_lost=loaded.counts.function_changes()[1],
         )
 
 

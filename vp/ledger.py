@@ -11,10 +11,13 @@ register, are those of its start, and a block left early is charged for just the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from dlasim.vp.decode import CodeTable
+from dlasim.vp.elf import Function
 
 # The head.
 INSTRUCTIONS = 0
@@ -39,7 +42,11 @@ SCRATCH = 18
 PASS_ONE = 19  # debugging: let one instruction pass before looking at breakpoints again
 STEP = 20  # debugging: stop at every instruction
 OUTSIDE_BLOCKS = 21  # blocks outside the known code: cannot be charged
-RING = 24
+FUNCTION_NOW = 22  # number of the function that the last known block belongs to
+LOG_AT = 23  # address of the next entry of the log of function changes: (cycle, number)
+LOG_END = 24
+LOG_LOST = 25  # changes that found the log full
+RING = 26
 RING_BLOCKS = 32
 HEAD_WORDS = 64
 
@@ -52,6 +59,7 @@ EDGES = 2  # +1 where a block started, -1 where it ended
 TAKEN = 3  # how often the branch that ends here was taken
 TAKEN_CYCLES = 4  # extra cycles when it is
 BREAKPOINT = 5
+FUNCTION = 6  # number of the function, 1 for the first; 0: none
 
 STOP_NONE = 0
 STOP_DEADLINE = 1
@@ -61,6 +69,7 @@ NEVER = 1 << 62
 
 # A block can run on behind the end of the code, but not over more than a page and an instruction.
 _SLOTS_BEYOND = 4100 // 2
+_LOG_ENTRIES = 1 << 20
 
 
 class Ledger:
@@ -71,6 +80,7 @@ class Ledger:
         self.words: npt.NDArray[np.int64] = np.zeros(HEAD_WORDS + slots * RECORD_WORDS, np.int64)
         self._records = self.words[HEAD_WORDS:].reshape(slots, RECORD_WORDS)
         self._slots = len(code.costs)
+        self._log: npt.NDArray[np.int64] | None = None
         for word, values in ((INSTRUCTION_SUM, code.starts), (CYCLE_SUM, code.costs)):
             self._records[1:, word] = np.cumsum(np.append(values, np.zeros(_SLOTS_BEYOND, np.int64)))
         self._records[1 : self._slots + 1, TAKEN_CYCLES] = code.taken_costs
@@ -155,6 +165,28 @@ class Ledger:
         started = int(self.words[BLOCKS])
         first = max(0, started - RING_BLOCKS)
         return [int(self.words[RING + index % RING_BLOCKS]) for index in range(first, started)]
+
+    def log_functions(self, functions: Sequence[Function]) -> None:
+        """From now on notes every change from one function to another."""
+        self._log = np.zeros((_LOG_ENTRIES, 2), np.int64)
+        self.words[LOG_AT] = self._log.ctypes.data
+        self.words[LOG_END] = self._log.ctypes.data + self._log.nbytes
+        for number, function in enumerate(functions, 1):
+            first = max(0, self._slot(function.address))
+            last = min(self._slots, self._slot(function.address + function.size_bytes + 1))
+            self._records[first:last, FUNCTION] = number
+
+    @property
+    def logs_functions(self) -> bool:
+        """Whether `log_functions` was asked for."""
+        return self._log is not None
+
+    def function_changes(self) -> tuple[npt.NDArray[np.int64], int]:
+        """Rows of (cycle, number of the function that began), and how many were lost."""
+        if self._log is None:
+            return np.zeros((0, 2), np.int64), 0
+        entries = (int(self.words[LOG_AT]) - self._log.ctypes.data) // self._log.strides[0]
+        return self._log[:entries], int(self.words[LOG_LOST])
 
     def set_breakpoint(self, pc: int, enabled: bool) -> bool:
         """Marks an address for the debug hook; False if it is not code."""

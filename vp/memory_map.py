@@ -46,6 +46,10 @@ class Region:
         """Whether all `size_bytes` from `address` lie inside."""
         return self.base <= address and address + size_bytes <= self.end
 
+    def overlaps(self, other: Region) -> bool:
+        """Whether the two have an address in common."""
+        return self.base < other.end and other.base < self.end
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceRegister:

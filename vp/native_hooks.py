@@ -38,11 +38,11 @@ class NativeHooks:
 
 
 @cache
-def compile_hooks(*, taken_branches_cost: bool) -> NativeHooks:
-    """Machine code for this host; without costs for taken branches there is no need to look for them."""
+def compile_hooks(*, taken_branches_cost: bool, log_functions: bool = False) -> NativeHooks:
+    """Machine code for this host; what nobody asks for is left out of it."""
     module = ir.Module("hooks")
     _rare_function(module)
-    _block_function(module, taken_branches_cost)
+    _block_function(module, taken_branches_cost, log_functions)
     _debug_function(module)
     _tlb_function(module)
     llvm.initialize_native_target()
@@ -88,7 +88,7 @@ class _Function:
         return self.build.inttoptr(address, _LONG.as_pointer())
 
 
-def _block_function(module: ir.Module, taken_branches_cost: bool) -> None:
+def _block_function(module: ir.Module, taken_branches_cost: bool, log_functions: bool) -> None:
     """void block_hook(engine, pc, size, ledger): charges the block before, checks deadlines, opens this."""
     hook = _Function(module, "block_hook", ir.VoidType(), [_POINTER, _LONG, _WORD, _POINTER])
     build, (engine, pc, size, ledger) = hook.build, hook.arguments
@@ -148,6 +148,8 @@ def _block_function(module: ir.Module, taken_branches_cost: bool) -> None:
     hook.store(at.OPEN_FIRST, record)
     hook.store(at.OPEN_LAST, build.add(record, build.mul(bytes_, _LONG(at.RECORD_BYTES_PER_CODE_BYTE))))
     hook.store(at.OPEN_END, build.add(pc, bytes_))
+    if log_functions:
+        _log_function(hook, record, now)
     build.ret_void()
 
     build.position_at_end(unknown)  # a guess, so that deadlines still come
@@ -171,6 +173,22 @@ def _charge_taken(hook: _Function, pc: ir.Value, last: ir.Value, cycles: ir.Valu
     total.add_incoming(cycles, plain)
     total.add_incoming(more, added)
     return total
+
+
+def _log_function(hook: _Function, record: ir.Value, now: ir.Value) -> None:
+    """Appends (now, function) to the log if the block belongs to another function than the one before."""
+    build = hook.build
+    function = hook.load(at.FUNCTION, record)
+    with build.if_then(build.icmp_unsigned("!=", function, hook.load(at.FUNCTION_NOW)), likely=False):
+        hook.store(at.FUNCTION_NOW, function)
+        entry = hook.load(at.LOG_AT)
+        with build.if_else(build.icmp_unsigned("<", entry, hook.load(at.LOG_END))) as (fits, full):
+            with fits:
+                hook.store(0, now, entry)
+                hook.store(1, function, entry)
+                hook.add(at.LOG_AT, 2 * _LONG_BYTES)
+            with full:
+                hook.add(at.LOG_LOST, 1)
 
 
 def _rare_function(module: ir.Module) -> None:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from dlasim.vp.decode import CodeTable
 from dlasim.vp.elf import Firmware
 from dlasim.vp.ledger import Ledger
-from dlasim.vp.result import FunctionProfile
+from dlasim.vp.result import FunctionProfile, FunctionSpan
 
 STACK_PAINT = 0xA5
 
@@ -34,6 +34,18 @@ def function_profiles(firmware: Firmware, code: CodeTable, counts: Ledger) -> tu
                 )
             )
     return tuple(sorted(profiles, key=lambda profile: (-profile.cycles, profile.address)))
+
+
+def function_spans(firmware: Firmware, counts: Ledger) -> tuple[FunctionSpan, ...]:
+    """Who ran when, from the log of function changes; what a function calls interrupts its span."""
+    changes, _ = counts.function_changes()
+    names = ["", *(function.name for function in firmware.functions)]
+    ends = [*changes[:, 0].tolist(), counts.cycles][1:]
+    return tuple(
+        FunctionSpan(names[number], start, end)
+        for (start, number), end in zip(changes.tolist(), ends, strict=True)
+        if number and end > start
+    )
 
 
 def paint_stack(stack: npt.NDArray[np.uint8]) -> None:

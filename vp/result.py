@@ -76,6 +76,15 @@ class FunctionProfile:
 
 
 @dataclass(frozen=True, slots=True)
+class FunctionSpan:
+    """A stretch of cycles in one firmware function."""
+
+    name: str
+    start_cycles: int
+    end_cycles: int
+
+
+@dataclass(frozen=True, slots=True)
 class BoardResult:
     """The outcome of `Board.run`; counts are since reset."""
 
@@ -91,6 +100,8 @@ class BoardResult:
     stack_peak_bytes: int | None  # None where the ELF does not say where its stack lies
     last_exception: Crash | None
     uncounted_blocks: int  # blocks outside the ELF's code: their counts are a guess
+    function_spans: tuple[FunctionSpan, ...] = ()  # in order; only if the config asks for them
+    function_spans_lost: int = 0
 
     def summary(self, firmware: Firmware) -> str:
         """One line on how it ended; a crash's report below it."""

@@ -1,5 +1,7 @@
 """Instruction counts equal QEMU's, and cycles follow from the cost tables."""
 
+from itertools import pairwise
+
 import pytest
 
 from dlasim.vp.board import Board, BoardConfig
@@ -112,3 +114,27 @@ def test_counter_registers_read_guest_time(build):
     apart = 5  # the ideal core: as many cycles as instructions, from each register's read to its second
     # What is written is what the next instruction reads.
     assert values == [apart, apart, apart, 3, 5, 7, 7, 0]
+
+
+@pytest.mark.parametrize("name", ["calls", "nesting"])
+def test_function_spans_agree_with_the_profile(name, build):
+    elf = build(name)
+    board = Board(BoardConfig(cpu="two_stage", log_functions=True))
+    board.load_elf(elf)
+    result = board.run()
+    assert result.function_spans_lost == 0
+    assert result.function_spans[0].name == "_start"
+    for before, after in pairwise(result.function_spans):
+        assert before.end_cycles <= after.start_cycles
+    spent: dict[str, int] = {}
+    for span in result.function_spans:
+        spent[span.name] = spent.get(span.name, 0) + span.end_cycles - span.start_cycles
+    assert sum(spent.values()) == result.cycles
+    # A span runs to the next function's first block: an interrupt's entry falls to whom it interrupted.
+    entries = sum(row.entries for row in result.profile if row.name == "trap_entry")
+    for row in result.profile:
+        assert 0 <= spent[row.name] - row.cycles <= entries * board.costs.trap_entry_cycles
+    plain = Board(BoardConfig(cpu="two_stage"))
+    plain.load_elf(elf)
+    assert plain.run().cycles == result.cycles
+    assert plain.run().function_spans == ()

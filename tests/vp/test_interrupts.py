@@ -170,6 +170,19 @@ def test_sleep_that_nothing_ends_is_reported(build):
     assert result.exit_code is None
 
 
+def test_an_exit_right_before_sleep_is_an_exit(build):
+    source = """
+    .section .text.start, "ax"
+    .globl _start
+    _start: lui t0, 0x100
+    li t1, 0x33333
+    sw t1, 0(t0)
+    wfi
+    """
+    result = run(build(source=source, assembly=True, boot=False))
+    assert (result.reason, result.exit_code) == (Reason.EXIT, 3)
+
+
 def test_sleep_ends_at_the_limit_of_cycles(build):
     source = r"""
     #include "interrupts.h"
