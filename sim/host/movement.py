@@ -15,11 +15,10 @@ def pad(call: Call) -> list[Array]:
     values, attributes = call.inputs[0], call.attributes
     value = word_float(attributes.value) if call.dtype.kind == "f" else attributes.value
     result = np.full(call.shape, value, call.dtype)
-    result[
-        tuple(
-            slice(start, start + size) for start, size in zip(attributes.before, values.shape, strict=False)
-        )
-    ] = values
+    inside = result[(..., *(slice(start, None) for start in attributes.before[: values.ndim]))]
+    if min(attributes.before) < 0 or any(map(int.__lt__, inside.shape, values.shape)):
+        raise ValueError("the input does not fit into the output")
+    inside[(..., *(slice(size) for size in values.shape))] = values
     return [result]
 
 

@@ -14,12 +14,10 @@ def padded(
     image: Array, attributes: SimpleNamespace, grid: tuple[int, int], window: tuple[int, int], value: int
 ) -> Array:
     """The image with `value` around it, large enough for every window; `window` includes dilation."""
-    rows = _extent(grid[0], attributes.stride_height, window[0], attributes.pad_top)
-    columns = _extent(grid[1], attributes.stride_width, window[1], attributes.pad_left)
     pads = (
         (0, 0),
-        (attributes.pad_top, max(0, rows - attributes.pad_top - image.shape[1])),
-        (attributes.pad_left, max(0, columns - attributes.pad_left - image.shape[2])),
+        _pads(image.shape[1], grid[0], attributes.stride_height, window[0], attributes.pad_top),
+        _pads(image.shape[2], grid[1], attributes.stride_width, window[1], attributes.pad_left),
         (0, 0),
     )
     if not any(sum(pair) for pair in pads):
@@ -27,9 +25,12 @@ def padded(
     return np.pad(image, pads, constant_values=value)
 
 
-def _extent(windows: int, stride: int, window: int, pad: int) -> int:
-    # At least one row, and all of what lies before the image.
-    return max((windows - 1) * stride + window, pad + 1)
+def _pads(size: int, windows: int, stride: int, window: int, before: int) -> tuple[int, int]:
+    """Rows or columns before and after, so that every window lies inside and sees some of the image."""
+    after = max(0, (windows - 1) * stride + window - before - size)
+    if stride < 1 or window < 1 or not 0 <= before < window or after >= window:
+        raise ValueError(f"{windows} windows of {window}, {stride} apart, from -{before} on in {size}")
+    return before, after
 
 
 def tap_views(
