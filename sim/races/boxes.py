@@ -101,14 +101,6 @@ def canonical(box: Box, count: int) -> Boxes:
     return Boxes(address, planes, plane_stride, runs, run_stride, run_bytes)
 
 
-def run_starts(box: Box) -> Ints:
-    """Where the runs of one box start, ascending."""
-    planes = np.arange(box.planes, dtype=np.int64) * box.plane_stride
-    runs = np.arange(box.runs, dtype=np.int64) * box.run_stride
-    starts = (box.address + planes[:, None] + runs[None, :]).reshape(-1)
-    return np.sort(starts) if box.planes > 1 and box.runs > 1 else starts
-
-
 def expand(counts: Ints, most: int) -> Iterator[tuple[Ints, Ints]]:
     """Row numbers, each repeated by its count, and the position within the row; at most `most` at a time."""
     ends = np.cumsum(counts)

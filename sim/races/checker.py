@@ -15,7 +15,7 @@ from dlasim.sim.checks import first_fault
 from dlasim.sim.operation import reset_file
 from dlasim.sim.races.accesses import SPACE_BYTES, AccessTable, access_table, memory_name
 from dlasim.sim.races.boxes import Ints
-from dlasim.sim.races.common import first_common_byte, intersect
+from dlasim.sim.races.common import common_byte, intersect
 from dlasim.sim.races.order import Order, order_of
 from dlasim.sim.races.pairs import PairFinder
 from dlasim.sim.races.report import Access, Race, RaceReport, UninitialisedRead
@@ -192,7 +192,7 @@ class _StreamCheck:
     def _race(self, earlier: int, later: int) -> Race:
         table, order = self._table, self._order
         before, after = int(table.operation[earlier]), int(table.operation[later])
-        byte = first_common_byte(table.boxes.one(earlier), table.boxes.one(later))
+        byte = common_byte(table.boxes.take(np.array([later])), table.boxes.take(np.array([earlier])))
         assert byte is not None, "the two tests for a common byte disagree"
         between = int(order.issued[order.unit[before], after] - order.rank[before]) - 1
         return Race(

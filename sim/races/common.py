@@ -8,13 +8,15 @@ rules most cases out at once (the channel slices of one tensor differ by no mult
 
 from __future__ import annotations
 
+import dataclasses
+from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.sim.footprint import Box
-from dlasim.sim.races.boxes import Boxes, Ints, expand, run_starts
+from dlasim.sim.races.boxes import Boxes, Ints, expand
 
 TERMS = 4
 MOST_AT_ONCE = 1 << 18
@@ -37,23 +39,26 @@ def may_meet(distance: Ints, divisor: Ints, left_bytes: Ints, right_bytes: Ints)
     return nearest < left_bytes
 
 
-def first_common_byte(left: Box, right: Box) -> int | None:
-    """The lowest address that belongs to both of two canonical boxes."""
-    found = [
-        address for address in (_first_inside(left, right), _first_inside(right, left)) if address is not None
-    ]
-    return min(found, default=None)
+def common_byte(left: Boxes, right: Boxes) -> int | None:
+    """A byte that belongs to both of two canonical boxes (tables of one): the first one of the first run of
+    the first plane of `left` that has one."""
+    if not intersect(left, right)[0]:
+        return None
+
+    def cut(**column: int) -> Boxes:
+        return dataclasses.replace(left, **{name: np.array([value]) for name, value in column.items()})
+
+    planes = _least(int(left.planes[0]), lambda count: bool(intersect(cut(planes=count), right)[0]))
+    left = cut(address=int(left.address[0] + (planes - 1) * left.plane_stride[0]), planes=1)
+    runs = _least(int(left.runs[0]), lambda count: bool(intersect(cut(runs=count), right)[0]))
+    left = cut(address=int(left.address[0] + (runs - 1) * left.run_stride[0]), runs=1)
+    size = _least(int(left.run_bytes[0]), lambda count: bool(intersect(cut(run_bytes=count), right)[0]))
+    return int(left.address[0]) + size - 1
 
 
-def _first_inside(left: Box, right: Box) -> int | None:
-    """The first byte of a run of `left` that belongs to `right`."""
-    starts = run_starts(left)
-    starts = starts[(starts < right.end) & (starts >= right.address)]
-    others = run_starts(right)
-    # Runs of one box are equally long: of those that start before a byte, the last reaches furthest.
-    before = np.searchsorted(others, starts, side="right") - 1
-    inside = starts[starts < others[before] + right.run_bytes]
-    return int(inside[0]) if len(inside) else None
+def _least(most: int, holds: Callable[[int], bool]) -> int:
+    """The least number from 1 to `most` for which `holds`, which from there on it does."""
+    return 1 + bisect_left(range(1, most), True, key=holds)
 
 
 @dataclass(frozen=True, slots=True)
