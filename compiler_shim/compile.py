@@ -4,18 +4,41 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dlasim.compiler_shim.importing import import_model
+from dlasim.compiler_shim.graph import Graph
+from dlasim.compiler_shim.graph_file import MAGIC, is_graph, read_graph_model, write_graph
+from dlasim.compiler_shim.importing import import_model, prepare
 from dlasim.compiler_shim.lowering.lower import Lowered, lower
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import Partitioned, partition
 from dlasim.compiler_shim.placement import place
+from dlasim.errors import InputError
 from dlasim.sim.config import DlaConfig
 
 
 def load_model(path: str | Path) -> Partitioned:
-    """A model file, imported and partitioned; free of any configuration."""
-    return partition(import_model(path))
+    """A .tflite or .dlag file, imported and partitioned; free of any configuration."""
+    return partition(load_graph(path))
+
+
+def load_graph(path: str | Path) -> Graph:
+    """The network in a .tflite or .dlag file, checked, with shapes resolved and constants folded."""
+    if not is_graph(_head(path)):
+        return import_model(path)
+    return prepare(read_graph_model(path), str(path))
+
+
+def save_graph(graph: Graph) -> bytes:
+    """The `.dlag` file of a network."""
+    return write_graph(graph, partition(graph))
+
+
+def _head(path: str | Path) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
 
 
 def lower_for(

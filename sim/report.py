@@ -53,7 +53,7 @@ def report(
             by_kind[figures.kind] = by_kind.get(figures.kind, 0) + figures.cycles
     dla = books.total if books else 0
     cpu = sum(span.end - span.start for span in inference.host)
-    macs = sum(figures.macs for figures in layers if figures.unit == "dla")
+    macs = sum(run.plan.macs for run in inference.runs)
     need = program.requirement
     return {
         "schema": SCHEMA,
@@ -81,8 +81,8 @@ def report(
         "macs": macs,
         "utilization": _ratio(macs, config.pes * dla),
         "dma_bytes": {
-            "read": sum(figures.read for figures in layers),
-            "write": sum(figures.written for figures in layers),
+            "read": _moved(inference, Unit.DMA_IN),
+            "write": _moved(inference, Unit.DMA_OUT),
         },
         "sram_peak_bytes": sram_high_water(inference),
         "cpu": {"instructions": None, "estimated": True},
@@ -153,6 +153,11 @@ def sram_high_water(inference: Inference) -> int:
                 ends = np.where(footprint.present, footprint.box.end, 0)
                 peak = max(peak, int(np.max(ends, initial=0)))
     return peak
+
+
+def _moved(inference: Inference, unit: Unit) -> int:
+    """Bytes that a DMA unit moved."""
+    return sum(int(run.plan.costs.dma_bytes[run.plan.costs.unit == unit].sum()) for run in inference.runs)
 
 
 def _overlap(inference: Inference) -> int:

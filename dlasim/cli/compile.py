@@ -12,16 +12,19 @@ _EPILOG = """\b
 Examples:
   dlasim compile model.tflite -o program.bin
   dlasim compile model.tflite -o program.bin --pes 128 --sram 64KiB --parallel input
+  dlasim compile model.tflite -o program.bin --save-graph model.dlag
+  dlasim run model.dlag --pes 128 --parallel 8x16
 """
 
 
 @click.command("compile", epilog=_EPILOG)
 @click.argument("model", metavar="MODEL")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The program to write.")
+@click.option("--save-graph", metavar="G.dlag", help="Keep the partitioned network, for any configuration.")
 @machine_options
 @compile_options
-def command(model: str, output: str, **given: Any) -> None:
-    """Lower MODEL, an int8 .tflite, to a program for one machine."""
+def command(model: str, output: str, save_graph: str | None, **given: Any) -> None:
+    """Lower MODEL, an int8 .tflite or a .dlag, to a program for one machine."""
     from dlasim import api
     from dlasim.fileio import atomic_write
     from dlasim.isa import container
@@ -29,6 +32,10 @@ def command(model: str, output: str, **given: Any) -> None:
     base, machine = take_machine(given)
     lowered = api.compile(model, base, options=take_compile(given), **machine)
     data = container.write(lowered.program)
+    if save_graph:
+        from dlasim.compiler_shim import compile as shim
+
+        atomic_write(save_graph, shim.save_graph(shim.load_graph(model)))
     atomic_write(output, data)
     program = lowered.program
     click.echo(
