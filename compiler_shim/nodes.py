@@ -92,6 +92,11 @@ class HostNode:
 
     call: HostCall
 
+    @property
+    def layer(self) -> int:
+        """The layer it belongs to."""
+        return self.call.layer
+
 
 @dataclass(frozen=True, slots=True)
 class LayerInfo:

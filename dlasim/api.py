@@ -100,6 +100,41 @@ def run(
     return RunResult(last.outputs, figures, last, loaded)
 
 
+def explain(
+    model: str | Path,
+    config: DlaConfig | None = None,
+    *,
+    options: dict[str, Any] | None = None,
+    **machine: Any,
+) -> list[dict[str, Any]]:
+    """For each layer where it runs and why, its tiling, and what it moves and costs."""
+    from dlasim.sim.report import report
+
+    chosen = (config or DlaConfig()).replace(**machine)
+    lowered = compile(model, chosen, options=options)
+    inference = Simulation(lowered.program, chosen, None).run()
+    figures = report(lowered.program, chosen, inference)["layers"]
+    cuts = {}
+    for step, tiling in lowered.tilings.items():
+        cuts[lowered.network.nodes[step].layer] = tiling.cut.text
+    return [
+        {
+            "name": layer.name,
+            "operator": layer.operator,
+            "unit": layer.target,
+            "why": layer.reason,
+            "tile": cuts.get(number, ""),
+            "tiles": row["tiles"],
+            "read_bytes": row["dma_bytes"]["read"],
+            "written_bytes": row["dma_bytes"]["write"],
+            "cycles": row["cycles"],
+            "macs": row["macs"],
+            "utilization": row["utilization"],
+        }
+        for number, (layer, row) in enumerate(zip(lowered.network.layers, figures, strict=True))
+    ]
+
+
 def load(
     file: str | Path,
     config: DlaConfig | None,

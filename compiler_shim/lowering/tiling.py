@@ -50,6 +50,13 @@ class Cut(NamedTuple):
     weights_outer: bool
     double: bool
 
+    @property
+    def text(self) -> str:
+        """The tile as people read it: rows x columns x output channels / input channels, and the order."""
+        order = "channels outer" if self.weights_outer else "pixels outer"
+        buffers = ", double" if self.double else ""
+        return f"{self.rows}x{self.columns}x{self.channels}/{self.depth} {order}{buffers}"
+
 
 @dataclass(frozen=True, slots=True)
 class Tiling:

@@ -14,6 +14,7 @@ COMMANDS = {
     },
     "Models": {
         "compile": "lower a model to a program for one machine",
+        "explain": "tell what the compiler did with each operator, and why",
         "verify": "compare every tensor of a model with TensorFlow's reference",
         "model": "write a built-in network as an int8 .tflite file",
     },

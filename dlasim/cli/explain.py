@@ -1,0 +1,45 @@
+"""`dlasim explain`: what the compiler did with each operator, and why."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
+
+_EPILOG = """\b
+Examples:
+  dlasim explain model.tflite
+  dlasim explain model.tflite --sram 64KiB --depthwise cpu
+"""
+
+
+@click.command("explain", epilog=_EPILOG)
+@click.argument("model", metavar="MODEL")
+@machine_options
+@compile_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")
+def command(model: str, as_json: bool, **given: Any) -> None:
+    """Tell for each operator of MODEL where it runs, why, how it is cut, what it moves and costs."""
+    import json
+
+    from dlasim import api
+
+    base, machine = take_machine(given)
+    rows = api.explain(model, base, options=take_compile(given), **machine)
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+        return
+    from dlasim.cli.summary import size, table
+
+    head = ["operator", "kind", "runs on", "tile", "tiles", "moved", "cycles", "used", "why"]
+    lines = [head]
+    for row in rows:
+        lines.append([
+            row["name"], row["operator"], row["unit"], row["tile"], str(row["tiles"] or ""),
+            size(row["read_bytes"] + row["written_bytes"]) if row["unit"] == "dla" else "",
+            f"{row['cycles']:,}", f"{100 * row['utilization']:.1f} %" if row["macs"] and row["tiles"] else "",
+            row["why"],
+        ])  # fmt: skip
+    click.echo(table(lines, "llllrrrrl"))
