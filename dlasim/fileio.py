@@ -1,4 +1,4 @@
-"""Writing files so that a reader, or a crash, never meets half of one."""
+"""Files: written so that a reader, or a crash, never meets half of one; and where built things are kept."""
 
 from __future__ import annotations
 
@@ -29,6 +29,21 @@ def atomic_write(path: str | Path, data: bytes | str) -> None:
         raise
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror}") from None
+
+
+def cache_folder() -> Path:
+    """Where compiled code is kept: the user's cache, or else a private folder in the temporary one."""
+    user = os.getuid()
+    root = os.environ.get("XDG_CACHE_HOME")
+    usual = (Path(root) if root else Path.home() / ".cache") / "dlasim"
+    for folder in (usual, Path(tempfile.gettempdir()) / f"dlasim-cache-{user}"):
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK) and folder.stat().st_uid == user:
+            return folder
+    raise RunError("no folder to keep compiled code in: neither the user's cache nor the temporary folder")
 
 
 def _mode_of(target: Path) -> int:

@@ -29,7 +29,7 @@ def _as_text(health: Health) -> list[str]:
     lines = [f"dlasim {health.version}, Python {health.python}, {health.platform}"]
     features = ", ".join(f"{name} {'yes' if there else 'no'}" for name, there in health.features.items())
     lines += [f"{health.processor}, {health.cores} cores" + (f": {features}" if features else "")]
-    lines += [f"compiled kernels are cached in {health.cache}", "", "Required packages"]
+    lines += [f"compiled code is kept in {health.cache}", "", "Required packages"]
     lines += [_package_line(package) for package in health.required]
     lines += ["", "Extras"]
     for extra in health.extras:

@@ -9,11 +9,11 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 
 from dlasim import __version__
 from dlasim.errors import RunError
+from dlasim.fileio import cache_folder
 
 DISTRIBUTION = "dlasim"
 EXTRAS = {
@@ -116,7 +116,7 @@ def examine() -> Health:
         processor=processor,
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         features={name: flag in flags for name, flag in names.items()},
-        cache=str(_kernel_cache()),
+        cache=_cache(),
         required=tuple(_package(name, wanted) for name, wanted, extra in requirements if not extra),
         extras=tuple(_extra(name, requirements) for name in EXTRAS),
         programs=tuple(_program(names, purpose) for names, purpose in PROGRAMS),
@@ -175,14 +175,8 @@ def _processor() -> tuple[str, frozenset[str]]:
     return lines.get("model name", platform.machine()), frozenset(flags.split())
 
 
-def _kernel_cache() -> Path:
-    """Where numba keeps what it compiled: beside the code, or in the user's cache if that is read-only."""
-    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
-        return Path(chosen)
-    simulator = find_spec("dlasim.sim")
-    assert simulator is not None
-    assert simulator.submodule_search_locations
-    beside = Path(simulator.submodule_search_locations[0])
-    if os.access(beside, os.W_OK):
-        return beside
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "numba"
+def _cache() -> str:
+    try:
+        return str(cache_folder())
+    except RunError as error:
+        return str(error)

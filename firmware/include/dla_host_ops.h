@@ -359,7 +359,8 @@ _Static_assert(sizeof(struct dla_host_gather) == 4 * DLA_HOST_GATHER_WORDS, "siz
    requant(sum((x - input_zero_point) * feature), feature) + state_zero_point, limited to the state's type.
    Then each unit is bias + the sum over its `rank` consecutive filters of sum((state - state_zero_point) *
    time), and the output is requant(unit, output) + output_zero_point, limited to int8. The output state is
-   the same tensor as the input state, updated in place; it is zero before the first inference.
+   the same tensor as the input state, updated in place; before the first inference all of it is
+   state_zero_point.
    Inputs: input, feature_weights, time_weights, bias, state. Outputs: output, state. */
 #define DLA_HOST_SVDF_WORDS 8u
 struct dla_host_svdf {

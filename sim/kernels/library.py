@@ -12,7 +12,6 @@ import hashlib
 import os
 import subprocess
 import sys
-import tempfile
 from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
@@ -20,6 +19,7 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from dlasim.errors import RunError
+from dlasim.fileio import cache_folder
 from dlasim.sim.kernels.build import KINDS, SYMBOL, target_machine
 from dlasim.sim.kernels.layout import fingerprint
 from dlasim.sim.kernels.target import host
@@ -65,7 +65,7 @@ def best_kind() -> str:
 def load_library(kind: str) -> Library:
     """The kernels of a kind, built if nobody on this machine has yet."""
     assert kind in KINDS
-    path = _cache_folder() / f"kernels-{kind}-{_key()}.o"
+    path = cache_folder() / f"kernels-{kind}-{_key()}.o"
     if not path.exists():
         _build(kind, path)
     return Library(path.read_bytes())
@@ -89,24 +89,3 @@ def _key() -> str:
     target = host()
     digest.update(repr((fingerprint(), versions, sys.version_info[:2], target.cpu, target.features)).encode())
     return digest.hexdigest()[:20]
-
-
-def _cache_folder() -> Path:
-    """The user's cache, or a private folder of the system's temporary one where that cannot be written."""
-    for folder in (_user_cache(), Path(tempfile.gettempdir()) / f"dlasim-cache-{_user()}"):
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK) and folder.stat().st_uid == _user():
-            return folder
-    raise RunError("no folder to keep compiled kernels in: neither the user's cache nor the temporary folder")
-
-
-def _user() -> int:
-    return os.getuid()
-
-
-def _user_cache() -> Path:
-    root = os.environ.get("XDG_CACHE_HOME")
-    return (Path(root) if root else Path.home() / ".cache") / "dlasim"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dlasim.errors import InputError, RunError
-from dlasim.fileio import atomic_write
+from dlasim.fileio import atomic_write, cache_folder
 
 
 def test_text_and_bytes_arrive(tmp_path: Path) -> None:
@@ -64,3 +64,20 @@ def test_a_wrong_path_is_an_input_error(tmp_path: Path) -> None:
     for path in (tmp_path / "missing" / "a", tmp_path, tmp_path / "file" / "a"):
         with pytest.raises(InputError, match="cannot write"):
             atomic_write(path, b"x")
+
+
+def test_the_cache_is_the_users_or_a_private_temporary_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert cache_folder() == tmp_path / "cache" / "dlasim"
+    (tmp_path / "blocked").write_bytes(b"")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "blocked"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folder = cache_folder()
+    assert folder.parent == tmp_path
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    folder.rmdir()
+    folder.write_bytes(b"")
+    with pytest.raises(RunError, match="no folder to keep compiled code in"):
+        cache_folder()

@@ -54,15 +54,6 @@ def test_nothing_imports_a_folder_by_its_bare_name() -> None:
         assert not imported(file) & set(FOLDERS[1:]), file
 
 
-def test_type_checkers_see_every_module() -> None:
-    seen = {path.relative_to(ROOT / ".typing" / "dlasim") for path in (ROOT / ".typing" / "dlasim").iterdir()}
-    own = {
-        path.name for path in (ROOT / "dlasim").iterdir() if path.suffix == ".py" or path.name == "py.typed"
-    }
-    assert {path.name for path in seen} == own | {"cli"} | set(FOLDERS[1:])
-    assert all((ROOT / ".typing" / "dlasim" / path).exists() for path in seen), "a link leads nowhere"
-
-
 def test_the_version_is_written_twice_and_the_same() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["version"] == __version__
