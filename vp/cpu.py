@@ -11,6 +11,7 @@ import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from unicorn import riscv_const
 from unicorn.unicorn_py3.unicorn import uclib
 
 from dlasim.vp import decode, ledger
-from dlasim.vp.bus import Bus
+from dlasim.vp.bus import Attachment, Bus
 from dlasim.vp.counters import Counters
 from dlasim.vp.decode import Code
 from dlasim.vp.ledger import Ledger
@@ -107,12 +108,12 @@ class Cpu:
         self._bus = bus
         self._changed: Callable[[], None] = lambda: None
         for attachment in bus.attachments:
-            self._map_device(attachment.base, attachment.size_bytes)
+            self._map_device(attachment)
         self._install_hooks()
         self.counters = Counters(self, counts, code, bus)
 
     def on_device_access(self, changed: Callable[[], None]) -> None:
-        """`changed` is called after each access to a device: events and interrupt lines may differ."""
+        """`changed` is called when an access to a device may have changed its events or interrupt line."""
         self._changed = changed
 
     def _map_memory(self, memory: Memory) -> None:
@@ -121,19 +122,23 @@ class Cpu:
             rights |= _unicorn.UC_PROT_WRITE
         self._engine.mem_map_ptr(memory.base, memory.data.nbytes, rights, memory.data.ctypes.data)
 
-    def _map_device(self, base: int, size_bytes: int) -> None:
+    def _map_device(self, attachment: Attachment) -> None:
+        device, base = attachment.device, attachment.base
+
         def load(_: Any, offset: int, size: int, __: Any) -> int:
-            self._bus.tick(self._ledger.cycles)
+            device.tick(self._ledger.cycles)
+            before = device.interrupt(), device.next_event()
             value = self._bus.load(base + offset, size)
-            self._changed()
+            if (device.interrupt(), device.next_event()) != before:
+                self._changed()
             return value
 
         def store(_: Any, offset: int, size: int, value: int, __: Any) -> None:
-            self._bus.tick(self._ledger.cycles)
+            device.tick(self._ledger.cycles)
             self._bus.store(base + offset, size, value & ((1 << 8 * size) - 1))
             self._changed()
 
-        self._engine.mmio_map(base, size_bytes, load, None, store, None)
+        self._engine.mmio_map(base, attachment.size_bytes, load, None, store, None)
 
     def _install_hooks(self) -> None:
         words = self._ledger.words
@@ -318,5 +323,6 @@ def _address(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
+@cache
 def _csr_id(name: str) -> int:
     return int(getattr(riscv_const, f"UC_RISCV_REG_{name.upper()}"))
