@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, RunError
 from dlasim.isa import container
 from dlasim.isa.program import Program
 from dlasim.sim.config import DlaConfig
@@ -81,8 +81,7 @@ def run(
     from dlasim.sim.report import report
 
     loaded = load(file, config, machine, options or {}, with_constants=not timing_only)
-    if check_races:
-        refuse_races(loaded.program)
+    warnings = refuse_races(loaded.program) if check_races else []
     began = time.perf_counter()
     simulation = Simulation(loaded.program, loaded.config, None if timing_only else make_executor(engine))
     arrays: list[NDArray[Any]] = []
@@ -97,6 +96,7 @@ def run(
         seconds["steady"] = min(inference.wall_seconds for inference in inferences[1:])
     last = inferences[-1]
     figures = report(loaded.program, loaded.config, last, seconds, loaded.artifact_bytes)
+    figures["warnings"] = warnings
     return RunResult(last.outputs, figures, last, loaded)
 
 
@@ -190,14 +190,14 @@ def make_executor(engine: str) -> Executor:
     return ReferenceExecutor() if engine == "reference" else FastExecutor()
 
 
-def refuse_races(program: Program) -> None:
-    """A RunError that names every race of the program, if it has any."""
-    from dlasim.errors import RunError
+def refuse_races(program: Program) -> list[str]:
+    """A RunError that names every race of the program, if it has any; else what is odd, but no race."""
     from dlasim.sim.races import check_program
 
     found = check_program(program)
     if found.races:
         raise RunError(f"program {program.name} has races:\n" + "\n".join(map(str, found.races)))
+    return [str(read) for read in found.uninitialised]
 
 
 def _head(file: str | Path) -> bytes:

@@ -57,6 +57,8 @@ def command(file: str, **given: Any) -> None:
         options=options,
         **machine,
     )
+    for warning in result.report["warnings"]:
+        click.echo(f"dlasim: {warning}", err=True)
     _write(result, given)
     _print(result, given["as_json"])
 
