@@ -167,20 +167,25 @@ def test_flash_cannot_be_written(build, before):
     assert (result.last_exception.cause, result.last_exception.value) == (7, memory_map.FLASH_BASE + 64)
 
 
-def test_code_that_the_guest_rewrites_runs_as_rewritten(build):
+@pytest.mark.parametrize("pages", [0, 4000])
+def test_code_that_the_guest_rewrites_runs_as_rewritten(build, pages):
+    """Also after touching so many pages that the emulator forgot what it knew about the code's."""
     source = r"""
     static uint16_t code[2] = {0x4505, 0x8082}; /* c.li a0, 1; c.jr ra */
     int main(void)
     {
         int (*run)(void) = (int (*)(void))code;
         int first = run();
+        uint32_t sum = 0;
+        for (uint32_t page = 0; page < PAGES; page++)
+            sum += read32(DLASIM_RAM_BASE + 0x100000 + 4096 * page);
         for (int i = 0; i < 3; i++)
-            ((volatile uint16_t *)code)[0] = 0x4509; /* c.li a0, 2 */
+            ((volatile uint16_t *)code)[0] = (uint16_t)(0x4509 + sum); /* c.li a0, 2 */
         __asm__ volatile("fence.i" ::: "memory");
         return 10 * first + run();
     }
     """
-    _, result = run(build(source=source))
+    _, result = run(build(source=source.replace("PAGES", str(pages))))
     assert result.exit_code == 12
 
 

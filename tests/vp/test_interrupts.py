@@ -81,6 +81,13 @@ def test_nesting_needs_the_handler_to_allow_it(build, qemu, defines, order):
     assert qemu(elf).encode() == order
 
 
+def test_vectored_traps_are_served_by_rank(build, qemu):
+    assert run(build("vectored", "EXTERNAL"), JobDevice(), max_instructions=100_000).uart == b"estx\n"
+    elf = build("vectored")
+    assert run(elf, max_instructions=100_000).uart == b"stx\n"
+    assert qemu(elf) == "stx\n"
+
+
 def test_pending_interrupts_come_right_after_the_unmasking_instruction(build, qemu):
     elf = build("masking")
     result = run(elf)
