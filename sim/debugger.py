@@ -56,6 +56,10 @@ class Position:
     cycle: int
     dla_cycle: int
 
+    def __str__(self) -> str:
+        where = f"step {self.step}" if self.word is None else f"word {self.word}, cycle {self.cycle}"
+        return f"{where}{f', layer {self.layer}' if self.layer else ''}: {self.text}"
+
 
 @dataclass(frozen=True, slots=True)
 class Stop:
@@ -63,6 +67,9 @@ class Stop:
 
     reason: Reason
     number: int | None = None
+
+    def __str__(self) -> str:
+        return self.reason.value if self.number is None else f"{self.reason.value} {self.number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +106,7 @@ class Debugger:
         self._layers = program.layer_of_words()
         self._step = 0
         self._plan: Plan | None = None
-        self._word = 0
+        self._first = self._word = 0  # of the current stream, and the next
         self._done_cycles = 0
         self._give(inputs)
         self._enter()
@@ -231,14 +238,19 @@ class Debugger:
         elif decoded.instruction.mnemonic == "HALT":
             assert self.file == plan.final_file, "the plan and the words disagree on registers"
             self._done_cycles += plan.timeline.total
-            self._leave()
+            if self._word < self._end:
+                self._plan_from(self._word)
+            else:
+                self._leave()
         return True
 
     # Steps of the program
 
     @property
-    def _first(self) -> int:
-        return self.program.streams[self.program.steps[self._step].index].first_word
+    def _end(self) -> int:
+        """One past the last word of the current stream; a HALT before it starts the machine anew there."""
+        stream = self.program.streams[self.program.steps[self._step].index]
+        return stream.first_word + stream.words
 
     @property
     def _stream_plan(self) -> Plan:
@@ -252,11 +264,13 @@ class Debugger:
             return
         step = self.program.steps[self._step]
         if step.kind is StepKind.STREAM:
-            stream = self.program.streams[step.index]
-            words = self.program.commands[stream.first_word : stream.first_word + stream.words]
-            sizes = {number: len(region) for number, region in enumerate(self.regions)}
-            self._plan = plan_stream(self.config, words, self.file, sizes)
-            self._word = stream.first_word
+            self._plan_from(self.program.streams[step.index].first_word)
+
+    def _plan_from(self, word: int) -> None:
+        words = self.program.commands[word : self._end]
+        sizes = {number: len(region) for number, region in enumerate(self.regions)}
+        self._plan = plan_stream(self.config, words, self.file, sizes)
+        self._first = self._word = word
 
     def _leave(self) -> None:
         self._step += 1
