@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check docs bench golden wheel clean
+.PHONY: help demo test test-all check docs bench golden firmware wheel clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -20,12 +20,13 @@ test: $(VENV)/ready-test ## the tests, without those that take minutes
 test-all: $(VENV)/ready-test ## every test
 	$(PYTEST) -m ''
 
-check: $(VENV)/ready-dev ## style, types, import directions, generated files, the wheel's contents
+check: $(VENV)/ready-dev ## style, types, import directions, generated files, firmware, wheel
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	cd .typing && ../$(BIN)/lint-imports --config ../pyproject.toml --no-logo --no-cache
 	$(BIN)/python tools/generate.py --check
+	$(BIN)/python tools/build_firmware.py --check
 	$(BIN)/python tools/check_wheel.py
 
 docs: $(VENV)/ready ## regenerate what comes from the tables
@@ -36,6 +37,9 @@ bench: $(VENV)/ready-test ## measure; prints tables
 
 golden: $(VENV)/ready-test ## rewrite the golden files; read their diff before committing it
 	$(PYTEST) --update-golden
+
+firmware: $(VENV)/ready-dev ## rebuild the firmware that ships
+	$(BIN)/python tools/build_firmware.py
 
 wheel: $(VENV)/ready-dev ## build dist/*.whl and check its contents
 	$(BIN)/python tools/check_wheel.py --output dist

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from dlasim.isa.documents import c_entry, pages
 from dlasim.vp import generate as board
+from dlasim.vp import launch
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("isa", "sim", "vp", "firmware", "compiler_shim", "sweeps")
@@ -24,6 +25,7 @@ FILES: dict[str, Callable[[], str]] = {
     **{f"docs/{name}": render for name, render in pages.PAGES.items()},
     **{f"firmware/include/{name}": render for name, render in c_entry.HEADERS.items()},
     "firmware/include/dlasim_board.h": board.c_header,
+    "firmware/include/dlasim_launch.h": launch.c_header,
     "firmware/board.ld": board.linker_script,
 }
 

@@ -7,16 +7,16 @@ from dlasim import __version__
 from dlasim.cli.group import LazyGroup
 
 COMMANDS = {
-    "Programs": {
-        "run": "run a program and report its outputs and cycles",
+    "From model to cycles": {
+        "model": "write a built-in network as an int8 .tflite file",
+        "compile": "lower a model to a program for one machine",
+        "run": "run a model or program and report its outputs and cycles",
+        "verify": "compare every tensor of a model with TensorFlow's reference",
+        "explain": "tell what the compiler did with each operator, and why",
+    },
+    "Programs by hand": {
         "asm": "assemble text to a program",
         "disasm": "turn a program back into text",
-    },
-    "Models": {
-        "compile": "lower a model to a program for one machine",
-        "explain": "tell what the compiler did with each operator, and why",
-        "verify": "compare every tensor of a model with TensorFlow's reference",
-        "model": "write a built-in network as an int8 .tflite file",
     },
     "Reference": {
         "isa": "look up instructions, registers, faults and file formats",
