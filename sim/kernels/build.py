@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import llvmlite.binding as llvm
 
@@ -54,10 +55,11 @@ def _lowered(kind: str) -> str:
 
     from dlasim.sim.kernels import entry
 
-    entry.run.compile(entry.signature({"vnni": types.uint8, "portable": types.int16}[kind]))
-    (signature,) = entry.run.signatures
-    name = entry.run.overloads[signature].fndesc.llvm_func_name
-    text: str = entry.run.inspect_llvm(signature)
+    run: Any = entry.run
+    run.compile(entry.signature({"vnni": types.uint8, "portable": types.int16}[kind]))
+    (signature,) = run.signatures
+    name = run.overloads[signature].fndesc.llvm_func_name
+    text: str = run.inspect_llvm(signature)
     return text.replace(f"@{name}(", f"@{SYMBOL}(")
 
 

@@ -7,8 +7,6 @@ the sum of an output's weights; in - IN_ZP as a short otherwise.
 
 from __future__ import annotations
 
-from typing import Any
-
 from dlasim.sim.kernels.dot import (
     GROUP_BYTES,
     dot_groups,
@@ -44,14 +42,13 @@ from dlasim.sim.kernels.geometry import (
     WEIGHT_ADDR,
     geometry,
 )
+from dlasim.sim.kernels.jit import Number, Pointer, inlined, kernel
 from dlasim.sim.kernels.plane import convolve_plane
 from dlasim.sim.kernels.target import host
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,
     copy_bytes,
-    inlined,
-    kernel,
     load32,
     multiply,
     put32,
@@ -70,7 +67,7 @@ _ONES = 0x01010101
 
 
 @kernel
-def stage_input(row: Any, sram: Any, stage: Any, height: Any, width: Any) -> Any:
+def stage_input(row: Pointer, sram: Pointer, stage: Pointer, height: Number, width: Number) -> None:
     """The padded input as [height][width][channel] of staged values."""
     is_byte = element_bytes(stage) == 1
     offset = 128 if is_byte else -row[IN_ZP]
@@ -97,8 +94,15 @@ def stage_input(row: Any, sram: Any, stage: Any, height: Any, width: Any) -> Any
 
 @inlined
 def stage_run(
-    sram: Any, source: Any, pixel: Any, channels: Any, count: Any, stage: Any, at: Any, offset: Any
-) -> Any:
+    sram: Pointer,
+    source: Number,
+    pixel: Number,
+    channels: Number,
+    count: Number,
+    stage: Pointer,
+    at: Number,
+    offset: Number,
+) -> None:
     """`count` pixels of one row."""
     if pixel == channels:
         for i in range(count * channels):
@@ -114,9 +118,17 @@ def stage_run(
 
 @kernel
 def pack_rows(
-    stage: Any, sram: Any, rows: Any, start: Any, count: Any, spare: Any, spare_rows: Any, packed: Any,
-    at: Any, stride: Any,
-) -> Any:  # fmt: skip
+    stage: Pointer,
+    sram: Pointer,
+    rows: Pointer,
+    start: Number,
+    count: Number,
+    spare: Pointer,
+    spare_rows: Pointer,
+    packed: Pointer,
+    at: Number,
+    stride: Number,
+) -> None:
     """`count` weights from `start` on of sixteen rows, as groups [group][row]; whole tiles of 16 groups."""
     length = BYTES32 // element_bytes(stage)
     done = 0
@@ -134,9 +146,19 @@ def pack_rows(
 
 @kernel
 def pack_block(
-    row: Any, sram: Any, stage: Any, channel: Any, columns: Any, taps: Any, run: Any, groups: Any,
-    rows: Any, spare: Any, spare_rows: Any, packed: Any,
-) -> Any:  # fmt: skip
+    row: Pointer,
+    sram: Pointer,
+    stage: Pointer,
+    channel: Number,
+    columns: Number,
+    taps: Number,
+    run: Number,
+    groups: Number,
+    rows: Pointer,
+    spare: Pointer,
+    spare_rows: Pointer,
+    packed: Pointer,
+) -> None:
     """The weights of up to `columns` x 16 outputs as [tap][group][output]."""
     weights = taps * run
     stride = columns * BYTES32
@@ -155,8 +177,14 @@ def pack_block(
 
 @inlined
 def fold_offset(
-    row: Any, stage: Any, columns: Any, steps: Any, packed: Any, constants: Any, starts: Any
-) -> Any:
+    row: Pointer,
+    stage: Pointer,
+    columns: Number,
+    steps: Number,
+    packed: Pointer,
+    constants: Pointer,
+    starts: Pointer,
+) -> None:
     """What the sums of a block start from: the bias less what the staged offset adds."""
     offset = splat(128 + row[IN_ZP])
     for v in range(columns):
@@ -171,7 +199,7 @@ def fold_offset(
 
 
 @kernel
-def stage_patch(row: Any, sram: Any, stage: Any, y: Any, x: Any) -> Any:
+def stage_patch(row: Pointer, sram: Pointer, stage: Pointer, y: Number, x: Number) -> None:
     """The window of one output pixel as one run, in the order of the weights."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, top, left = geometry(row)
     channels = row[IN_CHANNELS]
@@ -194,7 +222,7 @@ def stage_patch(row: Any, sram: Any, stage: Any, y: Any, x: Any) -> Any:
 
 
 @kernel
-def convolve_few(row: Any, sram: Any, arena: Any, capacity: Any, witness: Any) -> Any:
+def convolve_few(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witness: Pointer) -> Number:
     """Few output pixels, as in fully connected layers: weights are used once, so where they lie."""
     kernel_h, kernel_w, _, _, _, _, _, _ = geometry(row)
     length = kernel_h * kernel_w * row[IN_CHANNELS]
@@ -252,7 +280,7 @@ def convolve_few(row: Any, sram: Any, arena: Any, capacity: Any, witness: Any) -
 
 
 @kernel
-def convolve(row: Any, sram: Any, arena: Any, capacity: Any, witness: Any) -> Any:
+def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witness: Pointer) -> Number:
     """OP_CONV, OP_CONV_RELU, OP_MAT_MUL. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)
     out_w, channels, outputs = row[OUT_W], row[IN_CHANNELS], row[OUT_CHANNELS]

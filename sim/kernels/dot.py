@@ -12,8 +12,8 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
+from dlasim.sim.kernels.jit import intrinsic, literal_intrinsic
 from dlasim.sim.kernels.target import host
 from dlasim.sim.kernels.vectors import (
     BYTES32,
@@ -136,7 +136,7 @@ class _Loop:
         return results
 
 
-@intrinsic(prefer_literal=True)
+@literal_intrinsic
 def dot_tile(
     typing: Any, pixels: Any, vectors: Any, stage: Any, places: Any, taps: Any, tap_count: Any, groups: Any,
     packed: Any, starts: Any, tile: Any,
@@ -176,7 +176,7 @@ def dot_tile(
     return types.void(pixels, vectors, *pointers), generate
 
 
-@intrinsic(prefer_literal=True)
+@literal_intrinsic
 def dot_rows(
     typing: Any, rows: Any, stage: Any, stage_offset: Any, weights: Any, offsets: Any, turns: Any, sums: Any
 ) -> Any:

@@ -37,13 +37,12 @@ from dlasim.sim.kernels.finish import (
     put_scale,
 )
 from dlasim.sim.kernels.geometry import IN_ADDR, IN_PIXEL, IN_ROW, IN_ZP
+from dlasim.sim.kernels.jit import Number, Pointer, Vector, inlined, kernel
 from dlasim.sim.kernels.layout import column, opcode
 from dlasim.sim.kernels.vectors import (
     LANES,
     add,
     get8,
-    inlined,
-    kernel,
     load32,
     maximum,
     minimum,
@@ -73,7 +72,7 @@ TABLE_SIZE = 256
 
 
 @inlined
-def extents(row: Any, in_element: Any, in2_element: Any, out_element: Any) -> Any:
+def extents(row: Pointer, in_element: Number, in2_element: Number, out_element: Number) -> Any:
     """(rows, pixels, channels) after joining what is dense in all operands; element 0: no such operand."""
     height, width, channels = row[OUT_H], row[OUT_W], row[OUT_CHANNELS]
     if (
@@ -92,7 +91,7 @@ def extents(row: Any, in_element: Any, in2_element: Any, out_element: Any) -> An
 
 
 @inlined
-def scale(constants: Any, multiplier: Any, shift: Any) -> Any:
+def scale(constants: Pointer, multiplier: Number, shift: Number) -> Any:
     """A scale for all lanes: (left, least, multiplier, right)."""
     for lane in range(LANES):
         put_scale(constants, lane, multiplier, shift)
@@ -103,13 +102,13 @@ def scale(constants: Any, multiplier: Any, shift: Any) -> Any:
 
 
 @inlined
-def rescale(value: Any, by: Any) -> Any:
+def rescale(value: Vector, by: Vector) -> Vector:
     """`requantize` with what `scale` gave."""
     return requantize(value, by[0], by[1], by[2], by[3])
 
 
 @kernel
-def binary8(row: Any, sram: Any, arena: Any, capacity: Any) -> Any:
+def binary8(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_E_ADD, OP_E_SUB, OP_E_MUL, OP_C_MIN, OP_C_MAX."""
     if capacity < CONSTANT_BYTES:
         return CONSTANT_BYTES
@@ -146,7 +145,7 @@ def binary8(row: Any, sram: Any, arena: Any, capacity: Any) -> Any:
 
 
 @kernel
-def fill_table(row: Any, sram: Any, table: Any, constants: Any) -> Any:
+def fill_table(row: Pointer, sram: Pointer, table: Pointer, constants: Pointer) -> None:
     """The 256 results of a unary instruction, by the unsigned value of the input's byte."""
     which = row[OPCODE]
     scale_out = scale(constants, row[OUT_MULT], row[OUT_SHIFT])
@@ -171,7 +170,7 @@ def fill_table(row: Any, sram: Any, table: Any, constants: Any) -> Any:
 
 
 @kernel
-def unary8(row: Any, sram: Any, arena: Any, capacity: Any) -> Any:
+def unary8(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_ACT_RELU, OP_ACT_LRELU, OP_ACT_LUT, OP_E_ABS: a byte has 256 values, so each is a table."""
     if capacity < TABLE_SIZE + CONSTANT_BYTES:
         return TABLE_SIZE + CONSTANT_BYTES
@@ -187,7 +186,7 @@ def unary8(row: Any, sram: Any, arena: Any, capacity: Any) -> Any:
 
 
 @kernel
-def binary32(row: Any, sram: Any) -> Any:
+def binary32(row: Pointer, sram: Pointer) -> Number:
     """OP_E32_ADD, OP_E32_SHIFT."""
     sums, mode, amount = row[OPCODE] == _ADD32, row[MODE], splat(row[SHIFT_AMOUNT])
     rounds = mode == _ROUND and row[SHIFT_AMOUNT] > 0
@@ -213,7 +212,7 @@ def binary32(row: Any, sram: Any) -> Any:
 
 
 @kernel
-def requant(row: Any, sram: Any, arena: Any, capacity: Any) -> Any:
+def requant(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_REQUANT: a column of sixteen channels after the other where each has its own scale."""
     if capacity < CONSTANT_BYTES:
         return CONSTANT_BYTES
@@ -241,7 +240,7 @@ def requant(row: Any, sram: Any, arena: Any, capacity: Any) -> Any:
 
 
 @kernel
-def fill(row: Any, sram: Any) -> Any:
+def fill(row: Pointer, sram: Pointer) -> Number:
     """OP_FILL."""
     height, width, channels = extents(row, 0, 0, 1)
     for y in range(height):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from numba import types
 
 from dlasim.sim.kernels.convolution import convolve
 from dlasim.sim.kernels.depthwise import depthwise
 from dlasim.sim.kernels.elementwise import binary8, binary32, fill, requant, unary8
 from dlasim.sim.kernels.finish import OPCODE
+from dlasim.sim.kernels.jit import Number, Pointer, kernel
 from dlasim.sim.kernels.layout import ROW_LENGTH, opcode
 from dlasim.sim.kernels.pooling import pool
 from dlasim.sim.kernels.transfer import dma_read, dma_write
-from dlasim.sim.kernels.vectors import kernel, shifted
+from dlasim.sim.kernels.vectors import shifted
 
 _ROW_BYTES = 8 * ROW_LENGTH
 _READ, _WRITE, _FILL, _POOL = (opcode(f"OP_{name}") for name in ("DMA_READ", "DMA_WRITE", "FILL", "POOL"))
@@ -29,7 +28,9 @@ UNKNOWN = -1
 
 
 @kernel
-def execute(row: Any, sram: Any, regions: Any, arena: Any, capacity: Any, witness: Any) -> Any:
+def execute(
+    row: Pointer, sram: Pointer, regions: Pointer, arena: Pointer, capacity: Number, witness: Pointer
+) -> Number:
     """One operation. Returns 0, or the bytes of arena that it needs, or UNKNOWN; then nothing was done."""
     which = row[OPCODE]
     if which in (_CONV, _CONV_RELU, _MAT_MUL):
@@ -57,16 +58,16 @@ def execute(row: Any, sram: Any, regions: Any, arena: Any, capacity: Any, witnes
 
 @kernel
 def run(
-    rows: Any,
-    first: Any,
-    last: Any,
-    sram: Any,
-    regions: Any,
-    arena: Any,
-    capacity: Any,
-    witness: Any,
-    state: Any,
-) -> Any:
+    rows: Pointer,
+    first: Number,
+    last: Number,
+    sram: Pointer,
+    regions: Pointer,
+    arena: Pointer,
+    capacity: Number,
+    witness: Pointer,
+    state: Pointer,
+) -> Number:
     """Rows `first` to `last`. Returns how far it came; state[0] tells why it stopped before `last`."""
     for number in range(first, last):
         row = shifted(rows, number * _ROW_BYTES)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dlasim.isa.instructions import RECORD_BYTES, Init, Out, Quant
+from dlasim.sim.kernels.jit import Number, Pointer, Vector, inlined, kernel
 from dlasim.sim.kernels.layout import column, opcode
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,
     add,
     get32,
-    inlined,
-    kernel,
     load8,
     load8_some,
     load32,
@@ -44,19 +41,19 @@ CONSTANT_BYTES = 5 * BYTES32
 
 
 @inlined
-def part8(pointer: Any, offset: Any, count: Any) -> Any:
+def part8(pointer: Pointer, offset: Number, count: Number) -> Vector:
     """Up to sixteen int8."""
     return load8(pointer, offset) if count >= LANES else load8_some(pointer, offset, count)
 
 
 @inlined
-def part32(pointer: Any, offset: Any, count: Any) -> Any:
+def part32(pointer: Pointer, offset: Number, count: Number) -> Vector:
     """Up to sixteen int32."""
     return load32(pointer, offset) if count >= LANES else load32_some(pointer, offset, count)
 
 
 @inlined
-def put_part8(pointer: Any, offset: Any, value: Any, count: Any) -> Any:
+def put_part8(pointer: Pointer, offset: Number, value: Vector, count: Number) -> None:
     """Store up to sixteen int8."""
     if count >= LANES:
         store8(pointer, offset, value)
@@ -65,7 +62,7 @@ def put_part8(pointer: Any, offset: Any, value: Any, count: Any) -> Any:
 
 
 @inlined
-def put_part32(pointer: Any, offset: Any, value: Any, count: Any) -> Any:
+def put_part32(pointer: Pointer, offset: Number, value: Vector, count: Number) -> None:
     """Store up to sixteen int32."""
     if count >= LANES:
         store32(pointer, offset, value)
@@ -74,13 +71,13 @@ def put_part32(pointer: Any, offset: Any, value: Any, count: Any) -> Any:
 
 
 @inlined
-def aligned(size: Any) -> Any:
+def aligned(size: Number) -> Number:
     """Rounded up to a cache line."""
     return (size + 63) // 64 * 64
 
 
 @inlined
-def lower_clamp(row: Any) -> Any:
+def lower_clamp(row: Pointer) -> Number:
     """The smallest value that may leave: the ReLU instructions never go below the zero point."""
     if row[OPCODE] == _CONV_RELU or row[OPCODE] == _ACT_RELU:
         return max(row[ACT_MIN], row[OUT_ZP])
@@ -88,7 +85,7 @@ def lower_clamp(row: Any) -> Any:
 
 
 @inlined
-def put_scale(constants: Any, lane: Any, multiplier: Any, shift: Any) -> Any:
+def put_scale(constants: Pointer, lane: Number, multiplier: Number, shift: Number) -> None:
     """One lane's multiplier and shift, as `requantize` takes them."""
     shift = max(-31, min(31, shift))
     constants[lane + LEFT // 4] = max(shift, 0)
@@ -98,7 +95,7 @@ def put_scale(constants: Any, lane: Any, multiplier: Any, shift: Any) -> Any:
 
 
 @kernel
-def channel_constants(row: Any, sram: Any, channel: Any, constants: Any) -> Any:
+def channel_constants(row: Pointer, sram: Pointer, channel: Number, constants: Pointer) -> None:
     """The biases and scales of sixteen channels; those beyond the last repeat it."""
     last = row[OUT_CHANNELS] - 1
     records, multiplier, shift = row[PARAM_ADDR], row[OUT_MULT], row[OUT_SHIFT]
@@ -113,7 +110,7 @@ def channel_constants(row: Any, sram: Any, channel: Any, constants: Any) -> Any:
 
 
 @kernel
-def place_outputs(row: Any, outs: Any, accs: Any) -> Any:
+def place_outputs(row: Pointer, outs: Pointer, accs: Pointer) -> None:
     """For each pixel its offset in OUT, and in ACC where that is read."""
     at = 0
     partial = row[INIT] == _PARTIAL
@@ -130,9 +127,18 @@ def place_outputs(row: Any, outs: Any, accs: Any) -> Any:
 
 @kernel
 def finish(
-    row: Any, sram: Any, tile: Any, columns: Any, first: Any, last: Any, at: Any, outs: Any, accs: Any,
-    constants: Any, channel: Any,
-) -> Any:  # fmt: skip
+    row: Pointer,
+    sram: Pointer,
+    tile: Pointer,
+    columns: Number,
+    first: Number,
+    last: Number,
+    at: Number,
+    outs: Pointer,
+    accs: Pointer,
+    constants: Pointer,
+    channel: Number,
+) -> None:
     """Pixels `first` to `last` of a tile of `columns` vectors; its pixel 0 is pixel `at` of the output."""
     partial = row[INIT] == _PARTIAL
     for v in range(columns):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from dlasim.sim.kernels.finish import OPCODE
+from dlasim.sim.kernels.jit import Pointer, inlined
 from dlasim.sim.kernels.layout import column, opcode
-from dlasim.sim.kernels.vectors import inlined
 
 IN_H, IN_W, IN_CHANNELS = (column(name) for name in ("IN_SIZE.0", "IN_SIZE.1", "IN_CHANNELS"))
 IN_ADDR, IN_PIXEL, IN_ROW = (column(f"IN_{part}") for part in ("ADDR", "PIXEL_STRIDE", "ROW_STRIDE"))
@@ -19,7 +19,7 @@ MAT_MUL = opcode("OP_MAT_MUL")
 
 
 @inlined
-def geometry(row: Any) -> Any:
+def geometry(row: Pointer) -> Any:
     """(kernel, stride, dilation, pad) by height and width; a matrix product is a 1x1 convolution."""
     if row[OPCODE] == MAT_MUL:
         return (1, 1, 1, 1, 1, 1, 0, 0)
@@ -27,12 +27,3 @@ def geometry(row: Any) -> Any:
         row[KERNEL_H], row[KERNEL_W], row[STRIDE_H], row[STRIDE_W],
         row[DILATION_H], row[DILATION_W], row[PAD_TOP], row[PAD_LEFT],
     )  # fmt: skip
-
-
-@inlined
-def interior(size: Any, outputs: Any, kernel: Any, stride: Any, dilation: Any, pad: Any) -> Any:
-    """(first, last) outputs along an axis between which every tap meets the input; first = last: none."""
-    first = min(outputs, (pad + stride - 1) // stride)
-    room = size - 1 - (kernel - 1) * dilation + pad
-    last = min(outputs, room // stride + 1) if room >= 0 else 0
-    return first, max(first, last)

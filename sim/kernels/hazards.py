@@ -32,7 +32,7 @@ def needs_reference(batch: Batch) -> NDArray[np.bool_]:
 
 
 def _touches(a: Box, b: Box) -> NDArray[np.bool_]:
-    hulls = np.less(a.address, b.end) & np.less(b.address, a.end)
+    hulls: NDArray[np.bool_] = np.less(a.address, b.end) & np.less(b.address, a.end)
     return hulls & ~_interleaves(a, b)
 
 
@@ -56,11 +56,13 @@ def _step(box: Box) -> Count:
 def _is_same(source: Footprint, output: Footprint) -> NDArray[np.bool_]:
     """Whether an element of the input is exactly where the element computed from it goes."""
     a, b = source.box, output.box
-    same = np.equal(source.element_bytes, output.element_bytes) & (source.operand.extent is Extent.OUTPUT)
+    elements = source.operand.extent is Extent.OUTPUT
+    same: NDArray[np.bool_] = np.equal(source.element_bytes, output.element_bytes) & elements
     for name in ("address", "planes", "runs", "run_bytes"):
         same = same & np.equal(getattr(a, name), getattr(b, name))
     same = same & (np.equal(a.runs, 1) | np.equal(a.run_stride, b.run_stride))
-    return same & (np.equal(a.planes, 1) | np.equal(a.plane_stride, b.plane_stride))
+    same = same & (np.equal(a.planes, 1) | np.equal(a.plane_stride, b.plane_stride))
+    return same
 
 
 def _is_extreme(batch: Batch) -> NDArray[np.bool_]:

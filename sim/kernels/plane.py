@@ -6,8 +6,6 @@ neighbouring outputs meet neighbouring bytes whatever the stride and the dilatio
 
 from __future__ import annotations
 
-from typing import Any
-
 from dlasim.isa.instructions import Init, Out
 from dlasim.sim.kernels.dot import multiply_add
 from dlasim.sim.kernels.finish import (
@@ -20,6 +18,7 @@ from dlasim.sim.kernels.finish import (
     LEAST,
     LEFT,
     MULTIPLIER,
+    OPCODE,
     OUT,
     OUT_ADDR,
     OUT_H,
@@ -40,18 +39,17 @@ from dlasim.sim.kernels.geometry import (
     IN_W,
     IN_ZP,
     MAT_MUL,
-    OPCODE,
     PAD_VALUE,
     WEIGHT_ADDR,
     geometry,
 )
+from dlasim.sim.kernels.jit import Number, Pointer, kernel
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,
     add,
     get8,
     get32,
-    kernel,
     load8,
     load32,
     maximum,
@@ -70,7 +68,7 @@ _PARTIAL, _WIDE = int(Init.PARTIAL), int(Out.INT32)
 
 
 @kernel
-def gather_plane(row: Any, sram: Any, plane: Any, height: Any, span: Any) -> Any:
+def gather_plane(row: Pointer, sram: Pointer, plane: Pointer, height: Number, span: Number) -> None:
     """[row][column modulo stride][column / stride], `span` bytes each."""
     _, _, _, stride, _, _, top, left = geometry(row)
     matrix = row[OPCODE] == MAT_MUL
@@ -97,7 +95,7 @@ def gather_plane(row: Any, sram: Any, plane: Any, height: Any, span: Any) -> Any
 
 
 @kernel
-def convolve_plane(row: Any, sram: Any, arena: Any, capacity: Any, witness: Any) -> Any:
+def convolve_plane(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witness: Pointer) -> Number:
     """OP_CONV of one input and one output channel. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)
     out_w, taps = row[OUT_W], kernel_h * kernel_w

@@ -8,7 +8,6 @@ from dlasim.isa.instructions import PoolMode
 from dlasim.sim.kernels.finish import (
     ACT_MAX,
     ACT_MIN,
-    LANES,
     LEAST,
     LEFT,
     MULTIPLIER,
@@ -42,12 +41,12 @@ from dlasim.sim.kernels.geometry import (
     STRIDE_H,
     STRIDE_W,
 )
+from dlasim.sim.kernels.jit import Number, Pointer, inlined, kernel
 from dlasim.sim.kernels.layout import column
 from dlasim.sim.kernels.vectors import (
+    LANES,
     add,
     divide_rounded,
-    inlined,
-    kernel,
     load32,
     maximum,
     minimum,
@@ -63,7 +62,7 @@ _LOWEST = -128
 
 
 @inlined
-def valid_taps(start: Any, dilation: Any, taps: Any, size: Any) -> Any:
+def valid_taps(start: Number, dilation: Number, taps: Number, size: Number) -> Any:
     """(first, last): the taps that meet the input, of those at start, start + dilation, ..."""
     first = (-start + dilation - 1) // dilation if start < 0 else 0
     last = (size - 1 - start) // dilation + 1 if start < size else 0
@@ -71,7 +70,7 @@ def valid_taps(start: Any, dilation: Any, taps: Any, size: Any) -> Any:
 
 
 @kernel
-def pool(row: Any, sram: Any, arena: Any, capacity: Any) -> Any:
+def pool(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_POOL. Returns 0, or the bytes of arena that it needs."""
     needed = 8 * 4 * LANES
     if needed > capacity:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dlasim.isa.registers import Region
+from dlasim.sim.kernels.jit import Number, Pointer, kernel
 from dlasim.sim.kernels.layout import column
-from dlasim.sim.kernels.vectors import copy_bytes, get8, kernel, pointer_at, put8
+from dlasim.sim.kernels.vectors import copy_bytes, get8, pointer_at, put8
 
 _PARTS = (
     "REGION", "OFFSET", "SRAM_ADDR", "RUN_BYTES", "RUNS", "RUN_STRIDE", "RUN_SRAM_STRIDE", "PLANES",
@@ -25,10 +24,18 @@ REGIONS = len(Region)
 
 @kernel
 def copy_box(
-    source: Any, source_at: Any, source_run: Any, source_plane: Any,
-    target: Any, target_at: Any, target_run: Any, target_plane: Any,
-    size: Any, runs: Any, planes: Any,
-) -> Any:  # fmt: skip
+    source: Number,
+    source_at: Number,
+    source_run: Number,
+    source_plane: Number,
+    target: Pointer,
+    target_at: Number,
+    target_run: Number,
+    target_plane: Number,
+    size: Number,
+    runs: Number,
+    planes: Number,
+) -> None:
     """`planes` x `runs` runs of `size` bytes; what is dense on both sides moves in one go."""
     if source_run == size and target_run == size:
         size, runs = size * runs, 1
@@ -47,7 +54,7 @@ def copy_box(
 
 
 @kernel
-def dma_read(row: Any, sram: Any, regions: Any) -> Any:
+def dma_read(row: Pointer, sram: Pointer, regions: Pointer) -> Number:
     """OP_DMA_READ."""
     copy_box(
         pointer_at(regions[row[IN_REGION]]), row[IN_OFFSET], row[IN_RUN], row[IN_PLANE],
@@ -58,7 +65,7 @@ def dma_read(row: Any, sram: Any, regions: Any) -> Any:
 
 
 @kernel
-def dma_write(row: Any, sram: Any, regions: Any) -> Any:
+def dma_write(row: Pointer, sram: Pointer, regions: Pointer) -> Number:
     """OP_DMA_WRITE."""
     copy_box(
         sram, row[OUT_SRAM], row[OUT_RUN_SRAM], row[OUT_PLANE_SRAM],

@@ -10,8 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic, models, register_model
+from numba import types
+from numba.extending import models, register_model
+
+from dlasim.sim.kernels.jit import intrinsic
 
 LANES = 16
 BYTES32 = 4 * LANES
@@ -20,11 +22,6 @@ _I1, _I8, _I32, _I64 = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 _LANES8, _LANES32 = ir.VectorType(_I8, LANES), ir.VectorType(_I32, LANES)
 _HALF64 = ir.VectorType(_I64, LANES // 2)
 _DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
-
-kernel = njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy", boundscheck=False)
-inlined = njit(
-    no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy", boundscheck=False, forceinline=True
-)
 
 
 class Lanes(types.Type):  # type: ignore[misc]
@@ -265,6 +262,19 @@ def copy_bytes(
         return context.get_dummy_value()
 
     return types.void(target, types.int64, source, types.int64, types.int64), generate
+
+
+@intrinsic
+def set_bytes(typing: Any, target: Any, offset: Any, value: Any, size: Any) -> Any:
+    """memset."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        to = place(builder, args[0], args[1], _I8)
+        arguments = [to, builder.trunc(args[2], _I8), args[3], ir.Constant(_I1, 0)]
+        call_llvm(builder, "llvm.memset.p0.i64", ir.VoidType(), arguments)
+        return context.get_dummy_value()
+
+    return types.void(target, types.int64, types.int64, types.int64), generate
 
 
 @intrinsic
