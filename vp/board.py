@@ -32,6 +32,7 @@ from dlasim.vp.uart import Uart
 
 _MAX_CODE_BYTES = 4 * memory_map.MIB
 _LOCKUP_REPEATS = 100
+_SLICE_CYCLES = 50_000_000  # Python sees a Ctrl-C only between runs of the CPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +188,7 @@ class Board:
             self.cpu.trace_instructions(self._instruction_tracer(trace_instructions))
         reason: Reason | None = None
         while reason is None:
-            reason = self.advance()
+            reason = self.advance(slice_cycles=_SLICE_CYCLES)
         return self.result(reason)
 
     def limit(self, max_instructions: int | None, max_cycles: int | None) -> None:
@@ -273,8 +274,8 @@ class Board:
         registers = tuple(cpu.read_register(number) for number in range(32))
         return Crash(cpu.pc, cause, value, registers, tuple(self._ready.counts.recent_blocks()))
 
-    def _counts(self) -> tuple[int, int]:
-        return self._ready.counts.instructions, self._ready.counts.cycles
+    def _counts(self) -> tuple[int, int, int]:
+        return self._ready.counts.instructions, self._ready.counts.cycles, self.idle_cycles
 
     def _time(self, cycles: int) -> int:
         self.clint.tick(cycles)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from dlasim.vp.device import Device
@@ -26,14 +26,47 @@ class RegionMark:
     is_begin: bool
     instructions: int
     cycles: int
+    idle_cycles: int  # of them, asleep in wfi
+
+
+@dataclass(frozen=True, slots=True)
+class RegionSpan:
+    """One pass through a marked region."""
+
+    region_id: int
+    start_cycles: int
+    end_cycles: int
+    instructions: int
+
+
+def region_spans(marks: Iterable[RegionMark]) -> tuple[RegionSpan, ...]:
+    """Pairs each end with the last open begin of the same id, in order of the ends; regions may nest.
+
+    A begin that never ends, or an end without a begin, is no region.
+    """
+    open_marks: dict[int, list[RegionMark]] = {}
+    spans = []
+    for mark in marks:
+        begins = open_marks.setdefault(mark.region_id, [])
+        if mark.is_begin:
+            begins.append(mark)
+        elif begins:
+            begin = begins.pop()
+            instructions = mark.instructions - begin.instructions
+            spans.append(RegionSpan(mark.region_id, begin.cycles, mark.cycles, instructions))
+    return tuple(spans)
 
 
 class ExitDevice(Device):
-    """`exit_code` is None until the guest ends the run; `marks` lists the region marks in order."""
+    """`exit_code` is None until the guest ends the run; `marks` lists the region marks in order.
 
-    def __init__(self, ram_bytes: int, counts: Callable[[], tuple[int, int]]) -> None:
+    `on_mark`, where set, is told about each as it happens.
+    """
+
+    def __init__(self, ram_bytes: int, counts: Callable[[], tuple[int, int, int]]) -> None:
         self._ram_bytes = ram_bytes
         self._counts = counts
+        self.on_mark: Callable[[RegionMark], None] | None = None
         self.reset()
 
     def reset(self) -> None:
@@ -50,8 +83,10 @@ class ExitDevice(Device):
         if offset == EXIT.offset:
             self._exit(value)
         elif offset in (REGION_BEGIN.offset, REGION_END.offset):
-            instructions, cycles = self._counts()
-            self.marks.append(RegionMark(value, offset == REGION_BEGIN.offset, instructions, cycles))
+            mark = RegionMark(value, offset == REGION_BEGIN.offset, *self._counts())
+            self.marks.append(mark)
+            if self.on_mark is not None:
+                self.on_mark(mark)
 
     def _exit(self, value: int) -> None:
         if value & 0xFFFF == EXIT_PASS:

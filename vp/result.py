@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from dlasim.vp.elf import Firmware
-from dlasim.vp.exit_device import RegionMark
+from dlasim.vp.exit_device import RegionMark, RegionSpan, region_spans
 
 _REGISTER_NAMES = (
     *("zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1"),
@@ -102,6 +102,11 @@ class BoardResult:
     uncounted_blocks: int  # blocks outside the ELF's code: their counts are a guess
     function_spans: tuple[FunctionSpan, ...] = ()  # in order; only if the config asks for them
     function_spans_lost: int = 0
+
+    @property
+    def regions(self) -> tuple[RegionSpan, ...]:
+        """The passes through regions that the program marked."""
+        return region_spans(self.marks)
 
     def summary(self, firmware: Firmware) -> str:
         """One line on how it ended; a crash's report below it."""

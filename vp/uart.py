@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dlasim.vp.device import Device
 from dlasim.vp.memory_map import DeviceRegister
 
@@ -15,10 +17,14 @@ _IDLE = 0x40
 
 
 class Uart(Device):
-    """Collects what the guest sends in `sent`; the guest receives what `receive` was given."""
+    """Collects what the guest sends in `sent`; the guest receives what `receive` was given.
+
+    `listener`, where set, gets each byte at once.
+    """
 
     def __init__(self) -> None:
         self.sent = bytearray()
+        self.listener: Callable[[int], None] | None = None
         self._to_guest = bytearray()
 
     def receive(self, data: bytes) -> None:
@@ -37,6 +43,8 @@ class Uart(Device):
         """Sends the low byte."""
         if offset == DATA.offset:
             self.sent.append(value & 0xFF)
+            if self.listener:
+                self.listener(value & 0xFF)
 
     def reset(self) -> None:
         """Forgets what was sent and what waits."""

@@ -12,6 +12,7 @@ from dlasim.vp.bus import Bus
 from dlasim.vp.clint import COMPARE_HIGH, COMPARE_LOW, TIME_HIGH, TIME_LOW, Clint
 from dlasim.vp.decode import InstructionClass, decode
 from dlasim.vp.device import Device
+from dlasim.vp.exit_device import RegionMark, RegionSpan, region_spans
 from dlasim.vp.memory_map import MemoryMap
 
 FIRMWARE = Path(__file__).parents[2] / "firmware"
@@ -173,3 +174,16 @@ def test_the_timer_compares_64_bits():
     assert not clint.timer_interrupt()
     assert clint.time == 5
     assert clint.next_event() == (1 << 33) + 5
+
+
+def test_marks_pair_up_into_regions():
+    def mark(region_id, is_begin, at):
+        return RegionMark(region_id, is_begin, at, 10 * at)
+
+    marks = [mark(1, True, 0), mark(2, True, 5), mark(2, False, 7), mark(3, False, 8), mark(1, True, 9)]
+    marks += [mark(1, False, 11), mark(1, False, 20), mark(4, True, 30)]
+    assert region_spans(marks) == (
+        RegionSpan(2, 50, 70, 2),
+        RegionSpan(1, 90, 110, 2),
+        RegionSpan(1, 0, 200, 20),
+    )

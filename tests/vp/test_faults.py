@@ -1,5 +1,7 @@
 """Programs that go wrong: what the guest's handler sees, and what the report says."""
 
+import signal
+
 import pytest
 
 from dlasim.vp import memory_map
@@ -130,6 +132,23 @@ def test_an_endless_loop_ends_at_the_limit(build, limit):
     assert limit + 1000 <= again.instructions < limit + 1010
 
 
+def test_a_signal_stops_an_endless_loop(build):
+    """As Ctrl-C does: Python gets its turn now and then."""
+    board = Board()
+    board.load_elf(build(source='int main(void) { for (;;) __asm__ volatile("nop"); }'))
+
+    def ring(*_):
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(TimeoutError):
+            board.run()
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
 def test_stopping_often_changes_nothing(build):
     elf = build("sort")
     _, whole = run(elf)
@@ -229,12 +248,13 @@ def test_marks_attribute_instructions(build):
     board = Board(BoardConfig(MemoryMap(ram_bytes=8 * memory_map.MIB)))
     board.load_elf(build(source=source))
     result = board.run()
-    begin7, end7, begin8, end8 = result.marks
     assert [(mark.region_id, mark.is_begin) for mark in result.marks] == [
         (7, True), (7, False), (8, True), (8, False)
     ]  # fmt: skip
-    for region_id, begin, end in ((7, begin7, end7), (8, begin8, end8)):
-        assert 0 <= end.instructions - begin.instructions - 2 * 100 * region_id < 16  # parts of two blocks
+    assert [span.region_id for span in result.regions] == [7, 8]
+    for span in result.regions:
+        assert 0 <= span.instructions - 2 * 100 * span.region_id < 16  # parts of two blocks
+        assert span.end_cycles - span.start_cycles == span.instructions  # the ideal core
     assert int(result.uart, 16) == 8 * memory_map.MIB
 
 
@@ -254,7 +274,10 @@ def test_the_uart_receives(build):
     board = Board()
     board.load_elf(build(source=source))
     board.uart.receive(b"Hello\n")
+    heard = bytearray()
+    board.uart.listener = heard.append
     result = board.run(max_instructions=100_000)
+    assert heard == result.uart
     assert (result.exit_code, result.uart) == (3, b"hELLO")
 
 
