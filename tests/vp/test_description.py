@@ -178,7 +178,7 @@ def test_the_timer_compares_64_bits():
 
 def test_marks_pair_up_into_regions():
     def mark(region_id, is_begin, at):
-        return RegionMark(region_id, is_begin, at, 10 * at)
+        return RegionMark(region_id, is_begin, at, 10 * at, idle_cycles=0)
 
     marks = [mark(1, True, 0), mark(2, True, 5), mark(2, False, 7), mark(3, False, 8), mark(1, True, 9)]
     marks += [mark(1, False, 11), mark(1, False, 20), mark(4, True, 30)]
