@@ -16,11 +16,13 @@ from dlasim.compiler_shim.lowering.memory import (
     reads,
     root,
     sram_candidates,
+    stretch,
     writes,
 )
 from dlasim.compiler_shim.lowering.pipeline import Pipeline
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlan, plan_sram
+from dlasim.compiler_shim.lowering.stripes import chain_tasks
 from dlasim.compiler_shim.lowering.tasks import Home, NodeTasks, Placement, Task
 from dlasim.compiler_shim.lowering.tiling import Tiling
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, Network, Shape
@@ -58,7 +60,8 @@ class _Lowering:
         self._network, self._config = network, policy.config
         leases = lifetimes(network)
         self._sram: SramPlan = plan_sram(network, policy, sram_candidates(network, leases))
-        self._system: SystemPlan = plan_system(network, leases, self._sram.addresses)
+        leases = stretch(network, leases, (chain.steps for chain in self._sram.chains.values()))
+        self._system: SystemPlan = plan_system(network, leases, {*self._sram.addresses, *self._sram.inner})
         self._pool = ConstantPool()
         self._emitter = Emitter()
         self._steps: list[p.Step] = []
@@ -100,10 +103,18 @@ class _Lowering:
         for step in steps:
             node = self._network.nodes[step]
             touched |= {*reads(node, self._network), *writes(node, self._network)}
-        self._touched.append(touched - set(self._sram.addresses))
+        self._touched.append(touched - set(self._sram.addresses) - self._sram.inner)
         self._steps.append(p.Step(StepKind.STREAM, len(self._touched) - 1))
 
     def _tasks(self, step: int) -> Iterator[Task]:
+        """The tasks of a node; those of a chain come with its first node."""
+        chain = self._sram.chains.get(step)
+        if chain is not None:
+            yield from chain_tasks(chain, [self._node_tasks(member) for member in chain.steps])
+        elif step not in self._sram.chained:
+            yield from self._node_tasks(step)
+
+    def _node_tasks(self, step: int) -> NodeTasks:
         node = self._network.nodes[step]
         assert isinstance(node, DlaNode)
         inputs = []
@@ -112,13 +123,15 @@ class _Lowering:
             inputs.append(self._home(value, shape, node.in_element_bytes))
         output = self._home(node.output, node.out_shape, node.out_element_bytes)
         placement = Placement(tuple(inputs), output, self._sram.buffers[step])
-        problem, tiling = self._sram.problems[step], self._sram.tilings[step]
-        yield from NodeTasks(problem, tiling, placement, self._pool, self._network.values, step)
+        problem, cut = self._sram.problems[step], self._sram.tilings[step].cut
+        return NodeTasks(problem, cut, placement, self._pool, self._network.values, step)
 
     def _home(self, value: int, shape: Shape, element_bytes: int) -> Home:
         base = root(self._network, value)
         if base in self._sram.addresses:
             return Home(SRAM, self._sram.addresses[base], shape, element_bytes)
+        if base in self._sram.inner:
+            return Home(SRAM, 0, shape, element_bytes)  # stripes of it, wherever the chain has them
         region, offset = self._place(base)
         return Home(region, offset, shape, element_bytes)
 

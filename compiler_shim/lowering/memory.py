@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.allocation import Lease
@@ -65,6 +65,25 @@ def lifetimes(network: Network) -> dict[int, Lease]:
     }
 
 
+def stretch(
+    network: Network, leases: Mapping[int, Lease], chains: Iterable[Sequence[int]]
+) -> dict[int, Lease]:
+    """The lifetimes where the steps of each chain run side by side: whatever one of them touches is alive
+    during all of them."""
+    stretched = dict(leases)
+    for steps in chains:
+        touched = {
+            value
+            for step in steps
+            for value in (*reads(network.nodes[step], network), *writes(network.nodes[step], network))
+        }
+        for value in touched & stretched.keys():
+            lease = stretched[value]
+            first, last = min(lease.first, steps[0]), max(lease.last, steps[-1])
+            stretched[value] = replace(lease, first=first, last=last)
+    return stretched
+
+
 def sram_candidates(network: Network, leases: Mapping[int, Lease]) -> dict[int, Lease]:
     """The values that only DLA nodes touch and that are no output of the model."""
     outside = {root(network, value) for value in (*network.outputs, *network.inputs)}
@@ -74,7 +93,7 @@ def sram_candidates(network: Network, leases: Mapping[int, Lease]) -> dict[int, 
     return {value: lease for value, lease in leases.items() if value not in outside}
 
 
-def plan_system(network: Network, leases: Mapping[int, Lease], resident: Mapping[int, int]) -> SystemPlan:
+def plan_system(network: Network, leases: Mapping[int, Lease], resident: Collection[int]) -> SystemPlan:
     """Inputs and outputs one after the other; everything else that is not in SRAM shares the arena."""
     homes: dict[int, tuple[Region, int]] = {}
     inputs_bytes = _in_a_row(network, network.inputs, Region.INPUTS, homes)

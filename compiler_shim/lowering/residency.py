@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import inf
 
 from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.allocation import Lease
+from dlasim.compiler_shim.lowering.memory import root
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.tiling import ALIGNMENT, Homes, Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.stripes import MAX_CHAIN, Chain, ChainTiling, best_chain
+from dlasim.compiler_shim.lowering.tiling import ALIGNMENT, Buffers, Homes, Tiling, TilingProblem
 from dlasim.compiler_shim.nodes import DlaNode, Network
 from dlasim.errors import InputError
+
+TRAFFIC_WEIGHT = 1 / 64  # cycles that a byte over the bus counts for besides its time
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +28,13 @@ class SramPlan:
     tilings: Mapping[int, Tiling]
     buffers: Mapping[int, tuple[tuple[int, ...], ...]]
     peak_bytes: int
+    chains: Mapping[int, Chain]  # by first step
+    inner: frozenset[int]  # values that only exist in stripes
+
+    @property
+    def chained(self) -> frozenset[int]:
+        """The steps that belong to chains."""
+        return frozenset(step for chain in self.chains.values() for step in chain.steps)
 
 
 def plan_sram(network: Network, policy: Policy, leases: Mapping[int, Lease]) -> SramPlan:
@@ -61,8 +74,9 @@ class _Planner:
             f"the configuration has {self._limit}"
         )
 
-    def _homes(self, node: DlaNode, resident: set[int]) -> Homes:
-        return Homes(tuple(value in resident for value in node.inputs), node.output in resident)
+    def _homes(self, node: DlaNode, resident: Collection[int]) -> Homes:
+        inputs = (root(self._network, value) for value in node.inputs)
+        return Homes(tuple(value in resident for value in inputs), node.output in resident)
 
     def _choose(self) -> list[int]:
         """Greedy: the value whose stay saves most comes first, and stays if it still saves."""
@@ -102,37 +116,177 @@ class _Planner:
 
     def _place_nodes(self, addresses: dict[int, int]) -> SramPlan | int:
         """The plan, or the step at which the buffers do not fit beside the resident values."""
-        problems, tilings, buffers = {}, {}, {}
-        peak = 0
-        for number, (step, node) in enumerate(self._nodes.items()):
-            taken = [
-                (addresses[v], addresses[v] + self._leases[v].size_bytes)
-                for v in addresses
-                if self._alive(v, step)
-            ]
-            problem = TilingProblem(node, self._policy.config, self._homes(node, set(addresses)))
-            found = self._place_node(problem, allocation.gaps(taken, self._limit), bool(number % 2))
-            if found is None:
-                return step
-            problems[step] = problem
-            tilings[step], buffers[step] = found
-            peak = max(peak, sum(end - start for start, end in taken) + tilings[step].sram_bytes)
-        return SramPlan(addresses, problems, tilings, buffers, peak)
+        spots = _Spots(self._limit)
+        chains: dict[int, Chain] = {}
+        inner: set[int] = set()
+        for steps in self._segments(addresses):
+            taken = self._taken(addresses, steps)
+            if len(steps) > 1:
+                chain = self._place_chain(steps, addresses, taken, spots)
+                if chain is not None:
+                    chains[steps[0]] = chain
+                    inner |= {self._nodes[step].output for step in steps[:-1]}
+                    continue
+            for step in steps:
+                node = self._nodes[step]
+                problem = TilingProblem(node, self._policy.config, self._homes(node, addresses))
+                if not spots.place(step, problem, self._policy, self._taken(addresses, (step,))):
+                    return step
+        return SramPlan(
+            addresses,
+            spots.problems,
+            spots.tilings,
+            spots.buffers,
+            spots.peak_bytes,
+            chains,
+            frozenset(inner),
+        )
 
-    def _place_node(
-        self, problem: TilingProblem, free: list[allocation.Gap], from_top: bool
-    ) -> tuple[Tiling, tuple[tuple[int, ...], ...]] | None:
+    def _taken(self, addresses: dict[int, int], steps: Sequence[int]) -> list[allocation.Gap]:
+        """What resident values take during these steps."""
+        return [
+            (address, address + self._leases[value].size_bytes)
+            for value, address in addresses.items()
+            if any(self._alive(value, step) for step in steps)
+        ]
+
+    def _segments(self, addresses: dict[int, int]) -> list[tuple[int, ...]]:
+        """The steps, those together that are cheaper as a chain."""
+        if not self._policy.keeps_tensors:
+            return [(step,) for step in self._nodes]
+        segments: list[tuple[int, ...]] = []
+        run: list[int] = []
+        for step in self._nodes:
+            run.append(step)
+            if not self._is_link(step, addresses):
+                segments += best_segments(run, lambda steps: self._cost(steps, addresses))
+                run = []
+        return segments
+
+    def _is_link(self, step: int, addresses: dict[int, int]) -> bool:
+        """Whether a node's output goes to the next node, and nowhere else, and is not in SRAM as a whole."""
+        node, follower = self._nodes[step], self._nodes.get(step + 1)
+        value = node.output
+        if follower is None or value in addresses or value not in self._leases:
+            return False
+        return (
+            follower.inputs[0] == value
+            and value not in follower.inputs[1:]
+            and self._leases[value].last == step + 1
+            and node.out_element_bytes == follower.in_element_bytes == 1
+            and node.out_shape == follower.in_shape
+            and follower.mnemonic != "OP_MAT_MUL"
+        )
+
+    def _cost(self, steps: tuple[int, ...], addresses: dict[int, int]) -> float:
+        """Cycles of these steps, traffic counting a little: what is saved there is energy."""
+        taken = sorted(self._taken(addresses, steps))
+        if any(end > start for (_, end), (start, _) in pairwise(taken)):
+            return inf  # values that took turns in one place would meet where the steps run side by side
+        budget = self._limit - sum(end - start for start, end in taken)
+        if len(steps) == 1:
+            node = self._nodes[steps[0]]
+            problem = TilingProblem(node, self._policy.config, self._homes(node, addresses))
+            tiling = self._policy.tiling(problem, budget)
+            return inf if tiling is None else tiling.cycles + TRAFFIC_WEIGHT * tiling.moved_bytes(problem)
+        chain = best_chain(self._chain_problems(steps, addresses), budget)
+        return inf if chain is None else chain.cycles + TRAFFIC_WEIGHT * chain.moved_bytes
+
+    def _chain_problems(self, steps: tuple[int, ...], addresses: dict[int, int]) -> list[TilingProblem]:
+        inner = {*addresses, *(self._nodes[step].output for step in steps[:-1])}
+        nodes = [self._nodes[step] for step in steps]
+        return [TilingProblem(node, self._policy.config, self._homes(node, inner)) for node in nodes]
+
+    def _place_chain(
+        self, steps: tuple[int, ...], addresses: dict[int, int], taken: list[allocation.Gap], spots: _Spots
+    ) -> Chain | None:
+        problems = self._chain_problems(steps, addresses)
+        free = allocation.gaps(taken, self._limit)
+        tiling = best_chain(problems, sum(end - start for start, end in free))
+        while tiling is not None:
+            found = spots.place_chain(steps, problems, tiling, free, taken)
+            if found is not None:
+                return Chain(steps, tiling.schedule, found)
+            tiling = best_chain(problems, tiling.sram_bytes - 1)
+        return None
+
+
+def best_segments(run: Sequence[int], cost: Callable[[tuple[int, ...]], float]) -> list[tuple[int, ...]]:
+    """The cheapest way to cut a run of linked steps into chains and single steps."""
+    best: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]  # from each position to the end, last first
+    for start in range(len(run) - 1, -1, -1):
+        options = []
+        for count in range(1, min(MAX_CHAIN, len(run) - start) + 1):
+            rest, _ = best[len(run) - start - count]
+            steps = tuple(run[start : start + count])
+            options.append((cost(steps) + rest, steps))
+        best.append(min(options, key=lambda option: (option[0], len(option[1]))))
+    segments, position = [], 0
+    while position < len(run):
+        steps = best[len(run) - position][1]
+        segments.append(steps)
+        position += len(steps)
+    return segments
+
+
+class _Spots:
+    """Problems, tilings and buffer addresses as they are settled, step by step."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.problems: dict[int, TilingProblem] = {}
+        self.tilings: dict[int, Tiling] = {}
+        self.buffers: dict[int, tuple[tuple[int, ...], ...]] = {}
+        self.peak_bytes = 0
+        self._from_top = False
+
+    def place(
+        self, step: int, problem: TilingProblem, policy: Policy, taken: Sequence[allocation.Gap]
+    ) -> bool:
+        """Find a tiling whose buffers fit into the gaps; False where there is none."""
+        free = allocation.gaps(taken, self._limit)
         budget = sum(end - start for start, end in free)
         while budget > 0:
-            tiling = self._policy.tiling(problem, budget)
+            tiling = policy.tiling(problem, budget)
             if tiling is None:
-                return None
-            sizes = [size for size, copies in tiling.buffers for _ in range(copies)]
-            found = allocation.fit(sizes, free, ALIGNMENT, from_top)
+                return False
+            found = allocation.fit(_sizes(tiling.buffers), free, ALIGNMENT, self._from_top)
             if found is not None:
-                spots = iter(found)
-                return tiling, tuple(
-                    tuple(next(spots) for _ in range(copies)) for _, copies in tiling.buffers
-                )
+                self.problems[step], self.tilings[step] = problem, tiling
+                self.buffers[step] = _grouped(tiling.buffers, iter(found))
+                self._settle(taken, tiling.sram_bytes)
+                return True
             budget = min(budget - 1, tiling.sram_bytes - 1)
-        return None
+        return False
+
+    def place_chain(
+        self,
+        steps: Sequence[int],
+        problems: Sequence[TilingProblem],
+        tiling: ChainTiling,
+        free: list[allocation.Gap],
+        taken: Sequence[allocation.Gap],
+    ) -> tuple[int, ...] | None:
+        """Addresses of the buffers between the nodes, once all others are placed too."""
+        sizes = [size for buffers in tiling.buffers for size in _sizes(buffers)]
+        found = allocation.fit([*sizes, *tiling.inner_bytes], free, ALIGNMENT, self._from_top)
+        if found is None:
+            return None
+        addresses = iter(found)
+        for number, step in enumerate(steps):
+            self.problems[step], self.tilings[step] = problems[number], tiling.tiling(number)
+            self.buffers[step] = _grouped(tiling.buffers[number], addresses)
+        self._settle(taken, tiling.sram_bytes)
+        return tuple(addresses)
+
+    def _settle(self, taken: Sequence[allocation.Gap], buffer_bytes: int) -> None:
+        self.peak_bytes = max(self.peak_bytes, sum(end - start for start, end in taken) + buffer_bytes)
+        self._from_top = not self._from_top  # so that the next node's first loads need not wait
+
+
+def _sizes(buffers: Buffers) -> list[int]:
+    return [size for size, copies in buffers for _ in range(copies)]
+
+
+def _grouped(buffers: Buffers, addresses: Iterator[int]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(next(addresses) for _ in range(copies)) for _, copies in buffers)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.constants import ConstantPool, pack
 from dlasim.compiler_shim.lowering.emitter import SRAM, Op, Touch
-from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem, align
+from dlasim.compiler_shim.lowering.tiling import Cut, TilingProblem, align
 from dlasim.compiler_shim.nodes import DlaNode, Shape, Value
 from dlasim.isa import codec
 from dlasim.isa.instructions import INSTRUCTIONS, RECORD_BYTES, TABLE_BYTES, Init, Out
@@ -66,7 +66,7 @@ class Placement:
     buffers: tuple[tuple[int, ...], ...]
 
 
-def half_pair(first: int, second: int) -> int:
+def pack_pair(first: int, second: int) -> int:
     """Two 16-bit halves as a packed register holds them."""
     return first | second << 16
 
@@ -107,7 +107,7 @@ def transfer(prefix: str, word: int, home: Home, tile: Tile, address: int, layer
     return Op("OP_DMA_READ" if into else "OP_DMA_WRITE", word, registers, touches, layer)
 
 
-def view(home: Home, tile: Tile, writes: bool) -> View:
+def tile_view(home: Home, tile: Tile, writes: bool) -> View:
     """A tile of a tensor that lies in SRAM."""
     _, width, channels = home.shape
     size = home.element_bytes
@@ -120,18 +120,18 @@ def view(home: Home, tile: Tile, writes: bool) -> View:
 
 
 class NodeTasks:
-    """Cuts one node by its tiling."""
+    """The tiles of one node."""
 
     def __init__(
         self,
         problem: TilingProblem,
-        tiling: Tiling,
+        cut: Cut,
         placement: Placement,
         pool: ConstantPool,
         values: Sequence[Value],
         key: int,
     ) -> None:
-        self.problem, self.tiling, self.placement = problem, tiling, placement
+        self.problem, self.cut, self.placement = problem, cut, placement
         self.node: DlaNode = problem.node
         self._pool, self._values, self._key = pool, values, key
         self._held: dict[int, object] = {}
@@ -141,10 +141,18 @@ class NodeTasks:
 
     def __iter__(self) -> Iterator[Task]:
         for row, column, channel in self._order():
-            yield from self._tile(row, column, channel)
+            yield from self._tile(self._whole_tile(row, column, channel))
+
+    def stripe(self, first: int, rows: int, input_home: Home | None, output_home: Home | None) -> Task:
+        """Rows of the output in full width and depth, with the input or the output somewhere else."""
+        homes = self.placement
+        inputs = homes.inputs if input_home is None else (input_home, *homes.inputs[1:])
+        self.placement = Placement(inputs, output_home or homes.output, homes.buffers)
+        (task,) = self._tile(Tile(first, 0, 0, rows, self.problem.width, self.problem.channels))
+        return task
 
     def _order(self) -> Iterator[tuple[int, int, int]]:
-        problem, tiling = self.problem, self.tiling.cut
+        problem, tiling = self.problem, self.cut
         rows = range(0, problem.height, tiling.rows)
         columns = range(0, problem.width, tiling.columns)
         groups = range(0, problem.channels, tiling.channels)
@@ -152,14 +160,19 @@ class NodeTasks:
             return ((row, column, group) for group in groups for row in rows for column in columns)
         return ((row, column, group) for row in rows for column in columns for group in groups)
 
-    def _tile(self, row: int, column: int, channel: int) -> Iterator[Task]:
-        problem, tiling = self.problem, self.tiling.cut
-        out = Tile(
-            row, column, channel,
-            min(tiling.rows, problem.height - row),
-            min(tiling.columns, problem.width - column),
-            min(tiling.channels, problem.channels - channel),
-        )  # fmt: skip
+    def _whole_tile(self, row: int, column: int, channel: int) -> Tile:
+        problem, cut = self.problem, self.cut
+        return Tile(
+            row,
+            column,
+            channel,
+            min(cut.rows, problem.height - row),
+            min(cut.columns, problem.width - column),
+            min(cut.channels, problem.channels - channel),
+        )
+
+    def _tile(self, out: Tile) -> Iterator[Task]:
+        problem, tiling = self.problem, self.cut
         output, stores = self._output(out)
         starts = range(0, problem.depth, tiling.depth)
         for start in starts:
@@ -189,7 +202,7 @@ class NodeTasks:
             out.channel // node.multiplier, -(-out.channels // node.multiplier)
         )  # fmt: skip
         tile = Tile(begins[0], begins[1], channel, sizes[0], sizes[1], channels)
-        return tile, half_pair(pads[0], pads[1])
+        return tile, pack_pair(pads[0], pads[1])
 
     def _input(self, which: int, out: Tile, patch: Tile, task: Task) -> View:
         home = self.placement.inputs[which]
@@ -202,7 +215,7 @@ class NodeTasks:
                 out.rows if tall else 1, out.columns if wide else 1, out.channels,
             )  # fmt: skip
         if home.space == SRAM:
-            seen = view(home, tile, False)
+            seen = tile_view(home, tile, False)
         else:
             address, fresh = self._buffer(which, tile)
             if fresh:
@@ -220,7 +233,7 @@ class NodeTasks:
     def _output(self, out: Tile) -> tuple[View, list[Op]]:
         home = self.placement.output
         if home.space == SRAM:
-            return view(home, out, True), []
+            return tile_view(home, out, True), []
         address, _ = self._buffer(len(self.placement.buffers) - 1, out)
         store = transfer("DMA_OUT", _WRITE_WORD, home, out, address, self.node.layer)
         return self._dense(address, out, home.element_bytes, True), [store]
@@ -265,9 +278,9 @@ class NodeTasks:
         """What stays the same over all tiles, among the registers that the instruction reads."""
         node = self.node
         values = {
-            "KERNEL": half_pair(*node.kernel),
-            "STRIDE": half_pair(*node.stride),
-            "DILATION": half_pair(*node.dilation),
+            "KERNEL": pack_pair(*node.kernel),
+            "STRIDE": pack_pair(*node.stride),
+            "DILATION": pack_pair(*node.dilation),
             **node.registers,
         }
         used = _READS[node.mnemonic]
@@ -289,13 +302,13 @@ class NodeTasks:
             touches.append(seen.touch)
         registers["OUT_ADDR"] = output.address
         registers["OUT_PIXEL_STRIDE"], registers["OUT_ROW_STRIDE"] = output.pixel_stride, output.row_stride
-        registers["OUT_SIZE"] = half_pair(out.rows, out.columns)
+        registers["OUT_SIZE"] = pack_pair(out.rows, out.columns)
         registers["OUT_CHANNELS"] = out.channels
         used = _READS[node.mnemonic]
         if "IN_CHANNELS" in used:
             registers["IN_CHANNELS"] = depth if node.is_dense else patch.channels
         if "IN_SIZE" in used:
-            registers["IN_SIZE"], registers["PAD"] = half_pair(patch.rows, patch.columns), pad
+            registers["IN_SIZE"], registers["PAD"] = pack_pair(patch.rows, patch.columns), pad
         touches += self._constant_registers(registers, constants, out.channels, depth)
         mnemonic, fields = node.mnemonic, dict(node.fields)
         if accumulate is not None:
@@ -349,7 +362,7 @@ class NodeTasks:
         """A pass over some of the input channels: from and to the int32 partial result."""
         node = self.node
         home = Home(SRAM, self.placement.buffers[-2][0], (out.rows, out.columns, out.channels), 4)
-        partial = view(home, Tile(0, 0, 0, out.rows, out.columns, out.channels), not last)
+        partial = tile_view(home, Tile(0, 0, 0, out.rows, out.columns, out.channels), not last)
         fields = dict(node.fields)
         mnemonic = node.mnemonic
         if follows:

@@ -74,6 +74,12 @@ class Tiling:
         """All buffers together."""
         return total_bytes(self.buffers)
 
+    def moved_bytes(self, problem: TilingProblem) -> int:
+        """Bytes over the bus."""
+        if problem.homes.output:
+            return self.read_bytes
+        return self.read_bytes + problem.output_bytes(problem.height, problem.width, problem.channels)
+
 
 def total_bytes(buffers: Buffers) -> int:
     """What buffers take in SRAM."""
@@ -210,17 +216,30 @@ class TilingProblem:
         return Tiling(cut, buffers, cycles, counts.tasks, read)
 
     def _compute_cycles(self, cut: Cut, counts: Counts) -> int:
-        node, config = self.node, self.config
-        whole, rest = divmod(self.channels, cut.channels)
-        groups = whole * -(-cut.channels // self.lanes) + -(-rest // self.lanes)
-        deep, fixed = 1, config.vector_fill + config.vector_drain
+        fixed = self.task_cycles(cut.channels)
+        if cut.channels == self.channels and cut.depth == self.depth:
+            return self.waves() + counts.tasks * fixed
+        return self.waves(cut.channels, cut.depth) + counts.tasks * fixed
+
+    def waves(self, channels: int | None = None, depth: int | None = None) -> int:
+        """Cycles of pure work, in groups of output channels and passes over the input channels."""
+        node = self.node
+        channels, depth = channels or self.channels, depth or self.depth
+        whole, rest = divmod(self.channels, channels)
+        groups = whole * -(-channels // self.lanes) + -(-rest // self.lanes)
+        deep = 1
+        if self.is_dense:
+            full, part = divmod(self.depth, depth)
+            lanes = self.config.lanes[0]
+            deep = full * -(-depth // lanes) + -(-part // lanes)
+        return self.height * self.width * node.kernel[0] * node.kernel[1] * deep * groups
+
+    def task_cycles(self, channels: int | None = None) -> int:
+        """Cycles that a task takes besides its work."""
+        config = self.config
+        fixed = config.vector_fill + config.vector_drain
         if self.instruction.unit is Unit.MAC:
             fixed = config.mac_fill + config.mac_drain
-            if self.is_dense:
-                full, part = divmod(self.depth, cut.depth)
-                lanes = config.lanes[0]
-                deep = full * -(-cut.depth // lanes) + -(-part // lanes)
-            if node.one_by_one:
-                fixed = (fixed + ONE_BY_ONE_WORDS * config.issue_cycles) * cut.channels
-        waves = self.height * self.width * node.kernel[0] * node.kernel[1] * deep * groups
-        return waves + counts.tasks * (fixed + WORDS_PER_TASK * config.issue_cycles)
+            if self.node.one_by_one:
+                fixed = (fixed + ONE_BY_ONE_WORDS * config.issue_cycles) * (channels or self.channels)
+        return fixed + WORDS_PER_TASK * config.issue_cycles
