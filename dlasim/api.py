@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from dlasim.compiler_shim.partition import Partitioned
     from dlasim.inputs import Given
     from dlasim.sim.executor import Executor
+    from dlasim.vp.host import Prototyped
 
 ENGINES = ("auto", "fast", "reference")
 _HEAD_BYTES = 64
@@ -48,6 +49,7 @@ class RunResult:
     report: dict[str, Any]
     inference: Inference
     loaded: Loaded
+    prototyped: Prototyped | None = None  # what the board did, where there was one
 
 
 def compile(
@@ -75,20 +77,31 @@ def run(
     repeat: int = 1,
     check_races: bool = True,
     options: dict[str, Any] | None = None,
+    host: str = "none",
+    host_options: dict[str, Any] | None = None,
     **machine: Any,
 ) -> RunResult:
-    """Run a program or a model on the standalone simulator; the result is that of the last inference."""
+    """Run a program or a model; the result is that of the last inference.
+
+    On the standalone simulator, or with `host="riscv"` on the virtual prototype, of which `host_options`
+    are `cpu`, `completion` (interrupt, polling), `submission` (queue, registers), `max_instructions`,
+    `log_functions` and `firmware`.
+    """
     from dlasim.sim.report import report
 
     loaded = load(file, config, machine, options or {}, with_constants=not timing_only)
     warnings = refuse_races(loaded.program) if check_races else []
     began = time.perf_counter()
-    simulation = Simulation(loaded.program, loaded.config, None if timing_only else make_executor(engine))
+    executor = None if timing_only else make_executor(engine)
     arrays: list[NDArray[Any]] = []
     if not timing_only:
         from dlasim.inputs import prepare_inputs
 
         arrays = prepare_inputs(loaded.program.inputs, inputs)
+    if host != "none":
+        loaded.seconds["load"] += time.perf_counter() - began
+        return _run_on_board(loaded, executor, arrays, warnings, host, host_options or {}, repeat)
+    simulation = Simulation(loaded.program, loaded.config, executor)
     loaded.seconds["load"] += time.perf_counter() - began
     inferences = [simulation.run(arrays) for _ in range(max(repeat, 1))]
     seconds = {**loaded.seconds, "simulate": inferences[0].wall_seconds}
@@ -98,6 +111,24 @@ def run(
     figures = report(loaded.program, loaded.config, last, seconds, loaded.artifact_bytes)
     figures["warnings"] = warnings
     return RunResult(last.outputs, figures, last, loaded)
+
+
+def _run_on_board(
+    loaded: Loaded,
+    executor: Executor | None,
+    arrays: list[NDArray[Any]],
+    warnings: list[str],
+    host: str,
+    host_options: dict[str, Any],
+    repeat: int,
+) -> RunResult:
+    from dlasim import on_board
+
+    on_board.check_host(host)
+    chosen = on_board.host_options(inferences=max(repeat, 1), **host_options)
+    done, figures = on_board.run_loaded(loaded, executor, arrays, chosen)
+    figures["warnings"] = warnings
+    return RunResult(done.inference.outputs, figures, done.inference, loaded, done)
 
 
 def explain(

@@ -20,7 +20,7 @@ from dlasim.isa.registers import REGION_COUNT, REGISTER_BYTES, Access, Region
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.control import ControlRegisters, find, may_write
 from dlasim.sim.executor import Executor, Observer
-from dlasim.sim.memory import SystemMemory
+from dlasim.sim.memory import Memory
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import Plan, plan_stream
 from dlasim.sim.stream import FaultAt
@@ -50,7 +50,7 @@ class Dla:
     def __init__(
         self,
         config: DlaConfig,
-        memory: SystemMemory,
+        memory: Memory,
         executor: Executor | None = None,
         on_complete: Callable[[Run], None] | None = None,
     ) -> None:

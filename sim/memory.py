@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+class Memory(Protocol):
+    """Where the DLA's transfers go to and come from."""
+
+    def window(self, address: int, size_bytes: int) -> NDArray[np.uint8] | None:
+        """The bytes from `address`, not a copy, or None where they are not all there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from dlasim.sim.executor import Executor, Observer
 from dlasim.sim.host_estimate import DOORBELL_CYCLES, call_cycles
 from dlasim.sim.machine import Dla, Run
 from dlasim.sim.memory import SystemMemory
+from dlasim.sim.stream import FaultAt
 
 REGION_ALIGNMENT = 4096
 MAX_MEMORY_BYTES = 1 << 32
@@ -67,6 +68,17 @@ def check_config(program: Program, config: DlaConfig) -> None:
             f"{need.output_lanes} with {need.sram_bytes} bytes of SRAM, the machine has {config.pes} PEs as "
             f"{inputs}x{outputs} with {config.sram_bytes}; bandwidth and latency may differ, these may not"
         )
+
+
+def fault_error(program: Program, fault: FaultAt) -> RunError:
+    """What a fault of the DLA means to whoever runs the program."""
+    layers = program.layer_of_words()
+    layer = layers[fault.position] if fault.position < len(layers) else -1
+    where = f" in layer {program.layers[layer].name}" if layer >= 0 else ""
+    return RunError(
+        f"program {program.name} faulted: {fault.code.name} at word {fault.position}{where}, "
+        f"address {fault.address:#x}"
+    )
 
 
 class Simulation:
@@ -205,15 +217,8 @@ class Simulation:
         return max(now, end)
 
     def _fail(self) -> NoReturn:
-        fault = self.dla.fault
-        assert fault is not None, "the DLA stopped without a fault"
-        layers = self.program.layer_of_words()
-        layer = layers[fault.position] if fault.position < len(layers) else -1
-        where = f" in layer {self.program.layers[layer].name}" if layer >= 0 else ""
-        raise RunError(
-            f"program {self.program.name} faulted: {fault.code.name} at word {fault.position}{where}, "
-            f"address {fault.address:#x}"
-        )
+        assert self.dla.fault is not None, "the DLA stopped without a fault"
+        raise fault_error(self.program, self.dla.fault)
 
     def _host(self, index: int) -> None:
         from dlasim.sim.host import TensorSpec, run_host_op

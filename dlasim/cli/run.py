@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
+from dlasim.cli.host_options import host_options, take_host
 
 _EPILOG = """\b
 Examples:
@@ -15,6 +16,7 @@ Examples:
   dlasim run model.tflite --input image.npy --output results
   dlasim run model.tflite --preset paper --fusion none --tiling output-channel --timing-only
   dlasim run program.bin --report report.json --trace trace.json
+  dlasim run model.tflite --host riscv --cpu five_stage
 """
 
 
@@ -22,6 +24,7 @@ Examples:
 @click.argument("file", metavar="FILE")
 @machine_options
 @compile_options
+@host_options
 @click.option(
     "--input", "inputs", multiple=True, metavar="X.npy", help="An input; repeat it in the model's order."
 )
@@ -44,6 +47,9 @@ def command(file: str, **given: Any) -> None:
 
     base, machine = take_machine(given)
     options = take_compile(given)
+    host, chosen = take_host(given)
+    if host != "none" and given["trace"]:
+        chosen["log_functions"] = True
     if given["timing_only"] and (given["inputs"] or given["output"]):
         raise click.UsageError("--timing-only computes no tensors: leave --input and --output out")
     result = api.run(
@@ -55,6 +61,8 @@ def command(file: str, **given: Any) -> None:
         repeat=given["repeat"],
         check_races=given["races"],
         options=options,
+        host=host,
+        host_options=chosen,
         **machine,
     )
     for warning in result.report["warnings"]:
@@ -81,11 +89,18 @@ def _write(result: Any, given: dict[str, Any]) -> None:
     if given["report"]:
         atomic_write(given["report"], json.dumps(result.report, indent=2) + "\n")
     if given["trace"]:
-        from dlasim.sim.trace import trace_events
+        atomic_write(given["trace"], json.dumps(_trace(result)) + "\n")
 
-        loaded = result.loaded
-        events = trace_events(loaded.program, loaded.config, result.inference)
-        atomic_write(given["trace"], json.dumps(events) + "\n")
+
+def _trace(result: Any) -> dict[str, Any]:
+    loaded = result.loaded
+    if result.prototyped is not None:
+        from dlasim.vp.host_report import trace
+
+        return trace(loaded.program, loaded.config, result.prototyped)
+    from dlasim.sim.trace import trace_events
+
+    return trace_events(loaded.program, loaded.config, result.inference)
 
 
 def _print(result: Any, as_json: bool) -> None:
@@ -96,4 +111,6 @@ def _print(result: Any, as_json: bool) -> None:
         return
     from dlasim.cli.summary import print_summary
 
+    if result.prototyped is not None:
+        click.echo(result.prototyped.board.uart.decode("ascii", "replace"))
     print_summary(result.report)

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+_FUNCTIONS_SHOWN = 12
 _STALLS = (
     ("idle_wait", "idle: issue waits for another unit"),
     ("idle_issue", "idle: issue is busy"),
@@ -28,6 +29,9 @@ def print_summary(report: dict[str, Any]) -> None:
     click.echo()
     click.echo(table(_unit_rows(report), "lrrrr"))
     click.echo()
+    if "functions" in report:
+        click.echo(table(_function_rows(report), "lrrrr"))
+        click.echo()
     click.echo(_totals(report))
 
 
@@ -115,6 +119,32 @@ def _unit_rows(report: dict[str, Any]) -> list[list[str]]:
     return rows if units else [["unit cycles", "", "", "", ""]]
 
 
+def _source(report: dict[str, Any]) -> str:
+    return " (estimate)" if report["cpu"]["estimated"] else ""
+
+
+def _cpu_lines(report: dict[str, Any]) -> list[str]:
+    cpu, memory = report["cpu"], report["memory"]
+    if cpu["estimated"]:
+        return []
+    return [
+        f"CPU        {cpu['instructions']:,} instructions ({cpu['model']}), {cpu['setup_instructions']:,} "
+         f"more for set-up; asleep {cpu['idle_cycles']:,} cycles",
+        f"           stack {size(memory['stack_peak_bytes'])}, RAM {size(memory['ram_peak_bytes'])} in all",
+    ]
+
+
+def _function_rows(report: dict[str, Any]) -> list[list[str]]:
+    """The firmware's functions that count, from reset to exit."""
+    functions = report["functions"]
+    cycles = sum(function["cycles"] for function in functions)
+    rows = [["firmware function", "entries", "instructions", "cycles", "share"]]
+    for function in functions[:_FUNCTIONS_SHOWN]:
+        numbers = (f"{function[key]:,}" for key in ("entries", "instructions", "cycles"))
+        rows.append([_short(function["name"], 32), *numbers, _percent(function["cycles"] / cycles)])
+    return rows
+
+
 def _totals(report: dict[str, Any]) -> str:
     cycles, moved, memory = report["cycles"], report["dma_bytes"], report["memory"]
     clock = report["config"]["clock_mhz"]
@@ -124,7 +154,9 @@ def _totals(report: dict[str, Any]) -> str:
     )
     lines = [
         f"total      {cycles['total']:,} cycles = {cycles['total'] / clock / 1000:.3f} ms at {clock:g} MHz",
-        f"           DLA {cycles['dla']:,}, CPU {cycles['cpu']:,} (estimate), overlap {cycles['overlap']:,}",
+        f"           DLA {cycles['dla']:,}, CPU {cycles['cpu']:,}{_source(report)}, "
+         f"overlap {cycles['overlap']:,}",
+        *_cpu_lines(report),
         f"DMA        read {size(moved['read'])}, written {size(moved['write'])}",
         f"memory     SRAM {sram}, arena {arena}, constants {constants}",
     ]

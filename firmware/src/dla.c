@@ -1,0 +1,152 @@
+/* The driver of the accelerator; docs/registers.md is its manual. */
+#include "dla.h"
+
+#include "boot.h"
+
+/* What the interrupt handler and the rest share. */
+static struct {
+    enum dla_completion completion;
+    volatile uint32_t streams_done;  /* as STREAMS_DONE, which counts since reset */
+    volatile uint32_t commands_done; /* single commands that ended */
+    volatile uint32_t has_faulted;
+    volatile uint32_t spurious;
+    uint32_t streams_before; /* streams_done at the last rewind */
+    uint32_t position_base;  /* what ERROR_POSITION counts from: 0, or the word given as a command */
+} dla;
+
+static uint32_t dla_read(uint32_t offset) { return read32(DLASIM_DLA_BASE + offset); }
+static void dla_write(uint32_t offset, uint32_t value) { write32(DLASIM_DLA_BASE + offset, value); }
+
+/* Takes note of what the accelerator reports. Acknowledging comes first: what happens after it raises the
+ * line anew, so nothing that the reads below miss can get lost. */
+static void dla_notice(void)
+{
+    uint32_t pending = dla_read(DLA_REG_IRQ_STATUS);
+    if (!pending) {
+        dla.spurious++;
+        return;
+    }
+    dla_write(DLA_REG_IRQ_ACK, pending);
+    dla.streams_done = dla_read(DLA_REG_STREAMS_DONE);
+    if (pending & DLA_IRQ_STATUS_DONE_MASK)
+        dla.commands_done++;
+    if (pending & DLA_IRQ_STATUS_FAULT_MASK)
+        dla.has_faulted = 1;
+}
+
+/* The line of the accelerator is the only one behind the external interrupt. */
+void external_interrupt(struct trap_frame *frame)
+{
+    (void)frame;
+    dla_notice();
+}
+
+void dla_start(enum dla_completion completion)
+{
+    dla_write(DLA_REG_CONTROL, DLA_CONTROL_RESET_MASK);
+    dla.completion = completion;
+    dla.streams_done = dla.commands_done = dla.has_faulted = dla.spurious = 0;
+    dla.streams_before = dla.position_base = 0;
+    if (completion == DLA_COMPLETION_INTERRUPT) {
+        dla_write(DLA_REG_IRQ_ENABLE, DLA_IRQ_ENABLE_DONE_MASK | DLA_IRQ_ENABLE_FAULT_MASK);
+        csr_set(mie, INTERRUPT_BIT(DLASIM_INTERRUPT_EXTERNAL));
+        interrupts_on();
+    }
+}
+
+int dla_suits(const struct program *program)
+{
+    uint32_t mine = dla_read(DLA_REG_ISA_VERSION), wanted = program->isa_version;
+    int same_major = mine >> DLA_ISA_VERSION_MAJOR_SHIFT == wanted >> DLA_ISA_VERSION_MAJOR_SHIFT;
+    return same_major && mine >= wanted && dla_read(DLA_REG_CAP_CONFIG) == program->config->fingerprint;
+}
+
+void dla_attach(const struct program *program)
+{
+    for (uint32_t number = 0; number < DLA_REGION_COUNT; number++) {
+        uint32_t step = number * (DLA_REG_REGION1_BASE - DLA_REG_REGION0_BASE);
+        dla_write(DLA_REG_REGION0_BASE + step, (uint32_t)program->regions[number].base);
+        dla_write(DLA_REG_REGION0_SIZE + step, program->regions[number].size_bytes);
+    }
+    dla_write(DLA_REG_QUEUE_BASE, 0);
+    dla_write(DLA_REG_QUEUE_SIZE, program->command_count);
+}
+
+void dla_rewind(void)
+{
+    dla_write(DLA_REG_QUEUE_READ, 0);
+    dla.streams_before = dla.streams_done;
+}
+
+void dla_ring(uint32_t end_word) { dla_write(DLA_REG_DOORBELL, end_word); }
+
+/* Returns once something has happened. With interrupts off between the caller's test and the sleep, what
+ * happens in between still wakes: wfi needs the interrupt pending, not enabled in mstatus. */
+static void dla_pause(uint32_t interrupts_were_on)
+{
+    if (dla.completion == DLA_COMPLETION_INTERRUPT)
+        wait_for_interrupt();
+    interrupts_restore(interrupts_were_on);
+    if (dla.completion == DLA_COMPLETION_POLLING && dla_read(DLA_REG_IRQ_STATUS))
+        dla_notice();
+}
+
+/* Until a count that dla_notice keeps has reached a number. */
+static enum status dla_wait_for(volatile uint32_t *count, uint32_t number)
+{
+    for (;;) {
+        uint32_t were_on = interrupts_off();
+        if (dla.has_faulted || (int32_t)(*count - number) >= 0) {
+            interrupts_restore(were_on);
+            return dla.has_faulted ? DLA_FAULT : OK;
+        }
+        dla_pause(were_on);
+    }
+}
+
+enum status dla_wait(uint32_t streams) { return dla_wait_for(&dla.streams_done, dla.streams_before + streams); }
+
+/* One word of a stream, by hand. What only orders the units of a running stream (WAIT, NOP) has nothing
+ * to do: each command has ended before the next one starts. */
+static enum status dla_submit(uint64_t word)
+{
+    uint32_t low = (uint32_t)word, high = (uint32_t)(word >> 32);
+    switch (low & DLA_OPCODE_MASK) {
+    case DLA_OPCODE_CFG:
+        dla_write((low & (uint32_t)DLA_CFG_REGISTER_MASK) >> DLA_CFG_REGISTER_SHIFT << 2, high);
+        return OK;
+    case DLA_OPCODE_NOP:
+    case DLA_OPCODE_WAIT:
+    case DLA_OPCODE_HALT:
+        return OK;
+    }
+    uint32_t before = dla.commands_done;
+    dla_write(DLA_REG_COMMAND_LOW, low);
+    dla_write(DLA_REG_COMMAND_HIGH, high); /* starts it */
+    return dla_wait_for(&dla.commands_done, before + 1);
+}
+
+enum status dla_run_stream(const struct program *program, const struct dla_program_stream *stream)
+{
+    uint32_t end = stream->first_word + stream->words;
+    for (uint32_t word = stream->first_word; word < end; word++) {
+        dla.position_base = word;
+        enum status status = dla_submit(program->commands[word]);
+        if (status != OK)
+            return status;
+    }
+    dla.position_base = 0;
+    return OK;
+}
+
+struct dla_error dla_last_error(void)
+{
+    struct dla_error error = {
+        .code = dla_read(DLA_REG_ERROR_CODE),
+        .position = dla.position_base + dla_read(DLA_REG_ERROR_POSITION),
+        .address = dla_read(DLA_REG_ERROR_ADDRESS),
+    };
+    return error;
+}
+
+uint32_t dla_spurious_interrupts(void) { return dla.spurious; }

@@ -1,0 +1,79 @@
+/* From a host call's record to its kernel. */
+#include "call.h"
+
+static const uint8_t element_bytes[] = {
+    [DLA_DATA_TYPE_INT8] = 1,  [DLA_DATA_TYPE_INT32] = 4, [DLA_DATA_TYPE_FLOAT32] = 4, [DLA_DATA_TYPE_BOOL] = 1,
+    [DLA_DATA_TYPE_INT64] = 8, [DLA_DATA_TYPE_UINT8] = 1, [DLA_DATA_TYPE_INT16] = 2,
+};
+
+/* By operator. TRANSPOSE_CONV, SVDF, QUANTIZE and DEQUANTIZE have no kernel: the loader refuses them. */
+static kernel *const kernels[] = {
+    [DLA_HOST_OP_CONV_2D] = convolve,
+    [DLA_HOST_OP_DEPTHWISE_CONV_2D] = convolve_depthwise,
+    [DLA_HOST_OP_FULLY_CONNECTED] = multiply_matrix,
+    [DLA_HOST_OP_LUT] = look_up,
+    [DLA_HOST_OP_ADD] = add,
+    [DLA_HOST_OP_SUB] = subtract,
+    [DLA_HOST_OP_MUL] = multiply,
+    [DLA_HOST_OP_PRELU] = prelu,
+    [DLA_HOST_OP_AVERAGE_POOL_2D] = pool_average,
+    [DLA_HOST_OP_MAX_POOL_2D] = pool_maximum,
+    [DLA_HOST_OP_MEAN] = mean,
+    [DLA_HOST_OP_SOFTMAX] = softmax,
+    [DLA_HOST_OP_PAD] = pad,
+    [DLA_HOST_OP_CONCATENATION] = concatenate,
+    [DLA_HOST_OP_STRIDED_COPY] = copy_strided,
+    [DLA_HOST_OP_RESIZE_NEAREST] = resize_nearest,
+    [DLA_HOST_OP_RESIZE_BILINEAR] = resize_bilinear,
+    [DLA_HOST_OP_CAST] = cast,
+    [DLA_HOST_OP_BINARY] = compute_binary,
+    [DLA_HOST_OP_UNARY] = compute_unary,
+    [DLA_HOST_OP_ARG_MAX] = find_maximum,
+    [DLA_HOST_OP_GATHER] = gather,
+    [DLA_HOST_OP_GATHER_ND] = gather_nd,
+};
+
+enum status call_kernel(const struct program *program, const struct dla_program_host_call *record)
+{
+    struct call call = {
+        .program = program,
+        .record = record,
+        .attributes = program->attributes + record->first_attribute,
+    };
+    if (record->code >= sizeof(kernels) / sizeof(kernels[0]) || !kernels[record->code])
+        return NO_KERNEL;
+    return kernels[record->code](&call);
+}
+
+static struct tensor open_tensor(const struct call *call, uint32_t operand)
+{
+    const struct program *program = call->program;
+    const struct dla_program_tensor *record = &program->tensors[program->operands[operand].tensor];
+    struct tensor tensor = {
+        .data = program_data(program, record),
+        .shape = record->shape,
+        .rank = record->rank,
+        .type = record->type,
+        .element_bytes = element_bytes[record->type],
+    };
+    tensor.elements = record->size_bytes / tensor.element_bytes;
+    return tensor;
+}
+
+struct tensor call_input(const struct call *call, uint32_t number)
+{
+    return open_tensor(call, call->record->first_operand + number);
+}
+
+struct tensor call_output(const struct call *call, uint32_t number)
+{
+    return open_tensor(call, call->record->first_operand + call->record->input_count + number);
+}
+
+uint32_t product_of(const struct tensor *tensor, uint32_t first, uint32_t end)
+{
+    uint32_t product = 1;
+    for (uint32_t dimension = first; dimension < end; dimension++)
+        product *= tensor->shape[dimension];
+    return product;
+}

@@ -1,0 +1,65 @@
+/* SOFTMAX: exponentials from a table, one reciprocal per row, all of it in gemmlowp's fixed point. */
+#include "call.h"
+#include "fixed_point.h"
+
+enum {
+    SUM_BITS = 12,           /* integer bits of the sum of exponentials */
+    ONE_IN_Q2 = 1 << 29,     /* 1 with 2 integer bits */
+    GUESS = 1515870810,      /* 48/17 in Q2.29: Newton's first guess is this */
+    GUESS_SLOPE = -1010580540, /* plus -32/17 times the half denominator */
+};
+
+/* value * 2^bits, held at the ends of int32. */
+static int32_t saturating_left(int32_t value, uint32_t bits)
+{
+    int64_t wide = (int64_t)value << bits;
+    return wide > INT32_MAX ? INT32_MAX : wide < INT32_MIN ? INT32_MIN : (int32_t)wide;
+}
+
+/* 1 / (1 + x) in Q0.31, for x in Q0.31 from 0 to 1: three steps of Newton's method. */
+static int32_t reciprocal_of_one_plus(int32_t x)
+{
+    int32_t half_denominator = (int32_t)(((int64_t)x + INT32_MAX + 1) >> 1);
+    int32_t guess = GUESS + high_multiply(half_denominator, GUESS_SLOPE);
+    for (int step = 0; step < 3; step++) {
+        int32_t error = ONE_IN_Q2 - high_multiply(half_denominator, guess);
+        guess += saturating_left(high_multiply(guess, error), 2);
+    }
+    return saturating_left(guess, 1);
+}
+
+static int32_t greatest_of(const int8_t *row, uint32_t length)
+{
+    int32_t greatest = row[0];
+    for (uint32_t i = 1; i < length; i++)
+        if (row[i] > greatest)
+            greatest = row[i];
+    return greatest;
+}
+
+static void softmax_row(int8_t *output, const int8_t *row, uint32_t length, const int32_t *table)
+{
+    int32_t greatest = greatest_of(row, length);
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < length; i++)
+        sum += (uint32_t)rounding_divide(table[greatest - row[i]], SUM_BITS);
+
+    uint32_t headroom = (uint32_t)__builtin_clz(sum); /* the greatest has e = 1: the sum is never 0 */
+    int32_t reciprocal = reciprocal_of_one_plus((int32_t)((sum << headroom) - (1u << 31)));
+    uint32_t bits = SUM_BITS + 31 - 8 - headroom; /* from 32 on nothing is left: rows of 512 equals and more */
+    for (uint32_t i = 0; i < length; i++) {
+        int32_t share = high_multiply(reciprocal, table[greatest - row[i]]);
+        output[i] = clamp_to_int8((bits < 32 ? rounding_divide(share, bits) : 0) + INT8_MIN);
+    }
+}
+
+enum status softmax(const struct call *call)
+{
+    struct tensor input = call_input(call, 0), table = call_input(call, 1), output = call_output(call, 0);
+    uint32_t length = input.shape[input.rank - 1];
+    const int8_t *row = input.data;
+    int8_t *target = output.data;
+    for (uint32_t left = input.elements; left; left -= length, row += length, target += length)
+        softmax_row(target, row, length, table.data);
+    return OK;
+}

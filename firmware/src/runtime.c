@@ -1,0 +1,94 @@
+/* Walks the steps of a program. Streams are started as soon as their step is reached; the CPU waits only
+ * before a host call, for the streams that it names, and at the end. So both work at the same time wherever
+ * the data allow it. */
+#include "runtime.h"
+
+#include "kernels/call.h"
+#include "marks.h"
+#include "uart.h"
+
+static enum status run_stream(const struct program *program, uint32_t index, enum runtime_submission how)
+{
+    const struct dla_program_stream *stream = &program->streams[index];
+    if (how == SUBMISSION_REGISTERS)
+        return dla_run_stream(program, stream);
+    dla_ring(stream->first_word + stream->words);
+    return OK;
+}
+
+static enum status run_host_call(const struct program *program, uint32_t index)
+{
+    mark_begin(MARK_FIRST_HOST_CALL + index);
+    enum status status = call_kernel(program, &program->host_calls[index]);
+    mark_end(MARK_FIRST_HOST_CALL + index);
+    return status;
+}
+
+/* Register by register, a stream has completed when it was submitted. */
+static enum status wait_for_streams(uint32_t streams, enum runtime_submission how)
+{
+    return how == SUBMISSION_QUEUE ? dla_wait(streams) : OK;
+}
+
+static enum status run_step(
+    const struct program *program, const struct dla_program_step *step, enum runtime_submission how)
+{
+    if (step->kind == DLA_STEP_KIND_STREAM)
+        return run_stream(program, step->index, how);
+    enum status status = wait_for_streams(step->after_streams, how);
+    return status == OK ? run_host_call(program, step->index) : status;
+}
+
+static enum status run_steps(const struct program *program, enum runtime_submission how)
+{
+    for (uint32_t number = 0; number < program->step_count; number++) {
+        enum status status = run_step(program, &program->steps[number], how);
+        if (status != OK)
+            return status;
+    }
+    return wait_for_streams(program->stream_count, how);
+}
+
+enum status runtime_start(const struct program *program, enum dla_completion completion)
+{
+    if (!dla_suits(program))
+        return WRONG_MACHINE;
+    dla_start(completion);
+    dla_attach(program);
+    return OK;
+}
+
+enum status runtime_infer(const struct program *program, enum runtime_submission submission)
+{
+    mark_begin(MARK_INFERENCE);
+    dla_rewind();
+    enum status status = run_steps(program, submission);
+    mark_end(MARK_INFERENCE);
+    return status;
+}
+
+void runtime_report(const struct program *program, enum status status)
+{
+    switch (status) {
+    case OK:
+        return;
+    case BAD_PROGRAM:
+        put_text("no program image of this format\n");
+        return;
+    case WRONG_MACHINE:
+        put_hex("the program was lowered for machine ", program->config->fingerprint);
+        put_hex(", this is ", read32(DLASIM_DLA_BASE + DLA_REG_CAP_CONFIG));
+        put_text("\n");
+        return;
+    case NO_KERNEL:
+        put_text("a host call has no kernel\n");
+        return;
+    case DLA_FAULT: {
+        struct dla_error error = dla_last_error();
+        put_number("DLA fault ", error.code);
+        put_number(" at word ", error.position);
+        put_hex(", address ", error.address);
+        put_text("\n");
+    }
+    }
+}

@@ -1,0 +1,23 @@
+/* Runs a program: command streams on the accelerator, host calls here. */
+#ifndef DLASIM_RUNTIME_H
+#define DLASIM_RUNTIME_H
+
+#include "dla.h"
+#include "program.h"
+#include "status.h"
+
+enum runtime_submission {
+    SUBMISSION_QUEUE,     /* doorbells; the CPU goes on while streams run */
+    SUBMISSION_REGISTERS, /* register by register, command by command */
+};
+
+/* Makes the accelerator ready for a program that is open and placed. */
+enum status runtime_start(const struct program *program, enum dla_completion completion);
+
+/* One inference, from what lies in region INPUTS to what then lies in region OUTPUTS. */
+enum status runtime_infer(const struct program *program, enum runtime_submission submission);
+
+/* One line about what went wrong, on the console. */
+void runtime_report(const struct program *program, enum status status);
+
+#endif

@@ -1,0 +1,104 @@
+"""Builds the firmware with the cross compiler of the `firmware` extra (ziglang): always the same bytes from
+the same sources and compiler. With --check, compares with the ELF that ships and fails on a difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FIRMWARE = ROOT / "firmware"
+PREBUILT = FIRMWARE / "prebuilt" / "firmware.elf"
+COMPILER_NOTE = FIRMWARE / "prebuilt" / "COMPILER"
+
+TARGET_FLAGS = ("-target", "riscv32-freestanding-none", "-march=rv32imac", "-mabi=ilp32", "-mcmodel=medany")
+COMPILE_FLAGS = (
+    *TARGET_FLAGS, "-std=c11", "-O2", "-ffreestanding", "-nostdinc", "-fwrapv", "-fno-strict-aliasing",
+    "-fomit-frame-pointer", "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra", "-Werror",
+)  # fmt: skip
+
+
+def compiler_name() -> str:
+    """The compiler's package and version: what the bytes of a build depend on besides the sources."""
+    try:
+        return f"ziglang {importlib.metadata.version('ziglang')}"
+    except importlib.metadata.PackageNotFoundError:
+        sys.exit("the firmware is built with ziglang: pip install 'dlasim[firmware]'")
+
+
+def library_sources() -> list[Path]:
+    """Everything but the firmware's own main(): what an application is linked with."""
+    sources = [*(FIRMWARE / "boot").glob("*.[cS]"), *(FIRMWARE / "src").rglob("*.c")]
+    return sorted(source for source in sources if source.name != "main.c")
+
+
+def build(output: Path, main: Path = FIRMWARE / "src" / "main.c") -> None:
+    """The ELF of a main() and the library."""
+    with tempfile.TemporaryDirectory() as folder:
+        objects = [_compile(source, Path(folder)) for source in (*library_sources(), main)]
+        script = FIRMWARE / "board.ld"
+        _zig("ld.lld", "--gc-sections", "-T", str(script), *map(str, objects), "-o", str(output))
+
+
+def _compile(source: Path, folder: Path) -> Path:
+    target = folder / f"{len(list(folder.iterdir())):03}-{source.name}.o"
+    folders = (FIRMWARE / "include", FIRMWARE / "boot", FIRMWARE / "src")
+    includes = ["-isystem", str(_compiler_headers())]
+    includes += [part for path in folders for part in ("-I", str(path))]
+    _zig("clang", *COMPILE_FLAGS, *includes, "-c", str(source), "-o", str(target))
+    return target
+
+
+def _compiler_headers() -> Path:
+    spec = importlib.util.find_spec("ziglang")
+    assert spec is not None
+    assert spec.submodule_search_locations
+    return Path(spec.submodule_search_locations[0]) / "lib" / "include"
+
+
+def _zig(*arguments: str) -> None:
+    done = subprocess.run([sys.executable, "-m", "ziglang", *arguments], check=False, env=os.environ)
+    if done.returncode:
+        sys.exit(done.returncode)
+
+
+def main() -> int:
+    """Build, or compare."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="compare with the ELF that ships")
+    parser.add_argument("--main", type=Path, default=FIRMWARE / "src" / "main.c", help="another main()")
+    parser.add_argument("-o", "--output", type=Path, help="where the ELF goes (default: the one that ships)")
+    given = parser.parse_args()
+    compiler = compiler_name()
+    if given.check:
+        return _check(compiler)
+    output = given.output or PREBUILT
+    build(output, given.main)
+    if output == PREBUILT:
+        COMPILER_NOTE.write_text(compiler + "\n", encoding="utf-8")
+    print(f"built {output}: {output.stat().st_size:,} bytes, {compiler}")
+    return 0
+
+
+def _check(compiler: str) -> int:
+    shipped = COMPILER_NOTE.read_text(encoding="utf-8").strip()
+    if compiler != shipped:
+        print(f"cannot compare: this is {compiler}, the firmware that ships was built with {shipped}")
+        return 1
+    with tempfile.TemporaryDirectory() as folder:
+        fresh = Path(folder) / "firmware.elf"
+        build(fresh)
+        same = fresh.read_bytes() == PREBUILT.read_bytes()
+    print("the firmware that ships is what its sources give" if same else "stale: run `make firmware`")
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

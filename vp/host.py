@@ -1,0 +1,282 @@
+"""Runs a program on the board: the shipped firmware walks its steps, on the CPU and the accelerator."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.errors import InputError, RunError
+from dlasim.isa import container
+from dlasim.isa.program import Program, TensorDescriptor
+from dlasim.isa.registers import Region
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.executor import Executor, Observer
+from dlasim.sim.machine import Run
+from dlasim.sim.runner import HostSpan, Inference, check_config, fault_error
+from dlasim.vp import launch
+from dlasim.vp.board import Board, BoardConfig
+from dlasim.vp.dla_device import DlaDevice, attach_dla
+from dlasim.vp.elf import Firmware, read_elf
+from dlasim.vp.exit_device import RegionMark
+from dlasim.vp.kernel_support import refuse_missing_kernels
+from dlasim.vp.launch import Completion, Launch, Submission
+from dlasim.vp.memory_map import MIB, PAGE_BYTES, MemoryMap
+from dlasim.vp.result import BoardResult, Reason
+
+REGION_ALIGNMENT = 64
+# Region marks of the firmware's runtime (firmware/src/marks.h).
+MARK_INFERENCE = 0
+MARK_FIRST_HOST_CALL = 1
+_LEAST_MEMORY_BYTES = 64 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class HostOptions:
+    """How the firmware works, and on which CPU."""
+
+    cpu: str = "ideal"
+    completion: Completion = Completion.INTERRUPT
+    submission: Submission = Submission.QUEUE
+    inferences: int = 1
+    max_instructions: int | None = None
+    log_functions: bool = False  # which function ran when, for a trace
+    firmware: str | Path | None = None  # None: the one that ships
+
+
+@dataclass(frozen=True, slots=True)
+class CpuFigures:
+    """What the CPU did in one inference."""
+
+    instructions: int
+    cycles: int  # awake
+    idle_cycles: int  # asleep in wfi
+    call_instructions: tuple[int, ...]  # of each host call
+
+
+@dataclass(slots=True)
+class Prototyped:
+    """A run of the board: the last inference, what the CPU did in it, and everything from reset to exit."""
+
+    inference: Inference
+    cpu: CpuFigures
+    setup_instructions: int
+    board: BoardResult
+    firmware: Firmware
+    start_cycle: int  # of the inference, since reset
+    launch: Launch
+    wall_seconds: tuple[float, ...]  # of each inference
+
+
+class Prototype:
+    """A program made ready for the board; each `run` is a new board, from reset to exit."""
+
+    def __init__(
+        self,
+        program: Program,
+        config: DlaConfig,
+        executor: Executor | None,
+        options: HostOptions | None = None,
+        firmware: Firmware | None = None,
+    ) -> None:
+        """Without an executor the DLA computes nothing: its time only, and nonsense in the tensors."""
+        check_config(program, config)
+        refuse_missing_kernels(program)
+        self.program, self.config, self.options = program, config, options or HostOptions()
+        self.observer: Observer | None = None
+        self.host_observer: Callable[[int, NDArray[Any]], None] | None = None
+        self._executor = executor
+        self._moments: list[float] = []
+        self._image = container.write(program)
+        self._firmware = firmware or _firmware(self.options.firmware)
+        self.layout = plan_memory(program, self._firmware, len(self._image))
+
+    def run(self, inputs: Sequence[NDArray[Any]] = ()) -> Prototyped:
+        """From reset to exit, with `inputs` in place (none where only time is asked for)."""
+        began = time.perf_counter()
+        board, device = self._board()
+        if self._executor is not None:
+            self._give(board, inputs)
+        result = board.run(max_instructions=self.options.max_instructions)
+        self._check(board, device, result)
+        done = self._figures(board, device, result)
+        done.inference.wall_seconds = time.perf_counter() - began - sum(done.wall_seconds[1:])
+        return done
+
+    def _board(self) -> tuple[Board, DlaDevice]:
+        options = self.options
+        board = Board(BoardConfig(self.layout.memory_map, options.cpu, options.log_functions))
+        device = attach_dla(board, self.config, self._executor)
+        device.dla.observer = self.observer
+        board.load(self._firmware)
+        board.write_memory(self.layout.memory_map.program.base, self._image)
+        board.write_memory(self._firmware.symbols[launch.SYMBOL], self._launch.to_bytes())
+        self._moments.clear()
+        board.exit.on_mark = lambda mark: self._marked(board, mark)
+        return board, device
+
+    @property
+    def _launch(self) -> Launch:
+        options = self.options
+        return replace(
+            self.layout.launch,
+            completion=options.completion,
+            submission=options.submission,
+            inferences=options.inferences,
+        )
+
+    def _give(self, board: Board, inputs: Sequence[NDArray[Any]]) -> None:
+        expected = self.program.inputs
+        if len(inputs) != len(expected):
+            raise InputError(
+                f"program {self.program.name} has {len(expected)} inputs, {len(inputs)} were given"
+            )
+        for described, array in zip(expected, inputs, strict=True):
+            if array.shape != described.shape or array.dtype != np.dtype(described.type.name):
+                raise InputError(
+                    f"input {described.name} is {described.type.name} {list(described.shape)}, "
+                    f"{array.dtype} {list(array.shape)} was given"
+                )
+            board.write_memory(self._address(described), array.tobytes())
+
+    def _address(self, described: TensorDescriptor) -> int:
+        place = self.layout.launch
+        bases = {Region.ARENA: place.arena, Region.INPUTS: place.inputs, Region.OUTPUTS: place.outputs}
+        return bases[described.region] + described.offset
+
+    def _tensor(self, board: Board, described: TensorDescriptor) -> NDArray[Any]:
+        raw = np.frombuffer(board.read_memory(self._address(described), described.size_bytes), np.uint8)
+        return raw.view(np.dtype(described.type.name)).reshape(described.shape)
+
+    def _marked(self, board: Board, mark: RegionMark) -> None:
+        """Notes the time; after a host call, shows its outputs to whoever watches."""
+        if mark.region_id == MARK_INFERENCE:
+            self._moments.append(time.perf_counter())
+        if mark.is_begin or mark.region_id < MARK_FIRST_HOST_CALL or self.host_observer is None:
+            return
+        for number in self.program.host_calls[mark.region_id - MARK_FIRST_HOST_CALL].outputs:
+            self.host_observer(number, self._tensor(board, self.program.tensors[number]))
+
+    def _check(self, board: Board, device: DlaDevice, result: BoardResult) -> None:
+        if result.reason is Reason.EXIT and result.exit_code == 0:
+            return
+        console = result.uart.decode("ascii", "replace").strip().splitlines()
+        said = f"; its last words: {console[-1]}" if console else ""
+        fault = device.dla.fault
+        if fault is not None and self.options.submission is Submission.QUEUE:
+            raise RunError(f"{fault_error(self.program, fault)}{said}")
+        raise RunError(f"program {self.program.name} on the board: {result.summary(board.firmware)}{said}")
+
+    def _figures(self, board: Board, device: DlaDevice, result: BoardResult) -> Prototyped:
+        begin, end = _spans(result.marks, MARK_INFERENCE)[-1]
+        calls = [
+            _spans(result.marks, MARK_FIRST_HOST_CALL + number)[-1]
+            for number in range(len(self.program.host_calls))
+        ]
+        runs = [run for run in device.runs if run.start >= begin.cycles]
+        inference = Inference(
+            outputs=[self._tensor(board, tensor) for tensor in self.program.outputs],
+            runs=[_since(begin.cycles, run) for run in self._numbered(runs)],
+            host=[
+                HostSpan(number, first.cycles - begin.cycles, last.cycles - begin.cycles)
+                for number, (first, last) in enumerate(calls)
+            ],
+            total_cycles=end.cycles - begin.cycles,
+        )
+        idle = end.idle_cycles - begin.idle_cycles
+        cpu = CpuFigures(
+            instructions=end.instructions - begin.instructions,
+            cycles=inference.total_cycles - idle,
+            idle_cycles=idle,
+            call_instructions=tuple(last.instructions - first.instructions for first, last in calls),
+        )
+        inferences = _spans(result.marks, MARK_INFERENCE)
+        inside = sum(last.instructions - first.instructions for first, last in inferences)
+        return Prototyped(
+            inference,
+            cpu,
+            result.instructions - inside,
+            result,
+            board.firmware,
+            begin.cycles,
+            self.layout.launch,
+            tuple(end - start for start, end in zip(*2 * [iter(self._moments)], strict=True)),
+        )
+
+    def _numbered(self, runs: list[Run]) -> list[Run]:
+        """Single commands by the words they are in the program's streams."""
+        if self.options.submission is Submission.QUEUE:
+            return runs
+        words = submitted_words(self.program)
+        return [replace(run, first_word=word) for run, word in zip(runs, words, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The board's memories and where the program's regions lie in them."""
+
+    memory_map: MemoryMap
+    launch: Launch
+
+
+def plan_memory(program: Program, firmware: Firmware, image_bytes: int) -> Layout:
+    """Regions one after another on the heap; memories as large as they must be, or the board's usual."""
+    missing = [name for name in ("__heap_start", launch.SYMBOL) if name not in firmware.symbols]
+    if missing:
+        raise InputError(f"{firmware.origin}: no symbol {missing[0]}; it is not firmware that runs programs")
+    need, addresses = program.requirement, []
+    position = firmware.symbols["__heap_start"]
+    for size in (need.inputs_bytes, need.outputs_bytes, need.arena_bytes):
+        position += -position % REGION_ALIGNMENT
+        addresses.append(position)
+        position += size
+    usual = MemoryMap()
+    ram = _memory_bytes(position - usual.ram.base)
+    flash = _memory_bytes(usual.program.base - usual.flash.base + image_bytes)
+    return Layout(
+        MemoryMap(ram, flash), Launch(inputs=addresses[0], outputs=addresses[1], arena=addresses[2])
+    )
+
+
+def _memory_bytes(needed: int) -> int:
+    return max(_LEAST_MEMORY_BYTES, needed + -needed % PAGE_BYTES)
+
+
+def submitted_words(program: Program) -> list[int]:
+    """The words that the firmware gives as commands when it submits register by register, in order."""
+    from dlasim.isa import codec
+    from dlasim.isa.instructions import BY_MNEMONIC
+
+    skipped = [BY_MNEMONIC[name].opcode for name in ("CFG", "NOP", "WAIT", "HALT")]
+    opcodes = codec.decode_opcodes(program.commands)
+    return [int(word) for word in np.flatnonzero(~np.isin(opcodes, skipped))]
+
+
+def _spans(marks: Sequence[RegionMark], region: int) -> list[tuple[RegionMark, RegionMark]]:
+    mine = [mark for mark in marks if mark.region_id == region]
+    return list(zip(mine[::2], mine[1::2], strict=True))
+
+
+def _since(start: int, run: Run) -> Run:
+    return replace(run, start=run.start - start)
+
+
+def shipped_firmware() -> Path:
+    """The ELF that comes with the package."""
+    return Path(str(resources.files("dlasim.firmware").joinpath("prebuilt", "firmware.elf")))
+
+
+@cache
+def _read_once(path: Path) -> Firmware:
+    return read_elf(path)
+
+
+def _firmware(path: str | Path | None) -> Firmware:
+    return _read_once(shipped_firmware()) if path is None else read_elf(path)

@@ -1,0 +1,103 @@
+"""The report and the timeline of a program that ran on the board: the standalone ones, with the CPU's part
+measured instead of estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dlasim.isa.program import Program
+from dlasim.sim import report as standalone
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.trace import trace_events
+from dlasim.vp.elf import Firmware
+from dlasim.vp.host import HostOptions, Prototyped
+
+_CPU_PROCESS = 2
+_FUNCTION_TRACK = 2
+
+
+def report(
+    program: Program,
+    config: DlaConfig,
+    done: Prototyped,
+    options: HostOptions,
+    wall_seconds: Mapping[str, float],
+    artifact_bytes: int = 0,
+) -> dict[str, Any]:
+    """The figures of the last inference; functions, stack and setup are those of the whole run."""
+    figures = standalone.report(program, config, done.inference, wall_seconds, artifact_bytes)
+    cpu = done.cpu
+    dla_cycles = sum(run.end - run.start for run in done.inference.runs)
+    figures["cycles"] |= {"cpu": cpu.cycles, "overlap": max(0, dla_cycles - cpu.idle_cycles)}
+    figures["cpu"] = {
+        "instructions": cpu.instructions,
+        "setup_instructions": done.setup_instructions,
+        "idle_cycles": cpu.idle_cycles,
+        "estimated": False,
+        "model": options.cpu,
+        "completion": options.completion.name.lower(),
+        "submission": options.submission.name.lower(),
+    }
+    for call, count in zip(program.host_calls, cpu.call_instructions, strict=True):
+        layer = figures["layers"][call.layer]
+        layer["instructions"] = layer.get("instructions", 0) + count
+    figures["functions"] = [
+        {
+            "name": function.name,
+            "entries": function.entries,
+            "instructions": function.instructions,
+            "cycles": function.cycles,
+        }
+        for function in done.board.profile
+    ]
+    figures["memory"] |= memory_bytes(program, done.firmware, done.board.stack_peak_bytes or 0)
+    return figures
+
+
+def memory_bytes(program: Program, firmware: Firmware, stack_peak_bytes: int) -> dict[str, int]:
+    """What the program takes of the board's RAM at most, and of its flash."""
+    need = program.requirement
+    static = firmware.symbols.get("__bss_end", 0) - firmware.symbols.get("__data_start", 0)
+    return {
+        "stack_peak_bytes": stack_peak_bytes,
+        "inputs_bytes": need.inputs_bytes,
+        "outputs_bytes": need.outputs_bytes,
+        "firmware_ram_bytes": static,
+        "firmware_flash_bytes": sum(len(segment.data) for segment in firmware.segments),
+        "ram_peak_bytes": stack_peak_bytes
+        + static
+        + need.arena_bytes
+        + need.inputs_bytes
+        + need.outputs_bytes,
+    }
+
+
+def trace(program: Program, config: DlaConfig, done: Prototyped) -> dict[str, Any]:
+    """The standalone trace, with the firmware's functions on a track of their own; clock: the inference's."""
+    events = trace_events(program, config, done.inference)
+    events["traceEvents"] += list(_function_events(config, done))
+    return events
+
+
+def _function_events(config: DlaConfig, done: Prototyped) -> Iterator[dict[str, Any]]:
+    yield {
+        "ph": "M",
+        "name": "thread_name",
+        "pid": _CPU_PROCESS,
+        "tid": _FUNCTION_TRACK,
+        "args": {"name": "firmware functions"},
+    }
+    first, last = done.start_cycle, done.start_cycle + done.inference.total_cycles
+    for span in done.board.function_spans:
+        start, end = max(span.start_cycles, first), min(span.end_cycles, last)
+        if start < end:
+            yield {
+                "ph": "X",
+                "name": span.name,
+                "pid": _CPU_PROCESS,
+                "tid": _FUNCTION_TRACK,
+                "ts": round((start - first) / config.clock_mhz, 6),
+                "dur": round((end - start) / config.clock_mhz, 6),
+                "args": {"cycles": end - start},
+            }

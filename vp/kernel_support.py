@@ -1,0 +1,56 @@
+"""Which host calls the firmware has kernels for: what is lacking is refused by name before anything runs."""
+
+from __future__ import annotations
+
+from dlasim.errors import InputError
+from dlasim.isa import host_ops
+from dlasim.isa.host_ops import BinaryFunction, HostOperator
+from dlasim.isa.program import HostCall, Program
+
+# Element types whose arithmetic the firmware has; operators that only move elements take any.
+_ARITHMETIC = ("int8", "int32")
+_INTEGERS = ("int8", "int32", "int64", "uint8", "int16", "bool")
+_NO_KERNEL = ("TRANSPOSE_CONV", "SVDF", "QUANTIZE", "DEQUANTIZE")
+_ALLOWED_TYPES = {
+    "CAST": _INTEGERS,
+    "BINARY": _ARITHMETIC,
+    "UNARY": ("int32",),
+}
+
+
+def refuse_missing_kernels(program: Program) -> None:
+    """An InputError that names the first host call that the firmware cannot compute."""
+    for call in program.host_calls:
+        reason = missing_kernel(program, call)
+        if reason is not None:
+            layer = program.layers[call.layer].name if 0 <= call.layer < len(program.layers) else "?"
+            raise InputError(
+                f"program {program.name}, layer {layer}: the firmware has no kernel for {reason}"
+            )
+
+
+def missing_kernel(program: Program, call: HostCall) -> str | None:
+    """What the firmware lacks for this call, None if nothing."""
+    operator = host_ops.BY_CODE[call.code]
+    if operator.name in _NO_KERNEL:
+        return operator.name
+    types = [program.tensors[number].type.name for number in (*call.inputs, *call.outputs) if number >= 0]
+    return _missing_type(operator, types) or _missing_function(operator, call)
+
+
+def _missing_type(operator: HostOperator, types: list[str]) -> str | None:
+    if operator.name == "ARG_MAX":
+        types = types[:1]  # where the result is a position
+        allowed: tuple[str, ...] = _ARITHMETIC
+    else:
+        allowed = _ALLOWED_TYPES.get(operator.name, ())
+    wrong = [name for name in types if allowed and name not in allowed]
+    return f"{operator.name} of {wrong[0]}" if wrong else None
+
+
+def _missing_function(operator: HostOperator, call: HostCall) -> str | None:
+    if operator.name != "BINARY":
+        return None
+    function = host_ops.decode_attributes(operator, call.attributes).function
+    known = function in tuple(BinaryFunction)
+    return None if known else f"BINARY function {function}"
