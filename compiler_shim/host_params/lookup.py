@@ -87,7 +87,8 @@ def _sigmoid_input(site: Site) -> tuple[Integers, Integers]:
     values = _centred(site)
     multiplier, shift = quantize_multiplier(site.scale(site.input()) * (1 << (31 - _INTEGER_BITS)))
     radius = input_radius(_INTEGER_BITS, shift)
-    beyond: Integers = np.sign(values) * (np.abs(values) >= radius)
+    # A radius of 0 sends even 0 to the lower end, as TFLite Micro does.
+    beyond = np.where(values <= -radius, -1, np.where(values >= radius, 1, 0))
     return requant(np.where(beyond != 0, 0, values), multiplier, shift), beyond
 
 
@@ -127,7 +128,7 @@ def _hard_swish(site: Site) -> NDArray[np.int8]:
     gate = (_gate(values, _short(gate_multiplier), gate_exponent) + (1 << 15)) >> 1
     product = gate * _short_product(values, _short(out_multiplier))
     truncated = np.sign(product) * (np.abs(product) >> 15)
-    return _limited(site, rounding_divide(truncated, -out_exponent))
+    return _limited(site, _short_divide(truncated, -out_exponent))
 
 
 def _gate(values: Integers, multiplier: int, exponent: int) -> Integers:
@@ -135,11 +136,18 @@ def _gate(values: Integers, multiplier: int, exponent: int) -> Integers:
     left = max(exponent, 0)
     early = _short_limited(values << max(left - 1, 0))
     late = _short_limited(_short_product(early, multiplier) << min(left, 1))
-    return rounding_divide(late, max(-exponent, 0))
+    return _short_divide(late, max(-exponent, 0))
 
 
 def _short(multiplier: int) -> int:
     return min((multiplier + (1 << 15)) >> 16, _INT16_MAX)
+
+
+def _short_divide(values: Integers, exponent: int) -> Integers:
+    """By a power of two; beyond 16 bits, gemmlowp's mask overflows and it rounds away from zero."""
+    if exponent > 15:
+        return np.where(values < 0, -1, 1)
+    return rounding_divide(values, exponent)
 
 
 def _short_product(values: Integers, factor: int) -> Integers:

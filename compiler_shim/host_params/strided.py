@@ -104,11 +104,12 @@ def _bounds(site: Site, axis: int, size: int) -> range:
     if axis >= len(begins):
         return range(size)
     bit = 1 << axis
-    if site.option("shrink_axis_mask", 0) & bit:
-        first = site.axis(begins[axis], size)
-        return range(first, first + 1)
     begin = None if site.option("begin_mask", 0) & bit else begins[axis]
     end = None if site.option("end_mask", 0) & bit else ends[axis]
+    if site.option("shrink_axis_mask", 0) & bit:
+        site.require(steps[axis] > 0, f"stride {steps[axis]} along a dimension that goes, 1 is expected")
+        first = 0 if begin is None else site.axis(begin, size)
+        return range(first, first + 1)
     return range(*slice(begin, end, steps[axis]).indices(size))
 
 

@@ -14,11 +14,12 @@ def pad(call: Call) -> list[Array]:
     """PAD."""
     values, attributes = call.inputs[0], call.attributes
     value = word_float(attributes.value) if call.dtype.kind == "f" else attributes.value
+    limits = [(start, start + size) for start, size in zip(attributes.before, values.shape, strict=False)]
+    fits = all(start >= 0 and stop <= size for (start, stop), size in zip(limits, call.shape, strict=True))
+    if not fits:
+        raise ValueError("the input lies outside the output")
     result = np.full(call.shape, value, call.dtype)
-    inside = result[(..., *(slice(start, None) for start in attributes.before[: values.ndim]))]
-    if min(attributes.before) < 0 or any(map(int.__lt__, inside.shape, values.shape)):
-        raise ValueError("the input does not fit into the output")
-    inside[(..., *(slice(size) for size in values.shape))] = values
+    result[tuple(slice(start, stop) for start, stop in limits)] = values
     return [result]
 
 

@@ -139,8 +139,6 @@ def one_axis(rng, size, axis, masks):
     """Begin, end, stride and length along one dimension; never empty."""
     if masks["shrink_axis_mask"] >> axis & 1:
         begin = int(rng.integers(-size, size))
-        # TFLite Micro ignores the begin mask here; LiteRT does not, so let it not be set.
-        masks["begin_mask"] &= ~(1 << axis)
         return begin, begin + 1, 1, 1
     while True:
         begin, end = (int(n) for n in rng.integers(-size - 2, size + 3, 2))
