@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.emitter import SRAM, Op, Touch
 from dlasim.compiler_shim.lowering.tasks import Home, NodeTasks, Task, pack_pair
@@ -30,8 +31,7 @@ MAX_CHAIN = 6
 _COPY_WORD = codec.encode("OP_C_MAX")  # the larger of a value and itself: a copy within SRAM
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(NamedTuple):
     """What one node does in a stripe: computes rows [first, end); before that its output's buffer, which
     starts at row `old_base`, is made to start at `base`."""
 
@@ -110,39 +110,53 @@ def _read_rows(node: DlaNode, first: int, end: int) -> tuple[int, int]:
     return max(low, 0), max(high, 0)
 
 
-def tile_chain(problems: Sequence[TilingProblem], rows: int) -> ChainTiling:
-    """A chain in stripes of `rows`; the problems have their inner tensors at home in SRAM."""
-    nodes = [problem.node for problem in problems]
-    schedule = make_schedule(nodes, rows)
-    cuts, buffers, inner = [], [], []
-    for number, problem in enumerate(problems):
-        most = max(stripe[number].end - stripe[number].first for stripe in schedule)
-        double = len(schedule) > 1
-        cut = Cut(most, problem.width, problem.channels, problem.depth, weights_outer=True, double=double)
-        cuts.append(cut)
-        buffers.append(problem.buffers(cut, problem.counts(cut)))
-        if number + 1 < len(problems):
-            held = max(stripe[number].end - stripe[number].base for stripe in schedule)
-            inner.append(held * _row_bytes(nodes[number]))
-    cycles, moved = _estimate(problems, schedule, buffers)
-    return ChainTiling(schedule, tuple(cuts), tuple(buffers), tuple(inner), cycles, moved)
-
-
 def best_chain(problems: Sequence[TilingProblem], budget: int) -> ChainTiling | None:
     """The chain in the fewest stripes that fit."""
+    if sum(problem.constant_bytes(problem.channels, problem.depth) for problem in problems) > budget:
+        return None
     height = problems[-1].height
     low, high = 0, height + 1  # rows that fit, rows that do not
-    found = None
+    rows = height
     while high - low > 1:
-        rows = height if high > height else (low + high) // 2
-        tiling = tile_chain(problems, rows)
-        if tiling.sram_bytes <= budget:
-            low, found = rows, tiling
+        if _Layout(problems, rows).sram_bytes <= budget:
+            low = rows
         else:
             high = rows
-    if found is None:
-        return None
-    return tile_chain(problems, -(-height // -(-height // low)))
+        rows = (low + high) // 2
+    return tile_chain(problems, -(-height // -(-height // low))) if low else None
+
+
+def tile_chain(problems: Sequence[TilingProblem], rows: int) -> ChainTiling:
+    """A chain in stripes of `rows`; the problems have their inner tensors at home in SRAM."""
+    layout = _Layout(problems, rows)
+    cycles, moved = _estimate(problems, layout.schedule, layout.buffers)
+    return ChainTiling(
+        layout.schedule, tuple(layout.cuts), tuple(layout.buffers), tuple(layout.inner), cycles, moved
+    )
+
+
+class _Layout:
+    """The stripes of a chain, and the buffers that they take."""
+
+    def __init__(self, problems: Sequence[TilingProblem], rows: int) -> None:
+        self.schedule = make_schedule([problem.node for problem in problems], rows)
+        self.cuts: list[Cut] = []
+        self.buffers: list[Buffers] = []
+        self.inner: list[int] = []
+        double = len(self.schedule) > 1
+        for number, problem in enumerate(problems):
+            column = [stripe[number] for stripe in self.schedule]
+            most = max(rows.end - rows.first for rows in column)
+            cut = Cut(most, problem.width, problem.channels, problem.depth, weights_outer=True, double=double)
+            self.cuts.append(cut)
+            self.buffers.append(problem.buffers(cut, problem.counts(cut)))
+            if number + 1 < len(problems):
+                self.inner.append(max(rows.end - rows.base for rows in column) * _row_bytes(problem.node))
+
+    @property
+    def sram_bytes(self) -> int:
+        """All buffers together."""
+        return sum(map(total_bytes, self.buffers)) + sum(map(align, self.inner))
 
 
 def _row_bytes(node: DlaNode) -> int:
