@@ -12,8 +12,10 @@ ROOT = Path(__file__).resolve().parent.parent
 OUT = Path("out/demo")
 STEPS = (
     ("What is installed, and what is missing for what", "doctor"),
-    ("An instruction, looked up in the table that everything reads", "isa OP_CONV"),
     ("A built-in int8 network, written without TensorFlow", f"model resnet8 -o {OUT}/resnet8.tflite"),
+    ("Its outputs and its cycles, layer by layer", f"run {OUT}/resnet8.tflite --output {OUT}"),
+    ("The same on a machine with twice the PEs", f"run {OUT}/resnet8.tflite --pes 128 --timing-only"),
+    ("An instruction, looked up in the table that everything reads", "isa OP_CONV"),
     ("The smallest whole program, assembled", f"asm examples/relu.s -o {OUT}/relu.bin"),
     ("… and turned back into text", f"disasm {OUT}/relu.bin --annotate -o {OUT}/relu.s"),
 )
