@@ -6,9 +6,7 @@ same bits and shows the same cycles. It walks the program's steps in order, each
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,67 +24,12 @@ from dlasim.sim.cost import word_cycles
 from dlasim.sim.executor import execute_operation
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import Plan, plan_stream
+from dlasim.sim.runner import check_config
+from dlasim.sim.stops import Breakpoint, Position, Reason, Stop, Stops, Watchpoint
 from dlasim.sim.stream import FaultAt
 
 Array = NDArray[np.uint8]
 _FIRST = registers.OPERANDS[0].index
-
-
-class Reason(enum.Enum):
-    """Why the debugger handed control back."""
-
-    STEP = "step"
-    BREAKPOINT = "breakpoint"
-    WATCHPOINT = "watchpoint"
-    FAULT = "fault"
-    END = "end"
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """What comes next: a command word, or a host call (`word` is None).
-
-    `cycle` counts from the stream's doorbell, `dla_cycle` adds the streams before; a host call takes none.
-    """
-
-    step: int
-    word: int | None
-    text: str
-    layer: str | None
-    cycle: int
-    dla_cycle: int
-
-    def __str__(self) -> str:
-        where = f"step {self.step}" if self.word is None else f"word {self.word}, cycle {self.cycle}"
-        return f"{where}{f', layer {self.layer}' if self.layer else ''}: {self.text}"
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Why execution stopped, and which breakpoint or watchpoint it was."""
-
-    reason: Reason
-    number: int | None = None
-
-    def __str__(self) -> str:
-        return self.reason.value if self.number is None else f"{self.reason.value} {self.number}"
-
-
-@dataclass(frozen=True, slots=True)
-class Breakpoint:
-    """Stops before what fits everything that is given."""
-
-    word: int | None = None
-    mnemonic: str | None = None
-    layer: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Watchpoint:
-    """Stops after a word that changed a byte of SRAM in this range."""
-
-    address: int
-    size_bytes: int
 
 
 class Debugger:
@@ -94,15 +37,13 @@ class Debugger:
 
     def __init__(self, program: Program, config: DlaConfig, inputs: Sequence[NDArray[Any]] = ()) -> None:
         """`inputs` are the model's, of its types; those left out are zero."""
-        from dlasim.sim.runner import check_config
-
         check_config(program, config)
         self.program, self.config = program, config
         self.sram: Array = np.zeros(config.sram_bytes, np.uint8)
         self.regions = _regions(program)
         self.file = reset_file()
         self.fault: FaultAt | None = None
-        self._stops: dict[int, Breakpoint | Watchpoint] = {}
+        self._stops = Stops()
         self._layers = program.layer_of_words()
         self._step = 0
         self._plan: Plan | None = None
@@ -165,7 +106,7 @@ class Debugger:
             raise InputError(f"no layer {layer} (allowed: {known})")
         if word is not None and not 0 <= word < len(self.program.commands):
             raise InputError(f"no word {word} (allowed: 0 to {len(self.program.commands) - 1})")
-        return self._add(Breakpoint(word, mnemonic, layer))
+        return self._stops.add(Breakpoint(word, mnemonic, layer))
 
     def watch(self, address: int, size_bytes: int = 1) -> int:
         """A watchpoint on a range of SRAM; its number."""
@@ -173,12 +114,11 @@ class Debugger:
             raise InputError(
                 f"{size_bytes} bytes from {address:#x} are not all in SRAM ({len(self.sram)} bytes)"
             )
-        return self._add(Watchpoint(address, size_bytes))
+        return self._stops.add(Watchpoint(address, size_bytes))
 
     def remove(self, number: int) -> None:
         """Take a breakpoint or watchpoint away."""
-        if self._stops.pop(number, None) is None:
-            raise InputError(f"no breakpoint or watchpoint {number}")
+        self._stops.remove(number)
 
     # Going on
 
@@ -193,7 +133,8 @@ class Debugger:
     def resume(self) -> Stop:
         """Execute up to the next breakpoint, watchpoint or fault, or to the end."""
         while (stop := self._execute()).reason is Reason.STEP:
-            number = self._breakpoint_here()
+            here = self.position if self._stops.has_breakpoints else None
+            number = self._stops.breakpoint_at(here) if here else None
             if number is not None:
                 return Stop(Reason.BREAKPOINT, number)
         return stop
@@ -209,15 +150,15 @@ class Debugger:
     def _execute(self) -> Stop:
         if self.is_finished:
             return Stop(Reason.FAULT if self.fault else Reason.END)
-        watched = self._watched()
+        watched = self._stops.watched(self.sram)
         step = self.program.steps[self._step]
         if step.kind is StepKind.HOST:
             self._host(step.index)
             self._leave()
         elif not self._execute_word():
             return Stop(Reason.FAULT)
-        for number, before in watched.items():
-            if self._watched()[number] != before:
+        for number, now in self._stops.watched(self.sram).items():
+            if now != watched[number]:
                 return Stop(Reason.WATCHPOINT, number)
         return Stop(Reason.END if self.is_finished else Reason.STEP)
 
@@ -311,30 +252,6 @@ class Debugger:
 
         operator = host_ops.BY_CODE.get(self.program.host_calls[step.index].code)
         return f"host {operator.name if operator else 'operator that is unknown'}"
-
-    def _add(self, stop: Breakpoint | Watchpoint) -> int:
-        number = max(self._stops, default=0) + 1
-        self._stops[number] = stop
-        return number
-
-    def _watched(self) -> dict[int, bytes]:
-        return {
-            number: self.sram[stop.address : stop.address + stop.size_bytes].tobytes()
-            for number, stop in self._stops.items()
-            if isinstance(stop, Watchpoint)
-        }
-
-    def _breakpoint_here(self) -> int | None:
-        stops = {n: stop for n, stop in self._stops.items() if isinstance(stop, Breakpoint)}
-        here = self.position if stops else None
-        if here is None:
-            return None
-        mnemonic = here.text.split(" ", 1)[0] if here.word is not None else None
-        for number, stop in stops.items():
-            wanted = ((stop.word, here.word), (stop.mnemonic, mnemonic), (stop.layer, here.layer))
-            if all(value is None or value == found for value, found in wanted):
-                return number
-        return None
 
 
 def _regions(program: Program) -> list[Array]:

@@ -1,5 +1,7 @@
 """Every fault: how it is reached, what is reported, what was done before it and what was not."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -328,3 +330,23 @@ def test_timing_only_finds_the_same_faults():
         assert (bench.dla.fault.code, bench.dla.fault.address) == (code, address)
         assert bench.dla.fault.position == len(before)
         assert isinstance(bench.dla.sram, np.ndarray)
+
+
+def test_the_first_of_several_faults_is_reported():
+    """In every order: an illegal word, a bad register write, an operation that cannot be."""
+    kinds = {
+        Fault.ILLEGAL_INSTRUCTION: [0],
+        Fault.BAD_VALUE: [cfg("OUT_SIZE", 1, 1) & ~(0xFFFF << 48)],
+        Fault.CONFIG_MISMATCH: [cfg("REQUIRE_CONFIG", 1)],
+        Fault.MISALIGNED: [op("OP_REQUANT")],
+    }
+    for first, second in permutations(kinds, 2):
+        bench = Bench()
+        bench.write("IN_ADDR", 2)
+        bench.run([*kinds[first], *kinds[second], HALT])
+        assert (bench.dla.fault.code, bench.dla.fault.position) == (first, 0)
+    for only, words in kinds.items():  # and before a queue that just ends
+        bench = Bench()
+        bench.write("IN_ADDR", 2)
+        bench.run(words)
+        assert (bench.dla.fault.code, bench.dla.fault.position) == (only, 0)

@@ -189,3 +189,36 @@ def test_more_pes_never_take_more_work(parallel):
         more = config.replace(pes=config.pes + 1)
         before, after = (plan_stream(c, words, reset_file()).timeline for c in (config, more))
         assert (after.end <= before.end).all()
+
+
+def test_input_pixels_that_no_window_meets_do_not_cross_the_ports():
+    """With a port of one byte per cycle, work and stall together are the bytes."""
+    rng = random.Random(5)
+    machine = DlaConfig(pes=64, parallel="input", sram_bytes=MIB, sram_bandwidth=1)
+    skipped = 0
+    for _ in range(300):
+        outs, kernel, stride, dilation = (
+            [rng.randint(1, most) for _ in range(2)] for most in (4, 3, 4, 4)
+        )  # fmt: skip
+        met = [
+            {o * s + k * d for o in range(outs[axis]) for k in range(kernel[axis])}
+            for axis, (s, d) in enumerate(zip(stride, dilation, strict=True))
+        ]
+        ins = [max(axis) + 1 for axis in met]
+        words = [
+            codec.encode_cfg(name, pair[0] | pair[1] << 16)
+            for name, pair in (
+                ("OUT_SIZE", outs), ("KERNEL", kernel), ("STRIDE", stride), ("DILATION", dilation),
+                ("IN_SIZE", ins))
+        ]  # fmt: skip
+        strides = {"IN_PIXEL_STRIDE": 64, "IN_ROW_STRIDE": 64 * ins[1], "OUT_PIXEL_STRIDE": 1}
+        strides |= {"OUT_ROW_STRIDE": outs[1], "IN_CHANNELS": 64}
+        words += [codec.encode_cfg(name, value) for name, value in strides.items()]
+        words += [codec.encode("OP_CONV"), codec.encode("HALT")]
+        plan = plan_stream(machine, np.array(words, np.uint64), reset_file())
+        assert plan.fault is None
+        weights, results = 64 * kernel[0] * kernel[1] * outs[0], outs[0] * outs[1]
+        crossed = 64 * len(met[0]) * len(met[1]) + weights + results
+        assert int(plan.costs.work[0] + plan.costs.sram_stall[0]) == crossed
+        skipped += any(len(axis) < max(axis) + 1 for axis in met)
+    assert skipped > 50
