@@ -7,6 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dlasim.api import compile
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
 from dlasim.isa.assembly import assemble
 from dlasim.isa.faults import Fault
@@ -15,6 +18,8 @@ from dlasim.isa.records import StepKind
 from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.debugger import Debugger, Reason
+from dlasim.sim.executor import ReferenceExecutor
+from dlasim.sim.runner import Simulation
 from tests.sim_machine.bench import CONFIG, HALT, REGION_BYTES, SRAM_BYTES, Bench, cfg, fill, op
 from tests.sim_machine.test_hostile import random_word
 
@@ -156,6 +161,26 @@ def test_streams_and_host_calls_in_turn():
     assert debugger.is_finished
     assert debugger.position is None
     assert debugger.step().reason is Reason.END
+
+
+def test_a_compiled_network_ends_as_the_simulator_ends(tmp_path):
+    (tmp_path / "mnist.tflite").write_bytes(write_tflite(build_topology("mnist")))
+    machine = DlaConfig(sram_bytes=16 * 1024)
+    program = compile(tmp_path / "mnist.tflite", machine).program
+    assert {step.kind for step in program.steps} == {StepKind.STREAM, StepKind.HOST}
+    rng = np.random.default_rng(0)
+    inputs = [rng.integers(-128, 128, tensor.shape).astype(tensor.type.name) for tensor in program.inputs]
+    simulation = Simulation(program, machine, ReferenceExecutor())
+    inference = simulation.run(inputs)
+    debugger = Debugger(program, machine, inputs)
+    seen = []
+    while debugger.position is not None:
+        seen.append(debugger.position.layer)
+        debugger.step()
+    assert {layer.name for layer in program.layers} <= set(seen)
+    for tensor, output in zip(program.outputs, inference.outputs, strict=True):
+        assert (debugger.tensor(tensor.name) == output).all()
+    assert (debugger.sram == simulation.dla.sram).all()
 
 
 def test_a_fault_stands_at_its_word():

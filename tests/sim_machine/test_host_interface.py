@@ -274,6 +274,18 @@ def test_markers_come_in_their_cycles_and_done_at_the_end():
     assert bench.flag("IRQ_STATUS", "done")
 
 
+def test_markers_count_from_their_own_streams_doorbell():
+    bench = Bench()
+    bench.dla.tick(500)
+    bench.ring(bench.place([HALT, NOP, IRQ, HALT]))
+    seen = []
+    while (due := bench.dla.next_event()) is not None:
+        assert bench.dla.now < due
+        bench.dla.tick(due)
+        seen.append((due, bench.read("IRQ_STATUS")))
+    assert seen == [(501, 1), (503, 3), (504, 3)]
+
+
 def test_a_late_host_finds_everything_pending():
     bench = Bench()
     bench.ring(bench.place([IRQ, IRQ, HALT]))
