@@ -1,5 +1,4 @@
 #include "call.h"
 #define MISSING(name) enum status name(const struct call *call) { (void)call; return NO_KERNEL; }
-MISSING(convolve) MISSING(convolve_depthwise) MISSING(multiply_matrix) MISSING(add) MISSING(subtract) MISSING(multiply) MISSING(prelu)
-MISSING(pool_average) MISSING(pool_maximum) MISSING(mean) MISSING(pad) MISSING(concatenate) MISSING(copy_strided) MISSING(gather)
-MISSING(gather_nd) MISSING(resize_nearest) MISSING(resize_bilinear) MISSING(cast) MISSING(compute_binary) MISSING(compute_unary) MISSING(find_maximum)
+MISSING(pad) MISSING(concatenate) MISSING(copy_strided) MISSING(gather)
+MISSING(gather_nd) MISSING(resize_nearest) MISSING(resize_bilinear) MISSING(cast) MISSING(compute_unary) MISSING(find_maximum)
