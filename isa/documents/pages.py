@@ -83,7 +83,7 @@ def _fault_lines() -> Iterator[str]:
     yield (
         "A fault stops the DLA: it sets STATUS.fault and the `fault` interrupt, leaves the code, the index "
         "of the command word and an address in ERROR_CODE, ERROR_POSITION and ERROR_ADDRESS, and nothing "
-        "runs until CONTROL.reset. Where several faults apply to one instruction, the lowest code is reported."
+        "runs until CONTROL.reset. Of several faults that apply to one instruction, the lowest is reported."
     )
     yield ""
     rows = ((str(int(fault)), fault.name, FAULT_DOCS[fault]) for fault in Fault)
