@@ -212,6 +212,9 @@ def test_registers_written_by_the_host_are_used_by_the_stream():
     bench.run([op("OP_FILL"), HALT])
     assert bench.dla.sram[100] == 0x80
     assert bench.read("FILL_VALUE") == 0xFFFF_FF80
+    bench.write("OUT_ADDR", 101)
+    bench.run([op("OP_FILL"), HALT])
+    assert bench.dla.sram[101] == 0x80, "the same words with other registers are another stream"
 
 
 def test_a_stream_rewritten_in_memory_is_run_as_it_is_now():
@@ -376,6 +379,8 @@ def test_counters_run_over_into_their_high_half():
     bench.run([op("OP_DMA_READ"), HALT])
     assert counters(bench)["CYCLES"] == before + (1 << 20) + 1
     assert bench.read("COUNT_CYCLES_HIGH") == 1
+    bench.run([op("OP_DMA_READ"), HALT])
+    assert counters(bench)["CYCLES"] == before + 2 * ((1 << 20) + 1)
 
 
 # Reset
