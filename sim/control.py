@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dlasim.isa import registers
-from dlasim.isa.registers import BY_ADDRESS, BY_NAME, COUNTERS, Access, Register
-from dlasim.sim.accounting import Account
+from dlasim.isa.registers import BY_ADDRESS, COUNTERS, Access, Register
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.plan import Plan
 from dlasim.sim.stream import legal_patterns
 
 WORD = 0xFFFF_FFFF
+_COUNTER_PLACES = {
+    f"COUNT_{name}_{half}": (number, 32 * high)
+    for number, (name, _) in enumerate(COUNTERS)
+    for high, half in enumerate(("LOW", "HIGH"))
+}
+_FLAGS = {
+    (register.name, field.name): field.mask
+    for register in registers.REGISTERS
+    for field in register.fields
+    if field.width == 1
+}
 
 
 class ControlRegisters:
@@ -20,11 +31,13 @@ class ControlRegisters:
     def __init__(self, config: DlaConfig) -> None:
         self._config = config
         self._values: dict[str, int] = {}
+        self._counts: list[int] = []
         self.reset()
 
     def reset(self) -> None:
         """Back to the table's reset values and the machine's capabilities."""
         self._values = {register.name: register.reset for register in registers.REGISTERS}
+        self._counts = [0] * len(COUNTERS)
         inputs, outputs = self._config.lanes
         self._values |= {
             "CAP_PES": self._config.pes,
@@ -34,6 +47,10 @@ class ControlRegisters:
         }
 
     def __getitem__(self, name: str) -> int:
+        place = _COUNTER_PLACES.get(name)
+        if place is not None:
+            number, shift = place
+            return (self._counts[number] >> shift) & WORD
         return self._values[name]
 
     def __setitem__(self, name: str, value: int) -> None:
@@ -42,22 +59,17 @@ class ControlRegisters:
 
     def flags(self, name: str, **flags: bool) -> None:
         """Set or clear single flags of a register."""
-        for field in BY_NAME[name].fields:
-            if field.name in flags:
-                self._values[name] &= ~field.mask
-                self._values[name] |= field.insert(int(flags[field.name]))
+        for flag, on in flags.items():
+            mask = _FLAGS[name, flag]
+            self._values[name] = self._values[name] | mask if on else self._values[name] & ~mask
 
     def flag(self, name: str, flag: str) -> bool:
         """One flag of a register."""
-        field = next(field for field in BY_NAME[name].fields if field.name == flag)
-        return bool(field.extract(self._values[name]))
+        return bool(self._values[name] & _FLAGS[name, flag])
 
-    def count(self, plan: Plan) -> None:
+    def count(self, amounts: Sequence[int]) -> None:
         """Add a completed stream to the performance counters."""
-        for name, amount in counter_values(self._config, plan).items():
-            low, high = f"COUNT_{name}_LOW", f"COUNT_{name}_HIGH"
-            total = (self[low] | self[high] << 32) + amount
-            self[low], self[high] = total & WORD, total >> 32
+        self._counts = [total + amount for total, amount in zip(self._counts, amounts, strict=True)]
 
 
 def find(offset: int) -> Register | None:
@@ -73,32 +85,3 @@ def may_write(register: Register, value: int) -> bool:
         column = np.array([register.index - registers.OPERANDS[0].index])
         return bool(legal_patterns(column, np.array([value]))[0])
     return register.is_legal(value)
-
-
-def counter_values(config: DlaConfig, plan: Plan) -> dict[str, int]:
-    """What a stream adds to each counter."""
-    books: Account = plan.account
-    dma_in, dma_out, mac, vector = books.units
-    moved = plan.costs.dma_bytes
-    values = {
-        "CYCLES": books.total,
-        "MACS": plan.macs,
-        "MACS_POSSIBLE": mac.busy * config.pes,
-        "BYTES_READ": int(moved[plan.costs.unit == 0].sum()),
-        "BYTES_WRITTEN": int(moved[plan.costs.unit == 1].sum()),
-        "DMA_IN_BUSY": dma_in.busy,
-        "DMA_OUT_BUSY": dma_out.busy,
-        "MAC_BUSY": mac.busy,
-        "VECTOR_BUSY": vector.busy,
-        "ISSUE_BUSY": books.issue_busy,
-        "STALL_WAIT": books.stall_wait,
-        "STALL_QUEUE": books.stall_queue,
-        "STALL_CONTENTION": dma_in.contention + dma_out.contention,
-        "STALL_SRAM": mac.sram + vector.sram,
-        "ONLY_COMPUTE": books.only_compute,
-        "ONLY_DMA": books.only_dma,
-        "BOTH": books.both,
-        "NEITHER": books.neither,
-    }
-    assert tuple(values) == tuple(name for name, _ in COUNTERS)
-    return values

@@ -236,7 +236,7 @@ class Dla:
         self._run = None
         plan = run.plan
         self.file = plan.final_file
-        self.registers.count(plan)
+        self.registers.count(plan.counters)
         self.registers.flags("STATUS", busy=False)
         if self._on_complete is not None:
             self._on_complete(run)

@@ -12,6 +12,7 @@ from dlasim.sim.accounting import Account, account
 from dlasim.sim.checks import first_fault
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import Costs, stream_costs
+from dlasim.sim.counters import counter_values
 from dlasim.sim.stream import DecodedStream, FaultAt, decode_stream
 from dlasim.sim.timeline import Timeline, schedule
 
@@ -26,6 +27,7 @@ class Plan:
     account: Account
     fault: FaultAt | None
     operations: int
+    counters: tuple[int, ...]
 
     @property
     def macs(self) -> int:
@@ -53,4 +55,6 @@ def plan_stream(
     operations = int(np.searchsorted(stream.positions, stop))
     costs = stream_costs(config, stream, operations)
     timeline = schedule(config, stream, costs, stop)
-    return Plan(stream, costs, timeline, account(timeline, costs), fault, operations)
+    books = account(timeline, costs)
+    counters = counter_values(config, costs, books)
+    return Plan(stream, costs, timeline, books, fault, operations, counters)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dlasim.errors import InputError, RunError
 from dlasim.isa.instructions import WORD_BYTES
 from dlasim.isa.program import Program, Step, TensorDescriptor
-from dlasim.isa.records import StepKind
+from dlasim.isa.records import Role, StepKind
 from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import Executor, Observer
@@ -95,6 +95,12 @@ class Simulation:
         self._runs: list[Run] = []
         self.dla = Dla(config, SystemMemory(self.memory), executor, self._runs.append)
         self._load()
+        self._views = [self.tensor(described) for described in program.tensors]
+        self._inputs = self._numbers(Role.INPUT)
+        self._outputs = self._numbers(Role.OUTPUT)
+
+    def _numbers(self, role: Role) -> list[int]:
+        return [number for number, tensor in enumerate(self.program.tensors) if tensor.role is role]
 
     @property
     def observer(self) -> Observer | None:
@@ -122,7 +128,7 @@ class Simulation:
         result.total_cycles = now - start
         self.dla.tick(now)
         if self._computes:
-            result.outputs = [self.tensor(tensor).copy() for tensor in self.program.outputs]
+            result.outputs = [self._views[number].copy() for number in self._outputs]
         result.wall_seconds = time.perf_counter() - began
         return result
 
@@ -172,18 +178,18 @@ class Simulation:
         self.dla.store(BY_NAME[register].address, REGISTER_BYTES, value)
 
     def _give(self, inputs: Sequence[NDArray[Any]]) -> None:
-        expected = self.program.inputs
-        if len(inputs) != len(expected):
+        if len(inputs) != len(self._inputs):
             raise InputError(
-                f"program {self.program.name} has {len(expected)} inputs, {len(inputs)} were given"
+                f"program {self.program.name} has {len(self._inputs)} inputs, {len(inputs)} were given"
             )
-        for described, array in zip(expected, inputs, strict=True):
-            if array.shape != described.shape or array.dtype != np.dtype(described.type.name):
+        for number, array in zip(self._inputs, inputs, strict=True):
+            view = self._views[number]
+            if array.shape != view.shape or array.dtype != view.dtype:
                 raise InputError(
-                    f"input {described.name} is {described.type.name} {list(described.shape)}, "
+                    f"input {self.program.tensors[number].name} is {view.dtype} {list(view.shape)}, "
                     f"{array.dtype} {list(array.shape)} was given"
                 )
-            self.tensor(described)[...] = array
+            view[...] = array
 
     def _step(self, step: Step, now: int, result: Inference) -> int:
         if step.kind is StepKind.STREAM:
@@ -225,11 +231,10 @@ class Simulation:
 
         call = self.program.host_calls[index]
         tensors = self.program.tensors
-        inputs = [self.tensor(tensors[n]) for n in call.inputs]
-        outputs = [tensors[n] for n in call.outputs]
-        specs = [TensorSpec(described.shape, described.type.name) for described in outputs]
+        inputs = [self._views[n] for n in call.inputs]
+        specs = [TensorSpec(tensors[n].shape, tensors[n].type.name) for n in call.outputs]
         results = run_host_op(call.code, call.attributes, inputs, specs)
         for number, array in zip(call.outputs, results, strict=True):
-            self.tensor(tensors[number])[...] = array
+            self._views[number][...] = array
             if self.host_observer is not None:
                 self.host_observer(number, array)
