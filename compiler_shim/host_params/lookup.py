@@ -69,11 +69,12 @@ def _relu(activation: str) -> Any:
 
 
 def _leaky_relu(site: Site) -> NDArray[np.int8]:
-    scale_in, scale_out = (np.float32(scale) for scale in _scales(site))
-    alpha = np.float32(site.option("alpha", 0.0))
+    scale_in, scale_out = _scales(site)
+    alpha = float(np.float32(site.option("alpha", 0.0)))
     values = _centred(site)
-    positive = requant(values, *quantize_multiplier(float(scale_in / scale_out)))
-    negative = requant(values, *quantize_multiplier(float(scale_in * alpha / scale_out)))
+    positive = requant(values, *quantize_multiplier(scale_in / scale_out))
+    # LiteRT rounds this to float32 at each step; TFLite Micro does not.
+    negative = requant(values, *quantize_multiplier(scale_in * alpha / scale_out))
     return _limited(site, np.where(values >= 0, positive, negative))
 
 

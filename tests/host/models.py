@@ -114,6 +114,14 @@ def random_scale(rng: np.random.Generator) -> float:
     return float(np.float32(np.exp(rng.uniform(np.log(0.002), np.log(0.5)))))
 
 
+def tied_scale(rng: np.random.Generator, product: float) -> float:
+    """A scale that is a simple multiple of a product, but for its rounding to float32.
+
+    Many results then lie on ties, and show in which precision TensorFlow multiplies and divides the scales.
+    """
+    return float(np.float32(product * rng.choice([4 / 3, 2 / 3, 1.5, 0.75, 2, 4, 1, 0.5])))
+
+
 def random_zero_point(rng: np.random.Generator) -> int:
     """Any int8, the ends and the middle more often."""
     return int(rng.choice([-128, 0, 127, int(rng.integers(-128, 128)), int(rng.integers(-128, 128))]))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dlasim.sim.host.convolution import exact_product
 from tests.host.models import GraphBuilder, check_random, random_scale, random_zero_point
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
@@ -48,6 +49,9 @@ def add_weights(rng, builder, shape, axis, input_scale, output_steps):
     weights = builder.add(shape, scale=scales, axis=axis, data=data)
     terms = np.prod(shape) / channels
     output_scale = float(input_scale * scales.max() * np.sqrt(terms) * output_steps)
+    if count == 1 and rng.integers(2):
+        # Sums then lie on ties, which show in which precision the scales are multiplied.
+        output_scale = float(np.float32(input_scale) * scales[0]) * 2.0 ** int(rng.integers(6, 12))
     bias = -1
     if rng.integers(4):
         values = rng.integers(-(1 << 14), 1 << 14, channels)
@@ -104,6 +108,13 @@ def test_fully_connected(seed):
         "FULLY_CONNECTED", inputs, [output], fused_activation_function=activation, keep_num_dims=keep
     )
     check_random(rng, graph)
+
+
+def test_sums_beyond_the_integers_of_float32():
+    rng = np.random.default_rng(0)
+    rows, weights = rng.integers(100, 256, (3, 5001)), rng.integers(100, 128, (4, 5001), np.int8)
+    expected = [[sum(int(a) * int(b) for a, b in zip(row, w, strict=True)) for w in weights] for row in rows]
+    assert exact_product(rows, weights).tolist() == expected
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from tests.host.models import GraphBuilder, check, check_random, random_scale, random_zero_point, run_on_host
+from tests.host.models import (
+    GraphBuilder,
+    check,
+    check_random,
+    random_scale,
+    random_zero_point,
+    run_on_host,
+    tied_scale,
+)
 
 ACTIVATIONS = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 
@@ -16,7 +24,7 @@ def broadcast_shapes(rng, rank):
     return *map(tuple, shapes), np.broadcast_shapes(*shapes)
 
 
-def binary_graph(rng, kind, dtype="int8", rank=4, constant=False, **options):
+def binary_graph(rng, kind, dtype="int8", rank=4, constant=False, tied=False, **options):
     builder = GraphBuilder()
     first, second, full = broadcast_shapes(rng, rank)
     common = (random_scale(rng), random_zero_point(rng))
@@ -25,6 +33,10 @@ def binary_graph(rng, kind, dtype="int8", rank=4, constant=False, **options):
         quantization = (random_scale(rng), random_zero_point(rng)) if dtype == "int8" else (None, 0)
         if kind in ("MAXIMUM", "MINIMUM") and dtype == "int8":
             quantization = common
+        if tied and position == 2:
+            scales = [builder.tensors[number].quantization.scale for number in numbers]
+            product = scales[0] * scales[1] * 64 if kind == "MUL" else max(scales)
+            quantization = (tied_scale(rng, product), quantization[1])
         if position == 1 and constant:
             data = rng.integers(-100, 100, shape)
             numbers.append(builder.add(shape, dtype, *quantization, data=data))
@@ -38,7 +50,8 @@ def binary_graph(rng, kind, dtype="int8", rank=4, constant=False, **options):
 def test_rescaled_arithmetic(kind, seed):
     rng = np.random.default_rng(seed)
     activation = str(rng.choice(ACTIVATIONS))
-    check_random(rng, binary_graph(rng, kind, constant=seed % 3 == 0, fused_activation_function=activation))
+    options = {"constant": seed % 3 == 0, "tied": seed % 2 == 0, "fused_activation_function": activation}
+    check_random(rng, binary_graph(rng, kind, **options))
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -78,10 +91,13 @@ def test_prelu(seed):
     builder = GraphBuilder()
     shape = tuple(int(n) for n in rng.integers(1, 6, 4))
     alpha_shape = [(1, 1, shape[3]), (shape[3],), shape[1:]][seed % 3]
-    values = builder.add(shape, scale=random_scale(rng), zero_point=random_zero_point(rng), is_input=True)
+    scales = [random_scale(rng) for _ in range(3)]
+    if seed % 2:
+        scales[2] = tied_scale(rng, scales[0] * scales[1] * 64 if seed % 4 == 1 else scales[0])
+    values = builder.add(shape, scale=scales[0], zero_point=random_zero_point(rng), is_input=True)
     data = rng.integers(-128, 128, alpha_shape)
-    alpha = builder.add(alpha_shape, scale=random_scale(rng), zero_point=random_zero_point(rng), data=data)
-    output = builder.add(shape, scale=random_scale(rng), zero_point=random_zero_point(rng))
+    alpha = builder.add(alpha_shape, scale=scales[1], zero_point=random_zero_point(rng), data=data)
+    output = builder.add(shape, scale=scales[2], zero_point=random_zero_point(rng))
     check_random(rng, builder.graph("PRELU", [values, alpha], [output]))
 
 
@@ -121,7 +137,7 @@ def test_requantize(seed, types):
     builder = GraphBuilder()
     offsets = [128 if dtype == "uint8" else 0 for dtype in types]
     scale = random_scale(rng)
-    scales = [scale, scale if seed % 3 == 0 else random_scale(rng)]
+    scales = [scale, [scale, random_scale(rng), tied_scale(rng, scale)][seed % 3]]
     numbers = [
         builder.add((256,), types[n], scales[n], random_zero_point(rng) + offsets[n], is_input=n == 0)
         for n in range(2)

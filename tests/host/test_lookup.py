@@ -3,16 +3,21 @@
 import numpy as np
 import pytest
 
-from tests.host.models import GraphBuilder, check, random_scale, random_zero_point
+from tests.host.models import GraphBuilder, check, random_scale, random_zero_point, tied_scale
 
 ALL_INPUTS = np.arange(-128, 128, dtype=np.int8)
 FIXED_OUTPUTS = {"LOGISTIC": (1 / 256, -128), "TANH": (1 / 128, 0)}
 
 
-def table_graph(rng, kind, same=False, **options):
+def wide_scale(rng):
+    """Scales far beyond those of networks, too."""
+    return float(np.float32(np.exp(rng.uniform(np.log(1e-5), np.log(20)))))
+
+
+def table_graph(rng, kind, same=False, scale=random_scale, **options):
     builder = GraphBuilder()
-    source = (random_scale(rng), random_zero_point(rng))
-    target = source if same else (random_scale(rng), random_zero_point(rng))
+    source = (scale(rng), random_zero_point(rng))
+    target = source if same else (scale(rng), random_zero_point(rng))
     numbers = [builder.add((256,), "int8", *source, is_input=True)]
     numbers.append(builder.add((256,), "int8", *FIXED_OUTPUTS.get(kind, target)))
     return builder.graph(kind, numbers[:1], numbers[1:], **options)
@@ -21,14 +26,32 @@ def table_graph(rng, kind, same=False, **options):
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("kind", ["RELU", "ABS", "LOGISTIC", "TANH"])
 def test_table(kind, seed):
-    check(table_graph(np.random.default_rng(seed), kind), [ALL_INPUTS])
+    scale = wide_scale if seed % 2 else random_scale
+    check(table_graph(np.random.default_rng(seed), kind, scale=scale), [ALL_INPUTS])
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("kind", ["RELU", "ABS", "HARD_SWISH", "LEAKY_RELU"])
+def test_table_with_ties(kind, seed):
+    rng = np.random.default_rng(seed)
+    scale = random_scale(rng)
+    scales = iter([scale, tied_scale(rng, scale)])
+    options = {"alpha": 0.75} if kind == "LEAKY_RELU" else {}
+    check(table_graph(rng, kind, scale=lambda _: next(scales), **options), [ALL_INPUTS])
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_hard_swish(seed):
     rng = np.random.default_rng(seed)
-    graph = table_graph(rng, "HARD_SWISH")
-    check(graph, [ALL_INPUTS])
+    check(table_graph(rng, "HARD_SWISH"), [ALL_INPUTS])
+
+
+@pytest.mark.parametrize("ratio", [2.0**exponent for exponent in range(0, 14, 2)])
+def test_hard_swish_to_a_coarse_output(ratio):
+    """Beyond 16 bits of shift TFLite's rounding has a quirk."""
+    rng = np.random.default_rng(0)
+    scales = iter([0.01, 0.0101 * ratio])
+    check(table_graph(rng, "HARD_SWISH", scale=lambda _: next(scales)), [ALL_INPUTS])
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -36,6 +59,24 @@ def test_leaky_relu(seed):
     rng = np.random.default_rng(seed)
     alpha = float(np.float32(rng.uniform(-0.5, 1.5)))
     check(table_graph(rng, "LEAKY_RELU", alpha=alpha), [ALL_INPUTS])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_leaky_relu_multiplies_its_scales_in_float64(seed):
+    rng = np.random.default_rng(seed)
+    alpha, scale = np.float32(rng.uniform(0.1, 0.9)), np.float32(random_scale(rng))
+    # An output scale at which every other product is a tie.
+    scales = iter([float(scale), float(scale * alpha) * 2])
+    graph = table_graph(rng, "LEAKY_RELU", scale=lambda _: next(scales), alpha=float(alpha))
+    check(graph, [ALL_INPUTS])
+
+
+@pytest.mark.parametrize("steps", range(5, 125, 3))
+def test_six_is_divided_by_the_scale_in_float32(steps):
+    """6 lies half-way between two steps, as nearly as float32 can say it."""
+    scale = float(np.float32(6 / (steps + 0.5)))
+    graph = table_graph(np.random.default_rng(steps), "RELU6", same=True, scale=lambda _: scale)
+    check(graph, [ALL_INPUTS])
 
 
 @pytest.mark.parametrize("seed", range(20))

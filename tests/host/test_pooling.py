@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.host.models import GraphBuilder, check, check_random, random_scale, random_zero_point
+from tests.host.models import GraphBuilder, check, check_random, random_scale, random_zero_point, tied_scale
 from tests.host.test_convolution import ACTIVATIONS, grid, image, window_options
 
 
@@ -38,7 +38,8 @@ def test_mean(seed):
     output_shape = [
         1 if axis in reduced else n for axis, n in enumerate(shape) if keep or axis not in reduced
     ]
-    output = builder.add(output_shape, scale=random_scale(rng), zero_point=random_zero_point(rng))
+    scale = tied_scale(rng, builder.tensors[values].quantization.scale) if seed % 2 else random_scale(rng)
+    output = builder.add(output_shape, scale=scale, zero_point=random_zero_point(rng))
     check_random(rng, builder.graph("MEAN", [values, numbers], [output], keep_dims=keep))
 
 
@@ -53,6 +54,17 @@ def test_softmax(seed):
     # Narrow rows, too: there, many elements share the sum.
     noise = rng.integers(-128, 128, shape) // int(rng.choice([1, 4, 16]))
     check(graph, [noise.astype(np.int8)])
+
+
+@pytest.mark.parametrize("scale", [0.004, 0.017, 0.06, 0.21])
+def test_softmax_of_every_three_values(scale):
+    """All rows of three: only differences to the greatest count."""
+    builder = GraphBuilder()
+    first, second = np.meshgrid(np.arange(-128, 128), np.arange(-128, 128))
+    rows = np.stack([np.full(first.shape, 127), first, second], axis=-1).reshape(-1, 3).astype(np.int8)
+    values = builder.add(rows.shape, scale=scale, is_input=True)
+    output = builder.add(rows.shape, scale=1 / 256, zero_point=-128)
+    check(builder.graph("SOFTMAX", [values], [output], beta=1.0), [rows])
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
