@@ -6,6 +6,7 @@ imports numba, and so that numba can be told to leave the optimizing to us witho
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from dlasim.sim.kernels.target import host
 
 SYMBOL = "dlasim_run"
 KINDS = ("vnni", "portable")
+_DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 def build_object(kind: str) -> bytes:
@@ -63,11 +65,22 @@ def _lowered(kind: str) -> str:
     return text.replace(f"@{name}(", f"@{SYMBOL}(")
 
 
+def sealed(code: bytes) -> bytes:
+    """The code behind its own digest, so that whoever reads a file knows that it is whole."""
+    return hashlib.sha256(code).digest() + code
+
+
+def unsealed(data: bytes) -> bytes | None:
+    """The code in what `sealed` gave, or None for anything else."""
+    digest, code = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
+    return code if hashlib.sha256(code).digest() == digest else None
+
+
 def main() -> None:
     """Write the object of a kind to a file, whole or not at all."""
     kind, path = sys.argv[1], Path(sys.argv[2])
     draft = path.with_suffix(f".{os.getpid()}")
-    draft.write_bytes(build_object(kind))
+    draft.write_bytes(sealed(build_object(kind)))
     draft.replace(path)
 
 

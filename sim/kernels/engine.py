@@ -34,15 +34,16 @@ class Engine:
         self._regions = np.zeros(REGION_COUNT, np.int64)
         self._reserve(_FIRST_ARENA_BYTES)
 
-    def execute(self, operation: Operation, sram: Bytes) -> None:
-        """Compute a MAC or VECTOR operation whose operands have been checked."""
+    def execute(self, operation: Operation, sram: Bytes) -> bool:
+        """Compute a MAC or VECTOR operation whose operands have been checked.
+
+        Returns whether a kernel did it, rather than the readable engine.
+        """
         batch = operation_batch(operation.instruction, [operation])
-        if needs_reference(batch)[0]:
-            return execute_reference(operation, sram)
-        rows = batch_rows(batch)
-        if self.run_rows(rows, 0, 1, sram) == 0:
+        compiled = not needs_reference(batch)[0] and self.run_rows(batch_rows(batch), 0, 1, sram) == 1
+        if not compiled:
             execute_reference(operation, sram)
-        return None
+        return compiled
 
     def prepare(self, stream: DecodedStream, count: int | None = None) -> PreparedStream:
         """The first `count` operations of a stream, ready to run any number of times."""

@@ -56,12 +56,14 @@ def _step(box: Box) -> Count:
 def _is_same(source: Footprint, output: Footprint) -> NDArray[np.bool_]:
     """Whether an element of the input is exactly where the element computed from it goes."""
     a, b = source.box, output.box
-    elements = source.operand.extent is Extent.OUTPUT
-    same: NDArray[np.bool_] = np.equal(source.element_bytes, output.element_bytes) & elements
-    for name in ("address", "planes", "runs", "run_bytes"):
-        same = same & np.equal(getattr(a, name), getattr(b, name))
-    same = same & (np.equal(a.runs, 1) | np.equal(a.run_stride, b.run_stride))
-    same = same & (np.equal(a.planes, 1) | np.equal(a.plane_stride, b.plane_stride))
+    equal = [
+        np.equal(getattr(a, name), getattr(b, name)) for name in ("address", "planes", "runs", "run_bytes")
+    ]
+    equal.append(np.equal(a.runs, 1) | np.equal(a.run_stride, b.run_stride))
+    equal.append(np.equal(a.planes, 1) | np.equal(a.plane_stride, b.plane_stride))
+    equal.append(np.equal(source.element_bytes, output.element_bytes))
+    equal.append(np.bool_(source.operand.extent is Extent.OUTPUT))
+    same: NDArray[np.bool_] = np.logical_and.reduce(np.broadcast_arrays(*equal))
     return same
 
 

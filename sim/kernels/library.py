@@ -20,7 +20,7 @@ import llvmlite.binding as llvm
 
 from dlasim.errors import RunError
 from dlasim.fileio import cache_folder
-from dlasim.sim.kernels.build import KINDS, SYMBOL, target_machine
+from dlasim.sim.kernels.build import KINDS, SYMBOL, target_machine, unsealed
 from dlasim.sim.kernels.layout import fingerprint
 from dlasim.sim.kernels.target import host
 
@@ -30,6 +30,8 @@ _PROTOTYPE = ctypes.CFUNCTYPE(
     ctypes.c_int32, _POINTER, _POINTER,
     _POINTER, _SIZE, _SIZE, _POINTER, _POINTER, _POINTER, _SIZE, _POINTER, _POINTER,
 )  # fmt: skip
+
+MOST_OBJECTS = 16
 
 
 class Library:
@@ -65,27 +67,48 @@ def best_kind() -> str:
 def load_library(kind: str) -> Library:
     """The kernels of a kind, built if nobody on this machine has yet."""
     assert kind in KINDS
-    path = cache_folder() / f"kernels-{kind}-{_key()}.o"
-    if not path.exists():
+    path = cache_folder() / object_name(kind)
+    code = _read(path)
+    if code is None:
         _build(kind, path)
-    return Library(path.read_bytes())
+        code = _read(path)
+        _prune(path.parent)
+    assert code is not None, "the build says that it succeeded"
+    return Library(code)
 
 
-def _build(kind: str, path: Path) -> None:
-    environment = os.environ | {"NUMBA_OPT": "0", "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "dlasim.sim.kernels.build", kind, str(path)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode or not path.exists():
-        last_line = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise RunError(f"cannot compile the fast engine's kernels: {last_line}")
-
-
-def _key() -> str:
+def object_name(kind: str) -> str:
+    """The name of the file that holds the kernels; another for everything that the code depends on."""
     digest = hashlib.sha256()
     for file in sorted(resources.files("dlasim.sim.kernels").iterdir(), key=lambda item: item.name):
         if file.name.endswith(".py"):
             digest.update(file.name.encode() + file.read_bytes())
     versions = [metadata.version(package) for package in ("numba", "llvmlite")]
     target = host()
-    digest.update(repr((fingerprint(), versions, sys.version_info[:2], target.cpu, target.features)).encode())
-    return digest.hexdigest()[:20]
+    digest.update(repr((fingerprint(), versions, sys.version_info[:2], target)).encode())
+    return f"kernels-{kind}-{digest.hexdigest()[:20]}.o"
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return unsealed(path.read_bytes())
+    except OSError:
+        return None
+
+
+def _build(kind: str, path: Path) -> None:
+    if sys.stderr.isatty():
+        print("compiling the fast engine for this CPU, once …", file=sys.stderr)
+    environment = os.environ | {"NUMBA_OPT": "0", "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "dlasim.sim.kernels.build", kind, str(path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last_line = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise RunError(f"cannot compile the fast engine's kernels: {last_line}")
+
+
+def _prune(folder: Path) -> None:
+    """Forget the oldest objects, which other versions of the sources left."""
+    objects = sorted(folder.glob("kernels-*.o"), key=lambda file: file.stat().st_mtime)
+    for file in objects[:-MOST_OBJECTS]:
+        file.unlink(missing_ok=True)

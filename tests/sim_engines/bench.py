@@ -29,7 +29,7 @@ class Bench:
 
     def run(self, execute: Execute, mnemonic: str, shape: tuple[int, ...], **fields: int) -> Array:
         """The operation's output, of this shape."""
-        wide = fields.get("out") == 1
+        wide = mnemonic.startswith("OP_E32") or fields.get("out") == 1
         dtype = np.dtype(np.int32 if wide else np.int8)
         address = self._append(np.zeros(shape, dtype))
         self._place("OUT", address, shape, dtype.itemsize)
