@@ -125,6 +125,9 @@ class _Partitioner:
             and quantization is not None
             and quantization == padded.quantization
             and words.value == quantization.zero_point
+            and _every_window_meets(
+                reader, self._graph.tensors[reader.inputs[1]].shape, words.before, source.shape, padded.shape
+            )
         )
         if fits:
             self._padded[target] = (call, operator)
@@ -213,6 +216,23 @@ class _Partitioner:
         reason = "an output that is also an input, a constant or another output is copied"
         self._items.append(Item(value.name, "COPY", LayerKind.HOST, 0, None, reason, (call,)))
         return len(self._values) - 1
+
+
+def _every_window_meets(
+    reader: Operator,
+    weights: tuple[int, ...],
+    before: tuple[int, ...],
+    source: tuple[int, ...],
+    padded: tuple[int, ...],
+) -> bool:
+    """Whether no window of a convolution lies in the padding before it as a whole."""
+    for axis, side in ((1, "h"), (2, "w")):
+        dilation = reader.options.get(f"dilation_{side}_factor", 1)
+        assert isinstance(dilation, int)
+        after = padded[axis] - source[axis] - before[axis]
+        if max(before[axis], after) > (weights[axis] - 1) * dilation:
+            return False
+    return True
 
 
 def _index(item: int | Tensor) -> int:

@@ -1,0 +1,541 @@
+"""Random int8 networks of many operators, and the same for each seed.
+
+The first n operators of a seed are the same whatever the length asked for, so a failure shrinks by asking for
+fewer. Scales are chosen such that most results lie well inside the range of int8: saturated tensors hide
+mistakes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+
+Shape = tuple[int, ...]
+ACTIVATIONS = ("NONE", "NONE", "RELU", "RELU6")
+TYPICAL_SPREAD = 50  # of the raw values of an activation
+MOST_ELEMENTS = 40_000
+MOST_MACS = 1_500_000
+
+
+@dataclass(frozen=True)
+class Activation:
+    """A tensor that later operators may read."""
+
+    index: int
+    shape: Shape
+    quantization: Quantization
+
+
+class Misfit(Exception):
+    """An operator that does not fit what there is; another one is drawn."""
+
+
+class RandomNetwork:
+    """A network under construction."""
+
+    def __init__(self, seed: int, most_elements: int = MOST_ELEMENTS) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.most_elements = most_elements
+        self.tensors: list[Tensor] = []
+        self.operators: list[Operator] = []
+        self.inputs: list[Activation] = []
+        self.activations: list[Activation] = []
+        self.pool = [self.fresh_quantization() for _ in range(2)]
+        for _ in range(self.choice(1, 1, 1, 2, 3)):
+            self.add_input(self.first_shape())
+
+    @property
+    def most_macs(self) -> int:
+        """Of one operator."""
+        return MOST_MACS if self.most_elements == MOST_ELEMENTS else 20 * self.most_elements
+
+    # Drawing
+
+    def number(self, lowest: int, highest: int) -> int:
+        return int(self.rng.integers(lowest, highest + 1))
+
+    def choice(self, *values: Any) -> Any:
+        return values[self.number(0, len(values) - 1)]
+
+    def chance(self, share: float) -> bool:
+        return bool(self.rng.random() < share)
+
+    def size(self, highest: int) -> int:
+        """Mostly small, and awkward: ones, odd numbers, powers of two and their neighbours."""
+        usual = (
+            1,
+            2,
+            3,
+            4,
+            5,
+            7,
+            8,
+            9,
+            13,
+            15,
+            16,
+            17,
+            24,
+            31,
+            32,
+            33,
+            48,
+            63,
+            64,
+            65,
+            96,
+            100,
+            127,
+            128,
+            130,
+        )
+        fitting = [size for size in usual if size <= highest]
+        return self.choice(*fitting) if self.chance(0.7) else self.number(1, highest)
+
+    def first_shape(self) -> Shape:
+        if self.chance(0.12):
+            return (self.choice(1, 1, 3), self.size(min(300, self.most_elements // 3)))
+        side = 40 if self.most_elements == MOST_ELEMENTS else 9
+        height, width = self.size(side), self.size(side)
+        if self.most_elements == MOST_ELEMENTS and self.chance(0.05):
+            height, width = self.choice((1, 900), (400, 1), (120, 60), (3, 300))
+        channels = max(1, min(self.size(130), self.most_elements // (height * width)))
+        batch = 2 if self.chance(0.03) else 1
+        return (batch, height, width, channels)
+
+    def fresh_quantization(self) -> Quantization:
+        scale = float(np.float32(self.rng.uniform(0.01, 0.2)))
+        return Quantization((scale,), (self.choice(0, -128, self.number(-128, 127), self.number(-40, 40)),))
+
+    def any_activation(self, rank: int | None = None) -> Activation:
+        """A recent one more often than an old one."""
+        known = [one for one in self.activations if rank is None or len(one.shape) == rank]
+        if not known:
+            raise Misfit
+        return known[-1 - min(int(self.rng.geometric(0.5)) - 1, len(known) - 1)]
+
+    # Tensors
+
+    def tensor(self, shape: Shape, quantization: Quantization | None, dtype: str = "int8") -> int:
+        self.tensors.append(Tensor(f"t{len(self.tensors)}", shape, dtype, quantization))
+        return len(self.tensors) - 1
+
+    def constant(self, data: Any, quantization: Quantization | None = None) -> int:
+        data = np.asarray(data)
+        data = data.astype(np.int32) if data.dtype == np.int64 else data
+        self.tensors.append(Tensor(f"c{len(self.tensors)}", data.shape, data.dtype.name, quantization, data))
+        return len(self.tensors) - 1
+
+    def add_input(self, shape: Shape) -> Activation:
+        quantization = self.choice(*self.pool)
+        one = Activation(self.tensor(shape, quantization), shape, quantization)
+        self.inputs.append(one)
+        self.activations.append(one)
+        return one
+
+    def int8(self, shape: Shape) -> np.ndarray:
+        return self.rng.integers(-127, 128, shape, dtype=np.int8)
+
+    def output(self, kind: str, inputs: list[int], shape: Shape, quantization: Quantization,
+               options: dict[str, Any]) -> Activation:  # fmt: skip
+        if np.prod(shape) > 2 * self.most_elements:
+            raise Misfit
+        index = self.tensor(shape, quantization)
+        self.operators.append(
+            Operator(kind, tuple(inputs), (index,), options, f"operator {len(self.operators)}")
+        )
+        one = Activation(index, shape, quantization)
+        self.activations.append(one)
+        return one
+
+    def weighted(self, count: int, taps: int, source: Activation, output_scale: float) -> tuple[float, ...]:
+        """Weight scales with which sums over `taps` products get a usual spread."""
+        gain = TYPICAL_SPREAD / (np.sqrt(taps) * TYPICAL_SPREAD * 73)
+        gains = gain * self.rng.uniform(0.3, 1.6, count)
+        return tuple(float(np.float32(g * output_scale / source.quantization.scale)) for g in gains)
+
+    def weights(self, shape: Shape, axis: int | None, taps: int, source: Activation,
+                output: Quantization, without_bias: float = 0.0) -> list[int]:  # fmt: skip
+        """Weights, per channel along an axis or with one scale, and a bias with some probability."""
+        count = 1 if axis is None else shape[axis]
+        scales = self.weighted(count, taps, source, output.scale)
+        weights = self.constant(self.int8(shape), Quantization(scales, (0,) * count, axis or 0))
+        if self.chance(without_bias):
+            return [weights]
+        bias_scales = tuple(float(np.float32(source.quantization.scale) * np.float32(s)) for s in scales)
+        channels = shape[0 if axis is None else axis]
+        reach = int(60 * 73 * np.sqrt(taps))
+        bias = self.rng.integers(-reach, reach + 1, channels).astype(np.int32)
+        return [weights, self.constant(bias, Quantization(bias_scales, (0,) * count))]
+
+    def new_quantization(self) -> Quantization:
+        """Often one that others have too, so that they can be concatenated."""
+        return self.choice(*self.pool) if self.chance(0.5) else self.fresh_quantization()
+
+    def matched(self, one: Activation, quantization: Quantization) -> Activation:
+        """The activation with this quantization, by QUANTIZE where it has another."""
+        if one.quantization == quantization:
+            return one
+        return self.output("QUANTIZE", [one.index], one.shape, quantization, {})
+
+    # The whole
+
+    def grow(self, operators: int) -> None:
+        """Operators until there are so many; those that bring helpers may go beyond."""
+        attempts = 0
+        while len(self.operators) < operators and attempts < 60:
+            attempts += 1
+            build = self.rng.choice(list(BUILDERS), p=_shares())
+            kept = len(self.tensors), len(self.operators), len(self.activations)
+            try:
+                BUILDERS[build](self)
+            except Misfit:
+                del self.tensors[kept[0] :], self.operators[kept[1] :], self.activations[kept[2] :]
+
+    def graph(self, operators: int) -> Graph:
+        """The first operators as a network whose outputs are what nothing reads, and at times more."""
+        kept = self.operators[:operators]
+        read = {index for operator in kept for index in operator.inputs}
+        written = [index for operator in kept for index in operator.outputs]
+        outputs = [index for index in written if index not in read]
+        side = np.random.default_rng(len(self.tensors))
+        if written and side.random() < 0.2:
+            outputs.append(int(side.choice(written)))
+        if side.random() < 0.06:
+            outputs.append(self.inputs[0].index)
+        if side.random() < 0.04:
+            outputs.append(outputs[0])
+        inputs = [one.index for one in self.inputs]
+        # A TFLite model without a reader of an input is legal, and so is one that shows an input.
+        return Graph("random", tuple(self.tensors), tuple(kept), tuple(inputs), tuple(outputs))
+
+
+def _windows(size: int, window: int, stride: int, padding: str) -> int:
+    count = -(-size // stride) if padding == "SAME" else (size - window) // stride + 1
+    if count < 1:
+        raise Misfit
+    return count
+
+
+def _spatial(net: RandomNetwork, source: Activation, kernel: tuple[int, int], dilated: bool,
+             square: bool) -> tuple[dict[str, Any], tuple[int, int]]:  # fmt: skip
+    """Padding, strides and dilations that suit, and the output's height and width."""
+    stride_h = net.choice(1, 1, 1, 2, 2, 3, 5)
+    stride_w = stride_h if square or net.chance(0.7) else net.choice(1, 2, 3, 7)
+    options = {"padding": net.choice("SAME", "SAME", "VALID"), "stride_h": stride_h, "stride_w": stride_w}
+    steps = (1, 1)
+    if dilated:
+        # TensorFlow has no dilation together with strides; its kernels do.
+        steps = net.choice((1, 1), (1, 1), (1, 1), (2, 2), (1, 3), (4, 1))
+        options |= {"dilation_h_factor": steps[0], "dilation_w_factor": steps[1]}
+    rows, columns = (
+        _windows(source.shape[1 + axis], (kernel[axis] - 1) * steps[axis] + 1,
+                 (stride_h, stride_w)[axis], options["padding"])
+        for axis in (0, 1)
+    )  # fmt: skip
+    return options, (rows, columns)
+
+
+def _kernel(net: RandomNetwork) -> tuple[int, int]:
+    return net.choice((1, 1), (1, 1), (3, 3), (3, 3), (3, 3), (2, 2), (5, 5), (1, 3), (3, 1), (4, 2), (7, 3))
+
+
+def conv_2d(net: RandomNetwork) -> None:
+    source = net.any_activation(4)
+    kernel, depth = _kernel(net), source.shape[3]
+    channels = net.size(130)
+    options, (rows, columns) = _spatial(net, source, kernel, True, False)
+    taps = kernel[0] * kernel[1] * depth
+    if rows * columns * channels * taps * source.shape[0] > net.most_macs:
+        raise Misfit
+    output = net.new_quantization()
+    axis = net.choice(0, 0, 0, None)
+    weights = net.weights((channels, *kernel, depth), axis, taps, source, output)
+    options["fused_activation_function"] = net.choice(*ACTIVATIONS)
+    shape = (source.shape[0], rows, columns, channels)
+    net.output("CONV_2D", [source.index, *weights], shape, output, options)
+
+
+def pad_conv(net: RandomNetwork) -> None:
+    """The converter's form of a convolution with padding of its own: PAD, then VALID."""
+    source = net.any_activation(4)
+    amounts = [(0, 0), (net.number(0, 2), net.number(0, 2)), (net.number(0, 3), net.number(0, 2)), (0, 0)]
+    if net.chance(0.1):
+        amounts[3] = (0, 1)
+    kind = "PAD"
+    extra: list[int] = []
+    paddings = net.constant(np.array(amounts))
+    if net.chance(0.2):
+        kind = "PADV2"
+        value = net.choice(source.quantization.zero_point, net.number(-128, 127))
+        extra = [net.constant(np.array([value], np.int8), source.quantization)]
+    shape = tuple(size + sum(amount) for size, amount in zip(source.shape, amounts, strict=True))
+    padded = net.output(kind, [source.index, paddings, *extra], shape, source.quantization, {})
+    (conv_2d if net.chance(0.5) else depthwise)(net)
+    if net.chance(0.9):
+        net.activations.remove(padded)
+
+
+def depthwise(net: RandomNetwork) -> None:
+    source = net.any_activation(4)
+    kernel, depth = _kernel(net), source.shape[3]
+    multiplier = net.choice(1, 1, 1, 1, 2, 3, 8)
+    channels = depth * multiplier
+    if channels > 300:
+        raise Misfit
+    options, (rows, columns) = _spatial(net, source, kernel, True, True)
+    output = net.new_quantization()
+    taps = kernel[0] * kernel[1]
+    weights = net.weights((1, *kernel, channels), 3, taps, source, output, 0.15)
+    options |= {"depth_multiplier": multiplier, "fused_activation_function": net.choice(*ACTIVATIONS)}
+    shape = (source.shape[0], rows, columns, channels)
+    net.output("DEPTHWISE_CONV_2D", [source.index, *weights], shape, output, options)
+
+
+def fully_connected(net: RandomNetwork) -> None:
+    source = net.any_activation()
+    # TFLite Micro flattens what comes before the last dimension; here also all of an image.
+    depth = source.shape[-1]
+    if len(source.shape) == 4 and source.shape[0] == 1 and net.chance(0.6):
+        depth = int(np.prod(source.shape))
+        source = reshape_to(net, source, (1, depth))
+    rows = int(np.prod(source.shape)) // depth
+    units = net.size(130)
+    if rows * depth * units > net.most_macs or len(source.shape) > 2:
+        raise Misfit
+    output = net.new_quantization()
+    weights = net.weights((units, depth), None, depth, source, output, 0.15)
+    options = {"fused_activation_function": net.choice(*ACTIVATIONS)}
+    net.output("FULLY_CONNECTED", [source.index, *weights], (rows, units), output, options)
+
+
+def pool(net: RandomNetwork) -> None:
+    source = net.any_activation(4)
+    kind = net.choice("AVERAGE_POOL_2D", "MAX_POOL_2D")
+    kernel = net.choice(
+        (2, 2), (3, 3), (1, 1), (2, 3), (5, 1), (min(source.shape[1], 20), min(source.shape[2], 20))
+    )
+    options, (rows, columns) = _spatial(net, source, kernel, False, False)
+    options |= {"filter_height": kernel[0], "filter_width": kernel[1],
+                "fused_activation_function": net.choice(*ACTIVATIONS)}  # fmt: skip
+    net.output(
+        kind, [source.index], (source.shape[0], rows, columns, source.shape[3]), source.quantization, options
+    )
+
+
+def mean(net: RandomNetwork) -> None:
+    source = net.any_activation(4)
+    axes, keep = net.choice((1, 2), (1, 2), (1, 2), (2, 1), (2,), (3,)), net.chance(0.5)
+    sizes = [1 if axis in axes else size for axis, size in enumerate(source.shape)]
+    shape = tuple(sizes if keep else (s for axis, s in enumerate(source.shape) if axis not in axes))
+    scale = float(np.float32(source.quantization.scale * net.rng.uniform(0.1, 1.2)))
+    output = Quantization((scale,), (net.number(-60, 60),))
+    net.output("MEAN", [source.index, net.constant(np.array(axes))], shape, output, {"keep_dims": keep})
+
+
+def _partner(net: RandomNetwork, one: Activation) -> Activation:
+    """Another activation of this shape, or a new input or a constant that is the same or broadcast."""
+    same = [other for other in net.activations if other.shape == one.shape and other.index != one.index]
+    if same and net.chance(0.7):
+        return net.choice(*same)
+    rank = len(one.shape)
+    broadcast = [other for other in net.activations if len(other.shape) == rank and other.index != one.index
+                 and all(small in (1, large) for small, large in zip(other.shape, one.shape, strict=True))]  # fmt: skip
+    if broadcast and net.chance(0.6):
+        return net.choice(*broadcast)
+    shape = one.shape
+    if net.chance(0.6):
+        shape = net.choice(
+            tuple(size if axis == rank - 1 else 1 for axis, size in enumerate(shape)),
+            tuple(1 if axis == rank - 2 else size for axis, size in enumerate(shape)),
+            tuple(1 if axis == 1 else size for axis, size in enumerate(shape)),
+            (1,) * rank,
+        )
+    quantization = net.choice(one.quantization, net.fresh_quantization())
+    if net.chance(0.75):
+        return Activation(net.constant(net.int8(shape), quantization), shape, quantization)
+    return one
+
+
+def elementwise(net: RandomNetwork) -> None:
+    one = net.any_activation()
+    other = _partner(net, one)
+    kind = net.choice("ADD", "ADD", "ADD", "SUB", "MUL")
+    first, second = (one, other) if net.chance(0.7) else (other, one)
+    scale = max(one.quantization.scale, other.quantization.scale) * net.rng.uniform(0.7, 2.5)
+    if kind == "MUL":
+        scale = one.quantization.scale * other.quantization.scale * net.rng.uniform(30, 120)
+    output = Quantization((float(np.float32(scale)),), (net.number(-60, 60),))
+    options = {"fused_activation_function": net.choice(*ACTIVATIONS)}
+    net.output(kind, [first.index, second.index], one.shape, output, options)
+
+
+def extreme(net: RandomNetwork) -> None:
+    one = net.any_activation()
+    other = _partner(net, one)
+    if net.tensors[other.index].is_constant and other.quantization != one.quantization:
+        data = net.tensors[other.index].data
+        other = Activation(net.constant(data, one.quantization), other.shape, one.quantization)
+    other = net.matched(other, one.quantization)
+    pair = [one.index, other.index] if net.chance(0.7) else [other.index, one.index]
+    net.output(net.choice("MAXIMUM", "MINIMUM"), pair, one.shape, one.quantization, {})
+
+
+def activation(net: RandomNetwork) -> None:
+    source = net.any_activation()
+    kind = net.choice("RELU", "RELU6", "LEAKY_RELU", "LOGISTIC", "TANH", "HARD_SWISH", "QUANTIZE", "ABS")
+    options = {"alpha": 0.25} if kind == "LEAKY_RELU" else {}
+    output = net.new_quantization()
+    if kind == "LOGISTIC":
+        output = Quantization((1 / 256,), (-128,))
+    elif kind == "TANH":
+        output = Quantization((1 / 128,), (0,))
+    elif kind in ("RELU6", "ABS"):
+        output = source.quantization  # TFLite Micro's RELU6 ignores a difference
+    net.output(kind, [source.index], source.shape, output, options)
+
+
+def prelu(net: RandomNetwork) -> None:
+    source = net.any_activation(4)
+    quantization = Quantization((0.01,), (3,))
+    alpha = net.constant(net.int8((1, 1, source.shape[3])), quantization)
+    net.output("PRELU", [source.index, alpha], source.shape, net.new_quantization(), {})
+
+
+def softmax(net: RandomNetwork) -> None:
+    source = net.any_activation()
+    if source.shape[-1] > 200:
+        raise Misfit  # TFLite Micro stops the process where the sum of a row's powers is beyond 512
+    net.output("SOFTMAX", [source.index], source.shape, Quantization((1 / 256,), (-128,)), {"beta": 1.0})
+
+
+def reshape_to(net: RandomNetwork, source: Activation, shape: Shape) -> Activation:
+    target = net.constant(np.array(shape))
+    return net.output("RESHAPE", [source.index, target], shape, source.quantization, {"new_shape": shape})
+
+
+def reshape(net: RandomNetwork) -> None:
+    source = net.any_activation()
+    elements = int(np.prod(source.shape))
+    divisors = [size for size in range(1, min(elements, 300) + 1) if elements % size == 0]
+    last = net.choice(*divisors)
+    width = net.choice(*(size for size in divisors if elements // last % size == 0))
+    shape = net.choice(
+        (1, elements), (1, elements // last // width, width, last), (1, elements // last, 1, last)
+    )
+    reshape_to(net, source, shape)
+
+
+def resize(net: RandomNetwork) -> None:
+    source = net.any_activation(4)
+    if source.shape[0] > 1:
+        raise Misfit
+    size = (net.number(1, 20), net.number(1, 20))
+    kind = net.choice("RESIZE_NEAREST_NEIGHBOR", "RESIZE_BILINEAR")
+    options = net.choice({}, {"half_pixel_centers": True}, {"align_corners": True})
+    inputs = [source.index, net.constant(np.array(size))]
+    net.output(kind, inputs, (1, *size, source.shape[3]), source.quantization, options)
+
+
+def transpose(net: RandomNetwork) -> None:
+    source = net.any_activation(4)
+    order = (0, *(1 + int(axis) for axis in net.rng.permutation(3)))
+    shape = tuple(source.shape[axis] for axis in order)
+    net.output("TRANSPOSE", [source.index, net.constant(np.array(order))], shape, source.quantization, {})
+
+
+def transpose_conv(net: RandomNetwork) -> None:
+    source = net.any_activation(4)
+    channels, depth, stride = net.size(20), source.shape[3], net.number(1, 2)
+    shape = (1, source.shape[1] * stride, source.shape[2] * stride, channels)
+    if source.shape[0] > 1 or int(np.prod(shape)) * 9 * depth > net.most_macs:
+        raise Misfit
+    output = net.new_quantization()
+    weights = net.weights((channels, 3, 3, depth), 0, 9 * depth, source, output, 0.15)
+    inputs = [net.constant(np.array(shape)), weights[0], source.index, *weights[1:]]
+    net.output(
+        "TRANSPOSE_CONV", inputs, shape, output, {"padding": "SAME", "stride_h": stride, "stride_w": stride}
+    )
+
+
+def concatenation(net: RandomNetwork) -> None:
+    one = net.any_activation()
+    axis = net.number(1, len(one.shape) - 1)
+    fitting = [
+        other for other in net.activations
+        if len(other.shape) == len(one.shape) and other.index != one.index
+        and all(a == b for d, (a, b) in enumerate(zip(other.shape, one.shape, strict=True)) if d != axis)
+    ]  # fmt: skip
+    parts = [one, *([net.choice(*fitting)] if fitting else [one])]
+    if net.chance(0.3):
+        parts.append(net.choice(*parts))
+    parts = [net.matched(part, one.quantization) for part in parts]
+    total = sum(part.shape[axis] for part in parts)
+    shape = tuple(total if d == axis else size for d, size in enumerate(one.shape))
+    net.output("CONCATENATION", [part.index for part in parts], shape, one.quantization, {"axis": axis})
+
+
+def split(net: RandomNetwork) -> None:
+    source = net.any_activation()
+    axis = len(source.shape) - 1
+    parts = next((count for count in (2, 3, 4) if source.shape[axis] % count == 0), 0)
+    if not parts:
+        raise Misfit
+    shape = (*source.shape[:-1], source.shape[-1] // parts)
+    inputs = (net.constant(np.int32(axis)), source.index)
+    outputs = [net.tensor(shape, source.quantization) for _ in range(parts)]
+    options = {"num_splits": parts}
+    net.operators.append(Operator("SPLIT", inputs, tuple(outputs), options, f"operator {len(net.operators)}"))
+    net.activations += [Activation(index, shape, source.quantization) for index in outputs]
+
+
+def strided_slice(net: RandomNetwork) -> None:
+    source = net.any_activation(4)
+    begin = [0, *(net.number(0, size - 1) for size in source.shape[1:])]
+    end = [
+        source.shape[0],
+        *(net.number(b + 1, size) for b, size in zip(begin[1:], source.shape[1:], strict=True)),
+    ]
+    strides = [1, net.number(1, 2), net.number(1, 2), 1]
+    shape = tuple(-(-(e - b) // s) for b, e, s in zip(begin, end, strides, strict=True))
+    bounds = [net.constant(np.array(bound)) for bound in (begin, end, strides)]
+    net.output("STRIDED_SLICE", [source.index, *bounds], shape, source.quantization, {})
+
+
+BUILDERS: dict[str, Callable[[RandomNetwork], None]] = {
+    "conv_2d": conv_2d,
+    "depthwise": depthwise,
+    "pad_conv": pad_conv,
+    "fully_connected": fully_connected,
+    "pool": pool,
+    "mean": mean,
+    "elementwise": elementwise,
+    "extreme": extreme,
+    "activation": activation,
+    "prelu": prelu,
+    "softmax": softmax,
+    "reshape": reshape,
+    "resize": resize,
+    "transpose": transpose,
+    "transpose_conv": transpose_conv,
+    "concatenation": concatenation,
+    "split": split,
+    "strided_slice": strided_slice,
+}
+_WEIGHTS = {"conv_2d": 20, "depthwise": 12, "pad_conv": 6, "fully_connected": 5, "pool": 7, "mean": 4,
+            "elementwise": 16, "extreme": 5, "activation": 10, "reshape": 4, "concatenation": 6}  # fmt: skip
+
+
+def _shares() -> np.ndarray:
+    weights = np.array([_WEIGHTS.get(name, 1.5) for name in BUILDERS])
+    return weights / weights.sum()
+
+
+def random_network(seed: int, operators: int, most_elements: int = MOST_ELEMENTS) -> Graph:
+    """The network of a seed, cut to so many operators, with tensors of about so many elements at most."""
+    net = RandomNetwork(seed, most_elements)
+    net.grow(operators)
+    return net.graph(operators)
