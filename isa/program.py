@@ -34,6 +34,7 @@ class Requirement:
     arena_bytes: int = 0
     inputs_bytes: int = 0
     outputs_bytes: int = 0
+    sram_peak_bytes: int = 0
 
     @property
     def fingerprint(self) -> int:
@@ -75,7 +76,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class HostCall:
-    """An operator for the CPU; tensors by number, -1 for one left out."""
+    """An operator for the CPU; tensors by number."""
 
     code: int
     inputs: tuple[int, ...]

@@ -14,7 +14,6 @@ MAGIC = b"DLAPROG\0"
 FORMAT_VERSION = 1
 SECTION_ALIGNMENT = 64
 MAX_RANK = 6
-NONE = 0xFFFF_FFFF  # "no tensor", "no layer"
 
 _NUMPY = {"u8": "u1", "u32": "<u4", "i32": "<i4", "u64": "<u8", "f32": "<f4"}
 C_TYPES = {"u8": "uint8_t", "u32": "uint32_t", "i32": "int32_t", "u64": "uint64_t", "f32": "float"}
@@ -162,6 +161,7 @@ CONFIG = Record(
         _u32("arena_bytes", "size of region ARENA"),
         _u32("inputs_bytes", "size of region INPUTS"),
         _u32("outputs_bytes", "size of region OUTPUTS"),
+        _u32("sram_peak_bytes", "most SRAM in use at once, as its maker planned it; 0 where it does not say"),
     ),
 )
 TENSOR = Record(
@@ -238,7 +238,7 @@ SLICE = Record(
         _u32("size", "rows, columns and channels", 3),
     ),
 )
-OPERAND = Record("operand", "A tensor by number, 2^32 - 1 for none.", (_u32("tensor", "index in TENSORS"),))
+OPERAND = Record("operand", "A tensor by number.", (_u32("tensor", "index in TENSORS"),))
 ATTRIBUTE = Record("attribute", "An attribute word of a host call.", (Member("word", "i32", "its value"),))
 
 RECORDS = (

@@ -81,8 +81,8 @@ class DlaConfig:
 
     @property
     def depthwise_lanes(self) -> int:
-        """Channels that a depthwise convolution works on in parallel: all PEs, or a grid's output lanes."""
-        return self.pes if self.parallel in ("input", "output") else self.lanes[1]
+        """Channels that a depthwise convolution works on in parallel: a grid's output lanes, else all PEs."""
+        return self.pes if 1 in self.lanes else self.lanes[1]
 
     @property
     def fingerprint(self) -> int:
@@ -106,9 +106,10 @@ class DlaConfig:
             changes["pes"] = inputs * outputs
         return dataclasses.replace(self, **changes)
 
-    def requirement(self, arena_bytes: int = 0, inputs_bytes: int = 0, outputs_bytes: int = 0) -> Requirement:
-        """What a program lowered for this machine asks for."""
-        return Requirement(self.pes, *self.lanes, self.sram_bytes, arena_bytes, inputs_bytes, outputs_bytes)
+    def requirement(self, **memory: int) -> Requirement:
+        """What a program lowered for this machine asks for; keywords as in Requirement."""
+        inputs, outputs = self.lanes
+        return Requirement(self.pes, inputs, outputs, self.sram_bytes, **memory)
 
     def as_dict(self) -> dict[str, Any]:
         """Name and value of every parameter."""

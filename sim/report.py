@@ -84,7 +84,7 @@ def report(
             "read": _moved(inference, Unit.DMA_IN),
             "write": _moved(inference, Unit.DMA_OUT),
         },
-        "sram_peak_bytes": sram_high_water(inference),
+        "sram_peak_bytes": need.sram_peak_bytes or sram_high_water(inference),
         "cpu": {"instructions": None, "estimated": True},
         "memory": {
             "arena_peak_bytes": need.arena_bytes,

@@ -146,7 +146,7 @@ class _Lowering:
         call = node.call
         mine = {*reads(node, self._network), *writes(node, self._network)}
         after = max((n + 1 for n, theirs in enumerate(self._touched) if self._meet(mine, theirs)), default=0)
-        inputs = tuple(-1 if value < 0 else self._tensor(value) for value in call.inputs)
+        inputs = tuple(self._tensor(value) for value in call.inputs)
         outputs = tuple(self._tensor(value) for value in call.outputs)
         self._calls.append(p.HostCall(call.code, inputs, outputs, call.attributes, call.layer))
         self._steps.append(p.Step(StepKind.HOST, len(self._calls) - 1, after))
@@ -192,7 +192,10 @@ class _Lowering:
         return p.Program(
             name=self._network.name,
             requirement=self._config.requirement(
-                system.arena_bytes, system.inputs_bytes, system.outputs_bytes
+                arena_bytes=system.arena_bytes,
+                inputs_bytes=system.inputs_bytes,
+                outputs_bytes=system.outputs_bytes,
+                sram_peak_bytes=self._sram.peak_bytes,
             ),
             commands=np.array(emitter.words, np.uint64),
             streams=tuple(p.Stream(*stream) for stream in emitter.streams),

@@ -11,8 +11,6 @@
 /* Sections start at multiples of this. */
 #define DLA_PROGRAM_SECTION_ALIGNMENT 64u
 #define DLA_PROGRAM_MAX_RANK 6u
-/* "No tensor", "no layer". */
-#define DLA_PROGRAM_NONE 0xffffffffu
 
 /* Section kinds. */
 enum dla_section {
@@ -101,8 +99,9 @@ struct dla_program_config {
     uint32_t arena_bytes; /* size of region ARENA */
     uint32_t inputs_bytes; /* size of region INPUTS */
     uint32_t outputs_bytes; /* size of region OUTPUTS */
+    uint32_t sram_peak_bytes; /* most SRAM in use at once, as its maker planned it; 0 where it does not say */
 } __attribute__((packed, aligned(4)));
-_Static_assert(sizeof(struct dla_program_config) == 32, "size");
+_Static_assert(sizeof(struct dla_program_config) == 36, "size");
 
 /* An array in a region of system memory, dense and row-major. */
 struct dla_program_tensor {
@@ -147,7 +146,7 @@ struct dla_program_host_call {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_program_host_call) == 28, "size");
 
-/* A tensor by number, 2^32 - 1 for none. */
+/* A tensor by number. */
 struct dla_program_operand {
     uint32_t tensor; /* index in TENSORS */
 } __attribute__((packed, aligned(4)));

@@ -10,8 +10,6 @@ from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.source import Source, suggestion
 from dlasim.isa.program import HostCall, TensorDescriptor
 
-NO_TENSOR = "none"
-
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -41,17 +39,13 @@ class Tensors:
             self._by_name.setdefault(tensor.name, []).append(i)
 
     def number(self, token: Token) -> int:
-        """The number of the tensor that a token names, -1 for none."""
+        """The number of the tensor that a token names."""
         if token.kind is Kind.NUMBER:
             return self._numbered(token)
-        if token.kind is Kind.NAME and token.text == NO_TENSOR:
-            return -1
         found = self._by_name.get(token.text, [])
         if not found:
             hint = suggestion(token.text, self._by_name)
-            self._source.fail(
-                token.place, f"no tensor {token} (allowed: a .tensor, its number, {NO_TENSOR}){hint}"
-            )
+            self._source.fail(token.place, f"no tensor {token} (allowed: a .tensor, its number){hint}")
         if len(found) > 1:
             numbers = ", ".join(str(i) for i in found[:8])
             self._source.fail(token.place, f"{token} names several tensors (allowed: a number of {numbers})")

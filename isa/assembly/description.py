@@ -56,9 +56,12 @@ def _config(builder: Builder, line: Line, directive: Token) -> None:
             "arena": size,
             "inputs": size,
             "outputs": size,
+            "peak": size,
         }
     )
     sizes = {f"{name}_bytes": given[name] for name in ("sram", "arena", "inputs", "outputs") if name in given}
+    if "peak" in given:
+        sizes["sram_peak_bytes"] = given["peak"]
     pes, lanes = _spread(line, directive, given)
     config = replace(DEFAULT_CONFIG, pes=pes, input_lanes=lanes[0], output_lanes=lanes[1], **sizes)
     builder.set_config(config, frozenset(Region[name.upper()] for name in given if name.upper() in _REGIONS))

@@ -13,7 +13,6 @@ from dlasim.errors import InputError
 from dlasim.isa import host_ops, program
 from dlasim.isa.assembly.annotate import operation_comments
 from dlasim.isa.assembly.builder import FINGERPRINT, MAX_CONSTANT_BYTES
-from dlasim.isa.assembly.calls import NO_TENSOR
 from dlasim.isa.assembly.description import SCALAR
 from dlasim.isa.assembly.lexer import quote
 from dlasim.isa.assembly.text import word_texts
@@ -56,7 +55,8 @@ def _head(source: Program) -> list[str]:
 def _config(need: Requirement) -> str:
     return (
         f".config pes={need.pes} grid={need.input_lanes}x{need.output_lanes} sram={_size(need.sram_bytes)} "
-        f"arena={need.arena_bytes} inputs={need.inputs_bytes} outputs={need.outputs_bytes}"
+        f"arena={need.arena_bytes} inputs={need.inputs_bytes} outputs={need.outputs_bytes} "
+        f"peak={need.sram_peak_bytes}"
     )
 
 
@@ -223,7 +223,7 @@ def _host_text(call: HostCall, after: int) -> str:
 
 
 def _operands(tensors: Sequence[int]) -> str:
-    return f"({', '.join(NO_TENSOR if tensor < 0 else str(tensor) for tensor in tensors)})"
+    return f"({', '.join(str(tensor) for tensor in tensors)})"
 
 
 def _host_comments(call: HostCall, source: Program) -> list[str]:
@@ -231,7 +231,7 @@ def _host_comments(call: HostCall, source: Program) -> list[str]:
     operator = host_ops.BY_CODE[call.code]
     lines = []
     for what, tensors in (("inputs", call.inputs), ("outputs", call.outputs)):
-        names = [NO_TENSOR if tensor < 0 else quote(source.tensors[tensor].name) for tensor in tensors]
+        names = [quote(source.tensors[tensor].name) for tensor in tensors]
         lines.append(f"{what}: {', '.join(names)}")
     if operator.attributes:
         values = vars(host_ops.decode_attributes(operator, call.attributes))

@@ -22,7 +22,6 @@ from dlasim.isa.records import (
     HEADER,
     MAGIC,
     MAX_RANK,
-    NONE,
     SECTION,
     SECTION_ALIGNMENT,
     SECTION_RECORDS,
@@ -204,6 +203,9 @@ class _Reader:
         self._require(
             1 <= requirement.sram_bytes <= MAX_SRAM_BYTES, f"its SRAM has {requirement.sram_bytes} bytes"
         )
+        self._require(
+            requirement.sram_peak_bytes <= requirement.sram_bytes, "it uses more SRAM than its machine has"
+        )
         self._require(stored == requirement.fingerprint, "its config fingerprint does not match its config")
         return requirement
 
@@ -285,9 +287,8 @@ class _Reader:
     def _host_calls(self, tensors: int, layers: int) -> tuple[p.HostCall, ...]:
         operands = self._rows(Section.OPERANDS)["tensor"].astype(np.int64)
         attributes = self._rows(Section.ATTRIBUTES)["word"].astype(np.int64)
-        known = (operands < tensors) | (operands == NONE)
-        self._require(known.all(), "a host call names a tensor that does not exist")
-        numbers = [-1 if value == NONE else int(value) for value in operands]
+        self._require((operands < tensors).all(), "a host call names a tensor that does not exist")
+        numbers = [int(value) for value in operands]
         words = [int(value) for value in attributes]
         calls = []
         for i, row in enumerate(self._rows(Section.HOST_CALLS)):

@@ -15,7 +15,6 @@ from dlasim.isa.records import (
     HEADER,
     MAGIC,
     MAX_RANK,
-    NONE,
     SECTION,
     SECTION_ALIGNMENT,
     SECTION_RECORDS,
@@ -83,11 +82,11 @@ def _sections(program: p.Program, strings: _Strings) -> dict[Section, NDArray[An
             (call.code, len(operands), len(call.inputs), len(call.outputs),
              len(attributes), len(call.attributes), call.layer & 0xFFFF_FFFF)
         )  # fmt: skip
-        operands += [NONE if tensor < 0 else tensor for tensor in (*call.inputs, *call.outputs)]
+        operands += (*call.inputs, *call.outputs)
         attributes += call.attributes
     need = program.requirement
     config = (need.pes, need.input_lanes, need.output_lanes, need.sram_bytes, need.fingerprint,
-              need.arena_bytes, need.inputs_bytes, need.outputs_bytes)  # fmt: skip
+              need.arena_bytes, need.inputs_bytes, need.outputs_bytes, need.sram_peak_bytes)  # fmt: skip
     tensors = [
         (strings.add(t.name), t.type, t.role, t.region, t.offset, t.size_bytes, len(t.shape),
          (*t.shape, *(1,) * (MAX_RANK - len(t.shape))), t.scale, t.zero_point)

@@ -27,8 +27,6 @@ def _lines() -> Iterator[str]:
     yield from c_text.comment("Sections start at multiples of this.")
     yield c_text.define("DLA_PROGRAM_SECTION_ALIGNMENT", f"{records.SECTION_ALIGNMENT}u")
     yield c_text.define("DLA_PROGRAM_MAX_RANK", f"{records.MAX_RANK}u")
-    yield from c_text.comment('"No tensor", "no layer".')
-    yield c_text.define("DLA_PROGRAM_NONE", f"0x{records.NONE:x}u")
     yield ""
     for kind, doc in ENUMS:
         yield from enumeration_lines(kind, doc)

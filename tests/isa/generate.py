@@ -56,9 +56,8 @@ def random_program(random: Random) -> Program:
     """A program with a little of everything that the format can hold."""
     lanes = random.randint(1, 64), random.randint(1, 64)
     sizes = [random.choice((0, 64, 1000, 0xFFFF_FFFF)) for _ in range(3)]
-    need = Requirement(
-        lanes[0] * lanes[1], lanes[0], lanes[1], random.choice((1, 1000, 1 << 19, 1 << 31)), *sizes
-    )
+    sram = random.choice((1, 1000, 1 << 19, 1 << 31))
+    need = Requirement(lanes[0] * lanes[1], *lanes, sram, *sizes, random.choice((0, sram)))
     constants = _constants(random)
     tensors = _tensors(random, need, len(constants))
     layers = tuple(
@@ -136,7 +135,7 @@ def _streams(random: Random) -> tuple[NDArray[np.uint64], tuple[Stream, ...]]:
 
 
 def _calls(random: Random, tensors: int, layers: int) -> tuple[HostCall, ...]:
-    if not layers:
+    if not layers or not tensors:
         return ()
     calls = []
     for _ in range(random.randint(0, 3)):
@@ -145,8 +144,8 @@ def _calls(random: Random, tensors: int, layers: int) -> tuple[HostCall, ...]:
         calls.append(
             HostCall(
                 operator.code,
-                tuple(random.randint(-1, tensors - 1) for _ in range(len(operator.inputs) + more)),
-                tuple(random.randint(-1, tensors - 1) for _ in operator.outputs),
+                tuple(random.randint(0, tensors - 1) for _ in range(len(operator.inputs) + more)),
+                tuple(random.randint(0, tensors - 1) for _ in operator.outputs),
                 tuple(random.randint(-(1 << 31), (1 << 31) - 1) for _ in range(operator.words)),
                 random.randint(0, layers - 1),
             )

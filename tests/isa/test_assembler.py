@@ -218,7 +218,7 @@ def test_host_calls() -> None:
         .stream
             HALT
         .host 21 inputs=(1) outputs=(0) layer=cast after=0
-        .host concatenation, inputs=(x, none, 0), outputs=(x), attributes=(-1), layer=0
+        .host concatenation, inputs=(x, y, 0), outputs=(x), attributes=(-1), layer=0
         .tensor x, int8, internal, ARENA, shape=1
         .tensor y, int8, internal, ARENA, shape=1
         """
@@ -227,7 +227,7 @@ def test_host_calls() -> None:
     assert program.host_calls == (
         HostCall(21, (0,), (1,), (), 0),
         HostCall(21, (1,), (0,), (), 0),
-        HostCall(15, (0, -1, 0), (0,), (-1,), 0),
+        HostCall(15, (0, 1, 0), (0,), (-1,), 0),
     )
     assert [step.after_streams for step in program.steps] == [0, 0, 0, 1]
     assert [step.kind.name for step in program.steps] == ["HOST", "STREAM", "HOST", "HOST"]

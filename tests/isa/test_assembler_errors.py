@@ -119,7 +119,7 @@ CASES = [
     (".config pes=1\n«.config pes=1", "the configuration is already given"),
     (
         ".config «psa=3",
-        "psa has no meaning here (allowed: pes, grid, parallel, sram, arena, inputs, outputs); did you mean pes?",
+        "psa has no meaning here (allowed: pes, grid, parallel, sram, arena, inputs, outputs, peak); did you mean pes?",
     ),
     (".config pes=«0", "0 is out of range (allowed: 1 to 4294836225)"),
     (".config grid=«1x2x3", "1x2x3 is not a grid (allowed: INPUTxOUTPUT, each 1 to 65535 lanes)"),
@@ -176,18 +176,21 @@ CASES = [
         "CASTLE is no host operator (allowed: those of docs/host-operators.md); did you mean CAST?",
     ),
     (
-        "«.host CAST, inputs=(none), outputs=(none)",
+        "«.host CAST, inputs=(0), outputs=(0)",
         "a host call of no layer (allowed: layer=…, or between .layer and .endlayer)",
     ),
     (".layer a, A, HOST\n.host «CAST", "CAST with 0 inputs (allowed: 1)"),
     (
-        ".layer a, A, HOST\n.host «ADD inputs=(none, none) outputs=(none) attributes=(1, 2)",
+        (
+            ".tensor x, int8, internal, ARENA, shape=1\n.layer a, A, HOST\n"
+            ".host «ADD inputs=(x, x) outputs=(x) attributes=(1, 2)"
+        ),
         "ADD with 2 attribute words (allowed: 11)",
     ),
     (
         (".tensor weight, int8, internal, ARENA, shape=1\n.layer a, A, HOST\n"
         ".host CAST, inputs=(«wieght), outputs=(none)\n.endlayer"),
-        "no tensor wieght (allowed: a .tensor, its number, none); did you mean weight?",
+        "no tensor wieght (allowed: a .tensor, its number); did you mean weight?",
     ),
     (
         ".layer a, A, HOST\n.host CAST, inputs=(«0), outputs=(none)\n.endlayer",
