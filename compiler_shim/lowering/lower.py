@@ -23,8 +23,9 @@ from dlasim.compiler_shim.lowering.pipeline import Pipeline
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlan, plan_sram
 from dlasim.compiler_shim.lowering.stripes import chain_tasks
-from dlasim.compiler_shim.lowering.tasks import Home, NodeTasks, Placement, Task
+from dlasim.compiler_shim.lowering.tasks import NodeTasks, Placement, Task
 from dlasim.compiler_shim.lowering.tiling import Tiling
+from dlasim.compiler_shim.lowering.views import Home
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, Network, Shape
 from dlasim.isa import program as p
 from dlasim.isa.records import SLICE, SPAN, DataType, LayerKind, Role, StepKind

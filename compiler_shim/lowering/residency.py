@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
@@ -11,8 +11,9 @@ from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.allocation import Lease
 from dlasim.compiler_shim.lowering.memory import root
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.stripes import MAX_CHAIN, Chain, ChainTiling, best_chain
-from dlasim.compiler_shim.lowering.tiling import ALIGNMENT, Buffers, Homes, Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.spots import Spots
+from dlasim.compiler_shim.lowering.stripes import Chain, best_chain, best_segments
+from dlasim.compiler_shim.lowering.tiling import ALIGNMENT, Homes, Tiling, TilingProblem
 from dlasim.compiler_shim.nodes import DlaNode, Network
 from dlasim.errors import InputError
 
@@ -116,7 +117,7 @@ class _Planner:
 
     def _place_nodes(self, addresses: dict[int, int]) -> SramPlan | int:
         """The plan, or the step at which the buffers do not fit beside the resident values."""
-        spots = _Spots(self._limit)
+        spots = Spots(self._limit)
         chains: dict[int, Chain] = {}
         inner: set[int] = set()
         for steps in self._segments(addresses):
@@ -198,7 +199,7 @@ class _Planner:
         return [TilingProblem(node, self._policy.config, self._homes(node, inner)) for node in nodes]
 
     def _place_chain(
-        self, steps: tuple[int, ...], addresses: dict[int, int], taken: list[allocation.Gap], spots: _Spots
+        self, steps: tuple[int, ...], addresses: dict[int, int], taken: list[allocation.Gap], spots: Spots
     ) -> Chain | None:
         problems = self._chain_problems(steps, addresses)
         free = allocation.gaps(taken, self._limit)
@@ -209,84 +210,3 @@ class _Planner:
                 return Chain(steps, tiling.schedule, found)
             tiling = best_chain(problems, tiling.sram_bytes - 1)
         return None
-
-
-def best_segments(run: Sequence[int], cost: Callable[[tuple[int, ...]], float]) -> list[tuple[int, ...]]:
-    """The cheapest way to cut a run of linked steps into chains and single steps."""
-    best: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]  # from each position to the end, last first
-    for start in range(len(run) - 1, -1, -1):
-        options = []
-        for count in range(1, min(MAX_CHAIN, len(run) - start) + 1):
-            rest, _ = best[len(run) - start - count]
-            steps = tuple(run[start : start + count])
-            options.append((cost(steps) + rest, steps))
-        best.append(min(options, key=lambda option: (option[0], len(option[1]))))
-    segments, position = [], 0
-    while position < len(run):
-        steps = best[len(run) - position][1]
-        segments.append(steps)
-        position += len(steps)
-    return segments
-
-
-class _Spots:
-    """Problems, tilings and buffer addresses as they are settled, step by step."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self.problems: dict[int, TilingProblem] = {}
-        self.tilings: dict[int, Tiling] = {}
-        self.buffers: dict[int, tuple[tuple[int, ...], ...]] = {}
-        self.peak_bytes = 0
-        self._from_top = False
-
-    def place(
-        self, step: int, problem: TilingProblem, policy: Policy, taken: Sequence[allocation.Gap]
-    ) -> bool:
-        """Find a tiling whose buffers fit into the gaps; False where there is none."""
-        free = allocation.gaps(taken, self._limit)
-        budget = sum(end - start for start, end in free)
-        while budget > 0:
-            tiling = policy.tiling(problem, budget)
-            if tiling is None:
-                return False
-            found = allocation.fit(_sizes(tiling.buffers), free, ALIGNMENT, self._from_top)
-            if found is not None:
-                self.problems[step], self.tilings[step] = problem, tiling
-                self.buffers[step] = _grouped(tiling.buffers, iter(found))
-                self._settle(taken, tiling.sram_bytes)
-                return True
-            budget = min(budget - 1, tiling.sram_bytes - 1)
-        return False
-
-    def place_chain(
-        self,
-        steps: Sequence[int],
-        problems: Sequence[TilingProblem],
-        tiling: ChainTiling,
-        free: list[allocation.Gap],
-        taken: Sequence[allocation.Gap],
-    ) -> tuple[int, ...] | None:
-        """Addresses of the buffers between the nodes, once all others are placed too."""
-        sizes = [size for buffers in tiling.buffers for size in _sizes(buffers)]
-        found = allocation.fit([*sizes, *tiling.inner_bytes], free, ALIGNMENT, self._from_top)
-        if found is None:
-            return None
-        addresses = iter(found)
-        for number, step in enumerate(steps):
-            self.problems[step], self.tilings[step] = problems[number], tiling.tiling(number)
-            self.buffers[step] = _grouped(tiling.buffers[number], addresses)
-        self._settle(taken, tiling.sram_bytes)
-        return tuple(addresses)
-
-    def _settle(self, taken: Sequence[allocation.Gap], buffer_bytes: int) -> None:
-        self.peak_bytes = max(self.peak_bytes, sum(end - start for start, end in taken) + buffer_bytes)
-        self._from_top = not self._from_top  # so that the next node's first loads need not wait
-
-
-def _sizes(buffers: Buffers) -> list[int]:
-    return [size for size, copies in buffers for _ in range(copies)]
-
-
-def _grouped(buffers: Buffers, addresses: Iterator[int]) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(next(addresses) for _ in range(copies)) for _, copies in buffers)

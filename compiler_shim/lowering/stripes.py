@@ -7,12 +7,12 @@ what the next stripe still needs of it is moved to its start, and new rows follo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.emitter import SRAM, Op, Touch
-from dlasim.compiler_shim.lowering.tasks import Home, NodeTasks, Task, pack_pair
+from dlasim.compiler_shim.lowering.tasks import NodeTasks, Task
 from dlasim.compiler_shim.lowering.tiling import (
     WORDS_PER_TASK,
     Buffers,
@@ -22,6 +22,7 @@ from dlasim.compiler_shim.lowering.tiling import (
     align,
     total_bytes,
 )
+from dlasim.compiler_shim.lowering.views import Home, pack_pair
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.isa import codec
 from dlasim.sim import cost
@@ -157,6 +158,24 @@ class _Layout:
     def sram_bytes(self) -> int:
         """All buffers together."""
         return sum(map(total_bytes, self.buffers)) + sum(map(align, self.inner))
+
+
+def best_segments(run: Sequence[int], cost: Callable[[tuple[int, ...]], float]) -> list[tuple[int, ...]]:
+    """The cheapest way to cut a run of linked steps into chains and single steps."""
+    best: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]  # from each position to the end, last first
+    for start in range(len(run) - 1, -1, -1):
+        options = []
+        for count in range(1, min(MAX_CHAIN, len(run) - start) + 1):
+            rest, _ = best[len(run) - start - count]
+            steps = tuple(run[start : start + count])
+            options.append((cost(steps) + rest, steps))
+        best.append(min(options, key=lambda option: (option[0], len(option[1]))))
+    segments, position = [], 0
+    while position < len(run):
+        steps = best[len(run) - position][1]
+        segments.append(steps)
+        position += len(steps)
+    return segments
 
 
 def _row_bytes(node: DlaNode) -> int:

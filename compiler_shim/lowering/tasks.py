@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.constants import ConstantPool, pack
 from dlasim.compiler_shim.lowering.emitter import SRAM, Op, Touch
 from dlasim.compiler_shim.lowering.tiling import Cut, TilingProblem, align
-from dlasim.compiler_shim.nodes import DlaNode, Shape, Value
+from dlasim.compiler_shim.lowering.views import Home, Tile, View, pack_pair, tile_view, transfer
+from dlasim.compiler_shim.nodes import DlaNode, Value
 from dlasim.isa import codec
 from dlasim.isa.instructions import INSTRUCTIONS, RECORD_BYTES, TABLE_BYTES, Init, Out
 from dlasim.isa.registers import Region
@@ -17,35 +17,6 @@ from dlasim.isa.registers import Region
 _READ_WORD = codec.encode("OP_DMA_READ")
 _WRITE_WORD = codec.encode("OP_DMA_WRITE")
 _READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}
-
-
-class Home(NamedTuple):
-    """Where a whole tensor lies, dense: at an SRAM address, or at an offset of a region."""
-
-    space: int
-    offset: int
-    shape: Shape
-    element_bytes: int
-
-
-class Tile(NamedTuple):
-    """A box of a tensor: first row, column and channel, and how many of each."""
-
-    row: int
-    column: int
-    channel: int
-    rows: int
-    columns: int
-    channels: int
-
-
-class View(NamedTuple):
-    """A tile in SRAM as the registers describe it."""
-
-    address: int
-    pixel_stride: int
-    row_stride: int
-    touch: Touch
 
 
 @dataclass(slots=True)
@@ -64,59 +35,6 @@ class Placement:
     inputs: tuple[Home, ...]
     output: Home
     buffers: tuple[tuple[int, ...], ...]
-
-
-def pack_pair(first: int, second: int) -> int:
-    """Two 16-bit halves as a packed register holds them."""
-    return first | second << 16
-
-
-def transfer(prefix: str, word: int, home: Home, tile: Tile, address: int, layer: int) -> Op:
-    """The DMA operation between a tile of a tensor in system memory and a dense copy in SRAM."""
-    _, width, channels = home.shape
-    size = home.element_bytes
-    pixel, row = channels * size, width * channels * size
-    offset = home.offset + tile.row * row + tile.column * pixel + tile.channel * size
-    run, runs, stride, planes = tile.channels * size, tile.columns, pixel, tile.rows
-    total = run * runs * planes
-    if run == pixel:
-        run, runs, stride, planes = run * runs, planes, row, 1
-        if run == row:
-            run, runs = run * runs, 1
-    elif runs * pixel == row or planes == 1:
-        runs, planes = runs * planes, 1
-    registers = {
-        f"{prefix}_REGION": home.space,
-        f"{prefix}_OFFSET": offset,
-        f"{prefix}_SRAM_ADDR": address,
-        f"{prefix}_RUN_BYTES": run,
-        f"{prefix}_RUNS": runs,
-        f"{prefix}_PLANES": planes,
-    }
-    if runs > 1:
-        registers[f"{prefix}_RUN_STRIDE"], registers[f"{prefix}_RUN_SRAM_STRIDE"] = stride, run
-    if planes > 1:
-        registers[f"{prefix}_PLANE_STRIDE"], registers[f"{prefix}_PLANE_SRAM_STRIDE"] = row, run * runs
-    into = prefix == "DMA_IN"
-    end = offset + (tile.rows - 1) * row + (tile.columns - 1) * pixel + tile.channels * size
-    slices = (pixel, offset % pixel, tile.channels * size) if tile.channels < channels else (0, 0, 0)
-    touches = (
-        Touch(SRAM, address, address + total, into),
-        Touch(home.space, offset, end, not into, *slices),
-    )
-    return Op("OP_DMA_READ" if into else "OP_DMA_WRITE", word, registers, touches, layer)
-
-
-def tile_view(home: Home, tile: Tile, writes: bool) -> View:
-    """A tile of a tensor that lies in SRAM."""
-    _, width, channels = home.shape
-    size = home.element_bytes
-    pixel, row = channels * size, width * channels * size
-    address = home.offset + tile.row * row + tile.column * pixel + tile.channel * size
-    run = tile.channels * size
-    end = address + (tile.rows - 1) * row + (tile.columns - 1) * pixel + run
-    slices = (pixel, address % pixel, run) if run < pixel else (0, 0, 0)
-    return View(address, pixel, row, Touch(SRAM, address, end, writes, *slices))
 
 
 class NodeTasks:

@@ -1,0 +1,73 @@
+"""Finds room in SRAM for the buffers of one node or chain after another, beside what stays there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dlasim.compiler_shim.lowering import allocation
+from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.stripes import ChainTiling
+from dlasim.compiler_shim.lowering.tiling import ALIGNMENT, Buffers, Tiling, TilingProblem
+
+
+class Spots:
+    """Problems, tilings and buffer addresses as they are settled, step by step."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.problems: dict[int, TilingProblem] = {}
+        self.tilings: dict[int, Tiling] = {}
+        self.buffers: dict[int, tuple[tuple[int, ...], ...]] = {}
+        self.peak_bytes = 0
+        self._from_top = False
+
+    def place(
+        self, step: int, problem: TilingProblem, policy: Policy, taken: Sequence[allocation.Gap]
+    ) -> bool:
+        """Find a tiling whose buffers fit into the gaps; False where there is none."""
+        free = allocation.gaps(taken, self._limit)
+        budget = sum(end - start for start, end in free)
+        while budget > 0:
+            tiling = policy.tiling(problem, budget)
+            if tiling is None:
+                return False
+            found = allocation.fit(_sizes(tiling.buffers), free, ALIGNMENT, self._from_top)
+            if found is not None:
+                self.problems[step], self.tilings[step] = problem, tiling
+                self.buffers[step] = _grouped(tiling.buffers, iter(found))
+                self._settle(taken, tiling.sram_bytes)
+                return True
+            budget = min(budget - 1, tiling.sram_bytes - 1)
+        return False
+
+    def place_chain(
+        self,
+        steps: Sequence[int],
+        problems: Sequence[TilingProblem],
+        tiling: ChainTiling,
+        free: list[allocation.Gap],
+        taken: Sequence[allocation.Gap],
+    ) -> tuple[int, ...] | None:
+        """Addresses of the buffers between the nodes, once all others are placed too."""
+        sizes = [size for buffers in tiling.buffers for size in _sizes(buffers)]
+        found = allocation.fit([*sizes, *tiling.inner_bytes], free, ALIGNMENT, self._from_top)
+        if found is None:
+            return None
+        addresses = iter(found)
+        for number, step in enumerate(steps):
+            self.problems[step], self.tilings[step] = problems[number], tiling.tiling(number)
+            self.buffers[step] = _grouped(tiling.buffers[number], addresses)
+        self._settle(taken, tiling.sram_bytes)
+        return tuple(addresses)
+
+    def _settle(self, taken: Sequence[allocation.Gap], buffer_bytes: int) -> None:
+        self.peak_bytes = max(self.peak_bytes, sum(end - start for start, end in taken) + buffer_bytes)
+        self._from_top = not self._from_top  # so that the next node's first loads need not wait
+
+
+def _sizes(buffers: Buffers) -> list[int]:
+    return [size for size, copies in buffers for _ in range(copies)]
+
+
+def _grouped(buffers: Buffers, addresses: Iterator[int]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(next(addresses) for _ in range(copies)) for _, copies in buffers)
