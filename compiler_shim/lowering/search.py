@@ -14,8 +14,12 @@ def best(problem: TilingProblem, budget: int) -> Tiling | None:
 
 
 def smallest(problem: TilingProblem) -> Tiling:
-    """The tiling that needs the least SRAM."""
-    return problem.tiling(Cut(1, 1, problem.step, 1, weights_outer=True, double=False))
+    """The tiling that needs the least SRAM; an accumulator may take more than cut input channels save."""
+    tilings = (
+        problem.tiling(Cut(1, 1, problem.step, depth, weights_outer=True, double=False))
+        for depth in _depths(problem)
+    )
+    return min(tilings, key=lambda tiling: tiling.sram_bytes)
 
 
 def by_channels(problem: TilingProblem, budget: int) -> Tiling | None:
@@ -37,15 +41,22 @@ def _whole(problem: TilingProblem, channels: int) -> Cut:
 def _cuts(problem: TilingProblem, budget: int) -> Iterator[Cut]:
     """For each size of a group of channels the largest tiles that fit, in both orders, with and without
     second buffers; input channels are cut only where nothing else fits, since that costs accumulators."""
-    depth = problem.depth
-    while True:
+    for depth in _depths(problem):
         found = False
         for cut in _cuts_of_depth(problem, depth, budget):
             found = True
             yield cut
-        if found or depth == 1:
+        if found:
             return
+
+
+def _depths(problem: TilingProblem) -> Iterator[int]:
+    """All input channels, then half as many, down to one."""
+    depth = problem.depth
+    yield depth
+    while depth > 1:
         depth = -(-depth // 2)
+        yield depth
 
 
 def _cuts_of_depth(problem: TilingProblem, depth: int, budget: int) -> Iterator[Cut]:
