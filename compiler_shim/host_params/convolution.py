@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dlasim.compiler_shim.graph import Tensor
 from dlasim.compiler_shim.host_params.site import HostCall, Site
@@ -37,22 +36,15 @@ def _windowed(site: Site, name: str, channel_axis: int) -> HostCall:
 
 
 def fully_connected(site: Site) -> list[HostCall]:
-    """FULLY_CONNECTED: a scale of all weights is multiplied with the input's in float32."""
+    """FULLY_CONNECTED."""
     weights_format = site.option("weights_format", "DEFAULT")
     site.require(weights_format == "DEFAULT", f"weights_format {weights_format} is not supported")
     values, weights = site.input(0), site.input(1)
     _check(site, values, weights)
-    units = weights.shape[0]
-    if site.quantization(weights).per_channel:
-        records = _records(site, values, weights, 2, units)
-    else:
-        product = float(np.float32(site.scale(values)) * np.float32(site.scale(weights)))
-        scales = np.full(units, product / site.scale(site.output()))
-        records = site.new_constant("records", _packed(site, scales, 2))
     return [
         site.call(
             "FULLY_CONNECTED",
-            (*site.operator.inputs[:2], records),
+            (*site.operator.inputs[:2], _records(site, values, weights, 2, weights.shape[0])),
             input_zero_point=site.zero_point(values),
             output_zero_point=site.zero_point(site.output()),
             **site.clamp(),
@@ -102,12 +94,9 @@ def _records(site: Site, values: Tensor, weights: Tensor, bias_position: int, ch
     site.require(
         len(scales) in (1, channels), f"{weights.name} has {len(scales)} scales for {channels} channels"
     )
-    product = site.scale(values) * np.broadcast_to(scales, channels)
-    return site.new_constant("records", _packed(site, product / site.scale(site.output()), bias_position))
-
-
-def _packed(site: Site, effective_scales: NDArray[np.float64], bias_position: int) -> NDArray[np.int32]:
-    records = np.zeros((len(effective_scales), 3), np.int32)
+    # In float64 throughout, FULLY_CONNECTED too: as TFLite Micro does it since it left float32.
+    effective_scales = site.scale(values) * np.broadcast_to(scales, channels) / site.scale(site.output())
+    records = np.zeros((channels, 3), np.int32)
     if site.has(bias_position):
         bias = site.input(bias_position)
         site.types(bias, "int32")
@@ -115,7 +104,7 @@ def _packed(site: Site, effective_scales: NDArray[np.float64], bias_position: in
         site.require(len(data) == len(records), f"{len(data)} biases for {len(records)} channels")
         records[:, 0] = data
     records[:, 1:] = [quantize_multiplier(float(scale)) for scale in effective_scales]
-    return records
+    return site.new_constant("records", records)
 
 
 def svdf(site: Site) -> list[HostCall]:

@@ -119,12 +119,12 @@ def _require_output(site: Site, scale: float, zero_point: int) -> None:
 
 def _hard_swish(site: Site) -> NDArray[np.int8]:
     """x * relu6(x + 3) / 6 in 16-bit fixed point, seven bits above the input's scale."""
-    scale_in, scale_out = (np.float32(scale) for scale in _scales(site))
-    fine = np.float32(1 / 128) * scale_in
+    scale_in, scale_out = _scales(site)
+    fine = scale_in / 128
     values = _centred(site) << 7
-    out_multiplier, out_exponent = quantize_multiplier(float(fine / scale_out))
+    out_multiplier, out_exponent = quantize_multiplier(fine / scale_out)
     site.require(out_exponent <= 0, "its output scale is less than 1/128 of its input scale")
-    gate_multiplier, gate_exponent = quantize_multiplier(float(fine / np.float32(3 / 32768)))
+    gate_multiplier, gate_exponent = quantize_multiplier(fine / (3 / 32768))
     # From 0 to 1 in Q0.15: how much of the input passes.
     gate = (_gate(values, _short(gate_multiplier), gate_exponent) + (1 << 15)) >> 1
     product = gate * _short_product(values, _short(out_multiplier))

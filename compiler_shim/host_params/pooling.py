@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dlasim.compiler_shim.host_params.site import HostCall, Site
 from dlasim.compiler_shim.host_params.windows import window_attributes
 from dlasim.sim.numerics import mean_multiplier, softmax_table
@@ -52,7 +54,7 @@ def softmax(site: Site) -> list[HostCall]:
     site.types(output, "int8")
     found = (site.scale(output), site.zero_point(output))
     site.require(found == (1 / 256, -128), f"output has scale and zero point {found}, not (1/256, -128)")
-    table = softmax_table(site.option("beta", 1.0), site.scale(values))
+    table = softmax_table(float(np.float32(site.option("beta", 1.0))), site.scale(values))
     return [site.call("SOFTMAX", (site.operator.inputs[0], site.new_constant("exponentials", table)))]
 
 

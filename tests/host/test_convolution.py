@@ -110,6 +110,18 @@ def test_fully_connected(seed):
     check_random(rng, graph)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_fully_connected_on_ties(seed):
+    """Each second sum is a tie, but for the float32 rounding of the output scale."""
+    rng = np.random.default_rng(seed)
+    builder = GraphBuilder()
+    scales = np.float32(random_scale(rng)), np.float32(random_scale(rng))
+    values = builder.add((200, 2), scale=scales[0], zero_point=0, is_input=True)
+    weights = builder.add((16, 2), scale=scales[1], data=rng.integers(-3, 4, (16, 2)))
+    output = builder.add((200, 16), scale=float(scales[0] * scales[1]) * [2, 4, 8, 6][seed % 4])
+    check_random(rng, builder.graph("FULLY_CONNECTED", [values, weights], [output]))
+
+
 def test_sums_beyond_the_integers_of_float32():
     rng = np.random.default_rng(0)
     rows, weights = rng.integers(100, 256, (3, 5001)), rng.integers(100, 128, (4, 5001), np.int8)

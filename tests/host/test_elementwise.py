@@ -54,6 +54,22 @@ def test_rescaled_arithmetic(kind, seed):
     check_random(rng, binary_graph(rng, kind, **options))
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("kind", ["ADD", "SUB", "MUL"])
+def test_every_pair_of_values(kind, seed):
+    rng = np.random.default_rng(seed)
+    builder = GraphBuilder()
+    scales = [random_scale(rng), random_scale(rng)]
+    scales.append(tied_scale(rng, scales[0] * scales[1] * 32 if kind == "MUL" else max(scales)))
+    shapes = [(256, 1), (1, 256), (256, 256)]
+    numbers = [
+        builder.add(shape, scale=scale, zero_point=random_zero_point(rng), is_input=1 in shape)
+        for shape, scale in zip(shapes, scales, strict=True)
+    ]
+    everything = np.arange(-128, 128, dtype=np.int8)
+    check(builder.graph(kind, numbers[:2], numbers[2:]), [everything[:, None], everything[None]])
+
+
 @pytest.mark.parametrize("seed", range(15))
 @pytest.mark.parametrize("kind", ["MAXIMUM", "MINIMUM"])
 def test_extremum(kind, seed):

@@ -46,6 +46,15 @@ def test_hard_swish(seed):
     check(table_graph(rng, "HARD_SWISH"), [ALL_INPUTS])
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_hard_swish_where_its_short_multiplier_changes(seed):
+    """Half-way between two 16-bit multipliers the precision of the scales' quotient shows."""
+    rng = np.random.default_rng(seed)
+    scale, multiplier = random_scale(rng), rng.integers(1 << 14, 1 << 15) + 0.5
+    scales = iter([scale, float(np.float32(scale / 128 / multiplier * 32768))])
+    check(table_graph(rng, "HARD_SWISH", scale=lambda _: next(scales)), [ALL_INPUTS])
+
+
 @pytest.mark.parametrize("ratio", [2.0**exponent for exponent in range(0, 14, 2)])
 def test_hard_swish_to_a_coarse_output(ratio):
     """Beyond 16 bits of shift TFLite's rounding has a quirk."""

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.host.models import GraphBuilder, check_random, random_scale, random_zero_point
+from tests.host.models import GraphBuilder, check_random, random_scale, random_zero_point, run_on_host
 
 TYPES = ("int8", "float32", "int32")
 
@@ -202,6 +202,31 @@ def test_gather(seed):
     inputs = [builder.move(shape, is_input=True), indices]
     graph = builder.graph("GATHER", inputs, [builder.move(output)], axis=axis, batch_dims=batch_dims)
     check_random(rng, graph)
+
+
+@pytest.mark.parametrize("kind", ["GATHER", "GATHER_ND"])
+def test_what_lies_outside_is_zero(kind):
+    """TensorFlow refuses such an index when it runs; a device cannot stop there."""
+    builder = Mover(np.random.default_rng(0))
+    indices = builder.integers([[-1], [0], [2], [3]])
+    source = builder.move((3, 2), is_input=True)
+    output = builder.move((4, 2) if kind == "GATHER_ND" else (4, 1, 2))
+    values = np.arange(1, 7, dtype=np.int8).reshape(3, 2)
+    result = run_on_host(builder.graph(kind, [source, indices], [output]), [values])[output]
+    assert result.reshape(4, 2).tolist() == [[0, 0], [1, 2], [5, 6], [0, 0]]
+
+
+@pytest.mark.parametrize("dtype", ["int64"])
+@pytest.mark.parametrize("kind", ["GATHER", "GATHER_ND"])
+def test_wide_indices(kind, dtype):
+    """TFLite Micro has none; LiteRT does."""
+    rng = np.random.default_rng(0)
+    builder = Mover(rng)
+    data = rng.integers(0, 3, (5, 1))
+    indices = builder.add(data.shape, dtype, data=data)
+    source = builder.move((3, 2), is_input=True)
+    output = builder.move((5, 2) if kind == "GATHER_ND" else (5, 1, 2))
+    check_random(rng, builder.graph(kind, [source, indices], [output]), litert=True)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -100,6 +100,12 @@ def test_mean_multiplier_divides_by_the_count(real, count):
     assert abs(value / (Fraction(real) / count) - 1) < Fraction(1, 1 << 17)
 
 
+@pytest.mark.parametrize("power", range(-1, 5))
+def test_exponentials_of_powers_of_two(power):
+    exact = math.exp(-(2.0**power)) * 2**31
+    assert abs(int(numerics.exp_of_negative(-int(2.0 ** (power + 26)), 5)) - exact) < 1 + exact * 2.0**-20
+
+
 def fixed(values, integer_bits):
     return np.round(np.asarray(values) * 2.0 ** (31 - integer_bits)).astype(np.int64)
 
