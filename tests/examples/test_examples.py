@@ -3,6 +3,7 @@
 The numbers in the `.expected` files follow from the comments beside them, not from a run.
 """
 
+import itertools
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -127,8 +128,8 @@ def test_double_buffering_hides_its_transfers() -> None:
         flags=re.MULTILINE,
     )
     clever, slow = (_spans(assemble(source)) for source in (text, careful))
-    assert [end for _, end in clever[:-1]] == [start for start, _ in clever[1:]]
-    assert all(end < start for (_, end), (start, _) in zip(slow[:-1], slow[1:], strict=True))
+    assert all(end == start for (_, end), (start, _) in itertools.pairwise(clever))
+    assert all(end < start for (_, end), (start, _) in itertools.pairwise(slow))
 
 
 def _spans(program: Program) -> list[tuple[int, int]]:
