@@ -254,8 +254,8 @@ def convolve_few(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, 
         spare_rows[i] = i * BYTES32
         for lane in range(LANES):
             put32(spare, i * BYTES32 + 4 * lane, 0)
-        sums[i] = sums[ROWS + i] = 0
-        more[i] = more[ROWS + i] = 0
+        sums[i] = 0
+        more[i] = 0
     for pixel in range(pixels):
         stage_patch(row, sram, stage, pixel // row[OUT_W], pixel % row[OUT_W])
         for i in range(length, done + per_turn):
@@ -267,14 +267,13 @@ def convolve_few(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, 
                 for i in range(ROWS):
                     rows[i] = row[WEIGHT_ADDR] + min(channel + o + i, outputs - 1) * length
                 if turns > 0:
-                    dot_rows(ROWS, stage, 0, sram, rows, turns, sums)
+                    dot_rows(ROWS, stage, 0, sram, rows, turns, fold, sums)
                 if rest > 0:
                     for i in range(ROWS):
                         copy_bytes(spare, i * BYTES32, sram, rows[i] + done, rest)
-                    dot_rows(ROWS, stage, turns * BYTES32, spare, spare_rows, 1, more)
+                    dot_rows(ROWS, stage, turns * BYTES32, spare, spare_rows, 1, fold, more)
                 for i in range(ROWS):
-                    weights = sums[ROWS + i] + more[ROWS + i]
-                    tile[o + i] = sums[i] + more[i] + constants[o + i] - fold * weights
+                    tile[o + i] = sums[i] + more[i] + constants[o + i]
             finish(row, sram, tile, 1, 0, 1, pixel, outs, accs, constants, channel)
     return 0
 

@@ -178,18 +178,26 @@ def dot_tile(
 
 @literal_intrinsic
 def dot_rows(
-    typing: Any, rows: Any, stage: Any, stage_offset: Any, weights: Any, offsets: Any, turns: Any, sums: Any
+    typing: Any,
+    rows: Any,
+    stage: Any,
+    stage_offset: Any,
+    weights: Any,
+    offsets: Any,
+    turns: Any,
+    offset: Any,
+    sums: Any,
 ) -> Any:
     """Sums of products of one staged patch with several rows of weights as they lie in SRAM.
 
-    sums[row] adds up `turns` x 64 bytes of the patch; sums[rows + row] the weights themselves, where the
-    input is staged with an offset (uint8).
+    sums[row] adds up `turns` x 64 bytes of the patch; where the input is staged with an offset (uint8),
+    `offset` times the sum of the weights is taken off again.
     """
     count = rows.literal_value
     table = types.CPointer(types.int32)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        _, stage_at, stage_offset, weights_at, offsets_at, turns, sums_at = args
+        _, stage_at, stage_offset, weights_at, offsets_at, turns, offset, sums_at = args
         multiply = _dot(stage)
         patch_at = place(builder, stage_at, stage_offset, _I8)
         rows_at = [
@@ -204,12 +212,15 @@ def dot_rows(
             if _is_quad(stage):
                 ones = splat_constant(0x01010101)
                 totals[count + i] = multiply(builder, totals[count + i], ones, weights_here)
-        for number, value in enumerate(loop.close(totals)):
+        totals = loop.close(totals)
+        factor = splat_value(builder, builder.trunc(offset, _I32), _SUMS)
+        for i in range(count):
+            value = builder.sub(totals[i], builder.mul(factor, totals[count + i]))
             total = call_llvm(builder, f"llvm.vector.reduce.add.v{LANES}i32", _I32, [value])
-            builder.store(total, place(builder, sums_at, _index(4 * number), _I32), align=4)
+            builder.store(total, place(builder, sums_at, _index(4 * i), _I32), align=4)
         return context.get_dummy_value()
 
-    return types.void(rows, stage, types.int64, weights, table, types.int64, table), generate
+    return types.void(rows, stage, types.int64, weights, table, types.int64, types.int64, table), generate
 
 
 @intrinsic
