@@ -1,17 +1,21 @@
 """The verbs of the command line as functions: two lines from a model to its cycles.
 
 >>> import dlasim
->>> dlasim.run("model.tflite", pes=128, sram_bytes=1 << 20).report["cycles"]["total"]  # doctest: +SKIP
+>>> dlasim.run("model.tflite", pes=128, fusion="none").report["cycles"]["total"]  # doctest: +SKIP
+
+Keywords are parameters of the machine (DlaConfig) and of compiling (CompileOptions), whichever has the name;
+without a configuration the rest is that of the default machine.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError, RunError
 from dlasim.isa import container
 from dlasim.isa.program import Program
@@ -25,6 +29,8 @@ if TYPE_CHECKING:
     from dlasim.compiler_shim.partition import Partitioned
     from dlasim.inputs import Given
     from dlasim.sim.executor import Executor
+    from dlasim.sweeps.result import SweepResult
+    from dlasim.verification import Verification
     from dlasim.vp.host import Prototyped
 
 ENGINES = ("auto", "fast", "reference")
@@ -52,19 +58,37 @@ class RunResult:
     prototyped: Prototyped | None = None  # what the board did, where there was one
 
 
-def compile(
+def compile(model: str | Path, config: DlaConfig | None = None, **choices: Any) -> Lowered:
+    """Lower a model for a machine."""
+    from dlasim.compiler_shim.compile import lower_for
+
+    machine, options = _split(choices)
+    network = load_network(model)
+    return lower_for(network, (config or DlaConfig()).replace(**machine), CompileOptions(**options))
+
+
+def verify(
     model: str | Path,
     config: DlaConfig | None = None,
     *,
-    options: dict[str, Any] | None = None,
-    **machine: Any,
-) -> Lowered:
-    """Lower a model for a machine; keywords are parameters of DlaConfig, `options` those of compiling."""
-    from dlasim.compiler_shim.compile import lower_for
-    from dlasim.compiler_shim.options import CompileOptions
+    runs: int = 1,
+    seed: int = 0,
+    engine: str = "auto",
+    **choices: Any,
+) -> Verification:
+    """Compare every tensor of a model with TensorFlow's reference; a program with races is refused."""
+    from dlasim.verification import verify as check
 
-    network = load_network(model)
-    return lower_for(network, (config or DlaConfig()).replace(**machine), CompileOptions(**(options or {})))
+    lowered = compile(model, config, **choices)
+    refuse_races(lowered.program)
+    return check(model, lowered, config_of(lowered.program, config), runs, seed, engine)
+
+
+def _split(choices: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The choices of the machine, and those of compiling."""
+    names = {field.name for field in fields(CompileOptions)}
+    machine = {name: value for name, value in choices.items() if name not in names}
+    return machine, {name: value for name, value in choices.items() if name in names}
 
 
 def run(
@@ -76,10 +100,9 @@ def run(
     engine: str = "auto",
     repeat: int = 1,
     check_races: bool = True,
-    options: dict[str, Any] | None = None,
     host: str = "none",
     host_options: dict[str, Any] | None = None,
-    **machine: Any,
+    **choices: Any,
 ) -> RunResult:
     """Run a program or a model; the result is that of the last inference.
 
@@ -89,7 +112,7 @@ def run(
     """
     from dlasim.sim.report import report
 
-    loaded = load(file, config, machine, options or {}, with_constants=not timing_only)
+    loaded = load(file, config, choices, with_constants=not timing_only)
     warnings = refuse_races(loaded.program) if check_races else []
     began = time.perf_counter()
     executor = None if timing_only else make_executor(engine)
@@ -131,18 +154,12 @@ def _run_on_board(
     return RunResult(done.inference.outputs, figures, done.inference, loaded, done)
 
 
-def explain(
-    model: str | Path,
-    config: DlaConfig | None = None,
-    *,
-    options: dict[str, Any] | None = None,
-    **machine: Any,
-) -> list[dict[str, Any]]:
+def explain(model: str | Path, config: DlaConfig | None = None, **choices: Any) -> list[dict[str, Any]]:
     """For each layer where it runs and why, its tiling, and what it moves and costs."""
     from dlasim.sim.report import report
 
-    chosen = (config or DlaConfig()).replace(**machine)
-    lowered = compile(model, chosen, options=options)
+    lowered = compile(model, config, **choices)
+    chosen = config_of(lowered.program, (config or DlaConfig()).replace(**_split(choices)[0]))
     inference = Simulation(lowered.program, chosen, None).run()
     figures = report(lowered.program, chosen, inference)["layers"]
     cuts = {}
@@ -166,19 +183,48 @@ def explain(
     ]
 
 
+def sweep(
+    *targets: str | Path,
+    out: str | Path | None = None,
+    jobs: int | None = None,
+    scheduler: str | None = None,
+    resume: bool = True,
+    cache: str | Path | None = None,
+    layers: bool = False,
+    where: Sequence[str] = (),
+    **axes: Any,
+) -> SweepResult:
+    """Models, or a study, on many machines; keywords are parameters with their values.
+
+    >>> dlasim.sweep("mobilenet_v1", pes=[64, 128], sram="512KiB..4MiB").frame()  # doctest: +SKIP
+
+    Without `out` the table lives as long as the result.
+    """
+    from tempfile import TemporaryDirectory
+
+    from dlasim.sweeps.build import build
+    from dlasim.sweeps.sweep import Settings, run_study
+
+    keep = None if out is not None else TemporaryDirectory(prefix="dlasim-sweep-")
+    folder = Path(keep.name if keep is not None else str(out))
+    store = Path(cache) if cache is not None else None
+    settings = Settings(folder, jobs, scheduler, resume, store, visible=False)
+    outcome = run_study(build(targets, axes, where, layers), settings)
+    if outcome.first_failure:
+        raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")
+    outcome.result.keep(keep)
+    return outcome.result
+
+
 def load(
-    file: str | Path,
-    config: DlaConfig | None,
-    machine: dict[str, Any],
-    options: dict[str, Any],
-    with_constants: bool = True,
+    file: str | Path, config: DlaConfig | None, choices: dict[str, Any], with_constants: bool = True
 ) -> Loaded:
     """Whatever the file is, a program for the machine: programs are read, models lowered on the fly."""
     began = time.perf_counter()
+    machine, options = _split(choices)
     if container.is_program(_head(file)):
         return _load_program(file, config, machine, options, began)
     from dlasim.compiler_shim.compile import lower_for
-    from dlasim.compiler_shim.options import CompileOptions
 
     chosen = (config or DlaConfig()).replace(**machine)
     wanted = CompileOptions(**options)

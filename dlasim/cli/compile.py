@@ -30,7 +30,7 @@ def command(model: str, output: str, save_graph: str | None, **given: Any) -> No
     from dlasim.isa import container
 
     base, machine = take_machine(given)
-    lowered = api.compile(model, base, options=take_compile(given), **machine)
+    lowered = api.compile(model, base, **machine, **take_compile(given))
     data = container.write(lowered.program)
     if save_graph:
         from dlasim.compiler_shim import compile as shim

@@ -27,7 +27,7 @@ def command(model: str, as_json: bool, **given: Any) -> None:
     from dlasim import api
 
     base, machine = take_machine(given)
-    rows = api.explain(model, base, options=take_compile(given), **machine)
+    rows = api.explain(model, base, **machine, **take_compile(given))
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return

@@ -46,7 +46,7 @@ def command(file: str, **given: Any) -> None:
     from dlasim import api
 
     base, machine = take_machine(given)
-    options = take_compile(given)
+    machine |= take_compile(given)
     host, chosen = take_host(given)
     if host != "none" and given["trace"]:
         chosen["log_functions"] = True
@@ -60,7 +60,6 @@ def command(file: str, **given: Any) -> None:
         engine=given["engine"],
         repeat=given["repeat"],
         check_races=given["races"],
-        options=options,
         host=host,
         host_options=chosen,
         **machine,

@@ -34,14 +34,10 @@ def command(model: str, runs: int, seed: int, engine: str, **given: Any) -> None
     """
     from dlasim import api
     from dlasim.errors import RunError
-    from dlasim.verification import verify
 
     base, machine = take_machine(given)
-    lowered = api.compile(model, base, options=take_compile(given), **machine)
-    api.refuse_races(lowered.program)
-    from dlasim.sim.runner import config_of
-
-    result = verify(model, lowered, config_of(lowered.program, base), runs, seed, engine)
+    choices = {**machine, **take_compile(given)}
+    result = api.verify(model, base, runs=runs, seed=seed, engine=engine, **choices)
     if result.mismatch is not None:
         raise RunError(f"{model} differs from {result.reference}: {result.mismatch}")
     click.echo(
