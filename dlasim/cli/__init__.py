@@ -13,6 +13,7 @@ COMMANDS = {
         "run": "run a model or program and report its outputs and cycles",
         "verify": "compare every tensor of a model with TensorFlow's reference",
         "explain": "tell what the compiler did with each operator, and why",
+        "sweep": "run models on many machines and leave one table",
     },
     "Programs by hand": {
         "asm": "assemble text to a program",

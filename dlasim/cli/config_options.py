@@ -12,7 +12,7 @@ from dlasim.cli.options import GRID, SIZE
 F = TypeVar("F", bound=Callable[..., Any])
 
 # option, parameter of DlaConfig, type, help
-_MACHINE: tuple[tuple[str, str, Any, str], ...] = (
+MACHINE: tuple[tuple[str, str, Any, str], ...] = (
     ("--pes", "pes", int, "Processing elements."),
     ("--sram", "sram_bytes", SIZE, "Size of the accelerator's SRAM, such as 512KiB."),
     ("--parallel", "parallel", GRID, "Channels worked on in parallel."),
@@ -34,7 +34,7 @@ _MACHINE: tuple[tuple[str, str, Any, str], ...] = (
     ("--clock", "clock_mhz", float, "Clock in MHz."),
     ("--timing", "timing", click.Choice(["full", "macs", "zero"]), "How operations take time."),
 )
-_COMPILE: tuple[tuple[str, str, Any, str], ...] = (
+COMPILE: tuple[tuple[str, str, Any, str], ...] = (
     ("--fusion", "fusion", click.Choice(["none", "requant", "full"]), "What is fused into one pass."),
     ("--depthwise", "depthwise", click.Choice(["cpu", "emulated", "native"]), "Where depthwise layers run."),
     ("--tiling", "tiling", click.Choice(["output-channel", "auto"]), "How layers are cut."),
@@ -44,7 +44,7 @@ _COMPILE: tuple[tuple[str, str, Any, str], ...] = (
 
 def machine_options(function: F) -> F:
     """--config, --preset, and an option for each parameter of the machine."""
-    for option, name, kind, text in reversed(_MACHINE):
+    for option, name, kind, text in reversed(MACHINE):
         function = click.option(option, name, type=kind, default=None, help=text)(function)
     function = click.option(
         "--preset", default=None, metavar="NAME", help="A machine that ships; see `dlasim isa --presets`."
@@ -56,7 +56,7 @@ def machine_options(function: F) -> F:
 
 def compile_options(function: F) -> F:
     """How to lower a model."""
-    for option, name, kind, text in reversed(_COMPILE):
+    for option, name, kind, text in reversed(COMPILE):
         function = click.option(option, name, type=kind, default=None, help=text)(function)
     return click.option(
         "--dla-ops",
@@ -75,7 +75,7 @@ def take_machine(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     from dlasim.sim import config
 
     path, name = given.pop("config_file"), given.pop("preset")
-    changes = {parameter: given.pop(parameter) for _, parameter, _, _ in _MACHINE}
+    changes = {parameter: given.pop(parameter) for _, parameter, _, _ in MACHINE}
     if path and name:
         raise InputError("--config and --preset exclude each other: give one of them")
     base = config.load_file(path) if path else config.preset(name) if name else None
@@ -84,7 +84,7 @@ def take_machine(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 
 def take_compile(given: dict[str, Any]) -> dict[str, Any]:
     """The compile options given; removes what it reads from `given`."""
-    changes = {parameter: given.pop(parameter) for _, parameter, _, _ in _COMPILE}
+    changes = {parameter: given.pop(parameter) for _, parameter, _, _ in COMPILE}
     operators = given.pop("dla_ops")
     if operators is not None:
         changes["dla_ops"] = frozenset(name.strip().upper() for name in operators.split(",") if name.strip())

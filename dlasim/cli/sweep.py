@@ -1,0 +1,133 @@
+"""`dlasim sweep`: many machines, one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dlasim.cli.config_options import COMPILE, MACHINE
+
+if TYPE_CHECKING:
+    from dlasim.sweeps.result import SweepResult
+    from dlasim.sweeps.study import Study
+    from dlasim.sweeps.sweep import Outcome
+
+_EPILOG = """\b
+Examples:
+  dlasim sweep mobilenet_v1 --pes 64,128 --sram 512KiB,1MiB --parallel input,output
+  dlasim sweep model.tflite --sram 64KiB..256MiB --pes 16..256:16
+  dlasim sweep a.tflite b.tflite --preset nvdla-small,ethos-u55-128 --set mac_fill=0,8 --layers
+  dlasim sweep study.toml --jobs 8 --out results
+  dlasim sweep paper
+\b
+Values: 64,128 is a list, 16..256:16 goes in steps of 16, 64KiB..1MiB doubles, 1..81:*3 triples.
+MODEL is a file or the name of a built-in network (see `dlasim model --list`), mobilenet_v1:alpha=0.5 with
+arguments. Points that are finished are kept in DIR/cache; running again goes on where it stopped.
+"""
+SHOWN_POINTS = 20
+
+
+def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
+    """An option for every parameter that has one elsewhere, taking several values here."""
+    for option, name, _, text in reversed((*MACHINE, *COMPILE)):
+        function = click.option(option, name, default=None, metavar="VALUES", help=text)(function)
+    return function
+
+
+@click.command("sweep", epilog=_EPILOG)
+@click.argument("targets", metavar="MODEL…|STUDY", nargs=-1, required=True)
+@click.option("--preset", default=None, metavar="NAMES", help="Machines that ship.")
+@click.option("--config", "config_file", default=None, metavar="FILE.toml", help="A machine of your own.")
+@_axes
+@click.option("--dla-ops", default=None, metavar="OP+OP…", help="TFLite operators that may go to the DLA.")
+@click.option("--set", "more", multiple=True, metavar="NAME=VALUES", help="Any other parameter.")
+@click.option("--where", multiple=True, metavar="CONDITION", help="Keep points such as 'pes * 8192 <= sram'.")
+@click.option("--out", default=None, metavar="DIR", help="Where the tables go.  [default: NAME-sweep]")
+@click.option("--layers", is_flag=True, help="Write DIR/layers.csv too, a row per point and layer.")
+@click.option("--jobs", default=None, type=click.IntRange(1, 4096), help="Processes.  [default: cores]")
+@click.option("--scheduler", default=None, metavar="ADDRESS", help="Run on this dask.distributed cluster.")
+@click.option("--cache", default=None, metavar="DIR", help="Finished points, which sweeps can share.")
+@click.option("--resume/--no-resume", default=True, help="Take finished points from the cache.")
+def command(targets: tuple[str, ...], **given: Any) -> None:
+    """Run MODELs on many machines, or a STUDY (a TOML file, or one that ships), into DIR/results.csv.
+
+    Every parameter takes several values; the table has a row for each combination, and says why where one
+    cannot work.
+    """
+    from dlasim.errors import RunError
+    from dlasim.sweeps.build import build
+    from dlasim.sweeps.sweep import Settings, run_study
+
+    study = build(targets, _given_axes(given), given["where"], given["layers"])
+    settings = Settings(
+        out=Path(given["out"] or f"{study.name}-sweep"),
+        jobs=given["jobs"],
+        scheduler=given["scheduler"],
+        resume=given["resume"],
+        cache=Path(given["cache"]) if given["cache"] else None,
+    )
+    outcome = run_study(study, settings)
+    _print_points(outcome.result)
+    _tell(study, outcome)
+    if outcome.first_failure:
+        raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")
+
+
+def _given_axes(given: dict[str, Any]) -> dict[str, Any]:
+    """Parameters by their values as text."""
+    axes = {name: given[name] for _, name, _, _ in (*MACHINE, *COMPILE)}
+    axes |= {"dla_ops": given["dla_ops"], "preset": given["preset"]}
+    if given["config_file"]:
+        if given["preset"]:
+            raise click.UsageError("--config and --preset exclude each other: give one of them")
+        axes["preset"] = given["config_file"]
+    for item in given["more"]:
+        name, sign, text = item.partition("=")
+        if not sign or axes.get(name.strip()) is not None:
+            raise click.UsageError(f"--set {item}: write NAME=VALUES, each name once")
+        axes[name.strip()] = text
+    return {name: text for name, text in axes.items() if text is not None}
+
+
+def _print_points(result: SweepResult) -> None:
+    """The points, or of many those with the fewest cycles."""
+    import heapq
+
+    from dlasim.cli.summary import size, table
+
+    names = ("point", "case", "model", "label", "status", "cycles_total", "cycles_dla", "cycles_stall",
+             "utilization", "dma_read_bytes", "dma_write_bytes", "fusion", "depthwise")  # fmt: skip
+    few = heapq.nsmallest(SHOWN_POINTS + 1, result.rows(*names), key=_rank)
+    if len(few) <= SHOWN_POINTS:
+        few.sort(key=lambda row: row["point"])
+    lines = [["case", "model", "machine", "fusion", "depthwise", "cycles", "DLA", "stall", "used", "moved"]]
+    for row in few[:SHOWN_POINTS]:
+        start = [row["case"], row["model"], row["label"], row["fusion"], row["depthwise"]]
+        if row["cycles_total"] is None:
+            lines.append([*start, row["status"], "", "", "", ""])
+            continue
+        figures = [f"{row[name]:,}" for name in ("cycles_total", "cycles_dla", "cycles_stall")]
+        moved = size(row["dma_read_bytes"] + row["dma_write_bytes"])
+        lines.append([*start, *figures, f"{100 * row['utilization']:.1f} %", moved])
+    keep = [number for number in range(10) if number or any(line[0] for line in lines[1:])]
+    alignment = "lllllrrrrr"
+    click.echo(table([[line[n] for n in keep] for line in lines], "".join(alignment[n] for n in keep)))
+
+
+def _rank(row: dict[str, Any]) -> tuple[bool, int, int]:
+    cycles = row["cycles_total"]
+    return cycles is None, cycles or 0, row["point"]
+
+
+def _tell(study: Study, outcome: Outcome) -> None:
+    refused = outcome.statuses["refused"]
+    parts = [f"{outcome.points:,} points in {outcome.seconds:.1f} s"]
+    if outcome.reused:
+        parts.append(f"{outcome.reused:,} of them from the cache")
+    if refused:
+        parts.append(f"{refused:,} cannot work (column reason says why)")
+    shown = f", the {SHOWN_POINTS} with the fewest cycles above" if outcome.points > SHOWN_POINTS else ""
+    click.echo(f"{study.name}: {'; '.join(parts)}{shown}; wrote {outcome.result.path}", err=True)

@@ -1,0 +1,101 @@
+"""Points on a dask.distributed cluster: the same evaluation, the same rows; workers may come, go and die."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from itertools import islice
+from typing import Any
+
+from dlasim.errors import InputError, RunError
+from dlasim.sweeps.evaluate import Entry, Evaluator, code_version
+from dlasim.sweeps.local import CHUNK_POINTS, Result, Task
+from dlasim.sweeps.models import Blueprint
+
+CHUNKS_PER_CORE = 3  # under way at once: enough to hide the network, few enough to keep memory flat
+CONNECT_SECONDS = 15
+_evaluators: dict[str, Evaluator] = {}  # of this worker process, by the hash of the study's networks
+
+
+def evaluate_chunk(
+    version: str, name: str, blueprints: Mapping[str, Blueprint], chunk: list[Task]
+) -> list[Entry]:
+    """Runs on a worker: the entries of a chunk, if the worker has the same code as the sweep."""
+    if version != code_version():
+        raise InputError(
+            f"a worker has code {code_version()}, the sweep has {version}: install the same dlasim"
+        )
+    if name not in _evaluators:
+        _evaluators.clear()
+        _evaluators[name] = Evaluator(blueprints)
+    return [_evaluators[name].evaluate(task.model, task.values, task.layers) for task in chunk]
+
+
+class Cluster:
+    """The cluster whose scheduler listens at an address such as tcp://host:8786."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+
+    def run(self, blueprints: Mapping[str, Blueprint], tasks: Iterable[Task]) -> Iterator[list[Result]]:
+        """Results as they come, a chunk at a time."""
+        client = self._connect()
+        try:
+            yield from self._run(client, blueprints, iter(tasks))
+        finally:
+            client.close()
+
+    def _connect(self) -> Any:
+        try:
+            return _distributed().Client(self._address, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, ValueError, TimeoutError) as error:
+            why = " ".join(str(error).split())
+            raise InputError(f"no scheduler answers at {self._address}: {why}") from None
+
+    def _run(
+        self, client: Any, blueprints: Mapping[str, Blueprint], todo: Iterator[Task]
+    ) -> Iterator[list[Result]]:
+        # The networks are the result of a task: where the only worker that has them dies, it runs again.
+        networks = client.submit(dict, dict(blueprints), pure=False)
+        name = "".join(blueprint.content for blueprint in blueprints.values())
+        chunks: dict[str, list[Task]] = {}
+
+        def submit() -> Any:
+            chunk = list(islice(todo, CHUNK_POINTS))
+            if not chunk:
+                return None
+            future = client.submit(evaluate_chunk, code_version(), name, networks, chunk, pure=False)
+            chunks[future.key] = chunk
+            return future
+
+        window = max(sum(client.nthreads().values()), 1) * CHUNKS_PER_CORE
+        done = _distributed().as_completed(
+            [future for future in (submit() for _ in range(window)) if future is not None]
+        )
+        for future in done:
+            chunk = chunks.pop(future.key)
+            yield list(zip(chunk, self._result(future), strict=True))
+            future.release()
+            following = submit()
+            if following is not None:
+                done.add(following)
+
+    def _result(self, future: Any) -> list[Entry]:
+        try:
+            entries: list[Entry] = future.result()
+        except InputError:
+            raise
+        except Exception as error:
+            why = " ".join(str(error).split())
+            raise RunError(f"the cluster at {self._address} lost a chunk of points: {why}") from None
+        return entries
+
+
+def _distributed() -> Any:
+    """The package, which is loaded only where a cluster is used."""
+    try:
+        return import_module("distributed")
+    except ImportError:
+        raise InputError(
+            "--scheduler needs dask.distributed: install dlasim with its extra `distributed`"
+        ) from None

@@ -1,0 +1,181 @@
+"""Finished points on disk: append-only files that survive any crash and that several sweeps share.
+
+A cache is a folder of segments. Each sweep appends to a segment of its own and reads all of them, so nobody
+locks anything. A line is whole or it does not count: `<crc32> <json>`, ended by a newline. What is in memory
+is 16 bytes for each line, whatever it holds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.errors import InputError, RunError
+from dlasim.sweeps.evaluate import FAILED, Entry
+
+NOWHERE = -1
+_SEGMENT_BITS = 20  # a location is an offset and, below it, the number of a segment
+_SUFFIX = ".jsonl"
+
+
+class Journal:
+    """The finished points of a cache by their content keys."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"cannot make the folder {folder}: {error.strerror}") from None
+        self._segments: list[Path] = []
+        self._read_to: dict[Path, int] = {}
+        self._readers: dict[int, Any] = {}
+        self._mine: int | None = None
+        self._handle = -1
+        self._end = 0
+        self._keys: NDArray[np.uint64] = np.zeros(0, np.uint64)
+        self._places: NDArray[np.int64] = np.zeros(0, np.int64)
+
+    def refresh(self) -> None:
+        """Take in what has been added since, by other sweeps too."""
+        keys: list[int] = []
+        places: list[int] = []
+        for path in sorted(self._folder.glob(f"*{_SUFFIX}")):
+            if path not in self._read_to:
+                self._read_to[path] = 0
+                self._segments.append(path)
+            number = self._segments.index(path)
+            if number != self._mine:
+                for offset, record in self._scan(path):
+                    keys.append(_short(record["k"]))
+                    places.append(offset << _SEGMENT_BITS | number)
+        self._add(keys, places)
+
+    def find(self, keys: Sequence[str], with_layers: bool) -> list[int]:
+        """For each key the place of its entry, NOWHERE for what is not there or not wanted as it is."""
+        if not len(self._keys):
+            return [NOWHERE] * len(keys)
+        short = np.array([_short(key) for key in keys], np.uint64)
+        spots = np.minimum(np.searchsorted(self._keys, short), len(self._keys) - 1)
+        found = np.where(self._keys[spots] == short, self._places[spots], NOWHERE).tolist()
+        return [
+            place if place != NOWHERE and self._serves(place, key, with_layers) else NOWHERE
+            for key, place in zip(keys, found, strict=True)
+        ]
+
+    def read(self, place: int) -> Entry:
+        """The entry at a place."""
+        record = self._record(place)
+        return Entry(record["s"], record["r"], record["f"], record.get("l"))
+
+    def append(self, items: Iterable[tuple[str, Entry]]) -> list[int]:
+        """Write entries; they are safe from the end of this process when this returns."""
+        lines = [_line(key, entry) for key, entry in items]
+        if not lines:
+            return []
+        if self._mine is None:
+            self._open()
+        assert self._mine is not None
+        places = []
+        for line in lines:
+            places.append(self._end << _SEGMENT_BITS | self._mine)
+            self._end += len(line)
+        self._write(b"".join(lines))
+        return places
+
+    def close(self) -> None:
+        """Make what was written safe from the end of the machine's power too."""
+        if self._handle >= 0:
+            os.fsync(self._handle)
+            os.close(self._handle)
+            self._handle = -1
+        for reader in self._readers.values():
+            reader.close()
+        self._readers.clear()
+
+    def _serves(self, place: int, key: str, with_layers: bool) -> bool:
+        record = self._record(place)
+        if record["k"] != key or record["s"] == FAILED:
+            return False
+        return not with_layers or "l" in record or not record["f"]
+
+    def _record(self, place: int) -> dict[str, Any]:
+        number = place & ((1 << _SEGMENT_BITS) - 1)
+        if number not in self._readers:
+            self._readers[number] = open(self._segments[number], "rb")  # noqa: SIM115 - closed in close()
+        reader = self._readers[number]
+        reader.seek(place >> _SEGMENT_BITS)
+        record = _parse(reader.readline())
+        if record is None:
+            raise RunError(f"{self._segments[number]} was changed while it was read: run the sweep again")
+        return record
+
+    def _scan(self, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Whole lines from where the last scan stopped; a torn line at the end is left for later."""
+        with open(path, "rb") as file:
+            file.seek(self._read_to[path])
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                offset = self._read_to[path]
+                self._read_to[path] += len(line)
+                record = _parse(line)
+                if record is not None:
+                    yield offset, record
+
+    def _add(self, keys: list[int], places: list[int]) -> None:
+        if not keys:
+            return
+        # Among equal keys the latest comes first: it may have layers that an older one lacks.
+        all_keys = np.concatenate((np.array(keys[::-1], np.uint64), self._keys))
+        order = np.argsort(all_keys, kind="stable")
+        self._keys = all_keys[order]
+        self._places = np.concatenate((np.array(places[::-1], np.int64), self._places))[order]
+
+    def _open(self) -> None:
+        path = self._folder / f"{os.getpid()}-{secrets.token_hex(8)}{_SUFFIX}"
+        try:
+            self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
+        except OSError as error:
+            raise InputError(f"cannot write {path}: {error.strerror}") from None
+        self._read_to[path] = 0
+        self._segments.append(path)
+        self._mine = len(self._segments) - 1
+        assert self._mine < 1 << _SEGMENT_BITS
+
+    def _write(self, data: bytes) -> None:
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._handle, view) :]
+        except OSError as error:
+            raise RunError(f"cannot write {self._segments[-1]}: {error.strerror}") from None
+
+
+def _line(key: str, entry: Entry) -> bytes:
+    record: dict[str, Any] = {"k": key, "s": entry.status, "r": entry.reason, "f": list(entry.figures)}
+    if entry.layers is not None:
+        record["l"] = entry.layers
+    body = json.dumps(record, separators=(",", ":")).encode()
+    return b"%08x %s\n" % (zlib.crc32(body), body)
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    """The record of a line, None where the line is damaged."""
+    body = line[9:-1]
+    if line[8:9] != b" " or line[:8] != b"%08x" % zlib.crc32(body):
+        return None
+    record: dict[str, Any] = json.loads(body)
+    return record
+
+
+def _short(key: str) -> int:
+    return int(key[:16], 16)

@@ -1,0 +1,159 @@
+"""The networks of a study: by file or by built-in name; loaded once, and sent to workers without weights."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dlasim.compiler_shim.partition import Partitioned
+from dlasim.errors import InputError
+from dlasim.fileio import atomic_write, cache_folder
+
+_TOPOLOGY_KEYS = {"alpha": float, "resolution": int, "classes": int, "seed": int}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a network comes from: a file, or the name and the arguments of a built-in one."""
+
+    label: str
+    path: str = ""
+    topology: str = ""
+    arguments: tuple[tuple[str, Any], ...] = ()
+
+    def file(self) -> Path:
+        """The model as a file; a built-in network is written to the cache on its first use."""
+        return Path(self.path) if self.path else _topology_file(self.topology, dict(self.arguments))
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """A partitioned network whose constants have only their shapes: all that timing needs, in a few KB."""
+
+    content: str  # hash of the model's file
+    network: Partitioned
+    constants: tuple[tuple[int, str], ...]
+
+    def restore(self) -> Partitioned:
+        """The network with constants of zeros that take no memory."""
+        values = list(self.network.values)
+        for number, dtype in self.constants:
+            data = np.broadcast_to(np.zeros((), dtype), values[number].shape)
+            values[number] = replace(values[number], data=data)
+        return replace(self.network, values=tuple(values))
+
+
+def source(given: str | Mapping[str, Any], folder: Path, origin: str) -> Source:
+    """What a study or a flag names: a file, `mobilenet_v1`, `mobilenet_v1:alpha=0.5,resolution=96`, or a
+    table with `topology` or `file` and their arguments; files are looked for from `folder`."""
+    if not isinstance(given, str):
+        return _source_table(given, folder, origin)
+    path = Path(given) if Path(given).is_absolute() else folder / given
+    if path.is_file():
+        return Source(path.stem, str(path))
+    name, _, arguments = given.partition(":")
+    if name not in _names():
+        raise InputError(
+            f"{origin}: no model file {given} and no built-in network of that name "
+            f"(there are {', '.join(_names())})"
+        )
+    pairs = (part.partition("=") for part in arguments.split(",") if part)
+    return _topology(name, {key.strip(): value.strip() for key, _, value in pairs}, given, origin)
+
+
+def blueprint(found: Source) -> Blueprint:
+    """The network, partitioned, without its weights."""
+    from dlasim.compiler_shim.compile import load_model
+
+    path = found.file()
+    network = load_model(path)
+    content = hashlib.sha256(path.read_bytes()).hexdigest()
+    constants = tuple(
+        (number, value.data.dtype.str)
+        for number, value in enumerate(network.values)
+        if value.data is not None
+    )
+    bare = list(network.values)
+    for number, _ in constants:
+        data = bare[number].data
+        assert data is not None
+        assert data.shape == bare[number].shape
+        bare[number] = replace(bare[number], data=None)
+    return Blueprint(content, replace(network, values=tuple(bare)), constants)
+
+
+def _source_table(given: Mapping[str, Any], folder: Path, origin: str) -> Source:
+    values = dict(given)
+    label = values.pop("label", None)
+    if "file" in values and len(values) == 1:
+        found = source(str(values["file"]), folder, origin)
+    elif "topology" in values:
+        name = str(values.pop("topology"))
+        text = ",".join(f"{key}={value}" for key, value in values.items())
+        found = _topology(name, values, f"{name}:{text}" if text else name, origin)
+    else:
+        raise InputError(f"{origin}: a model is a name, or a table with file or topology, not {given!r}")
+    return found if label is None else replace(found, label=str(label))
+
+
+def _topology(name: str, given: Mapping[str, Any], label: str, origin: str) -> Source:
+    if name not in _names():
+        raise InputError(f"{origin}: no built-in network {name!r} (there are {', '.join(_names())})")
+    arguments = []
+    for key, value in given.items():
+        if key not in _TOPOLOGY_KEYS:
+            raise InputError(f"{origin}: {label}: unknown {key!r} (allowed: {', '.join(_TOPOLOGY_KEYS)})")
+        try:
+            arguments.append((key, _TOPOLOGY_KEYS[key](value)))
+        except (TypeError, ValueError):
+            raise InputError(f"{origin}: {label}: {key} = {value!r} is not a number") from None
+    return Source(label, topology=name, arguments=tuple(sorted(arguments)))
+
+
+def _names() -> tuple[str, ...]:
+    from dlasim.compiler_shim.topologies import topology_names
+
+    return topology_names()
+
+
+def _topology_file(name: str, arguments: Mapping[str, Any]) -> Path:
+    """Building one takes seconds, since its ranges are measured: a cache keeps the file."""
+    key = hashlib.sha256(f"{_topology_code()} {name} {sorted(arguments.items())}".encode()).hexdigest()[:16]
+    path = cache_folder() / "networks" / f"{name}-{key}.tflite"
+    if not path.exists():
+        from dlasim.compiler_shim.tflite.writer import write_tflite
+        from dlasim.compiler_shim.topologies import build_topology
+
+        graph = build_topology(name, **arguments)
+        path.parent.mkdir(exist_ok=True)
+        atomic_write(path, write_tflite(graph))
+    return path
+
+
+@cache
+def _topology_code() -> str:
+    """Hash of the code that builds networks and writes them."""
+    root = files("dlasim.compiler_shim")
+    return code_hash([root / "topologies", root / "tflite"])
+
+
+def code_hash(places: list[Any]) -> str:
+    """Hash of the Python files below these folders, and of these files."""
+    digest = hashlib.sha256()
+    pending = list(places)
+    while pending:
+        place = pending.pop()
+        if place.is_dir():
+            pending += sorted(
+                (item for item in place.iterdir() if item.name != "__pycache__"), key=lambda item: item.name
+            )
+        elif place.name.endswith(".py"):
+            digest.update(place.name.encode() + b"\0" + place.read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,68 @@
+"""How far a sweep is: a bar on a terminal, nothing in a pipe."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any
+
+REFRESH_SECONDS = 0.1
+
+
+class Progress:
+    """Counts points; as a context manager it shows them while it is open."""
+
+    def __init__(self, total: int, already: int, visible: bool | None = None) -> None:
+        self._total, self._done, self._already = total, already, already
+        self._best: tuple[int, str] | None = None
+        self._visible = sys.stderr.isatty() if visible is None else visible
+        self._bar: Any = None
+        self._task: Any = None
+        self._shown = 0.0
+        self._began = time.perf_counter()
+
+    def __enter__(self) -> Progress:
+        if self._visible:
+            self._show()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._refresh()
+            self._bar.stop()
+
+    @property
+    def rate(self) -> float:
+        """Points per second, those found finished not counted."""
+        return (self._done - self._already) / max(time.perf_counter() - self._began, 1e-9)
+
+    def add(self, cycles: int | None, label: str) -> None:
+        """One more point is done, with its cycles if it has any."""
+        self._done += 1
+        if cycles is not None and (self._best is None or cycles < self._best[0]):
+            self._best = (cycles, label)
+        if self._bar is not None and time.perf_counter() - self._shown > REFRESH_SECONDS:
+            self._refresh()
+
+    def _show(self) -> None:
+        # rich is loaded only where somebody looks at it
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bar
+
+        self._bar = Bar(
+            BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]:.0f} points/s"),
+            TimeRemainingColumn(), TextColumn("{task.fields[best]}"),
+            console=Console(stderr=True), auto_refresh=False, transient=True,
+        )  # fmt: skip
+        self._task = self._bar.add_task("", total=self._total, completed=self._done, rate=0.0, best="")
+        self._bar.start()
+
+    def _refresh(self) -> None:
+        best = "" if self._best is None else f"best {self._best[0]:,} cycles: {self._best[1]}"
+        self._bar.update(self._task, completed=self._done, rate=self.rate, best=best)
+        self._bar.refresh()
+        self._shown = time.perf_counter()

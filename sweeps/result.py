@@ -1,0 +1,124 @@
+"""What a sweep gave, as an object: columns, rows, and data frames where pandas or polars is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from dlasim.errors import InputError
+from dlasim.sweeps.table import read_csv, typed
+
+RESULTS, LAYERS = "results.csv", "layers.csv"
+TEXT = frozenset((
+    "case", "model", "label", "preset", "host", "cpu", "parallel", "timing", "fusion", "depthwise", "tiling",
+    "place", "dla_ops", "status", "reason", "version", "key", "name", "operator", "kind", "unit",
+))  # fmt: skip
+
+
+class SweepResult:
+    """The table of a sweep. It stays on disk: rows are read as they are asked for.
+
+    Empty cells are None; figures of points that could not work are empty.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._folder: TemporaryDirectory[str] | None = None
+        self._rows: int | None = None
+        self.columns: list[str] = read_csv(self.path)[0]
+
+    def keep(self, folder: TemporaryDirectory[str] | None) -> None:
+        """Tie a temporary folder to this object: it goes when the result goes."""
+        self._folder = folder
+
+    def __len__(self) -> int:
+        if self._rows is None:
+            self._rows = sum(1 for _ in read_csv(self.path)[1])
+        return self._rows
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self.rows()
+
+    def __repr__(self) -> str:
+        return f"<SweepResult {self.path}: {len(self)} points, {len(self.columns)} columns>"
+
+    @property
+    def layers(self) -> SweepResult:
+        """The rows of each layer, where they were asked for."""
+        path = self.path.with_name(LAYERS)
+        if not path.exists():
+            raise InputError(f"{self.path.parent} has no {LAYERS}: sweep with layers to get it")
+        found = SweepResult(path)
+        found.keep(self._folder)
+        return found
+
+    def rows(self, *columns: str) -> Iterator[dict[str, Any]]:
+        """Row by row; all columns, or these."""
+        head, lines = read_csv(self.path)
+        chosen = self._chosen(head, columns)
+        for line in lines:
+            yield {name: _cell(name, line[index]) for index, name in chosen}
+
+    def column(self, name: str) -> list[Any]:
+        """One column."""
+        return [row[name] for row in self.rows(name)]
+
+    def best(self, figure: str = "cycles_total") -> dict[str, Any] | None:
+        """The row in which this figure is least."""
+        known = (row for row in self.rows() if row[figure] is not None)
+        return min(known, key=lambda row: (row[figure], row["point"]), default=None)
+
+    def frame(self) -> Any:
+        """A data frame of pandas, or of polars where pandas is missing."""
+        try:
+            return self.to_pandas()
+        except InputError:
+            return self.to_polars()
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame."""
+        return _import("pandas", lambda module: module.DataFrame(self._table()))
+
+    def to_polars(self) -> Any:
+        """A polars data frame."""
+        return _import("polars", lambda module: module.DataFrame(self._table(), infer_schema_length=None))
+
+    def _table(self) -> dict[str, list[Any]]:
+        head, lines = read_csv(self.path)
+        table: dict[str, list[Any]] = {name: [] for name in head}
+        for line in lines:
+            for name, text in zip(head, line, strict=True):
+                table[name].append(_cell(name, text))
+        return table
+
+    def _chosen(self, head: Sequence[str], columns: Sequence[str]) -> list[tuple[int, str]]:
+        unknown = [name for name in columns if name not in head]
+        if unknown:
+            raise InputError(f"{self.path} has no column {unknown[0]} (there are {', '.join(head)})")
+        return [(index, name) for index, name in enumerate(head) if not columns or name in columns]
+
+
+def open_results(place: str | Path) -> SweepResult:
+    """The results in a folder, or in a CSV file."""
+    path = Path(place)
+    if path.is_dir():
+        path = path / RESULTS
+        if not path.exists():
+            raise InputError(f"{place} has no {RESULTS}: it is no folder of a finished sweep")
+    return SweepResult(path)
+
+
+def _cell(name: str, text: str) -> Any:
+    return text if name in TEXT else typed(text)
+
+
+def _import(name: str, make: Callable[[Any], Any]) -> Any:
+    from importlib import import_module
+
+    try:
+        module = import_module(name)
+    except ImportError:
+        raise InputError(f"{name} is not installed: rows() and column() work without it") from None
+    return make(module)

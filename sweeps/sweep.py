@@ -1,0 +1,236 @@
+"""Runs a study: what is finished is taken from the cache, the rest is evaluated, the tables are written."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from dlasim import __version__
+from dlasim.errors import InputError
+from dlasim.fileio import atomic_write
+from dlasim.sweeps.evaluate import (
+    FAILED,
+    FIGURES,
+    LAYER_FIGURES,
+    OK,
+    REFUSED,
+    Entry,
+    code_version,
+    content_key,
+)
+from dlasim.sweeps.journal import NOWHERE, Journal
+from dlasim.sweeps.local import Result, Task, Workers, run_here
+from dlasim.sweeps.models import Blueprint, blueprint
+from dlasim.sweeps.parameters import catalogue
+from dlasim.sweeps.progress import Progress
+from dlasim.sweeps.result import LAYERS, RESULTS, SweepResult
+from dlasim.sweeps.study import Point, Study
+from dlasim.sweeps.table import write_csv
+
+SCHEMA = "dlasim.sweep/1"
+FEW_POINTS = 24  # fewer than that are done before a worker process has started
+_BATCH = 1024
+
+Run = Callable[[Mapping[str, Blueprint], Iterable[Task]], Iterator[list[Result]]]
+
+
+@dataclass(slots=True)
+class Settings:
+    """How to run a study, as opposed to what it is."""
+
+    out: Path
+    jobs: int | None = None
+    scheduler: str | None = None
+    resume: bool = True
+    cache: Path | None = None
+    layers: bool = False
+    visible: bool | None = None  # the progress bar; None asks the terminal
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run did, beside its table."""
+
+    result: SweepResult
+    points: int = 0
+    reused: int = 0
+    statuses: dict[str, int] = field(default_factory=dict)
+    first_failure: str = ""
+    seconds: float = 0.0
+
+
+def run_study(study: Study, settings: Settings) -> Outcome:
+    """Run a study into its folder; `results.csv` is there when this returns, never half of it."""
+    study.check()
+    return _Sweep(study, settings).run()
+
+
+def columns() -> list[str]:
+    """The columns of results.csv."""
+    return ["point", "case", "model", "label", *catalogue(), "status", "reason", *FIGURES, "version", "key"]
+
+
+class _Sweep:
+    def __init__(self, study: Study, settings: Settings) -> None:
+        self._study, self._settings = study, settings
+        self._layers = study.layers or settings.layers
+        self._began = time.perf_counter()
+        self._places = array("q")  # of each point's entry in the journal
+        self._blueprints: dict[str, Blueprint] = {}
+
+    def run(self) -> Outcome:
+        settings = self._settings
+        _make_folder(settings.out)
+        workers = self._early_workers()
+        try:
+            self._blueprints = {model.label: blueprint(model) for model in self._study.models}
+            self._journal = Journal(settings.cache or settings.out / "cache")
+            try:
+                missing = self._look_up()
+                self._evaluate(missing, workers)
+                return self._write(len(self._places) - missing)
+            finally:
+                self._journal.close()
+        finally:
+            if workers is not None:
+                workers.close()
+
+    def _early_workers(self) -> Workers | None:
+        """Worker processes load while the models are read here."""
+        jobs = self._settings.jobs if self._settings.jobs is not None else _cores()
+        if jobs < 1:
+            raise InputError(f"--jobs {jobs} is no number of processes (allowed: 1 and more)")
+        if self._settings.scheduler is not None or jobs == 1:
+            return None
+        some = sum(1 for _ in islice(self._study.points(), FEW_POINTS + 1))
+        few = some <= FEW_POINTS and self._settings.jobs is None
+        return None if few else Workers(min(jobs, some))
+
+    def _look_up(self) -> int:
+        """Find every point's entry in the journal; the number of those that have none yet."""
+        if self._settings.resume:
+            self._journal.refresh()
+        points = self._study.points()
+        while batch := list(islice(points, _BATCH)):
+            keys = [self._key(point) for point in batch]
+            self._places.extend(self._journal.find(keys, self._layers))
+        if not self._places:
+            raise InputError(f"study {self._study.name} has no point: its conditions exclude all")
+        return self._places.count(NOWHERE)
+
+    def _key(self, point: Point) -> str:
+        return content_key(self._blueprints[point.model].content, point.values)
+
+    def _evaluate(self, missing: int, workers: Workers | None) -> None:
+        if not missing:
+            return
+        with Progress(len(self._places), len(self._places) - missing, self._settings.visible) as progress:
+            self._refuse(progress)
+            for results in self._backend(workers)(self._blueprints, self._tasks()):
+                self._keep(results, progress)
+
+    def _backend(self, workers: Workers | None) -> Run:
+        if self._settings.scheduler is not None:
+            from dlasim.sweeps.cluster import Cluster
+
+            return Cluster(self._settings.scheduler).run
+        return run_here if workers is None else workers.run
+
+    def _missing(self) -> Iterator[Point]:
+        for point, place in zip(self._study.points(), self._places, strict=True):
+            if place == NOWHERE:
+                yield point
+
+    def _refuse(self, progress: Progress) -> None:
+        """Points whose parameters make no machine are rows like any other."""
+        refused = [point for point in self._missing() if point.refusal]
+        items = [(self._key(point), Entry(REFUSED, point.refusal)) for point in refused]
+        for point, place in zip(refused, self._journal.append(items), strict=True):
+            self._places[point.number] = place
+            progress.add(None, point.label)
+
+    def _tasks(self) -> Iterator[Task]:
+        for point in self._missing():
+            yield Task(point.number, point.model, point.values, self._layers, self._key(point), point.label)
+
+    def _keep(self, results: list[Result], progress: Progress) -> None:
+        places = self._journal.append((task.key, entry) for task, entry in results)
+        for (task, entry), place in zip(results, places, strict=True):
+            self._places[task.number] = place
+            cycles = entry.figures[0] if entry.status == OK else None
+            progress.add(cycles, f"{task.model} {task.label}")
+
+    def _write(self, reused: int) -> Outcome:
+        counts = dict.fromkeys((OK, REFUSED, FAILED), 0)
+        first_failure = ""
+        path = self._settings.out / RESULTS
+
+        def rows() -> Iterator[list[Any]]:
+            nonlocal first_failure
+            for point, entry in self._entries():
+                counts[entry.status] += 1
+                if entry.status == FAILED and not first_failure:
+                    first_failure = f"{point.model} {point.label}: {entry.reason}"
+                yield self._row(point, entry)
+
+        if self._layers:
+            write_csv(path.with_name(LAYERS), _LAYER_COLUMNS, self._layer_rows())
+        digest = write_csv(path, columns(), rows())
+        self._write_about(digest, counts)
+        seconds = time.perf_counter() - self._began
+        return Outcome(SweepResult(path), len(self._places), reused, counts, first_failure, seconds)
+
+    def _entries(self) -> Iterator[tuple[Point, Entry]]:
+        for point, place in zip(self._study.points(), self._places, strict=True):
+            yield point, self._journal.read(place)
+
+    def _row(self, point: Point, entry: Entry) -> list[Any]:
+        figures = entry.figures or [None] * len(FIGURES)
+        return [point.number, point.case, point.model, point.label, *point.values.values(), entry.status,
+                entry.reason, *figures, __version__, self._key(point)]  # fmt: skip
+
+    def _layer_rows(self) -> Iterator[list[Any]]:
+        for point, entry in self._entries():
+            values = point.values
+            told = [values[name] for name in _LAYER_PARAMETERS]
+            for layer in entry.layers or ():
+                yield [point.number, point.case, point.model, point.label, *told, *layer]
+
+    def _write_about(self, digest: str, counts: Mapping[str, int]) -> None:
+        import numpy
+
+        about = {
+            "schema": SCHEMA,
+            "study": self._study.name,
+            "title": self._study.title,
+            "points": len(self._places),
+            "statuses": counts,
+            "results_sha256": digest,
+            "models": {name: item.content for name, item in self._blueprints.items()},
+            "versions": {"dlasim": __version__, "code": code_version(), "numpy": numpy.__version__},
+        }
+        atomic_write(self._settings.out / "sweep.json", json.dumps(about, indent=2) + "\n")
+
+
+_LAYER_PARAMETERS = ("pes", "parallel", "sram_bytes", "dma_bandwidth", "dma_shared_bandwidth", "vector_lanes",
+                     "clock_mhz", "fusion", "depthwise", "tiling")  # fmt: skip
+_LAYER_COLUMNS = ["point", "case", "model", "label", *_LAYER_PARAMETERS, *LAYER_FIGURES]
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {path}: {error.strerror}") from None
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,31 @@
+"""A worker process: `python -m dlasim.sweeps.worker FD`, points in, figures out, over the socket FD.
+
+It is a plain new process, not a fork: it shares no threads, no locks and no `__main__` with whoever sweeps,
+and it ends when the other end of its socket does, however that came about.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from multiprocessing.connection import Connection
+from typing import Any
+
+
+def main(descriptor: int) -> None:
+    """Answer chunks of points until the socket closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the sweep, which then lets go of us
+    link: Connection[Any, Any] = Connection(descriptor)
+    from dlasim.sweeps.evaluate import Evaluator
+
+    try:
+        evaluator = Evaluator(link.recv())
+        while True:
+            chunk = link.recv()
+            link.send([evaluator.evaluate(task.model, task.values, task.layers) for task in chunk])
+    except (EOFError, OSError):
+        return
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
