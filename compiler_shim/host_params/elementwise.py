@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dlasim.compiler_shim.graph import Tensor
-from dlasim.compiler_shim.host_params.lookup import table_call
+from dlasim.compiler_shim.host_params.lookup import lookup, table_call
 from dlasim.compiler_shim.host_params.ranges import ACTIVATIONS, float_range, integer_range
 from dlasim.compiler_shim.host_params.site import HostCall, Site
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT, BinaryFunction, UnaryFunction, float_word
@@ -119,7 +119,24 @@ def _plain_clamp(site: Site, output: Tensor) -> dict[str, int]:
 def square_root(site: Site) -> list[HostCall]:
     """SQRT."""
     site.types(site.input(), "float32")
-    return [site.call("UNARY", site.operator.inputs, function=UnaryFunction.SQRT)]
+    return [_unary(site, UnaryFunction.SQRT)]
+
+
+def negative(site: Site) -> list[HostCall]:
+    """NEG."""
+    site.types(site.input(), "float32", "int32")
+    return [_unary(site, UnaryFunction.NEG)]
+
+
+def absolute(site: Site) -> list[HostCall]:
+    """ABS: a table where it is int8."""
+    site.types(site.input(), "int8", "float32", "int32")
+    return lookup(site) if site.input().dtype == "int8" else [_unary(site, UnaryFunction.ABS)]
+
+
+def _unary(site: Site, function: UnaryFunction) -> HostCall:
+    site.same_types(site.input(), site.output())
+    return site.call("UNARY", site.operator.inputs, function=function)
 
 
 def quantize(site: Site) -> list[HostCall]:

@@ -12,6 +12,7 @@ Rule = Callable[[Site], list[HostCall]]
 
 _RULES: Mapping[str, Rule] = {
     **dict.fromkeys(lookup.LOOKUP_KINDS, lookup.lookup),
+    "ABS": elementwise.absolute,
     "ADD": elementwise.arithmetic,
     "ARG_MAX": pooling.arg_max,
     "AVERAGE_POOL_2D": pooling.pool,
@@ -31,6 +32,7 @@ _RULES: Mapping[str, Rule] = {
     "MEAN": pooling.mean,
     "MINIMUM": elementwise.extremum,
     "MUL": elementwise.arithmetic,
+    "NEG": elementwise.negative,
     "PACK": movement.pack,
     "PAD": movement.pad,
     "PADV2": movement.pad,

@@ -117,6 +117,29 @@ def test_prelu(seed):
     check_random(rng, builder.graph("PRELU", [values, alpha], [output]))
 
 
+@pytest.mark.parametrize("kind", ["ADD", "SUB", "MUL"])
+def test_plain_arithmetic_of_64_bits(kind):
+    """TFLite has these three."""
+    rng = np.random.default_rng(3)
+    check_random(rng, binary_graph(rng, kind, "int64"), litert=True)
+
+
+def test_absolute_of_floats():
+    rng = np.random.default_rng(0)
+    builder = GraphBuilder()
+    numbers = [builder.add((100,), "float32", is_input=True), builder.add((100,), "float32")]
+    check_random(rng, builder.graph("ABS", numbers[:1], numbers[1:]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_negative(dtype):
+    builder = GraphBuilder()
+    numbers = [builder.add((4,), dtype, is_input=True), builder.add((4,), dtype)]
+    values = np.array([-(2**31), -1, 0, 5]).astype(dtype)
+    expected = [2**31 if dtype == "float32" else -(2**31), 1, 0, -5]
+    assert run_on_host(builder.graph("NEG", numbers[:1], numbers[1:]), [values])[1].tolist() == expected
+
+
 def test_square_root():
     rng = np.random.default_rng(0)
     builder = GraphBuilder()

@@ -67,9 +67,10 @@ def test_softmax_of_every_three_values(scale):
     check(builder.graph("SOFTMAX", [values], [output], beta=1.0), [rows])
 
 
+@pytest.mark.parametrize("target", ["int32", "int64"])
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @pytest.mark.parametrize("seed", range(10))
-def test_arg_max(seed, dtype):
+def test_arg_max(seed, dtype, target):
     rng = np.random.default_rng(seed)
     builder = GraphBuilder()
     shape = tuple(int(n) for n in rng.integers(1, 7, 4))
@@ -77,7 +78,7 @@ def test_arg_max(seed, dtype):
     quantization = (random_scale(rng), 3) if dtype == "int8" else ()
     values = builder.add(shape, dtype, *quantization, is_input=True)
     number = builder.add((1,), "int32", data=axis)
-    output = builder.add(np.delete(shape, axis), "int32")
-    graph = builder.graph("ARG_MAX", [values, number], [output], output_type="int32")
+    output = builder.add(np.delete(shape, axis), target)
+    graph = builder.graph("ARG_MAX", [values, number], [output], output_type=target)
     # Few values, so that there are equals.
-    check(graph, [rng.integers(-3, 3, shape).astype(dtype)])
+    check(graph, [rng.integers(-3, 3, shape).astype(dtype)], litert=target == "int64")
