@@ -130,10 +130,11 @@ def lower_with_enough(network: Any, config: DlaConfig, options: CompileOptions) 
         except InputError as error:
             words = str(error).split()
             needed = int(words[words.index("needs") + 1])
-            assert needed > config.sram_bytes, f"{error}, which it has"
-            with_less = config.replace(sram_bytes=max(needed - 1, config.sram_bytes))
-            _expect_refusal(network, with_less, options)
-            config = config.replace(sram_bytes=needed)
+        if needed <= config.sram_bytes:
+            raise AssertionError(f"asked for {needed} bytes, and there were {config.sram_bytes}")
+        with_less = config.replace(sram_bytes=max(needed - 1, config.sram_bytes))
+        _expect_refusal(network, with_less, options)
+        config = config.replace(sram_bytes=needed)
     raise AssertionError("refused again and again")
 
 

@@ -29,7 +29,7 @@ class Activation:
     quantization: Quantization
 
 
-class Misfit(Exception):
+class MisfitError(Exception):
     """An operator that does not fit what there is; another one is drawn."""
 
 
@@ -114,7 +114,7 @@ class RandomNetwork:
         """A recent one more often than an old one."""
         known = [one for one in self.activations if rank is None or len(one.shape) == rank]
         if not known:
-            raise Misfit
+            raise MisfitError
         return known[-1 - min(int(self.rng.geometric(0.5)) - 1, len(known) - 1)]
 
     # Tensors
@@ -142,7 +142,7 @@ class RandomNetwork:
     def output(self, kind: str, inputs: list[int], shape: Shape, quantization: Quantization,
                options: dict[str, Any]) -> Activation:  # fmt: skip
         if np.prod(shape) > 2 * self.most_elements:
-            raise Misfit
+            raise MisfitError
         index = self.tensor(shape, quantization)
         self.operators.append(
             Operator(kind, tuple(inputs), (index,), options, f"operator {len(self.operators)}")
@@ -192,7 +192,7 @@ class RandomNetwork:
             kept = len(self.tensors), len(self.operators), len(self.activations)
             try:
                 BUILDERS[build](self)
-            except Misfit:
+            except MisfitError:
                 del self.tensors[kept[0] :], self.operators[kept[1] :], self.activations[kept[2] :]
 
     def graph(self, operators: int) -> Graph:
@@ -216,7 +216,7 @@ class RandomNetwork:
 def _windows(size: int, window: int, stride: int, padding: str) -> int:
     count = -(-size // stride) if padding == "SAME" else (size - window) // stride + 1
     if count < 1:
-        raise Misfit
+        raise MisfitError
     return count
 
 
@@ -250,7 +250,7 @@ def conv_2d(net: RandomNetwork) -> None:
     options, (rows, columns) = _spatial(net, source, kernel, True, False)
     taps = kernel[0] * kernel[1] * depth
     if rows * columns * channels * taps * source.shape[0] > net.most_macs:
-        raise Misfit
+        raise MisfitError
     output = net.new_quantization()
     axis = net.choice(0, 0, 0, None)
     weights = net.weights((channels, *kernel, depth), axis, taps, source, output)
@@ -285,7 +285,7 @@ def depthwise(net: RandomNetwork) -> None:
     multiplier = net.choice(1, 1, 1, 1, 2, 3, 8)
     channels = depth * multiplier
     if channels > 300:
-        raise Misfit
+        raise MisfitError
     options, (rows, columns) = _spatial(net, source, kernel, True, True)
     output = net.new_quantization()
     taps = kernel[0] * kernel[1]
@@ -305,7 +305,7 @@ def fully_connected(net: RandomNetwork) -> None:
     rows = int(np.prod(source.shape)) // depth
     units = net.size(130)
     if rows * depth * units > net.most_macs or len(source.shape) > 2:
-        raise Misfit
+        raise MisfitError
     output = net.new_quantization()
     weights = net.weights((units, depth), None, depth, source, output, 0.15)
     options = {"fused_activation_function": net.choice(*ACTIVATIONS)}
@@ -342,8 +342,7 @@ def _partner(net: RandomNetwork, one: Activation) -> Activation:
     if same and net.chance(0.7):
         return net.choice(*same)
     rank = len(one.shape)
-    broadcast = [other for other in net.activations if len(other.shape) == rank and other.index != one.index
-                 and all(small in (1, large) for small, large in zip(other.shape, one.shape, strict=True))]  # fmt: skip
+    broadcast = [other for other in net.activations if _spreads(other.shape, one.shape) and other != one]
     if broadcast and net.chance(0.6):
         return net.choice(*broadcast)
     shape = one.shape
@@ -358,6 +357,11 @@ def _partner(net: RandomNetwork, one: Activation) -> Activation:
     if net.chance(0.75):
         return Activation(net.constant(net.int8(shape), quantization), shape, quantization)
     return one
+
+
+def _spreads(small: Shape, large: Shape) -> bool:
+    """Whether a shape can be broadcast to another of its rank."""
+    return len(small) == len(large) and all(a in (1, b) for a, b in zip(small, large, strict=True))
 
 
 def elementwise(net: RandomNetwork) -> None:
@@ -393,6 +397,8 @@ def activation(net: RandomNetwork) -> None:
         output = Quantization((1 / 256,), (-128,))
     elif kind == "TANH":
         output = Quantization((1 / 128,), (0,))
+    elif kind == "HARD_SWISH" and output.scale < source.quantization.scale / 64:
+        raise MisfitError  # TensorFlow's table for it would overflow
     elif kind in ("RELU6", "ABS"):
         output = source.quantization  # TFLite Micro's RELU6 ignores a difference
     net.output(kind, [source.index], source.shape, output, options)
@@ -408,7 +414,7 @@ def prelu(net: RandomNetwork) -> None:
 def softmax(net: RandomNetwork) -> None:
     source = net.any_activation()
     if source.shape[-1] > 200:
-        raise Misfit  # TFLite Micro stops the process where the sum of a row's powers is beyond 512
+        raise MisfitError  # TFLite Micro stops the process where the sum of a row's powers is beyond 512
     net.output("SOFTMAX", [source.index], source.shape, Quantization((1 / 256,), (-128,)), {"beta": 1.0})
 
 
@@ -432,7 +438,7 @@ def reshape(net: RandomNetwork) -> None:
 def resize(net: RandomNetwork) -> None:
     source = net.any_activation(4)
     if source.shape[0] > 1:
-        raise Misfit
+        raise MisfitError
     size = (net.number(1, 20), net.number(1, 20))
     kind = net.choice("RESIZE_NEAREST_NEIGHBOR", "RESIZE_BILINEAR")
     options = net.choice({}, {"half_pixel_centers": True}, {"align_corners": True})
@@ -452,7 +458,7 @@ def transpose_conv(net: RandomNetwork) -> None:
     channels, depth, stride = net.size(20), source.shape[3], net.number(1, 2)
     shape = (1, source.shape[1] * stride, source.shape[2] * stride, channels)
     if source.shape[0] > 1 or int(np.prod(shape)) * 9 * depth > net.most_macs:
-        raise Misfit
+        raise MisfitError
     output = net.new_quantization()
     weights = net.weights((channels, 3, 3, depth), 0, 9 * depth, source, output, 0.15)
     inputs = [net.constant(np.array(shape)), weights[0], source.index, *weights[1:]]
@@ -483,7 +489,7 @@ def split(net: RandomNetwork) -> None:
     axis = len(source.shape) - 1
     parts = next((count for count in (2, 3, 4) if source.shape[axis] % count == 0), 0)
     if not parts:
-        raise Misfit
+        raise MisfitError
     shape = (*source.shape[:-1], source.shape[-1] // parts)
     inputs = (net.constant(np.int32(axis)), source.index)
     outputs = [net.tensor(shape, source.quantization) for _ in range(parts)]

@@ -1,0 +1,80 @@
+"""Random networks, machines and options: every tensor is TFLite Micro's, and no program has a race.
+
+A failure is reported as the simplest case found that fails too; `run_case(Case(...), folder)` repeats it.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from tests.compiler.cases import Case, random_case, run_case, shrink
+from tests.compiler.networks import BUILDERS, random_network
+from tests.oracle import run_tflite_micro
+
+BATCH = 20
+
+
+def check(cases: Iterable[Case], folder: Path) -> None:
+    for case in cases:
+        failure = run_case(case, folder).failure
+        if failure:
+            simplest = shrink(case, folder)
+            pytest.fail(
+                f"{simplest}: {run_case(simplest, folder).failure}\n(first seen with {case}: {failure})"
+            )
+
+
+@pytest.mark.parametrize("batch", range(15))
+def test_random_networks_are_bit_exact(batch, tmp_path):
+    check((random_case(seed) for seed in range(batch * BATCH, (batch + 1) * BATCH)), tmp_path)
+
+
+@pytest.mark.parametrize("batch", range(3))
+def test_chains_and_resident_tensors_are_bit_exact(batch, tmp_path):
+    """The machines for which lowering has most to decide: everything on the DLA, in a few kilobytes."""
+    check((striped_case(seed) for seed in range(batch * BATCH, (batch + 1) * BATCH)), tmp_path)
+
+
+def striped_case(seed: int) -> Case:
+    rng = np.random.default_rng([seed, 2])
+    machine = {"sram_bytes": int(rng.integers(1_500, 30_000)), "pes": int(rng.choice([8, 64]))}
+    return Case(100_000 + seed, int(rng.integers(3, 13)), machine=machine, options={"place": "dla"})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", range(200))
+def test_many_more_random_networks(batch, tmp_path):
+    check(
+        (random_case(seed) for seed in range(10_000 + batch * BATCH, 10_000 + (batch + 1) * BATCH)), tmp_path
+    )
+    check((striped_case(seed) for seed in range(10_000 + batch * 5, 10_000 + (batch + 1) * 5)), tmp_path)
+
+
+def test_networks_are_what_their_seed_says_and_grow_at_the_end():
+    short, long = random_network(5, 3), random_network(5, 9)
+    assert short.operators == long.operators[:3]
+    assert write_tflite(long) == write_tflite(random_network(5, 9))
+
+
+def test_networks_have_every_operator_and_values_that_differ():
+    """What the tests above prove depends on it."""
+    kinds: set[str] = set()
+    saturated = values = 0
+    for seed in range(60):
+        graph = random_network(seed, 12)
+        kinds |= {operator.kind for operator in graph.operators}
+        inputs = [
+            np.random.default_rng(seed).integers(-128, 128, graph.tensors[index].shape).astype(np.int8)
+            for index in graph.inputs
+        ]
+        found = run_tflite_micro(write_tflite(graph), inputs)
+        for operator in graph.operators:
+            data = found[operator.outputs[0]]
+            saturated += int(np.isin(data, (-128, 127)).sum())
+            values += data.size
+    assert len(kinds) >= 29
+    assert len(BUILDERS) == 18
+    assert saturated < 0.3 * values
