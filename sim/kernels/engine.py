@@ -19,7 +19,7 @@ from dlasim.sim.stream import DecodedStream
 
 Bytes = NDArray[np.uint8]
 _FIRST_ARENA_BYTES = 1 << 20
-_LARGEST_ARENA_BYTES = 1 << 31  # whoever needs more goes to the readable engine
+_LARGEST_ARENA_BYTES = 1 << 30  # whoever needs more goes to the readable engine
 _LINE_BYTES = 64
 _NO_KERNEL = 0  # an opcode that no kernel has
 

@@ -14,6 +14,8 @@ from dlasim.isa.instructions import Extent, Unit
 from dlasim.sim.footprint import Box, Count, Footprint, all_footprints
 from dlasim.sim.operation import Batch
 
+MOST_TAPS = 1 << 20
+MOST_STAGED = 1 << 31
 # Copied before anything is written.
 _STAGED = {"OP_CONV": "IN", "OP_CONV_RELU": "IN", "OP_MAT_MUL": "IN"}
 
@@ -68,9 +70,20 @@ def _is_same(source: Footprint, output: Footprint) -> NDArray[np.bool_]:
 
 
 def _is_extreme(batch: Batch) -> NDArray[np.bool_]:
-    """Windows so large that sums of their pixels do not fit an int32, or tables of taps do not pay."""
+    """Windows of more taps, or padded inputs of more elements, than the kernels make room for.
+
+    In doubles, which do not wrap.
+    """
     if "KERNEL" not in batch.instruction.registers:
         return np.zeros(len(batch.positions), bool)
-    height, width = batch.pair("KERNEL")
-    extreme: NDArray[np.bool_] = height * width > 1 << 20
+    taps, padded = np.ones(1), np.maximum(batch.value("IN_CHANNELS"), batch.value("OUT_CHANNELS")) + 16.0
+    for axis in (0, 1):
+        outputs, stride, kernel, dilation = (
+            batch.pair(name)[axis].astype(np.float64) for name in ("OUT_SIZE", "STRIDE", "KERNEL", "DILATION")
+        )
+        taps = taps * kernel
+        padded = padded * (outputs * stride + kernel * dilation)
+    extreme: NDArray[np.bool_] = taps > MOST_TAPS
+    if batch.instruction.mnemonic != "OP_POOL":  # which stages nothing
+        extreme = extreme | (padded > MOST_STAGED)
     return extreme

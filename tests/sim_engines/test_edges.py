@@ -76,3 +76,27 @@ def test_an_empty_clamp_leaves_its_upper_end(execute):
     bench = Bench(OUT_ZP=100, ACT_MAX=50)
     bench.view("IN", np.arange(-8, 8, dtype=np.int8).reshape(1, 1, 16))
     assert (bench.run(execute, "OP_ACT_RELU", (1, 1, 16)) == 50).all()
+
+
+@pytest.mark.parametrize("mnemonic", ["OP_CONV", "OP_DEPTH_CONV", "OP_POOL"])
+def test_windows_that_hardly_ever_meet_the_input(execute, mnemonic):
+    """Strides, dilations and pads at their limits would need a padded input beyond any memory."""
+    far = (1 << 16) - 1
+    bench = Bench(
+        IN_SIZE=(3, 2), IN_CHANNELS=2, KERNEL=(2, 2), STRIDE=(far, far), DILATION=(far, far), PAD=(far, far),
+        PAD_VALUE=5, IN_ZP=5,
+    )  # fmt: skip
+    image = np.arange(12, dtype=np.int8).reshape(3, 2, 2)
+    bench.view("IN", image)
+    bench.linear("WEIGHT_ADDR", np.ones((2, 2, 2, 2), np.int8))
+    found = bench.run(execute, mnemonic, (2, 2, 2), **_FIELDS[mnemonic])
+    # Every output meets the corner pixel through one tap, and nothing else.
+    corner = image[0, 0].astype(int) - (0 if mnemonic == "OP_POOL" else 5)
+    assert (found == (corner.sum() if mnemonic == "OP_CONV" else corner)).all()
+
+
+_FIELDS = {
+    "OP_CONV": {"init": 0, "out": 1, "quant": 0},
+    "OP_DEPTH_CONV": {"init": 0, "out": 1, "quant": 0},
+    "OP_POOL": {"mode": 1},
+}
