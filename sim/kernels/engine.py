@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dlasim.isa.registers import REGION_COUNT
 from dlasim.sim.executor import execute_operation
 from dlasim.sim.kernels.hazards import needs_reference
-from dlasim.sim.kernels.layout import ROW_LENGTH, Rows, batch_rows, operation_batch
+from dlasim.sim.kernels.layout import ROW_LENGTH, Rows, batch_rows, column, opcode, operation_batch
 from dlasim.sim.kernels.library import Library, best_kind, load_library
 from dlasim.sim.operation import Operation
 from dlasim.sim.reference import execute as execute_reference
@@ -31,7 +31,7 @@ class Engine:
         """`kind` is `vnni` or `portable`; by default the faster that the CPU has."""
         self._library: Library = load_library(kind or best_kind())
         self._state = np.zeros(1, np.int64)
-        self._regions = np.zeros(REGION_COUNT, np.int64)
+        self._state_address = address_of(self._state)
         self._reserve(_FIRST_ARENA_BYTES)
 
     def execute(self, operation: Operation, sram: Bytes) -> bool:
@@ -40,7 +40,7 @@ class Engine:
         Returns whether a kernel did it, rather than the readable engine.
         """
         batch = operation_batch(operation.instruction, [operation])
-        compiled = not needs_reference(batch)[0] and self.run_rows(batch_rows(batch), 0, 1, sram) == 1
+        compiled = not needs_reference(batch)[0] and self._run_alone(batch_rows(batch), sram)
         if not compiled:
             execute_reference(operation, sram)
         return compiled
@@ -53,23 +53,23 @@ class Engine:
             rows[chosen[needs_reference(batch)], 0] = _NO_KERNEL
         return PreparedStream(self, stream, rows[: len(stream) if count is None else count])
 
-    def run_rows(self, rows: Rows, first: int, last: int, sram: Bytes, regions: Sequence[Bytes] = ()) -> int:
-        """Run rows until one that the kernels do not do; returns its number, or `last`."""
-        for number, region in enumerate(regions):
-            self._regions[number] = _address(region)
+    def run_rows(self, rows: int, first: int, last: int, sram: int, regions: int) -> int:
+        """Run rows, all by address, until one that the kernels do not do; returns its number, or `last`."""
         while True:
             first = self._library.run(
-                _address(rows), first, last, _address(sram), _address(self._regions),
-                self._arena_address, self._capacity, _address(self._state),
-            )  # fmt: skip
+                rows, first, last, sram, regions, self._arena_address, self._capacity, self._state_address
+            )
             needed = 0 if first == last else int(self._state[0])
             if not 0 < needed <= _LARGEST_ARENA_BYTES:
                 return first
             self._reserve(needed + needed // 4)
 
+    def _run_alone(self, rows: Rows, sram: Bytes) -> bool:
+        return self.run_rows(address_of(rows), 0, 1, address_of(sram), 0) == 1
+
     def _reserve(self, size_bytes: int) -> None:
         self._arena = np.empty(size_bytes + _LINE_BYTES, np.uint8)
-        self._arena_address = -(-_address(self._arena) // _LINE_BYTES) * _LINE_BYTES
+        self._arena_address = -(-address_of(self._arena) // _LINE_BYTES) * _LINE_BYTES
         self._capacity = size_bytes
 
 
@@ -78,6 +78,10 @@ class PreparedStream:
 
     def __init__(self, engine: Engine, stream: DecodedStream, rows: Rows) -> None:
         self._engine, self._stream, self._rows = engine, stream, rows
+        self._regions = np.zeros(REGION_COUNT, np.int64)
+        self._used = _used_regions(rows)
+        # Asking NumPy for an address takes longer than some operations.
+        self._rows_address, self._regions_address = address_of(rows), address_of(self._regions)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -88,13 +92,27 @@ class PreparedStream:
 
     def run_range(self, first: int, last: int, sram: Bytes, regions: Sequence[Bytes]) -> None:
         """Operations `first` to `last` alone."""
+        for number in self._used:
+            self._regions[number] = address_of(regions[number])
+        sram_address = address_of(sram)
         while first < last:
-            first = self._engine.run_rows(self._rows, first, last, sram, regions)
+            first = self._engine.run_rows(
+                self._rows_address, first, last, sram_address, self._regions_address
+            )
             if first < last:
                 execute_operation(self._stream.operation(first), sram, regions)
                 first += 1
 
 
-def _address(array: NDArray[Any]) -> int:
+def address_of(array: NDArray[Any]) -> int:
+    """Where an array's bytes begin; the array must outlive the number."""
     address: int = array.__array_interface__["data"][0]
     return address
+
+
+def _used_regions(rows: Rows) -> list[int]:
+    """The regions that the transfers among the rows name."""
+    used: set[int] = set()
+    for mnemonic, register in (("OP_DMA_READ", "DMA_IN_REGION"), ("OP_DMA_WRITE", "DMA_OUT_REGION")):
+        used.update(rows[rows[:, 0] == opcode(mnemonic), column(register)].tolist())
+    return sorted(used)
