@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from dlasim.errors import InputError
 from dlasim.isa import host_ops
-from dlasim.isa.host_ops import BinaryFunction, HostOperator
+from dlasim.isa.host_ops import BinaryFunction, HostOperator, UnaryFunction
 from dlasim.isa.program import HostCall, Program
 
 # Element types whose arithmetic the firmware has; operators that only move elements take any.
 _ARITHMETIC = ("int8", "int32")
 _INTEGERS = ("int8", "int32", "int64", "uint8", "int16", "bool")
-_NO_KERNEL = ("TRANSPOSE_CONV", "SVDF", "QUANTIZE", "DEQUANTIZE")
+_NO_KERNEL = ("TRANSPOSE_CONV", "SVDF", "DEQUANTIZE")
 _ALLOWED_TYPES = {
     "CAST": _INTEGERS,
     "BINARY": _ARITHMETIC,
     "UNARY": ("int32",),
+}
+_FUNCTIONS: dict[str, tuple[int, ...]] = {
+    "BINARY": tuple(BinaryFunction),
+    "UNARY": (UnaryFunction.ABS, UnaryFunction.NEG),
 }
 
 
@@ -41,7 +45,7 @@ def missing_kernel(program: Program, call: HostCall) -> str | None:
 def _missing_type(operator: HostOperator, types: list[str]) -> str | None:
     if operator.name == "ARG_MAX":
         types = types[:1]  # where the result is a position
-        allowed: tuple[str, ...] = _ARITHMETIC
+        allowed: tuple[str, ...] = _INTEGERS
     else:
         allowed = _ALLOWED_TYPES.get(operator.name, ())
     wrong = [name for name in types if allowed and name not in allowed]
@@ -49,8 +53,8 @@ def _missing_type(operator: HostOperator, types: list[str]) -> str | None:
 
 
 def _missing_function(operator: HostOperator, call: HostCall) -> str | None:
-    if operator.name != "BINARY":
+    functions = _FUNCTIONS.get(operator.name)
+    if functions is None:
         return None
     function = host_ops.decode_attributes(operator, call.attributes).function
-    known = function in tuple(BinaryFunction)
-    return None if known else f"BINARY function {function}"
+    return None if function in functions else f"{operator.name} with function {function}"

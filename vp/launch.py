@@ -67,7 +67,7 @@ def c_header() -> str:
     members = [f"    uint32_t {name}; /* {doc} */" for name, doc in _MEMBERS]
     return "\n".join(
         [
-            "/* What the loader tells the firmware. Generated from dlasim/vp/launch.py; edit that, not this. */",
+            "/* What the loader tells the firmware. Generated from dlasim/vp/launch.py; edit that. */",
             "#ifndef DLASIM_LAUNCH_H",
             "#define DLASIM_LAUNCH_H",
             "",

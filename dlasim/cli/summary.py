@@ -129,7 +129,7 @@ def _cpu_lines(report: dict[str, Any]) -> list[str]:
         return []
     return [
         f"CPU        {cpu['instructions']:,} instructions ({cpu['model']}), {cpu['setup_instructions']:,} "
-         f"more for set-up; asleep {cpu['idle_cycles']:,} cycles",
+        f"more for set-up; asleep {cpu['idle_cycles']:,} cycles",
         f"           stack {size(memory['stack_peak_bytes'])}, RAM {size(memory['ram_peak_bytes'])} in all",
     ]
 
@@ -155,7 +155,7 @@ def _totals(report: dict[str, Any]) -> str:
     lines = [
         f"total      {cycles['total']:,} cycles = {cycles['total'] / clock / 1000:.3f} ms at {clock:g} MHz",
         f"           DLA {cycles['dla']:,}, CPU {cycles['cpu']:,}{_source(report)}, "
-         f"overlap {cycles['overlap']:,}",
+        f"overlap {cycles['overlap']:,}",
         *_cpu_lines(report),
         f"DMA        read {size(moved['read'])}, written {size(moved['write'])}",
         f"memory     SRAM {sram}, arena {arena}, constants {constants}",

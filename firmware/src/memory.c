@@ -1,5 +1,6 @@
 /* What a C compiler expects to find even where there is no C library. Words where both sides allow it. */
-#include <stddef.h>
+#include "string.h"
+
 #include <stdint.h>
 
 static int words_fit(const void *one, const void *other) { return !(((uintptr_t)one | (uintptr_t)other) & 3); }

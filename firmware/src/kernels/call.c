@@ -6,7 +6,7 @@ static const uint8_t element_bytes[] = {
     [DLA_DATA_TYPE_INT64] = 8, [DLA_DATA_TYPE_UINT8] = 1, [DLA_DATA_TYPE_INT16] = 2,
 };
 
-/* By operator. TRANSPOSE_CONV, SVDF, QUANTIZE and DEQUANTIZE have no kernel: the loader refuses them. */
+/* By operator. TRANSPOSE_CONV, SVDF and DEQUANTIZE have no kernel: the loader refuses them. */
 static kernel *const kernels[] = {
     [DLA_HOST_OP_CONV_2D] = convolve,
     [DLA_HOST_OP_DEPTHWISE_CONV_2D] = convolve_depthwise,
@@ -25,6 +25,7 @@ static kernel *const kernels[] = {
     [DLA_HOST_OP_STRIDED_COPY] = copy_strided,
     [DLA_HOST_OP_RESIZE_NEAREST] = resize_nearest,
     [DLA_HOST_OP_RESIZE_BILINEAR] = resize_bilinear,
+    [DLA_HOST_OP_QUANTIZE] = quantize,
     [DLA_HOST_OP_CAST] = cast,
     [DLA_HOST_OP_BINARY] = compute_binary,
     [DLA_HOST_OP_UNARY] = compute_unary,

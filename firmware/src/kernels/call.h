@@ -47,6 +47,6 @@ kernel pool_average, pool_maximum, mean;
 kernel softmax;
 kernel pad, concatenate, copy_strided, gather, gather_nd;
 kernel resize_nearest, resize_bilinear;
-kernel cast, compute_binary, compute_unary, find_maximum;
+kernel quantize, cast, compute_binary, compute_unary, find_maximum;
 
 #endif

@@ -12,33 +12,39 @@ static inline int32_t high_multiply(int32_t left, int32_t right)
     return (int32_t)(((int64_t)left * right + (1 << 30)) >> 31);
 }
 
-/* value / 2^exponent, rounded half away from zero; the exponent is at most 31, and 0 changes nothing. Made
- * from the bits that are cut off, because adding a half could overflow. */
-static inline int32_t rounding_divide(int32_t value, uint32_t exponent)
+/* value / (mask + 1), rounded half away from zero, for a power of two: `mask` is the bits that are cut off,
+ * and is what the rounding is made from, because adding a half first could overflow. Mask 0 changes nothing. */
+static inline int32_t divide_rounded(int32_t value, uint32_t exponent, int32_t mask)
 {
-    int32_t mask = (int32_t)((1u << exponent) - 1);
-    int32_t remainder = value & mask, threshold = (mask >> 1) + (value < 0);
-    return (value >> exponent) + (remainder > threshold);
+    int32_t threshold = (mask >> 1) + (int32_t)((uint32_t)value >> 31);
+    return (value >> exponent) + ((value & mask) > threshold);
 }
 
-/* multiplier / 2^31 * 2^shift, as the compiler prepares it; `left` and `right` are never both above 0. */
+/* The same from the exponent alone, which is at most 31. */
+static inline int32_t rounding_divide(int32_t value, uint32_t exponent)
+{
+    return divide_rounded(value, exponent, (int32_t)((1u << exponent) - 1));
+}
+
+/* multiplier / 2^31 * 2^shift, as the compiler prepares it, ready for use: never are both shifts above 0. */
 struct scale {
     int32_t multiplier;
-    uint8_t left;
-    uint8_t right;
+    uint32_t left;
+    uint32_t right;
+    int32_t mask; /* 2^right - 1 */
 };
 
 static inline struct scale make_scale(int32_t multiplier, int32_t shift)
 {
-    uint32_t distance = shift < 0 ? -(uint32_t)shift : (uint32_t)shift;
-    uint8_t bits = distance > 31 ? 31 : (uint8_t)distance;
-    return (struct scale){ multiplier, shift > 0 ? bits : 0, shift < 0 ? bits : 0 };
+    uint32_t left = shift > 31 ? 31 : shift > 0 ? (uint32_t)shift : 0;
+    uint32_t right = shift < -31 ? 31 : shift < 0 ? -(uint32_t)shift : 0;
+    return (struct scale){ multiplier, left, right, (int32_t)((1u << right) - 1) };
 }
 
 static inline int32_t requantize(int32_t value, struct scale scale)
 {
     int32_t shifted = (int32_t)((uint32_t)value << scale.left);
-    return rounding_divide(high_multiply(shifted, scale.multiplier), scale.right);
+    return divide_rounded(high_multiply(shifted, scale.multiplier), scale.right, scale.mask);
 }
 
 static inline int32_t clamp(int32_t value, int32_t least, int32_t greatest)

@@ -1,0 +1,245 @@
+/* Operators on two tensors, element by element, one broadcast against the other as in NumPy.
+ *
+ * The common cases are both tensors alike, or one of them a single element or a row that repeats. All of them
+ * are rows: runs of elements in which each input either moves along or stands still. */
+#include "call.h"
+#include "fixed_point.h"
+
+/* How an input moves: elements from one index to the next along each dimension, 0 where it is broadcast. */
+struct steps {
+    uint32_t step[DLA_PROGRAM_MAX_RANK];
+};
+
+/* Where the elements of both inputs lie; rows run along the last dimension of the output. */
+struct walk {
+    const uint32_t *shape; /* of the output */
+    uint32_t rank;
+    struct steps inputs[2];
+    uint32_t index[DLA_PROGRAM_MAX_RANK];
+};
+
+static struct steps steps_of(const struct tensor *input, const struct tensor *output)
+{
+    struct steps steps = { { 0 } };
+    uint32_t distance = 1;
+    for (uint32_t back = 1; back <= input->rank && back <= output->rank; back++) {
+        uint32_t extent = input->shape[input->rank - back];
+        steps.step[output->rank - back] = extent == 1 ? 0 : distance;
+        distance *= extent;
+    }
+    return steps;
+}
+
+/* Of two tensors alike, or one element against many, the whole is one row. */
+static int is_one_row(const struct tensor *input, const struct tensor *output)
+{
+    return input->elements == output->elements || input->elements == 1;
+}
+
+static uint32_t offset_of(const struct walk *walk, uint32_t input)
+{
+    uint32_t offset = 0;
+    for (uint32_t dimension = 0; dimension + 1 < walk->rank; dimension++)
+        offset += walk->index[dimension] * walk->inputs[input].step[dimension];
+    return offset;
+}
+
+/* On to the next row, the last dimension but one fastest. */
+static void next_row(struct walk *walk)
+{
+    for (uint32_t dimension = walk->rank - 1; dimension-- > 0;) {
+        if (++walk->index[dimension] < walk->shape[dimension])
+            return;
+        walk->index[dimension] = 0;
+    }
+}
+
+/* A row of an operator: `count` results from two inputs with their steps (0 or 1). */
+typedef void row_kernel(
+    void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
+    const void *attributes);
+
+static void walk_rows(const struct call *call, row_kernel *row)
+{
+    struct tensor one = call_input(call, 0), other = call_input(call, 1), output = call_output(call, 0);
+    if (is_one_row(&one, &output) && is_one_row(&other, &output)) {
+        row(output.data, one.data, one.elements > 1, other.data, other.elements > 1, output.elements, call->attributes);
+        return;
+    }
+    struct walk walk = { output.shape, output.rank, { steps_of(&one, &output), steps_of(&other, &output) }, { 0 } };
+    uint32_t last = output.rank - 1, count = output.shape[last];
+    uint32_t row_bytes = count * output.element_bytes;
+    uint8_t *target = output.data;
+    for (uint32_t left = output.elements; left; left -= count, target += row_bytes, next_row(&walk))
+        row(target, (uint8_t *)one.data + offset_of(&walk, 0) * one.element_bytes, walk.inputs[0].step[last],
+            (uint8_t *)other.data + offset_of(&walk, 1) * other.element_bytes, walk.inputs[1].step[last], count,
+            call->attributes);
+}
+
+/* ADD and SUB: both inputs brought to one scale, with bits below the point to spare. */
+
+static inline int32_t align(int32_t value, int32_t zero_point, struct scale scale)
+{
+    return requantize((value - zero_point) << DLA_HOST_ADD_LEFT_SHIFT, scale);
+}
+
+static void add_row(
+    void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
+    const void *attributes)
+{
+    const struct dla_host_add *a = attributes;
+    const int8_t *x = one, *y = other;
+    int8_t *target = output;
+    struct scale x_scale = make_scale(a->input1_multiplier, a->input1_shift);
+    struct scale y_scale = make_scale(a->input2_multiplier, a->input2_shift);
+    struct scale scale = make_scale(a->output_multiplier, a->output_shift);
+    for (; count; count--, x += one_step, y += other_step) {
+        int32_t sum = align(*x, a->input1_zero_point, x_scale) + align(*y, a->input2_zero_point, y_scale);
+        *target++ = (int8_t)clamp(requantize(sum, scale) + a->output_zero_point, a->clamp_min, a->clamp_max);
+    }
+}
+
+static void subtract_row(
+    void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
+    const void *attributes)
+{
+    const struct dla_host_sub *a = attributes;
+    const int8_t *x = one, *y = other;
+    int8_t *target = output;
+    struct scale x_scale = make_scale(a->input1_multiplier, a->input1_shift);
+    struct scale y_scale = make_scale(a->input2_multiplier, a->input2_shift);
+    struct scale scale = make_scale(a->output_multiplier, a->output_shift);
+    for (; count; count--, x += one_step, y += other_step) {
+        int32_t difference = align(*x, a->input1_zero_point, x_scale) - align(*y, a->input2_zero_point, y_scale);
+        *target++ = (int8_t)clamp(requantize(difference, scale) + a->output_zero_point, a->clamp_min, a->clamp_max);
+    }
+}
+
+static void multiply_row(
+    void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
+    const void *attributes)
+{
+    const struct dla_host_mul *a = attributes;
+    const int8_t *x = one, *y = other;
+    int8_t *target = output;
+    struct scale scale = make_scale(a->output_multiplier, a->output_shift);
+    for (; count; count--, x += one_step, y += other_step) {
+        int32_t product = (*x - a->input1_zero_point) * (*y - a->input2_zero_point);
+        *target++ = (int8_t)clamp(requantize(product, scale) + a->output_zero_point, a->clamp_min, a->clamp_max);
+    }
+}
+
+static void prelu_row(
+    void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
+    const void *attributes)
+{
+    const struct dla_host_prelu *a = attributes;
+    const int8_t *x = one, *alpha = other;
+    int8_t *target = output;
+    struct scale positive = make_scale(a->positive_multiplier, a->positive_shift);
+    struct scale negative = make_scale(a->negative_multiplier, a->negative_shift);
+    for (; count; count--, x += one_step, alpha += other_step) {
+        int32_t value = *x - a->input_zero_point;
+        int32_t scaled = value >= 0 ? requantize(value, positive)
+                                    : requantize(value * (*alpha - a->alpha_zero_point), negative);
+        *target++ = clamp_to_int8(scaled + a->output_zero_point);
+    }
+}
+
+enum status add(const struct call *call)
+{
+    walk_rows(call, add_row);
+    return OK;
+}
+
+enum status subtract(const struct call *call)
+{
+    walk_rows(call, subtract_row);
+    return OK;
+}
+
+enum status multiply(const struct call *call)
+{
+    walk_rows(call, multiply_row);
+    return OK;
+}
+
+enum status prelu(const struct call *call)
+{
+    walk_rows(call, prelu_row);
+    return OK;
+}
+
+/* BINARY: plain integers, no quantization; only these two types. */
+
+static int32_t divide(int32_t x, int32_t y) { return y == 0 ? 0 : y == -1 ? -x : x / y; }
+
+static int32_t floor_divide(int32_t x, int32_t y)
+{
+    int32_t quotient = divide(x, y);
+    return y != 0 && (x ^ y) < 0 && quotient * y != x ? quotient - 1 : quotient;
+}
+
+static int32_t compute(int32_t function, int32_t x, int32_t y)
+{
+    switch (function) {
+    case DLA_BINARY_FUNCTION_ADD:
+        return x + y;
+    case DLA_BINARY_FUNCTION_SUB:
+        return x - y;
+    case DLA_BINARY_FUNCTION_MUL:
+        return x * y;
+    case DLA_BINARY_FUNCTION_DIV:
+        return divide(x, y);
+    case DLA_BINARY_FUNCTION_FLOOR_DIV:
+        return floor_divide(x, y);
+    case DLA_BINARY_FUNCTION_MAXIMUM:
+        return x > y ? x : y;
+    default:
+        return x < y ? x : y;
+    }
+}
+
+static int is_clamped(int32_t function)
+{
+    return function != DLA_BINARY_FUNCTION_MAXIMUM && function != DLA_BINARY_FUNCTION_MINIMUM;
+}
+
+static void compute_int32_row(
+    void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
+    const void *attributes)
+{
+    const struct dla_host_binary *a = attributes;
+    const int32_t *x = one, *y = other;
+    int32_t *target = output;
+    for (; count; count--, x += one_step, y += other_step) {
+        int32_t result = compute(a->function, *x, *y);
+        *target++ = is_clamped(a->function) ? clamp(result, a->clamp_min, a->clamp_max) : result;
+    }
+}
+
+/* MAXIMUM and MINIMUM alone, as the table of operators has it. */
+static void compute_int8_row(
+    void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
+    const void *attributes)
+{
+    const struct dla_host_binary *a = attributes;
+    const int8_t *x = one, *y = other;
+    int8_t *target = output;
+    for (; count; count--, x += one_step, y += other_step)
+        *target++ = (int8_t)compute(a->function, *x, *y);
+}
+
+enum status compute_binary(const struct call *call)
+{
+    switch (call_output(call, 0).type) {
+    case DLA_DATA_TYPE_INT8:
+        walk_rows(call, compute_int8_row);
+        return OK;
+    case DLA_DATA_TYPE_INT32:
+        walk_rows(call, compute_int32_row);
+        return OK;
+    default:
+        return NO_KERNEL;
+    }
+}

@@ -1,0 +1,67 @@
+/* RESIZE_NEAREST and RESIZE_BILINEAR: the compiler has tabulated which pixels of the input go where. */
+#include "call.h"
+#include "fixed_point.h"
+#include "string.h"
+
+enum status resize_nearest(const struct call *call)
+{
+    struct tensor input = call_input(call, 0), output = call_output(call, 0);
+    const int32_t *rows = call_input(call, 1).data, *columns = call_input(call, 2).data;
+    uint32_t pixel_bytes = channels_of(&input) * input.element_bytes;
+    uint32_t row_bytes = width_of(&input) * pixel_bytes, image_bytes = height_of(&input) * row_bytes;
+    const uint8_t *image = input.data;
+    uint8_t *target = output.data;
+    for (uint32_t batch = 0; batch < batches_of(&output); batch++, image += image_bytes)
+        for (uint32_t row = 0; row < height_of(&output); row++) {
+            const uint8_t *source = image + (uint32_t)rows[row] * row_bytes;
+            for (uint32_t column = 0; column < width_of(&output); column++, target += pixel_bytes)
+                memcpy(target, source + (uint32_t)columns[column] * pixel_bytes, pixel_bytes);
+        }
+    return OK;
+}
+
+/* A row or column of the result: the two of the input that it lies between, and how near to the upper. */
+struct place {
+    int32_t lower, upper;
+    int32_t fraction;
+};
+
+enum { ONE = 1 << DLA_HOST_RESIZE_FRACTION_BITS };
+
+static inline int32_t blend(int32_t lower, int32_t upper, int32_t fraction)
+{
+    return lower * (ONE - fraction) + upper * fraction;
+}
+
+static void blend_pixel(
+    int8_t *output, const int8_t *first_row, const int8_t *second_row, int32_t row_fraction, struct place column,
+    int32_t channels)
+{
+    const int8_t *corners[] = {
+        first_row + column.lower * channels, first_row + column.upper * channels,
+        second_row + column.lower * channels, second_row + column.upper * channels,
+    };
+    const int32_t half = ONE * ONE / 2;
+    for (int32_t channel = 0; channel < channels; channel++) {
+        int32_t left = blend(corners[0][channel], corners[2][channel], row_fraction);
+        int32_t right = blend(corners[1][channel], corners[3][channel], row_fraction);
+        int32_t sum = blend(left, right, column.fraction);
+        output[channel] = clamp_to_int8((sum < 0 ? sum - half : sum + half) / (ONE * ONE));
+    }
+}
+
+enum status resize_bilinear(const struct call *call)
+{
+    struct tensor input = call_input(call, 0), output = call_output(call, 0);
+    const struct place *rows = call_input(call, 1).data, *columns = call_input(call, 2).data;
+    int32_t channels = channels_of(&input), row_bytes = width_of(&input) * channels;
+    const int8_t *image = input.data;
+    int8_t *target = output.data;
+    for (uint32_t batch = 0; batch < batches_of(&output); batch++, image += height_of(&input) * row_bytes)
+        for (uint32_t row = 0; row < height_of(&output); row++) {
+            const int8_t *first = image + rows[row].lower * row_bytes, *second = image + rows[row].upper * row_bytes;
+            for (uint32_t column = 0; column < width_of(&output); column++, target += channels)
+                blend_pixel(target, first, second, rows[row].fraction, columns[column], channels);
+        }
+    return OK;
+}

@@ -1,0 +1,96 @@
+"""Programs made of nothing but host calls, run by the firmware and by the standalone simulator's kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dlasim.isa.host_ops import BY_NAME, encode_attributes
+from dlasim.isa.program import HostCall, Layer, Program, Step, TensorDescriptor
+from dlasim.isa.records import DataType, LayerKind, Role, StepKind
+from dlasim.isa.registers import Region
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.host import TensorSpec, run_host_op
+from dlasim.vp.host import HostOptions, Prototype, Prototyped
+
+Array = np.ndarray
+_ALIGNMENT = 8
+_GAP_BYTES = 64  # behind each output, to be left alone
+
+
+@dataclass
+class HostCalls:
+    """Collects calls; every input is a constant, every output a model output."""
+
+    calls: list[HostCall] = field(default_factory=list)
+    tensors: list[TensorDescriptor] = field(default_factory=list)
+    expected: list[Array] = field(default_factory=list)
+    _constants: bytearray = field(default_factory=bytearray)
+    _outputs_bytes: int = 0
+
+    def add(
+        self, name: str, inputs: Sequence[Array], outputs: Sequence[TensorSpec], **attributes: Any
+    ) -> None:
+        """A call, with the result that it must have."""
+        words = encode_attributes(name, **attributes)
+        code = BY_NAME[name].code
+        numbers = tuple(self._constant(array) for array in inputs)
+        results = tuple(self._output(spec) for spec in outputs)
+        self._output(TensorSpec((_GAP_BYTES,), "uint8"))
+        self.calls.append(HostCall(code, numbers, results, words, len(self.calls)))
+        self.expected += run_host_op(code, words, inputs, outputs)
+        self.expected.append(np.zeros(_GAP_BYTES, np.uint8))
+
+    def _constant(self, array: Array) -> int:
+        self._constants += bytes(-len(self._constants) % _ALIGNMENT)
+        offset = len(self._constants)
+        self._constants += np.ascontiguousarray(array).tobytes()
+        return self._tensor(array.shape, array.dtype, Role.CONSTANT, Region.CONSTANTS, offset)
+
+    def _output(self, spec: TensorSpec) -> int:
+        self._outputs_bytes += -self._outputs_bytes % _ALIGNMENT
+        offset, dtype = self._outputs_bytes, np.dtype(spec.dtype)
+        self._outputs_bytes += int(np.prod(spec.shape, dtype=np.int64)) * dtype.itemsize
+        return self._tensor(spec.shape, dtype, Role.OUTPUT, Region.OUTPUTS, offset)
+
+    def _tensor(
+        self, shape: tuple[int, ...], dtype: np.dtype[Any], role: Role, region: Region, offset: int
+    ) -> int:
+        size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+        kind = DataType[dtype.name]
+        number = len(self.tensors)
+        self.tensors.append(TensorDescriptor(f"t{number}", kind, role, region, offset, size, tuple(shape)))
+        return number
+
+    def program(self, config: DlaConfig) -> Program:
+        """All calls, one after another."""
+        return Program(
+            "calls",
+            config.requirement(outputs_bytes=self._outputs_bytes),
+            np.zeros(0, np.uint64),
+            (),
+            tuple(Step(StepKind.HOST, number) for number in range(len(self.calls))),
+            np.frombuffer(bytes(self._constants), np.uint8),
+            tuple(self.tensors),
+            tuple(self.calls),
+            tuple(Layer(f"call {n}", "", LayerKind.HOST) for n in range(len(self.calls))),
+        )
+
+    def run(self, firmware: Path | None = None) -> Prototyped:
+        """On the board."""
+        from dlasim.sim.executor import ReferenceExecutor
+
+        config = DlaConfig()
+        options = HostOptions(firmware=firmware)
+        return Prototype(self.program(config), config, ReferenceExecutor(), options).run()
+
+    def check(self) -> None:
+        """Holds the firmware's results to the simulator's, bit for bit."""
+        done = self.run()
+        for number, (actual, expected) in enumerate(zip(done.inference.outputs, self.expected, strict=True)):
+            call = self.calls[number // 2]  # each has one output and one gap
+            np.testing.assert_array_equal(actual, expected, err_msg=str(call), strict=True)
