@@ -1,0 +1,1 @@
+../../dlasim/on_board.py
