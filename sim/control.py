@@ -36,7 +36,11 @@ class ControlRegisters:
 
     def reset(self) -> None:
         """Back to the table's reset values and the machine's capabilities."""
-        self._values = {register.name: register.reset for register in registers.REGISTERS}
+        self._values = {
+            register.name: register.reset
+            for register in registers.REGISTERS
+            if register.name not in _COUNTER_PLACES
+        }
         self._counts = [0] * len(COUNTERS)
         inputs, outputs = self._config.lanes
         self._values |= {
@@ -47,11 +51,11 @@ class ControlRegisters:
         }
 
     def __getitem__(self, name: str) -> int:
-        place = _COUNTER_PLACES.get(name)
-        if place is not None:
-            number, shift = place
-            return (self._counts[number] >> shift) & WORD
-        return self._values[name]
+        value = self._values.get(name)
+        if value is not None:
+            return value
+        number, shift = _COUNTER_PLACES[name]
+        return (self._counts[number] >> shift) & WORD
 
     def __setitem__(self, name: str, value: int) -> None:
         assert name in self._values

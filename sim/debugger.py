@@ -17,7 +17,7 @@ from dlasim.isa import codec, registers
 from dlasim.isa.assembly.text import word_texts
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import Program, Step, TensorDescriptor
-from dlasim.isa.records import StepKind
+from dlasim.isa.records import Role, StepKind
 from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import word_cycles
@@ -177,7 +177,7 @@ class Debugger:
         elif decoded.instruction.mnemonic == "CFG":
             self.file[decoded.values["register"] - _FIRST] = decoded.values["value"]
         elif decoded.instruction.mnemonic == "HALT":
-            assert self.file == plan.final_file, "the plan and the words disagree on registers"
+            assert tuple(self.file) == plan.final_file, "the plan and the words disagree on registers"
             self._done_cycles += plan.timeline.total
             if self._word < self._end:
                 self._plan_from(self._word)
@@ -264,4 +264,8 @@ def _regions(program: Program) -> list[Array]:
         Region.OUTPUTS: np.zeros(need.outputs_bytes, np.uint8),
         Region.COMMANDS: program.commands.view(np.uint8).copy(),
     }
+    for tensor in program.tensors:
+        if tensor.role is Role.VARIABLE:
+            raw = arrays[tensor.region][tensor.offset : tensor.offset + tensor.size_bytes]
+            raw.view(np.dtype(tensor.type.name))[...] = tensor.zero_point
     return [arrays[region] for region in Region]

@@ -27,6 +27,8 @@ from dlasim.sim.stream import FaultAt
 
 NO_MEMORY = np.zeros(0, np.uint8)
 MAX_CACHED_PLANS = 1024
+_REGION_REGISTERS = [(f"REGION{number}_BASE", f"REGION{number}_SIZE") for number in range(REGION_COUNT)]
+_PLACES_REGIONS = frozenset(name for names in _REGION_REGISTERS for name in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class Dla:
         self._tail = 0
         self._rung = False
         self._plans: dict[tuple[object, ...], Plan] = {}
+        self._regions: list[NDArray[np.uint8]] | None = None
 
     # The host's side
 
@@ -99,6 +102,8 @@ class Dla:
         if action is not None:
             return action(self, value)
         self.registers[register.name] = value
+        if register.name in _PLACES_REGIONS:
+            self._regions = None
         return None
 
     def tick(self, now: int) -> None:
@@ -150,8 +155,16 @@ class Dla:
 
     def region(self, number: int) -> NDArray[np.uint8]:
         """The bytes of a region, none where its registers name memory that does not exist."""
-        base, size = (self.registers[f"REGION{number}_{part}"] for part in ("BASE", "SIZE"))
-        window = self._memory.window(base, size)
+        return self._windows()[number]
+
+    def _windows(self) -> list[NDArray[np.uint8]]:
+        """All regions; the same list for as long as their registers stay the same."""
+        if self._regions is None:
+            self._regions = [self._window(*registers) for registers in _REGION_REGISTERS]
+        return self._regions
+
+    def _window(self, base: str, size: str) -> NDArray[np.uint8]:
+        window = self._memory.window(self.registers[base], self.registers[size])
         return NO_MEMORY if window is None else window
 
     # What the registers do
@@ -164,6 +177,7 @@ class Dla:
 
     def _restart(self) -> None:
         self.registers.reset()
+        self._regions = None
         self.file = reset_file()
         self._run = None
         self._markers = []
@@ -212,7 +226,7 @@ class Dla:
         return np.ascontiguousarray(raw).view("<u8").astype(np.uint64, copy=False)
 
     def _start(self, now: int, words: NDArray[np.uint64], first: int, from_queue: bool) -> None:
-        regions = [self.region(number) for number in range(REGION_COUNT)]
+        regions = self._windows()
         plan = self._plan(words, {number: len(array) for number, array in enumerate(regions)})
         if self._executor is not None:
             self._executor.run(plan, self.sram, regions, self.observer, first)
@@ -235,7 +249,7 @@ class Dla:
         assert run is not None
         self._run = None
         plan = run.plan
-        self.file = plan.final_file
+        self.file = list(plan.final_file)
         self.registers.count(plan.counters)
         self.registers.flags("STATUS", busy=False)
         if self._on_complete is not None:

@@ -7,7 +7,7 @@ wrap, `wrap32` says so. Plain NumPy: this module is the definition, faster code 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,7 +65,8 @@ def requant(values: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Integ
 
 def limit(values: ArrayLike, zero_point: int, least: int, greatest: int) -> NDArray[np.int8]:
     """Adds the zero point, as int32 does, and clamps: how every requantized result becomes int8."""
-    return np.clip(wrap32(np.asarray(values, np.int64) + zero_point), least, greatest).astype(np.int8)
+    moved = wrap32(np.asarray(values, np.int64) + zero_point)
+    return np.minimum(np.maximum(moved, least), greatest).astype(np.int8)
 
 
 def rounded_average(sums: ArrayLike, counts: ArrayLike) -> Integers:
@@ -100,6 +101,7 @@ _EXP_OF_POWERS = (
 # 48/17 and -32/17 in Q2.29: the first guess of Newton's division.
 _GUESS_CONSTANT, _GUESS_SLOPE = 1_515_870_810, -1_010_580_540
 _ONE_IN_Q2 = 1 << 29
+_HALF = 1 << 30  # of what `>> 31` drops
 
 
 def _saturating_left(values: ArrayLike, bits: int) -> Integers:
@@ -134,13 +136,20 @@ def _exp_near_zero(raw: Integers) -> Integers:
     return wrap32(_EXP_OF_MINUS_EIGHTH + high_multiply(_EXP_OF_MINUS_EIGHTH, x + tail))
 
 
-def _newton_reciprocal(raw: Integers) -> Integers:
-    """2 / (1 + x) in Q2.29 for x in Q0.31 between 0 and 1: three steps of Newton's method."""
+_Whole = TypeVar("_Whole", int, Integers)
+
+
+def _newton_reciprocal(raw: _Whole) -> _Whole:
+    """2 / (1 + x) in Q2.29 for x in Q0.31 between 0 and 1: three steps of Newton's method.
+
+    The guess stays between 0.9 and 1.9 from the start and its error below 1/17, so nothing here can saturate
+    or wrap, and plain operators will do: for arrays, and much faster for a single number.
+    """
     half_denominator = (raw + _ONE_IN_Q0 + 1) >> 1
-    guess = _GUESS_CONSTANT + high_multiply(half_denominator, _GUESS_SLOPE)
+    guess = _GUESS_CONSTANT + ((half_denominator * _GUESS_SLOPE + _HALF) >> 31)
     for _ in range(3):
-        error = _ONE_IN_Q2 - high_multiply(half_denominator, guess)
-        guess = wrap32(guess + _saturating_left(high_multiply(guess, error), 2))
+        error = _ONE_IN_Q2 - ((half_denominator * guess + _HALF) >> 31)
+        guess = guess + (((guess * error + _HALF) >> 31) << 2)
     return guess
 
 
@@ -189,9 +198,22 @@ def softmax(rows: NDArray[Any], table: NDArray[np.int32]) -> NDArray[np.int8]:
     """Softmax along the last axis, to scale 1/256 and zero point -128."""
     wide = rows.astype(np.int64)
     exponentials = table.astype(np.int64)[wide.max(axis=-1, keepdims=True) - wide]
-    sums = rounding_divide(exponentials, _SOFTMAX_SUM_BITS).sum(axis=-1, keepdims=True)
-    # frexp is exact here: the sums have far fewer than 53 bits.
-    headroom = 32 - np.frexp(sums.astype(np.float64))[1].astype(np.int64)
-    reciprocals = reciprocal_of_one_plus(wrap32((sums << headroom) - (1 << 31)))
-    bits = _SOFTMAX_SUM_BITS - headroom + 31 - 8
+    # TFLite's sum has 32 bits.
+    sums = rounding_divide(exponentials, _SOFTMAX_SUM_BITS).sum(axis=-1, keepdims=True) & 0xFFFF_FFFF
+    reciprocals, bits = _reciprocal_of_sum(int(sums.item())) if sums.size == 1 else _reciprocals_of_sums(sums)
     return limit(rounding_divide(high_multiply(reciprocals, exponentials), bits), -128, INT8_MIN, INT8_MAX)
+
+
+def _reciprocal_of_sum(total: int) -> tuple[int, int]:
+    """256 / the sum as a multiplier in Q0.31, and the bits to shift right after it; for a sum of Q12.19."""
+    headroom = 32 - total.bit_length()
+    reciprocal = min(_newton_reciprocal((total << headroom) - (1 << 31)) << 1, INT32_MAX)
+    return reciprocal, _SOFTMAX_SUM_BITS - headroom + 31 - 8
+
+
+def _reciprocals_of_sums(totals: Integers) -> tuple[Integers, Integers]:
+    """The same of each sum."""
+    # frexp is exact here: the sums have far fewer than 53 bits.
+    headroom = 32 - np.frexp(totals.astype(np.float64))[1].astype(np.int64)
+    reciprocals = reciprocal_of_one_plus(wrap32((totals << headroom) - (1 << 31)))
+    return reciprocals, _SOFTMAX_SUM_BITS - headroom + 31 - 8

@@ -28,18 +28,12 @@ class Plan:
     fault: FaultAt | None
     operations: int
     counters: tuple[int, ...]
+    final_file: tuple[int, ...]  # the operand registers' patterns after the stream, or where it stopped
 
     @property
     def macs(self) -> int:
         """Multiply-accumulates done."""
         return int(self.costs.macs[: self.operations].sum())
-
-    @property
-    def final_file(self) -> list[int]:
-        """The operand registers' patterns after the stream, or where it stopped."""
-        stopped = self.operations < len(self.stream)
-        values = self.stream.columns[:, self.operations] if stopped else self.stream.final_file
-        return [int(value) & 0xFFFF_FFFF for value in values]
 
 
 def plan_stream(
@@ -57,4 +51,6 @@ def plan_stream(
     timeline = schedule(config, stream, costs, stop)
     books = account(timeline, costs)
     counters = counter_values(config, costs, books)
-    return Plan(stream, costs, timeline, books, fault, operations, counters)
+    final = stream.columns[:, operations] if operations < len(stream) else stream.final_file
+    final_file = tuple((final & 0xFFFF_FFFF).tolist())
+    return Plan(stream, costs, timeline, books, fault, operations, counters, final_file)

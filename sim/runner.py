@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.errors import InputError, RunError
 from dlasim.isa.instructions import WORD_BYTES
-from dlasim.isa.program import Program, Step, TensorDescriptor
+from dlasim.isa.program import HostCall, Program, Step, TensorDescriptor
 from dlasim.isa.records import Role, StepKind
 from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
 from dlasim.sim.config import DlaConfig
@@ -21,6 +21,9 @@ from dlasim.sim.host_estimate import DOORBELL_CYCLES, call_cycles
 from dlasim.sim.machine import Dla, Run
 from dlasim.sim.memory import SystemMemory
 from dlasim.sim.stream import FaultAt
+
+if TYPE_CHECKING:
+    from dlasim.sim.host import HostOperation
 
 REGION_ALIGNMENT = 4096
 MAX_MEMORY_BYTES = 1 << 32
@@ -92,12 +95,19 @@ class Simulation:
         self._layout, size = self._place_regions()
         self.memory: NDArray[np.uint8] = np.zeros(size, np.uint8)
         self.host_observer: Callable[[int, NDArray[Any]], None] | None = None
+        self._host_operations: dict[int, HostOperation] = {}
         self._runs: list[Run] = []
         self.dla = Dla(config, SystemMemory(self.memory), executor, self._runs.append)
         self._load()
         self._views = [self.tensor(described) for described in program.tensors]
         self._inputs = self._numbers(Role.INPUT)
         self._outputs = self._numbers(Role.OUTPUT)
+        self.reset_variables()
+
+    def reset_variables(self) -> None:
+        """Take what lives on from inference to inference back to its start."""
+        for number in self._numbers(Role.VARIABLE):
+            self._views[number][...] = self.program.tensors[number].zero_point
 
     def _numbers(self, role: Role) -> list[int]:
         return [number for number, tensor in enumerate(self.program.tensors) if tensor.role is role]
@@ -227,14 +237,23 @@ class Simulation:
         raise fault_error(self.program, self.dla.fault)
 
     def _host(self, index: int) -> None:
-        from dlasim.sim.host import TensorSpec, run_host_op
-
         call = self.program.host_calls[index]
-        tensors = self.program.tensors
-        inputs = [self._views[n] for n in call.inputs]
-        specs = [TensorSpec(tensors[n].shape, tensors[n].type.name) for n in call.outputs]
-        results = run_host_op(call.code, call.attributes, inputs, specs)
+        operation = self._host_operations.get(index) or self._prepare_host(index, call)
+        results = operation.run([self._views[number] for number in call.inputs])
         for number, array in zip(call.outputs, results, strict=True):
             self._views[number][...] = array
             if self.host_observer is not None:
                 self.host_observer(number, array)
+
+    def _prepare_host(self, index: int, call: HostCall) -> HostOperation:
+        from dlasim.sim.host import HostOperation, TensorSpec
+
+        inputs, outputs = (
+            [
+                TensorSpec(tensor.shape, tensor.type.name)
+                for tensor in map(self.program.tensors.__getitem__, numbers)
+            ]
+            for numbers in (call.inputs, call.outputs)
+        )
+        self._host_operations[index] = HostOperation(call.code, call.attributes, inputs, outputs)
+        return self._host_operations[index]

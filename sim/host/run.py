@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,41 @@ Kernel = Callable[[Call], list[Array]]
 _MODULES = (convolution, elementwise, movement, pooling, recurrent, resize, rows)
 
 
+class HostOperation:
+    """A host operator with its attributes and its tensors' shapes and types, ready to run many times."""
+
+    def __init__(
+        self, code: int, words: Sequence[int], inputs: Sequence[TensorSpec], outputs: Sequence[TensorSpec]
+    ) -> None:
+        """A call whose types or attributes do not fit its operator is a RunError."""
+        operator = host_ops.BY_CODE.get(code)
+        if operator is None:
+            raise RunError(f"host operator {code} is unknown (known: 1 to {max(host_ops.BY_CODE)})")
+        _check_types(operator, "input", operator.inputs, [tensor.dtype for tensor in inputs])
+        _check_types(operator, "output", operator.outputs, [tensor.dtype for tensor in outputs])
+        self._name, self._kernel = operator.name, KERNELS[operator.name]
+        self._attributes = host_ops.decode_attributes(operator, words)
+        self._outputs = tuple(outputs)
+        self._types = [np.dtype(tensor.dtype) for tensor in outputs]
+
+    def run(self, inputs: Sequence[Array]) -> list[Array]:
+        """The outputs; inputs, which are of the types announced, are not changed."""
+        call = Call(self._attributes, tuple(inputs), self._outputs)
+        try:
+            # Overflow and division by zero have their IEEE meaning in float operators.
+            with np.errstate(all="ignore"):
+                results = self._kernel(call)
+            described = zip(results, self._outputs, self._types, strict=True)
+            return [_fitted(*result) for result in described]
+        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
+            # What NumPy says where shapes and attributes contradict each other; the program is to blame.
+            raise RunError(
+                f"host operator {self._name}: tensors {[array.shape for array in inputs]} to "
+                f"{[output.shape for output in self._outputs]} do not fit attributes "
+                f"{vars(self._attributes)}: {error}"
+            ) from None
+
+
 def run_host_op(
     code: int, words: Sequence[int], inputs: Sequence[Array], outputs: Sequence[TensorSpec]
 ) -> list[Array]:
@@ -23,28 +59,13 @@ def run_host_op(
 
     A call whose tensors or attributes do not fit its operator is a RunError.
     """
-    operator = host_ops.BY_CODE.get(code)
-    if operator is None:
-        raise RunError(f"host operator {code} is unknown (known: 1 to {max(host_ops.BY_CODE)})")
-    _check_types(operator, "input", operator.inputs, [array.dtype.name for array in inputs])
-    _check_types(operator, "output", operator.outputs, [output.dtype for output in outputs])
-    call = Call(host_ops.decode_attributes(operator, words), tuple(inputs), tuple(outputs))
-    try:
-        # Overflow and division by zero have their IEEE meaning in float operators.
-        with np.errstate(all="ignore"):
-            results = KERNELS[operator.name](call)
-        return [_fitted(result, output) for result, output in zip(results, outputs, strict=True)]
-    except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
-        # What NumPy says where shapes and attributes contradict each other; the program is to blame.
-        raise RunError(
-            f"host operator {operator.name}: tensors {[array.shape for array in inputs]} to "
-            f"{[output.shape for output in outputs]} do not fit attributes {vars(call.attributes)}: {error}"
-        ) from None
+    given = [TensorSpec(array.shape, array.dtype.name) for array in inputs]
+    return HostOperation(code, words, given, outputs).run(inputs)
 
 
-def _fitted(result: Array, output: TensorSpec) -> Array:
+def _fitted(result: Array, output: TensorSpec, dtype: np.dtype[Any]) -> Array:
     """The result in the shape of its tensor: dimensions of 1 may come and go."""
-    if result.dtype != output.dtype:
+    if result.dtype != dtype:
         raise ValueError(f"the result is {result.dtype}, not {output.dtype}")
     return np.ascontiguousarray(result).reshape(output.shape)
 

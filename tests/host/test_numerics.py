@@ -126,3 +126,34 @@ def test_functions_approximate_the_real_ones(function, real):
     """To 2^-21, as the polynomial does; the operators' tests show that the last bits are TensorFlow's."""
     values = np.linspace(-15.9, 15.9, 4001)
     assert np.abs(function(values) / 2.0**31 - real(values)).max() < 2.0**-21
+
+
+def test_newton_needs_no_saturation():
+    """What gemmlowp's steps give, with every saturation and wrap that they have."""
+    rng = np.random.default_rng(0)
+    edges = np.concatenate([np.arange(300), (1 << 31) - 1 - np.arange(300), 1 << np.arange(31)])
+    for raw in (*edges.tolist(), *rng.integers(0, 1 << 31, 20_000).tolist()):
+        half_denominator = (raw + (1 << 31)) >> 1
+        guess = 1_515_870_810 + high(half_denominator, -1_010_580_540)
+        for _ in range(3):
+            error = (1 << 29) - high(half_denominator, guess)
+            step = high(guess, error)
+            guess = wrapped(guess + min(max(step << 2, -(1 << 31)), (1 << 31) - 1))
+        expected = min(guess << 1, (1 << 31) - 1)
+        assert numerics.reciprocal_of_one_plus(raw) == expected
+
+
+def high(left, right):
+    return min((left * right + (1 << 30)) >> 31, (1 << 31) - 1)
+
+
+@pytest.mark.parametrize("width", [1, 2, 12, 1000, 4097, 9000])
+def test_softmax_of_one_row_is_that_of_each(width):
+    """A single row takes a shorter way; wide ones overflow TensorFlow's sum of 32 bits."""
+    rng = np.random.default_rng(width)
+    table = numerics.softmax_table(1.0, 0.05)
+    rows = rng.integers(-128, 128, (5, width)).astype(np.int8)
+    rows[1] = 127
+    together = numerics.softmax(rows, table)
+    for row, expected in zip(rows, together, strict=True):
+        assert (numerics.softmax(row, table) == expected).all()
