@@ -1,0 +1,264 @@
+"""The simulator's speed beside LiteRT, in one run, with the goals beside the figures.
+
+    python benchmarks/speed.py                         built-in networks
+    python benchmarks/speed.py resnet8=a.tflite vww=b.tflite kws=c.tflite mobilenet_v1=d.tflite
+
+One thread each. Rounds alternate between the sides and the best of each counts, so that other work on the
+machine disturbs the ratios least. Leaves with 1 if a goal is missed by more than TOLERANCE.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+from numpy.typing import NDArray
+
+from dlasim import api
+from dlasim.compiler_shim.compile import lower_for
+from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.compiler_shim.topologies import build_topology
+from dlasim.inputs import noise
+from dlasim.isa import codec, container
+from dlasim.isa.instructions import BY_MNEMONIC, Unit
+from dlasim.isa.program import Program
+from dlasim.isa.registers import REGION_COUNT
+from dlasim.sim.config import MIB, DlaConfig
+from dlasim.sim.operation import reset_file
+from dlasim.sim.plan import plan_stream
+from dlasim.sim.runner import Simulation, config_of
+
+CONFIG = DlaConfig(sram_bytes=MIB)
+MICROSECONDS_PER_OPERATION = 5.0
+MICROSECONDS_PER_WRITE = 0.2
+TOLERANCE = 1.15  # of a shared machine
+SECONDS_EACH = 1.5  # of measuring, for each side of a comparison
+DLASIM = shutil.which("dlasim", path=str(Path(sys.executable).parent)) or "dlasim"
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A network to compare on: a built-in topology, and how often XNNPACK's time it may take."""
+
+    name: str
+    topology: str
+    alpha: float | None
+    resolution: int | None
+    xnnpack_limit: float
+
+    def model(self) -> bytes:
+        """The built-in network as a .tflite file."""
+        graph = build_topology(self.topology, seed=0, alpha=self.alpha, resolution=self.resolution)
+        return write_tflite(graph)
+
+
+NETWORKS = (
+    Network("mobilenet_v1", "mobilenet_v1", None, None, 3.0),
+    Network("resnet8", "resnet8", None, None, 4.0),
+    Network("vww", "mobilenet_v1", 0.25, 96, 4.0),
+    Network("kws", "ds_cnn", None, None, 4.0),
+)
+REFERENCE_SPEEDUP = 8.0  # over LiteRT's reference kernels, on mobilenet_v1
+
+
+class Goals:
+    """Prints figures beside their goals, and remembers what was missed."""
+
+    def __init__(self) -> None:
+        self.missed: list[str] = []
+
+    def line(self, name: str, value: float, limit: float, unit: str = "", at_least: bool = False) -> None:
+        """One figure that may be at most (at least) its limit."""
+        good = value * TOLERANCE >= limit if at_least else value <= limit * TOLERANCE
+        sign = "≥" if at_least else "≤"
+        strict = value >= limit if at_least else value <= limit
+        mark = "" if strict else "  (within tolerance)" if good else "  MISSED"
+        print(f"  {name:<52} {value:>9.3f}{unit:<4} goal {sign} {limit:g}{unit}{mark}")
+        if not good:
+            self.missed.append(name)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure everything; `arguments` name real models as NETWORK=FILE."""
+    files = dict(argument.split("=", 1) for argument in arguments)
+    unknown = set(files) - {network.name for network in NETWORKS}
+    if unknown:
+        print(
+            f"unknown network {min(unknown)} (allowed: {', '.join(n.name for n in NETWORKS)})",
+            file=sys.stderr,
+        )
+        return 2
+    models = {n.name: Path(files[n.name]).read_bytes() if n.name in files else n.model() for n in NETWORKS}
+    goals = Goals()
+    with tempfile.TemporaryDirectory() as folder:
+        programs = {name: lowered(Path(folder), name, model, CONFIG) for name, model in models.items()}
+        steady(models, programs, goals)
+        timing(programs["mobilenet_v1"], goals)
+        processes(Path(folder), programs["resnet8"], goals)
+        memory(Path(folder), models["resnet8"], goals)
+    print(f"missed: {', '.join(goals.missed)}" if goals.missed else "every goal is met")
+    return 1 if goals.missed else 0
+
+
+def lowered(folder: Path, name: str, model: bytes, config: DlaConfig) -> Program:
+    """The model's program: automatic tiling, full fusion."""
+    path = folder / f"{name}.tflite"
+    path.write_bytes(model)
+    options = CompileOptions(tiling="auto", fusion="full")
+    return lower_for(api.load_network(path), config, options).program
+
+
+def steady(models: dict[str, bytes], programs: dict[str, Program], goals: Goals) -> None:
+    """Inference after inference, everything warm."""
+    vnni = _has_vnni()
+    print(f"Steady state, one thread, 1 MiB SRAM ({'with' if vnni else 'without'} VNNI)")
+    for network in NETWORKS:
+        program = programs[network.name]
+        inputs = noise(program.inputs, 0)
+        simulation = Simulation(program, config_of(program), api.make_executor("fast"))
+        ours, fast, reference = best_times(
+            lambda simulation=simulation, inputs=inputs: simulation.run(inputs),
+            litert(models[network.name], inputs, OpResolverType.AUTO),
+            litert(models[network.name], inputs, OpResolverType.BUILTIN_REF),
+        )
+        print(
+            f"  {network.name}: dlasim {1e3 * ours:.3f} ms, XNNPACK {1e3 * fast:.3f} ms, "
+            f"reference {1e3 * reference:.2f} ms"
+        )
+        if vnni or network.name != "mobilenet_v1":
+            goals.line(f"{network.name}: dlasim / XNNPACK", ours / fast, network.xnnpack_limit)
+        if network.name == "mobilenet_v1":
+            goals.line(
+                f"{network.name}: reference / dlasim", reference / ours, REFERENCE_SPEEDUP, at_least=True
+            )
+
+
+def litert(
+    model: bytes, inputs: Sequence[NDArray[np.generic]], resolver: OpResolverType
+) -> Callable[[], object]:
+    """An inference of LiteRT on one thread, outputs fetched as ours are."""
+    interpreter = Interpreter(model_content=model, num_threads=1, experimental_op_resolver_type=resolver)
+    interpreter.allocate_tensors()
+    places = [detail["index"] for detail in interpreter.get_input_details()]
+    results = [detail["index"] for detail in interpreter.get_output_details()]
+
+    def infer() -> object:
+        for place, array in zip(places, inputs, strict=True):
+            interpreter.set_tensor(place, array)
+        interpreter.invoke()
+        return [interpreter.get_tensor(result) for result in results]
+
+    return infer
+
+
+def best_times(*actions: Callable[[], object]) -> list[float]:
+    """The shortest time of each, in rounds that take turns."""
+    counts = []
+    for action in actions:
+        action()
+        seconds = _seconds(action)
+        counts.append(max(1, min(200, int(SECONDS_EACH / 30 / seconds))))
+    best = [float("inf")] * len(actions)
+    until = time.perf_counter() + SECONDS_EACH * len(actions)
+    while time.perf_counter() < until:
+        for number, action in enumerate(actions):
+            best[number] = min(best[number], *(_seconds(action) for _ in range(counts[number])), best[number])
+    return best
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+def timing(program: Program, goals: Goals) -> None:
+    """Time alone, of a stream never seen before: decoding, checks, costs, schedule, books."""
+    config = config_of(program)
+    opcodes = codec.decode_opcodes(program.commands)
+    writes = int((opcodes == BY_MNEMONIC["CFG"].opcode).sum())
+    operations = int(
+        np.isin(opcodes, [row.opcode for row in BY_MNEMONIC.values() if row.unit is not Unit.ISSUE]).sum()
+    )
+    regions = dict.fromkeys(range(REGION_COUNT), 1 << 30)
+
+    def plan() -> object:
+        return [
+            plan_stream(
+                config, program.commands[s.first_word : s.first_word + s.words], reset_file(), regions
+            )
+            for s in program.streams
+        ]
+
+    seconds = min(_seconds(plan) for _ in range(30))
+    budget = operations * MICROSECONDS_PER_OPERATION + writes * MICROSECONDS_PER_WRITE
+    print(
+        f"Timing only, mobilenet_v1: {operations} operations, {writes} register writes, "
+        f"{1e3 * seconds:.2f} ms"
+    )
+    goals.line("share of 5 µs per operation and 0.2 µs per write", 1e6 * seconds / budget, 1.0)
+
+
+def processes(folder: Path, program: Program, goals: Goals) -> None:
+    """Whole processes, kernels cached."""
+    path = folder / "small.bin"
+    path.write_bytes(container.write(program))
+    print("Whole process, resnet8's program.bin")
+    for name, limit, extra in (
+        ("dlasim run", 1.5, ()),
+        ("dlasim run --timing-only", 0.4, ("--timing-only",)),
+    ):
+        command = [DLASIM, "run", str(path), *extra]
+        goals.line(name, min(_process(command)[0] for _ in range(12)), limit, " s")
+
+
+def memory(folder: Path, model: bytes, goals: Goals) -> None:
+    """Peak resident memory with 256 MiB of SRAM against 512 KiB, same model."""
+    peaks = {}
+    print("Memory of a whole process, resnet8")
+    for label, size in (("512 KiB", MIB // 2), ("256 MiB", 256 * MIB)):
+        path = folder / f"{size}.bin"
+        path.write_bytes(container.write(lowered(folder, "m", model, DlaConfig(sram_bytes=size))))
+        peaks[label] = _process([DLASIM, "run", str(path)])[1] / 1024
+        print(f"  {label} SRAM: {peaks[label]:.1f} MiB")
+    goals.line("more for 256 MiB of SRAM", max(peaks["256 MiB"] - peaks["512 KiB"], 0.0), 8.0, " MiB")
+
+
+# A process inherits its parent's peak on the way to its own program, so one of its own stands between.
+_MEASURE = """
+import os, subprocess, sys, time
+start = time.perf_counter()
+child = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, usage = os.wait4(child.pid, 0)
+print(time.perf_counter() - start, usage.ru_maxrss, os.waitstatus_to_exitcode(status))
+"""
+
+
+def _process(command: list[str]) -> tuple[float, int]:
+    """Seconds and peak resident KiB of a process."""
+    measured = subprocess.run(
+        [sys.executable, "-S", "-c", _MEASURE, *command], check=True, capture_output=True, text=True
+    )
+    seconds, peak, code = measured.stdout.split()
+    if int(code):
+        raise SystemExit(f"{' '.join(command)} failed:\n{measured.stderr}")
+    return float(seconds), int(peak)
+
+
+def _has_vnni() -> bool:
+    from dlasim.sim.kernels.library import best_kind
+
+    return "vnni" in str(best_kind()).lower()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
