@@ -28,7 +28,7 @@ FIGURES = (
     *(f"cycles_{kind.lower()}" for kind in KINDS), "cycles_stall", "cycles_dma",
     "macs", "utilization", "dma_read_bytes", "dma_write_bytes", "sram_peak_bytes", "arena_peak_bytes",
     "constants_bytes", "artifact_bytes", "cpu_instructions", "layers_dla", "layers_cpu", "tiles",
-    *(f"{unit.name.lower()}_{term}" for unit in UNITS for term in UNIT_TERMS),
+    *(f"unit_{unit.name.lower()}_{term}" for unit in UNITS for term in UNIT_TERMS),
 )  # fmt: skip
 LAYER_FIGURES = (
     "layer", "name", "operator", "kind", "unit", "cycles", "macs", "utilization", "tiles",

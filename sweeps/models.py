@@ -28,6 +28,11 @@ class Source:
     topology: str = ""
     arguments: tuple[tuple[str, Any], ...] = ()
 
+    def as_dict(self) -> dict[str, Any]:
+        """What finds the network again; files by their whole path."""
+        path = str(Path(self.path).resolve()) if self.path else ""
+        return {"label": self.label, "path": path, "topology": self.topology, "arguments": self.arguments}
+
     def file(self) -> Path:
         """The model as a file; a built-in network is written to the cache on its first use."""
         return Path(self.path) if self.path else _topology_file(self.topology, dict(self.arguments))

@@ -213,7 +213,10 @@ class _Sweep:
             "points": len(self._places),
             "statuses": counts,
             "results_sha256": digest,
-            "models": {name: item.content for name, item in self._blueprints.items()},
+            "models": {
+                model.label: {"content": self._blueprints[model.label].content, **model.as_dict()}
+                for model in self._study.models
+            },
             "versions": {"dlasim": __version__, "code": code_version(), "numpy": numpy.__version__},
         }
         atomic_write(self._settings.out / "sweep.json", json.dumps(about, indent=2) + "\n")

@@ -14,6 +14,7 @@ COMMANDS = {
         "verify": "compare every tensor of a model with TensorFlow's reference",
         "explain": "tell what the compiler did with each operator, and why",
         "sweep": "run models on many machines and leave one table",
+        "plot": "draw charts from the table of a sweep",
     },
     "Programs by hand": {
         "asm": "assemble text to a program",

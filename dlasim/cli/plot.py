@@ -1,0 +1,59 @@
+"""`dlasim plot`: charts from a sweep's table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+KINDS = ("stacked", "heatmap", "pareto", "roofline", "utilization", "timeline")
+_EPILOG = """\b
+Examples:
+  dlasim plot mobilenet_v1-sweep
+  dlasim plot mobilenet_v1-sweep --kind heatmap -o cycles.pdf
+  dlasim plot results.csv --kind stacked --where "pes == 64 and parallel == 'output'"
+  dlasim plot DIR --kind timeline --point 3 --set begin=0 --set end=100000
+"""
+
+
+@click.command("plot", epilog=_EPILOG)
+@click.argument("results", metavar="DIR|results.csv")
+@click.option("--kind", default="stacked", type=click.Choice(KINDS), help="What to draw.  [default: stacked]")
+@click.option("-o", "--output", default=None, metavar="CHART", help="A .png, .svg or .pdf file.")
+@click.option("--where", default=None, metavar="CONDITION", help="Draw these rows only.")
+@click.option("--title", default=None, help="Written above the chart.")
+@click.option("--point", default=None, type=int, help="For charts of one point.  [default: fewest cycles]")
+@click.option("--set", "more", multiple=True, metavar="NAME=VALUE", help="Another setting of this kind.")
+def command(results: str, kind: str, output: str | None, **given: Any) -> None:
+    """Draw the table of a sweep as a chart for print and screen.
+
+    Settings (--set): heatmap x, y, value, panel; pareto value; timeline begin, end; stacked segments, top.
+    """
+    from dlasim.sweeps.charts import draw
+    from dlasim.sweeps.result import open_results
+
+    result = open_results(results)
+    path = Path(output) if output else result.path.with_name(f"{kind}.png")
+    settings = {name: given[name] for name in ("where", "title", "point") if given[name] is not None}
+    for item in given["more"]:
+        name, sign, text = item.partition("=")
+        if not sign:
+            raise click.UsageError(f"--set {item}: write NAME=VALUE")
+        settings[name.strip()] = _value(name.strip(), text)
+    draw(result, kind, path, **settings)
+    click.echo(f"wrote {path}", err=True)
+
+
+def _value(name: str, text: str) -> Any:
+    """A setting in its type."""
+    from dlasim.errors import InputError
+
+    if name == "segments":
+        return [part.strip() for part in text.split(",")]
+    if name not in ("begin", "end", "top"):
+        return text
+    try:
+        return float(text) if name == "top" else int(text)
+    except ValueError:
+        raise InputError(f"{name} = {text!r} is not a number") from None
