@@ -56,6 +56,7 @@ class Role(enum.IntEnum):
     INPUT = 1
     OUTPUT = 2
     CONSTANT = 3
+    VARIABLE = 4  # holds its zero point before the first inference, and keeps what one leaves for the next
 
 
 class StepKind(enum.IntEnum):
@@ -170,7 +171,7 @@ TENSOR = Record(
     (
         _u32("name", "offset in STRINGS"),
         _u32("type", "element type"),
-        _u32("role", "internal, input, output or constant"),
+        _u32("role", "internal, input, output, constant or variable"),
         _u32("region", "region it lies in"),
         _u32("offset", "byte offset in the region"),
         _u32("size_bytes", "its length"),

@@ -17,6 +17,7 @@ from dlasim.compiler_shim.lowering.memory import (
     root,
     sram_candidates,
     stretch,
+    variables,
     writes,
 )
 from dlasim.compiler_shim.lowering.pipeline import Pipeline
@@ -59,6 +60,7 @@ def lower(network: Network, policy: Policy, with_constants: bool = True) -> Lowe
 class _Lowering:
     def __init__(self, network: Network, policy: Policy) -> None:
         self._network, self._config = network, policy.config
+        self._variables = variables(network)
         leases = lifetimes(network)
         self._sram: SramPlan = plan_sram(network, policy, sram_candidates(network, leases))
         leases = stretch(network, leases, (chain.steps for chain in self._sram.chains.values()))
@@ -173,6 +175,8 @@ class _Lowering:
             region, offset = self._place(root(self._network, value))
             if region is Region.CONSTANTS:
                 role = Role.CONSTANT
+            elif value in self._variables:
+                role = Role.VARIABLE
             self._numbers[value] = len(self._tensors)
             self._tensors.append(
                 p.TensorDescriptor(

@@ -59,10 +59,22 @@ def lifetimes(network: Network) -> dict[int, Lease]:
     for value in network.outputs:
         if root(network, value) in spans:
             spans[root(network, value)] = (spans[root(network, value)][0], len(network.nodes))
+    for value in variables(network):
+        spans[value] = (0, len(network.nodes))
     return {
         value: Lease(value, network.values[value].size_bytes, first, last)
         for value, (first, last) in spans.items()
     }
+
+
+def variables(network: Network) -> set[int]:
+    """The values that are read before they are written: they live on from inference to inference."""
+    known = {root(network, value) for value in network.inputs}
+    found = set()
+    for node in network.nodes:
+        found |= set(reads(node, network)) - known
+        known |= {*reads(node, network), *writes(node, network)}
+    return found
 
 
 def stretch(

@@ -46,6 +46,7 @@ enum dla_role {
     DLA_ROLE_INPUT = 1,
     DLA_ROLE_OUTPUT = 2,
     DLA_ROLE_CONSTANT = 3,
+    DLA_ROLE_VARIABLE = 4,
 };
 
 /* Step kinds. */
@@ -107,7 +108,7 @@ _Static_assert(sizeof(struct dla_program_config) == 36, "size");
 struct dla_program_tensor {
     uint32_t name; /* offset in STRINGS */
     uint32_t type; /* element type */
-    uint32_t role; /* internal, input, output or constant */
+    uint32_t role; /* internal, input, output, constant or variable */
     uint32_t region; /* region it lies in */
     uint32_t offset; /* byte offset in the region */
     uint32_t size_bytes; /* its length */
