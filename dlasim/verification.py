@@ -16,6 +16,7 @@ from dlasim.sim.runner import Simulation
 
 if TYPE_CHECKING:
     from dlasim.compiler_shim.lowering.lower import Lowered
+    from dlasim.reference import ReferenceModel
     from dlasim.sim.config import DlaConfig
 
 PATTERNS = ("all -128", "all 127", "zero point", "noise")
@@ -107,8 +108,12 @@ def verify(
     runs: int = 1,
     seed: int = 0,
     engine: str = "auto",
+    reference: ReferenceModel | None = None,
 ) -> Verification:
-    """Run edge cases and `runs` noise inputs; stop at the first mismatch."""
+    """Run edge cases and `runs` noise inputs; stop at the first mismatch.
+
+    A `reference` made before spares loading the model into TensorFlow again.
+    """
     from dlasim.api import make_executor
     from dlasim.reference import ReferenceModel
 
@@ -119,11 +124,12 @@ def verify(
     simulation.observer = shadow.observe
     host: dict[int, NDArray[Any]] = {}
     simulation.host_observer = lambda number, array: host.__setitem__(number, array.copy())
-    reference = ReferenceModel(Path(model).read_bytes(), network.tensor_count)
+    reference = reference or ReferenceModel(Path(model).read_bytes(), network.tensor_count)
     result = Verification()
     for pattern, inputs in _inputs(program.inputs, runs, seed):
         shadow.clear()
         host.clear()
+        simulation.reset_variables()
         outputs = simulation.run(inputs).outputs
         expected = reference.run(inputs)
         result.reference, result.runs = expected.name, result.runs + 1
