@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from dlasim.sim.kernels.dot import (
     GROUP_BYTES,
-    dot_groups,
-    dot_rows,
     dot_tile,
     element_bytes,
     stage_at,
-    transpose_groups,
 )
+from dlasim.sim.kernels.few import convolve_few
 from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
     OPCODE,
@@ -39,31 +37,24 @@ from dlasim.sim.kernels.geometry import (
     PAD_LEFT,
     PAD_TOP,
     PAD_VALUE,
-    WEIGHT_ADDR,
     geometry,
 )
 from dlasim.sim.kernels.jit import Number, Pointer, inlined, kernel
+from dlasim.sim.kernels.memory import (
+    shifted,
+    table_at,
+)
+from dlasim.sim.kernels.packing import fold_offset, pack_block
 from dlasim.sim.kernels.plane import convolve_plane
 from dlasim.sim.kernels.target import host
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,
-    copy_bytes,
-    load32,
-    multiply,
-    put32,
-    shifted,
-    splat,
-    store32,
-    subtract,
-    table_at,
 )
 
 PIXELS, VECTORS = host().pixels, host().vectors
 SMALL_PIXELS = 4
-ROWS = 4  # rows of weights that one pass over a single patch multiplies
-FEW_PIXELS = 2  # up to so many, packing weights costs more than it saves
-_ONES = 0x01010101
+FEW_PIXELS = 2
 
 
 @kernel
@@ -114,168 +105,6 @@ def stage_run(
         for i in range(count):
             for c in range(channels):
                 stage[at + i * channels + c] = sram[source + i * pixel + c] + offset
-
-
-@kernel
-def pack_rows(
-    stage: Pointer,
-    sram: Pointer,
-    rows: Pointer,
-    start: Number,
-    count: Number,
-    spare: Pointer,
-    spare_rows: Pointer,
-    packed: Pointer,
-    at: Number,
-    stride: Number,
-) -> None:
-    """`count` weights from `start` on of sixteen rows, as groups [group][row]; whole tiles of 16 groups."""
-    length = BYTES32 // element_bytes(stage)
-    done = 0
-    while count - done >= length:
-        transpose_groups(stage, shifted(sram, start + done), rows, packed, at, stride)
-        done += length
-        at += LANES * stride
-    if done < count:
-        for i in range(LANES):
-            for j in range(length // 4):
-                put32(spare, i * BYTES32 + 4 * j, 0)
-            copy_bytes(spare, i * BYTES32, sram, rows[i] + start + done, count - done)
-        transpose_groups(stage, spare, spare_rows, packed, at, stride)
-
-
-@kernel
-def pack_block(
-    row: Pointer,
-    sram: Pointer,
-    stage: Pointer,
-    channel: Number,
-    columns: Number,
-    taps: Number,
-    run: Number,
-    groups: Number,
-    rows: Pointer,
-    spare: Pointer,
-    spare_rows: Pointer,
-    packed: Pointer,
-) -> None:
-    """The weights of up to `columns` x 16 outputs as [tap][group][output]."""
-    weights = taps * run
-    stride = columns * BYTES32
-    last = row[OUT_CHANNELS] - 1
-    for v in range(columns):
-        for i in range(LANES):
-            rows[i] = row[WEIGHT_ADDR] + min(channel + v * LANES + i, last) * weights
-        at = v * BYTES32
-        if groups * (GROUP_BYTES // element_bytes(stage)) == run:
-            pack_rows(stage, sram, rows, 0, weights, spare, spare_rows, packed, at, stride)
-        else:
-            for tap in range(taps):
-                here = at + tap * groups * stride
-                pack_rows(stage, sram, rows, tap * run, run, spare, spare_rows, packed, here, stride)
-
-
-@inlined
-def fold_offset(
-    row: Pointer,
-    stage: Pointer,
-    columns: Number,
-    steps: Number,
-    packed: Pointer,
-    constants: Pointer,
-    starts: Pointer,
-) -> None:
-    """What the sums of a block start from: the bias less what the staged offset adds."""
-    offset = splat(128 + row[IN_ZP])
-    for v in range(columns):
-        start = load32(constants, v * CONSTANT_BYTES)
-        if element_bytes(stage) == 1:
-            total = splat(0)
-            for step in range(steps):
-                weights = load32(packed, (step * columns + v) * BYTES32)
-                total = dot_groups(stage, total, splat(_ONES), weights)
-            start = subtract(start, multiply(offset, total))
-        store32(starts, v * BYTES32, start)
-
-
-@kernel
-def stage_patch(row: Pointer, sram: Pointer, stage: Pointer, y: Number, x: Number) -> None:
-    """The window of one output pixel as one run, in the order of the weights."""
-    kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, top, left = geometry(row)
-    channels = row[IN_CHANNELS]
-    matrix = row[OPCODE] == MAT_MUL
-    in_h, in_w = (row[OUT_H], row[OUT_W]) if matrix else (row[IN_H], row[IN_W])
-    offset = 128 if element_bytes(stage) == 1 else -row[IN_ZP]
-    at = 0
-    for ky in range(kernel_h):
-        iy = y * stride_h + ky * dilation_h - top
-        for kx in range(kernel_w):
-            ix = x * stride_w + kx * dilation_w - left
-            if 0 <= iy < in_h and 0 <= ix < in_w:
-                source = row[IN_ADDR] + iy * row[IN_ROW] + ix * row[IN_PIXEL]
-                for c in range(channels):
-                    stage[at + c] = sram[source + c] + offset
-            else:
-                for c in range(channels):
-                    stage[at + c] = row[PAD_VALUE] + offset
-            at += channels
-
-
-@kernel
-def convolve_few(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witness: Pointer) -> Number:
-    """Few output pixels, as in fully connected layers: weights are used once, so where they lie."""
-    kernel_h, kernel_w, _, _, _, _, _, _ = geometry(row)
-    length = kernel_h * kernel_w * row[IN_CHANNELS]
-    outputs, element = row[OUT_CHANNELS], element_bytes(witness)
-    pixels = row[OUT_H] * row[OUT_W]
-    per_turn = BYTES32 // element
-    turns = length // per_turn
-    done = turns * per_turn
-    rest = length - done
-
-    sums_at = aligned((length + per_turn) * element)
-    rows_at = sums_at + 4 * BYTES32
-    outs_at = rows_at + 2 * BYTES32
-    spare_at = outs_at + 2 * BYTES32
-    tile_at = spare_at + ROWS * BYTES32
-    constants_at = tile_at + BYTES32
-    needed = constants_at + CONSTANT_BYTES
-    if needed > capacity:
-        return needed
-    stage, spare = stage_at(witness, arena, 0), shifted(arena, spare_at)
-    sums, more = table_at(arena, sums_at), table_at(arena, sums_at + 2 * BYTES32)
-    rows, spare_rows = table_at(arena, rows_at), table_at(arena, rows_at + BYTES32)
-    outs, accs = table_at(arena, outs_at), table_at(arena, outs_at + BYTES32)
-    tile, constants = table_at(arena, tile_at), table_at(arena, constants_at)
-
-    place_outputs(row, outs, accs)
-    fold = 128 + row[IN_ZP] if element == 1 else 0
-    for i in range(ROWS):
-        spare_rows[i] = i * BYTES32
-        for lane in range(LANES):
-            put32(spare, i * BYTES32 + 4 * lane, 0)
-        sums[i] = 0
-        more[i] = 0
-    for pixel in range(pixels):
-        stage_patch(row, sram, stage, pixel // row[OUT_W], pixel % row[OUT_W])
-        for i in range(length, done + per_turn):
-            stage[i] = 0
-        for channel in range(0, outputs, LANES):
-            channel_constants(row, sram, channel, constants)
-            count = min(LANES, outputs - channel)
-            for o in range(0, count, ROWS):
-                for i in range(ROWS):
-                    rows[i] = row[WEIGHT_ADDR] + min(channel + o + i, outputs - 1) * length
-                if turns > 0:
-                    dot_rows(ROWS, stage, 0, sram, rows, turns, fold, sums)
-                if rest > 0:
-                    for i in range(ROWS):
-                        copy_bytes(spare, i * BYTES32, sram, rows[i] + done, rest)
-                    dot_rows(ROWS, stage, turns * BYTES32, spare, spare_rows, 1, fold, more)
-                for i in range(ROWS):
-                    tile[o + i] = sums[i] + more[i] + constants[o + i]
-            finish(row, sram, tile, 1, 0, 1, pixel, outs, accs, constants, channel)
-    return 0
 
 
 @kernel

@@ -39,22 +39,24 @@ from dlasim.sim.kernels.geometry import (
     WEIGHT_ADDR,
 )
 from dlasim.sim.kernels.jit import Number, Pointer, kernel
+from dlasim.sim.kernels.memory import (
+    copy_bytes,
+    get8,
+    load8,
+    load32,
+    put8,
+    set_bytes,
+    store32,
+    table_at,
+)
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,
     add,
     bit_and,
-    copy_bytes,
-    get8,
-    load8,
-    load32,
     multiply,
-    put8,
-    set_bytes,
     splat,
-    store32,
     subtract,
-    table_at,
 )
 
 SPAN = 64  # pixels of one tile

@@ -1,19 +1,14 @@
-"""The inner loops of the MAC unit, in LLVM IR: tiles of sums that stay in registers.
-
-Two ways to multiply, told apart by the type of the staged input. `uint8`: groups of four bytes, one VNNI
-instruction (u8 times s8). `int16`: groups of two shorts, the pair multiplication that every x86 has, or what
-LLVM makes of it elsewhere. A group is 32 bits either way, so addresses and layouts are the same.
-"""
+"""The inner loops of the MAC unit, in LLVM IR: tiles of sums that stay in registers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
 from numba import types
 
 from dlasim.sim.kernels.jit import intrinsic, literal_intrinsic
+from dlasim.sim.kernels.multiplication import dot, is_quad, pairs
 from dlasim.sim.kernels.target import host
 from dlasim.sim.kernels.vectors import (
     BYTES32,
@@ -35,65 +30,6 @@ Values = list[ir.Value]
 
 def _index(value: int) -> ir.Constant:
     return ir.Constant(_I64, value)
-
-
-def _split(builder: ir.IRBuilder, width: int, name: str, arguments: Values) -> ir.Value:
-    """Call an intrinsic that works on `width` lanes on each part of sixteen, and join the parts."""
-    part = ir.VectorType(_I32, width)
-    results = []
-    for start in range(0, LANES, width):
-        mask = ir.Constant(part, list(range(start, start + width)))
-        pieces = [builder.shuffle_vector(a, ir.Constant(_SUMS, None), mask) for a in arguments]
-        results.append(call_llvm(builder, name, part, pieces))
-    while len(results) > 1:
-        results = [_join(builder, *results[i : i + 2]) for i in range(0, len(results), 2)]
-    return results[0]
-
-
-def _join(builder: ir.IRBuilder, low: ir.Value, high: ir.Value) -> ir.Value:
-    count = 2 * low.type.count
-    return builder.shuffle_vector(low, high, ir.Constant(ir.VectorType(_I32, count), list(range(count))))
-
-
-def _quads(builder: ir.IRBuilder, total: ir.Value, inputs: ir.Value, weights: ir.Value) -> ir.Value:
-    """Sums of four products of an unsigned and a signed byte."""
-    width, bits = (16, 512) if host().has("avx512vnni") else (8, 256)
-    return _split(builder, width, f"llvm.x86.avx512.vpdpbusd.{bits}", [total, inputs, weights])
-
-
-def _pairs(builder: ir.IRBuilder, total: ir.Value, inputs: ir.Value, weights: ir.Value) -> ir.Value:
-    """Sums of two products of signed shorts."""
-    target = host()
-    if not target.is_x86:
-        low = [
-            builder.ashr(builder.shl(v, splat_constant(16)), splat_constant(16)) for v in (inputs, weights)
-        ]
-        high = [builder.ashr(v, splat_constant(16)) for v in (inputs, weights)]
-        return builder.add(builder.add(total, builder.mul(*low)), builder.mul(*high))
-    if target.has("avx512bw"):
-        return builder.add(total, _products(builder, 16, "llvm.x86.avx512.pmaddw.d.512", inputs, weights))
-    if target.has("avx2"):
-        return builder.add(total, _products(builder, 8, "llvm.x86.avx2.pmadd.wd", inputs, weights))
-    return builder.add(total, _products(builder, 4, "llvm.x86.sse2.pmadd.wd", inputs, weights))
-
-
-def _products(builder: ir.IRBuilder, width: int, name: str, inputs: ir.Value, weights: ir.Value) -> ir.Value:
-    part, shorts = ir.VectorType(_I32, width), ir.VectorType(_I16, 2 * width)
-    results = []
-    for start in range(0, LANES, width):
-        mask = ir.Constant(part, list(range(start, start + width)))
-        pieces = [
-            builder.bitcast(builder.shuffle_vector(v, ir.Constant(_SUMS, None), mask), shorts)
-            for v in (inputs, weights)
-        ]
-        results.append(call_llvm(builder, name, part, pieces))
-    while len(results) > 1:
-        results = [_join(builder, *results[i : i + 2]) for i in range(0, len(results), 2)]
-    return results[0]
-
-
-def _dot(stage: Any) -> Callable[[ir.IRBuilder, ir.Value, ir.Value, ir.Value], ir.Value]:
-    return _quads if _is_quad(stage) else _pairs
 
 
 def _load(builder: ir.IRBuilder, pointer: ir.Value, offset: ir.Value, kind: ir.Type, align: int) -> ir.Value:
@@ -151,7 +87,7 @@ def dot_tile(
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         stage_at, places_at, taps_at, tap_count, groups, packed_at, starts_at, tile_at = args[2:]
-        multiply = _dot(stage)
+        multiply = dot(stage)
         origins = [_load_index(builder, places_at, _index(i)) for i in range(rows)]
         first = [_load(builder, starts_at, _index(v * BYTES32), _SUMS, 4) for v in range(columns)]
         weights_at = place(builder, packed_at, _index(0), _I8)
@@ -198,7 +134,7 @@ def dot_rows(
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         _, stage_at, stage_offset, weights_at, offsets_at, turns, offset, sums_at = args
-        multiply = _dot(stage)
+        multiply = dot(stage)
         patch_at = place(builder, stage_at, stage_offset, _I8)
         rows_at = [
             place(builder, weights_at, _load_index(builder, offsets_at, _index(i)), _I8) for i in range(count)
@@ -209,7 +145,7 @@ def dot_rows(
         for i, row in enumerate(rows_at):
             weights_here = _load_weights(builder, stage, row, loop.number)
             totals[i] = multiply(builder, totals[i], patch, weights_here)
-            if _is_quad(stage):
+            if is_quad(stage):
                 ones = splat_constant(0x01010101)
                 totals[count + i] = multiply(builder, totals[count + i], ones, weights_here)
         totals = loop.close(totals)
@@ -244,13 +180,9 @@ def transpose_groups(
     return types.void(stage, weights, table, packed, types.int64, types.int64), generate
 
 
-def _is_quad(stage: Any) -> bool:
-    return bool(stage.dtype == types.uint8)
-
-
 def _load_weights(builder: ir.IRBuilder, stage: Any, row: ir.Value, turn: ir.Value) -> ir.Value:
     """Sixteen groups of int8 weights; shorts are made from them where a group holds two."""
-    if _is_quad(stage):
+    if is_quad(stage):
         return _load(builder, row, builder.shl(turn, _index(6)), _SUMS, 1)
     raw = _load(builder, row, builder.shl(turn, _index(5)), ir.VectorType(_I8, 2 * LANES), 1)
     return builder.bitcast(builder.sext(raw, _SHORTS), _SUMS)
@@ -296,7 +228,7 @@ def dot_groups(typing: Any, stage: Any, total: Any, inputs: Any, weights: Any) -
     """total + the products of groups, lane by lane. `stage` is there for its type alone."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _dot(stage)(builder, *args[1:])
+        return dot(stage)(builder, *args[1:])
 
     return lanes(stage, lanes, lanes, lanes), generate
 
@@ -310,8 +242,8 @@ def multiply_add(typing: Any, stage: Any, total: Any, inputs: Any, weights: Any)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         _, total, inputs, weights = args
-        if _is_quad(stage) and host().has("avx512vnni"):
+        if is_quad(stage) and host().has("avx512vnni"):
             return call_llvm(builder, "llvm.x86.avx512.vpdpwssd.512", _SUMS, [total, inputs, weights])
-        return _pairs(builder, total, inputs, weights)
+        return pairs(builder, total, inputs, weights)
 
     return lanes(stage, lanes, lanes, lanes), generate

@@ -39,22 +39,24 @@ from dlasim.sim.kernels.finish import (
 from dlasim.sim.kernels.geometry import IN_ADDR, IN_PIXEL, IN_ROW, IN_ZP
 from dlasim.sim.kernels.jit import Number, Pointer, Vector, inlined, kernel
 from dlasim.sim.kernels.layout import column, opcode
+from dlasim.sim.kernels.memory import (
+    get8,
+    load32,
+    put8,
+    table_at,
+)
 from dlasim.sim.kernels.vectors import (
     LANES,
     add,
-    get8,
-    load32,
     maximum,
     minimum,
     multiply,
-    put8,
     requantize,
     shift_left,
     shift_right,
     shift_right_rounded,
     splat,
     subtract,
-    table_at,
     where_negative,
 )
 

@@ -10,9 +10,9 @@ from dlasim.sim.kernels.elementwise import binary8, binary32, fill, requant, una
 from dlasim.sim.kernels.finish import OPCODE
 from dlasim.sim.kernels.jit import Number, Pointer, kernel
 from dlasim.sim.kernels.layout import ROW_LENGTH, opcode
+from dlasim.sim.kernels.memory import shifted
 from dlasim.sim.kernels.pooling import pool
 from dlasim.sim.kernels.transfer import dma_read, dma_write
-from dlasim.sim.kernels.vectors import shifted
 
 _ROW_BYTES = 8 * ROW_LENGTH
 _READ, _WRITE, _FILL, _POOL = (opcode(f"OP_{name}") for name in ("DMA_READ", "DMA_WRITE", "FILL", "POOL"))

@@ -5,23 +5,25 @@ from __future__ import annotations
 from dlasim.isa.instructions import RECORD_BYTES, Init, Out, Quant
 from dlasim.sim.kernels.jit import Number, Pointer, Vector, inlined, kernel
 from dlasim.sim.kernels.layout import column, opcode
-from dlasim.sim.kernels.vectors import (
-    BYTES32,
-    LANES,
-    add,
+from dlasim.sim.kernels.memory import (
     get32,
     load8,
     load8_some,
     load32,
     load32_some,
-    maximum,
-    minimum,
-    requantize,
-    splat,
     store8,
     store8_some,
     store32,
     store32_some,
+)
+from dlasim.sim.kernels.vectors import (
+    BYTES32,
+    LANES,
+    add,
+    maximum,
+    minimum,
+    requantize,
+    splat,
 )
 
 OPCODE, INIT, OUT, QUANT = (column(name) for name in ("opcode", "init", "out", "quant"))

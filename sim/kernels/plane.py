@@ -44,24 +44,26 @@ from dlasim.sim.kernels.geometry import (
     geometry,
 )
 from dlasim.sim.kernels.jit import Number, Pointer, kernel
-from dlasim.sim.kernels.vectors import (
-    BYTES32,
-    LANES,
-    add,
+from dlasim.sim.kernels.memory import (
     get8,
     get32,
     load8,
     load32,
-    maximum,
-    minimum,
     put8,
     put32,
-    requantize,
     shifted,
-    splat,
     store8,
     store32,
     table_at,
+)
+from dlasim.sim.kernels.vectors import (
+    BYTES32,
+    LANES,
+    add,
+    maximum,
+    minimum,
+    requantize,
+    splat,
 )
 
 _PARTIAL, _WIDE = int(Init.PARTIAL), int(Out.INT32)

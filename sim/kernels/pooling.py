@@ -43,17 +43,16 @@ from dlasim.sim.kernels.geometry import (
 )
 from dlasim.sim.kernels.jit import Number, Pointer, inlined, kernel
 from dlasim.sim.kernels.layout import column
+from dlasim.sim.kernels.memory import load32, table_at
 from dlasim.sim.kernels.vectors import (
     LANES,
     add,
     divide_rounded,
-    load32,
     maximum,
     minimum,
     requantize,
     splat,
     subtract,
-    table_at,
 )
 
 MODE = column("mode")

@@ -5,7 +5,12 @@ from __future__ import annotations
 from dlasim.isa.registers import Region
 from dlasim.sim.kernels.jit import Number, Pointer, kernel
 from dlasim.sim.kernels.layout import column
-from dlasim.sim.kernels.vectors import copy_bytes, get8, pointer_at, put8
+from dlasim.sim.kernels.memory import (
+    copy_bytes,
+    get8,
+    pointer_at,
+    put8,
+)
 
 _PARTS = (
     "REGION", "OFFSET", "SRAM_ADDR", "RUN_BYTES", "RUNS", "RUN_STRIDE", "RUN_SRAM_STRIDE", "PLANES",

@@ -18,7 +18,7 @@ def engine(request):
     return Engine(request.param)
 
 
-@pytest.mark.parametrize(("limits", "scenes"), [(SMALL, 300), (LARGE, 40)], ids=["small", "large"])
+@pytest.mark.parametrize(("limits", "scenes"), [(SMALL, 200), (LARGE, 25)], ids=["small", "large"])
 @pytest.mark.parametrize("mnemonic", COMPUTED)
 def test_every_byte_of_sram_is_as_the_readable_engine_leaves_it(engine, mnemonic, limits, scenes):
     rng = np.random.default_rng(sum(mnemonic.encode()) + limits.pixels)

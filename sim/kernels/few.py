@@ -1,0 +1,126 @@
+"""Convolution and matrix multiplication of few pixels: packing weights would cost more than it saves."""
+
+from __future__ import annotations
+
+from dlasim.sim.kernels.dot import (
+    dot_rows,
+    element_bytes,
+    stage_at,
+)
+from dlasim.sim.kernels.finish import (
+    CONSTANT_BYTES,
+    OPCODE,
+    OUT_CHANNELS,
+    OUT_H,
+    OUT_W,
+    aligned,
+    channel_constants,
+    finish,
+    place_outputs,
+)
+from dlasim.sim.kernels.geometry import (
+    IN_ADDR,
+    IN_CHANNELS,
+    IN_H,
+    IN_PIXEL,
+    IN_ROW,
+    IN_W,
+    IN_ZP,
+    MAT_MUL,
+    PAD_VALUE,
+    WEIGHT_ADDR,
+    geometry,
+)
+from dlasim.sim.kernels.jit import Number, Pointer, kernel
+from dlasim.sim.kernels.memory import (
+    copy_bytes,
+    put32,
+    shifted,
+    table_at,
+)
+from dlasim.sim.kernels.vectors import (
+    BYTES32,
+    LANES,
+)
+
+ROWS = 4  # rows of weights that one pass over a patch multiplies
+
+
+@kernel
+def stage_patch(row: Pointer, sram: Pointer, stage: Pointer, y: Number, x: Number) -> None:
+    """The window of one output pixel as one run, in the order of the weights."""
+    kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, top, left = geometry(row)
+    channels = row[IN_CHANNELS]
+    matrix = row[OPCODE] == MAT_MUL
+    in_h, in_w = (row[OUT_H], row[OUT_W]) if matrix else (row[IN_H], row[IN_W])
+    offset = 128 if element_bytes(stage) == 1 else -row[IN_ZP]
+    at = 0
+    for ky in range(kernel_h):
+        iy = y * stride_h + ky * dilation_h - top
+        for kx in range(kernel_w):
+            ix = x * stride_w + kx * dilation_w - left
+            if 0 <= iy < in_h and 0 <= ix < in_w:
+                source = row[IN_ADDR] + iy * row[IN_ROW] + ix * row[IN_PIXEL]
+                for c in range(channels):
+                    stage[at + c] = sram[source + c] + offset
+            else:
+                for c in range(channels):
+                    stage[at + c] = row[PAD_VALUE] + offset
+            at += channels
+
+
+@kernel
+def convolve_few(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witness: Pointer) -> Number:
+    """Few output pixels, as in fully connected layers: weights are used once, so where they lie."""
+    kernel_h, kernel_w, _, _, _, _, _, _ = geometry(row)
+    length = kernel_h * kernel_w * row[IN_CHANNELS]
+    outputs, element = row[OUT_CHANNELS], element_bytes(witness)
+    pixels = row[OUT_H] * row[OUT_W]
+    per_turn = BYTES32 // element
+    turns = length // per_turn
+    done = turns * per_turn
+    rest = length - done
+
+    sums_at = aligned((length + per_turn) * element)
+    rows_at = sums_at + 4 * BYTES32
+    outs_at = rows_at + 2 * BYTES32
+    spare_at = outs_at + 2 * BYTES32
+    tile_at = spare_at + ROWS * BYTES32
+    constants_at = tile_at + BYTES32
+    needed = constants_at + CONSTANT_BYTES
+    if needed > capacity:
+        return needed
+    stage, spare = stage_at(witness, arena, 0), shifted(arena, spare_at)
+    sums, more = table_at(arena, sums_at), table_at(arena, sums_at + 2 * BYTES32)
+    rows, spare_rows = table_at(arena, rows_at), table_at(arena, rows_at + BYTES32)
+    outs, accs = table_at(arena, outs_at), table_at(arena, outs_at + BYTES32)
+    tile, constants = table_at(arena, tile_at), table_at(arena, constants_at)
+
+    place_outputs(row, outs, accs)
+    fold = 128 + row[IN_ZP] if element == 1 else 0
+    for i in range(ROWS):
+        spare_rows[i] = i * BYTES32
+        for lane in range(LANES):
+            put32(spare, i * BYTES32 + 4 * lane, 0)
+        sums[i] = 0
+        more[i] = 0
+    for pixel in range(pixels):
+        stage_patch(row, sram, stage, pixel // row[OUT_W], pixel % row[OUT_W])
+        for i in range(length, done + per_turn):
+            stage[i] = 0
+        for channel in range(0, outputs, LANES):
+            channel_constants(row, sram, channel, constants)
+            count = min(LANES, outputs - channel)
+            for o in range(0, count, ROWS):
+                for i in range(ROWS):
+                    rows[i] = row[WEIGHT_ADDR] + min(channel + o + i, outputs - 1) * length
+                if turns > 0:
+                    dot_rows(ROWS, stage, 0, sram, rows, turns, fold, sums)
+                if rest > 0:
+                    for i in range(ROWS):
+                        copy_bytes(spare, i * BYTES32, sram, rows[i] + done, rest)
+                    dot_rows(ROWS, stage, turns * BYTES32, spare, spare_rows, 1, fold, more)
+                for i in range(ROWS):
+                    tile[o + i] = sums[i] + more[i] + constants[o + i]
+            finish(row, sram, tile, 1, 0, 1, pixel, outs, accs, constants, channel)
+    return 0
