@@ -115,7 +115,7 @@ def _patched(data: bytes, kind: Section | None, row: int, member: str, value: in
         (Section.CONFIG, 0, "sram_bytes", 0, "its SRAM has 0 bytes"),
         (Section.CONFIG, 0, "fingerprint", 5, "its config fingerprint does not match its config"),
         (Section.TENSORS, 0, "type", 7, "it has tensor x of unknown type 7"),
-        (Section.TENSORS, 0, "role", 4, "it has tensor x of unknown role 4"),
+        (Section.TENSORS, 0, "role", 5, "it has tensor x of unknown role 5"),
         (Section.TENSORS, 0, "region", 5, "it has tensor x in unknown region 5"),
         (Section.TENSORS, 0, "region", 4, "its tensor x lies outside region COMMANDS"),
         (Section.TENSORS, 0, "offset", 5, "its tensor x lies outside region INPUTS"),
