@@ -149,7 +149,7 @@ class Program:
     @property
     def features(self) -> int:
         """Bit n is set when some command word has opcode n."""
-        opcodes = np.unique(codec.decode_opcodes(self.commands))
+        opcodes = np.flatnonzero(np.bincount(codec.decode_opcodes(self.commands)))
         return sum(1 << int(opcode) for opcode in opcodes if opcode != codec.ILLEGAL)
 
     def layer_of_words(self) -> NDArray[np.int64]:

@@ -99,7 +99,8 @@ def compute_owner(timeline: Timeline, costs: Costs) -> tuple[NDArray[np.int64], 
     numbers = np.flatnonzero((costs.unit == Unit.MAC) | (costs.unit == Unit.VECTOR))
     numbers = numbers[numbers < len(timeline.start)]
     start, end = timeline.start[numbers], timeline.end[numbers]
-    edges = np.unique(np.concatenate((start, end)))
+    edges = np.sort(np.concatenate((start, end)))
+    edges = edges[np.diff(edges, prepend=-1) > 0]  # as np.unique, which is slow to import and to run
     owner = np.full(max(len(edges) - 1, 0), len(timeline.start), np.int64)
     for unit in (Unit.MAC, Unit.VECTOR):
         mine = numbers[costs.unit[numbers] == unit]

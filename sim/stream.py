@@ -52,7 +52,7 @@ class DecodedStream:
     def batches(self, count: int | None = None) -> Iterator[tuple[NDArray[np.int64], Batch]]:
         """The first `count` operations (all, if None) grouped by instruction, each with their numbers."""
         opcodes = self.opcodes[self.positions[:count]]
-        for opcode in np.unique(opcodes):
+        for opcode in np.flatnonzero(np.bincount(opcodes)):
             chosen = np.flatnonzero(opcodes == opcode)
             instruction = BY_OPCODE[int(opcode)]
             positions = self.positions[chosen]
@@ -156,7 +156,7 @@ def _register_columns(
     order = np.argsort(columns, kind="stable")
     bounds = np.searchsorted(columns[order], np.arange(len(initial) + 1))
     last = np.append(positions, np.iinfo(np.int64).max)
-    for column in np.unique(columns):
+    for column in np.flatnonzero(np.diff(bounds)):
         chosen = order[bounds[column] : bounds[column + 1]]
         latest = np.searchsorted(configured[chosen], last) - 1
         written = latest >= 0
