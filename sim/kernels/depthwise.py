@@ -45,7 +45,7 @@ from dlasim.sim.kernels.memory import (
     load8,
     load32,
     put8,
-    set_bytes,
+    store8,
     store32,
     table_at,
 )
@@ -73,8 +73,11 @@ def stage_row(
     last = max(first, min(width, left + row[IN_W]))
     if y < 0 or y >= row[IN_H]:
         first = last = width
-    set_bytes(stage, at, row[PAD_VALUE], first * pixel_bytes)
-    set_bytes(stage, at + last * pixel_bytes, row[PAD_VALUE], (width - last) * pixel_bytes)
+    outside = splat(row[PAD_VALUE])
+    for i in range(0, first * pixel_bytes, LANES):
+        store8(stage, at + i, outside)
+    for i in range(last * pixel_bytes, width * pixel_bytes, LANES):
+        store8(stage, at + i, outside)
     source, step = row[IN_ADDR] + y * row[IN_ROW], row[IN_PIXEL]
     channels = row[OUT_CHANNELS]
     if factor == 1 and step == channels and pixel_bytes == channels:
