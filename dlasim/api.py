@@ -74,6 +74,8 @@ def verify(
     runs: int = 1,
     seed: int = 0,
     engine: str = "auto",
+    host: str = "none",
+    host_options: dict[str, Any] | None = None,
     **choices: Any,
 ) -> Verification:
     """Compare every tensor of a model with TensorFlow's reference; a program with races is refused."""
@@ -81,7 +83,8 @@ def verify(
 
     lowered = compile(model, config, **choices)
     refuse_races(lowered.program)
-    return check(model, lowered, config_of(lowered.program, config), runs, seed, engine)
+    chosen = config_of(lowered.program, config)
+    return check(model, lowered, chosen, runs, seed, engine, host=host, host_options=host_options)
 
 
 def _split(choices: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -121,6 +124,8 @@ def run(
         from dlasim.inputs import prepare_inputs
 
         arrays = prepare_inputs(loaded.program.inputs, inputs)
+    if is_elf(file):
+        host, host_options = "riscv", {**(host_options or {}), "firmware": file}
     if host != "none":
         loaded.seconds["load"] += time.perf_counter() - began
         return _run_on_board(loaded, executor, arrays, warnings, host, host_options or {}, repeat)
@@ -222,7 +227,7 @@ def load(
     """Whatever the file is, a program for the machine: programs are read, models lowered on the fly."""
     began = time.perf_counter()
     machine, options = _split(choices)
-    if container.is_program(_head(file)):
+    if container.is_program(_head(file)) or is_elf(file):
         return _load_program(file, config, machine, options, began)
     from dlasim.compiler_shim.compile import lower_for
 
@@ -243,12 +248,33 @@ def _load_program(
         raise InputError(
             f"{file} is compiled already; {', '.join(sorted(options))} can only be given with a model"
         )
-    program = container.read_file(file)
+    program = _program_in(file) if is_elf(file) else container.read_file(file)
     chosen = config if config is not None else config_of(program)
     chosen = chosen.replace(**machine)
     check_config(program, chosen)
     seconds = {"load": time.perf_counter() - began, "lower": 0.0}
     return Loaded(program, chosen, Path(file).stat().st_size, seconds)
+
+
+def is_elf(file: str | Path) -> bool:
+    """Whether a file claims to be an ELF."""
+    return _head(file).startswith(b"\x7fELF")
+
+
+def is_application(file: str | Path) -> bool:
+    """Whether an ELF is one that `compile` made: it runs as the program in it does."""
+    from dlasim import on_board
+
+    return on_board.program_in(file) is not None
+
+
+def _program_in(file: str | Path) -> Program:
+    from dlasim import on_board
+
+    program = on_board.program_in(file)
+    if program is None:
+        raise InputError(f"{file} has a main() of its own: run it with dlasim.on_board.run_elf")
+    return program
 
 
 def load_network(file: str | Path) -> Partitioned:

@@ -1,14 +1,25 @@
-"""Running on the virtual prototype: `--host riscv`, and ELF files of the user's own."""
+"""Running on the virtual prototype: `--host riscv`, applications, and ELF files of the user's own."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dlasim.errors import InputError
-from dlasim.vp.host import HostOptions, Prototype, Prototyped
+from dlasim.isa import container
+from dlasim.isa.program import Program
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.runner import config_of
+from dlasim.vp import elf_image
+from dlasim.vp.bare_metal import BareMetal, run_bare_metal
+from dlasim.vp.drive import Drive
+from dlasim.vp.elf import Firmware, parse_elf, read_elf
+from dlasim.vp.host import HostOptions, Prototype, Prototyped, shipped_firmware
 from dlasim.vp.host_report import report
+from dlasim.vp.kernel_support import refuse_missing_kernels
 from dlasim.vp.launch import Completion, Submission
+from dlasim.vp.layout import plan_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,6 +28,7 @@ if TYPE_CHECKING:
     from dlasim.sim.executor import Executor
 
 HOSTS = ("none", "riscv")
+_C_BYTES_PER_LINE = 16
 
 
 def check_host(host: str) -> None:
@@ -25,12 +37,22 @@ def check_host(host: str) -> None:
         raise InputError(f"host = {host!r} is unknown (allowed: {', '.join(HOSTS)})")
 
 
-def host_options(completion: str = "interrupt", submission: str = "queue", **others: Any) -> HostOptions:
-    """Options by the names that the command line uses."""
+def host_options(
+    cpu: str = "ideal",
+    completion: str = "interrupt",
+    submission: str = "queue",
+    inferences: int = 1,
+    firmware: str | Path | None = None,
+    **drive: Any,
+) -> HostOptions:
+    """Options by the names that the command line uses; the rest are those of `Drive`."""
     return HostOptions(
-        completion=Completion(_number(Completion, "completion", completion)),
-        submission=Submission(_number(Submission, "submission", submission)),
-        **others,
+        cpu,
+        Completion(_number(Completion, "completion", completion)),
+        Submission(_number(Submission, "submission", submission)),
+        inferences,
+        Drive(**drive),
+        firmware,
     )
 
 
@@ -51,3 +73,68 @@ def run_loaded(
         seconds["steady"] = min(done.wall_seconds[1:])
     figures = report(loaded.program, loaded.config, done, options, seconds, loaded.artifact_bytes)
     return done, figures
+
+
+def program_in(file: str | Path) -> Program | None:
+    """The program of an application that `compile -o app.elf` made; None for any other ELF."""
+    firmware = read_elf(file)
+    return elf_image.find_program(firmware) if elf_image.is_application(firmware) else None
+
+
+def run_elf(
+    file: str | Path,
+    config: DlaConfig | None,
+    machine: dict[str, Any],
+    executor: Executor,
+    *,
+    cpu: str = "ideal",
+    **drive: Any,
+) -> BareMetal:
+    """An ELF of the user's own; its accelerator is as given, or as a program inside was lowered for."""
+    firmware = read_elf(file)
+    return run_bare_metal(firmware, _machine_for(firmware, config, machine), executor, cpu, Drive(**drive))
+
+
+def _machine_for(firmware: Firmware, config: DlaConfig | None, machine: dict[str, Any]) -> DlaConfig:
+    program = elf_image.find_program(firmware)
+    base = config or (config_of(program) if program is not None else DlaConfig())
+    return base.replace(**machine)
+
+
+def application(program: Program) -> bytes:
+    """The shipped firmware with a program in it: an ELF that runs by itself."""
+    refuse_missing_kernels(program)
+    elf = shipped_firmware().read_bytes()
+    firmware = parse_elf(elf, "the firmware that ships")
+    image = container.write(program)
+    return elf_image.embed(elf, firmware, image, plan_memory(program, firmware, len(image)).launch)
+
+
+def c_array(program: Program) -> str:
+    """The program as a C header: a constant array that `program_open` takes."""
+    image = container.write(program)
+    need = program.requirement
+    rows = [
+        "    " + " ".join(f"0x{byte:02x}," for byte in image[start : start + _C_BYTES_PER_LINE])
+        for start in range(0, len(image), _C_BYTES_PER_LINE)
+    ]
+    name = "".join(letter if letter.isprintable() and letter not in "*/" else "_" for letter in program.name)
+    return "\n".join(
+        [
+            f"/* The program {name}, made by dlasim compile. Needs {need.arena_bytes} bytes of arena, "
+            f"{need.inputs_bytes} of inputs, {need.outputs_bytes} of outputs. */",
+            "#ifndef DLASIM_PROGRAM_IMAGE_H",
+            "#define DLASIM_PROGRAM_IMAGE_H",
+            "",
+            f"#define PROGRAM_ARENA_BYTES {need.arena_bytes}u",
+            f"#define PROGRAM_INPUTS_BYTES {need.inputs_bytes}u",
+            f"#define PROGRAM_OUTPUTS_BYTES {need.outputs_bytes}u",
+            "",
+            "static const unsigned char program_image[] __attribute__((aligned(64))) = {",
+            *rows,
+            "};",
+            "",
+            "#endif",
+            "",
+        ]
+    )

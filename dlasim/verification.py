@@ -16,8 +16,10 @@ from dlasim.sim.runner import Simulation
 
 if TYPE_CHECKING:
     from dlasim.compiler_shim.lowering.lower import Lowered
+    from dlasim.isa.program import Program
     from dlasim.reference import ReferenceModel
     from dlasim.sim.config import DlaConfig
+    from dlasim.vp.host import Prototype
 
 PATTERNS = ("all -128", "all 127", "zero point", "noise")
 
@@ -109,36 +111,52 @@ def verify(
     seed: int = 0,
     engine: str = "auto",
     reference: ReferenceModel | None = None,
+    host: str = "none",
+    host_options: dict[str, Any] | None = None,
 ) -> Verification:
     """Run edge cases and `runs` noise inputs; stop at the first mismatch.
 
     A `reference` made before spares loading the model into TensorFlow again.
     """
-    from dlasim.api import make_executor
     from dlasim.reference import ReferenceModel
 
     program = lowered.program
     network = lowered.network
     shadow = Shadow(lowered, lowered.slice_shapes())
-    simulation = Simulation(program, config, make_executor(engine))
+    simulation = _simulation(program, config, engine, host, host_options or {})
     simulation.observer = shadow.observe
-    host: dict[int, NDArray[Any]] = {}
-    simulation.host_observer = lambda number, array: host.__setitem__(number, array.copy())
+    from_cpu: dict[int, NDArray[Any]] = {}
+    simulation.host_observer = lambda number, array: from_cpu.__setitem__(number, array.copy())
     reference = reference or ReferenceModel(Path(model).read_bytes(), network.tensor_count)
     result = Verification()
     for pattern, inputs in _inputs(program.inputs, runs, seed):
         shadow.clear()
-        host.clear()
+        from_cpu.clear()
         simulation.reset_variables()
         outputs = simulation.run(inputs).outputs
         expected = reference.run(inputs)
         result.reference, result.runs = expected.name, result.runs + 1
-        computed = dict(_host_values(lowered, host))
+        computed = dict(_host_values(lowered, from_cpu))
         computed |= dict(zip(network.model_outputs, outputs, strict=True))
         result.mismatch = _compare(lowered, shadow, computed, expected.tensors, pattern, result)
         if result.mismatch is not None:
             break
     return result
+
+
+def _simulation(
+    program: Program, config: DlaConfig, engine: str, host: str, host_options: dict[str, Any]
+) -> Simulation | Prototype:
+    """Whoever runs the program: the standalone simulator, or the board."""
+    from dlasim.api import make_executor
+
+    if host == "none":
+        return Simulation(program, config, make_executor(engine))
+    from dlasim import on_board
+    from dlasim.vp.host import Prototype
+
+    on_board.check_host(host)
+    return Prototype(program, config, make_executor(engine), on_board.host_options(**host_options))
 
 
 def _inputs(expected: Any, runs: int, seed: int) -> Iterator[tuple[str, list[NDArray[Any]]]]:

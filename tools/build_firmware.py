@@ -43,8 +43,8 @@ def build(output: Path, main: Path = FIRMWARE / "src" / "main.c") -> None:
     """The ELF of a main() and the library."""
     with tempfile.TemporaryDirectory() as folder:
         objects = [_compile(source, Path(folder)) for source in (*library_sources(), main)]
-        script = FIRMWARE / "board.ld"
-        _zig("ld.lld", "--gc-sections", "-T", str(script), *map(str, objects), "-o", str(output))
+        options = ("--gc-sections", "--discard-locals", "-T", str(FIRMWARE / "board.ld"))
+        _zig("ld.lld", *options, *map(str, objects), "-o", str(output))
 
 
 def _compile(source: Path, folder: Path) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.errors import InputError, RunError
-from dlasim.isa import container
+from dlasim.isa import codec, container
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import Program, TensorDescriptor
 from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig
@@ -24,18 +25,17 @@ from dlasim.sim.runner import HostSpan, Inference, check_config, fault_error
 from dlasim.vp import launch
 from dlasim.vp.board import Board, BoardConfig
 from dlasim.vp.dla_device import DlaDevice, attach_dla
+from dlasim.vp.drive import Drive
 from dlasim.vp.elf import Firmware, read_elf
 from dlasim.vp.exit_device import RegionMark
 from dlasim.vp.kernel_support import refuse_missing_kernels
 from dlasim.vp.launch import Completion, Launch, Submission
-from dlasim.vp.memory_map import MIB, PAGE_BYTES, MemoryMap
+from dlasim.vp.layout import plan_memory
 from dlasim.vp.result import BoardResult, Reason
 
-REGION_ALIGNMENT = 64
 # Region marks of the firmware's runtime (firmware/src/marks.h).
 MARK_INFERENCE = 0
 MARK_FIRST_HOST_CALL = 1
-_LEAST_MEMORY_BYTES = 64 * MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,7 @@ class HostOptions:
     completion: Completion = Completion.INTERRUPT
     submission: Submission = Submission.QUEUE
     inferences: int = 1
-    max_instructions: int | None = None
-    log_functions: bool = False  # which function ran when, for a trace
+    drive: Drive = field(default_factory=Drive)
     firmware: str | Path | None = None  # None: the one that ships
 
 
@@ -73,6 +72,11 @@ class Prototyped:
     start_cycle: int  # of the inference, since reset
     launch: Launch
     wall_seconds: tuple[float, ...]  # of each inference
+
+    @property
+    def outputs(self) -> list[NDArray[Any]]:
+        """Of the last inference."""
+        return self.inference.outputs
 
 
 class Prototype:
@@ -104,23 +108,34 @@ class Prototype:
         board, device = self._board()
         if self._executor is not None:
             self._give(board, inputs)
-        result = board.run(max_instructions=self.options.max_instructions)
+        result = self.options.drive.run(board)
         self._check(board, device, result)
         done = self._figures(board, device, result)
         done.inference.wall_seconds = time.perf_counter() - began - sum(done.wall_seconds[1:])
         return done
 
+    def reset_variables(self) -> None:
+        """Nothing to do: every run starts from reset."""
+
     def _board(self) -> tuple[Board, DlaDevice]:
         options = self.options
-        board = Board(BoardConfig(self.layout.memory_map, options.cpu, options.log_functions))
+        board = Board(BoardConfig(self.layout.memory_map, options.cpu, options.drive.log_functions))
         device = attach_dla(board, self.config, self._executor)
-        device.dla.observer = self.observer
+        device.dla.observer = self._observer()
         board.load(self._firmware)
         board.write_memory(self.layout.memory_map.program.base, self._image)
         board.write_memory(self._firmware.symbols[launch.SYMBOL], self._launch.to_bytes())
         self._moments.clear()
         board.exit.on_mark = lambda mark: self._marked(board, mark)
         return board, device
+
+    def _observer(self) -> Observer | None:
+        """The observer, told about single commands by their words in the program."""
+        observer = self.observer
+        if observer is None or self.options.submission is Submission.QUEUE:
+            return observer
+        words = iter(self.options.inferences * submitted_words(self.program, operations_only=True))
+        return lambda _, operation, sram: observer(next(words), operation, sram)
 
     @property
     def _launch(self) -> Launch:
@@ -218,43 +233,10 @@ class Prototype:
         return [replace(run, first_word=word) for run, word in zip(runs, words, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """The board's memories and where the program's regions lie in them."""
-
-    memory_map: MemoryMap
-    launch: Launch
-
-
-def plan_memory(program: Program, firmware: Firmware, image_bytes: int) -> Layout:
-    """Regions one after another on the heap; memories as large as they must be, or the board's usual."""
-    missing = [name for name in ("__heap_start", launch.SYMBOL) if name not in firmware.symbols]
-    if missing:
-        raise InputError(f"{firmware.origin}: no symbol {missing[0]}; it is not firmware that runs programs")
-    need, addresses = program.requirement, []
-    position = firmware.symbols["__heap_start"]
-    for size in (need.inputs_bytes, need.outputs_bytes, need.arena_bytes):
-        position += -position % REGION_ALIGNMENT
-        addresses.append(position)
-        position += size
-    usual = MemoryMap()
-    ram = _memory_bytes(position - usual.ram.base)
-    flash = _memory_bytes(usual.program.base - usual.flash.base + image_bytes)
-    return Layout(
-        MemoryMap(ram, flash), Launch(inputs=addresses[0], outputs=addresses[1], arena=addresses[2])
-    )
-
-
-def _memory_bytes(needed: int) -> int:
-    return max(_LEAST_MEMORY_BYTES, needed + -needed % PAGE_BYTES)
-
-
-def submitted_words(program: Program) -> list[int]:
+def submitted_words(program: Program, *, operations_only: bool = False) -> list[int]:
     """The words that the firmware gives as commands when it submits register by register, in order."""
-    from dlasim.isa import codec
-    from dlasim.isa.instructions import BY_MNEMONIC
-
-    skipped = [BY_MNEMONIC[name].opcode for name in ("CFG", "NOP", "WAIT", "HALT")]
+    names = ("CFG", "NOP", "WAIT", "HALT", *(("IRQ",) if operations_only else ()))
+    skipped = [BY_MNEMONIC[name].opcode for name in names]
     opcodes = codec.decode_opcodes(program.commands)
     return [int(word) for word in np.flatnonzero(~np.isin(opcodes, skipped))]
 

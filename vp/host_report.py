@@ -6,12 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from dlasim.isa.program import Program
 from dlasim.sim import report as standalone
 from dlasim.sim.config import DlaConfig
+from dlasim.sim.runner import Inference
 from dlasim.sim.trace import trace_events
+from dlasim.vp.bare_metal import BareMetal, function_rows
 from dlasim.vp.elf import Firmware
 from dlasim.vp.host import HostOptions, Prototyped
+from dlasim.vp.result import BoardResult
 
 _CPU_PROCESS = 2
 _FUNCTION_TRACK = 2
@@ -42,15 +47,7 @@ def report(
     for call, count in zip(program.host_calls, cpu.call_instructions, strict=True):
         layer = figures["layers"][call.layer]
         layer["instructions"] = layer.get("instructions", 0) + count
-    figures["functions"] = [
-        {
-            "name": function.name,
-            "entries": function.entries,
-            "instructions": function.instructions,
-            "cycles": function.cycles,
-        }
-        for function in done.board.profile
-    ]
+    figures["functions"] = function_rows(done.board.profile)
     figures["memory"] |= memory_bytes(program, done.firmware, done.board.stack_peak_bytes or 0)
     return figures
 
@@ -76,11 +73,25 @@ def memory_bytes(program: Program, firmware: Firmware, stack_peak_bytes: int) ->
 def trace(program: Program, config: DlaConfig, done: Prototyped) -> dict[str, Any]:
     """The standalone trace, with the firmware's functions on a track of their own; clock: the inference's."""
     events = trace_events(program, config, done.inference)
-    events["traceEvents"] += list(_function_events(config, done))
+    last = done.start_cycle + done.inference.total_cycles
+    events["traceEvents"] += _function_events(config, done.board, done.start_cycle, last)
     return events
 
 
-def _function_events(config: DlaConfig, done: Prototyped) -> Iterator[dict[str, Any]]:
+def bare_metal_trace(done: BareMetal) -> dict[str, Any]:
+    """The accelerator's streams and the program's functions, from reset to exit."""
+    words = max((run.first_word + len(run.plan.stream.words) for run in done.runs), default=0)
+    unknown = Program(
+        done.firmware.origin, done.config.requirement(), np.zeros(words, np.uint64), streams=(), steps=()
+    )
+    events = trace_events(unknown, done.config, Inference(runs=list(done.runs)))
+    events["traceEvents"] += _function_events(done.config, done.board, 0, done.board.cycles)
+    return events
+
+
+def _function_events(
+    config: DlaConfig, board: BoardResult, first: int, last: int
+) -> Iterator[dict[str, Any]]:
     yield {
         "ph": "M",
         "name": "thread_name",
@@ -88,8 +99,7 @@ def _function_events(config: DlaConfig, done: Prototyped) -> Iterator[dict[str, 
         "tid": _FUNCTION_TRACK,
         "args": {"name": "firmware functions"},
     }
-    first, last = done.start_cycle, done.start_cycle + done.inference.total_cycles
-    for span in done.board.function_spans:
+    for span in board.function_spans:
         start, end = max(span.start_cycles, first), min(span.end_cycles, last)
         if start < end:
             yield {

@@ -11,6 +11,7 @@ from dlasim.cli.config_options import compile_options, machine_options, take_com
 _EPILOG = """\b
 Examples:
   dlasim compile model.tflite -o program.bin
+  dlasim compile model.tflite -o application.elf
   dlasim compile model.tflite -o program.bin --pes 128 --sram 64KiB --parallel input
   dlasim compile model.tflite -o program.bin --save-graph model.dlag
   dlasim run model.dlag --pes 128 --parallel 8x16
@@ -19,7 +20,13 @@ Examples:
 
 @click.command("compile", epilog=_EPILOG)
 @click.argument("model", metavar="MODEL")
-@click.option("-o", "--output", required=True, metavar="FILE", help="The program to write.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="The program to write; .elf: in the board's firmware; .h: a C array.",
+)
 @click.option("--save-graph", metavar="G.dlag", help="Keep the partitioned network, for any configuration.")
 @machine_options
 @compile_options
@@ -27,11 +34,10 @@ def command(model: str, output: str, save_graph: str | None, **given: Any) -> No
     """Lower MODEL, an int8 .tflite or a .dlag, to a program for one machine."""
     from dlasim import api
     from dlasim.fileio import atomic_write
-    from dlasim.isa import container
 
     base, machine = take_machine(given)
     lowered = api.compile(model, base, **machine, **take_compile(given))
-    data = container.write(lowered.program)
+    data = _artifact(lowered.program, output)
     if save_graph:
         from dlasim.compiler_shim import compile as shim
 
@@ -43,3 +49,18 @@ def command(model: str, output: str, save_graph: str | None, **given: Any) -> No
         f"{len(program.streams)} streams, {len(program.host_calls)} host calls, {len(data):,} bytes",
         err=True,
     )
+
+
+def _artifact(program: Any, output: str) -> bytes | str:
+    """What the file's name asks for: an application for the board, a C array, or the program itself."""
+    if output.endswith(".elf"):
+        from dlasim import on_board
+
+        return on_board.application(program)
+    if output.endswith(".h"):
+        from dlasim import on_board
+
+        return on_board.c_array(program)
+    from dlasim.isa import container
+
+    return container.write(program)

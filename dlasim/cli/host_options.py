@@ -1,16 +1,17 @@
-"""The options that choose who plays the CPU, and how its firmware works."""
+"""The options that choose who plays the CPU, how its firmware works, and how closely one watches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_CHOICES: tuple[tuple[str, str, Any, str], ...] = (
-    ("--cpu", "cpu", str, "Costs of its instructions: ideal, two_stage, five_stage, or a FILE.toml."),
+# option, parameter, type, help; None where not given
+_FIRMWARE: tuple[tuple[str, str, Any, str], ...] = (
+    ("--cpu", "cpu", str, "What its instructions cost: ideal, two_stage, five_stage, or a FILE.toml."),
     (
         "--completion",
         "completion",
@@ -25,11 +26,18 @@ _CHOICES: tuple[tuple[str, str, Any, str], ...] = (
     ),
     ("--max-instructions", "max_instructions", click.IntRange(1), "Give up after so many instructions."),
 )
+_DEBUGGING: tuple[tuple[str, str, Any, str], ...] = (
+    ("--gdb", "gdb_port", click.IntRange(0, 65535), "Wait for gdb on this port of 127.0.0.1; 0: any."),
+)
+_TRACES = (
+    ("--trace-instructions", "trace_instructions", "Every instruction on stderr."),
+    ("--trace-mmio", "trace_mmio", "Every access to a device on stderr."),
+)
 
 
 def host_options(function: F) -> F:
     """--host, and what only matters with one."""
-    for option, name, kind, text in reversed(_CHOICES):
+    for option, name, kind, text in reversed(_FIRMWARE):
         function = click.option(option, name, type=kind, default=None, help=text)(function)
     return click.option(
         "--host",
@@ -39,12 +47,47 @@ def host_options(function: F) -> F:
     )(function)
 
 
+def debug_options(function: F) -> F:
+    """A debugger, and traces for the patient."""
+    for option, name, text in reversed(_TRACES):
+        function = click.option(option, name, is_flag=True, default=None, help=text)(function)
+    for option, name, kind, text in reversed(_DEBUGGING):
+        function = click.option(option, name, type=kind, default=None, metavar="PORT", help=text)(function)
+    return function
+
+
 def take_host(given: dict[str, Any], *, is_elf: bool = False) -> tuple[str, dict[str, Any]]:
     """The host, and the options of it that were given; removes what it reads from `given`."""
     host = given.pop("host")
-    chosen = {name: given.pop(name) for _, name, _, _ in _CHOICES}
+    tables: tuple[tuple[Any, ...], ...] = (*_FIRMWARE, *_DEBUGGING, *_TRACES)
+    names = {name: option for option, name, *_ in tables}
+    chosen = {name: given.pop(name) for name in names if name in given}
     chosen = {name: value for name, value in chosen.items() if value is not None}
     if chosen and host == "none" and not is_elf:
-        option = next(option for option, name, _, _ in _CHOICES if name in chosen)
-        raise click.UsageError(f"{option} needs --host riscv")
+        raise click.UsageError(f"{names[next(iter(chosen))]} needs --host riscv")
+    for name in ("trace_instructions", "trace_mmio"):
+        if name in chosen:
+            chosen[name] = _to_stderr
+    if "gdb_port" in chosen:
+        chosen["on_listening"] = _announce_port
     return host, chosen
+
+
+def _to_stderr(text: str) -> None:
+    click.echo(text, err=True)
+
+
+def _announce_port(port: int) -> None:
+    click.echo(f"waiting for gdb; in it: target remote :{port}", err=True)
+
+
+def console(as_json: bool) -> Callable[[int], None]:
+    """Where the board's UART goes: to stdout as it comes, to stderr where stdout is for JSON alone."""
+    stream: BinaryIO = click.get_binary_stream("stderr" if as_json else "stdout")
+
+    def put(byte: int) -> None:
+        stream.write(byte.to_bytes(1, "little"))
+        if byte == ord("\n"):
+            stream.flush()
+
+    return put

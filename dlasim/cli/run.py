@@ -1,4 +1,4 @@
-"""`dlasim run`: a program or a model on the simulator."""
+"""`dlasim run`: a program, a model or an ELF on the simulator."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
-from dlasim.cli.host_options import host_options, take_host
+from dlasim.cli.host_options import console, debug_options, host_options, take_host
 
 _EPILOG = """\b
 Examples:
@@ -17,6 +17,7 @@ Examples:
   dlasim run model.tflite --preset paper --fusion none --tiling output-channel --timing-only
   dlasim run program.bin --report report.json --trace trace.json
   dlasim run model.tflite --host riscv --cpu five_stage
+  dlasim run application.elf --gdb 1234
 """
 
 
@@ -37,19 +38,28 @@ Examples:
     "--engine", default="auto", type=click.Choice(["auto", "fast", "reference"]), help="Who computes."
 )
 @click.option("--races/--no-races", default=True, help="Check the program for races first.")
+@debug_options
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON instead of the tables.")
 def command(file: str, **given: Any) -> None:
-    """Run FILE, a program.bin, model.dlag or model.tflite; models are lowered on the fly.
+    """Run FILE: a program.bin, model.dlag or model.tflite, or an ELF for the board.
 
-    Prints where the cycles went. Inputs are noise unless given; floats are quantized.
+    Models are lowered on the fly. Prints where the cycles went. Inputs are noise unless given; floats are
+    quantized.
     """
     from dlasim import api
 
     base, machine = take_machine(given)
-    machine |= take_compile(given)
-    host, chosen = take_host(given)
-    if host != "none" and given["trace"]:
-        chosen["log_functions"] = True
+    is_elf = api.is_elf(file)
+    options = take_compile(given)
+    host, chosen = take_host(given, is_elf=is_elf)
+    if host != "none" or is_elf:
+        chosen["console"] = console(given["as_json"])
+        chosen["log_functions"] = bool(given["trace"])
+    if is_elf and not api.is_application(file):
+        from dlasim.cli import run_elf
+
+        return run_elf.run(file, base, machine, options, chosen, given)
+    machine |= options
     if given["timing_only"] and (given["inputs"] or given["output"]):
         raise click.UsageError("--timing-only computes no tensors: leave --input and --output out")
     result = api.run(
@@ -67,7 +77,7 @@ def command(file: str, **given: Any) -> None:
     for warning in result.report["warnings"]:
         click.echo(f"dlasim: {warning}", err=True)
     _write(result, given)
-    _print(result, given["as_json"])
+    return _print(result, given["as_json"])
 
 
 def _write(result: Any, given: dict[str, Any]) -> None:
@@ -111,5 +121,5 @@ def _print(result: Any, as_json: bool) -> None:
     from dlasim.cli.summary import print_summary
 
     if result.prototyped is not None:
-        click.echo(result.prototyped.board.uart.decode("ascii", "replace"))
+        click.echo()
     print_summary(result.report)

@@ -30,7 +30,7 @@ def print_summary(report: dict[str, Any]) -> None:
     click.echo(table(_unit_rows(report), "lrrrr"))
     click.echo()
     if "functions" in report:
-        click.echo(table(_function_rows(report), "lrrrr"))
+        click.echo(table(function_rows(report), "lrrrr"))
         click.echo()
     click.echo(_totals(report))
 
@@ -134,7 +134,7 @@ def _cpu_lines(report: dict[str, Any]) -> list[str]:
     ]
 
 
-def _function_rows(report: dict[str, Any]) -> list[list[str]]:
+def function_rows(report: dict[str, Any]) -> list[list[str]]:
     """The firmware's functions that count, from reset to exit."""
     functions = report["functions"]
     cycles = sum(function["cycles"] for function in functions)

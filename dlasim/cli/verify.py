@@ -7,11 +7,13 @@ from typing import Any
 import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
+from dlasim.cli.host_options import host_options, take_host
 
 _EPILOG = """\b
 Examples:
   dlasim verify model.tflite
   dlasim verify model.tflite --sram 64KiB --fusion none --runs 10
+  dlasim verify model.tflite --host riscv --place cpu
 """
 
 
@@ -19,6 +21,7 @@ Examples:
 @click.argument("model", metavar="MODEL")
 @machine_options
 @compile_options
+@host_options
 @click.option(
     "--runs", default=1, type=click.IntRange(0, 100_000), help="Noise inputs, besides the edge cases."
 )
@@ -36,7 +39,8 @@ def command(model: str, runs: int, seed: int, engine: str, **given: Any) -> None
     from dlasim.errors import RunError
 
     base, machine = take_machine(given)
-    choices = {**machine, **take_compile(given)}
+    host, chosen = take_host(given)
+    choices = {**machine, **take_compile(given), "host": host, "host_options": chosen}
     result = api.verify(model, base, runs=runs, seed=seed, engine=engine, **choices)
     if result.mismatch is not None:
         raise RunError(f"{model} differs from {result.reference}: {result.mismatch}")

@@ -1,0 +1,63 @@
+"""`dlasim run firmware.elf`: a program of the user's own on the board."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+_NOT_FOR_ELF = (
+    ("inputs", "--input"),
+    ("output", "--output"),
+    ("timing_only", "--timing-only"),
+    ("completion", "--completion"),
+    ("submission", "--submission"),
+)
+
+
+def run(
+    file: str,
+    base: Any,
+    machine: dict[str, Any],
+    options: dict[str, Any],
+    chosen: dict[str, Any],
+    given: dict[str, Any],
+) -> None:
+    """Runs it, writes the files asked for, prints where the cycles went; fails as the guest does."""
+    from dlasim import api, on_board
+    from dlasim.fileio import atomic_write
+
+    if options:
+        raise click.UsageError(f"{file} is an ELF of its own: {', '.join(sorted(options))} is for models")
+    for name, option in _NOT_FOR_ELF:
+        if given.get(name) or name in chosen:
+            raise click.UsageError(f"{option} is for programs and models; {file} is an ELF of its own")
+    done = on_board.run_elf(file, base, machine, api.make_executor(given["engine"]), **chosen)
+    report = done.report()
+    if given["report"]:
+        atomic_write(given["report"], json.dumps(report, indent=2) + "\n")
+    if given["trace"]:
+        from dlasim.vp.host_report import bare_metal_trace
+
+        atomic_write(given["trace"], json.dumps(bare_metal_trace(done)) + "\n")
+    done.check()
+    if given["as_json"]:
+        click.echo(json.dumps(report, indent=2))
+    else:
+        _print(report)
+
+
+def _print(report: dict[str, Any]) -> None:
+    from dlasim.cli.summary import function_rows, table
+
+    cycles, cpu = report["cycles"], report["cpu"]
+    click.echo()
+    click.echo(table(function_rows(report), "lrrrr"))
+    click.echo()
+    click.echo(f"total      {cycles['total']:,} cycles on {cpu['model']}, exit code {report['exit_code']}")
+    click.echo(
+        f"           CPU {cycles['cpu']:,} ({cpu['instructions']:,} instructions), asleep "
+        f"{cpu['idle_cycles']:,}, DLA {cycles['dla']:,} in {len(report['streams'])} streams, overlap "
+        f"{cycles['overlap']:,}"
+    )

@@ -1,0 +1,99 @@
+"""Runs an ELF of the user's own on the board, the accelerator attached."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dlasim.errors import RunError
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.executor import Executor
+from dlasim.sim.machine import Run
+from dlasim.sim.report import total_account
+from dlasim.sim.runner import Inference
+from dlasim.vp.board import Board, BoardConfig
+from dlasim.vp.dla_device import attach_dla
+from dlasim.vp.drive import Drive
+from dlasim.vp.elf import Firmware
+from dlasim.vp.result import BoardResult, FunctionProfile, Reason
+
+SCHEMA = "dlasim.board/1"
+
+
+@dataclass(frozen=True, slots=True)
+class BareMetal:
+    """What came of it: how the run ended, and the streams that the accelerator ran."""
+
+    firmware: Firmware
+    config: DlaConfig
+    cpu: str
+    board: BoardResult
+    runs: tuple[Run, ...]
+
+    def check(self) -> None:
+        """A RunError unless the guest ended the run and is content."""
+        if self.board.reason is not Reason.EXIT or self.board.exit_code:
+            raise RunError(f"{self.firmware.origin}: {self.board.summary(self.firmware)}")
+
+    def report(self) -> dict[str, Any]:
+        """All figures, from reset to exit, for scripts."""
+        result = self.board
+        books = total_account(Inference(runs=list(self.runs)))
+        dla = books.total if books else 0
+        return {
+            "schema": SCHEMA,
+            "firmware": self.firmware.origin,
+            "config": self.config.as_dict(),
+            "exit_code": result.exit_code,
+            "reason": result.reason.name.lower(),
+            "cycles": {
+                "total": result.cycles,
+                "dla": dla,
+                "cpu": result.cycles - result.idle_cycles,
+                "dma": books.only_dma + books.both if books else 0,
+                "overlap": max(0, dla - result.idle_cycles),
+            },
+            "cpu": {
+                "instructions": result.instructions,
+                "idle_cycles": result.idle_cycles,
+                "estimated": False,
+                "model": self.cpu,
+            },
+            "memory": {"stack_peak_bytes": result.stack_peak_bytes},
+            "streams": [{"start": run.start, "end": run.end, "macs": run.plan.macs} for run in self.runs],
+            "regions": [
+                {
+                    "id": region.region_id,
+                    "start": region.start_cycles,
+                    "end": region.end_cycles,
+                    "instructions": region.instructions,
+                }
+                for region in result.regions
+            ],
+            "functions": function_rows(result.profile),
+        }
+
+
+def function_rows(profile: tuple[FunctionProfile, ...]) -> list[dict[str, Any]]:
+    """A flat profile as reports have it."""
+    return [
+        {
+            "name": function.name,
+            "entries": function.entries,
+            "instructions": function.instructions,
+            "cycles": function.cycles,
+        }
+        for function in profile
+    ]
+
+
+def run_bare_metal(
+    firmware: Firmware, config: DlaConfig, executor: Executor, cpu: str = "ideal", drive: Drive | None = None
+) -> BareMetal:
+    """From reset until the guest exits, or cannot go on, or a limit is reached."""
+    drive = drive or Drive()
+    board = Board(BoardConfig(cpu=cpu, log_functions=drive.log_functions))
+    device = attach_dla(board, config, executor)
+    board.load(firmware)
+    result = drive.run(board)
+    return BareMetal(firmware, config, cpu, result, tuple(device.runs))

@@ -1,0 +1,40 @@
+"""Lets a loaded board run: to its end, under a debugger, or with everything it does written down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dlasim.vp.board import Board
+from dlasim.vp.result import BoardResult
+
+Line = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Drive:
+    """How to run, and who is told what on the way; all of it leaves the guest's time as it is."""
+
+    max_instructions: int | None = None
+    log_functions: bool = False  # which function ran when, for a timeline
+    console: Callable[[int], None] | None = None  # gets each byte on the UART at once
+    trace_instructions: Line | None = None
+    trace_mmio: Line | None = None
+    gdb_port: int | None = None  # 0: any; waits for a client
+    on_listening: Callable[[int], None] | None = None  # told the port
+
+    def run(self, board: Board) -> BoardResult:
+        """From where the board is to the end of its run."""
+        board.uart.listener = self.console
+        if self.gdb_port is None:
+            return board.run(
+                max_instructions=self.max_instructions,
+                trace_instructions=self.trace_instructions,
+                trace_mmio=self.trace_mmio,
+            )
+        from dlasim.vp.gdb import GdbServer
+
+        server = GdbServer(board, self.gdb_port)
+        if self.on_listening is not None:
+            self.on_listening(server.port)
+        return server.serve(self.max_instructions)

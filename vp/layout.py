@@ -1,0 +1,46 @@
+"""Where a program's regions lie in the board's memories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dlasim.errors import InputError
+from dlasim.isa.program import Program
+from dlasim.vp import launch
+from dlasim.vp.elf import Firmware
+from dlasim.vp.launch import Launch
+from dlasim.vp.memory_map import MIB, PAGE_BYTES, MemoryMap
+
+REGION_ALIGNMENT = 64
+_LEAST_MEMORY_BYTES = 64 * MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The board's memories and where the program's regions lie in them."""
+
+    memory_map: MemoryMap
+    launch: Launch
+
+
+def plan_memory(program: Program, firmware: Firmware, image_bytes: int) -> Layout:
+    """Regions one after another on the heap; memories as large as they must be, or the board's usual."""
+    missing = [name for name in ("__heap_start", launch.SYMBOL) if name not in firmware.symbols]
+    if missing:
+        raise InputError(f"{firmware.origin}: no symbol {missing[0]}; it is not firmware that runs programs")
+    need, addresses = program.requirement, []
+    position = firmware.symbols["__heap_start"]
+    for size in (need.inputs_bytes, need.outputs_bytes, need.arena_bytes):
+        position += -position % REGION_ALIGNMENT
+        addresses.append(position)
+        position += size
+    usual = MemoryMap()
+    ram = _memory_bytes(position - usual.ram.base)
+    flash = _memory_bytes(usual.program.base - usual.flash.base + image_bytes)
+    return Layout(
+        MemoryMap(ram, flash), Launch(inputs=addresses[0], outputs=addresses[1], arena=addresses[2])
+    )
+
+
+def _memory_bytes(needed: int) -> int:
+    return max(_LEAST_MEMORY_BYTES, needed + -needed % PAGE_BYTES)
