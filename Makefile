@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check docs bench golden firmware wheel clean
+.PHONY: help demo test test-all check docs accuracy bench golden firmware wheel clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,10 @@ docs: $(VENV)/ready ## regenerate what comes from the tables
 
 bench: $(VENV)/ready-test ## measure; prints tables
 	set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+
+accuracy: $(VENV)/ready-test ## docs/accuracy.md and docs/zoo.md anew (ZOO=folder of .tflite files)
+	$(BIN)/python benchmarks/accuracy.py --write
+	$(BIN)/python benchmarks/zoo.py --write $(ZOO)
 
 golden: $(VENV)/ready-test ## rewrite the golden files; read their diff before committing it
 	$(PYTEST) --update-golden

@@ -1,0 +1,44 @@
+"""Writes docs/accuracy.md: dlasim's cycles beside published figures and other tools, deviations explained.
+
+Prints the page; with --write it goes where it belongs. Fails if a finding of the paper no longer holds. The
+prose is compared/accuracy.md.in.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from string import Template
+from tempfile import TemporaryDirectory
+
+from compared import ethos_u55, nvdla, paper
+from compared.common import Networks
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parent / "docs" / "accuracy.md"
+
+
+def main(arguments: list[str]) -> int:
+    """Print or write the page."""
+    if arguments not in ([], ["--write"]):
+        print("usage: python benchmarks/accuracy.py [--write]", file=sys.stderr)
+        return 2
+    with TemporaryDirectory() as folder:
+        return write(Networks(Path(folder)), bool(arguments))
+
+
+def write(networks: Networks, to_file: bool) -> int:
+    """Make the page, and tell whether the paper's findings hold."""
+    print(ethos_u55.check_recorded(networks), file=sys.stderr)
+    tables = paper.render(networks) | ethos_u55.render(networks) | nvdla.render(networks)
+    page = Template((HERE / "compared" / "accuracy.md.in").read_text(encoding="utf-8")).substitute(tables)
+    if to_file:
+        PAGE.write_text(page, encoding="utf-8")
+        print(f"wrote docs/{PAGE.name}", file=sys.stderr)
+    else:
+        print(page)
+    return int(tables["paper_verdict"] == paper.BROKEN)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,130 @@
+"""NVDLA: the published ResNet-50 figures, beside machines of the same MACs, buffer and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from compared.common import Networks, Report, cycles_of, millions, table
+from dlasim.compiler_shim.topologies import build_topology
+from dlasim.sim.config import KIB, DlaConfig, preset
+
+CLOCK_HZ = 1e9
+WINOGRAD_GAIN = 2.25
+FEWEST_CHANNELS, FEWEST_KERNELS = 16, 128  # what the published formula rounds up to
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A line of the published table, and the array and vector lanes of the configuration next to it."""
+
+    buffer_kib: int
+    bandwidth: float  # GB/s at 1 GHz: bytes per cycle
+    published_fps: float
+    parallel: str
+    vector_lanes: int
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates per cycle."""
+        inputs, outputs = self.parallel.split("x")
+        return int(inputs) * int(outputs)
+
+    @property
+    def machine(self) -> DlaConfig:
+        """The machine in our terms. Half a byte per cycle is a byte, and as long a pause after each burst."""
+        rate = max(1, int(self.bandwidth))
+        return preset("nvdla-small").replace(
+            parallel=self.parallel,
+            sram_bytes=self.buffer_kib * KIB,
+            dma_bandwidth=rate,
+            dma_shared_bandwidth=rate,
+            dma_burst_overhead=round(32 / self.bandwidth) - 32 if self.bandwidth < 1 else 0,
+            vector_lanes=self.vector_lanes,
+        )
+
+
+# Arrays and lanes: spec/defs of nvdla/hw for 2048, 1024, 512, 256 and 64 MACs; those of 128 and 32 are ours.
+POINTS = (
+    Point(512, 20, 269, "64x32", 16),
+    Point(256, 15, 153, "64x16", 4),
+    Point(256, 10, 93, "32x16", 2),
+    Point(256, 5, 46, "32x8", 1),
+    Point(256, 2, 20, "16x8", 1),
+    Point(128, 1, 7.3, "8x8", 1),
+    Point(128, 0.5, 3.6, "8x4", 1),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Convolution:
+    """What the published formula asks about a layer."""
+
+    pixels: int
+    in_channels: int
+    out_channels: int
+    kernel: int
+    stride: int
+
+    def slots(self, winograd: bool) -> float:
+        """MACs that the formula charges: channels and kernels rounded up, 3x3 through Winograd or not."""
+        channels = -(-self.in_channels * self.stride**2 // FEWEST_CHANNELS) * FEWEST_CHANNELS
+        kernels = -(-self.out_channels // FEWEST_KERNELS) * FEWEST_KERNELS
+        slots = channels * self.pixels * kernels * self.kernel**2 / self.stride**2
+        return slots / WINOGRAD_GAIN if winograd and self.kernel == 3 else slots
+
+
+def resnet50_convolutions() -> Iterator[Convolution]:
+    """The convolutions and the fully connected layer of the built-in ResNet-50."""
+    graph = build_topology("resnet50")
+    for operator in graph.operators:
+        if operator.kind not in ("CONV_2D", "FULLY_CONNECTED"):
+            continue
+        weights = graph.tensors[operator.inputs[1]].shape
+        output = graph.tensors[operator.outputs[0]].shape
+        if operator.kind == "CONV_2D":
+            stride = int(operator.options["stride_h"])
+            yield Convolution(output[1] * output[2], weights[3], weights[0], weights[1], stride)
+        else:
+            yield Convolution(1, weights[1], weights[0], 1, 1)
+
+
+def render(networks: Networks) -> dict[str, str]:
+    """The tables of the chapter, by their names in the template."""
+    layers = list(resnet50_convolutions())
+    speeds, terms, ratios = [], [], []
+    for point in POINTS:
+        report = cycles_of(networks.path("resnet50"), point.machine)
+        label = f"{point.macs} / {point.buffer_kib} / {point.bandwidth:g}"
+        fps = CLOCK_HZ / report["cycles"]["dla"]
+        ratios.append(fps / point.published_fps)
+        speeds.append((label, f"{point.published_fps:g}", f"{fps:.3g}", f"{ratios[-1]:.2f}"))
+        terms.append((label, *_terms(point, layers, report)))
+    return {
+        "nvdla_verdict": f"{min(ratios):.2f} to {max(ratios):.2f} of the published rates",
+        "nvdla_speeds": table(("MACs / buffer KiB / GB/s", "published fps", "dlasim fps", "ratio"), speeds),
+        "nvdla_terms": table(_TERMS, terms),
+    }
+
+
+def _terms(point: Point, layers: list[Convolution], report: Report) -> list[str]:
+    published = CLOCK_HZ / point.published_fps
+    cycles, moved = report["cycles"], sum(report["dma_bytes"].values())
+    kinds = cycles["by_kind"]
+    return [
+        millions(published),
+        *(
+            millions(sum(layer.slots(winograd) for layer in layers) / point.macs)
+            for winograd in (True, False)
+        ),
+        millions(kinds["CONV"] + kinds["FC"]),
+        millions(kinds["POOL"] + kinds["ELTWISE"]),
+        millions(cycles["stall"]),
+        millions(cycles["dla"]),
+        f"{published * point.bandwidth / 1e6:.0f}",
+        f"{moved / 1e6:.0f}",
+    ]
+
+
+_TERMS = ("machine", "published", "MAC, Winograd", "MAC, without", "ours: MAC", "vector", "stall", "all",
+          "published MB at most", "our MB")  # fmt: skip

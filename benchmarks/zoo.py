@@ -1,0 +1,140 @@
+"""Writes docs/zoo.md: models tried, compiled, bit-exact. `python benchmarks/zoo.py [--write] [FOLDER]`.
+
+The built-in networks, and every .tflite below FOLDER, each compiled for two machines and held to TensorFlow
+tensor by tensor. Prints the page; with --write it goes where it belongs. Fails if a model that compiles is
+not bit-exact. The prose is compared/zoo.md.in.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from string import Template
+from tempfile import TemporaryDirectory
+
+from compared.common import Networks, table
+
+from dlasim import api
+from dlasim.compiler_shim.topologies import topology_names
+from dlasim.errors import InputError, RunError
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parent / "docs" / "zoo.md"
+MACHINES: tuple[tuple[str, dict[str, str | int]], ...] = (
+    ("default machine", {}),
+    ("64 KiB, 8x8", {"sram_bytes": 64 << 10, "parallel": "8x8", "fusion": "requant"}),
+)
+EXTRA = (
+    ("mobilenet_v1 0.25, 96x96", "mobilenet_v1", {"alpha": 0.25, "resolution": 96}),
+    ("mobilenet_v2 0.35, 96x96", "mobilenet_v2", {"alpha": 0.35, "resolution": 96}),
+)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of a model."""
+
+    operators: int = 0
+    on_dla: int = 0
+    macs: int = 0
+    verdicts: list[str] = field(default_factory=list)
+
+    @property
+    def has_compiled(self) -> bool:
+        """Whether every machine has a program."""
+        return all(not verdict.startswith("refused") for verdict in self.verdicts)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every tensor was TensorFlow's on every machine."""
+        return all(verdict.startswith("yes") for verdict in self.verdicts)
+
+
+def main(arguments: list[str]) -> int:
+    """Try everything; print or write the page."""
+    folders = [Path(argument) for argument in arguments if argument != "--write"]
+    outcomes: dict[str, dict[str, Outcome]] = {"Built-in networks": {}}
+    with TemporaryDirectory() as temporary:
+        for name, path in _built_in(Networks(Path(temporary))):
+            outcomes["Built-in networks"][name] = attempt(name, path)
+    for folder in folders:
+        for path in sorted(folder.rglob("*.tflite")):
+            name = path.relative_to(folder).with_suffix("")
+            group = outcomes.setdefault(f"`{name.parent}`", {})
+            group[name.name] = attempt(str(name), path)
+    page = render(outcomes)
+    if "--write" in arguments:
+        PAGE.write_text(page, encoding="utf-8")
+        print(f"wrote docs/{PAGE.name}", file=sys.stderr)
+    else:
+        print(page)
+    return int(any("**no**" in verdict for group in outcomes.values() for one in group.values()
+                   for verdict in one.verdicts))  # fmt: skip
+
+
+def _built_in(networks: Networks) -> Iterator[tuple[str, Path]]:
+    for name in topology_names():
+        yield name, networks.path(name)
+    for title, name, arguments in EXTRA:
+        yield title, networks.path(name, **arguments)
+
+
+def attempt(name: str, path: Path) -> Outcome:
+    """Compile for each machine, and compare every tensor with TensorFlow's over four inputs."""
+    outcome = Outcome()
+    for _, choices in MACHINES:
+        try:
+            rows = api.explain(path, **choices)
+            outcome.operators, outcome.on_dla = len(rows), sum(row["unit"] == "dla" for row in rows)
+            outcome.macs = sum(row["macs"] for row in rows)
+            result = api.verify(path, **choices)
+        except (InputError, RunError) as error:
+            outcome.verdicts.append(f"refused: {error}")
+        else:
+            verdict = (
+                f"yes, {result.tensors} tensor{'s' * (result.tensors != 1)}"
+                if result.passed
+                else f"**no**: {result.mismatch}"
+            )
+            outcome.verdicts.append(verdict)
+    print(f"{name}: {'; '.join(outcome.verdicts)}", file=sys.stderr)
+    return outcome
+
+
+def render(outcomes: dict[str, dict[str, Outcome]]) -> str:
+    """The page."""
+    everything = [outcome for group in outcomes.values() for outcome in group.values()]
+    tried, compiled = len(everything), sum(outcome.has_compiled for outcome in everything)
+    exact = sum(outcome.is_exact for outcome in everything)
+    counts = table(
+        ("models", "tried", "compiled", "bit-exact"),
+        [
+            *(_count(title, list(group.values())) for title, group in outcomes.items()),
+            ("**all**", str(tried), f"{compiled} ({compiled / tried:.0%})", f"{exact} ({exact / tried:.0%})"),
+        ],
+    )
+    head = Template((HERE / "compared" / "zoo.md.in").read_text(encoding="utf-8")).substitute(counts=counts)
+    chapters = [f"## {title}\n\n{_chapter(group)}" for title, group in outcomes.items()]
+    return "\n".join([head.rstrip("\n") + "\n", *chapters])
+
+
+def _count(title: str, group: list[Outcome]) -> tuple[str, ...]:
+    compiled = sum(outcome.has_compiled for outcome in group)
+    return title, str(len(group)), str(compiled), str(sum(outcome.is_exact for outcome in group))
+
+
+def _chapter(group: dict[str, Outcome]) -> str:
+    head = ("model", "operators", "on the DLA", "MACs there", *(title for title, _ in MACHINES))
+    return table(
+        head,
+        [
+            (name, str(one.operators), str(one.on_dla), f"{one.macs:,}", *one.verdicts)
+            for name, one in group.items()
+        ],
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

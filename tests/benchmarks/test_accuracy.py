@@ -1,0 +1,66 @@
+"""The accuracy page's references stand on their own, and dlasim meets them."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# Millions of CONV cycles of the plain model, from the specification of the paper's flow.
+SPECIFIED = {
+    ("256M", 64, "input"): 12.44, ("256M", 64, "output"): 8.77,
+    ("256M", 128, "input"): 8.63, ("256M", 128, "output"): 4.75,
+    ("1M", 64, "input"): 12.44, ("1M", 64, "output"): 11.97,
+    ("1M", 128, "input"): 8.63, ("1M", 128, "output"): 8.35,
+    ("512K", 64, "input"): 12.44, ("512K", 64, "output"): 29.77,
+    ("512K", 128, "input"): 8.63, ("512K", 128, "output"): 26.15,
+}  # fmt: skip
+
+
+def module(monkeypatch: pytest.MonkeyPatch, name: str) -> ModuleType:
+    """A module beside the benchmark scripts, as they import it."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    return importlib.import_module(f"compared.{name}")
+
+
+def test_the_plain_model_gives_the_specified_cycles(monkeypatch: pytest.MonkeyPatch) -> None:
+    paper = module(monkeypatch, "paper")
+    layers = paper.mobilenet_convolutions()
+    for (sram, pes, parallel), cycles in SPECIFIED.items():
+        total = sum(layer.cycles(pes, paper.SRAM[sram], parallel) for layer in layers)
+        assert total / 1e6 == pytest.approx(cycles, abs=0.005)
+
+
+def test_convolution_cycles_are_those_of_the_paper(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    paper, common = module(monkeypatch, "paper"), module(monkeypatch, "common")
+    model = common.Networks(tmp_path)
+    for (sram, pes, parallel), cycles in SPECIFIED.items():
+        machine = paper.preset("paper").replace(pes=pes, sram_bytes=paper.SRAM[sram], parallel=parallel)
+        path = model.path("mobilenet_v1")
+        report = common.cycles_of(path, machine, fusion="none", tiling="output-channel")
+        assert report["cycles"]["by_kind"]["CONV"] / 1e6 == pytest.approx(cycles, rel=0.01)
+
+
+def test_nvdlas_formula_charges_each_mac_at_least_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    nvdla = module(monkeypatch, "nvdla")
+    for layer in nvdla.resnet50_convolutions():
+        macs = layer.pixels * layer.in_channels * layer.out_channels * layer.kernel**2
+        assert macs <= layer.slots(winograd=False) <= 16 * macs
+        gain = layer.slots(winograd=False) / layer.slots(winograd=True)
+        assert gain == pytest.approx(2.25 if layer.kernel == 3 else 1)
+
+
+def test_the_pages_are_whole_and_every_model_of_the_zoo_is_exact() -> None:
+    accuracy = (ROOT / "docs" / "accuracy.md").read_text()
+    assert "$" not in accuracy
+    assert "**no**" not in accuracy
+    counts = re.search(
+        r"\*\*all\*\* \| (\d+) \| (\d+) \(.*?\) \| (\d+)", (ROOT / "docs" / "zoo.md").read_text()
+    )
+    assert counts is not None
+    tried, compiled, exact = map(int, counts.groups())
+    assert tried == compiled == exact > 10
