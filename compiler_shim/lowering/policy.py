@@ -28,7 +28,7 @@ class Policy:
 
         What is best within more, and fits into less, is best there too.
         """
-        known = self._known.setdefault((*_shape_key(problem), problem.homes), [])
+        known = self._known.setdefault((problem.geometry, problem.node.mnemonic, problem.node.one_by_one), [])
         for larger, tiling in known:
             if larger >= budget and (tiling is None or tiling.sram_bytes <= budget):
                 return tiling
@@ -42,22 +42,3 @@ class Policy:
         if self.options.tiling == "auto":
             return search.smallest(problem).sram_bytes
         return search.smallest_by_channels(problem).sram_bytes
-
-
-def _shape_key(problem: TilingProblem) -> tuple[object, ...]:
-    node = problem.node
-    return (
-        node.mnemonic,
-        node.one_by_one,
-        node.in_shape,
-        node.out_shape,
-        node.kernel,
-        node.stride,
-        node.dilation,
-        node.in_element_bytes,
-        node.out_element_bytes,
-        node.broadcast,
-        node.weights is None,
-        node.records is None,
-        node.table is None,
-    )

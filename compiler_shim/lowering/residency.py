@@ -9,11 +9,12 @@ from math import inf
 
 from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.allocation import Lease
+from dlasim.compiler_shim.lowering.geometry import ALIGNMENT, Homes
 from dlasim.compiler_shim.lowering.memory import root
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.spots import Spots
 from dlasim.compiler_shim.lowering.stripes import Chain, best_chain, best_segments
-from dlasim.compiler_shim.lowering.tiling import ALIGNMENT, Homes, Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 from dlasim.compiler_shim.nodes import DlaNode, Network
 from dlasim.errors import InputError
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dlasim.compiler_shim.lowering import allocation
+from dlasim.compiler_shim.lowering.geometry import ALIGNMENT, Buffers
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.stripes import ChainTiling
-from dlasim.compiler_shim.lowering.tiling import ALIGNMENT, Buffers, Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 
 
 class Spots:

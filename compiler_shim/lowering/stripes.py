@@ -12,16 +12,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.emitter import SRAM, Op, Touch
+from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, align, total_bytes
 from dlasim.compiler_shim.lowering.tasks import NodeTasks, Task
-from dlasim.compiler_shim.lowering.tiling import (
-    WORDS_PER_TASK,
-    Buffers,
-    Cut,
-    Tiling,
-    TilingProblem,
-    align,
-    total_bytes,
-)
+from dlasim.compiler_shim.lowering.tiling import WORDS_PER_TASK, Tiling, TilingProblem
 from dlasim.compiler_shim.lowering.views import Home, pack_pair
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.isa import codec

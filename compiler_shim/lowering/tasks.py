@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from dlasim.compiler_shim.lowering.constants import ConstantPool, pack
 from dlasim.compiler_shim.lowering.emitter import SRAM, Op, Touch
-from dlasim.compiler_shim.lowering.tiling import Cut, TilingProblem, align
+from dlasim.compiler_shim.lowering.geometry import Cut, align
+from dlasim.compiler_shim.lowering.tiling import TilingProblem
 from dlasim.compiler_shim.lowering.views import Home, Tile, View, pack_pair, tile_view, transfer
 from dlasim.compiler_shim.nodes import DlaNode, Value
 from dlasim.isa import codec
@@ -175,12 +176,12 @@ class NodeTasks:
     def _constants(self, first: int, channels: int, start: int, depth: int, task: Task) -> tuple[int, int]:
         """Addresses of the weights (or table) and of the records."""
         node, problem = self.node, self.problem
-        size = problem.constant_bytes(channels, depth)
+        size = problem.geometry.constant_bytes(channels, depth)
         if not size:
             return 0, 0
         content = 0 if node.table is not None else (first, start)
         address, fresh = self._buffer(self._inputs, content)
-        weight_bytes = align(size if node.table is not None else channels * problem.weight_depth(depth))
+        weight_bytes = align(size if node.table is not None else channels * problem.geometry.weight_depth(depth))
         if fresh:
             offset = self._pool.add(
                 (self._key, first, channels, start, depth),
@@ -245,7 +246,7 @@ class NodeTasks:
         steps = {
             "IN_ADDR": node.in_element_bytes,
             "OUT_ADDR": node.out_element_bytes,
-            "WEIGHT_ADDR": self.problem.weight_depth(depth),
+            "WEIGHT_ADDR": self.problem.geometry.weight_depth(depth),
             "PARAM_ADDR": RECORD_BYTES,
         }
         ops = []
@@ -268,7 +269,7 @@ class NodeTasks:
         touches = []
         if node.weights is not None:
             registers["WEIGHT_ADDR"] = address
-            touches.append(Touch(SRAM, address, address + channels * self.problem.weight_depth(depth), False))
+            touches.append(Touch(SRAM, address, address + channels * self.problem.geometry.weight_depth(depth), False))
         if node.records is not None:
             registers["PARAM_ADDR"] = records
             touches.append(Touch(SRAM, records, records + channels * RECORD_BYTES, False))
