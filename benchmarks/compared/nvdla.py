@@ -74,9 +74,9 @@ class Convolution:
         return slots / WINOGRAD_GAIN if winograd and self.kernel == 3 else slots
 
 
-def resnet50_convolutions() -> Iterator[Convolution]:
-    """The convolutions and the fully connected layer of the built-in ResNet-50."""
-    graph = build_topology("resnet50")
+def convolutions_of(network: str) -> Iterator[Convolution]:
+    """The convolutions and fully connected layers of a built-in network."""
+    graph = build_topology(network)
     for operator in graph.operators:
         if operator.kind not in ("CONV_2D", "FULLY_CONNECTED"):
             continue
@@ -91,7 +91,7 @@ def resnet50_convolutions() -> Iterator[Convolution]:
 
 def render(networks: Networks) -> dict[str, str]:
     """The tables of the chapter, by their names in the template."""
-    layers = list(resnet50_convolutions())
+    layers = list(convolutions_of("resnet50"))
     speeds, terms, ratios = [], [], []
     for point in POINTS:
         report = cycles_of(networks.path("resnet50"), point.machine)

@@ -47,7 +47,7 @@ def test_convolution_cycles_are_those_of_the_paper(monkeypatch: pytest.MonkeyPat
 
 def test_nvdlas_formula_charges_each_mac_at_least_once(monkeypatch: pytest.MonkeyPatch) -> None:
     nvdla = module(monkeypatch, "nvdla")
-    for layer in nvdla.resnet50_convolutions():
+    for layer in nvdla.convolutions_of("resnet8"):
         macs = layer.pixels * layer.in_channels * layer.out_channels * layer.kernel**2
         assert macs <= layer.slots(winograd=False) <= 16 * macs
         gain = layer.slots(winograd=False) / layer.slots(winograd=True)
