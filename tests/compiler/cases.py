@@ -34,6 +34,7 @@ class Case:
     seed: int
     operators: int
     most_elements: int = MOST_ELEMENTS
+    is_line: bool = False
     machine: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -76,7 +77,16 @@ def random_case(seed: int) -> Case:
         )
     # A tile for each element takes long.
     most = MOST_ELEMENTS if machine["sram_bytes"] >= 1_000 else 400
-    return Case(seed, int(rng.integers(1, 13)), most, machine, options)
+    return Case(seed, int(rng.integers(1, 13)), most, machine=machine, options=options)
+
+
+def striped_case(seed: int) -> Case:
+    """A line of operators on images that do not fit: what lowering cuts into stripes."""
+    rng = np.random.default_rng([seed, 2])
+    machine = {"sram_bytes": int(rng.integers(1_500, 30_000)), "pes": int(rng.choice([8, 64]))}
+    depthwise = str(rng.choice(["native", "native", "emulated"]))
+    options = {"place": "dla", "depthwise": depthwise}
+    return Case(seed, int(rng.integers(3, 9)), is_line=True, machine=machine, options=options)
 
 
 @dataclass
@@ -91,7 +101,7 @@ class Outcome:
 
 def write_model(case: Case, folder: Path) -> Path:
     """The network as a file."""
-    graph = random_network(case.seed, case.operators, case.most_elements)
+    graph = random_network(case.seed, case.operators, case.most_elements, case.is_line)
     path = folder / f"network_{case.seed}_{case.operators}.tflite"
     path.write_bytes(write_tflite(graph))
     return path

@@ -36,9 +36,10 @@ class MisfitError(Exception):
 class RandomNetwork:
     """A network under construction."""
 
-    def __init__(self, seed: int, most_elements: int = MOST_ELEMENTS) -> None:
+    def __init__(self, seed: int, most_elements: int = MOST_ELEMENTS, is_line: bool = False) -> None:
         self.rng = np.random.default_rng(seed)
         self.most_elements = most_elements
+        self.is_line = is_line
         self.tensors: list[Tensor] = []
         self.operators: list[Operator] = []
         self.inputs: list[Activation] = []
@@ -96,6 +97,8 @@ class RandomNetwork:
         return self.choice(*fitting) if self.chance(0.7) else self.number(1, highest)
 
     def first_shape(self) -> Shape:
+        if self.is_line:
+            return (1, self.number(12, 60), self.number(4, 40), self.choice(1, 3, 8, 13, 16))
         if self.chance(0.12):
             return (self.choice(1, 1, 3), self.size(min(300, self.most_elements // 3)))
         side = 40 if self.most_elements == MOST_ELEMENTS else 9
@@ -115,6 +118,8 @@ class RandomNetwork:
         known = [one for one in self.activations if rank is None or len(one.shape) == rank]
         if not known:
             raise MisfitError
+        if self.is_line:
+            return known[-1]
         return known[-1 - min(int(self.rng.geometric(0.5)) - 1, len(known) - 1)]
 
     # Tensors
@@ -188,7 +193,7 @@ class RandomNetwork:
         attempts = 0
         while len(self.operators) < operators and attempts < 60:
             attempts += 1
-            build = self.rng.choice(list(BUILDERS), p=_shares())
+            build = self.choice(*LINE) if self.is_line else self.rng.choice(list(BUILDERS), p=_shares())
             kept = len(self.tensors), len(self.operators), len(self.activations)
             try:
                 BUILDERS[build](self)
@@ -223,7 +228,7 @@ def _windows(size: int, window: int, stride: int, padding: str) -> int:
 def _spatial(net: RandomNetwork, source: Activation, kernel: tuple[int, int], dilated: bool,
              square: bool) -> tuple[dict[str, Any], tuple[int, int]]:  # fmt: skip
     """Padding, strides and dilations that suit, and the output's height and width."""
-    stride_h = net.choice(1, 1, 1, 2, 2, 3, 5)
+    stride_h = net.choice(1, 1, 1, 2) if net.is_line else net.choice(1, 1, 1, 2, 2, 3, 5)
     stride_w = stride_h if square or net.chance(0.7) else net.choice(1, 2, 3, 7)
     options = {"padding": net.choice("SAME", "SAME", "VALID"), "stride_h": stride_h, "stride_w": stride_w}
     steps = (1, 1)
@@ -246,7 +251,7 @@ def _kernel(net: RandomNetwork) -> tuple[int, int]:
 def conv_2d(net: RandomNetwork) -> None:
     source = net.any_activation(4)
     kernel, depth = _kernel(net), source.shape[3]
-    channels = net.size(130)
+    channels = net.size(32 if net.is_line else 130)
     options, (rows, columns) = _spatial(net, source, kernel, True, False)
     taps = kernel[0] * kernel[1] * depth
     if rows * columns * channels * taps * source.shape[0] > net.most_macs:
@@ -531,6 +536,7 @@ BUILDERS: dict[str, Callable[[RandomNetwork], None]] = {
     "split": split,
     "strided_slice": strided_slice,
 }
+LINE = ("conv_2d", "conv_2d", "depthwise", "depthwise", "depthwise", "pool", "activation", "elementwise")
 _WEIGHTS = {"conv_2d": 20, "depthwise": 12, "pad_conv": 6, "fully_connected": 5, "pool": 7, "mean": 4,
             "elementwise": 16, "extreme": 5, "activation": 10, "reshape": 4, "concatenation": 6}  # fmt: skip
 
@@ -540,8 +546,13 @@ def _shares() -> np.ndarray:
     return weights / weights.sum()
 
 
-def random_network(seed: int, operators: int, most_elements: int = MOST_ELEMENTS) -> Graph:
-    """The network of a seed, cut to so many operators, with tensors of about so many elements at most."""
-    net = RandomNetwork(seed, most_elements)
+def random_network(
+    seed: int, operators: int, most_elements: int = MOST_ELEMENTS, is_line: bool = False
+) -> Graph:
+    """The network of a seed, cut to so many operators, with tensors of about so many elements at most.
+
+    In a line, operators work on images, each on the result of the one before: what chains are made of.
+    """
+    net = RandomNetwork(seed, most_elements, is_line)
     net.grow(operators)
     return net.graph(operators)
