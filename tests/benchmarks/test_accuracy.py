@@ -49,7 +49,7 @@ def test_nvdlas_formula_charges_each_mac_at_least_once(monkeypatch: pytest.Monke
     nvdla = module(monkeypatch, "nvdla")
     for layer in nvdla.convolutions_of("resnet8"):
         macs = layer.pixels * layer.in_channels * layer.out_channels * layer.kernel**2
-        assert macs <= layer.slots(winograd=False) <= 16 * macs
+        assert macs <= layer.slots(winograd=False)
         gain = layer.slots(winograd=False) / layer.slots(winograd=True)
         assert gain == pytest.approx(2.25 if layer.kernel == 3 else 1)
 
