@@ -1,0 +1,89 @@
+"""How much of the SRAM holds something that is still needed, over the time of an inference.
+
+A byte is occupied from the start of the operation that writes it to the end of the last one that reads it
+before it is written again; one that nobody reads, until its writer ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
+
+from dlasim.sim.footprint import all_footprints
+from dlasim.sim.machine import Run
+
+Integers = NDArray[np.int64]
+_NOBODY = -1
+
+
+def occupancy_changes(runs: Sequence[Run]) -> tuple[Integers, Integers]:
+    """Cycles, and the bytes by which the occupied SRAM grows or shrinks there; in no order."""
+    tables = [_accesses(run) for run in runs]
+    size = max((int(_end(table).max(initial=0)) for table in tables), default=0)
+    # For each byte the operation that reads it last before it is written again, seen from where the walk is:
+    # backwards, from the end of the inference.
+    last_reader = np.full(size, _NOBODY, np.int32)
+    nothing = np.zeros(0, np.int64)
+    starts: Integers = np.concatenate([nothing, *(run.plan.timeline.start + run.start for run in runs)])
+    ends: Integers = np.concatenate([nothing, *(run.plan.timeline.end + run.start for run in runs)])
+    cycles: list[Integers] = []
+    amounts: list[Integers] = []
+    first = len(starts)
+    for run, table in zip(reversed(runs), reversed(tables), strict=True):
+        first -= run.plan.operations
+        for number, writes, *box in table.tolist():
+            operation = first + number
+            bytes_of = _bytes(last_reader, box)
+            if not writes:
+                np.copyto(bytes_of, operation, where=bytes_of == _NOBODY)
+                continue
+            readers, counts = _tally(bytes_of, operation)
+            cycles += [starts[[operation]], ends[readers]]
+            amounts += [np.array([bytes_of.size]), -counts]
+            bytes_of[...] = _NOBODY
+    readers, counts = _tally(last_reader[last_reader != _NOBODY], 0)  # read, but written by nobody
+    cycles += [np.zeros(1, np.int64), ends[readers]]
+    amounts += [np.array([counts.sum()]), -counts]
+    return np.concatenate(cycles), np.concatenate(amounts)
+
+
+def _accesses(run: Run) -> Integers:
+    """A row for each operand: operation, whether it writes, and its box. Backwards: the last write first."""
+    plan = run.plan
+    tables = []
+    for chosen, batch in plan.stream.batches(plan.operations):
+        for footprint in all_footprints(batch):
+            box = footprint.box
+            columns = (
+                chosen, footprint.operand.writes, box.address, box.planes, box.plane_stride,
+                box.runs, box.run_stride, box.run_bytes,
+            )  # fmt: skip
+            table = np.stack(np.broadcast_arrays(*columns), axis=1).astype(np.int64)
+            tables.append(table[np.broadcast_to(footprint.present, len(table))])
+    table = np.concatenate(tables) if tables else np.zeros((0, 8), np.int64)
+    return table[np.lexsort((-table[:, 1], -table[:, 0]))]
+
+
+def _end(table: Integers) -> Integers:
+    _, _, address, planes, plane_stride, runs, run_stride, run_bytes = table.T
+    end: Integers = address + (planes - 1) * plane_stride + (runs - 1) * run_stride + run_bytes
+    return end
+
+
+def _bytes(memory: NDArray[np.int32], box: Sequence[int]) -> NDArray[np.int32]:
+    """The box's elements of a map with one element for each byte, as a view."""
+    address, planes, plane_stride, runs, run_stride, run_bytes = box
+    item = memory.itemsize
+    return as_strided(
+        memory[address:], (planes, runs, run_bytes), (plane_stride * item, run_stride * item, item)
+    )
+
+
+def _tally(last_readers: NDArray[np.int32], writer: int) -> tuple[Integers, Integers]:
+    """How many bytes end with which operation: their last reader, or the writer where there is none."""
+    counts = np.bincount(np.maximum(last_readers.ravel(), writer) - writer)
+    distance = np.flatnonzero(counts)
+    return distance + writer, counts[distance]
