@@ -33,6 +33,7 @@ from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.isa.program import Program
 from dlasim.isa.registers import REGION_COUNT
 from dlasim.sim.config import MIB, DlaConfig
+from dlasim.sim.executor import make_executor
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import plan_stream
 from dlasim.sim.runner import Simulation, config_of
@@ -124,7 +125,7 @@ def steady(models: dict[str, bytes], programs: dict[str, Program], goals: Goals)
     for network in NETWORKS:
         program = programs[network.name]
         inputs = noise(program.inputs, 0)
-        simulation = Simulation(program, config_of(program), api.make_executor("fast"))
+        simulation = Simulation(program, config_of(program), make_executor("fast"))
         ours, fast, reference = best_times(
             lambda simulation=simulation, inputs=inputs: simulation.run(inputs),
             litert(models[network.name], inputs, OpResolverType.AUTO),

@@ -18,6 +18,7 @@ from dlasim.isa.assembly import assemble
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import Program
 from dlasim.isa.registers import BY_NAME
+from dlasim.sim.executor import make_executor
 from dlasim.sim.races import check_program
 from dlasim.sim.runner import Simulation, config_of
 
@@ -74,7 +75,7 @@ def test_leaves_the_expected_state(name: str, engine: str) -> None:
     assert list(expected.inputs) == [tensor.name for tensor in program.inputs]
     assert list(expected.outputs) == [tensor.name for tensor in program.outputs]
     inputs = [np.array(expected.inputs[t.name], t.type.name).reshape(t.shape) for t in program.inputs]
-    simulation = Simulation(program, config_of(program), api.make_executor(engine))
+    simulation = Simulation(program, config_of(program), make_executor(engine))
     inference = simulation.run(inputs)
     for tensor, output in zip(program.outputs, inference.outputs, strict=True):
         assert output.ravel().tolist() == expected.outputs[tensor.name]
