@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from dlasim.compiler_shim.lowering.geometry import Homes
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.tiling import Homes, TilingProblem
+from dlasim.compiler_shim.lowering.tiling import TilingProblem
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, LayerInfo, Network, Value
 from dlasim.compiler_shim.partition import Item, Partitioned
 from dlasim.errors import InputError

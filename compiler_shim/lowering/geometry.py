@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from dlasim.compiler_shim.nodes import DlaNode
@@ -95,7 +95,7 @@ class Traffic(NamedTuple):
     sram_bytes: int
 
 
-@lru_cache(maxsize=None)
+@cache
 def node_geometry(
     out_shape: tuple[int, int, int], in_shape: tuple[int, int, int], kernel: tuple[int, int],
     stride: tuple[int, int], dilation: tuple[int, int], element_bytes: tuple[int, int],
@@ -253,9 +253,7 @@ class Geometry:
         if rows:
             return low, high, shape._replace(rows=even(self.height, rows))
         limit = min(self.width, MAX_EXTENT)
-        columns, more, less = most(
-            lambda size: self.sram_bytes(shape._replace(columns=size)), limit, budget
-        )
+        columns, more, less = most(lambda size: self.sram_bytes(shape._replace(columns=size)), limit, budget)
         cut = shape._replace(columns=even(self.width, columns)) if columns else None
         return max(low, more), min(high, less), cut
 

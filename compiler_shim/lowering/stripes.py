@@ -7,12 +7,14 @@ what the next stripe still needs of it is moved to its start, and new rows follo
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.emitter import SRAM, Op, Touch
-from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, align, total_bytes
+from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, Geometry, align, even, total_bytes
 from dlasim.compiler_shim.lowering.tasks import NodeTasks, Task
 from dlasim.compiler_shim.lowering.tiling import WORDS_PER_TASK, Tiling, TilingProblem
 from dlasim.compiler_shim.lowering.views import Home, pack_pair
@@ -73,84 +75,101 @@ class ChainTiling:
         return Tiling(self.cuts[number], self.buffers[number], 0, len(self.schedule), 0)
 
 
-def make_schedule(nodes: Sequence[DlaNode], rows: int) -> Schedule:
+class Reach(NamedTuple):
+    """How the rows of a node's output follow from those of its input."""
+
+    height: int
+    stride: int
+    pad: int
+    span: int  # input rows from the first tap to the last
+
+    def read_rows(self, first: int, end: int) -> tuple[int, int]:
+        """The input rows [low, high) that rows [first, end) read, were the input endless at the bottom."""
+        low, high = first * self.stride - self.pad, (end - 1) * self.stride - self.pad + self.span
+        return max(low, 0), max(high, 0)
+
+
+def reach_of(node: DlaNode) -> Reach:
+    """The reach of a node."""
+    span = (node.kernel[0] - 1) * node.dilation[0] + 1
+    return Reach(node.out_shape[0], node.stride[0], node.pad[0], span)
+
+
+def make_schedule(nodes: Sequence[Reach], rows: int) -> Schedule:
     """The stripes of a chain whose last node computes `rows` rows in each."""
     count = len(nodes)
     done, base = [0] * count, [0] * count
-    height = nodes[-1].out_shape[0]
+    height = nodes[-1].height
     stripes = []
     for top in range(0, height, rows):
-        need = [node.out_shape[0] for node in nodes]  # at the end also rows that nothing reads
+        need = [node.height for node in nodes]  # at the end also rows that nothing reads
         need[-1] = min(top + rows, height)
         if need[-1] < height:
             for number in range(count - 2, -1, -1):
-                _, end = _read_rows(nodes[number + 1], 0, need[number + 1])
-                need[number] = max(done[number], min(end, nodes[number].out_shape[0]))
+                _, end = nodes[number + 1].read_rows(0, need[number + 1])
+                need[number] = max(done[number], min(end, nodes[number].height))
         stripe = []
         for number in range(count):
             start = done[number]
             if number + 1 < count:
-                start = min(_read_rows(nodes[number + 1], done[number + 1], 1)[0], done[number])
+                start = min(nodes[number + 1].read_rows(done[number + 1], 1)[0], done[number])
             stripe.append(Rows(done[number], need[number], base[number], start))
             base[number], done[number] = start, need[number]
         stripes.append(tuple(stripe))
     return tuple(stripes)
 
 
-def _read_rows(node: DlaNode, first: int, end: int) -> tuple[int, int]:
-    """The input rows [low, high) that output rows [first, end) read, were the input endless at the bottom."""
-    low = first * node.stride[0] - node.pad[0]
-    high = (end - 1) * node.stride[0] - node.pad[0] + (node.kernel[0] - 1) * node.dilation[0] + 1
-    return max(low, 0), max(high, 0)
-
-
 def best_chain(problems: Sequence[TilingProblem], budget: int) -> ChainTiling | None:
     """The chain in the fewest stripes that fit."""
-    if sum(problem.constant_bytes(problem.channels, problem.depth) for problem in problems) > budget:
+    shapes = tuple((problem.geometry, reach_of(problem.node)) for problem in problems)
+    if sum(shape.constant_bytes(shape.channels, shape.depth) for shape, _ in shapes) > budget:
         return None
     height = problems[-1].height
     low, high = 0, height + 1  # rows that fit, rows that do not
     rows = height
     while high - low > 1:
-        if _Layout(problems, rows).sram_bytes <= budget:
+        if _layout(shapes, rows).sram_bytes <= budget:
             low = rows
         else:
             high = rows
         rows = (low + high) // 2
-    return tile_chain(problems, -(-height // -(-height // low))) if low else None
+    return _tile_chain(problems, _layout(shapes, even(height, low))) if low else None
 
 
-def tile_chain(problems: Sequence[TilingProblem], rows: int) -> ChainTiling:
-    """A chain in stripes of `rows`; the problems have their inner tensors at home in SRAM."""
-    layout = _Layout(problems, rows)
-    cycles, moved = _estimate(problems, layout.schedule, layout.buffers)
-    return ChainTiling(
-        layout.schedule, tuple(layout.cuts), tuple(layout.buffers), tuple(layout.inner), cycles, moved
-    )
+def _tile_chain(problems: Sequence[TilingProblem], layout: _Layout) -> ChainTiling:
+    cycles, moved = _estimate(problems, layout)
+    return ChainTiling(layout.schedule, layout.cuts, layout.buffers, layout.inner, cycles, moved)
 
 
 class _Layout:
-    """The stripes of a chain, and the buffers that they take."""
+    """The stripes of a chain, and the buffers that they take; the inner tensors are at home in SRAM."""
 
-    def __init__(self, problems: Sequence[TilingProblem], rows: int) -> None:
-        self.schedule = make_schedule([problem.node for problem in problems], rows)
-        self.cuts: list[Cut] = []
-        self.buffers: list[Buffers] = []
-        self.inner: list[int] = []
+    def __init__(self, shapes: Sequence[tuple[Geometry, Reach]], rows: int) -> None:
+        self.schedule = make_schedule([reach for _, reach in shapes], rows)
+        cuts: list[Cut] = []
+        buffers: list[Buffers] = []
+        inner: list[int] = []
+        moved: Counter[int] = Counter()
         double = len(self.schedule) > 1
-        for number, problem in enumerate(problems):
+        for number, (shape, _) in enumerate(shapes):
             column = [stripe[number] for stripe in self.schedule]
             most = max(rows.end - rows.first for rows in column)
-            cut = Cut(most, problem.width, problem.channels, problem.depth, weights_outer=True, double=double)
-            self.cuts.append(cut)
-            self.buffers.append(problem.buffers(cut, problem.counts(cut)))
-            if number + 1 < len(problems):
-                self.inner.append(max(rows.end - rows.base for rows in column) * _row_bytes(problem.node))
+            cut = Cut(most, shape.width, shape.channels, shape.depth, weights_outer=True, double=double)
+            cuts.append(cut)
+            buffers.append(shape.buffers(cut, shape.counts(cut)))
+            row_bytes = shape.width * shape.channels
+            moved.update(rows.kept * row_bytes for rows in column if rows.kept)
+            if number + 1 < len(shapes):
+                inner.append(max(rows.end - rows.base for rows in column) * row_bytes)
+        self.cuts, self.buffers, self.inner = tuple(cuts), tuple(buffers), tuple(inner)
+        self.moves = tuple(moved.items())  # bytes that are moved within SRAM, and how often
+        self.sram_bytes = sum(map(total_bytes, buffers)) + sum(map(align, inner))
 
-    @property
-    def sram_bytes(self) -> int:
-        """All buffers together."""
-        return sum(map(total_bytes, self.buffers)) + sum(map(align, self.inner))
+
+@lru_cache(maxsize=2048)
+def _layout(shapes: tuple[tuple[Geometry, Reach], ...], rows: int) -> _Layout:
+    """The layout, which is the same for all machines."""
+    return _Layout(shapes, rows)
 
 
 def best_segments(run: Sequence[int], cost: Callable[[tuple[int, ...]], float]) -> list[tuple[int, ...]]:
@@ -175,25 +194,20 @@ def _row_bytes(node: DlaNode) -> int:
     return node.out_shape[1] * node.out_shape[2]
 
 
-def _estimate(
-    problems: Sequence[TilingProblem], schedule: Schedule, buffers: Sequence[Buffers]
-) -> tuple[int, int]:
+def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, int]:
     """Cycles, and bytes over the bus; loads and stores run beside the computation, stripe by stripe."""
     config = problems[0].config
-    stripes = len(schedule)
+    stripes = len(layout.schedule)
     compute = sum(problem.waves() + stripes * problem.task_cycles() for problem in problems)
-    compute += sum(
-        _copy_cycles(config, problems[n].node, stripe[n]) for stripe in schedule for n in range(len(stripe))
-    )
+    compute += sum(times * _copy_cycles(config, size) for size, times in layout.moves)
     read = loads = first = 0
-    for problem, parts in zip(problems, buffers, strict=True):
+    for problem, parts in zip(problems, layout.buffers, strict=True):
         count = len(problem.homes.inputs)
         for size, _ in parts[:count]:
             read, loads, first = read + size * stripes, loads + stripes * bool(size), first + size
         constants = parts[count][0]
         read, loads, first = read + constants, loads + bool(constants), first + constants
-    last = problems[-1]
-    written = 0 if last.homes.output else last.output_bytes(last.height, last.width, last.channels)
+    written = problems[-1].geometry.written_bytes
     rate, latency = cost.dma_rate(config), config.dma_latency
     move_in = (read // rate if rate else 0) + loads * latency
     move_out = (written // rate if rate else 0) + stripes * latency * bool(written)
@@ -201,11 +215,9 @@ def _estimate(
     return max(compute, move_in, move_out) + ends, read + written
 
 
-def _copy_cycles(config: DlaConfig, node: DlaNode, rows: Rows) -> int:
-    if not rows.kept:
-        return 0
+def _copy_cycles(config: DlaConfig, size_bytes: int) -> int:
     fixed = config.vector_fill + config.vector_drain + WORDS_PER_TASK * config.issue_cycles
-    return int(cost.vector_cycles(config, 1, 1, rows.kept * _row_bytes(node))) + fixed
+    return int(cost.vector_cycles(config, 1, 1, size_bytes)) + fixed
 
 
 def chain_tasks(chain: Chain, members: Sequence[NodeTasks]) -> Iterator[Task]:

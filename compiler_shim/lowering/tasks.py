@@ -181,7 +181,9 @@ class NodeTasks:
             return 0, 0
         content = 0 if node.table is not None else (first, start)
         address, fresh = self._buffer(self._inputs, content)
-        weight_bytes = align(size if node.table is not None else channels * problem.geometry.weight_depth(depth))
+        weight_bytes = align(
+            size if node.table is not None else channels * problem.geometry.weight_depth(depth)
+        )
         if fresh:
             offset = self._pool.add(
                 (self._key, first, channels, start, depth),
@@ -269,7 +271,9 @@ class NodeTasks:
         touches = []
         if node.weights is not None:
             registers["WEIGHT_ADDR"] = address
-            touches.append(Touch(SRAM, address, address + channels * self.problem.geometry.weight_depth(depth), False))
+            touches.append(
+                Touch(SRAM, address, address + channels * self.problem.geometry.weight_depth(depth), False)
+            )
         if node.records is not None:
             registers["PARAM_ADDR"] = records
             touches.append(Touch(SRAM, records, records + channels * RECORD_BYTES, False))
