@@ -11,40 +11,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.errors import InputError, RunError
-from dlasim.isa import container
+from dlasim.errors import RunError
 from dlasim.isa.program import Program
+from dlasim.loading import Loaded, is_elf, load, load_network, split_choices
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.runner import Inference, Simulation, check_config, config_of
+from dlasim.sim.executor import Executor, make_executor
+from dlasim.sim.runner import Inference, Simulation, config_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dlasim.compiler_shim.lowering.lower import Lowered
-    from dlasim.compiler_shim.partition import Partitioned
     from dlasim.inputs import Given
-    from dlasim.sim.executor import Executor
     from dlasim.sweeps.result import SweepResult
     from dlasim.verification import Verification
     from dlasim.vp.host import Prototyped
-
-ENGINES = ("auto", "fast", "reference")
-_HEAD_BYTES = 64
-
-
-@dataclass(slots=True)
-class Loaded:
-    """A file made ready to run: its program, the machine, and what the way there took."""
-
-    program: Program
-    config: DlaConfig
-    artifact_bytes: int
-    seconds: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -62,7 +48,7 @@ def compile(model: str | Path, config: DlaConfig | None = None, **choices: Any) 
     """Lower a model for a machine."""
     from dlasim.compiler_shim.compile import lower_for
 
-    machine, options = _split(choices)
+    machine, options = split_choices(choices)
     network = load_network(model)
     return lower_for(network, (config or DlaConfig()).replace(**machine), CompileOptions(**options))
 
@@ -85,13 +71,6 @@ def verify(
     refuse_races(lowered.program)
     chosen = config_of(lowered.program, config)
     return check(model, lowered, chosen, runs, seed, engine, host=host, host_options=host_options)
-
-
-def _split(choices: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The choices of the machine, and those of compiling."""
-    names = {field.name for field in fields(CompileOptions)}
-    machine = {name: value for name, value in choices.items() if name not in names}
-    return machine, {name: value for name, value in choices.items() if name in names}
 
 
 def run(
@@ -164,7 +143,7 @@ def explain(model: str | Path, config: DlaConfig | None = None, **choices: Any) 
     from dlasim.sim.report import report
 
     lowered = compile(model, config, **choices)
-    chosen = config_of(lowered.program, (config or DlaConfig()).replace(**_split(choices)[0]))
+    chosen = config_of(lowered.program, (config or DlaConfig()).replace(**split_choices(choices)[0]))
     inference = Simulation(lowered.program, chosen, None).run()
     figures = report(lowered.program, chosen, inference)["layers"]
     cuts = {}
@@ -221,78 +200,6 @@ def sweep(
     return outcome.result
 
 
-def load(
-    file: str | Path, config: DlaConfig | None, choices: dict[str, Any], with_constants: bool = True
-) -> Loaded:
-    """Whatever the file is, a program for the machine: programs are read, models lowered on the fly."""
-    began = time.perf_counter()
-    machine, options = _split(choices)
-    if container.is_program(_head(file)) or is_elf(file):
-        return _load_program(file, config, machine, options, began)
-    from dlasim.compiler_shim.compile import lower_for
-
-    chosen = (config or DlaConfig()).replace(**machine)
-    wanted = CompileOptions(**options)
-    network = load_network(file)
-    read = time.perf_counter()
-    program = lower_for(network, chosen, wanted, with_constants).program
-    seconds = {"load": read - began, "lower": time.perf_counter() - read}
-    size = len(program.commands) * 8 + len(program.constants)
-    return Loaded(program, chosen, size, seconds)
-
-
-def _load_program(
-    file: str | Path, config: DlaConfig | None, machine: dict[str, Any], options: dict[str, Any], began: float
-) -> Loaded:
-    if options:
-        raise InputError(
-            f"{file} is compiled already; {', '.join(sorted(options))} can only be given with a model"
-        )
-    program = _program_in(file) if is_elf(file) else container.read_file(file)
-    chosen = config if config is not None else config_of(program)
-    chosen = chosen.replace(**machine)
-    check_config(program, chosen)
-    seconds = {"load": time.perf_counter() - began, "lower": 0.0}
-    return Loaded(program, chosen, Path(file).stat().st_size, seconds)
-
-
-def is_elf(file: str | Path) -> bool:
-    """Whether a file claims to be an ELF."""
-    return _head(file).startswith(b"\x7fELF")
-
-
-def is_application(file: str | Path) -> bool:
-    """Whether an ELF is one that `compile` made: it runs as the program in it does."""
-    from dlasim import on_board
-
-    return on_board.program_in(file) is not None
-
-
-def _program_in(file: str | Path) -> Program:
-    from dlasim import on_board
-
-    program = on_board.program_in(file)
-    if program is None:
-        raise InputError(f"{file} has a main() of its own: run it with dlasim.on_board.run_elf")
-    return program
-
-
-def load_network(file: str | Path) -> Partitioned:
-    """A model in any format that the shim reads, partitioned."""
-    from dlasim.compiler_shim.compile import load_model
-
-    return load_model(file)
-
-
-def make_executor(engine: str) -> Executor:
-    """The engine of that name; `auto` takes the fast one."""
-    if engine not in ENGINES:
-        raise InputError(f"engine = {engine!r} is unknown (allowed: {', '.join(ENGINES)})")
-    from dlasim.sim.executor import FastExecutor, ReferenceExecutor
-
-    return ReferenceExecutor() if engine == "reference" else FastExecutor()
-
-
 def refuse_races(program: Program) -> list[str]:
     """A RunError that names every race of the program, if it has any; else what is odd, but no race."""
     from dlasim.sim.races import check_program
@@ -301,11 +208,3 @@ def refuse_races(program: Program) -> list[str]:
     if found.races:
         raise RunError(f"program {program.name} has races:\n" + "\n".join(map(str, found.races)))
     return [str(read) for read in found.uninitialised]
-
-
-def _head(file: str | Path) -> bytes:
-    try:
-        with open(file, "rb") as stream:
-            return stream.read(_HEAD_BYTES)
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror}") from None

@@ -24,7 +24,7 @@ from dlasim.vp.layout import plan_memory
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dlasim.api import Loaded
+    from dlasim.loading import Loaded
     from dlasim.sim.executor import Executor
 
 HOSTS = ("none", "riscv")

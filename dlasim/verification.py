@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.sim.executor import make_executor
 from dlasim.sim.footprint import Box, footprints
 from dlasim.sim.operation import Operation
 from dlasim.sim.runner import Simulation
@@ -148,7 +149,6 @@ def _simulation(
     program: Program, config: DlaConfig, engine: str, host: str, host_options: dict[str, Any]
 ) -> Simulation | Prototype:
     """Whoever runs the program: the standalone simulator, or the board."""
-    from dlasim.api import make_executor
 
     if host == "none":
         return Simulation(program, config, make_executor(engine))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.errors import InputError
 from dlasim.isa.instructions import Unit
 from dlasim.sim.footprint import all_footprints, dma_prefix, system_box
 from dlasim.sim.operation import Operation
@@ -16,6 +17,7 @@ from dlasim.sim.plan import Plan
 if TYPE_CHECKING:
     from dlasim.sim.kernels import PreparedStream
 
+ENGINES = ("auto", "fast", "reference")
 MAX_PREPARED = 1024  # streams; as many as the machine keeps plans
 Array = NDArray[np.uint8]
 Observer = Callable[[int, Operation, Array], None]
@@ -93,3 +95,10 @@ class FastExecutor:
             kept = plan, self._engine.prepare(plan.stream, plan.operations)
             self._prepared[id(plan)] = kept
         return kept[1]
+
+
+def make_executor(engine: str) -> Executor:
+    """The engine of that name; `auto` takes the fast one."""
+    if engine not in ENGINES:
+        raise InputError(f"engine = {engine!r} is unknown (allowed: {', '.join(ENGINES)})")
+    return ReferenceExecutor() if engine == "reference" else FastExecutor()

@@ -46,16 +46,16 @@ def command(file: str, **given: Any) -> None:
     Models are lowered on the fly. Prints where the cycles went. Inputs are noise unless given; floats are
     quantized.
     """
-    from dlasim import api
+    from dlasim import api, loading
 
     base, machine = take_machine(given)
-    is_elf = api.is_elf(file)
+    is_elf = loading.is_elf(file)
     options = take_compile(given)
     host, chosen = take_host(given, is_elf=is_elf)
     if host != "none" or is_elf:
         chosen["console"] = console(given["as_json"])
         chosen["log_functions"] = bool(given["trace"])
-    if is_elf and not api.is_application(file):
+    if is_elf and not loading.is_application(file):
         from dlasim.cli import run_elf
 
         return run_elf.run(file, base, machine, options, chosen, given)

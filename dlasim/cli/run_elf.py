@@ -25,15 +25,16 @@ def run(
     given: dict[str, Any],
 ) -> None:
     """Runs it, writes the files asked for, prints where the cycles went; fails as the guest does."""
-    from dlasim import api, on_board
+    from dlasim import on_board
     from dlasim.fileio import atomic_write
+    from dlasim.sim.executor import make_executor
 
     if options:
         raise click.UsageError(f"{file} is an ELF of its own: {', '.join(sorted(options))} is for models")
     for name, option in _NOT_FOR_ELF:
         if given.get(name) or name in chosen:
             raise click.UsageError(f"{option} is for programs and models; {file} is an ELF of its own")
-    done = on_board.run_elf(file, base, machine, api.make_executor(given["engine"]), **chosen)
+    done = on_board.run_elf(file, base, machine, make_executor(given["engine"]), **chosen)
     report = done.report()
     if given["report"]:
         atomic_write(given["report"], json.dumps(report, indent=2) + "\n")

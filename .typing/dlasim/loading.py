@@ -1,0 +1,1 @@
+../../dlasim/loading.py
