@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from dlasim.cli import manual
+from dlasim.compiler_shim import operators_page
 from dlasim.isa.documents import c_entry, pages
 from dlasim.vp import generate as board
 from dlasim.vp import launch
@@ -27,6 +29,8 @@ FILES: dict[str, Callable[[], str]] = {
     "firmware/include/dlasim_board.h": board.c_header,
     "firmware/include/dlasim_launch.h": launch.c_header,
     "firmware/board.ld": board.linker_script,
+    "docs/operators.md": operators_page.page,
+    "docs/cli.md": manual.page,
 }
 
 
