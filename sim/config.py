@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ KIB = 1024
 MIB = 1024 * KIB
 MAX_SRAM_BYTES = 1 << 31
 MAX_PES = 1 << 20
+_PRESETS = Path(__file__).parent / "presets"
 TIMINGS = ("full", "macs", "zero")
 
 
@@ -96,10 +98,11 @@ class DlaConfig:
         return f"{size_text(self.sram_bytes)} {self.pes} {mode}"
 
     def replace(self, **changes: Any) -> DlaConfig:
-        """The same with other values; a new grid brings its own PE count, and PEs alone drop a grid's."""
+        """The same with other values, sizes also as text such as `512KiB`; a new grid brings its PE count."""
         unknown = set(changes) - set(_TYPES)
         if unknown:
-            raise InputError(f"unknown parameter {min(unknown)} (allowed: {', '.join(_TYPES)})")
+            raise InputError(_unknown_parameter(min(unknown)))
+        changes |= {name: _size(name, changes[name]) for name in _SIZES & set(changes)}
         parallel = changes.get("parallel", self.parallel)
         if "pes" not in changes and isinstance(parallel, str) and parallel not in ("input", "output"):
             inputs, outputs = parse_grid(parallel)
@@ -120,6 +123,7 @@ _TYPES: dict[str, type] = {
     field.name: {"int": int, "str": str, "float": float}[str(field.type)]
     for field in dataclasses.fields(DlaConfig)
 }
+_SIZES = {"sram_bytes", "dma_burst_bytes"}
 _TYPE_NAMES = {int: "whole number", str: "text", float: "number"}
 _RANGES = {
     "pes": (1, MAX_PES),
@@ -139,6 +143,34 @@ _RANGES = {
     "vector_fill": (0, 1 << 16),
     "vector_drain": (0, 1 << 16),
 }
+
+
+_UNITS = {"": 1, "K": KIB, "M": MIB, "G": 1024 * MIB}
+_SIZE = re.compile(r"(\d{1,18})(?:([KMG])(?:I?B)?|B)?", re.IGNORECASE | re.ASCII)
+
+
+def parse_size(text: str) -> int | None:
+    """The bytes of `512KiB`, `512K` or `512KB`, `1G` or `65536`, K always 1024; None if it is no size."""
+    match = _SIZE.fullmatch(text.strip())
+    return None if match is None else int(match[1]) * _UNITS[(match[2] or "").upper()]
+
+
+def _size(name: str, value: Any) -> Any:
+    """A size as it is, or from text."""
+    if not isinstance(value, str):
+        return value
+    size = parse_size(value)
+    if size is None:
+        raise InputError(f"{name} = {value!r} is not a size (allowed: 512KiB, 1M, 65536; K is 1024)")
+    return size
+
+
+def _unknown_parameter(name: str) -> str:
+    from difflib import get_close_matches
+
+    close = [known for known in _TYPES if known.startswith(name)] or get_close_matches(name, _TYPES, n=1)
+    hint = f"; did you mean {close[0]}?" if close else ""
+    return f"unknown parameter {name}{hint} (allowed: {', '.join(_TYPES)})"
 
 
 def parse_grid(text: str) -> tuple[int, int]:
@@ -180,13 +212,24 @@ def load_file(path: str | Path) -> DlaConfig:
 
 def preset_names() -> tuple[str, ...]:
     """The presets that ship."""
-    folder = resources.files("dlasim.sim").joinpath("presets")
-    return tuple(sorted(item.name[:-5] for item in folder.iterdir() if item.name.endswith(".toml")))
+    return tuple(sorted(item.name[:-5] for item in _PRESETS.iterdir() if item.name.endswith(".toml")))
 
 
 def preset(name: str) -> DlaConfig:
     """A preset by name."""
     if name not in preset_names():
         raise InputError(f"unknown preset {name!r} (allowed: {', '.join(preset_names())})")
-    source = resources.files("dlasim.sim").joinpath("presets", f"{name}.toml")
-    return from_mapping({"name": name, **tomllib.loads(source.read_text())}, f"preset {name}")
+    return from_mapping({"name": name, **tomllib.loads(_preset_text(name))}, f"preset {name}")
+
+
+def preset_summary(name: str) -> str:
+    """What a preset is: the first sentence of its file."""
+    comment = " ".join(
+        line.removeprefix("#").strip()
+        for line in itertools.takewhile(lambda line: line.startswith("#"), _preset_text(name).splitlines())
+    )
+    return re.split(r"[.:] ", comment.rstrip("."), maxsplit=1)[0]
+
+
+def _preset_text(name: str) -> str:
+    return (_PRESETS / f"{name}.toml").read_text(encoding="utf-8")

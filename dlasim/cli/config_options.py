@@ -46,12 +46,39 @@ def machine_options(function: F) -> F:
     """--config, --preset, and an option for each parameter of the machine."""
     for option, name, kind, text in reversed(MACHINE):
         function = click.option(option, name, type=kind, default=None, help=text)(function)
-    function = click.option(
-        "--preset", default=None, metavar="NAME", help="A machine that ships; see `dlasim isa --presets`."
-    )(function)
+    function = preset_option("NAME")(function)
     return click.option(
         "--config", "config_file", default=None, metavar="FILE.toml", help="A machine of your own."
     )(function)
+
+
+def preset_option(metavar: str) -> Callable[[F], F]:
+    """--preset, which lists what there is where the name is `list`."""
+    return click.option(
+        "--preset",
+        default=None,
+        metavar=metavar,
+        is_eager=True,  # so that `--preset list` needs no model
+        callback=_list_presets,
+        help="A machine that ships; `--preset list` shows them.",
+    )
+
+
+def _list_presets(context: click.Context, _: click.Parameter, name: str | None) -> str | None:
+    if name != "list":
+        return name
+    from dlasim.cli.summary import size, table
+    from dlasim.sim.config import preset, preset_names, preset_summary
+
+    lines = [["preset", "PEs", "parallel", "SRAM", "DMA B/cycle", "clock", "what it is"]]
+    for known in preset_names():
+        machine = preset(known)
+        lines.append([
+            known, str(machine.pes), machine.parallel, size(machine.sram_bytes),
+            str(machine.dma_bandwidth or "unlimited"), f"{machine.clock_mhz:g} MHz", preset_summary(known),
+        ])  # fmt: skip
+    click.echo(table(lines, "lrlrrrl"))
+    return context.exit()
 
 
 def compile_options(function: F) -> F:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import click
@@ -10,8 +9,6 @@ import click
 from dlasim.errors import InputError
 
 # click.ParamType is generic in newer releases only; a subscript would fail with older ones.
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_SIZE = re.compile(r"(\d{1,18})(?:([KMG])(?:I?B)?|B)?", re.IGNORECASE | re.ASCII)
 
 
 class Size(click.ParamType):  # type: ignore[type-arg]
@@ -23,10 +20,12 @@ class Size(click.ParamType):  # type: ignore[type-arg]
         """The number of bytes."""
         if isinstance(value, int):
             return value
-        match = _SIZE.fullmatch(value.strip())
-        if match is None:
+        from dlasim.sim.config import parse_size
+
+        size = parse_size(value)
+        if size is None:
             self.fail(f"{value!r} is not a size (allowed: 512KiB, 1M, 65536; K is 1024)", param, ctx)
-        return int(match[1]) * _UNITS[(match[2] or "").upper()]
+        return size
 
 
 class Grid(click.ParamType):  # type: ignore[type-arg]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dlasim.cli.config_options import COMPILE, MACHINE
+from dlasim.cli.config_options import COMPILE, MACHINE, preset_option
 
 if TYPE_CHECKING:
     from dlasim.sweeps.result import SweepResult
@@ -39,7 +39,7 @@ def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command("sweep", epilog=_EPILOG)
 @click.argument("targets", metavar="MODEL…|STUDY", nargs=-1, required=True)
-@click.option("--preset", default=None, metavar="NAMES", help="Machines that ship.")
+@preset_option("NAMES")
 @click.option("--config", "config_file", default=None, metavar="FILE.toml", help="A machine of your own.")
 @_axes
 @click.option("--dla-ops", default=None, metavar="OP+OP…", help="TFLite operators that may go to the DLA.")

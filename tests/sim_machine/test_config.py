@@ -1,0 +1,112 @@
+"""Configurations: from TOML, from presets, and what is refused."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from dlasim.errors import InputError
+from dlasim.sim import config
+from dlasim.sim.config import DlaConfig
+
+
+def load(tmp_path: Path, text: str | bytes) -> DlaConfig:
+    file = tmp_path / "machine.toml"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return config.load_file(file)
+
+
+def test_a_file_has_what_it_says_and_defaults_otherwise(tmp_path: Path) -> None:
+    loaded = load(tmp_path, 'pes = 128\nsram_bytes = "1MiB"\ndma_burst_bytes = "1K"\nclock_mhz = 800\n')
+    assert loaded == DlaConfig(
+        name="machine", pes=128, sram_bytes=1 << 20, dma_burst_bytes=1024, clock_mhz=800.0
+    )
+
+
+def test_a_grid_brings_its_pes(tmp_path: Path) -> None:
+    assert load(tmp_path, 'parallel = "8x16"').pes == 128
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('sram = "1MiB"', "unknown parameter sram; did you mean sram_bytes?"),
+        ("dma_bandwith = 8", "unknown parameter dma_bandwith; did you mean dma_bandwidth?"),
+        ("zzz = 8", r"unknown parameter zzz \(allowed: name, pes"),
+        ('sram_bytes = "1 MB of it"', "sram_bytes = '1 MB of it' is not a size .allowed: 512KiB"),
+        ('sram_bytes = ""', "is not a size"),
+        ("sram_bytes = 1.5", "sram_bytes = 1.5 is not a whole number"),
+        ("sram_bytes = true", "sram_bytes = True is not a whole number"),
+        ("sram_bytes = [1]", "is not a whole number"),
+        ("sram_bytes = 15", r"sram_bytes = 15 is out of range \(allowed: 16 to 2147483648\)"),
+        ('sram_bytes = "4GiB"', "out of range"),
+        ('pes = "64"', "pes = '64' is not a whole number"),
+        ('parallel = "both"', "parallel = 'both' is unknown"),
+        ('parallel = "0x8"', "pes = 0 is out of range"),
+        ("parallel = 8", "parallel = 8 is not a text"),
+        ('parallel = "8x8"\npes = 32', "parallel = 8x8 has 64 PEs, but pes = 32"),
+        ("clock_mhz = nan", "clock_mhz = nan is out of range"),
+        ("clock_mhz = inf", "clock_mhz = inf is out of range"),
+        ('clock_mhz = "fast"', "clock_mhz = 'fast' is not a number"),
+        ('timing = "slow"', "timing = 'slow' is unknown"),
+        ("[machine]\npes = 64", "unknown parameter machine"),
+        ("pes = ", "is not valid TOML"),
+        ("pes = 64\npes = 65", "is not valid TOML"),
+        (b"\xff\xfe", "is not valid TOML"),
+        ("x = " + "[" * 5000, "is not valid TOML"),
+    ],
+)
+def test_what_is_wrong_is_one_line_with_the_file(tmp_path: Path, text: str | bytes, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        load(tmp_path, text)
+    assert "machine.toml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_not_there() -> None:
+    with pytest.raises(InputError, match=r"cannot read /nowhere/machine\.toml"):
+        config.load_file("/nowhere/machine.toml")
+
+
+def test_every_preset_loads_and_says_what_it_is() -> None:
+    assert {"default", "paper", "nvdla-small", "ethos-u55-128"} <= set(config.preset_names())
+    for name in config.preset_names():
+        assert config.preset(name).name == name
+        assert len(config.preset_summary(name)) > 10
+
+
+def test_the_default_preset_is_the_default() -> None:
+    assert config.preset("default") == DlaConfig()
+
+
+def test_the_paper_spends_nothing_but_compute() -> None:
+    paper = config.preset("paper")
+    free = ("issue_cycles", "mac_fill", "mac_drain", "vector_fill", "vector_drain", "dma_latency")
+    assert [getattr(paper, name) for name in free] == [0] * len(free)
+    assert paper.dma_bandwidth == 0
+
+
+def test_an_unknown_preset_is_told_the_known_ones() -> None:
+    with pytest.raises(InputError, match=r"unknown preset 'papers' \(allowed: default, .*paper"):
+        config.preset("papers")
+
+
+def test_pes_alone_leave_a_mode_and_a_new_mode_leaves_pes() -> None:
+    assert DlaConfig().replace(pes=128).lanes == (1, 128)
+    assert DlaConfig().replace(parallel="input").lanes == (64, 1)
+    assert DlaConfig().replace(parallel="4x8").replace(parallel="input").lanes == (32, 1)
+
+
+@pytest.mark.parametrize(("parallel", "lanes"), [("input", 64), ("output", 64), ("8x8", 8), ("1x64", 64)])
+def test_depthwise_lanes(parallel: str, lanes: int) -> None:
+    assert DlaConfig(parallel=parallel).depthwise_lanes == lanes
+
+
+def test_labels_are_the_papers() -> None:
+    assert DlaConfig().label == "512K 64 O"
+    assert DlaConfig(sram_bytes=256 << 20, pes=128, parallel="input").label == "256M 128 I"
+
+
+def test_a_configuration_cannot_be_changed() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        DlaConfig().pes = 1  # type: ignore[misc]
