@@ -28,9 +28,12 @@ from dlasim.compiler_shim.lowering.tasks import NodeTasks, Placement, Task
 from dlasim.compiler_shim.lowering.tiling import Tiling
 from dlasim.compiler_shim.lowering.views import Home
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, Network, Shape
+from dlasim.errors import InputError
 from dlasim.isa import program as p
 from dlasim.isa.records import SLICE, SPAN, DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
+
+MAX_OPERATIONS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ class _Lowering:
         self._variables = variables(network)
         leases = lifetimes(network)
         self._sram: SramPlan = plan_sram(network, policy, sram_candidates(network, leases))
+        self._refuse_crumbs()
         leases = stretch(network, leases, (chain.steps for chain in self._sram.chains.values()))
         self._system: SystemPlan = plan_system(network, leases, {*self._sram.addresses, *self._sram.inner})
         self._pool = ConstantPool()
@@ -72,6 +76,21 @@ class _Lowering:
         self._tensors: list[p.TensorDescriptor] = []
         self._numbers: dict[int, int] = {}
         self._touched: list[set[int]] = []
+
+    def _refuse_crumbs(self) -> None:
+        """Refuse a program beyond all size, which a tiny SRAM makes of a large layer."""
+        operations = 0
+        for step, tiling in self._sram.tilings.items():
+            node = self._network.nodes[step]
+            assert isinstance(node, DlaNode)
+            operations += tiling.tasks * (tiling.cut.channels if node.one_by_one else 1)
+            if operations > MAX_OPERATIONS:
+                layer = self._network.layers[node.layer]
+                raise InputError(
+                    f"layer {layer.name} ({layer.operator}) would be cut into {tiling.tasks:,} tiles to fit "
+                    f"{self._config.sram_bytes} bytes of SRAM, and a program holds at most "
+                    f"{MAX_OPERATIONS:,} operations: give it more SRAM"
+                )
 
     def run(self, with_constants: bool) -> Lowered:
         """Walk the nodes: runs of DLA nodes become streams, host nodes steps between them."""
