@@ -92,19 +92,21 @@ class Emitter:
 
     def emit(self, op: Op) -> None:
         """Write the registers, the waits and the operation."""
-        begin = len(self.words)
+        words = self.words
+        begin = len(words)
         unit = _UNIT[op.mnemonic]
         file = self._file
+        held = file.get
         for register, pattern in op.registers.items():
-            if file.get(register) != pattern:
+            if held(register) != pattern:
                 file[register] = pattern
-                self.words.append(_CFG_PREFIX[register] | (pattern & 0xFFFF_FFFF) << 32)
-        for other in UNITS:
-            if other != unit and self._flying[other]:
+                words.append(_CFG_PREFIX[register] | (pattern & 0xFFFF_FFFF) << 32)
+        for other, flying in enumerate(self._flying):
+            if flying and other != unit:
                 self._order_after(other, op.touches)
         if op.slice is not None:
-            self.slices.append((len(self.words), *op.slice))
-        self.words.append(op.word)
+            self.slices.append((len(words), *op.slice))
+        words.append(op.word)
         self._flying[unit].append((self._issued[unit], op.touches))
         self._issued[unit] += 1
         self._span(begin, op.layer)
@@ -125,9 +127,12 @@ class Emitter:
 
     def _latest(self, unit: int, touches: Sequence[Touch]) -> int:
         for index, others in reversed(self._flying[unit]):
-            for one in touches:
-                for other in others:
-                    if conflict(one, other):
+            for other in others:
+                space, start, end, writes = other[:4]
+                for one in touches:
+                    # What most pairs fail is looked at here, since a call costs more than the look.
+                    near = one[0] == space and one[1] < end and start < one[2] and (writes or one[3])
+                    if near and conflict(one, other):
                         return index
         return -1
 

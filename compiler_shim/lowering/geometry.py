@@ -138,6 +138,7 @@ class Geometry:
         self._in_bytes, self._out_bytes = element_bytes
         self._in_shape, self._stride, self._broadcast = in_shape, stride, broadcast
         self._traffic: dict[Cut, Traffic] = {}
+        self._cuts: dict[tuple[int, int], tuple[Cut, ...]] = {}
         self._largest: dict[Cut, tuple[list[int], list[int], list[Cut | None]]] = {}
 
     def weight_depth(self, depth: int) -> int:
@@ -225,6 +226,17 @@ class Geometry:
             if size:
                 loads, read, first = loads + often, read + often * size, first + size
         return Traffic(counts.tasks, counts.spatial * counts.groups, loads, read, first, total_bytes(buffers))
+
+    def known_cuts(self, lanes: int, budget: int) -> tuple[Cut, ...] | None:
+        """The cuts worth trying for so many lanes within a budget, if they have been found before."""
+        return self._cuts.get((lanes, budget))
+
+    def remember_cuts(self, lanes: int, budget: int, cuts: tuple[Cut, ...]) -> tuple[Cut, ...]:
+        """Keep the cuts worth trying."""
+        if len(self._cuts) >= MOST_REMEMBERED:
+            self._cuts.clear()
+        self._cuts[lanes, budget] = cuts
+        return cuts
 
     def largest(self, shape: Cut, budget: int) -> Cut | None:
         """The cut with the most rows that fits, then evened out; columns are cut only below one row.

@@ -49,6 +49,11 @@ class _Planner:
         self._network, self._policy, self._leases = network, policy, leases
         self._nodes = {i: node for i, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
         self._limit = policy.config.sram_bytes
+        self._values = {
+            step: (tuple(root(network, value) for value in node.inputs), node.output)
+            for step, node in self._nodes.items()
+        }
+        self._problems: dict[tuple[int, tuple[tuple[bool, ...], bool]], TilingProblem] = {}
 
     def plan(self) -> SramPlan:
         resident = self._choose()
@@ -68,7 +73,7 @@ class _Planner:
 
     def _refuse(self, step: int) -> None:
         node = self._nodes[step]
-        problem = TilingProblem(node, self._policy.config, self._homes(node, set()))
+        problem = self._problem(step, set())
         needed = self._policy.needed(problem)
         layer = self._network.layers[node.layer]
         raise InputError(
@@ -76,9 +81,15 @@ class _Planner:
             f"the configuration has {self._limit}"
         )
 
-    def _homes(self, node: DlaNode, resident: Collection[int]) -> Homes:
-        inputs = (root(self._network, value) for value in node.inputs)
-        return Homes(tuple(value in resident for value in inputs), node.output in resident)
+    def _problem(self, step: int, resident: Collection[int]) -> TilingProblem:
+        """A node with these values in SRAM; made once, since planning asks again and again."""
+        inputs, output = self._values[step]
+        homes = (tuple([value in resident for value in inputs]), output in resident)
+        found = self._problems.get((step, homes))
+        if found is None:
+            found = TilingProblem(self._nodes[step], self._policy.config, Homes(*homes))
+            self._problems[step, homes] = found
+        return found
 
     def _choose(self) -> list[int]:
         """Greedy: the value whose stay saves most comes first, and stays if it still saves."""
@@ -105,11 +116,10 @@ class _Planner:
         return gain
 
     def _cycles(self, step: int, resident: set[int]) -> int | None:
-        node = self._nodes[step]
         taken = sum(self._leases[v].size_bytes + ALIGNMENT for v in resident if self._alive(v, step))
         if taken >= self._limit:
             return None
-        problem = TilingProblem(node, self._policy.config, self._homes(node, resident))
+        problem = self._problem(step, resident)
         tiling = self._policy.tiling(problem, self._limit - taken)
         return None if tiling is None else tiling.cycles
 
@@ -130,8 +140,7 @@ class _Planner:
                     inner |= {self._nodes[step].output for step in steps[:-1]}
                     continue
             for step in steps:
-                node = self._nodes[step]
-                problem = TilingProblem(node, self._policy.config, self._homes(node, addresses))
+                problem = self._problem(step, addresses)
                 if not spots.place(step, problem, self._policy, self._taken(addresses, (step,))):
                     return step
         return SramPlan(
@@ -187,8 +196,7 @@ class _Planner:
             return inf  # values that took turns in one place would meet where the steps run side by side
         budget = self._limit - sum(end - start for start, end in taken)
         if len(steps) == 1:
-            node = self._nodes[steps[0]]
-            problem = TilingProblem(node, self._policy.config, self._homes(node, addresses))
+            problem = self._problem(steps[0], addresses)
             tiling = self._policy.tiling(problem, budget)
             return inf if tiling is None else tiling.cycles + TRAFFIC_WEIGHT * tiling.moved_bytes(problem)
         chain = best_chain(self._chain_problems(steps, addresses), budget)
@@ -196,8 +204,7 @@ class _Planner:
 
     def _chain_problems(self, steps: tuple[int, ...], addresses: dict[int, int]) -> list[TilingProblem]:
         inner = {*addresses, *(self._nodes[step].output for step in steps[:-1])}
-        nodes = [self._nodes[step] for step in steps]
-        return [TilingProblem(node, self._policy.config, self._homes(node, inner)) for node in nodes]
+        return [self._problem(step, inner) for step in steps]
 
     def _place_chain(
         self, steps: tuple[int, ...], addresses: dict[int, int], taken: list[allocation.Gap], spots: Spots

@@ -13,7 +13,11 @@ PIECES = 4
 
 def best(problem: TilingProblem, budget: int) -> Tiling | None:
     """The cheapest tiling within `budget` bytes; None where not even the smallest fits."""
-    cut = min(_cuts(problem, budget), key=problem.rank, default=None)
+    geometry = problem.geometry
+    cuts = geometry.known_cuts(problem.lanes, budget)
+    if cuts is None:
+        cuts = geometry.remember_cuts(problem.lanes, budget, tuple(_cuts(problem, budget)))
+    cut = min(cuts, key=problem.rank, default=None)
     return None if cut is None else problem.tiling(cut)
 
 

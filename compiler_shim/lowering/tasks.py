@@ -18,6 +18,10 @@ from dlasim.isa.registers import Region
 _READ_WORD = codec.encode("OP_DMA_READ")
 _WRITE_WORD = codec.encode("OP_DMA_WRITE")
 _READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}
+_VIEW_REGISTERS = (
+    ("IN_ADDR", "IN_PIXEL_STRIDE", "IN_ROW_STRIDE"),
+    ("IN2_ADDR", "IN2_PIXEL_STRIDE", "IN2_ROW_STRIDE"),
+)
 
 
 @dataclass(slots=True)
@@ -57,6 +61,15 @@ class NodeTasks:
         self._turn = [0] * len(placement.buffers)
         self._inputs = len(self.node.inputs)
         self._fixed = self._fixed_registers()
+        self._word = codec.encode(self.node.mnemonic, **self.node.fields)
+        self._is_dense = self.node.is_dense
+        reads = _READS[self.node.mnemonic]
+        self._reads_channels, self._reads_size = "IN_CHANNELS" in reads, "IN_SIZE" in reads
+        self._axes = tuple(
+            (node.stride[axis], node.pad[axis], (node.kernel[axis] - 1) * node.dilation[axis] + 1,
+             node.in_shape[axis])
+            for node in (self.node,) for axis in (0, 1)
+        )  # fmt: skip
 
     def __iter__(self) -> Iterator[Task]:
         for row, column, channel in self._order():
@@ -109,19 +122,16 @@ class NodeTasks:
 
     def _patch(self, out: Tile, start: int, depth: int) -> tuple[Tile, int]:
         """The part of the first input that a tile reads, and the padding before it."""
-        node = self.node
-        begins, sizes, pads = [], [], []
-        for axis, (first, count) in enumerate(((out.row, out.rows), (out.column, out.columns))):
-            begin = first * node.stride[axis] - node.pad[axis]
-            end = begin + (count - 1) * node.stride[axis] + (node.kernel[axis] - 1) * node.dilation[axis] + 1
-            pads.append(max(-begin, 0))
-            begins.append(max(begin, 0))
-            sizes.append(min(end, node.in_shape[axis]) - begins[-1])
-        channel, channels = (start, depth) if node.is_dense else (
-            out.channel // node.multiplier, -(-out.channels // node.multiplier)
-        )  # fmt: skip
-        tile = Tile(begins[0], begins[1], channel, sizes[0], sizes[1], channels)
-        return tile, pack_pair(pads[0], pads[1])
+        (stride, pad, span, tall), (side_stride, side_pad, side_span, wide) = self._axes
+        row, column = out.row * stride - pad, out.column * side_stride - side_pad
+        bottom = min(row + (out.rows - 1) * stride + span, tall)
+        right = min(column + (out.columns - 1) * side_stride + side_span, wide)
+        above, before = (-row if row < 0 else 0), (-column if column < 0 else 0)
+        row, column = row + above, column + before
+        if not self._is_dense:
+            multiplier = self.node.multiplier
+            start, depth = out.channel // multiplier, -(-out.channels // multiplier)
+        return Tile(row, column, start, bottom - row, right - column, depth), pack_pair(above, before)
 
     def _input(self, which: int, out: Tile, patch: Tile, task: Task) -> View:
         home = self.placement.inputs[which]
@@ -214,36 +224,32 @@ class NodeTasks:
         node = self.node
         registers = dict(self._fixed)
         touches = [output.touch]
-        for name, seen in zip(("IN", "IN2"), inputs, strict=False):
-            registers[f"{name}_ADDR"] = seen.address
-            registers[f"{name}_PIXEL_STRIDE"], registers[f"{name}_ROW_STRIDE"] = (
-                seen.pixel_stride,
-                seen.row_stride,
-            )
-            touches.append(seen.touch)
+        for (at, pixel_stride, row_stride), seen in zip(_VIEW_REGISTERS, inputs, strict=False):
+            registers[at], registers[pixel_stride], registers[row_stride], touch = seen
+            touches.append(touch)
         registers["OUT_ADDR"] = output.address
         registers["OUT_PIXEL_STRIDE"], registers["OUT_ROW_STRIDE"] = output.pixel_stride, output.row_stride
         registers["OUT_SIZE"] = pack_pair(out.rows, out.columns)
         registers["OUT_CHANNELS"] = out.channels
-        used = _READS[node.mnemonic]
-        if "IN_CHANNELS" in used:
-            registers["IN_CHANNELS"] = depth if node.is_dense else patch.channels
-        if "IN_SIZE" in used:
+        if self._reads_channels:
+            registers["IN_CHANNELS"] = depth if self._is_dense else patch.channels
+        if self._reads_size:
             registers["IN_SIZE"], registers["PAD"] = pack_pair(patch.rows, patch.columns), pad
         touches += self._constant_registers(registers, constants, out.channels, depth)
-        mnemonic, fields = node.mnemonic, dict(node.fields)
+        mnemonic, word = node.mnemonic, self._word
         if accumulate is not None:
             mnemonic, fields = self._accumulate(registers, touches, out, *accumulate)
+            word = codec.encode(mnemonic, **fields)
         if node.one_by_one:
             return self._one_by_one(out, registers, touches, depth)
         slice_ = (node.output, *out) if node.out_element_bytes == 1 else None
         if accumulate is not None and not accumulate[1]:
             slice_ = None
-        return [Op(mnemonic, codec.encode(mnemonic, **fields), registers, touches, node.layer, slice_)]
+        return [Op(mnemonic, word, registers, touches, node.layer, slice_)]
 
     def _one_by_one(self, out: Tile, registers: dict[str, int], touches: list[Touch], depth: int) -> list[Op]:
         """An operation for each channel of the tile, each on a view of one channel."""
-        node, word = self.node, codec.encode(self.node.mnemonic, **self.node.fields)
+        node, word = self.node, self._word
         registers["IN_CHANNELS"] = registers["OUT_CHANNELS"] = 1
         steps = {
             "IN_ADDR": node.in_element_bytes,

@@ -7,6 +7,17 @@ from typing import NamedTuple
 from dlasim.compiler_shim.lowering.emitter import SRAM, Op, Touch
 from dlasim.compiler_shim.nodes import Shape
 
+TRANSFER_REGISTERS = {
+    prefix: tuple(
+        f"{prefix}_{name}"
+        for name in (
+            "REGION", "OFFSET", "SRAM_ADDR", "RUN_BYTES", "RUNS", "PLANES",
+            "RUN_STRIDE", "RUN_SRAM_STRIDE", "PLANE_STRIDE", "PLANE_SRAM_STRIDE",
+        )
+    )
+    for prefix in ("DMA_IN", "DMA_OUT")
+}  # fmt: skip
+
 
 class Home(NamedTuple):
     """Where a whole tensor lies, dense: at an SRAM address, or at an offset of a region."""
@@ -56,18 +67,13 @@ def transfer(prefix: str, word: int, home: Home, tile: Tile, address: int, layer
             run, runs = run * runs, 1
     elif runs * pixel == row or planes == 1:
         runs, planes = runs * planes, 1
-    registers = {
-        f"{prefix}_REGION": home.space,
-        f"{prefix}_OFFSET": offset,
-        f"{prefix}_SRAM_ADDR": address,
-        f"{prefix}_RUN_BYTES": run,
-        f"{prefix}_RUNS": runs,
-        f"{prefix}_PLANES": planes,
-    }
+    values = [home.space, offset, address, run, runs, planes]
+    names = TRANSFER_REGISTERS[prefix]
+    registers = dict(zip(names, values, strict=False))
     if runs > 1:
-        registers[f"{prefix}_RUN_STRIDE"], registers[f"{prefix}_RUN_SRAM_STRIDE"] = stride, run
+        registers[names[6]], registers[names[7]] = stride, run
     if planes > 1:
-        registers[f"{prefix}_PLANE_STRIDE"], registers[f"{prefix}_PLANE_SRAM_STRIDE"] = row, run * runs
+        registers[names[8]], registers[names[9]] = row, run * runs
     into = prefix == "DMA_IN"
     end = offset + (tile.rows - 1) * row + (tile.columns - 1) * pixel + tile.channels * size
     slices = (pixel, offset % pixel, tile.channels * size) if tile.channels < channels else (0, 0, 0)
