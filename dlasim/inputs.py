@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -78,16 +79,17 @@ def _quantize(array: NDArray[Any], tensor: TensorDescriptor, origin: str) -> NDA
 def load_npy(path: str | Path) -> NDArray[Any]:
     """The array in a `.npy` file; nothing in it is unpickled."""
     try:
-        with open(path, "rb") as file:
-            array = np.lib.format.read_array(file, allow_pickle=False)
+        with open(path, "rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about files that Python 2 wrote
+            array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except (ValueError, EOFError, SyntaxError, TypeError, OverflowError, MemoryError) as error:
+    except Exception as error:  # the header is Python that NumPy parses; there is no end to what it may raise
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{path} is not a valid .npy file: {reason}") from None
     if array.dtype.kind not in "iufb":
         raise InputError(f"{path} holds {array.dtype}, numbers are needed")
-    return array
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def save_npy(array: NDArray[Any]) -> bytes:
