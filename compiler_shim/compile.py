@@ -13,6 +13,7 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import Partitioned, partition
 from dlasim.compiler_shim.placement import place
 from dlasim.errors import InputError
+from dlasim.isa import container
 from dlasim.sim.config import DlaConfig
 
 
@@ -23,7 +24,10 @@ def load_model(path: str | Path) -> Partitioned:
 
 def load_graph(path: str | Path) -> Graph:
     """The network in a .tflite or .dlag file, checked, with shapes resolved and constants folded."""
-    if not is_graph(_head(path)):
+    head = _head(path)
+    if container.is_program(head):
+        raise InputError(f"{path} is compiled already: a .tflite or .dlag is needed here")
+    if not is_graph(head):
         return import_model(path)
     return prepare(read_graph_model(path), str(path))
 

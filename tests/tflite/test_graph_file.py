@@ -1,0 +1,180 @@
+"""model.dlag: every network comes back the same, and no damage is more than one InputError."""
+
+import json
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dlasim.compiler_shim.compile import load_graph, load_model, lower_for, save_graph
+from dlasim.compiler_shim.graph_file import read_graph_model
+from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.compiler_shim.topologies import build_topology
+from dlasim.errors import InputError
+from dlasim.isa import container
+from dlasim.sim.config import DlaConfig
+
+HEAD = struct.Struct("<8sIIII")
+NETWORKS = ("mnist", "resnet8", "ds_cnn", "autoencoder")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("graphs")
+    for name in NETWORKS:
+        (folder / f"{name}.tflite").write_bytes(write_tflite(build_topology(name, seed=1)))
+        (folder / f"{name}.dlag").write_bytes(save_graph(load_graph(folder / f"{name}.tflite")))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def parts(folder):
+    """JSON and constants of a small network."""
+    return split((folder / "mnist.dlag").read_bytes())
+
+
+def split(data: bytes):
+    _, _, text_bytes, _, _ = HEAD.unpack_from(data)
+    body = data[HEAD.size :]
+    return json.loads(body[:text_bytes]), body[text_bytes:]
+
+
+def join(text, blob: bytes) -> bytes:
+    encoded = text if isinstance(text, bytes) else json.dumps(text).encode()
+    body = encoded + blob
+    return HEAD.pack(b"DLAGRAPH", 1, len(encoded), len(blob), zlib.crc32(body)) + body
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("machine", [{}, {"parallel": "8x16", "sram_bytes": 1 << 16}])
+def test_lowers_to_the_same_program(folder, name, machine) -> None:
+    config = DlaConfig().replace(**machine)
+    programs = [
+        container.write(lower_for(load_model(folder / f"{name}{suffix}"), config, CompileOptions()).program)
+        for suffix in (".tflite", ".dlag")
+    ]
+    assert programs[0] == programs[1]
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_saving_again_gives_the_same_bytes(folder, name) -> None:
+    data = (folder / f"{name}.dlag").read_bytes()
+    assert save_graph(load_graph(folder / f"{name}.dlag")) == data
+
+
+def test_says_where_each_operator_can_run_and_why(parts) -> None:
+    text, _ = parts
+    assert {"name", "operator", "dla", "why", "macs"} == set(text["partition"][0])
+    reasons = [item["why"] for item in text["partition"] if item["dla"] is None]
+    assert 0 < len(reasons) < len(text["partition"])
+    assert all(reasons)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda data: data[:4], "does not start with DLAGRAPH"),
+        (lambda data: data[:-1], "bytes follow"),
+        (lambda data: data + b"x", "bytes follow"),
+        (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "checksum"),
+        (lambda data: data[:8] + b"\x02" + data[9:], "format version 2, this dlasim reads version 1"),
+        (lambda data: join(b"{", b""), "JSON cannot be read"),
+        (lambda data: join(b"[" * 100_000, b""), "JSON cannot be read"),
+        (lambda data: join(b"\xff", b""), "JSON cannot be read"),
+        (lambda data: join([], b""), "the file is not an object"),
+        (lambda data: join({}, b""), "tensors is not a list"),
+        (lambda data: join(b'{"tensors": [NaN]}', b""), "a tensor is not an object"),
+    ],
+)
+def test_damage_is_named(folder, tmp_path, damage, message) -> None:
+    file = tmp_path / "x.dlag"
+    file.write_bytes(damage((folder / "mnist.dlag").read_bytes()))
+    with pytest.raises(InputError, match=message) as caught:
+        read_graph_model(file)
+    assert "x.dlag is not a valid graph" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 40),
+    st.sampled_from([-1, 1 << 31, (1 << 31) - 1, 1 << 63, 1 << 70, -(1 << 70), 10**400]),
+    st.floats(),
+    st.sampled_from(["", "int8", "int32", "float32", "CONV_2D", "ADD", "RESHAPE", "x" * 300, "\ud800", "\0"]),
+    st.lists(st.integers(-2, 40), max_size=5),
+    st.just({}),
+    st.just([[[]]]),
+)
+
+
+@given(data=st.data())
+@settings(deadline=None, max_examples=600)
+def test_mutated_json_is_an_error_of_ours_or_a_network(data, parts, tmp_path_factory) -> None:
+    original, blob = parts
+    text = json.loads(json.dumps(original))
+    for _ in range(data.draw(st.integers(1, 3))):
+        mutate(data, text)
+    check(tmp_path_factory, join(json.dumps(text).encode(), blob))
+
+
+@given(data=st.data())
+@settings(deadline=None, max_examples=300)
+def test_mutated_constants_are_an_error_of_ours_or_a_network(data, parts, tmp_path_factory) -> None:
+    text, blob = parts
+    damaged = bytearray(blob)
+    for _ in range(data.draw(st.integers(1, 8))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    check(tmp_path_factory, join(text, bytes(damaged[: data.draw(st.sampled_from([len(damaged), 1, 100]))])))
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_mutated_bytes_with_the_right_checksum(seed, folder, tmp_path_factory) -> None:
+    rng = np.random.default_rng(seed)
+    text, blob = split((folder / "ds_cnn.dlag").read_bytes())
+    encoded = bytearray(json.dumps(text).encode())
+    for _ in range(int(rng.integers(1, 4))):
+        encoded[int(rng.integers(len(encoded)))] = int(rng.integers(32, 127))
+    check(tmp_path_factory, join(bytes(encoded), blob))
+
+
+def mutate(data, text) -> None:
+    """Replace, drop or double one value somewhere."""
+    node = text
+    while True:
+        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        if not keys:
+            return
+        key = data.draw(st.sampled_from(keys))
+        deeper = isinstance(node[key], dict | list) and len(node[key]) > 0
+        if deeper and data.draw(st.integers(0, 9)):
+            node = node[key]
+            continue
+        action = data.draw(st.sampled_from(["replace", "replace", "drop", "double"]))
+        if action == "drop":
+            del node[key]
+        elif action == "double" and isinstance(node, list):
+            node.append(node[key])
+        else:
+            node[key] = data.draw(VALUES)
+        return
+
+
+def check(tmp_path_factory, content: bytes) -> None:
+    """Reading, and lowering where that works, ends in a program or in one line."""
+    file = tmp_path_factory.mktemp("damaged") / "x.dlag"
+    file.write_bytes(content)
+    try:
+        network = load_model(file)
+        lower_for(network, DlaConfig(), CompileOptions())
+    except InputError as error:
+        message = str(error)
+    else:
+        return
+    assert "\n" not in message
+    assert len(message) < 1000
