@@ -1,10 +1,16 @@
 """The errors a user can meet: one base class, each message a single clear line."""
 
+_LONGEST_LINE = 1000
+
 
 class DlasimError(Exception):
     """Anything a user can cause; the command prints it as one line and leaves with `exit_code`."""
 
     exit_code = 2
+
+    def __str__(self) -> str:
+        """The message, safe to show: what a file put into it neither steers a terminal nor floods it."""
+        return "\n".join(map(_shown, super().__str__().split("\n")))
 
 
 class InputError(DlasimError):
@@ -15,3 +21,8 @@ class RunError(DlasimError):
     """A program or check failed while running."""
 
     exit_code = 1
+
+
+def _shown(line: str) -> str:
+    cut = line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…"
+    return cut if cut.isprintable() else "".join(c if c.isprintable() else "?" for c in cut)

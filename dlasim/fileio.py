@@ -7,6 +7,7 @@ import os
 import stat
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from dlasim.errors import InputError, RunError
 
@@ -29,6 +30,27 @@ def atomic_write(path: str | Path, data: bytes | str) -> None:
         raise
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror}") from None
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """The table in a TOML file."""
+    try:
+        text = Path(path).read_bytes().decode()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not valid TOML: {error}") from None
+    return parse_toml(text, str(path))
+
+
+def parse_toml(text: str, origin: str) -> dict[str, Any]:
+    """The table in a TOML text; `origin` names it in errors."""
+    import tomllib  # most commands never need it
+
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # among the former: a number of thousands of digits
+        raise InputError(f"{origin} is not valid TOML: {error}") from None
 
 
 def cache_folder() -> Path:

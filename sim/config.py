@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dlasim.errors import InputError
+from dlasim.fileio import parse_toml, read_toml
 from dlasim.isa.program import Requirement, fingerprint
 
 KIB = 1024
@@ -199,13 +199,7 @@ def from_mapping(values: Mapping[str, Any], origin: str) -> DlaConfig:
 
 def load_file(path: str | Path) -> DlaConfig:
     """The configuration in a TOML file."""
-    try:
-        text = Path(path).read_bytes().decode()
-        values = tomllib.loads(text)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"{path} is not valid TOML: {error}") from None
+    values = read_toml(path)
     values.setdefault("name", Path(path).stem)
     return from_mapping(values, str(path))
 
@@ -219,7 +213,7 @@ def preset(name: str) -> DlaConfig:
     """A preset by name."""
     if name not in preset_names():
         raise InputError(f"unknown preset {name!r} (allowed: {', '.join(preset_names())})")
-    return from_mapping({"name": name, **tomllib.loads(_preset_text(name))}, f"preset {name}")
+    return from_mapping({"name": name, **parse_toml(_preset_text(name), name)}, f"preset {name}")
 
 
 def preset_summary(name: str) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from dlasim.errors import InputError
+from dlasim.fileio import parse_toml, read_toml
 from dlasim.sweeps import values
 from dlasim.sweeps.expressions import Expression
 from dlasim.sweeps.models import source
@@ -21,13 +21,7 @@ MORE_NAMES = ("case", "model")  # what a condition may ask besides parameters
 
 def read_study(path: str | Path) -> Study:
     """The study in a file."""
-    try:
-        text = Path(path).read_bytes().decode()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not valid TOML: {error}") from None
-    return parse_study(text, str(path), Path(path).parent, Path(path).stem)
+    return _study(read_toml(path), str(path), Path(path).parent, Path(path).stem)
 
 
 def shipped_names() -> tuple[str, ...]:
@@ -44,10 +38,10 @@ def shipped_study(name: str) -> Study:
 
 def parse_study(text: str, origin: str, folder: Path, name: str) -> Study:
     """The study that a TOML text describes; relative paths count from `folder`."""
-    try:
-        table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"{origin} is not valid TOML: {error}") from None
+    return _study(parse_toml(text, origin), origin, folder, name)
+
+
+def _study(table: Mapping[str, Any], origin: str, folder: Path, name: str) -> Study:
     unknown = set(table) - set(_KEYS)
     if unknown:
         raise InputError(f"{origin}: unknown key {min(unknown)!r} (allowed: {', '.join(_KEYS)})")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.errors import InputError
+from dlasim.fileio import parse_toml, read_toml
 from dlasim.vp.decode import Code, CodeTable, InstructionClass
 
 PRESETS = ("ideal", "two_stage", "five_stage")
@@ -45,22 +45,14 @@ def load_costs(name_or_path: str | Path) -> CpuCosts:
     name = str(name_or_path)
     if name in PRESETS:
         text = resources.files("dlasim.vp").joinpath("presets", f"{name}.toml").read_text("utf-8")
-        return _parse(text, f"preset {name}")
+        return _costs(parse_toml(text, f"preset {name}"), f"preset {name}")
     path = Path(name)
     if path.suffix != ".toml":
         raise InputError(f"CPU costs {name!r}: allowed are {', '.join(PRESETS)}, or the path of a .toml file")
-    try:
-        text = path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"CPU costs {name}: cannot be read: {error}") from error
-    return _parse(text, name)
+    return _costs(read_toml(path), name)
 
 
-def _parse(text: str, origin: str) -> CpuCosts:
-    try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{origin}: not TOML: {error}") from error
+def _costs(tables: dict[str, Any], origin: str) -> CpuCosts:
     unknown = set(tables) - {"name", "description", "cycles", "extra_cycles"}
     if unknown:
         raise InputError(

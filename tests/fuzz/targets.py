@@ -1,0 +1,292 @@
+"""Every parser that reads what others wrote, and every door through which a guest reaches the DLA."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+import zlib
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from dlasim.compiler_shim import compile as shim
+from dlasim.compiler_shim.graph_file import read_graph_model
+from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.partition import partition
+from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.inputs import load_npy, save_npy
+from dlasim.isa import container
+from dlasim.isa.assembly import assemble, disassemble
+from dlasim.isa.registers import REGISTERS, WINDOW_BYTES
+from dlasim.sim import config
+from dlasim.sim.races import check_program
+from dlasim.sim.runner import Simulation, config_of
+from dlasim.sweeps.studyfile import read_study
+from dlasim.vp.board import Board
+from dlasim.vp.costs import load_costs
+from dlasim.vp.elf import parse_elf
+from dlasim.vp.gdb import GdbServer
+from tests.fuzz.harness import Target
+from tests.sim_machine.bench import HALT, Bench, cfg, op
+from tests.tflite.one_operator import random_graph
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+FIRMWARE = ROOT / "firmware" / "prebuilt" / "firmware.elf"
+NETWORKS = (
+    "ADD", "AVERAGE_POOL_2D", "CONCATENATION", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "LOGISTIC",
+    "MEAN", "PAD", "RESHAPE", "SOFTMAX", "STRIDED_SLICE", "SVDF", "TRANSPOSE_CONV",
+)  # fmt: skip
+GRAPH_HEAD_BYTES = 24
+MOST_CYCLES = 200_000  # beyond this, computing is slow and no news
+MACHINE = config.DlaConfig(sram_bytes=8192)
+
+
+def _through_file(suffix: str, read: Callable[[Path], object]) -> Callable[[bytes], None]:
+    """A check of something that is read by path."""
+
+    def check(data: bytes) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"input{suffix}"
+            path.write_bytes(data)
+            read(path)
+
+    return check
+
+
+# --- models ---
+
+
+@cache
+def _graphs() -> tuple[object, ...]:
+    return tuple(random_graph(kind, 0) for kind in NETWORKS)
+
+
+def _model_seeds() -> Sequence[bytes]:
+    return [write_tflite(graph) for graph in _graphs()]  # type: ignore[arg-type]
+
+
+def _graph_seeds() -> Sequence[bytes]:
+    return [shim.save_graph(graph) for graph in _graphs()]  # type: ignore[arg-type]
+
+
+def _check_graph_file(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    if len(data) >= GRAPH_HEAD_BYTES:  # so that damage is met behind the checksum too
+        data[GRAPH_HEAD_BYTES - 4 : GRAPH_HEAD_BYTES] = zlib.crc32(data[GRAPH_HEAD_BYTES:]).to_bytes(
+            4, "little"
+        )
+    path.write_bytes(data)
+    _compile(read_graph_model(path))
+
+
+def _compile(model: ReadModel) -> None:
+    graph = prepare(model, "model")
+    lowered = shim.lower_for(partition(graph), MACHINE, CompileOptions(), with_constants=False)
+    Simulation(lowered.program, MACHINE, None).run([])
+
+
+# --- programs ---
+
+
+def _sources() -> Sequence[bytes]:
+    return [file.read_bytes() for file in sorted(EXAMPLES.glob("*.s"))]
+
+
+def _program_seeds() -> Sequence[bytes]:
+    return [container.write(assemble(text.decode())) for text in _sources()]
+
+
+def _check_container(data: bytes) -> None:
+    from tests.isa.mutate import fix_checksum
+
+    image = bytearray(data)
+    fix_checksum(image)  # so that damage is met behind the checksum too
+    program = container.read(bytes(image), "program.bin")
+    again = assemble(disassemble(program), "program.s")
+    assert container.write(again) == container.write(program), "text is not the same program"
+    check_program(program)
+    Simulation(program, config_of(program), None).run([])
+
+
+def _check_assembly(data: bytes) -> None:
+    program = assemble(data.decode("utf-8", "replace"), "input.s")
+    container.read(container.write(program), "input.bin")
+
+
+# --- small files ---
+
+
+def _npy_seeds() -> Sequence[bytes]:
+    types = ("int8", "float32", "int64", ">f8", "bool")
+    arrays = [np.arange(6).reshape(2, 3).astype(dtype) for dtype in types]
+    seeds = [save_npy(array) for array in arrays]
+    for version in ((1, 0), (2, 0), (3, 0)):
+        buffer = io.BytesIO()
+        np.lib.format.write_array(buffer, np.asfortranarray(arrays[0]), version=version)
+        seeds.append(buffer.getvalue())
+    return seeds
+
+
+def _config_seeds() -> Sequence[bytes]:
+    return [file.read_bytes() for file in sorted((ROOT / "sim" / "presets").glob("*.toml"))]
+
+
+def _cost_seeds() -> Sequence[bytes]:
+    return [file.read_bytes() for file in sorted((ROOT / "vp" / "presets").glob("*.toml"))]
+
+
+def _study_seeds() -> Sequence[bytes]:
+    written = b"""models = ["resnet8", {topology = "mobilenet_v1", alpha = 0.25}]
+where = ["pes <= 128 or sram_bytes >= 1MiB", "parallel in ('input', 'output') and not pes * 2 > 64"]
+[fixed]
+fusion = "none"
+[axes]
+pes = [32, 64]
+sram = {from = "64KiB", to = "1MiB", factor = 2}
+parallel = ["input", "output", "8x8"]
+[[cases]]
+name = "a"
+depthwise = "cpu"
+[[charts]]
+kind = "stacked"
+file = "a.svg"
+"""
+    return [written, *(file.read_bytes() for file in sorted((ROOT / "sweeps" / "studies").glob("*.toml")))]
+
+
+def _check_study(path: Path) -> None:
+    study = read_study(path)
+    for _, _point in zip(range(50), study.points(), strict=False):
+        pass
+
+
+def _elf_seeds() -> Sequence[bytes]:
+    whole = FIRMWARE.read_bytes()
+    return [whole, whole[:4096]]
+
+
+def _check_elf(data: bytes) -> None:
+    firmware = parse_elf(data, "input.elf")
+    assert all(len(segment.data) <= segment.size_bytes for segment in firmware.segments)
+    for address in (0, firmware.entry, 0xFFFF_FFFF):
+        assert firmware.describe(address)
+
+
+# --- the debugger's connection ---
+
+
+class _QuietLink:
+    """A client that never interrupts."""
+
+    def interrupted(self) -> bool:
+        return False
+
+
+@cache
+def _debugger() -> GdbServer:
+    board = Board()
+    board.load_elf(FIRMWARE)
+    server = GdbServer(board, 0)
+    server._link = _QuietLink()  # type: ignore[assignment]
+    board.cpu.enable_debugging()
+    return server
+
+
+def _packet_seeds() -> Sequence[bytes]:
+    packets = (
+        "?", "g", "G" + "00000000" * 33, "p20", "P1=00000000", "m20000000,10", "M80000000,4:01020304", "s", "c",
+        "vCont?", "vCont;s:1", "Z0,20000000,2", "z1,20000004,4", "Hg0", "T1", "qSupported:swbreak+",
+        "qXfer:features:read:target.xml:0,3fb", "qfThreadInfo", "X80000000,0:", "D", "k",
+    )  # fmt: skip
+    return [packet.encode() for packet in packets]
+
+
+def _check_packet(data: bytes) -> None:
+    server = _debugger()
+    server._board.limit(server._board.cpu.pc and 20_000, None)
+    answer = server._answer(data.decode("latin-1"))
+    answer.encode("latin-1")
+
+
+# --- the DLA itself ---
+
+
+def _words(data: bytes) -> list[int]:
+    return np.frombuffer(data[: len(data) // 8 * 8], "<u8").tolist()
+
+
+def _stream_seeds() -> Sequence[bytes]:
+    streams = [assemble(text.decode()).commands for text in _sources()]
+    plain = [
+        cfg("IN_CHANNELS", 8), cfg("OUT_CHANNELS", 8), cfg("KERNEL", 3, 3),
+        cfg("IN_SIZE", 5, 5), cfg("IN_PIXEL_STRIDE", 8), cfg("IN_ROW_STRIDE", 40),
+        cfg("OUT_SIZE", 3, 3), cfg("OUT_PIXEL_STRIDE", 8), cfg("OUT_ROW_STRIDE", 24),
+        op("OP_CONV", init=1, out=1, quant=1), op("OP_POOL", mode=0), op("OP_ACT_LUT"), op("OP_E_ADD"),
+        op("WAIT", unit=2), HALT,
+    ]  # fmt: skip
+    streams.append(np.array(plain, "<u8"))
+    return [np.asarray(words, "<u8").tobytes() for words in streams]
+
+
+def _check_stream(data: bytes) -> None:
+    words = [*_words(data)[:400], HALT]
+    timed = Bench(functional=False)
+    timed.run(words)
+    if timed.dla.now > MOST_CYCLES:
+        return
+    computed = Bench()
+    computed.run(words)
+    assert computed.dla.now == timed.dla.now, "computing takes time of its own"
+    assert computed.read("ERROR_CODE") == timed.read("ERROR_CODE"), "computing faults differently"
+
+
+def _access_seeds() -> Sequence[bytes]:
+    """Records of nine bytes: kind, size, two of offset, four of value, one of patience."""
+    driver = b""
+    for register in REGISTERS:
+        driver += bytes([0, 2]) + register.address.to_bytes(2, "little") + b"\x01\0\0\0\0"
+        driver += bytes([1, 2]) + register.address.to_bytes(2, "little") + b"\x00\0\0\0\3"
+    return [driver, driver[::-1]]
+
+
+def _check_accesses(data: bytes) -> None:
+    bench = Bench()
+    bench.place([op("OP_FILL"), cfg("OUT_CHANNELS", 3), op("OP_FILL"), HALT])
+    for at in range(0, min(len(data), 3600) - 8, 9):
+        kind, size, patience = data[at], 1 << data[at + 1] % 3, data[at + 8]
+        offset = int.from_bytes(data[at + 2 : at + 4], "little") % (WINDOW_BYTES + 16)
+        value = int.from_bytes(data[at + 4 : at + 8], "little") & ((1 << 8 * size) - 1)
+        if kind % 2:
+            assert 0 <= bench.dla.load(offset, size) < 1 << 8 * size
+        else:
+            bench.dla.store(offset, size, value)
+        bench.dla.tick(bench.dla.now + patience)
+    for _ in range(10_000):
+        if (due := bench.dla.next_event()) is None or due > 1 << 40:
+            break
+        bench.dla.tick(due)
+    assert 0 <= bench.read("STATUS") < 1 << 32
+
+
+TARGETS = {
+    target.name: target
+    for target in (
+        Target("tflite", _model_seeds, lambda data: _compile(read_model(data))),
+        Target("dlag", _graph_seeds, _through_file(".dlag", _check_graph_file)),
+        Target("container", _program_seeds, _check_container),
+        Target("assembly", _sources, _check_assembly, is_text=True, lines=3),
+        Target("config", _config_seeds, _through_file(".toml", config.load_file), is_text=True),
+        Target("study", _study_seeds, _through_file(".toml", _check_study), is_text=True),
+        Target("cpu_costs", _cost_seeds, _through_file(".toml", load_costs), is_text=True),
+        Target("npy", _npy_seeds, _through_file(".npy", load_npy)),
+        Target("elf", _elf_seeds, _check_elf),
+        Target("gdb", _packet_seeds, _check_packet, is_text=True),
+        Target("stream", _stream_seeds, _check_stream),
+        Target("accesses", _access_seeds, _check_accesses),
+    )
+}
