@@ -6,6 +6,7 @@ and it ends when the other end of its socket does, however that came about.
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from multiprocessing.connection import Connection
@@ -18,6 +19,7 @@ def main(descriptor: int) -> None:
     link: Connection[Any, Any] = Connection(descriptor)
     from dlasim.sweeps.evaluate import Evaluator
 
+    gc.set_threshold(50_000, 50, 50)  # points leave hardly any cycles behind
     try:
         evaluator = Evaluator(link.recv())
         while True:

@@ -59,6 +59,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     """
     from dlasim.errors import RunError
     from dlasim.sweeps.build import build
+    from dlasim.sweeps.present import present
     from dlasim.sweeps.sweep import Settings, run_study
 
     study = build(targets, _given_axes(given), given["where"], given["layers"])
@@ -72,6 +73,8 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     outcome = run_study(study, settings)
     _print_points(outcome.result)
     _tell(study, outcome)
+    for path in present(study, outcome.result):
+        click.echo(f"wrote {path}", err=True)
     if outcome.first_failure:
         raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")
 
