@@ -194,13 +194,14 @@ def _debugger() -> GdbServer:
     server = GdbServer(board, 0)
     server._link = _QuietLink()  # type: ignore[assignment]
     board.cpu.enable_debugging()
+    board.limit(100_000, None)
     return server
 
 
 def _packet_seeds() -> Sequence[bytes]:
     packets = (
-        "?", "g", "G" + "00000000" * 33, "p20", "P1=00000000", "m20000000,10", "M80000000,4:01020304", "s", "c",
-        "vCont?", "vCont;s:1", "Z0,20000000,2", "z1,20000004,4", "Hg0", "T1", "qSupported:swbreak+",
+        "?", "g", "G" + "00000000" * 33, "p20", "P1=00000000", "m20000000,10", "M80000000,4:01020304", "s",
+        "c", "vCont?", "vCont;s:1", "Z0,20000000,2", "z1,20000004,4", "Hg0", "T1", "qSupported:swbreak+",
         "qXfer:features:read:target.xml:0,3fb", "qfThreadInfo", "X80000000,0:", "D", "k",
     )  # fmt: skip
     return [packet.encode() for packet in packets]
@@ -208,7 +209,6 @@ def _packet_seeds() -> Sequence[bytes]:
 
 def _check_packet(data: bytes) -> None:
     server = _debugger()
-    server._board.limit(server._board.cpu.pc and 20_000, None)
     answer = server._answer(data.decode("latin-1"))
     answer.encode("latin-1")
 
