@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from dlasim.compiler_shim.graph import Graph
-from dlasim.compiler_shim.graph_file import MAGIC, is_graph, read_graph_model, write_graph
+from dlasim.compiler_shim.graph_file import MAGIC, is_graph, read_graph_model, tflite_of, write_graph
 from dlasim.compiler_shim.importing import import_model, prepare
 from dlasim.compiler_shim.lowering.lower import Lowered, lower
 from dlasim.compiler_shim.lowering.policy import Policy
@@ -30,6 +30,11 @@ def load_graph(path: str | Path) -> Graph:
     if not is_graph(head):
         return import_model(path)
     return prepare(read_graph_model(path), str(path))
+
+
+def load_tflite(path: str | Path) -> bytes:
+    """The model as a .tflite, whichever of the two it is."""
+    return tflite_of(path) if is_graph(_head(path)) else Path(path).read_bytes()
 
 
 def save_graph(graph: Graph) -> bytes:

@@ -61,18 +61,29 @@ def write_graph(graph: Graph, partitioned: Partitioned) -> bytes:
 
 def read_graph_model(path: str | Path) -> ReadModel:
     """The network in a file, checked as one from a .tflite is."""
+    graph, data = _read_as_tflite(path)
+    try:
+        model = read_model(data)
+    except InputError as error:
+        raise InputError(f"{path} is not a valid graph: {error}") from None
+    return replace(model, graph=replace(model.graph, name=graph.name))
+
+
+def tflite_of(path: str | Path) -> bytes:
+    """The network in a file as a .tflite, for those who read nothing else."""
+    return _read_as_tflite(path)[1]
+
+
+def _read_as_tflite(path: str | Path) -> tuple[Graph, bytes]:
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     graph = _Reader(data, str(path)).graph()
     try:
-        model = read_model(write_tflite(graph))
-    except InputError as error:
-        raise InputError(f"{path} is not a valid graph: {error}") from None
+        return graph, write_tflite(graph)
     except (struct.error, KeyError, TypeError, ValueError, OverflowError, AttributeError, AssertionError):
         raise InputError(f"{path} is not a valid graph: an operator's options are not its own") from None
-    return replace(model, graph=replace(model.graph, name=graph.name))
 
 
 def _tensor_row(tensor: Tensor) -> dict[str, Any]:

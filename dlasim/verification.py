@@ -119,6 +119,7 @@ def verify(
 
     A `reference` made before spares loading the model into TensorFlow again.
     """
+    from dlasim.compiler_shim.compile import load_tflite
     from dlasim.reference import ReferenceModel
 
     program = lowered.program
@@ -128,7 +129,7 @@ def verify(
     simulation.observer = shadow.observe
     from_cpu: dict[int, NDArray[Any]] = {}
     simulation.host_observer = lambda number, array: from_cpu.__setitem__(number, array.copy())
-    reference = reference or ReferenceModel(Path(model).read_bytes(), network.tensor_count)
+    reference = reference or ReferenceModel(load_tflite(model), network.tensor_count)
     result = Verification()
     for pattern, inputs in _inputs(program.inputs, runs, seed):
         shadow.clear()

@@ -108,8 +108,8 @@ VALUES = st.one_of(
     st.floats(),
     st.sampled_from(["", "int8", "int32", "float32", "CONV_2D", "ADD", "RESHAPE", "x" * 300, "\ud800", "\0"]),
     st.lists(st.integers(-2, 40), max_size=5),
-    st.just({}),
-    st.just([[[]]]),
+    st.builds(dict),
+    st.builds(lambda: [[[]]]),
 )
 
 
