@@ -129,6 +129,9 @@ class Site:
         **attributes: int | float | Sequence[int],
     ) -> HostCall:
         """The call of a host operator."""
+        for attribute, value in attributes.items():
+            fits = not isinstance(value, int) or -(1 << 31) <= value < 1 << 31
+            self.require(fits, f"{attribute} = {value} does not fit 32 bits")
         words = host_ops.encode_attributes(name, **attributes)
         return HostCall(
             name, tuple(inputs), tuple(self.operator.outputs if outputs is None else outputs), words
