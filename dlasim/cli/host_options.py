@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -83,10 +84,10 @@ def _announce_port(port: int) -> None:
 
 def console(as_json: bool) -> Callable[[int], None]:
     """Where the board's UART goes: to stdout as it comes, to stderr where stdout is for JSON alone."""
-    stream: BinaryIO = click.get_binary_stream("stderr" if as_json else "stdout")
+    stream = (sys.stderr if as_json else sys.stdout).buffer
 
     def put(byte: int) -> None:
-        stream.write(byte.to_bytes(1, "little"))
+        stream.write(bytes((byte,)))
         if byte == ord("\n"):
             stream.flush()
 

@@ -3,50 +3,33 @@
 
 #include "boot.h"
 
-/* What the interrupt handler and the rest share. */
 static struct {
     enum dla_completion completion;
-    volatile uint32_t streams_done;  /* as STREAMS_DONE, which counts since reset */
-    volatile uint32_t commands_done; /* single commands that ended */
-    volatile uint32_t has_faulted;
-    volatile uint32_t spurious;
-    uint32_t streams_before; /* streams_done at the last rewind */
+    uint32_t streams_before; /* STREAMS_DONE, which counts since reset, at the last rewind */
     uint32_t position_base;  /* what ERROR_POSITION counts from: 0, or the word given as a command */
+    volatile uint32_t spurious;
 } dla;
 
 static uint32_t dla_read(uint32_t offset) { return read32(DLASIM_DLA_BASE + offset); }
 static void dla_write(uint32_t offset, uint32_t value) { write32(DLASIM_DLA_BASE + offset, value); }
 
-/* Takes note of what the accelerator reports. Acknowledging comes first: what happens after it raises the
- * line anew, so nothing that the reads below miss can get lost. */
-static void dla_notice(void)
-{
-    uint32_t pending = dla_read(DLA_REG_IRQ_STATUS);
-    if (!pending) {
-        dla.spurious++;
-        return;
-    }
-    dla_write(DLA_REG_IRQ_ACK, pending);
-    dla.streams_done = dla_read(DLA_REG_STREAMS_DONE);
-    if (pending & DLA_IRQ_STATUS_DONE_MASK)
-        dla.commands_done++;
-    if (pending & DLA_IRQ_STATUS_FAULT_MASK)
-        dla.has_faulted = 1;
-}
-
-/* The line of the accelerator is the only one behind the external interrupt. */
+/* The accelerator's line is the only one behind the external interrupt. All that is to be done is to lower
+ * it: its purpose was to end a sleep, and what has happened stands in the accelerator's registers. */
 void external_interrupt(struct trap_frame *frame)
 {
     (void)frame;
-    dla_notice();
+    uint32_t pending = dla_read(DLA_REG_IRQ_STATUS);
+    if (pending)
+        dla_write(DLA_REG_IRQ_ACK, pending);
+    else
+        dla.spurious++;
 }
 
 void dla_start(enum dla_completion completion)
 {
     dla_write(DLA_REG_CONTROL, DLA_CONTROL_RESET_MASK);
     dla.completion = completion;
-    dla.streams_done = dla.commands_done = dla.has_faulted = dla.spurious = 0;
-    dla.streams_before = dla.position_base = 0;
+    dla.streams_before = dla.position_base = dla.spurious = 0;
     if (completion == DLA_COMPLETION_INTERRUPT) {
         dla_write(DLA_REG_IRQ_ENABLE, DLA_IRQ_ENABLE_DONE_MASK | DLA_IRQ_ENABLE_FAULT_MASK);
         csr_set(mie, INTERRUPT_BIT(DLASIM_INTERRUPT_EXTERNAL));
@@ -75,36 +58,40 @@ void dla_attach(const struct program *program)
 void dla_rewind(void)
 {
     dla_write(DLA_REG_QUEUE_READ, 0);
-    dla.streams_before = dla.streams_done;
+    dla.streams_before = dla_read(DLA_REG_STREAMS_DONE);
 }
 
 void dla_ring(uint32_t end_word) { dla_write(DLA_REG_DOORBELL, end_word); }
 
-/* Returns once something has happened. With interrupts off between the caller's test and the sleep, what
- * happens in between still wakes: wfi needs the interrupt pending, not enabled in mstatus. */
-static void dla_pause(uint32_t interrupts_were_on)
+/* Conditions to wait for. The counter wraps; the difference does not care. */
+static int has_completed(uint32_t streams)
 {
-    if (dla.completion == DLA_COMPLETION_INTERRUPT)
-        wait_for_interrupt();
-    interrupts_restore(interrupts_were_on);
-    if (dla.completion == DLA_COMPLETION_POLLING && dla_read(DLA_REG_IRQ_STATUS))
-        dla_notice();
+    return (int32_t)(dla_read(DLA_REG_STREAMS_DONE) - dla.streams_before - streams) >= 0;
 }
 
-/* Until a count that dla_notice keeps has reached a number. */
-static enum status dla_wait_for(volatile uint32_t *count, uint32_t number)
+static int is_idle(uint32_t unused)
+{
+    (void)unused;
+    return !(dla_read(DLA_REG_STATUS) & DLA_STATUS_BUSY_MASK);
+}
+
+/* Until a condition holds, or never will. It is tested with interrupts off, and so is the sleep begun: what
+ * happens in between is still pending then, and wfi wakes for what is pending, enabled in mstatus or not. */
+static enum status dla_wait_until(int (*condition)(uint32_t), uint32_t argument)
 {
     for (;;) {
         uint32_t were_on = interrupts_off();
-        if (dla.has_faulted || (int32_t)(*count - number) >= 0) {
-            interrupts_restore(were_on);
-            return dla.has_faulted ? DLA_FAULT : OK;
-        }
-        dla_pause(were_on);
+        int has_faulted = (dla_read(DLA_REG_STATUS) & DLA_STATUS_FAULT_MASK) != 0;
+        int is_over = has_faulted || condition(argument);
+        if (!is_over && dla.completion == DLA_COMPLETION_INTERRUPT)
+            wait_for_interrupt();
+        interrupts_restore(were_on); /* here the handler runs */
+        if (is_over)
+            return has_faulted ? DLA_FAULT : OK;
     }
 }
 
-enum status dla_wait(uint32_t streams) { return dla_wait_for(&dla.streams_done, dla.streams_before + streams); }
+enum status dla_wait(uint32_t streams) { return dla_wait_until(has_completed, streams); }
 
 /* One word of a stream, by hand. What only orders the units of a running stream (WAIT, NOP) has nothing
  * to do: each command has ended before the next one starts. */
@@ -120,10 +107,9 @@ static enum status dla_submit(uint64_t word)
     case DLA_OPCODE_HALT:
         return OK;
     }
-    uint32_t before = dla.commands_done;
     dla_write(DLA_REG_COMMAND_LOW, low);
     dla_write(DLA_REG_COMMAND_HIGH, high); /* starts it */
-    return dla_wait_for(&dla.commands_done, before + 1);
+    return dla_wait_until(is_idle, 0);
 }
 
 enum status dla_run_stream(const struct program *program, const struct dla_program_stream *stream)

@@ -1,0 +1,200 @@
+"""`--host riscv` and ELF files from the command line, as a user runs them."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dlasim.inputs import save_npy
+from dlasim.vp.host import shipped_firmware
+
+ROOT = Path(__file__).parents[2]
+
+
+def dlasim(*arguments, folder, code=0):
+    """Runs the command; its standard output and error."""
+    done = subprocess.run(
+        [sys.executable, "-m", "dlasim", *map(str, arguments)],
+        cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout, done.stderr
+
+
+def report(folder, *arguments):
+    out, _ = dlasim("run", *arguments, "--json", folder=folder)
+    return json.loads(out)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, network):
+    """With a model, and one program of it for each kind of file."""
+    place = tmp_path_factory.mktemp("command line")
+    shutil.copy(network("ds_cnn"), place / "model.tflite")
+    for name in ("program.bin", "application.elf", "image.h"):
+        dlasim("compile", "model.tflite", "-o", name, "--sram", "64KiB", folder=place)
+    return place
+
+
+def test_the_host_says_what_it_did(folder):
+    out, _ = dlasim("run", "model.tflite", "--host", "riscv", folder=folder)
+    assert out.startswith("ds_cnn: 1 streams, 1 host calls\n")  # the firmware, on its UART
+    for text in ("softmax", "firmware function", "instructions (ideal)", "stack"):
+        assert text in out
+    assert "estimate" not in out
+
+
+def test_results_equal_those_without_a_host(folder):
+    shape = (1, 49, 10, 1)
+    image = np.random.default_rng(1).integers(-128, 128, shape).astype(np.int8)
+    (folder / "x.npy").write_bytes(save_npy(image))
+    for host in ("none", "riscv"):
+        dlasim("run", "program.bin", "--host", host, "--input", "x.npy", "--output", host, folder=folder)
+    first, second = ((folder / host / "output_0.npy").read_bytes() for host in ("none", "riscv"))
+    assert first == second
+
+
+def test_an_application_runs_as_its_program_does(folder):
+    application = report(folder, "application.elf")
+    program = report(folder, "program.bin", "--host", "riscv")
+    for figures in (application, program):
+        del figures["wall_seconds"], figures["memory"]["artifact_bytes"]
+        del figures["memory"]["firmware_flash_bytes"]
+    assert application == program
+    assert application["config"]["sram_bytes"] == 64 << 10
+    standalone = report(folder, "program.bin")
+    assert application["cycles"]["dla"] == standalone["cycles"]["dla"]
+
+
+def test_ways_of_working(folder):
+    queue = report(folder, "program.bin", "--host", "riscv")
+    polling = report(folder, "program.bin", "--host", "riscv", "--completion", "polling")
+    by_hand = report(
+        folder, "program.bin", "--host", "riscv", "--submission", "registers", "--cpu", "two_stage"
+    )
+    assert polling["cpu"]["idle_cycles"] == 0 < queue["cpu"]["idle_cycles"]
+    assert polling["cpu"]["instructions"] > 10 * queue["cpu"]["instructions"]
+    assert by_hand["cpu"]["submission"] == "registers"
+    assert by_hand["cpu"]["model"] == "two_stage"
+    assert by_hand["macs"] == queue["macs"]
+    assert [layer["macs"] for layer in by_hand["layers"]] == [layer["macs"] for layer in queue["layers"]]
+
+
+def test_the_trace_has_functions_kernels_and_units_on_one_clock(folder):
+    dlasim("run", "program.bin", "--host", "riscv", "--trace", "t.json", "--report", "r.json", folder=folder)
+    figures = json.loads((folder / "r.json").read_text())
+    events = json.loads((folder / "t.json").read_text())["traceEvents"]
+    tracks = {
+        (event["pid"], event["tid"]): event["args"]["name"]
+        for event in events
+        if event["name"] == "thread_name"
+    }
+    spans = [event for event in events if event["ph"] == "X"]
+    on = {
+        name: [span for span in spans if tracks[span["pid"], span["tid"]] == name] for name in tracks.values()
+    }
+    assert {"DMA_IN", "MAC", "VECTOR", "layers", "host calls", "firmware functions"} <= on.keys()
+    functions = on["firmware functions"]
+    assert {"softmax", "dla_ring", "trap_entry"} <= {span["name"] for span in functions}
+    assert sum(span["args"]["cycles"] for span in functions) == figures["cycles"]["total"]
+    (kernel,) = on["host calls"]
+    softmax = [span for span in functions if span["name"] == "softmax"]
+    assert (
+        kernel["ts"]
+        < softmax[0]["ts"]
+        < softmax[-1]["ts"] + softmax[-1]["dur"]
+        < kernel["ts"] + kernel["dur"]
+    )
+    assert max(span["ts"] + span["dur"] for span in on["MAC"]) < kernel["ts"]
+
+
+def test_verify(folder):
+    pytest.importorskip("tflite_micro")
+    out, _ = dlasim("verify", "model.tflite", "--host", "riscv", "--place", "cpu", folder=folder)
+    assert "bit-exact against TFLite Micro: 12 tensors" in out
+    dlasim("verify", "model.tflite", "--host", "riscv", "--submission", "registers", folder=folder)
+
+
+def test_an_elf_of_ones_own(folder, firmware):
+    shutil.copy(firmware("endless"), folder / "endless.elf")
+    _, said = dlasim("run", "endless.elf", "--max-instructions", "10000", folder=folder, code=1)
+    assert "the limit of instructions was reached after 100" in said
+    assert "main+" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("model.tflite", "--cpu", "ideal"), "--cpu needs --host riscv"),
+        (("model.tflite", "--gdb", "0"), "--gdb needs --host riscv"),
+        (("model.tflite", "--host", "riscv", "--cpu", "fast"), "'fast': allowed are ideal"),
+        (("program.bin", "--host", "riscv", "--pes", "128"), "was lowered for 64 PEs"),
+        (("application.elf", "--fusion", "none"), "compiled already"),
+        (("own.elf", "--fusion", "none"), "fusion is for models"),
+        (("own.elf", "--output", "x"), "--output is for programs and models"),
+        (("own.elf", "--completion", "polling"), "--completion is for programs and models"),
+        (("cut.elf",), "truncated"),
+    ],
+)
+def test_wrong_usage_is_one_clear_line(folder, arguments, said):
+    shutil.copy(shipped_firmware(), folder / "own.elf")
+    (folder / "cut.elf").write_bytes(shipped_firmware().read_bytes()[:5000])
+    _, error = dlasim("run", *arguments, folder=folder, code=2)
+    assert said in error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_firmware_without_a_program_says_so(folder):
+    shutil.copy(shipped_firmware(), folder / "own.elf")
+    out, error = dlasim("run", "own.elf", folder=folder, code=1)
+    assert "no program image" in out
+    assert "exit code 2" in error
+
+
+def test_traces_for_the_patient(folder):
+    _, mmio = dlasim("run", "application.elf", "--trace-mmio", folder=folder)
+    doorbell = [line for line in mmio.splitlines() if "store32 0x1100004c" in line]
+    assert len(doorbell) == 1
+    _, code = dlasim(
+        "run", "application.elf", "--trace-instructions", "--max-instructions", "3000", folder=folder, code=1
+    )
+    assert len([line for line in code.splitlines() if "_start" in line]) > 2900
+
+
+def test_the_c_array_is_the_program(folder):
+    text = (folder / "image.h").read_text()
+    numbers = text[text.index("{") + 1 : text.index("}")].split(",")
+    image = bytes(int(number, 16) for number in numbers if number.strip())
+    assert image == (folder / "program.bin").read_bytes()
+
+
+def test_the_example_builds_and_runs(tmp_path, builder):
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed: nothing to build the example with")
+    place = tmp_path / "bare-metal"
+    place.mkdir()
+    for name in ("main.c", "Makefile"):
+        shutil.copy(ROOT / "examples" / "bare-metal" / name, place)
+    done = subprocess.run(
+        ["make", "-s", "run", f"PYTHON={sys.executable}"],
+        cwd=place, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith("inference")]
+    assert len(lines) == 3
+    ticks = [int(line.split()[-1]) for line in lines]
+    assert 10 < ticks[0] < ticks[1] < ticks[2]
+    assert "in 3 streams" in done.stdout
+
+
+def test_the_firmware_that_ships_is_what_its_sources_give(builder, tmp_path):
+    if builder.compiler_name() != builder.COMPILER_NOTE.read_text().strip():
+        pytest.skip(f"built with another compiler: {builder.COMPILER_NOTE.read_text().strip()}")
+    fresh = tmp_path / "firmware.elf"
+    builder.build(fresh)
+    assert fresh.read_bytes() == builder.PREBUILT.read_bytes()
