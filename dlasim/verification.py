@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.compiler_shim.nodes import HostNode
 from dlasim.sim.executor import make_executor
 from dlasim.sim.footprint import Box, footprints
 from dlasim.sim.operation import Operation
@@ -27,8 +28,9 @@ PATTERNS = ("all -128", "all 127", "zero point", "noise")
 
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """The first element of a tensor that differs."""
+    """The first element of a tensor that differs, and the layer that computes the tensor."""
 
+    layer: str
     tensor: str
     pattern: str
     index: tuple[int, ...]
@@ -38,13 +40,13 @@ class Mismatch:
     elements: int
 
     def __str__(self) -> str:
+        where = f"layer {self.layer}, tensor {self.tensor}: element {list(self.index)}"
         if self.actual is None:
             return (
-                f"{self.tensor}: element {list(self.index)} was never computed "
-                f"({self.count} of {self.elements} missing; input: {self.pattern})"
+                f"{where} was never computed ({self.count} of {self.elements} missing; input: {self.pattern})"
             )
         return (
-            f"{self.tensor}: element {list(self.index)} is {self.actual}, the reference has {self.expected} "
+            f"{where} is {self.actual}, the reference has {self.expected} "
             f"({self.count} of {self.elements} differ; input: {self.pattern})"
         )
 
@@ -192,10 +194,12 @@ def _compare(
 ) -> Mismatch | None:
     """Tensor by tensor in the order in which the network computes them."""
     count = 0
+    layers = _layers(lowered)
     for value in lowered.network.computed_order():
         if value >= lowered.network.tensor_count:
             continue
         name = lowered.network.values[value].name
+        layer = layers[value]
         if value not in expected:
             if name not in result.uncompared:
                 result.uncompared.append(name)
@@ -205,29 +209,44 @@ def _compare(
             missing = np.argwhere(~shadow.written[value])
             if len(missing):
                 spot = tuple(int(i) for i in missing[0])
-                return Mismatch(name, pattern, spot, None, None, len(missing), want.size)
+                return Mismatch(layer, name, pattern, spot, None, None, len(missing), want.size)
             have: NDArray[Any] = shadow.values[value]
         else:
             have = computed[value]
         count += 1
         result.elements += want.size
-        mismatch = _differ(name, pattern, want, have.reshape(want.shape))
+        mismatch = _differ(layer, name, pattern, want, have)
         if mismatch is not None:
             return mismatch
     for value, have in computed.items():
         if value in expected:
-            mismatch = _differ(lowered.network.values[value].name, pattern, expected[value], have)
+            name = lowered.network.values[value].name
+            mismatch = _differ(layers.get(value, "of the output"), name, pattern, expected[value], have)
             if mismatch is not None:
                 return mismatch
     result.tensors = count
     return None
 
 
-def _differ(name: str, pattern: str, want: NDArray[Any], have: NDArray[Any]) -> Mismatch | None:
+def _layers(lowered: Lowered) -> dict[int, str]:
+    """What computes each value, as reports call it."""
+    layers: dict[int, str] = {}
+    for node in lowered.network.nodes:
+        if isinstance(node, HostNode):
+            layer, values = node.call.layer, node.call.outputs
+        else:
+            layer, values = node.layer, (node.output,)
+        info = lowered.network.layers[layer]
+        layers |= dict.fromkeys(values, f"{info.name} ({info.operator})")
+    return layers
+
+
+def _differ(layer: str, name: str, pattern: str, want: NDArray[Any], have: NDArray[Any]) -> Mismatch | None:
     have = have.reshape(want.shape)
     equal_nan = want.dtype.kind == "f"
     wrong = ~((want == have) | (np.isnan(want) & np.isnan(have)) if equal_nan else want == have)
     if not wrong.any():
         return None
     index = tuple(int(i) for i in np.argwhere(wrong)[0]) if wrong.ndim else ()
-    return Mismatch(name, pattern, index, want[index].item(), have[index].item(), int(wrong.sum()), want.size)
+    values = want[index].item(), have[index].item()
+    return Mismatch(layer, name, pattern, index, *values, int(wrong.sum()), want.size)
