@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check docs accuracy bench golden firmware wheel clean
+.PHONY: help demo test test-all check docs accuracy bench fuzz golden firmware wheel clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,9 @@ bench: $(VENV)/ready-test ## measure; prints tables
 accuracy: $(VENV)/ready-test ## docs/accuracy.md and docs/zoo.md anew (ZOO=folder of .tflite files)
 	$(BIN)/python benchmarks/accuracy.py --write
 	$(BIN)/python benchmarks/zoo.py --write $(ZOO)
+
+fuzz: $(VENV)/ready-test ## damaged inputs for every parser, COUNT of each (20000)
+	$(BIN)/python -m tests.fuzz --count $(or $(COUNT),20000)
 
 golden: $(VENV)/ready-test ## rewrite the golden files; read their diff before committing it
 	$(PYTEST) --update-golden

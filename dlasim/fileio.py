@@ -55,17 +55,34 @@ def parse_toml(text: str, origin: str) -> dict[str, Any]:
 
 def cache_folder() -> Path:
     """Where compiled code is kept: the user's cache, or else a private folder in the temporary one."""
-    user = os.getuid()
-    root = os.environ.get("XDG_CACHE_HOME")
-    usual = (Path(root) if root else Path.home() / ".cache") / "dlasim"
-    for folder in (usual, Path(tempfile.gettempdir()) / f"dlasim-cache-{user}"):
+    for folder in (_user_cache(), Path(tempfile.gettempdir()) / f"dlasim-cache-{os.getuid()}"):
+        if folder is None:
+            continue
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if _is_private(folder):
+                return folder
         except OSError:
             continue
-        if os.access(folder, os.W_OK) and folder.stat().st_uid == user:
-            return folder
     raise RunError("no folder to keep compiled code in: neither the user's cache nor the temporary folder")
+
+
+def _user_cache() -> Path | None:
+    """The usual place, if this user has a home."""
+    root = os.environ.get("XDG_CACHE_HOME")
+    if root:
+        return Path(root) / "dlasim"
+    try:
+        return Path.home() / ".cache" / "dlasim"
+    except RuntimeError:
+        return None
+
+
+def _is_private(folder: Path) -> bool:
+    """Whether we can write there and nobody else: code is loaded from it."""
+    status = folder.stat()
+    others_write = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return os.access(folder, os.W_OK) and status.st_uid == os.getuid() and not others_write
 
 
 def _mode_of(target: Path) -> int:

@@ -21,6 +21,7 @@ from dlasim.vp.bus import Bus
 from dlasim.vp.clint import Clint
 from dlasim.vp.costs import load_costs
 from dlasim.vp.cpu import MACHINE_CALL, USER_CALL, Cpu, Memory, Stop, StopKind
+from dlasim.vp.ctrl_c import deferred_interrupts
 from dlasim.vp.decode import CodeTable, decode
 from dlasim.vp.device import Device
 from dlasim.vp.elf import Firmware, Segment, read_elf
@@ -187,8 +188,10 @@ class Board:
         if trace_instructions is not None:
             self.cpu.trace_instructions(self._instruction_tracer(trace_instructions))
         reason: Reason | None = None
-        while reason is None:
-            reason = self.advance(slice_cycles=_SLICE_CYCLES)
+        with deferred_interrupts() as raise_interrupt:
+            while reason is None:
+                reason = self.advance(slice_cycles=_SLICE_CYCLES)
+                raise_interrupt()
         return self.result(reason)
 
     def limit(self, max_instructions: int | None, max_cycles: int | None) -> None:

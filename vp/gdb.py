@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dlasim.errors import InputError
 from dlasim.vp.board import Board
 from dlasim.vp.cpu import REGISTERS, StopKind
+from dlasim.vp.ctrl_c import deferred_interrupts
 from dlasim.vp.result import BoardResult, Reason
 
 _HOST = "127.0.0.1"
@@ -125,7 +126,8 @@ class GdbServer:
             except DisconnectedError:
                 detached = False
         while detached and self._ended is None:
-            self._ended = self._board.advance()
+            with deferred_interrupts():
+                self._ended = self._board.advance(slice_cycles=_SLICE_CYCLES)
         return self._board.result(self._ended or Reason.KILLED)
 
     def _converse(self) -> bool:
@@ -210,7 +212,8 @@ class GdbServer:
 
     def _continue(self) -> str:
         while self._ended is None:
-            self._ended = self._board.advance(slice_cycles=_SLICE_CYCLES)
+            with deferred_interrupts():
+                self._ended = self._board.advance(slice_cycles=_SLICE_CYCLES)
             if self._ended is None and self._board.last_stop.kind is StopKind.DEBUG:
                 return _STOPPED
             if self._link.interrupted():
@@ -219,7 +222,8 @@ class GdbServer:
 
     def _step(self) -> str:
         while self._ended is None:
-            self._ended = self._board.advance(step=True)
+            with deferred_interrupts():
+                self._ended = self._board.advance(step=True)
             if self._ended is None and self._board.last_stop.kind is not StopKind.DEADLINE:
                 return _STOPPED
         return self._ending(self._ended)

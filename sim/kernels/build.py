@@ -7,13 +7,13 @@ imports numba, and so that numba can be told to leave the optimizing to us witho
 from __future__ import annotations
 
 import hashlib
-import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
 
+from dlasim.errors import DlasimError
+from dlasim.fileio import atomic_write
 from dlasim.sim.kernels.target import host
 
 SYMBOL = "dlasim_run"
@@ -76,13 +76,16 @@ def unsealed(data: bytes) -> bytes | None:
     return code if hashlib.sha256(code).digest() == digest else None
 
 
-def main() -> None:
+def main() -> int:
     """Write the object of a kind to a file, whole or not at all."""
-    kind, path = sys.argv[1], Path(sys.argv[2])
-    draft = path.with_suffix(f".{os.getpid()}")
-    draft.write_bytes(sealed(build_object(kind)))
-    draft.replace(path)
+    kind, path = sys.argv[1], sys.argv[2]
+    try:
+        atomic_write(path, sealed(build_object(kind)))
+    except DlasimError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
