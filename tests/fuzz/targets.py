@@ -175,6 +175,10 @@ def _check_elf(data: bytes) -> None:
     assert all(len(segment.data) <= segment.size_bytes for segment in firmware.segments)
     for address in (0, firmware.entry, 0xFFFF_FFFF):
         assert firmware.describe(address)
+    board = Board()
+    board.load(firmware)
+    result = board.run(max_instructions=2000, max_cycles=100_000)
+    assert result.instructions <= 2000 + 100  # the last block runs to its end
 
 
 # --- the debugger's connection ---
