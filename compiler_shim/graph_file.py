@@ -26,6 +26,7 @@ MAGIC = b"DLAGRAPH"
 VERSION = 1
 _HEAD = struct.Struct("<8sIIII")  # magic, version, bytes of JSON, bytes of constants, CRC-32 of both
 MAX_TENSORS = 1 << 20
+MAX_SCALE = float(np.finfo(np.float32).max)
 DTYPES = ("int8", "uint8", "int16", "int32", "int64", "float32", "bool")
 
 
@@ -184,7 +185,7 @@ class _Reader:
         scales = self._list(row, "scales")
         if not all(isinstance(s, float | int) and not isinstance(s, bool) for s in scales) or not scales:
             self._fail("a scale is not a number")
-        if not all(0 <= s < float("inf") for s in scales):
+        if not all(0 <= s <= MAX_SCALE for s in scales):
             self._fail("a scale is negative or not finite")
         points = self._indices(row, "zero_points", -(1 << 31), 1 << 31)
         axis = self._indices({"axis": [row.get("axis")]}, "axis", 0, max(len(shape), 1))[0]

@@ -68,6 +68,15 @@ def rule_one_group(candidate: Candidate) -> str | None:
     return None
 
 
+def rule_constant_weights(candidate: Candidate) -> str | None:
+    """Weights and biases are constants."""
+    if candidate.name in (*CONVOLUTIONS, "FULLY_CONNECTED"):
+        for value in candidate.inputs[1:]:
+            if value.data is None:
+                return f"{value.name} is computed by the network, the DLA takes constant weights"
+    return None
+
+
 def rule_extents(candidate: Candidate) -> str | None:
     """Height, width, window, stride and dilation are at most 65,535."""
     if candidate.name not in (*CONVOLUTIONS, *POOLS, "MEAN"):
@@ -142,6 +151,7 @@ RULES: Sequence[Rule] = (
     rule_int8,
     rule_batch,
     rule_one_group,
+    rule_constant_weights,
     rule_extents,
     rule_window_meets_input,
     rule_mean_over_pixels,
