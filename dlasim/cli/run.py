@@ -75,7 +75,7 @@ def command(file: str, **given: Any) -> None:
         **machine,
     )
     for warning in result.report["warnings"]:
-        click.echo(f"dlasim: {warning}", err=True)
+        click.echo(f"dlasim: warning: {warning}", err=True)
     _write(result, given)
     return _print(result, given["as_json"])
 

@@ -58,6 +58,13 @@ def size(count: int) -> str:
     return f"{count} B"
 
 
+def duration(microseconds: float) -> str:
+    """A time as people say it."""
+    if microseconds < 1000:
+        return f"{microseconds:.3f} µs"
+    return f"{microseconds / 1000:,.3f} ms"
+
+
 def _title(report: dict[str, Any]) -> str:
     config = report["config"]
     return (
@@ -153,7 +160,7 @@ def _totals(report: dict[str, Any]) -> str:
         for amount in (report["sram_peak_bytes"], memory["arena_peak_bytes"], memory["constants_bytes"])
     )
     lines = [
-        f"total      {cycles['total']:,} cycles = {cycles['total'] / clock / 1000:.3f} ms at {clock:g} MHz",
+        f"total      {cycles['total']:,} cycles = {duration(cycles['total'] / clock)} at {clock:g} MHz",
         f"           DLA {cycles['dla']:,}, CPU {cycles['cpu']:,}{_source(report)}, "
         f"overlap {cycles['overlap']:,}",
         *_cpu_lines(report),

@@ -1,0 +1,232 @@
+"""run, compile, explain and verify as a user meets them: files, tables, exit codes, one clear line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from dlasim.cli import main
+from dlasim.isa.assembly import assemble
+from dlasim.isa.container import write
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+UNINITIALISED = """
+.tensor y, int8, output, OUTPUTS, shape=1x1x1x4
+.stream
+    CFG DMA_OUT_REGION, OUTPUTS
+    CFG DMA_OUT_SRAM_ADDR, 0x40
+    CFG DMA_OUT_RUN_BYTES, 4
+    OP_DMA_WRITE
+    HALT
+"""
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="dlasim")
+
+
+def succeed(*arguments: object) -> Result:
+    result = call(*arguments)
+    assert result.exit_code == 0, result.stderr
+    return result
+
+
+def fail(code: int, message: str, *arguments: object) -> None:
+    """It ends with this code and one line that holds the message, and prints no result."""
+    result = call(*arguments)
+    assert result.exit_code == code, result.stderr
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+    assert "internal error" not in result.stderr
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """mnist as .tflite, .dlag and program.bin, and the examples' programs."""
+    folder = tmp_path_factory.mktemp("programs")
+    succeed("model", "mnist", "-o", folder / "mnist.tflite")
+    succeed(
+        "compile", folder / "mnist.tflite", "-o", folder / "mnist.bin", "--save-graph", folder / "mnist.dlag"
+    )
+    for name in ("relu", "race"):
+        (folder / f"{name}.bin").write_bytes(write(assemble((EXAMPLES / f"{name}.s").read_text())))
+    (folder / "uninitialised.bin").write_bytes(write(assemble(UNINITIALISED)))
+    return folder
+
+
+@pytest.mark.parametrize("name", ["mnist.bin", "mnist.tflite", "mnist.dlag"])
+def test_every_form_of_a_model_gives_the_same(folder: Path, tmp_path: Path, name: str) -> None:
+    result = succeed("run", folder / name, "--output", tmp_path, "--report", tmp_path / "r.json")
+    direct = succeed("run", folder / "mnist.bin", "--output", tmp_path / "direct", "--json")
+    assert result.stderr == ""
+    assert (np.load(tmp_path / "output_0.npy") == np.load(tmp_path / "direct" / "output_0.npy")).all()
+    reports = [json.loads((tmp_path / "r.json").read_text()), json.loads(direct.stdout)]
+    assert reports[0]["cycles"] == reports[1]["cycles"]
+
+
+def test_the_report_is_the_contract(folder: Path, tmp_path: Path) -> None:
+    report = json.loads(succeed("run", folder / "mnist.tflite", "--json", "--dma-latency", 99).stdout)
+    assert {
+        "schema", "program", "config", "outputs", "cycles", "macs", "utilization", "dma_bytes",
+        "sram_peak_bytes", "cpu", "memory", "layers", "wall_seconds",
+    } <= set(report)  # fmt: skip
+    cycles = report["cycles"]
+    assert {"total", "dla", "cpu", "by_kind", "stall", "dma", "overlap"} <= set(cycles)
+    assert sum(cycles["by_kind"].values()) + cycles["stall"] == cycles["dla"]
+    assert {"CONV", "DEPTH", "FC", "POOL", "ELTWISE", "ACT", "REQUANT"} <= set(cycles["by_kind"])
+    assert report["utilization"] == pytest.approx(report["macs"] / (64 * cycles["dla"]), abs=1e-6)
+    assert report["config"]["dma_latency"] == 99
+    for layer in report["layers"]:
+        assert {"name", "kind", "unit", "cycles", "macs", "utilization", "tiles"} <= set(layer)
+    assert {"arena_peak_bytes", "constants_bytes", "artifact_bytes"} <= set(report["memory"])
+    assert {"load", "lower", "simulate"} <= set(report["wall_seconds"])
+
+
+def test_the_table_names_layers_and_adds_up(folder: Path) -> None:
+    text = succeed("run", folder / "mnist.bin").stdout
+    report = json.loads(succeed("run", folder / "mnist.bin", "--json").stdout)
+    for layer in report["layers"]:
+        assert layer["operator"] in text
+        assert f"{layer['cycles']:,}" in text
+    assert f"total      {report['cycles']['total']:,} cycles" in text
+    assert "DMA latency" in text
+    assert all(len(line) <= 120 for line in text.splitlines())
+
+
+def test_timing_only_gives_the_same_cycles_and_no_outputs(folder: Path) -> None:
+    full = json.loads(succeed("run", folder / "mnist.bin", "--json").stdout)
+    quick = json.loads(succeed("run", folder / "mnist.bin", "--json", "--timing-only").stdout)
+    for report in (full, quick):
+        del report["wall_seconds"]
+    assert full == quick
+    fail(
+        2, "--timing-only computes no tensors", "run", folder / "mnist.bin", "--timing-only", "--output", "x"
+    )
+
+
+def test_inputs_and_outputs(folder: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.arange(-8, 8, dtype=np.int8).reshape(1, 4, 4, 1))
+    succeed("run", folder / "relu.bin", "--input", tmp_path / "x.npy", "--output", tmp_path / "a" / "b")
+    assert np.load(tmp_path / "a" / "b" / "output_0.npy").ravel().tolist() == [0] * 8 + list(range(8))
+
+
+def test_engines_agree(folder: Path, tmp_path: Path) -> None:
+    for engine in ("fast", "reference"):
+        succeed("run", folder / "mnist.bin", "--engine", engine, "--output", tmp_path / engine)
+    first, second = (np.load(tmp_path / engine / "output_0.npy") for engine in ("fast", "reference"))
+    assert (first == second).all()
+
+
+def test_repeat_tells_the_first_and_the_steady_inference(folder: Path) -> None:
+    report = json.loads(succeed("run", folder / "mnist.bin", "--repeat", 3, "--json").stdout)
+    assert {"simulate", "steady"} <= set(report["wall_seconds"])
+    once = json.loads(succeed("run", folder / "mnist.bin", "--json").stdout)
+    assert report["cycles"] == once["cycles"]
+
+
+def test_races_are_refused_until_told_otherwise(folder: Path) -> None:
+    result = call("run", folder / "race.bin")
+    assert result.exit_code == 1
+    assert "insert `WAIT vector, 0` before word 25" in result.stderr
+    assert succeed("run", folder / "race.bin", "--no-races").stderr == ""
+
+
+def test_uninitialised_reads_are_warned_of(folder: Path) -> None:
+    result = succeed("run", folder / "uninitialised.bin")
+    assert result.stderr.startswith(
+        "dlasim: warning: uninitialised read of byte 0x40 of SRAM: word 3 OP_DMA_WRITE"
+    )
+    assert result.stderr.count("\n") == 1
+    report = json.loads(succeed("run", folder / "uninitialised.bin", "--json").stdout)
+    assert len(report["warnings"]) == 1
+
+
+def test_a_trace_is_written(folder: Path, tmp_path: Path) -> None:
+    succeed("run", folder / "mnist.bin", "--trace", tmp_path / "t.json", "--timing-only")
+    assert json.loads((tmp_path / "t.json").read_text())["traceEvents"]
+
+
+def test_bandwidth_and_latency_may_change_pes_and_sram_not(folder: Path) -> None:
+    slow = json.loads(succeed("run", folder / "mnist.bin", "--json", "--dma-bandwidth", 1).stdout)
+    fast = json.loads(succeed("run", folder / "mnist.bin", "--json", "--dma-bandwidth", 64).stdout)
+    assert slow["cycles"]["dla"] > fast["cycles"]["dla"]
+    for option in (["--pes", 128], ["--sram", "1MiB"], ["--parallel", "8x8"], ["--preset", "nvdla-small"]):
+        fail(2, "was lowered for 64 PEs as 1x64", "run", folder / "mnist.bin", *option)
+
+
+def test_a_machine_of_ones_own(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "m.toml").write_text('parallel = "8x4"\nsram_bytes = "64KiB"\n')
+    report = json.loads(
+        succeed(
+            "run", folder / "mnist.tflite", "--config", tmp_path / "m.toml", "--clock", 100, "--json"
+        ).stdout
+    )
+    config = report["config"]
+    assert (config["pes"], config["sram_bytes"], config["clock_mhz"]) == (32, 65536, 100.0)
+    fail(
+        2, "exclude each other", "run", folder / "mnist.tflite", "--config", tmp_path / "m.toml",
+        "--preset", "paper",
+    )  # fmt: skip
+
+
+def test_presets_are_listed_without_a_model() -> None:
+    text = succeed("run", "--preset", "list").stdout
+    for name in ("default", "paper", "nvdla-small", "ethos-u55-128"):
+        assert f"\n{name}" in text
+    assert succeed("sweep", "--preset", "list").stdout == text
+    fail(2, "unknown preset 'x' (allowed: default", "run", "x.tflite", "--preset", "x")
+
+
+def test_what_is_no_program(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "x.bin").write_bytes((folder / "mnist.bin").read_bytes()[:200])
+    fail(2, "is not a valid program", "run", tmp_path / "x.bin")
+    (tmp_path / "y.bin").write_bytes(b"nonsense, and more of it")
+    fail(2, "not a TFLite model", "run", tmp_path / "y.bin")
+    fail(2, "cannot read", "run", tmp_path / "missing")
+    fail(2, "cannot read", "run", tmp_path)
+    fail(2, "is compiled already", "run", folder / "mnist.bin", "--fusion", "none")
+    for verb in (["explain"], ["verify"], ["compile", "-o", tmp_path / "z.bin"]):
+        fail(2, "is compiled already", *verb, folder / "mnist.bin")
+    assert not (tmp_path / "z.bin").exists()
+
+
+def test_where_files_cannot_go(folder: Path, tmp_path: Path) -> None:
+    nowhere = tmp_path / "missing" / "x"
+    fail(2, "cannot write", "compile", folder / "mnist.tflite", "-o", nowhere)
+    for option in ("--report", "--trace"):
+        result = call("run", folder / "mnist.bin", option, nowhere)
+        assert result.exit_code == 2
+        assert "cannot write" in result.stderr
+    (tmp_path / "file").write_text("")
+    result = call("run", folder / "mnist.bin", "--output", tmp_path / "file")
+    assert result.exit_code == 2
+
+
+def test_too_little_sram_names_the_layer_and_the_bytes(folder: Path) -> None:
+    result = call("compile", folder / "mnist.tflite", "-o", "/dev/null", "--sram", "100", "--place", "dla",
+                  "--tiling", "output-channel", "--fusion", "none")  # fmt: skip
+    assert result.exit_code == 2
+    assert "bytes" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_explain_tells_where_and_why(folder: Path) -> None:
+    rows = json.loads(succeed("explain", folder / "mnist.tflite", "--json").stdout)
+    report = json.loads(succeed("run", folder / "mnist.tflite", "--json").stdout)
+    assert [row["cycles"] for row in rows] == [layer["cycles"] for layer in report["layers"]]
+    assert {row["unit"] for row in rows} == {"dla", "cpu"}
+    assert all(row["why"] for row in rows)
+    assert (
+        succeed("explain", folder / "mnist.dlag").stdout == succeed("explain", folder / "mnist.tflite").stdout
+    )
+
+
+@pytest.mark.parametrize("name", ["mnist.tflite", "mnist.dlag"])
+def test_verify_is_exact(folder: Path, name: str) -> None:
+    text = succeed("verify", folder / name, "--sram", "16KiB", "--runs", 2).stdout
+    assert "bit-exact against TFLite Micro" in text
