@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check docs accuracy bench fuzz golden firmware wheel clean
+.PHONY: help demo test test-all check docs docs-site accuracy bench fuzz golden firmware wheel clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,9 @@ check: $(VENV)/ready-dev ## style, types, import directions, generated files, fi
 
 docs: $(VENV)/ready ## regenerate what comes from the tables
 	$(BIN)/python tools/generate.py
+
+docs-site: $(VENV)/ready-docs ## the manuals as a site in out/site, warnings as errors
+	$(BIN)/python tools/docs_site.py
 
 bench: $(VENV)/ready-test ## measure; prints tables
 	set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
@@ -66,4 +69,8 @@ $(VENV)/ready-test: $(VENV)/ready
 
 $(VENV)/ready-dev: $(VENV)/ready-test
 	$(PIP) install --editable '.[test,dev]'
+	touch $@
+
+$(VENV)/ready-docs: $(VENV)/ready
+	$(PIP) install --editable '.[docs]'
 	touch $@

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import signal
 import warnings
@@ -18,6 +19,7 @@ from tests.fuzz.mutate import mutated
 CORPUS = Path(__file__).parent / "corpus"
 SECONDS = 10.0  # on a busy machine; what is slower is a defect
 LONGEST_MESSAGE = 2000
+COLLECT_EVERY = 20
 
 
 class DefectError(Exception):
@@ -87,7 +89,9 @@ def inputs(target: Target, count: int, seed: int) -> Iterator[bytes]:
 def fuzz(target: Target, count: int, seed: int, folder: Path | None = None) -> tuple[int, list[str]]:
     """How many inputs were taken, and what was wrong, each kind once; culprits are kept in `folder`."""
     taken, defects = 0, {}
-    for data in inputs(target, count, seed):
+    for number, data in enumerate(inputs(target, count, seed)):
+        if number % COLLECT_EVERY == 0:
+            gc.collect()  # boards map a lot of memory, and are cycles
         try:
             taken += attempt(target, data)
         except DefectError as error:

@@ -1,0 +1,123 @@
+"""`make docs-site`: docs/*.md, README and CONTRIBUTING as a site in out/site, warnings as errors.
+
+The pages stay plain Markdown. What a site needs besides is made here: a copy of the sources in which links
+between pages hold, and the navigation.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE, SITE = ROOT / "out" / "site-source", ROOT / "out" / "site"
+# Pages outside docs/, and what they are called in the site.
+OUTSIDE = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "examples/README.md": "examples.md",
+    "examples/bare-metal/README.md": "bare-metal.md",
+}
+NAVIGATION: dict[str, tuple[str, ...]] = {
+    "Learn": ("tutorial", "architecture", "examples"),
+    "How to": ("how-to/*",),
+    "Guides": ("sweeps", "firmware", "bare-metal", "assembly", "debugging", "contributing"),
+    "Reference": (
+        "cli", "operators", "isa", "registers", "program-format", "host-operators", "virtual-prototype",
+    ),
+    "Background": ("timing-model", "numerics", "races", "accuracy", "zoo", "changelog"),
+}  # fmt: skip
+# The prose of a page starts where it needs to: headings may skip a level.
+CONFIGURATION = """\
+from pygments.lexer import RegexLexer
+from pygments.token import Comment, Keyword, Name, Number, String, Text
+
+project = "dlasim"
+html_title = "dlasim"
+html_theme = "furo"
+html_copy_source = False
+extensions = ["myst_parser"]
+myst_heading_anchors = 4
+suppress_warnings = ["myst.header"]
+
+
+class Assembly(RegexLexer):
+    tokens = {
+        "root": [
+            (r";.*", Comment),
+            (r'"[^"]*"', String),
+            (r"\\.[a-z]\\w*", Keyword),
+            (r"(OP_\\w+|CFG|WAIT|IRQ|HALT|NOP)\\b", Name.Function),
+            (r"-?(0x[0-9A-Fa-f]+|\\d\\w*)", Number),
+            (r"\\w+|\\s+|.", Text),
+        ]
+    }
+
+
+def setup(app):
+    app.add_lexer("asm", Assembly)
+"""
+_LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s#]+)(#[^)\s]*)?\)")
+
+
+def main() -> int:
+    """Build the site; fails on the first warning."""
+    shutil.rmtree(SOURCE, ignore_errors=True)
+    pages = {name: ROOT / name for name in OUTSIDE if (ROOT / name).exists()}
+    pages |= {str(path.relative_to(ROOT)): path for path in sorted((ROOT / "docs").rglob("*.md"))}
+    for name, path in pages.items():
+        target = SOURCE / place(name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(relinked(path.read_text(encoding="utf-8"), name, set(pages)), encoding="utf-8")
+    for picture in (ROOT / "docs").rglob("*.svg"):
+        target = SOURCE / picture.relative_to(ROOT / "docs")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(picture, target)
+    (SOURCE / "conf.py").write_text(CONFIGURATION, encoding="utf-8")
+    with (SOURCE / "index.md").open("a", encoding="utf-8") as index:
+        index.write(navigation({place(name).removesuffix(".md") for name in pages}))
+    command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", SOURCE, SITE]
+    done = subprocess.run(command, check=False)
+    if done.returncode == 0:
+        print(f"the site is {(SITE / 'index.html').relative_to(ROOT)}")
+    return done.returncode
+
+
+def place(name: str) -> str:
+    """Where a page of the repository lies in the site."""
+    return OUTSIDE.get(name, name.removeprefix("docs/"))
+
+
+def relinked(text: str, name: str, pages: set[str]) -> str:
+    """The page with its links as the site has them; a link to a file that is no page becomes its text."""
+
+    def link(match: re.Match[str]) -> str:
+        label, target, anchor = match[1], match[2], match[3] or ""
+        if re.match(r"[a-z]+:", target) or target.endswith(".svg"):
+            return match[0]
+        there = os.path.normpath(Path(name).parent / target)
+        if there in pages:
+            up = "../" * place(name).count("/")
+            return f"{label}({up}{place(there)}{anchor})"
+        return label.strip("[]") if (ROOT / there).exists() else match[0]  # the latter is for Sphinx to tell
+
+    return _LINK.sub(link, text)
+
+
+def navigation(there: set[str]) -> str:
+    """The tables of contents: pages that exist, in order. A page in none of them is a warning of Sphinx's."""
+    lines = []
+    for title, patterns in NAVIGATION.items():
+        entries = [name for pattern in patterns for name in sorted(there) if fnmatchcase(name, pattern)]
+        lines += ["", "```{toctree}", ":hidden:", f":caption: {title}", "", *entries, "```"]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
