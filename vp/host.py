@@ -167,7 +167,11 @@ class Prototype:
         return bases[described.region] + described.offset
 
     def _tensor(self, board: Board, described: TensorDescriptor) -> NDArray[Any]:
-        raw = np.frombuffer(board.read_memory(self._address(described), described.size_bytes), np.uint8)
+        if described.region is Region.CONSTANTS:  # an output that the compiler knew
+            raw = self.program.constants[described.offset : described.offset + described.size_bytes]
+        else:
+            data = board.read_memory(self._address(described), described.size_bytes)
+            raw = np.frombuffer(data, np.uint8)
         return raw.view(np.dtype(described.type.name)).reshape(described.shape)
 
     def _marked(self, board: Board, mark: RegionMark) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -55,6 +56,10 @@ def test_results_equal_those_without_a_host(folder):
     (folder / "x.npy").write_bytes(save_npy(image))
     for host in ("none", "riscv"):
         dlasim("run", "program.bin", "--host", host, "--input", "x.npy", "--output", host, folder=folder)
+    dlasim("run", "application.elf", "--input", "x.npy", "--output", "application", folder=folder)
+    assert (folder / "application" / "output_0.npy").read_bytes() == (
+        folder / "none" / "output_0.npy"
+    ).read_bytes()
     first, second = ((folder / host / "output_0.npy").read_bytes() for host in ("none", "riscv"))
     assert first == second
 
@@ -164,6 +169,20 @@ def test_traces_for_the_patient(folder):
         "run", "application.elf", "--trace-instructions", "--max-instructions", "3000", folder=folder, code=1
     )
     assert len([line for line in code.splitlines() if "_start" in line]) > 2900
+
+
+def test_gdb_can_watch_a_program_run(folder):
+    command = [sys.executable, "-m", "dlasim", "run", "program.bin", "--host", "riscv", "--gdb", "0"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        announced = process.stderr.readline()
+        with socket.create_connection(("127.0.0.1", int(announced.rsplit(b":", 1)[1]))) as gdb:
+            gdb.sendall(b"$c#63")
+            answer = b""
+            while b"W00" not in answer:
+                answer += gdb.recv(100)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert b"softmax" in out
 
 
 def test_the_c_array_is_the_program(folder):

@@ -198,6 +198,15 @@ def test_cpu_and_accelerator_work_at_the_same_time_where_data_allow_it(network):
     assert dla_cycles(both.inference) == dla_cycles(alone.inference)
 
 
+def test_an_output_may_be_a_constant(network):
+    program, config, inputs = lowered(network("ds_cnn"))
+    table = next(tensor for tensor in program.tensors if tensor.region is Region.CONSTANTS)
+    more = replace(program, tensors=(*program.tensors, replace(table, role=Role.OUTPUT)))
+    expected, done = standalone(more, config, inputs), on_board(more, config, inputs)
+    assert len(done.outputs) == 2
+    np.testing.assert_array_equal(done.outputs[1], expected.outputs[1], strict=True)
+
+
 def test_time_alone_takes_the_same_cycles(network):
     program, config, inputs = lowered(network("ds_cnn"))
     full = on_board(program, config, inputs)
