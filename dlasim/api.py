@@ -184,19 +184,19 @@ def sweep(
 
     Without `out` the table lives as long as the result.
     """
-    from tempfile import TemporaryDirectory
+    from tempfile import mkdtemp
 
     from dlasim.sweeps.build import build
     from dlasim.sweeps.sweep import Settings, run_study
 
-    keep = None if out is not None else TemporaryDirectory(prefix="dlasim-sweep-")
-    folder = Path(keep.name if keep is not None else str(out))
+    folder = Path(mkdtemp(prefix="dlasim-sweep-") if out is None else out)
     store = Path(cache) if cache is not None else None
     settings = Settings(folder, jobs, scheduler, resume, store, visible=False)
     outcome = run_study(build(targets, axes, where, layers), settings)
     if outcome.first_failure:
         raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")
-    outcome.result.keep(keep)
+    if out is None:
+        outcome.result.own_folder()
     return outcome.result
 
 

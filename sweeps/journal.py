@@ -44,6 +44,12 @@ class Journal:
         self._keys: NDArray[np.uint64] = np.zeros(0, np.uint64)
         self._places: NDArray[np.int64] = np.zeros(0, np.int64)
 
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
     def refresh(self) -> None:
         """Take in what has been added since, by other sweeps too."""
         keys: list[int] = []

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from dlasim.errors import InputError
@@ -25,13 +26,13 @@ class SweepResult:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._folder: TemporaryDirectory[str] | None = None
+        self._parent: SweepResult | None = None  # which may own the folder
         self._rows: int | None = None
         self.columns: list[str] = read_csv(self.path)[0]
 
-    def keep(self, folder: TemporaryDirectory[str] | None) -> None:
-        """Tie a temporary folder to this object: it goes when the result goes."""
-        self._folder = folder
+    def own_folder(self) -> None:
+        """The folder goes when the result goes."""
+        self._goes = weakref.finalize(self, shutil.rmtree, self.path.parent, ignore_errors=True)
 
     def __len__(self) -> int:
         if self._rows is None:
@@ -51,7 +52,7 @@ class SweepResult:
         if not path.exists():
             raise InputError(f"{self.path.parent} has no {LAYERS}: sweep with layers to get it")
         found = SweepResult(path)
-        found.keep(self._folder)
+        found._parent = self
         return found
 
     def rows(self, *columns: str) -> Iterator[dict[str, Any]]:

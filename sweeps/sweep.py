@@ -91,13 +91,10 @@ class _Sweep:
         workers = self._early_workers()
         try:
             self._blueprints = {model.label: blueprint(model) for model in self._study.models}
-            self._journal = Journal(settings.cache or settings.out / "cache")
-            try:
+            with Journal(settings.cache or settings.out / "cache") as self._journal:
                 missing = self._look_up()
                 self._evaluate(missing, workers)
                 return self._write(len(self._places) - missing)
-            finally:
-                self._journal.close()
         finally:
             if workers is not None:
                 workers.close()

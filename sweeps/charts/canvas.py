@@ -96,14 +96,16 @@ def legend(figure: Any, axes: Any, handles: Sequence[Any] | None = None) -> None
     if handles is None:
         handles = axes.get_legend_handles_labels()[0]
     if handles:
-        columns = min(len(handles), 7)
+        columns = min(len(handles), max(int(figure.get_figwidth() / 1.1), 2))
         where = "outside lower center" if figure.get_suptitle() else "outside upper center"
         figure.legend(handles=handles, loc=where, ncols=columns, handlelength=1.4)
 
 
 def thin_ticks(figure: Any, axis: Any) -> None:
     """Drop tick labels of a crowded axis until none touches the next."""
-    labels = [label for label in axis.get_ticklabels() if label.get_text()]
+    figure.canvas.draw()
+    ticks = [tick for tick in axis.get_major_ticks() if _in_view(axis, tick)]
+    labels = [tick.label1 for tick in ticks if tick.label1.get_text()]
     for step in range(1, max(len(labels), 1) + 1):
         for number, label in enumerate(labels):
             label.set_visible(number % step == 0)
@@ -137,12 +139,17 @@ def place_labels(
 
 
 def visible_texts(figure: Any) -> list[Any]:
-    """Every text that is seen."""
-    return [
-        text
-        for text in figure.findobj(Text)
-        if text.get_visible() and text.get_text().strip() and not _hidden(text)
-    ]
+    """Every text that is seen; matplotlib keeps labels of ticks outside an axis' range, and draws none."""
+    unseen = {
+        id(label)
+        for axes in figure.axes
+        for axis in (axes.xaxis, axes.yaxis)
+        for tick in (*axis.majorTicks, *axis.minorTicks)
+        for label in (tick.label1, tick.label2)
+        if not _in_view(axis, tick)
+    }
+    texts = (text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip())
+    return [text for text in texts if id(text) not in unseen]
 
 
 def overlaps(figure: Any) -> list[tuple[str, str]]:
@@ -169,20 +176,10 @@ BELOW: tuple[Side, ...] = (
 ON: tuple[Side, ...] = ((0, 0, "center", "center"),)
 
 
-def _hidden(text: Any) -> bool:
-    """A tick's label outside the axes' range is never drawn."""
-    axes = text.axes
-    if axes is None:
-        return False
-    if not axes.get_visible() or not axes.axison:
-        return True
-    for axis in (axes.xaxis, axes.yaxis):
-        for which in ("major", "minor"):
-            ticks = axis.get_major_ticks() if which == "major" else axis.get_minor_ticks()
-            if any(text is tick.label1 or text is tick.label2 for tick in ticks):
-                shown = axis._update_ticks()
-                return not any(text is tick.label1 for tick in shown)
-    return False
+def _in_view(axis: Any, tick: Any) -> bool:
+    low, high = sorted(axis.get_view_interval())
+    margin = 1e-9 * (high - low)
+    return bool(low - margin <= tick.get_loc() <= high + margin)
 
 
 def _box(figure: Any, text: Any) -> Any:

@@ -40,6 +40,9 @@ def labels(rows: Sequence[Row]) -> list[str]:
     """A label for each row: the machine as the paper writes it, and whatever else differs between them."""
     names = [name for name in ("model", "case", *catalogue()) if name in rows[0] and name not in IN_LABEL]
     differing = [name for name in names if len({row[name] for row in rows}) > 1]
+    if "case" in differing:  # a case's name stands for the parameters that it sets
+        alike = [name for name in differing if name not in ("model", "case") and not _varies(rows, name)]
+        differing = [name for name in differing if name not in alike]
     return [
         shorten(" ".join([row["label"], *(_told(name, row[name]) for name in differing)])) for row in rows
     ]
@@ -48,6 +51,12 @@ def labels(rows: Sequence[Row]) -> list[str]:
 def shorten(text: str, width: int = MAX_LABEL) -> str:
     """A label that leaves room for the chart."""
     return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _varies(rows: Sequence[Row], name: str) -> bool:
+    """Whether a parameter takes several values within one case."""
+    found: dict[Any, Any] = {}
+    return any(found.setdefault(row["case"], row[name]) != row[name] for row in rows)
 
 
 def best_point(rows: Iterable[Row], point: int | None) -> Row:

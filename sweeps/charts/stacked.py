@@ -45,7 +45,7 @@ def draw(
 
 def _draw(rows: list[Row], shown: list[str], title: str, top: float | None) -> Any:
     width = min(max(3.4, 1.3 + 0.3 * len(rows)), 16)
-    figure, (axes,) = canvas.new(width, 3.4)
+    figure, (axes,) = canvas.new(width, 3.6)
     places = range(len(rows))
     heights = [0.0] * len(rows)
     for number, name in enumerate(shown):
@@ -55,7 +55,7 @@ def _draw(rows: list[Row], shown: list[str], title: str, top: float | None) -> A
             look = {"color": color, "hatch": canvas.HATCHES[number], "edgecolor": "white", "linewidth": 0.4}
             axes.bar(places, values, 0.72, heights, label=label, **look)
             heights = [below + value for below, value in zip(heights, values, strict=True)]
-    most = top or max(heights) * 1.12 or 1
+    most = top or max(heights) * (1.12 if len(rows) <= 16 else 1.25) or 1
     axes.set_ylim(0, most)
     if len(rows) <= 40:
         for place, height in enumerate(heights):

@@ -1,0 +1,23 @@
+"""A small model that is there without TensorFlow."""
+
+from pathlib import Path
+
+import pytest
+
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.compiler_shim.topologies import build_topology
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """ds_cnn with seeded weights as a file."""
+    path = tmp_path_factory.mktemp("models") / "ds_cnn.tflite"
+    path.write_bytes(write_tflite(build_topology("ds_cnn")))
+    return path
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Built-in networks are kept away from the user's cache; built once for all tests."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+    (tmp_path_factory.getbasetemp() / "cache").mkdir(exist_ok=True)

@@ -1,0 +1,74 @@
+"""A sweep on a real cluster: a scheduler and two worker processes, one of which is killed half-way."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dlasim import api
+from dlasim.errors import InputError
+
+pytest.importorskip("distributed", reason="dask.distributed is not installed")
+AXES = {"pes": "16..256:16", "sram": "16KiB..1MiB", "parallel": "input,output"}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """The scheduler's address, and the workers."""
+    folder = tmp_path_factory.mktemp("cluster")
+    python = [sys.executable, "-W", "ignore", "-m", "distributed.cli"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+    known = folder / "scheduler.json"
+    scheduler = subprocess.Popen(
+        [*python[:-1], "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0",
+         "--no-dashboard", "--scheduler-file", str(known)], **quiet,
+    )  # fmt: skip
+    worker = [*python[:-1], "distributed.cli.dask_worker", "--scheduler-file", str(known), "--nthreads", "1",
+              "--no-dashboard", "--no-nanny", "--local-directory", str(folder)]  # fmt: skip
+    deadline = time.monotonic() + 30
+    while not known.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    workers = [subprocess.Popen(worker, **quiet) for _ in range(2)]
+    import json
+
+    yield json.loads(known.read_text())["address"], workers
+    for process in (*workers, scheduler):
+        process.kill()
+        process.wait()
+
+
+def test_a_worker_dies_half_way(
+    model: Path, tmp_path: Path, cluster: tuple[str, list[subprocess.Popen[bytes]]]
+) -> None:
+    address, workers = cluster
+    expected = api.sweep(model, out=tmp_path / "local", jobs=2, **AXES).path.read_bytes()
+    from distributed import Client
+
+    with Client(address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=30)
+    command = [sys.executable, "-m", "dlasim", "sweep", str(model), "--out", str(tmp_path / "far"),
+               "--scheduler", address]  # fmt: skip
+    for name, text in AXES.items():
+        command += [f"--{name}", text]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    cache = tmp_path / "far" / "cache"
+    while sum(path.read_bytes().count(b"\n") for path in cache.glob("*.jsonl")) < 40:
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.kill(workers[0].pid, signal.SIGKILL)
+    told = process.communicate(timeout=120)[1].decode()
+    assert process.returncode == 0, told
+    assert (tmp_path / "far" / "results.csv").read_bytes() == expected
+
+
+def test_an_address_where_nobody_is(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dlasim.sweeps import cluster
+
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
+    with pytest.raises(InputError, match=r"no scheduler answers at tcp://127\.0\.0\.1:9"):
+        api.sweep(model, scheduler="tcp://127.0.0.1:9", pes=[16])

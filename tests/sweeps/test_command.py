@@ -1,0 +1,138 @@
+"""`dlasim sweep` and `dlasim plot` as a user meets them."""
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dlasim.cli import main
+
+DLASIM = [sys.executable, "-m", "dlasim"]
+
+
+def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*DLASIM, *arguments], cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def test_quiet_in_a_pipe(model: Path, tmp_path: Path) -> None:
+    done = run("sweep", str(model), "--pes", "64,128", "--sram", "512KiB,1MiB", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.count("\n") == 1
+    assert "4 points" in done.stderr
+    assert "512K 64 O" in done.stdout
+    assert (tmp_path / "ds_cnn-sweep" / "results.csv").read_text().count("\n") == 5
+    drawn = run("plot", "ds_cnn-sweep", cwd=tmp_path)
+    assert drawn.returncode == 0
+    assert (tmp_path / "ds_cnn-sweep" / "stacked.png").exists()
+
+
+def test_a_bar_on_a_terminal(model: Path, tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    command = [
+        *DLASIM,
+        "sweep",
+        str(model),
+        "--pes",
+        "16..256:16",
+        "--sram",
+        "16KiB..1MiB",
+        "--out",
+        str(tmp_path),
+    ]
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "TERM": "xterm"}
+    )
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            part = os.read(ours, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+    assert process.wait() == 0
+    assert b"points/s" in shown
+    assert b"best" in shown
+    assert b"/112" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing.tflite"], "nothing.tflite"),
+        (["ds_cnn", "--pes", "many"], "pes = 'many' is not a whole number"),
+        (["ds_cnn", "--set", "pes"], "NAME=VALUES"),
+        (["ds_cnn", "--set", "speed=3"], "unknown parameter 'speed'"),
+        (["ds_cnn", "--where", "pes >"], "ends too early"),
+        (["ds_cnn", "--where", "pes > 64"], "its conditions exclude all"),
+        (["ds_cnn", "--jobs", "0"], "0"),
+        (["ds_cnn", "--preset", "none"], "unknown preset"),
+        (["ds_cnn", "--config", "a.toml", "--preset", "paper"], "exclude each other"),
+        (["paper", "ds_cnn"], "given alone"),
+        (["paper", "--fusion", "none"], "its cases set fusion"),
+        (["missing.toml"], "cannot read missing.toml"),
+        ([], "MODEL"),
+    ],
+)
+def test_mistakes_are_one_line(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as left:
+        main(["sweep", *arguments])
+    told = capsys.readouterr().err
+    assert left.value.code == 2
+    assert message in told
+    assert told.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["nothing"], "cannot read"), (["."], "no results.csv"), (["x.csv", "--set", "top"], "NAME=VALUE")],
+)
+def test_plots_that_cannot_be(
+    arguments: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(SystemExit) as left:
+        main(["plot", *arguments])
+    assert left.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_kinds_of_the_command_are_those_of_the_charts() -> None:
+    from dlasim.cli.plot import KINDS as OFFERED
+    from dlasim.sweeps.charts import KINDS
+
+    assert tuple(KINDS) == OFFERED
+
+
+def test_help_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; sys.argv = ['dlasim', 'sweep', '--help']\n"
+        "from dlasim.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numba', 'matplotlib', 'rich', 'numpy', 'distributed'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_a_sweep_loads_neither_numba_nor_matplotlib(model: Path) -> None:
+    code = (
+        "import sys\n"
+        "from dlasim import api\n"
+        f"api.sweep({str(model)!r}, pes=[16, 32], jobs=1)\n"
+        "heavy = {'numba', 'matplotlib', 'rich', 'distributed', 'unicorn'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

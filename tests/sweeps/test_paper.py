@@ -1,0 +1,75 @@
+"""The paper's evaluation, against its plain model worked out here with nothing but whole numbers."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dlasim import api
+from dlasim.sweeps.page import findings, write_page
+from dlasim.sweeps.present import present
+from dlasim.sweeps.result import SweepResult
+from dlasim.sweeps.studyfile import shipped_study
+
+BLOCKS = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1)]
+
+
+def convolutions() -> list[tuple[int, int, int, int, int, int]]:
+    """Output size, input size, kernel, input channels, output channels of each plain convolution."""
+    layers = [(112, 224, 3, 3, 32, 0)]
+    size, channels = 112, 32
+    for out, stride in BLOCKS:
+        size //= stride
+        layers.append((size, size, 1, channels, out, 0))
+        channels = out
+    return layers
+
+
+def conv_cycles(sram: int, pes: int, mode: str, record_bytes: int) -> int:
+    total = 0
+    for size, in_size, kernel, ins, outs, _ in convolutions():
+        room = sram - in_size * in_size * ins
+        tile = min(outs, room // (size * size * 4 + kernel * kernel * ins + record_bytes))
+        groups = [tile] * (outs // tile) + ([outs % tile] if outs % tile else [])
+        work = size * size * kernel * kernel
+        if mode == "input":
+            total += work * outs * -(-ins // pes)
+        else:
+            total += work * ins * sum(-(-group // pes) for group in groups)
+    return total
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
+    axes = {"depthwise": ["cpu", "emulated", "native"], "sram": "512KiB,1MiB,256MiB", "pes": [64, 128],
+            "parallel": ["input", "output"]}  # fmt: skip
+    return api.sweep("paper", out=tmp_path_factory.mktemp("paper"), **axes)
+
+
+@pytest.mark.slow
+def test_convolutions_as_the_plain_model_says(result: SweepResult) -> None:
+    for row in result.rows():
+        if row["case"] != "paper":
+            continue
+        sram, pes, mode = row["sram_bytes"], row["pes"], row["parallel"]
+        bounds = [conv_cycles(sram, pes, mode, record) for record in (0, 16)]
+        classifier = 1024 * 1000  # may be a convolution or a matrix product: not more than a hundredth
+        assert min(bounds) <= row["cycles_conv"] <= max(bounds) + classifier
+        if row["depthwise"] == "emulated":
+            assert row["cycles_depth"] == pytest.approx(17.39e6, rel=0.001)
+        if row["depthwise"] == "native" and sram == 256 << 20:
+            assert row["cycles_depth"] == pytest.approx({64: 0.33e6, 128: 0.23e6}[pes], rel=0.03)
+        assert row["cycles_stall"] == 0 or sram < 256 << 20
+
+
+@pytest.mark.slow
+def test_findings_hold_and_are_told(result: SweepResult, tmp_path: Path) -> None:
+    study = shipped_study("paper")
+    assert [finding.holds for finding in findings(result)] == [True] * 4
+    text = write_page(study, result, tmp_path).read_text()
+    assert len(re.findall(r"^## Finding \d: holds$", text, re.MULTILINE)) == 4
+    assert "nan" not in text
+    names = [path.name for path in present(study, result)]
+    assert {f"figure4{letter}.png" for letter in "abcde"} <= set(names)
+    for name in names:
+        assert (result.path.parent / name).stat().st_size > 1000

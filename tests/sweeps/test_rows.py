@@ -1,0 +1,107 @@
+"""A row says what `dlasim run --timing-only` says of the same machine, wherever it was worked out."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dlasim import api
+from dlasim.errors import InputError
+from dlasim.sim.report import KINDS
+from dlasim.sweeps.result import SweepResult, open_results
+
+AXES = {
+    "pes": [16, 64], "sram_bytes": [16 << 10, 128 << 10], "parallel": ["input", "output"],
+    "fusion": ["none", "full"], "dma_latency": [0, 64],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def result(model: Path, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
+    return api.sweep(model, out=tmp_path_factory.mktemp("rows"), jobs=2, layers=True, **AXES)
+
+
+def told_by_run(model: Path, row: dict[str, Any]) -> dict[str, Any]:
+    names = ("pes", "sram_bytes", "parallel", "dma_latency", "fusion", "depthwise", "tiling", "place")
+    return api.run(model, timing_only=True, **{name: row[name] for name in names}).report
+
+
+def test_rows_equal_the_report(model: Path, result: SweepResult) -> None:
+    rows = list(result)
+    assert len(rows) == len(result) == 32
+    assert {row["status"] for row in rows} == {"ok"}
+    for row in random.Random(0).sample(rows, 8):
+        told = told_by_run(model, row)
+        cycles, units = told["cycles"], told["units"]
+        for name in ("total", "dla", "cpu", "overlap", "stall", "dma"):
+            assert row[f"cycles_{name}"] == cycles[name]
+        assert {kind: row[f"cycles_{kind.lower()}"] for kind in KINDS} == cycles["by_kind"]
+        assert row["macs"] == told["macs"]
+        assert row["utilization"] == told["utilization"]
+        assert (row["dma_read_bytes"], row["dma_write_bytes"]) == tuple(told["dma_bytes"].values())
+        assert row["sram_peak_bytes"] == told["sram_peak_bytes"]
+        for name, amount in told["memory"].items():
+            assert row[name] == amount
+        for unit, terms in units.items():
+            assert {term: row[f"unit_{unit.lower()}_{term}"] for term in terms} == terms
+        for name, value in told["config"].items():
+            assert name == "name" or row[name] == value
+        layers = [layer for layer in result.layers if layer["point"] == row["point"]]
+        assert [layer["cycles"] for layer in layers] == [layer["cycles"] for layer in told["layers"]]
+        assert [layer["dma_read_bytes"] for layer in layers] == [
+            x["dma_bytes"]["read"] for x in told["layers"]
+        ]
+
+
+def test_jobs_and_order_change_nothing(model: Path, result: SweepResult, tmp_path: Path) -> None:
+    alone = api.sweep(model, out=tmp_path, jobs=1, layers=True, **AXES)
+    assert alone.path.read_bytes() == result.path.read_bytes()
+    assert alone.layers.path.read_bytes() == result.layers.path.read_bytes()
+
+
+def test_points_that_cannot_work_say_why(model: Path) -> None:
+    found = api.sweep(model, sram="1KiB,1MiB", pes=[64, 100], parallel="8x8,output", jobs=1)
+    reasons = {(row["sram_bytes"], row["pes"], row["parallel"]): row["reason"] for row in found}
+    assert reasons[1 << 20, 64, "8x8"] == reasons[1 << 20, 100, "output"] == ""
+    assert "64 PEs, but pes = 100" in reasons[1 << 20, 100, "8x8"]
+    with pytest.raises(InputError, match=r"layer .* needs \d+ bytes"):
+        api.run(model, timing_only=True, sram_bytes=1 << 10, tiling="output-channel")
+    lost = api.sweep(model, sram="1KiB", tiling="output-channel", jobs=1)
+    assert "needs" in next(lost.rows())["reason"]
+
+
+def test_result_object(result: SweepResult) -> None:
+    assert result.columns[:4] == ["point", "case", "model", "label"]
+    assert len(set(result.columns)) == len(result.columns)
+    assert result.column("pes")[:2] == [16, 16]
+    best = result.best()
+    assert best is not None
+    assert best["cycles_total"] == min(result.column("cycles_total"))
+    assert open_results(result.path.parent).columns == result.columns
+    with pytest.raises(InputError, match="no column"):
+        result.column("nothing")
+    with pytest.raises(InputError, match=r"no results\.csv"):
+        open_results(result.path.parent / "cache")
+
+
+def test_frames(result: SweepResult) -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed: nothing to convert to")
+    assert isinstance(result.to_pandas(), pandas.DataFrame)
+
+
+def test_frames_that_are_missing_are_told(result: SweepResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    with pytest.raises(InputError, match="pandas is not installed"):
+        result.to_pandas()
+
+
+def test_versions_and_hashes(result: SweepResult) -> None:
+    import hashlib
+
+    about = json.loads(result.path.with_name("sweep.json").read_text())
+    assert about["results_sha256"] == hashlib.sha256(result.path.read_bytes()).hexdigest()
+    assert about["statuses"] == {"ok": 32, "refused": 0, "failed": 0}
+    assert len(set(result.column("key"))) == 32
+    assert set(result.column("version")) == {about["versions"]["dlasim"]}

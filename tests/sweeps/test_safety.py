@@ -1,0 +1,191 @@
+"""Nothing finished is lost, nothing is half-written: killed sweeps, torn files, dying workers, neighbours."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dlasim import api
+from dlasim.sweeps.evaluate import Entry
+from dlasim.sweeps.journal import NOWHERE, Journal
+
+SWEEP = [sys.executable, "-m", "dlasim", "sweep"]
+AXES = ["--pes", "16..256:16", "--sram", "16KiB..1MiB", "--parallel", "input,output"]
+POINTS = 16 * 7 * 2
+
+
+def lines(folder: Path) -> int:
+    return sum(path.read_bytes().count(b"\n") for path in folder.glob("*.jsonl"))
+
+
+def start(model: Path, out: Path, *more: str) -> subprocess.Popen[bytes]:
+    command = [*SWEEP, str(model), *AXES, "--out", str(out), "--jobs", "2", *more]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:
+    """Its exit code, and what it said."""
+    told = process.communicate()[1].decode()
+    return process.returncode, told
+
+
+def wait_for_points(process: subprocess.Popen[bytes], folder: Path, count: int) -> None:
+    while lines(folder) < count:
+        assert process.poll() is None, "the sweep ended before it could be killed"
+        time.sleep(0.01)
+
+
+@pytest.fixture(scope="module")
+def expected(model: Path, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = tmp_path_factory.mktemp("expected")
+    assert finish(start(model, folder))[0] == 0
+    return (folder / "results.csv").read_bytes()
+
+
+def children(pid: int) -> list[int]:
+    listed = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
+    )
+    return [int(word) for word in listed.stdout.split()]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+
+
+def test_killed_and_resumed(model: Path, tmp_path: Path, expected: bytes) -> None:
+    workers: list[int] = []
+    for share in (20, 80, 150):
+        process = start(model, tmp_path)
+        wait_for_points(process, tmp_path / "cache", share)
+        workers += children(process.pid)
+        process.kill()
+        finish(process)
+        assert not (tmp_path / "results.csv").exists()
+    before = lines(tmp_path / "cache")
+    code, told = finish(start(model, tmp_path))
+    assert code == 0
+    assert f"{before} of them from the cache" in told
+    assert (tmp_path / "results.csv").read_bytes() == expected
+    assert lines(tmp_path / "cache") == POINTS
+    deadline = time.monotonic() + 10
+    while any(map(is_alive, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(is_alive, workers)), "workers outlive the sweep that was killed"
+
+
+def test_interrupted_politely(model: Path, tmp_path: Path) -> None:
+    process = start(model, tmp_path)
+    wait_for_points(process, tmp_path / "cache", 20)
+    process.send_signal(signal.SIGINT)
+    code, told = finish(process)
+    assert code == 130
+    assert told.count("\n") == 1
+    assert "Traceback" not in told
+
+
+def test_workers_that_die_are_replaced(model: Path, tmp_path: Path, expected: bytes) -> None:
+    process = start(model, tmp_path)
+    for share in (10, 60):
+        wait_for_points(process, tmp_path / "cache", share)
+        os.kill(children(process.pid)[0], signal.SIGKILL)
+    assert finish(process)[0] == 0
+    assert (tmp_path / "results.csv").read_bytes() == expected
+
+
+def test_two_sweeps_share_a_cache(model: Path, tmp_path: Path, expected: bytes) -> None:
+    both = [start(model, tmp_path / name, "--cache", str(tmp_path / "shared")) for name in ("one", "two")]
+    assert [finish(process)[0] for process in both] == [0, 0]
+    for name in ("one", "two"):
+        assert (tmp_path / name / "results.csv").read_bytes() == expected
+    third = start(model, tmp_path / "three", "--cache", str(tmp_path / "shared"))
+    assert f"{POINTS} of them from the cache" in finish(third)[1]
+
+
+def test_two_sweeps_into_one_folder(model: Path, tmp_path: Path, expected: bytes) -> None:
+    both = [start(model, tmp_path) for _ in range(2)]
+    assert [finish(process)[0] for process in both] == [0, 0]
+    assert (tmp_path / "results.csv").read_bytes() == expected
+    assert [path.name for path in tmp_path.glob(".*")] == []
+
+
+def test_torn_and_damaged_lines_do_not_count(tmp_path: Path) -> None:
+    keys = [f"{number << 64:032x}" for number in range(1, 9)]
+    with Journal(tmp_path) as writer:
+        writer.append((key, Entry("ok", "", [number])) for number, key in enumerate(keys))
+    (segment,) = tmp_path.glob("*.jsonl")
+    whole = segment.read_bytes()
+    for cut in range(len(whole)):
+        segment.write_bytes(whole[:cut])
+        with Journal(tmp_path) as reader:
+            reader.refresh()
+            found = [place != NOWHERE for place in reader.find(keys, False)]
+        assert sum(found) == whole[:cut].count(b"\n")
+    segment.write_bytes(whole.replace(b'"f":[2]', b'"f":[4]'))
+    with Journal(tmp_path) as reader:
+        reader.refresh()
+        places = reader.find(keys, False)
+        assert places[2] == NOWHERE
+        assert reader.read(places[3]).figures == [3]
+
+
+def test_keys_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
+    with Journal(tmp_path) as one, Journal(tmp_path) as two:
+        one.append([("ab" * 8 + "00" * 8, Entry("ok", "", [1]))])
+        two.refresh()
+        assert two.find(["ab" * 8 + "11" * 8], False) == [NOWHERE]
+
+
+def test_what_others_add_is_found(tmp_path: Path) -> None:
+    key = "ab" * 16
+    with Journal(tmp_path) as one, Journal(tmp_path) as two:
+        one.append([(key, Entry("ok", "", [1]))])
+        assert two.find([key], False) == [NOWHERE]
+        two.refresh()
+        assert two.read(two.find([key], False)[0]).figures == [1]
+        assert two.find([key], True) == [NOWHERE]  # it has no layers
+        one.append([(key, Entry("ok", "", [1], [[0]]))])
+        two.refresh()
+        assert two.read(two.find([key], True)[0]).layers == [[0]]
+
+
+def test_failures_are_tried_again(tmp_path: Path) -> None:
+    with Journal(tmp_path) as one, Journal(tmp_path) as two:
+        one.append([("cd" * 16, Entry("failed", "a bug"))])
+        two.refresh()
+        assert two.find(["cd" * 16], False) == [NOWHERE]
+
+
+def test_no_resume_works_everything_out_again(model: Path, tmp_path: Path) -> None:
+    for resume, total in ((True, 2), (True, 2), (False, 4)):
+        api.sweep(model, out=tmp_path, pes=[16, 32], jobs=1, resume=resume)
+        assert lines(tmp_path / "cache") == total
+
+
+def test_a_bug_is_a_row_and_an_exit_code(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from dlasim.cli import main
+    from dlasim.sweeps import evaluate
+
+    real = evaluate.lower_for
+
+    def faulty(network: object, config: object, *more: object, **named: object) -> object:
+        assert config.pes != 32, "what must not be"  # type: ignore[attr-defined]
+        return real(network, config, *more, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(evaluate, "lower_for", faulty)
+    with pytest.raises(SystemExit) as left:
+        main(["sweep", str(model), "--pes", "16,32,64", "--jobs", "1", "--out", str(tmp_path)])
+    assert left.value.code == 1
+    assert "what must not be" in capsys.readouterr().err
+    text = (tmp_path / "results.csv").read_text()
+    assert text.count(",ok,") == 2
+    assert text.count(",failed,") == 1

@@ -1,0 +1,149 @@
+"""Studies: which points they span, and what they refuse."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dlasim.errors import InputError
+from dlasim.sweeps.build import build
+from dlasim.sweeps.parameters import find
+from dlasim.sweeps.studyfile import parse_study, read_study, shipped_names, shipped_study
+from dlasim.sweeps.values import from_text, from_toml
+
+
+def values(name: str, text: str) -> list[Any]:
+    return from_text(find(name, "test"), text, "test")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("pes", "64,128", [64, 128]),
+        ("pes", "16..64:16", [16, 32, 48, 64]),
+        ("pes", "16..70:16", [16, 32, 48, 64]),
+        ("sram", "64KiB..512KiB", [65536, 131072, 262144, 524288]),
+        ("sram", "1K,1KiB,1024", [1024]),
+        ("pes", "1..81:*3", [1, 3, 9, 27, 81]),
+        ("pes", "1,4..16", [1, 4, 8, 16]),
+        ("clock", "1.5,2", [1.5, 2.0]),
+        ("parallel", "input,8X8", ["input", "8x8"]),
+        ("dla_ops", "conv_2d+add", ["ADD+CONV_2D"]),
+        ("dla_ops", "", [""]),
+    ],
+)
+def test_values_as_text(name: str, text: str, expected: list[Any]) -> None:
+    assert values(name, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("pes", "many"), ("pes", "64..16"), ("pes", "0..16"), ("pes", "1..16:0"), ("pes", "1..16:*1"),
+     ("sram", "1Q"), ("pes", "1.5"), ("pes", ""), ("sram", "1..2000000000:1"), ("pes", "²")],
+)  # fmt: skip
+def test_values_refused(name: str, text: str) -> None:
+    with pytest.raises(InputError, match="test: "):
+        values(name, text)
+
+
+def test_values_in_toml() -> None:
+    pes = find("pes", "test")
+    assert from_toml(pes, {"from": 16, "to": 64, "powers_of_two": True}, "test") == [16, 32, 64]
+    assert from_toml(pes, {"from": 16, "to": 64, "step": 24}, "test") == [16, 40, 64]
+    assert from_toml(pes, 64, "test") == [64]
+    assert from_toml(pes, [1, 2], "test") == [1, 2]
+    with pytest.raises(InputError, match="whole number"):
+        from_toml(pes, [True], "test")
+    with pytest.raises(InputError, match="table with from, to"):
+        from_toml(pes, {"from": 1}, "test")
+
+
+def study(text: str, folder: Path = Path()) -> Any:
+    return parse_study('models = ["ds_cnn"]\n' + text, "study.toml", folder, "study")
+
+
+def test_points_are_the_product_in_order() -> None:
+    points = list(study('[axes]\npes = [64, 128]\nsram = ["512KiB", "1MiB"]').points())
+    assert [point.label for point in points] == ["512K 64 O", "1M 64 O", "512K 128 O", "1M 128 O"]
+    assert [point.number for point in points] == [0, 1, 2, 3]
+
+
+def test_conditions_thin_points_out() -> None:
+    text = 'where = ["pes == 64 or sram > 512KiB", "case == \'a\'"]\n'
+    text += '[axes]\npes = [64, 128]\nsram = ["512KiB", "1MiB"]\n'
+    text += '[[cases]]\nname = "a"\nfusion = "none"\n[[cases]]\nname = "b"\n'
+    points = list(study(text).points())
+    assert [(point.number, point.label) for point in points] == [
+        (0, "512K 64 O"),
+        (1, "1M 64 O"),
+        (2, "1M 128 O"),
+    ]
+    assert {point.values["fusion"] for point in points} == {"none"}
+
+
+def test_cases_hold_against_axes() -> None:
+    text = '[axes]\npes = [64, 128]\nfusion = ["none", "full"]\n[[cases]]\nname = "x"\nfusion = "requant"\n'
+    assert [point.values["fusion"] for point in study(text).points()] == ["requant", "requant"]
+
+
+def test_presets_are_machines() -> None:
+    points = list(study('[axes]\npreset = ["", "nvdla-small", "paper"]\n').points())
+    assert [point.values["parallel"] for point in points] == ["output", "8x8", "output"]
+    assert [point.values["dma_latency"] for point in points][2] == 0
+
+
+def test_machine_files_lie_beside_the_study(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("pes = 32\n")
+    (tmp_path / "s.toml").write_text('models = ["ds_cnn"]\n[axes]\npreset = ["mine.toml"]\n')
+    (point,) = read_study(tmp_path / "s.toml").points()
+    assert point.values["pes"] == 32
+
+
+def test_parameters_that_contradict_are_a_row() -> None:
+    points = list(study('[axes]\npes = [64, 100]\nparallel = ["8x8"]').points())
+    assert [bool(point.refusal) for point in points] == [False, True]
+    assert "100" in points[1].refusal
+    assert points[1].values["pes"] == 100
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[axes]\nspeed = [1]", "unknown parameter 'speed'"),
+        ("[axes]\npes = []", "no value"),
+        ("speed = 1", "unknown key 'speed'"),
+        ("where = ['pes >']", "ends too early"),
+        ("[axes]\npes = [64]\n[fixed]\npes = 64", "fixed and an axis"),
+        ("[fixed]\npreset = 'none such'", "unknown preset"),
+        ("[fixed]\nhost = 'riscv'", "cannot be swept yet"),
+        ("[fixed]\nhost = 'arm'", "unknown"),
+        ("[[cases]]\nname = 'a'\n[[cases]]\nname = 'a'", "two cases"),
+        ("[axes", "not valid TOML"),
+        ("axes = 3", "not a table"),
+    ],
+)
+def test_refused(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        study(text)
+
+
+def test_models() -> None:
+    with pytest.raises(InputError, match="no model file nothing"):
+        build(["nothing"], {})
+    with pytest.raises(InputError, match="unknown 'beta'"):
+        build(["mobilenet_v1:beta=1"], {})
+    with pytest.raises(InputError, match="two models"):
+        build(["ds_cnn", "ds_cnn"], {})
+    found = build(["mobilenet_v1:alpha=0.25,resolution=96"], {}).models[0]
+    assert dict(found.arguments) == {"alpha": 0.25, "resolution": 96}
+
+
+def test_flags_replace_a_studys_axes(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text('models = ["ds_cnn"]\n[axes]\npes = [1, 2]\n[fixed]\nsram = 65536\n')
+    points = build([tmp_path / "s.toml"], {"sram": "1KiB,2KiB", "pes": [4]}).points()
+    assert [(point.values["pes"], point.values["sram_bytes"]) for point in points] == [(4, 1024), (4, 2048)]
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_what_ships_is_valid(name: str) -> None:
+    assert sum(1 for _ in shipped_study(name).points()) > 10
