@@ -18,8 +18,8 @@ from dlasim.sweeps.studyfile import conditions, read_study, shipped_names, shipp
 def build(
     targets: Sequence[str | Path], axes: Mapping[str, Any], where: Iterable[str] = (), layers: bool = False
 ) -> Study:
-    """Targets are models, or one study: a TOML file or a name of one that ships. Axes replace a study's own;
-    each is text as a flag has it, a value, or a sequence of values."""
+    """Targets are models, or a study (a TOML file or a name of one that ships), behind it models instead of its
+    own. Axes replace a study's own; each is text as a flag has it, a value, or a sequence of values."""
     study = _target_study([str(target) for target in targets])
     told = {}
     for name, raw in axes.items():
@@ -50,11 +50,12 @@ def _axis(name: str, raw: Any) -> list[Any]:
 
 def _target_study(targets: list[str]) -> Study:
     studies = [target for target in targets if target.endswith(".toml") or target in shipped_names()]
+    models = tuple(source(target, Path(), "sweep") for target in targets if target not in studies)
     if not studies:
-        models = tuple(source(target, Path(), "sweep") for target in targets)
         name = models[0].label.partition(":")[0] if len(models) == 1 else "models"
         return Study(name, models)
-    if len(targets) > 1:
-        raise InputError(f"{studies[0]} is a study: it is given alone, and names its models itself")
     path = targets[0]
-    return read_study(path) if path.endswith(".toml") else shipped_study(path)
+    if studies != [path]:
+        raise InputError(f"{studies[-1]} is a study: give one, before all models, which replace its own")
+    study = read_study(path) if path.endswith(".toml") else shipped_study(path)
+    return replace(study, models=models) if models else study

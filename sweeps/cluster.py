@@ -57,7 +57,7 @@ class Cluster:
     ) -> Iterator[list[Result]]:
         # The networks are the result of a task: where the only worker that has them dies, it runs again.
         networks = client.submit(dict, dict(blueprints), pure=False)
-        name = "".join(blueprint.content for blueprint in blueprints.values())
+        name = "".join(f"{blueprint.content}{blueprint.whole}" for blueprint in blueprints.values())
         chunks: dict[str, list[Task]] = {}
 
         def submit() -> Any:
@@ -69,9 +69,8 @@ class Cluster:
             return future
 
         window = max(sum(client.nthreads().values()), 1) * CHUNKS_PER_CORE
-        done = _distributed().as_completed(
-            [future for future in (submit() for _ in range(window)) if future is not None]
-        )
+        first = [future for future in (submit() for _ in range(window)) if future is not None]
+        done = _distributed().as_completed(first, loop=client.loop)
         for future in done:
             chunk = chunks.pop(future.key)
             yield list(zip(chunk, self._result(future), strict=True))

@@ -1,4 +1,5 @@
-"""One point to its figures: lowered, timed and reported, as `dlasim run --timing-only` does it."""
+"""One point to its figures: lowered, timed and reported, as `dlasim run --timing-only` does it, or run on the
+virtual prototype, as `dlasim run --host riscv` does it."""
 
 from __future__ import annotations
 
@@ -23,11 +24,15 @@ OK, REFUSED, FAILED = "ok", "refused", "failed"
 UNIT_TERMS = (
     "work", "fill", "drain", "latency", "sram", "contention", "idle_issue", "idle_wait", "idle_queue",
 )  # fmt: skip
+# Only the virtual prototype has these; the seconds are those of its emulation, and a measurement.
+BOARD_FIGURES = (
+    "cpu_setup_instructions", "cpu_idle_cycles", "stack_peak_bytes", "ram_peak_bytes", "simulation_seconds",
+)  # fmt: skip
 FIGURES = (
     "cycles_total", "milliseconds", "cycles_dla", "cycles_cpu", "cycles_overlap",
     *(f"cycles_{kind.lower()}" for kind in KINDS), "cycles_stall", "cycles_dma",
     "macs", "utilization", "dma_read_bytes", "dma_write_bytes", "sram_peak_bytes", "arena_peak_bytes",
-    "constants_bytes", "artifact_bytes", "cpu_instructions", "layers_dla", "layers_cpu", "tiles",
+    "constants_bytes", "artifact_bytes", "cpu_instructions", *BOARD_FIGURES, "layers_dla", "layers_cpu", "tiles",
     *(f"unit_{unit.name.lower()}_{term}" for unit in UNITS for term in UNIT_TERMS),
 )  # fmt: skip
 LAYER_FIGURES = (
@@ -49,18 +54,28 @@ class Entry:
 @cache
 def code_version() -> str:
     """Hash of all code that a figure depends on."""
-    packages = [files(f"dlasim.{name}") for name in ("isa", "sim", "compiler_shim")]
-    return code_hash([*packages, files("dlasim.sweeps") / "evaluate.py"])[:16]
+    packages = [files(f"dlasim.{name}") for name in ("isa", "sim", "compiler_shim", "vp")]
+    own = [files("dlasim.sweeps") / name for name in ("evaluate.py", "prototype.py")]
+    return code_hash([*packages, *own, files("dlasim") / "inputs.py"])[:16]
 
 
 def content_key(content: str, values: Mapping[str, Any]) -> str:
     """Hash of everything that determines a point's figures: code, model, machine and options.
 
-    Names of presets do not count, only what they stand for.
+    Names of presets and cores do not count, only what they stand for.
     """
-    told = {name: value for name, value in values.items() if name != "preset"}
+    told = {name: value for name, value in values.items() if name not in ("preset", "cpu")}
+    if values["host"] == "riscv":
+        told["board"] = _board_content(values["cpu"])
     text = json.dumps([SCHEMA, code_version(), content, told], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+@cache
+def _board_content(cpu: str) -> str:
+    from dlasim.sweeps.prototype import board_content
+
+    return board_content(cpu)
 
 
 class Evaluator:
@@ -81,7 +96,12 @@ class Evaluator:
 
 
 def timing_entry(network: Partitioned, values: Mapping[str, Any], layers: bool) -> Entry:
-    """The figures of a network on the machine that the values describe."""
+    """The figures of a network on the machine that the values describe, without a host or with one."""
+    if values["host"] == "riscv":
+        from dlasim.sweeps.prototype import prototype_report  # the emulator takes its time to load
+
+        told, seconds = prototype_report(network, values)
+        return Entry(OK, "", row_figures(told, seconds), layer_rows(told) if layers else None)
     config, options = resolve(values)
     program = lower_for(network, config, options, with_constants=False).program
     inference = Simulation(program, config, None).run()
@@ -90,7 +110,7 @@ def timing_entry(network: Partitioned, values: Mapping[str, Any], layers: bool) 
     return Entry(OK, "", row_figures(told), layer_rows(told) if layers else None)
 
 
-def row_figures(told: Mapping[str, Any]) -> list[Any]:
+def row_figures(told: Mapping[str, Any], simulation_seconds: float | None = None) -> list[Any]:
     """A report as the cells of one row."""
     cycles, moved, memory, layers = told["cycles"], told["dma_bytes"], told["memory"], told["layers"]
     milliseconds = round(cycles["total"] / told["config"]["clock_mhz"] / 1000, 6)
@@ -107,13 +127,20 @@ def row_figures(told: Mapping[str, Any]) -> list[Any]:
     cells += [told["sram_peak_bytes"]]
     cells += [memory[name] for name in ("arena_peak_bytes", "constants_bytes", "artifact_bytes")]
     on_dla = sum(layer["unit"] == "dla" for layer in layers)
-    cells += [told["cpu"]["instructions"], on_dla, len(layers) - on_dla]
+    cells += [told["cpu"]["instructions"], *_board_figures(told), simulation_seconds]
+    cells += [on_dla, len(layers) - on_dla]
     cells += [sum(layer["tiles"] for layer in layers)]
     for unit in UNITS:
         terms = told["units"].get(unit.name, {})
         cells += [terms.get(term, 0) for term in UNIT_TERMS]
     assert len(cells) == len(FIGURES)
     return cells
+
+
+def _board_figures(told: Mapping[str, Any]) -> list[Any]:
+    cpu, memory = told["cpu"], told["memory"]
+    cells = [cpu.get("setup_instructions"), cpu.get("idle_cycles")]
+    return cells + [memory.get("stack_peak_bytes"), memory.get("ram_peak_bytes")]
 
 
 def layer_rows(told: Mapping[str, Any]) -> list[list[Any]]:

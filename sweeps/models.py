@@ -40,11 +40,15 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Blueprint:
-    """A partitioned network whose constants have only their shapes: all that timing needs, in a few KB."""
+    """A partitioned network whose constants have only their shapes: all that timing needs, in a few KB.
+
+    A `whole` one has its constants, for points that compute.
+    """
 
     content: str  # hash of the model's file
     network: Partitioned
-    constants: tuple[tuple[int, str], ...]
+    constants: tuple[tuple[int, str], ...]  # those that are left out
+    whole: bool = False
 
     def restore(self) -> Partitioned:
         """The network with constants of zeros that take no memory."""
@@ -73,13 +77,15 @@ def source(given: str | Mapping[str, Any], folder: Path, origin: str) -> Source:
     return _topology(name, {key.strip(): value.strip() for key, _, value in pairs}, given, origin)
 
 
-def blueprint(found: Source) -> Blueprint:
-    """The network, partitioned, without its weights."""
+def blueprint(found: Source, whole: bool = False) -> Blueprint:
+    """The network, partitioned; without its weights unless it shall be `whole`."""
     from dlasim.compiler_shim.compile import load_model
 
     path = found.file()
     network = load_model(path)
     content = hashlib.sha256(path.read_bytes()).hexdigest()
+    if whole:
+        return Blueprint(content, network, (), whole)
     constants = tuple(
         (number, value.data.dtype.str)
         for number, value in enumerate(network.values)

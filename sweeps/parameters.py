@@ -18,6 +18,7 @@ from dlasim.sim.config import DlaConfig
 
 ALIASES = {"sram": "sram_bytes", "dma_burst": "dma_burst_bytes", "clock": "clock_mhz"}
 HOSTS = ("none", "riscv")
+DEFAULT_CPU = "ideal"
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
@@ -117,11 +118,17 @@ def _settled(
     if parameter.group == "machine":
         return getattr(machine, parameter.name)
     if parameter.group == "study":
-        return values.get(parameter.name, parameter.default)
+        return values.get(parameter.name) or study_default(parameter, values)
     value = getattr(options, parameter.name)
     if isinstance(value, frozenset):
         return "+".join(sorted(value))
     return "" if value is None else value
+
+
+def study_default(parameter: Parameter, values: Mapping[str, Any]) -> Any:
+    """What a parameter that no machine has is where nothing is said: a board has a core."""
+    on_board = parameter.name == "cpu" and values.get("host") == "riscv"
+    return DEFAULT_CPU if on_board else parameter.default
 
 
 def _text(parameter: Parameter, raw: Any, origin: str) -> str:

@@ -18,7 +18,9 @@ from dlasim.vp.costs import load_costs
 from dlasim.vp.host import HostOptions, Prototype, shipped_firmware
 from dlasim.vp.host_report import report
 
-_RUNS = 2  # the first also pays for what a process does once; figures are equal, the time is that of the faster
+_RUNS = (
+    2  # the first also pays for what a process does once; figures are equal, the time is that of the faster
+)
 
 
 def prototype_report(network: Partitioned, values: Mapping[str, Any]) -> tuple[dict[str, Any], float]:

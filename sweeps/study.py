@@ -12,8 +12,7 @@ from dlasim.sim.config import size_text
 from dlasim.sweeps.expressions import Expression
 from dlasim.sweeps.models import Source
 from dlasim.sweeps.parameters import HOSTS, catalogue, machine_base, resolve, settled
-
-RUNNABLE_HOSTS = ("none",)  # hosts for which there is a way to evaluate a point
+from dlasim.vp.costs import load_costs
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +74,14 @@ class Study:
         labels = [model.label for model in self.models]
         if len(set(labels)) < len(labels):
             raise InputError(f"study {self.name}: two models are called {max(labels, key=labels.count)}")
-        for name in ("preset", "host"):
+        for name in ("preset", "host", "cpu"):
             for value in self._values_of(name):
                 self._check_choice(name, value)
+
+    @property
+    def runs_on_board(self) -> bool:
+        """Whether a point needs more of its network than timing does: the weights."""
+        return "riscv" in self._values_of("host")
 
     def points(self) -> Iterator[Point]:
         """Every point, models outermost and the last axis fastest; numbers count those that are kept."""
@@ -104,11 +108,11 @@ class Study:
     def _check_choice(self, name: str, value: str) -> None:
         if name == "preset":
             machine_base(value)
+        elif name == "cpu":
+            if value:
+                load_costs(value)
         elif value not in HOSTS:
             raise InputError(f"study {self.name}: host = {value!r} is unknown (allowed: {', '.join(HOSTS)})")
-        elif value not in RUNNABLE_HOSTS:
-            allowed = ", ".join(RUNNABLE_HOSTS)
-            raise InputError(f"study {self.name}: host = {value!r} cannot be swept yet (allowed: {allowed})")
 
 
 def _point(number: int, case: str, model: str, values: Mapping[str, Any]) -> Point:

@@ -105,8 +105,8 @@ def _axes(table: Mapping[str, Any], folder: Path, origin: str) -> dict[str, tupl
 
 
 def _placed(name: str, value: Any, folder: Path) -> Any:
-    """A machine of one's own lies beside the study."""
-    return str(folder / value) if name == "preset" and value.endswith(".toml") else value
+    """A machine or a core of one's own lies beside the study."""
+    return str(folder / value) if name in ("preset", "cpu") and value.endswith(".toml") else value
 
 
 def _cases(table: Mapping[str, Any], folder: Path, origin: str) -> Iterable[Case]:

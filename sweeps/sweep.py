@@ -90,7 +90,7 @@ class _Sweep:
         _make_folder(settings.out)
         workers = self._early_workers()
         try:
-            self._blueprints = {model.label: blueprint(model) for model in self._study.models}
+            self._blueprints = self._read_models()
             with Journal(settings.cache or settings.out / "cache") as self._journal:
                 missing = self._look_up()
                 self._evaluate(missing, workers)
@@ -98,6 +98,10 @@ class _Sweep:
         finally:
             if workers is not None:
                 workers.close()
+
+    def _read_models(self) -> dict[str, Blueprint]:
+        whole = self._study.runs_on_board
+        return {model.label: blueprint(model, whole) for model in self._study.models}
 
     def _early_workers(self) -> Workers | None:
         """Worker processes load while the models are read here."""

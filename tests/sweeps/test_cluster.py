@@ -55,13 +55,13 @@ def test_a_worker_dies_half_way(
                "--scheduler", address]  # fmt: skip
     for name, text in AXES.items():
         command += [f"--{name}", text]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     cache = tmp_path / "far" / "cache"
     while sum(path.read_bytes().count(b"\n") for path in cache.glob("*.jsonl")) < 40:
-        assert process.poll() is None
+        assert process.poll() is None, process.communicate()[1]
         time.sleep(0.01)
     os.kill(workers[0].pid, signal.SIGKILL)
-    told = process.communicate(timeout=120)[1].decode()
+    told = process.communicate(timeout=120)[1]
     assert process.returncode == 0, told
     assert (tmp_path / "far" / "results.csv").read_bytes() == expected
 

@@ -73,7 +73,7 @@ def test_a_bar_on_a_terminal(model: Path, tmp_path: Path) -> None:
         (["ds_cnn", "--jobs", "0"], "0"),
         (["ds_cnn", "--preset", "none"], "unknown preset"),
         (["ds_cnn", "--config", "a.toml", "--preset", "paper"], "exclude each other"),
-        (["paper", "ds_cnn"], "given alone"),
+        (["ds_cnn", "paper"], "before all models"),
         (["paper", "--fusion", "none"], "its cases set fusion"),
         (["missing.toml"], "cannot read missing.toml"),
         ([], "MODEL"),

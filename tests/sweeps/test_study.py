@@ -115,7 +115,7 @@ def test_parameters_that_contradict_are_a_row() -> None:
         ("where = ['pes >']", "ends too early"),
         ("[axes]\npes = [64]\n[fixed]\npes = 64", "fixed and an axis"),
         ("[fixed]\npreset = 'none such'", "unknown preset"),
-        ("[fixed]\nhost = 'riscv'", "cannot be swept yet"),
+        ("[fixed]\nhost = 'riscv'\ncpu = 'fast'", "'fast'"),
         ("[fixed]\nhost = 'arm'", "unknown"),
         ("[[cases]]\nname = 'a'\n[[cases]]\nname = 'a'", "two cases"),
         ("[axes", "not valid TOML"),
