@@ -18,8 +18,8 @@ from dlasim.sweeps.studyfile import conditions, read_study, shipped_names, shipp
 def build(
     targets: Sequence[str | Path], axes: Mapping[str, Any], where: Iterable[str] = (), layers: bool = False
 ) -> Study:
-    """Targets are models, or a study (a TOML file or a name of one that ships), behind it models instead of its
-    own. Axes replace a study's own; each is text as a flag has it, a value, or a sequence of values."""
+    """Targets are models, or a study (a TOML file or a name of one that ships) and models instead of its own.
+    Axes replace a study's own; each is text as a flag has it, a value, or a sequence of values."""
     study = _target_study([str(target) for target in targets])
     told = {}
     for name, raw in axes.items():

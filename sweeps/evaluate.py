@@ -32,7 +32,8 @@ FIGURES = (
     "cycles_total", "milliseconds", "cycles_dla", "cycles_cpu", "cycles_overlap",
     *(f"cycles_{kind.lower()}" for kind in KINDS), "cycles_stall", "cycles_dma",
     "macs", "utilization", "dma_read_bytes", "dma_write_bytes", "sram_peak_bytes", "arena_peak_bytes",
-    "constants_bytes", "artifact_bytes", "cpu_instructions", *BOARD_FIGURES, "layers_dla", "layers_cpu", "tiles",
+    "constants_bytes", "artifact_bytes", "cpu_instructions", *BOARD_FIGURES,
+    "layers_dla", "layers_cpu", "tiles",
     *(f"unit_{unit.name.lower()}_{term}" for unit in UNITS for term in UNIT_TERMS),
 )  # fmt: skip
 LAYER_FIGURES = (
@@ -139,8 +140,8 @@ def row_figures(told: Mapping[str, Any], simulation_seconds: float | None = None
 
 def _board_figures(told: Mapping[str, Any]) -> list[Any]:
     cpu, memory = told["cpu"], told["memory"]
-    cells = [cpu.get("setup_instructions"), cpu.get("idle_cycles")]
-    return cells + [memory.get("stack_peak_bytes"), memory.get("ram_peak_bytes")]
+    cells = (cpu.get("setup_instructions"), cpu.get("idle_cycles"))
+    return [*cells, memory.get("stack_peak_bytes"), memory.get("ram_peak_bytes")]
 
 
 def layer_rows(told: Mapping[str, Any]) -> list[list[Any]]:
