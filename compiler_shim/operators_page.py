@@ -34,6 +34,7 @@ _HOST_FORMS: Mapping[str, tuple[str, ...]] = {
     "RESIZE_NEAREST_NEIGHBOR": ("RESIZE_NEAREST",),
     "SQRT": ("UNARY",),
     "SUB": ("SUB", "BINARY"),
+    "TILE": _COPY,
 }
 # What computes a host operator on the DLA.
 _INSTRUCTIONS: Mapping[str, str] = {

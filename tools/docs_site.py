@@ -42,7 +42,8 @@ project = "dlasim"
 html_title = "dlasim"
 html_theme = "furo"
 html_copy_source = False
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinxcontrib.mermaid"]
+myst_fence_as_directive = ["mermaid"]
 myst_heading_anchors = 4
 suppress_warnings = ["myst.header"]
 

@@ -1,0 +1,71 @@
+"""What a page tells its reader to do: commands, scripts and files, in order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+_BLOCK = re.compile(
+    r"(?:<!-- (file|needs): ([\w./-]+) -->\n+)?^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command with the output that the page shows, a script, a file to write, or a package to have."""
+
+    kind: str  # command, script, file, needs
+    text: str
+    name: str = ""
+    output: tuple[str, ...] = ()
+
+
+def steps(page: Path) -> Iterator[Step]:
+    """The steps of a page.
+
+    `console` blocks hold commands behind `$ ` and, below, lines of their output, in which … stands for
+    anything. Blocks without a language may hold dlasim commands as they are. `python` blocks are scripts,
+    unless they are sessions, which are tested elsewhere. A comment names the file that a block is.
+    """
+    for mark, name, language, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
+        if mark == "needs":
+            yield Step("needs", "", name)
+        if mark == "file":
+            yield Step("file", text, name)
+        elif language == "console":
+            yield from _commands(text)
+        elif language in ("", "sh", "bash"):
+            for line in text.splitlines():
+                if line.startswith("dlasim "):
+                    yield Step("command", line)
+        elif language == "python" and ">>>" not in text:
+            yield Step("script", text)
+
+
+def _commands(text: str) -> Iterator[Step]:
+    command, output = "", []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            if command:
+                yield Step("command", command, output=tuple(output))
+            command, output = line[2:], []
+        elif command.endswith("\\"):
+            command = command[:-1] + line.strip()
+        elif line.strip():
+            output.append(line.strip())
+    if command:
+        yield Step("command", command, output=tuple(output))
+
+
+def shows(expected: tuple[str, ...], actual: str) -> str | None:
+    """The first expected line that does not follow the ones before it; None if all do."""
+    lines = iter([" ".join(line.split()) for line in actual.splitlines()])
+    for wanted in expected:
+        pattern = re.compile(
+            ".*".join(re.escape(part.strip()) for part in " ".join(wanted.split()).split("…"))
+        )
+        if not any(pattern.search(line) for line in lines):
+            return wanted
+    return None

@@ -1,0 +1,70 @@
+"""The commands of README, tutorial and how-to guides run as they stand, and show what the pages say."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import Step, shows, steps
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
+SECONDS = 120
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_works(page: Path, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    done = 0
+    for step in steps(page):
+        if step.kind == "needs":
+            if importlib.util.find_spec(step.name) is None:
+                pytest.skip(f"{step.name} is not installed")
+        elif step.kind == "file":
+            (tmp_path / step.name).write_text(step.text, encoding="utf-8")
+        else:
+            perform(step, tmp_path)
+            done += 1
+    assert done, "nothing of this page is tested"
+
+
+def perform(step: Step, folder: Path) -> None:
+    """Run a command or a script; what the page shows must be in its output."""
+    command = ["bash", "-euo", "pipefail", "-c", step.text]
+    if step.kind == "script":
+        command = [sys.executable, "-c", step.text]
+    binaries = str(Path(sys.executable).parent)
+    environment = os.environ | {"PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "200"}
+    process = subprocess.run(
+        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False,
+    )  # fmt: skip
+    assert process.returncode == 0, f"{step.text}\n{process.stdout}"
+    missing = shows(step.output, process.stdout)
+    assert missing is None, f"{step.text}\ndoes not show: {missing}\nbut\n{process.stdout}"
+
+
+def test_what_a_page_shows_is_compared() -> None:
+    assert shows(("total … cycles", "DMA"), "x\ntotal   5 cycles\nDMA read\n") is None
+    assert shows(("DMA", "total … cycles"), "total 5 cycles\nDMA read\n") == "total … cycles"
+    assert shows(("total 6",), "total 5\n") == "total 6"
+
+
+def test_the_steps_of_a_page(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "```console\n$ a \\\n  b\nout\n$ c\n```\n<!-- file: x.toml -->\n```toml\npes = 1\n```\n"
+        "```\ndlasim isa\nother\n```\n```python\nimport dlasim\n```\n```python\n>>> 1\n```\n"
+    )
+    assert list(steps(page)) == [
+        Step("command", "a b", output=("out",)),
+        Step("command", "c"),
+        Step("file", "pes = 1\n", "x.toml"),
+        Step("command", "dlasim isa"),
+        Step("script", "import dlasim\n"),
+    ]
