@@ -60,12 +60,12 @@ class Verification:
     tensors: int = 0
     elements: int = 0
     mismatch: Mismatch | None = None
-    uncompared: list[str] = field(default_factory=list)
+    uncompared: list[str] = field(default_factory=list)  # tensors that the reference had for no input
 
     @property
     def passed(self) -> bool:
-        """Whether everything was equal."""
-        return self.mismatch is None
+        """Whether everything was compared, and equal."""
+        return self.mismatch is None and not self.uncompared
 
 
 class Shadow:
@@ -122,30 +122,46 @@ def verify(
     A `reference` made before spares loading the model into TensorFlow again.
     """
     from dlasim.compiler_shim.compile import load_tflite
-    from dlasim.reference import ReferenceModel
+    from dlasim.reference import reference_model
 
-    program = lowered.program
-    network = lowered.network
+    runner = _simulation(lowered.program, config, engine, host, host_options or {})
+    if reference is not None:
+        return _verify(lowered, runner, reference, runs, seed)
+    with reference_model(load_tflite(model), lowered.network.tensor_count) as own:
+        return _verify(lowered, runner, own, runs, seed)
+
+
+def _verify(
+    lowered: Lowered, simulation: Simulation | Prototype, reference: ReferenceModel, runs: int, seed: int
+) -> Verification:
+    program, network = lowered.program, lowered.network
     shadow = Shadow(lowered, lowered.slice_shapes())
-    simulation = _simulation(program, config, engine, host, host_options or {})
     simulation.observer = shadow.observe
     from_cpu: dict[int, NDArray[Any]] = {}
     simulation.host_observer = lambda number, array: from_cpu.__setitem__(number, array.copy())
-    reference = reference or ReferenceModel(load_tflite(model), network.tensor_count)
     result = Verification()
+    known: set[int] = set()
     for pattern, inputs in _inputs(program.inputs, runs, seed):
         shadow.clear()
         from_cpu.clear()
         simulation.reset_variables()
         outputs = simulation.run(inputs).outputs
         expected = reference.run(inputs)
+        known |= expected.tensors.keys()
         result.reference, result.runs = expected.name, result.runs + 1
         computed = dict(_host_values(lowered, from_cpu))
         computed |= dict(zip(network.model_outputs, outputs, strict=True))
         result.mismatch = _compare(lowered, shadow, computed, expected.tensors, pattern, result)
         if result.mismatch is not None:
             break
+    result.uncompared = [network.values[value].name for value in _checked(lowered) if value not in known]
     return result
+
+
+def _checked(lowered: Lowered) -> list[int]:
+    """The model's tensors that the program computes, in order."""
+    network = lowered.network
+    return [value for value in network.computed_order() if value < network.tensor_count]
 
 
 def _simulation(
@@ -195,15 +211,10 @@ def _compare(
     """Tensor by tensor in the order in which the network computes them."""
     count = 0
     layers = _layers(lowered)
-    for value in lowered.network.computed_order():
-        if value >= lowered.network.tensor_count:
-            continue
-        name = lowered.network.values[value].name
-        layer = layers[value]
+    for value in _checked(lowered):
         if value not in expected:
-            if name not in result.uncompared:
-                result.uncompared.append(name)
             continue
+        name, layer = lowered.network.values[value].name, layers[value]
         want = expected[value]
         if value in shadow.values:
             missing = np.argwhere(~shadow.written[value])

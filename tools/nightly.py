@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import ExitStack
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -69,10 +70,12 @@ def _try_all(
 ) -> bool:
     """Whether nothing is left to try."""
     points = list(matrix.all_points())
-    with tempfile.TemporaryDirectory() as folder, journal.open("a") as file:
+    with tempfile.TemporaryDirectory() as folder, journal.open("a") as file, ExitStack() as stack:
         for number, name in enumerate(names, start=1):
             left = [point for point in points if (name, str(point)) not in done]
             model = matrix.open_model(name, Path(folder)) if left else None
+            if model is not None:
+                stack.callback(model.reference.close)
             for count, point in enumerate(left, start=1):
                 if time.monotonic() > deadline:
                     return False

@@ -44,9 +44,9 @@ def command(model: str, runs: int, seed: int, engine: str, **given: Any) -> None
     result = api.verify(model, base, runs=runs, seed=seed, engine=engine, **choices)
     if result.mismatch is not None:
         raise RunError(f"{model} differs from {result.reference}: {result.mismatch}")
+    if result.uncompared:
+        raise RunError(f"{model}: {result.reference} lacks {', '.join(result.uncompared)}; all else is equal")
     click.echo(
         f"{model}: bit-exact against {result.reference}: {result.tensors} tensors, "
         f"{result.elements:,} elements over {result.runs} inputs"
     )
-    if result.uncompared:
-        click.echo(f"not kept by the reference: {', '.join(result.uncompared)}")

@@ -17,6 +17,7 @@ from dlasim.compiler_shim.partition import partition
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
+from dlasim.reference import ReferenceModel
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.races import check_program
 from dlasim.verification import verify
@@ -118,7 +119,8 @@ def run_case(case: Case, folder: Path) -> Outcome:
         if races.races or races.uninitialised:
             found = [*races.races, *races.uninitialised]
             return Outcome(f"{len(found)} from the race checker: {found[0]}")
-        result = verify(path, lowered, config, runs=1, seed=case.seed)
+        reference = ReferenceModel(path.read_bytes(), lowered.network.tensor_count, isolated=False)
+        result = verify(path, lowered, config, runs=1, seed=case.seed, reference=reference)
     except Exception as error:  # whatever it is, the case has to be reported and shrunk
         return Outcome(f"{type(error).__name__}: {error}")
     finally:

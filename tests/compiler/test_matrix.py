@@ -32,7 +32,9 @@ def models(tmp_path_factory):
             known[name] = open_model(name, folder)
         return known[name]
 
-    return get
+    yield get
+    for model in known.values():
+        model.reference.close()
 
 
 def sample(name: str, count: int) -> list[Point]:

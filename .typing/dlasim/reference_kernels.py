@@ -1,0 +1,1 @@
+../../dlasim/reference_kernels.py
