@@ -50,6 +50,7 @@ _RULES: Mapping[str, Rule] = {
     "STRIDED_SLICE": strided.strided_slice,
     "SUB": elementwise.arithmetic,
     "SVDF": convolution.svdf,
+    "TILE": strided.tile,
     "TRANSPOSE": strided.transpose,
     "TRANSPOSE_CONV": convolution.transpose_convolution,
     "UNPACK": strided.unpack,

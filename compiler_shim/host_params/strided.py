@@ -78,6 +78,17 @@ def transpose(site: Site) -> list[HostCall]:
     return [copy_call(site, site.operator.inputs[0], view, site.operator.outputs[0])]
 
 
+def tile(site: Site) -> list[HostCall]:
+    """TILE: each dimension over and over, its repetitions a dimension of their own with stride 0."""
+    whole = dense(site.input().shape)
+    view = View(
+        0,
+        tuple(size for pair in zip(site.integers(1), whole.size, strict=True) for size in pair),
+        tuple(stride for step in whole.stride for stride in (0, step)),
+    )
+    return [copy_call(site, site.operator.inputs[0], view, site.operator.outputs[0])]
+
+
 def slice_(site: Site) -> list[HostCall]:
     """SLICE."""
     shape, begin = site.input().shape, site.integers(1)
