@@ -1,0 +1,145 @@
+"""The frame of `program.bin`: header, checksum, sections and strings, checked before anything is read."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NoReturn, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.errors import InputError
+from dlasim.isa import program as p
+from dlasim.isa.instructions import WORD_BYTES
+from dlasim.isa.records import (
+    FORMAT_VERSION,
+    HEADER,
+    MAGIC,
+    SECTION,
+    SECTION_ALIGNMENT,
+    SECTION_RECORDS,
+    Record,
+    Section,
+)
+
+MAX_FILE_BYTES = 1 << 31
+MAX_MESSAGE_CHARACTERS = 200
+T = TypeVar("T")
+
+
+def is_program(head: bytes) -> bool:
+    """Whether a file that starts so claims to be a program."""
+    return head[: len(MAGIC)] == MAGIC
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The bytes of a section, and how many records they are."""
+
+    data: memoryview
+    count: int
+
+
+class Sections:
+    """The sections of one file; whatever is wrong with it ends in `fail`."""
+
+    def __init__(self, data: bytes, origin: str) -> None:
+        self._data = data
+        self._origin = origin
+        self.header = self._read_header()
+        self._parts = self._read_table()
+        self._strings = bytes(self.part(Section.STRINGS).data)
+
+    def fail(self, what: str) -> NoReturn:
+        """Refuse the file."""
+        # A name from the file may hold anything; the message stays one line of a readable length.
+        shown = "".join(letter if letter.isprintable() else "?" for letter in what[:MAX_MESSAGE_CHARACTERS])
+        raise InputError(f"{self._origin} is not a valid program: {shown}")
+
+    def require(self, holds: bool | np.bool_, what: str) -> None:
+        """Refuse the file unless this holds."""
+        if not holds:
+            self.fail(what)
+
+    def _read_header(self) -> np.void:
+        data = self._data
+        self.require(is_program(data), f"it does not start with {MAGIC[:-1].decode()}")
+        self.require(len(data) >= HEADER.size_bytes, f"it ends inside its {HEADER.size_bytes}-byte header")
+        self.require(len(data) <= MAX_FILE_BYTES, f"it is larger than {MAX_FILE_BYTES} bytes")
+        header: np.void = np.frombuffer(data, HEADER.dtype, count=1)[0]
+        version, isa = int(header["format_version"]), int(header["isa_version"])
+        self.require(
+            version == FORMAT_VERSION,
+            f"it has format version {version}, this dlasim reads version {FORMAT_VERSION}",
+        )
+        self.require(
+            isa >> 16 == p.ISA_MAJOR and isa <= p.ISA_VERSION,
+            f"it is for ISA {isa >> 16}.{isa & 0xFFFF}, this dlasim has ISA "
+            f"{p.ISA_MAJOR}.{p.ISA_VERSION & 0xFFFF}",
+        )
+        size = int(header["file_bytes"])
+        self.require(size == len(data), f"its header says {size} bytes, the file has {len(data)}")
+        self._check_sum(int(header["checksum"]))
+        return header
+
+    def _check_sum(self, expected: int) -> None:
+        offset = int(HEADER.dtype.fields["checksum"][1])  # type: ignore[index]
+        view = memoryview(self._data)
+        actual = zlib.crc32(view[offset + 4 :], zlib.crc32(bytes(4), zlib.crc32(view[:offset])))
+        self.require(actual == expected, f"its checksum is {actual:#010x}, its header says {expected:#010x}")
+
+    def _read_table(self) -> dict[Section, Part]:
+        count = int(self.header["section_count"])
+        end = HEADER.size_bytes + count * SECTION.size_bytes
+        self.require(count <= len(Section) and end <= len(self._data), f"it claims {count} sections")
+        parts: dict[Section, Part] = {}
+        previous = 0
+        for row in np.frombuffer(self._data, SECTION.dtype, count, HEADER.size_bytes):
+            kind, offset, size, records = (int(row[name]) for name in SECTION.dtype.names or ())
+            self.require(kind in set(Section), f"it has a section of unknown kind {kind}")
+            self.require(kind > previous, f"its section {kind} is out of order")
+            self.require(
+                offset % SECTION_ALIGNMENT == 0 and end <= offset and offset + size <= len(self._data),
+                f"its section {Section(kind).name} lies outside the file or on another",
+            )
+            unit = self._record_bytes(Section(kind))
+            self.require(
+                size == records * unit, f"its section {Section(kind).name} is no whole number of records"
+            )
+            parts[Section(kind)] = Part(memoryview(self._data)[offset : offset + size], records)
+            previous, end = kind, offset + size
+        return parts
+
+    @staticmethod
+    def _record_bytes(kind: Section) -> int:
+        if kind is Section.COMMANDS:
+            return WORD_BYTES
+        return SECTION_RECORDS[kind].size_bytes if kind in SECTION_RECORDS else 1
+
+    def part(self, kind: Section) -> Part:
+        """A section; one that is not there is empty."""
+        return self._parts.get(kind, Part(memoryview(b""), 0))
+
+    def rows(self, kind: Section) -> NDArray[np.void]:
+        """The records of a section."""
+        record: Record = SECTION_RECORDS[kind]
+        return np.frombuffer(self.part(kind).data, record.dtype)
+
+    def string(self, offset: int) -> str:
+        """The string at an offset of the strings."""
+        self.require(offset < len(self._strings), f"it names a string at {offset}, beyond its strings")
+        end = self._strings.find(b"\0", offset)
+        self.require(end >= 0, "its strings do not end")
+        try:
+            return self._strings[offset:end].decode()
+        except UnicodeDecodeError:
+            self.fail(f"its string at {offset} is not UTF-8")
+
+    def one_of(self, kind: Callable[[int], T], value: int, what: str) -> T:
+        """The value as a member of an enumeration."""
+        try:
+            return kind(value)
+        except ValueError:
+            self.fail(f"it has {what} {value}")
