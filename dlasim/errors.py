@@ -25,4 +25,4 @@ class RunError(DlasimError):
 
 def _shown(line: str) -> str:
     cut = line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…"
-    return cut if cut.isprintable() else "".join(c if c.isprintable() else "?" for c in cut)
+    return cut if cut.isprintable() else "".join(c if c.isprintable() or c == "\t" else "?" for c in cut)
