@@ -1,0 +1,93 @@
+"""Sweeps: configurations per second and core, whole processes; and what 100,000 rows take."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+POINTS = ["--pes", "16..320:8", "--sram", "64KiB..256MiB", "--parallel", "input,output"]
+GOAL = 50  # configurations per second and core
+SAMPLES = 8
+ROWS = 100_000
+
+
+def main() -> int:
+    """Print the figures; fails where a row differs from what a run of its own says."""
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder) / "mobilenet_v1.tflite"
+        dlasim("model", "mobilenet_v1", "-o", str(model))
+        cores = len(os.sched_getaffinity(0))
+        for jobs in sorted({1, cores}):
+            sweep(model, Path(folder) / f"jobs{jobs}", jobs)
+        same = check(model, Path(folder) / f"jobs{cores}")
+        write_and_read(Path(folder) / "rows.csv")
+    return 0 if same else 1
+
+
+def dlasim(*arguments: str) -> None:
+    """A command of its own, quietly."""
+    subprocess.run(
+        [sys.executable, "-m", "dlasim", *arguments],
+        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def sweep(model: Path, out: Path, jobs: int) -> None:
+    """MobileNetV1-224 over PEs, SRAM and modes, start included."""
+    began, used = time.perf_counter(), cpu_seconds()
+    dlasim("sweep", str(model), *POINTS, "--jobs", str(jobs), "--out", str(out))
+    wall, used = time.perf_counter() - began, cpu_seconds() - used
+    count = (out / "results.csv").read_text().count("\n") - 1
+    print(
+        f"{count} points, {jobs} jobs: {wall:.1f} s, {used:.1f} s of CPU time; {count / wall / jobs:.1f} points"
+    )
+    print(f"  per second and core by the clock, {count / used:.1f} by CPU time (goal {GOAL})")
+
+
+def cpu_seconds() -> float:
+    """CPU time of all children so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def check(model: Path, out: Path) -> bool:
+    """Whether some rows equal a run for their machine alone."""
+    from dlasim import api
+    from dlasim.sweeps.result import open_results
+
+    rows = list(open_results(out))
+    different = 0
+    for row in rows[:: len(rows) // SAMPLES]:
+        machine = {name: row[name] for name in ("pes", "sram_bytes", "parallel")}
+        report = api.run(model, timing_only=True, check_races=False, **machine).report
+        told = (report["cycles"]["total"], report["cycles"]["stall"], report["dma_bytes"]["read"])
+        different += told != (row["cycles_total"], row["cycles_stall"], row["dma_read_bytes"])
+    print(f"  rows that differ from a run of their own: {different}")
+    return different == 0
+
+
+def write_and_read(path: Path) -> None:
+    """Rows as wide as a sweep's."""
+    from dlasim.sweeps.sweep import columns
+    from dlasim.sweeps.table import read_csv, write_csv
+
+    head = columns()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began = time.perf_counter()
+    write_csv(path, head, ([number, *[123456] * (len(head) - 1)] for number in range(ROWS)))
+    written = time.perf_counter()
+    count = sum(1 for _ in read_csv(path)[1])
+    read = time.perf_counter()
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    print(
+        f"{count} rows: written in {written - began:.1f} s, read in {read - written:.1f} s, {grown:.1f} MiB more"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
