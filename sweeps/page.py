@@ -32,8 +32,6 @@ class Finding:
 
 def write_page(study: Study, result: SweepResult, folder: Path) -> Path:
     """Write the study's page beside its table."""
-    if study.page != "paper":
-        raise InputError(f"study {study.name}: page = {study.page!r} is unknown (allowed: paper)")
     path = folder / "findings.md"
     atomic_write(path, "\n".join(_page(study, result)) + "\n")
     return path

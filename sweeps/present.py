@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from dlasim.errors import InputError
 from dlasim.sweeps.result import SweepResult
 from dlasim.sweeps.study import Study
 
@@ -19,6 +20,15 @@ def present(study: Study, result: SweepResult) -> Iterator[Path]:
             draw(result, order.kind, folder / order.file, **order.settings)
             yield folder / order.file
     if study.page:
-        from dlasim.sweeps.page import write_page
+        yield _writer(study)(study, result, folder)
 
-        yield write_page(study, result, folder)
+
+def _writer(study: Study) -> Callable[[Study, SweepResult, Path], Path]:
+    from dlasim.sweeps import page, prototype_page
+
+    writers = {"paper": page.write_page, "prototype": prototype_page.write_page}
+    if study.page not in writers:
+        raise InputError(
+            f"study {study.name}: page = {study.page!r} is unknown (allowed: {', '.join(writers)})"
+        )
+    return writers[study.page]

@@ -1,5 +1,5 @@
 """A point on the virtual prototype: the program runs on the board, weights and all, as with
-`dlasim run --host riscv`. What the firmware's kernels take depends on the numbers: timing alone is not enough.
+`dlasim run --host riscv`. What the firmware's kernels take depends on the numbers, which timing alone lacks.
 """
 
 from __future__ import annotations
