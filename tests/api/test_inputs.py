@@ -16,9 +16,7 @@ from dlasim.isa.registers import Region
 
 
 def tensor(kind: str = "int8", shape=(1, 2, 3), scale: float = 0.5, zero_point: int = 1) -> TensorDescriptor:
-    return TensorDescriptor(
-        "x", DataType[kind], Role.INPUT, Region.INPUTS, 0, 0, shape, scale, zero_point
-    )
+    return TensorDescriptor("x", DataType[kind], Role.INPUT, Region.INPUTS, 0, 0, shape, scale, zero_point)
 
 
 def raw(array: np.ndarray) -> bytes:

@@ -1,0 +1,133 @@
+"""The verbs as functions: two lines from a model to its cycles, and errors of ours for what is wrong."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dlasim
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.compiler_shim.topologies import build_topology
+from dlasim.errors import InputError, RunError
+from dlasim.isa import container
+from dlasim.isa.assembly import assemble
+from dlasim.sim.config import DlaConfig, preset
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "mnist.tflite"
+    path.write_bytes(write_tflite(build_topology("mnist", seed=0)))
+    return path
+
+
+def test_two_lines(model: Path) -> None:
+    result = dlasim.run(model, pes=128, sram_bytes="1MiB", fusion="none")
+    assert result.report["cycles"]["total"] > 0
+    assert result.report["config"]["sram_bytes"] == 1 << 20
+    assert result.outputs[0].dtype == np.int8
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    code = "import sys, dlasim; dlasim.__version__; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not {"numpy", "numba", "unicorn", "matplotlib", "dlasim.api"} & set(loaded.split())
+
+
+def test_a_timing_run_of_a_program_loads_numpy_alone(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.bin").write_bytes(container.write(dlasim.compile(model).program))
+    code = (
+        "import sys, dlasim; dlasim.run(sys.argv[1], timing_only=True); "
+        "print(*{name.split('.')[0] for name in sys.modules})"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "p.bin")]
+    loaded = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+    assert "numpy" in loaded
+    heavy = {"numba", "llvmlite", "unicorn", "matplotlib", "elftools", "flatbuffers", "tflite", "rich"}
+    assert not heavy & loaded
+
+
+def test_the_same_program_by_every_way(model: Path, tmp_path: Path) -> None:
+    lowered = dlasim.compile(model, parallel="8x8")
+    (tmp_path / "p.bin").write_bytes(container.write(lowered.program))
+    direct, saved = dlasim.run(model, parallel="8x8"), dlasim.run(tmp_path / "p.bin")
+    assert (direct.outputs[0] == saved.outputs[0]).all()
+    assert direct.report["cycles"] == saved.report["cycles"]
+    timed = dlasim.run(tmp_path / "p.bin", timing_only=True)
+    assert timed.outputs == []
+    assert timed.report["cycles"] == saved.report["cycles"]
+
+
+def test_inputs_are_quantized_as_the_model_says(model: Path) -> None:
+    (described,) = dlasim.compile(model).program.inputs
+    integers = np.arange(784).reshape(described.shape).astype(np.int8)
+    real = (integers.astype(np.float64) - described.zero_point) * described.scale
+    first, second = (dlasim.run(model, inputs=[array]).outputs[0] for array in (integers, real))
+    assert (first == second).all()
+
+
+def test_a_configuration_and_changes_to_it(model: Path) -> None:
+    config = preset("nvdla-small")
+    report = dlasim.run(model, config, dma_latency=7, timing_only=True).report
+    assert report["config"] == config.replace(dma_latency=7).as_dict()
+
+
+def test_engines_agree(model: Path) -> None:
+    first, second = (dlasim.run(model, engine=engine).outputs[0] for engine in ("fast", "reference"))
+    assert (first == second).all()
+
+
+def test_verify(model: Path) -> None:
+    result = dlasim.verify(model, sram_bytes="32KiB", runs=1)
+    assert result.mismatch is None
+    assert result.elements > 10_000
+
+
+def test_explain(model: Path) -> None:
+    rows = dlasim.explain(model, place="cpu")
+    assert {row["unit"] for row in rows} == {"cpu"}
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"pe": 64}, "unknown parameter pe; did you mean pes"),
+        ({"pes": 0}, "pes = 0 is out of range"),
+        ({"sram_bytes": "lots"}, "is not a size"),
+        ({"fusion": "all"}, "fusion = 'all' is unknown"),
+        ({"tiling": 3}, "tiling = 3 is unknown"),
+        ({"engine": "slow"}, "engine = 'slow' is unknown"),
+        ({"host": "arm"}, "host"),
+    ],
+)
+def test_wrong_choices_are_one_line(model: Path, choices: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        dlasim.run(model, **choices)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_program_for_another_machine_is_refused(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.bin").write_bytes(container.write(dlasim.compile(model).program))
+    with pytest.raises(InputError, match=r"was lowered for 64 PEs as 1x64 with 524288 .* has 32 PEs"):
+        dlasim.run(tmp_path / "p.bin", DlaConfig(pes=32))
+
+
+def test_races_and_faults_are_run_errors(tmp_path: Path) -> None:
+    race = assemble((EXAMPLES / "race.s").read_text())
+    (tmp_path / "race.bin").write_bytes(container.write(race))
+    with pytest.raises(RunError, match="has races"):
+        dlasim.run(tmp_path / "race.bin")
+    fault = assemble(".stream\n    CFG OUT_ADDR, 0x7FFFFFFF\n    OP_FILL\n    HALT\n")
+    (tmp_path / "fault.bin").write_bytes(container.write(fault))
+    with pytest.raises(RunError, match="faulted: SRAM_RANGE at word 1"):
+        dlasim.run(tmp_path / "fault.bin")
+
+
+def test_there_is_nothing_else() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'simulate'"):
+        dlasim.simulate  # noqa: B018
+    assert set(dlasim.__all__) >= {"compile", "run", "verify", "explain", "sweep"}
