@@ -31,7 +31,11 @@ COMMANDS = {
     cls=LazyGroup,
     package=__name__,
     sections=COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
 )
 @click.version_option(__version__, message="dlasim %(version)s")
 def main() -> None:

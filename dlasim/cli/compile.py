@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
+from dlasim.cli.sections import SectionedCommand
 
 _EPILOG = """\b
 Examples:
@@ -18,7 +19,7 @@ Examples:
 """
 
 
-@click.command("compile", epilog=_EPILOG)
+@click.command("compile", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("model", metavar="MODEL")
 @click.option(
     "-o",

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from dlasim.cli.options import GRID, SIZE
+from dlasim.cli.sections import SharedOption
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -15,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 MACHINE: tuple[tuple[str, str, Any, str], ...] = (
     ("--pes", "pes", int, "Processing elements."),
     ("--sram", "sram_bytes", SIZE, "Size of the accelerator's SRAM, such as 512KiB."),
-    ("--parallel", "parallel", GRID, "Channels worked on in parallel."),
+    ("--parallel", "parallel", GRID, "Which channels the PEs share; a grid sets --pes."),
     ("--sram-bandwidth", "sram_bandwidth", int, "Bytes per cycle of each SRAM port; 0 is unlimited."),
     ("--sram-ports", "sram_ports", int, "SRAM ports that one operation can use at once."),
     ("--dma-bandwidth", "dma_bandwidth", int, "Bytes per cycle each way; 0 is unlimited."),
@@ -32,30 +33,65 @@ MACHINE: tuple[tuple[str, str, Any, str], ...] = (
     ("--issue-cycles", "issue_cycles", int, "Cycles per instruction word."),
     ("--queue-depth", "queue_depth", int, "Operations that a unit holds."),
     ("--clock", "clock_mhz", float, "Clock in MHz."),
-    ("--timing", "timing", click.Choice(["full", "macs", "zero"]), "How operations take time."),
+    (
+        "--timing",
+        "timing",
+        click.Choice(["full", "macs", "zero"]),
+        "What takes time.",
+    ),
 )
 COMPILE: tuple[tuple[str, str, Any, str], ...] = (
-    ("--fusion", "fusion", click.Choice(["none", "requant", "full"]), "What is fused into one pass."),
-    ("--depthwise", "depthwise", click.Choice(["cpu", "emulated", "native"]), "Where depthwise layers run."),
-    ("--tiling", "tiling", click.Choice(["output-channel", "auto"]), "How layers are cut."),
+    ("--fusion", "fusion", click.Choice(["none", "requant", "full"]), "What one pass takes in."),
+    (
+        "--depthwise",
+        "depthwise",
+        click.Choice(["cpu", "emulated", "native"]),
+        "How depthwise layers run.",
+    ),
+    (
+        "--tiling",
+        "tiling",
+        click.Choice(["output-channel", "auto"]),
+        "How layers are cut.",
+    ),
     ("--place", "place", click.Choice(["auto", "cpu", "dla"]), "Who runs what both can."),
 )
 
 
 def machine_options(function: F) -> F:
     """--config, --preset, and an option for each parameter of the machine."""
-    for option, name, kind, text in reversed(MACHINE):
-        function = click.option(option, name, type=kind, default=None, help=text)(function)
+    function = _shared(MACHINE, "Machine")(function)
     function = preset_option("NAME")(function)
     return click.option(
-        "--config", "config_file", default=None, metavar="FILE.toml", help="A machine of your own."
+        "--config",
+        "config_file",
+        cls=SharedOption,
+        section="Machine",
+        default=None,
+        metavar="FILE.toml",
+        help="A machine of your own.",
     )(function)
+
+
+def _shared(table: tuple[tuple[str, str, Any, str], ...], section: str) -> Callable[[F], F]:
+    """The options of a table, in its order."""
+
+    def decorate(function: F) -> F:
+        for option, name, kind, text in reversed(table):
+            function = click.option(
+                option, name, cls=SharedOption, section=section, type=kind, default=None, help=text
+            )(function)
+        return function
+
+    return decorate
 
 
 def preset_option(metavar: str) -> Callable[[F], F]:
     """--preset, which lists what there is where the name is `list`."""
     return click.option(
         "--preset",
+        cls=SharedOption,
+        section="Machine",
         default=None,
         metavar=metavar,
         is_eager=True,  # so that `--preset list` needs no model
@@ -83,10 +119,11 @@ def _list_presets(context: click.Context, _: click.Parameter, name: str | None) 
 
 def compile_options(function: F) -> F:
     """How to lower a model."""
-    for option, name, kind, text in reversed(COMPILE):
-        function = click.option(option, name, type=kind, default=None, help=text)(function)
+    function = _shared(COMPILE, "Compiling")(function)
     return click.option(
         "--dla-ops",
+        cls=SharedOption,
+        section="Compiling",
         default=None,
         metavar="OP,OP…",
         help="TFLite operators that may go to the DLA; others stay.",

@@ -12,7 +12,14 @@ from dlasim.cli.health import Health, Package, Program, examine
 _MARKS = {"ok": "ok", "missing": "MISSING", "old": "TOO OLD"}
 
 
-@click.command()
+_EPILOG = """\b
+Examples:
+  dlasim doctor
+  dlasim doctor --json | python -m json.tool
+"""
+
+
+@click.command("doctor", epilog=_EPILOG)
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
+from dlasim.cli.sections import SectionedCommand
 
 _EPILOG = """\b
 Examples:
@@ -15,7 +16,7 @@ Examples:
 """
 
 
-@click.command("explain", epilog=_EPILOG)
+@click.command("explain", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("model", metavar="MODEL")
 @machine_options
 @compile_options

@@ -48,7 +48,7 @@ def _describe(error: BaseException, program: str) -> tuple[str, int]:
     if isinstance(error, click.ClickException):
         return _describe_click(error, program)
     if isinstance(error, DlasimError):
-        return f"{program}: {error}", error.exit_code
+        return f"{program}: {error}{_meant(error, program)}", error.exit_code
     if isinstance(error, KeyboardInterrupt | click.Abort):
         return f"{program}: interrupted", INTERRUPTED
     if isinstance(error, MemoryError):
@@ -69,6 +69,33 @@ def _describe_click(error: click.ClickException, program: str) -> tuple[str, int
         return f"{context.command_path}: {message} (see `{context.command_path} --help`)", error.exit_code
     code = BAD_INPUT if isinstance(error, click.FileError) else error.exit_code
     return f"{program}: {message}", code
+
+
+def _meant(error: BaseException, program: str) -> str:
+    """For a file that does not exist, what was probably meant; else nothing."""
+    missing = error.__context__
+    if not isinstance(missing, FileNotFoundError) or missing.filename is None:
+        return ""
+    from difflib import get_close_matches
+
+    folder, name = os.path.split(_path(missing.filename))
+    try:
+        names = os.listdir(folder or ".")
+    except OSError:
+        return ""
+    close = get_close_matches(name, names, n=2, cutoff=0.7)
+    if close:
+        return "; did you mean " + " or ".join(os.path.join(folder, match) for match in close) + "?"
+    return _built_in(name, program)
+
+
+def _built_in(name: str, program: str) -> str:
+    from dlasim.compiler_shim.topologies import topology_names
+
+    network = name.removesuffix(".tflite")
+    if network not in topology_names():
+        return ""
+    return f"; `{program} model {network} -o {network}.tflite` writes the built-in network of that name"
 
 
 def _is_path(error: OSError) -> bool:

@@ -8,7 +8,10 @@ from typing import Any, TypeVar
 
 import click
 
+from dlasim.cli.sections import SharedOption
+
 F = TypeVar("F", bound=Callable[..., Any])
+_SECTION = "The CPU"
 
 # option, parameter, type, help; None where not given
 _FIRMWARE: tuple[tuple[str, str, Any, str], ...] = (
@@ -39,9 +42,13 @@ _TRACES = (
 def host_options(function: F) -> F:
     """--host, and what only matters with one."""
     for option, name, kind, text in reversed(_FIRMWARE):
-        function = click.option(option, name, type=kind, default=None, help=text)(function)
+        function = click.option(
+            option, name, cls=SharedOption, section=_SECTION, type=kind, default=None, help=text
+        )(function)
     return click.option(
         "--host",
+        cls=SharedOption,
+        section=_SECTION,
         default="none",
         type=click.Choice(["none", "riscv"]),
         help="Who plays the CPU: an estimate, or a simulated RISC-V board with real firmware.",
@@ -51,9 +58,20 @@ def host_options(function: F) -> F:
 def debug_options(function: F) -> F:
     """A debugger, and traces for the patient."""
     for option, name, text in reversed(_TRACES):
-        function = click.option(option, name, is_flag=True, default=None, help=text)(function)
+        function = click.option(
+            option, name, cls=SharedOption, section=_SECTION, is_flag=True, default=None, help=text
+        )(function)
     for option, name, kind, text in reversed(_DEBUGGING):
-        function = click.option(option, name, type=kind, default=None, metavar="PORT", help=text)(function)
+        function = click.option(
+            option,
+            name,
+            cls=SharedOption,
+            section=_SECTION,
+            type=kind,
+            default=None,
+            metavar="PORT",
+            help=text,
+        )(function)
     return function
 
 

@@ -33,6 +33,10 @@ class Grid(click.ParamType):  # type: ignore[type-arg]
 
     name = "input|output|ICxOC"
 
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """As it is typed; click would write it in capitals."""
+        return self.name
+
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The mode as the configuration takes it."""
         text = value.strip().lower()

@@ -8,6 +8,7 @@ import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.host_options import console, debug_options, host_options, take_host
+from dlasim.cli.sections import SectionedCommand
 
 _EPILOG = """\b
 Examples:
@@ -21,7 +22,7 @@ Examples:
 """
 
 
-@click.command("run", epilog=_EPILOG)
+@click.command("run", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("file", metavar="FILE")
 @machine_options
 @compile_options

@@ -8,6 +8,7 @@ import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.host_options import host_options, take_host
+from dlasim.cli.sections import SectionedCommand
 
 _EPILOG = """\b
 Examples:
@@ -17,7 +18,7 @@ Examples:
 """
 
 
-@click.command("verify", epilog=_EPILOG)
+@click.command("verify", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("model", metavar="MODEL")
 @machine_options
 @compile_options
