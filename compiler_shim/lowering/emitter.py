@@ -47,6 +47,7 @@ class Op(NamedTuple):
     touches: Sequence[Touch]
     layer: int
     slice: tuple[int, ...] | None = None  # tensor, start (3), size (3)
+    fixed: Mapping[str, int] | None = None  # registers that all operations of a node share, as one object
 
 
 def conflict(one: Touch, other: Touch) -> bool:
@@ -76,6 +77,7 @@ class Emitter:
     def _begin(self) -> None:
         self._first_word = len(self.words)
         self._file = {}
+        self._fixed: Mapping[str, int] | None = None
         self._issued = [0] * len(UNITS)
         self._flying: list[list[tuple[int, Sequence[Touch]]]] = [[] for _ in UNITS]
 
@@ -97,6 +99,10 @@ class Emitter:
         unit = _UNIT[op.mnemonic]
         file = self._file
         held = file.get
+        if op.fixed is not None and op.fixed is not self._fixed:
+            self._fixed = op.fixed
+            for register, pattern in op.fixed.items():
+                self.configure(register, pattern)
         for register, pattern in op.registers.items():
             if held(register) != pattern:
                 file[register] = pattern
@@ -113,11 +119,11 @@ class Emitter:
 
     def waits_for(self, op: Op) -> bool:
         """Whether the operation conflicts with compute that is still in flight."""
-        return any(
-            self._latest(unit, op.touches) >= 0
-            for unit in (Unit.MAC, Unit.VECTOR)
-            if unit != _UNIT[op.mnemonic]
-        )
+        mine, touches = _UNIT[op.mnemonic], op.touches
+        for unit in (Unit.MAC, Unit.VECTOR):
+            if unit != mine and self._flying[unit] and self._latest(unit, touches) >= 0:
+                return True
+        return False
 
     def halt(self) -> None:
         """End the stream."""
@@ -128,7 +134,7 @@ class Emitter:
     def _latest(self, unit: int, touches: Sequence[Touch]) -> int:
         for index, others in reversed(self._flying[unit]):
             for other in others:
-                space, start, end, writes = other[:4]
+                space, start, end, writes, _, _, _ = other
                 for one in touches:
                     # What most pairs fail is looked at here, since a call costs more than the look.
                     near = one[0] == space and one[1] < end and start < one[2] and (writes or one[3])

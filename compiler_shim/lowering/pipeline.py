@@ -37,15 +37,19 @@ class Pipeline:
         self._store()
 
     def _emit_all(self, ops: list[Op]) -> None:
+        emit = self._emitter.emit
         for op in ops:
             if self._put_off and (self._disturbs(op) or self._emitter.waits_for(op)):
                 self._store()
-            self._emitter.emit(op)
+            emit(op)
 
     def _disturbs(self, op: Op) -> bool:
-        return any(
-            conflict(one, other) for store in self._put_off for one in op.touches for other in store.touches
-        )
+        for store in self._put_off:
+            for one in op.touches:
+                for other in store.touches:
+                    if one[0] == other[0] and conflict(one, other):
+                        return True
+        return False
 
     def _store(self) -> None:
         stores, self._put_off = self._put_off, []

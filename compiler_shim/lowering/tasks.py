@@ -9,7 +9,15 @@ from dlasim.compiler_shim.lowering.constants import ConstantPool, pack
 from dlasim.compiler_shim.lowering.emitter import SRAM, Op, Touch
 from dlasim.compiler_shim.lowering.geometry import Cut, align
 from dlasim.compiler_shim.lowering.tiling import TilingProblem
-from dlasim.compiler_shim.lowering.views import Home, Tile, View, pack_pair, tile_view, transfer
+from dlasim.compiler_shim.lowering.views import (
+    Home,
+    Tile,
+    View,
+    pack_pair,
+    tile_view,
+    transfer,
+    transfer_blob,
+)
 from dlasim.compiler_shim.nodes import DlaNode, Value
 from dlasim.isa import codec
 from dlasim.isa.instructions import INSTRUCTIONS, RECORD_BYTES, TABLE_BYTES, Init, Out
@@ -93,14 +101,15 @@ class NodeTasks:
         return ((row, column, group) for row in rows for column in columns for group in groups)
 
     def _whole_tile(self, row: int, column: int, channel: int) -> Tile:
-        problem, cut = self.problem, self.cut
+        rows, columns, channels, _, _, _ = self.cut
+        problem = self.problem
         return Tile(
             row,
             column,
             channel,
-            min(cut.rows, problem.height - row),
-            min(cut.columns, problem.width - column),
-            min(cut.channels, problem.channels - channel),
+            min(rows, problem.height - row),
+            min(columns, problem.width - column),
+            min(channels, problem.channels - channel),
         )
 
     def _tile(self, out: Tile) -> Iterator[Task]:
@@ -200,9 +209,7 @@ class NodeTasks:
                 size,
                 lambda: pack(node, self._values, first, channels, start, depth, weight_bytes),
             )
-            blob = Home(Region.CONSTANTS, offset, (1, 1, size), 1)
-            tile = Tile(0, 0, 0, 1, 1, size)
-            task.loads.append(transfer("DMA_IN", _READ_WORD, blob, tile, address, node.layer))
+            task.loads.append(transfer_blob(_READ_WORD, Region.CONSTANTS, offset, size, address, node.layer))
         return address, address + weight_bytes
 
     def _fixed_registers(self) -> dict[str, int]:
@@ -222,7 +229,7 @@ class NodeTasks:
         constants: tuple[int, int], depth: int, accumulate: tuple[bool, bool] | None,
     ) -> list[Op]:  # fmt: skip
         node = self.node
-        registers = dict(self._fixed)
+        registers: dict[str, int] = {}
         touches = [output.touch]
         for (at, pixel_stride, row_stride), seen in zip(_VIEW_REGISTERS, inputs, strict=False):
             registers[at], registers[pixel_stride], registers[row_stride], touch = seen
@@ -245,7 +252,7 @@ class NodeTasks:
         slice_ = (node.output, *out) if node.out_element_bytes == 1 else None
         if accumulate is not None and not accumulate[1]:
             slice_ = None
-        return [Op(mnemonic, word, registers, touches, node.layer, slice_)]
+        return [Op(mnemonic, word, registers, touches, node.layer, slice_, self._fixed)]
 
     def _one_by_one(self, out: Tile, registers: dict[str, int], touches: list[Touch], depth: int) -> list[Op]:
         """An operation for each channel of the tile, each on a view of one channel."""
@@ -263,7 +270,9 @@ class NodeTasks:
             slice_ = (node.output, *tile) if node.out_element_bytes == 1 else None
             moved = {name: registers[name] + number // (node.multiplier if name == "IN_ADDR" else 1) * step
                      for name, step in steps.items() if name in registers}  # fmt: skip
-            ops.append(Op(node.mnemonic, word, {**registers, **moved}, touches, node.layer, slice_))
+            ops.append(
+                Op(node.mnemonic, word, {**registers, **moved}, touches, node.layer, slice_, self._fixed)
+            )
         return ops
 
     def _constant_registers(

@@ -55,42 +55,60 @@ def pack_pair(first: int, second: int) -> int:
 
 def transfer(prefix: str, word: int, home: Home, tile: Tile, address: int, layer: int) -> Op:
     """The DMA operation between a tile of a tensor in system memory and a dense copy in SRAM."""
-    _, width, channels = home.shape
-    size = home.element_bytes
-    pixel, row = channels * size, width * channels * size
-    offset = home.offset + tile.row * row + tile.column * pixel + tile.channel * size
-    run, runs, stride, planes = tile.channels * size, tile.columns, pixel, tile.rows
-    total = run * runs * planes
+    space, base, (_, width, channels), size = home
+    first_row, first_column, first_channel, rows, columns, deep = tile
+    pixel = channels * size
+    row = width * pixel
+    offset = base + first_row * row + first_column * pixel + first_channel * size
+    part = deep * size
+    total = part * columns * rows
+    run, runs, stride, planes = part, columns, pixel, rows
     if run == pixel:
         run, runs, stride, planes = run * runs, planes, row, 1
         if run == row:
             run, runs = run * runs, 1
     elif runs * pixel == row or planes == 1:
         runs, planes = runs * planes, 1
-    values = [home.space, offset, address, run, runs, planes]
     names = TRANSFER_REGISTERS[prefix]
-    registers = dict(zip(names, values, strict=False))
+    registers = {
+        names[0]: space, names[1]: offset, names[2]: address, names[3]: run, names[4]: runs, names[5]: planes
+    }  # fmt: skip
     if runs > 1:
         registers[names[6]], registers[names[7]] = stride, run
     if planes > 1:
         registers[names[8]], registers[names[9]] = row, run * runs
     into = prefix == "DMA_IN"
-    end = offset + (tile.rows - 1) * row + (tile.columns - 1) * pixel + tile.channels * size
-    slices = (pixel, offset % pixel, tile.channels * size) if tile.channels < channels else (0, 0, 0)
+    end = offset + (rows - 1) * row + (columns - 1) * pixel + part
+    inside = Touch(SRAM, address, address + total, into)
+    if deep < channels:
+        outside = Touch(space, offset, end, not into, pixel, offset % pixel, part)
+    else:
+        outside = Touch(space, offset, end, not into)
+    return Op("OP_DMA_READ" if into else "OP_DMA_WRITE", word, registers, (inside, outside), layer)
+
+
+def transfer_blob(word: int, region: int, offset: int, size: int, address: int, layer: int) -> Op:
+    """As `transfer`, for bytes without a shape."""
+    names = TRANSFER_REGISTERS["DMA_IN"]
+    registers = {
+        names[0]: region, names[1]: offset, names[2]: address, names[3]: size, names[4]: 1, names[5]: 1
+    }  # fmt: skip
     touches = (
-        Touch(SRAM, address, address + total, into),
-        Touch(home.space, offset, end, not into, *slices),
+        Touch(SRAM, address, address + size, True),
+        Touch(region, offset, offset + size, False),
     )
-    return Op("OP_DMA_READ" if into else "OP_DMA_WRITE", word, registers, touches, layer)
+    return Op("OP_DMA_READ", word, registers, touches, layer)
 
 
 def tile_view(home: Home, tile: Tile, writes: bool) -> View:
     """A tile of a tensor that lies in SRAM."""
-    _, width, channels = home.shape
-    size = home.element_bytes
-    pixel, row = channels * size, width * channels * size
-    address = home.offset + tile.row * row + tile.column * pixel + tile.channel * size
-    run = tile.channels * size
-    end = address + (tile.rows - 1) * row + (tile.columns - 1) * pixel + run
-    slices = (pixel, address % pixel, run) if run < pixel else (0, 0, 0)
-    return View(address, pixel, row, Touch(SRAM, address, end, writes, *slices))
+    _, base, (_, width, channels), size = home
+    first_row, first_column, first_channel, rows, columns, deep = tile
+    pixel = channels * size
+    row = width * pixel
+    address = base + first_row * row + first_column * pixel + first_channel * size
+    run = deep * size
+    end = address + (rows - 1) * row + (columns - 1) * pixel + run
+    if run < pixel:
+        return View(address, pixel, row, Touch(SRAM, address, end, writes, pixel, address % pixel, run))
+    return View(address, pixel, row, Touch(SRAM, address, end, writes))
