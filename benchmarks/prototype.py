@@ -1,0 +1,136 @@
+"""One inference on the virtual prototype, beside Ahmadifarsani et al. 2023: instructions of the CPU without
+and with the DLA, and the time that emulating it takes.
+
+    python benchmarks/prototype.py [RESNET.tflite VWW.tflite AWW.tflite]
+
+Without files, built-in networks of the same topologies. Emulation is from the first instruction of an
+inference to its last, on a board that has just come out of reset; a process is `dlasim run --host riscv`,
+with the start of Python. Fails if a goal is missed.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from compared.common import Networks, table
+
+from dlasim import api
+from dlasim.sweeps.prototype_page import PAPER, saved_fraction
+
+RUNS = 5
+EMULATION_SECONDS, PROCESS_SECONDS = 0.1, 2.5  # at most, with the DLA
+SAVED = 0.97  # at least, with convolutions on the DLA
+CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
+BUILT_IN: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("resnet8", {}),
+    ("mobilenet_v1", {"alpha": 0.25, "resolution": 96, "classes": 2}),
+    ("ds_cnn", {}),
+)
+HEAD = (
+    "model, on the DLA",
+    "CPU only",
+    "paper",
+    "CPU + DLA",
+    "saved",
+    "paper",
+    "emulation",
+    "paper",
+    "process",
+)
+CASES: dict[str, dict[str, Any]] = {
+    "nothing": {"place": "cpu"},
+    "convolutions": {"dla_ops": frozenset(CONVOLUTIONS)},
+    "all": {},
+}
+
+
+@dataclass(slots=True)
+class Measured:
+    """A model with one choice of what the DLA does; the shortest of several times."""
+
+    instructions: int
+    emulation_seconds: float
+    process_seconds: float
+
+    def is_fast(self) -> bool:
+        """Whether both goals are met."""
+        return self.emulation_seconds <= EMULATION_SECONDS and self.process_seconds <= PROCESS_SECONDS
+
+
+def main(arguments: list[str]) -> int:
+    """Print a table; fails where a goal is missed."""
+    missed = []
+    rows = []
+    with TemporaryDirectory() as temporary:
+        for name, path in zip(PAPER, _models(arguments, Path(temporary)), strict=True):
+            found = {case: measure(path, case) for case in CASES}
+            rows += [_row(name, case, found) for case in CASES]
+            missed += _missed(name, found)
+    print(table(HEAD, rows))
+    print("\n".join(missed) or "all goals are met")
+    return int(bool(missed))
+
+
+def measure(path: Path, case: str) -> Measured:
+    """Instructions of an inference, and times: the least of several, which other work disturbs least."""
+    runs = [api.run(path, host="riscv", **CASES[case]) for _ in range(RUNS)]
+    emulations = []
+    for run in runs:
+        assert run.prototyped is not None
+        emulations.append(run.prototyped.wall_seconds[0])
+    instructions = runs[0].report["cpu"]["instructions"]
+    return Measured(instructions, min(emulations), min(_process_seconds(path, case) for _ in range(2)))
+
+
+def _process_seconds(path: Path, case: str) -> float:
+    flags = {
+        "nothing": ["--place", "cpu"],
+        "convolutions": ["--dla-ops", ",".join(CONVOLUTIONS)],
+        "all": [],
+    }
+    command = [sys.executable, "-m", "dlasim", "run", str(path), "--host", "riscv", *flags[case]]
+    began = time.perf_counter()
+    subprocess.run(command, check=True, capture_output=True)
+    return time.perf_counter() - began
+
+
+def _models(arguments: list[str], folder: Path) -> list[Path]:
+    if arguments:
+        return [Path(argument) for argument in arguments]
+    networks = Networks(folder)
+    return [networks.path(name, **chosen) for name, chosen in BUILT_IN]
+
+
+def _row(name: str, case: str, found: dict[str, Measured]) -> list[str]:
+    paper, mine, alone = PAPER[name], found[case], found["nothing"].instructions
+    times = (f"{mine.emulation_seconds:.3f} s", f"{paper.seconds} s", f"{mine.process_seconds:.2f} s")
+    if case == "nothing":
+        return [f"{name}, {case}", f"{alone:.3e}", f"{paper.alone:.3g}", "", "", "", times[0], "", times[2]]
+    saved = f"{100 * saved_fraction(alone, mine.instructions):.3f} %"
+    return [f"{name}, {case}", f"{alone:.3e}", f"{paper.alone:.3g}", f"{mine.instructions:,}", saved,
+            f"{100 * paper.saved:.0f} %", *times]  # fmt: skip
+
+
+def _missed(name: str, found: dict[str, Measured]) -> list[str]:
+    alone = found["nothing"].instructions
+    missed = []
+    if alone > PAPER[name].alone:
+        missed.append(
+            f"{name}: {alone:,} instructions on the CPU alone, the paper has {PAPER[name].alone:.3g}"
+        )
+    for case in ("convolutions", "all"):
+        if not found[case].is_fast():
+            missed.append(f"{name}, {case}: emulation or process takes too long")
+        if saved_fraction(alone, found[case].instructions) < SAVED:
+            missed.append(f"{name}, {case}: less than {100 * SAVED:.0f} % saved")
+    return missed
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

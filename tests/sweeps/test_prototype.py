@@ -1,0 +1,137 @@
+"""Points on the virtual prototype: a row says what `dlasim run --host riscv` says; the page counts right."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dlasim import api
+from dlasim.errors import InputError
+from dlasim.sweeps.evaluate import BOARD_FIGURES
+from dlasim.sweeps.present import present
+from dlasim.sweeps.prototype_page import PAPER, saved_fraction
+from dlasim.sweeps.result import SweepResult
+from dlasim.sweeps.studyfile import parse_study
+
+STUDY = """
+title = "small"
+models = [{{ file = "{path}", label = "aww" }}]
+page = "prototype"
+[fixed]
+host = "riscv"
+[axes]
+cpu = ["two_stage", "ideal"]
+timing = ["zero", "macs", "full"]
+[[cases]]
+name = "CPU only"
+place = "cpu"
+timing = "full"
+[[cases]]
+name = "convolutions"
+dla_ops = "CONV_2D+DEPTHWISE_CONV_2D"
+[[cases]]
+name = "all"
+"""
+
+
+@pytest.fixture(scope="module")
+def study_file(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("prototype") / "small.toml"
+    path.write_text(STUDY.format(path=model))
+    return path
+
+
+@pytest.fixture(scope="module")
+def result(study_file: Path) -> SweepResult:
+    return api.sweep(study_file, out=study_file.parent / "out", jobs=1)
+
+
+def told_by_run(model: Path, row: dict[str, Any]) -> dict[str, Any]:
+    names = row["dla_ops"]
+    return api.run(
+        model,
+        host="riscv",
+        host_options={"cpu": row["cpu"]},
+        place=row["place"],
+        timing=row["timing"],
+        dla_ops=frozenset(names.split("+")) if names else None,
+    ).report
+
+
+def test_rows_equal_a_run_on_the_board(model: Path, result: SweepResult) -> None:
+    rows = list(result)
+    assert len(rows) == 2 + 2 * 2 * 3
+    for row in rows:
+        assert row["status"] == "ok", row["reason"]
+        told = told_by_run(model, row)
+        cpu = told["cpu"]
+        assert row["cpu_instructions"] == cpu["instructions"]
+        assert row["cpu_setup_instructions"] == cpu["setup_instructions"]
+        assert row["cpu_idle_cycles"] == cpu["idle_cycles"]
+        for name in ("total", "dla", "cpu", "overlap", "stall", "dma"):
+            assert row[f"cycles_{name}"] == told["cycles"][name]
+        for name in ("stack_peak_bytes", "ram_peak_bytes", "artifact_bytes"):
+            assert row[name] == told["memory"][name]
+        assert row["simulation_seconds"] > 0
+
+
+def test_worker_processes_find_the_same(study_file: Path, result: SweepResult, tmp_path: Path) -> None:
+    told = [name for name in result.columns if name != "simulation_seconds"]
+    again = api.sweep(study_file, out=tmp_path, jobs=2)
+    assert list(again.rows(*told)) == list(result.rows(*told))
+
+
+def test_the_page_has_what_was_saved(study_file: Path, result: SweepResult) -> None:
+    study = parse_study(study_file.read_text(), "small", study_file.parent, "small")
+    (page,) = present(study, result)
+    lines = page.read_text().splitlines()
+    counts = {
+        (row["case"], row["timing"]): row["cpu_instructions"] for row in result if row["cpu"] == "ideal"
+    }
+    alone = counts["CPU only", "full"]
+    for case in ("convolutions", "all"):
+        most = max(count for (name, _), count in counts.items() if name == case)
+        (line,) = (line for line in lines if line.startswith(f"| aww | {case} |") and "%" in line)
+        assert f"{100 * (alone - most) / alone:.3f} %" in line
+        (full,) = (line for line in lines if line.startswith(f"| aww | {case} |") and "| full |" in line)
+        for row in result:
+            if row["case"] == case and row["timing"] == "full":
+                assert f"{row['cycles_total']:,}" in full
+    assert any("the paper" in line and "5.34e6" in line and "63 %" in line for line in lines)
+
+
+@pytest.mark.parametrize("model_name", PAPER)
+def test_saved_is_the_papers_formula(model_name: str) -> None:
+    """The paper's own columns agree with each other by it, to the whole percent that it prints."""
+    told = PAPER[model_name]
+    assert saved_fraction(told.alone, told.together) == pytest.approx(told.saved, abs=0.005)
+
+
+def test_without_a_board_its_figures_are_empty(model: Path) -> None:
+    (row,) = api.sweep(model, jobs=1)
+    assert all(row[name] is None for name in BOARD_FIGURES)
+
+
+def test_cores_of_equal_cost_share_their_entries(model: Path, tmp_path: Path) -> None:
+    from dlasim.vp import costs
+
+    own = tmp_path / "own.toml"
+    own.write_text((Path(costs.__file__).parent / "presets" / "ideal.toml").read_text())
+    keys = api.sweep(model, jobs=1, host="riscv", cpu=["ideal", str(own), "two_stage"]).column("key")
+    assert keys[0] == keys[1] != keys[2]
+
+
+def test_what_the_board_cannot_is_a_row_or_an_error(model: Path) -> None:
+    with pytest.raises(InputError, match="'fast'"):
+        api.sweep(model, host="riscv", cpu="fast")
+    (row,) = api.sweep(model, host="riscv", sram="1KiB", tiling="output-channel", jobs=1)
+    assert row["status"] == "refused"
+    assert "needs" in row["reason"]
+
+
+def test_models_take_the_place_of_a_studys_own(model: Path, tmp_path: Path) -> None:
+    found = api.sweep("paper_prototype", model, cpu="ideal", out=tmp_path, where=["case == 'CPU only'"])
+    assert found.column("model") == [model.stem]
+    about = json.loads((tmp_path / "sweep.json").read_text())
+    assert list(about["models"]) == [model.stem]
