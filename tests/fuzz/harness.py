@@ -59,7 +59,7 @@ def _check_message(message: str, lines: int) -> None:
     if not message or len(message) > LONGEST_MESSAGE:
         raise DefectError(f"a message of {len(message)} characters: {message[:100]!r}")
     shown = message.split("\n")
-    if len(shown) > lines or not all(line.isprintable() for line in shown):
+    if len(shown) > lines or not all(line.replace("\t", " ").isprintable() for line in shown):
         raise DefectError(f"a message that is not {lines} printable lines: {message[:200]!r}")
 
 
