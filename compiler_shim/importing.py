@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from dlasim.compiler_shim.dilation import fold_dilation
 from dlasim.compiler_shim.folding import fold
 from dlasim.compiler_shim.graph import Graph, Operator, Tensor
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
@@ -34,7 +35,7 @@ def prepare(model: ReadModel, name: str, *, allow_conversions: bool = False) -> 
     check = TypeCheck(name, allow_conversions)
     # First, so that a float model hears of that before anything else.
     check.inputs(model.graph)
-    graph = _resolve(model, name)
+    graph = _resolve(replace(model, graph=fold_dilation(model.graph)), name)
     check.operators(graph)
     return graph
 

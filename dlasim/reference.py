@@ -53,6 +53,7 @@ class ReferenceModel:
             tensors = self._compute(MICRO, self._model, inputs, self._tensor_count)
             if tensors is not None:
                 return Reference(MICRO, tensors)
+            self._as_a_whole = False
         return _Piecewise(self._model, self._installed, self._compute).run(inputs)
 
     def close(self) -> None:

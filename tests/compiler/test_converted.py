@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from dlasim import api
+from dlasim.compiler_shim.compile import load_graph
+from tests.oracle import output_indices, random_inputs, run_litert_reference
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore"),  # TensorFlow's own
@@ -121,6 +123,30 @@ def test_a_model_with_an_operator_that_tflite_micro_lacks(tf, tmp_path):
     path = tmp_path / "model.tflite"
     path.write_bytes(converted(tf, decoder(tf)))
     check(path, "TFLite Micro, operator by operator, and LiteRT for TILE")
+
+
+def dilated(tf):
+    """What Keras makes of dilation: pixels sorted into a batch of images, and back."""
+    layers = tf.keras.layers
+    x = image = layers.Input((15, 17, 3))
+    x = layers.Conv2D(6, 3, dilation_rate=2, padding="same", activation="relu")(x)
+    x = layers.DepthwiseConv2D((3, 2), dilation_rate=3, padding="same")(x)
+    x = layers.Conv2D(4, 3, dilation_rate=(2, 2), padding="valid")(x)
+    return tf.keras.Model(image, layers.Conv2D(5, 1)(x))
+
+
+def test_dilated_convolutions(tf, tmp_path):
+    """Put back together, they compute what the file says in three operators each."""
+    path = tmp_path / "model.tflite"
+    model = converted(tf, dilated(tf), "int8")
+    path.write_bytes(model)
+    kinds = [operator.kind for operator in load_graph(path).operators]
+    assert kinds == ["PAD", "CONV_2D", "RELU", "PAD", "DEPTHWISE_CONV_2D", "PAD", "CONV_2D", "CONV_2D"]
+    check(path)
+    inputs = random_inputs(model)
+    expected = run_litert_reference(model, inputs)[output_indices(model)[0]]
+    for choices in MACHINES:
+        np.testing.assert_array_equal(api.run(path, inputs=inputs, **choices).outputs[0], expected)
 
 
 @pytest.mark.slow
