@@ -212,7 +212,8 @@ class _Lowering:
             for layer in self._network.layers
         )
         size = -(-self._pool.size_bytes // 64) * 64
-        slices = [(word, tensor, box[:3], box[3:]) for word, tensor, *box in emitter.slices]
+        shown = emitter.slices if with_constants else []  # nobody looks at tensors that are not computed
+        slices = [(word, tensor, box[:3], box[3:]) for word, tensor, *box in shown]
         return p.Program(
             name=self._network.name,
             requirement=self._config.requirement(
