@@ -16,7 +16,7 @@ from dlasim.sim.footprint import all_footprints
 from dlasim.sim.machine import Run
 
 Integers = NDArray[np.int64]
-_NOBODY = -1
+_NOBODY = 0
 
 
 def occupancy_changes(runs: Sequence[Run]) -> tuple[Integers, Integers]:
@@ -24,8 +24,8 @@ def occupancy_changes(runs: Sequence[Run]) -> tuple[Integers, Integers]:
     tables = [_accesses(run) for run in runs]
     size = max((int(_end(table).max(initial=0)) for table in tables), default=0)
     # For each byte the operation that reads it last before it is written again, seen from where the walk is:
-    # backwards, from the end of the inference.
-    last_reader = np.full(size, _NOBODY, np.int32)
+    # backwards, from the end of the inference. Numbers count from 1, so that untouched SRAM costs no memory.
+    last_reader = np.zeros(size, np.int32)
     nothing = np.zeros(0, np.int64)
     starts: Integers = np.concatenate([nothing, *(run.plan.timeline.start + run.start for run in runs)])
     ends: Integers = np.concatenate([nothing, *(run.plan.timeline.end + run.start for run in runs)])
@@ -38,13 +38,13 @@ def occupancy_changes(runs: Sequence[Run]) -> tuple[Integers, Integers]:
             operation = first + number
             bytes_of = _bytes(last_reader, box)
             if not writes:
-                np.copyto(bytes_of, operation, where=bytes_of == _NOBODY)
+                np.copyto(bytes_of, operation + 1, where=bytes_of == _NOBODY)
                 continue
             readers, counts = _tally(bytes_of, operation)
             cycles += [starts[[operation]], ends[readers]]
             amounts += [np.array([bytes_of.size]), -counts]
             bytes_of[...] = _NOBODY
-    readers, counts = _tally(last_reader[last_reader != _NOBODY], 0)  # read, but written by nobody
+    readers, counts = _tally(last_reader[np.flatnonzero(last_reader)], 0)  # read, but written by nobody
     cycles += [np.zeros(1, np.int64), ends[readers]]
     amounts += [np.array([counts.sum()]), -counts]
     return np.concatenate(cycles), np.concatenate(amounts)
@@ -84,6 +84,6 @@ def _bytes(memory: NDArray[np.int32], box: Sequence[int]) -> NDArray[np.int32]:
 
 def _tally(last_readers: NDArray[np.int32], writer: int) -> tuple[Integers, Integers]:
     """How many bytes end with which operation: their last reader, or the writer where there is none."""
-    counts = np.bincount(np.maximum(last_readers.ravel(), writer) - writer)
+    counts = np.bincount(np.maximum(last_readers.ravel(), writer + 1) - (writer + 1))
     distance = np.flatnonzero(counts)
     return distance + writer, counts[distance]
