@@ -75,7 +75,7 @@ class _Lowering:
         self._calls: list[p.HostCall] = []
         self._tensors: list[p.TensorDescriptor] = []
         self._numbers: dict[int, int] = {}
-        self._touched: list[set[int]] = []
+        self._touched: list[tuple[set[int], set[int]]] = []  # what each stream reads, and what it writes
 
     def _refuse_crumbs(self) -> None:
         """Refuse a program beyond all size, which a tiny SRAM makes of a large layer."""
@@ -121,11 +121,10 @@ class _Lowering:
         self._emitter.configure("REQUIRE_CONFIG", self._config.fingerprint)
         Pipeline(self._emitter).run(task for step in steps for task in self._tasks(step))
         self._emitter.halt()
-        touched: set[int] = set()
-        for step in steps:
-            node = self._network.nodes[step]
-            touched |= {*reads(node, self._network), *writes(node, self._network)}
-        self._touched.append(touched - set(self._sram.addresses) - self._sram.inner)
+        inside = {*self._sram.addresses, *self._sram.inner}
+        touched = [self._footprint(self._network.nodes[step]) for step in steps]
+        read, written = (set().union(*values) - inside for values in zip(*touched, strict=True))
+        self._touched.append((read, written))
         self._steps.append(p.Step(StepKind.STREAM, len(self._touched) - 1))
 
     def _tasks(self, step: int) -> Iterator[Task]:
@@ -166,15 +165,25 @@ class _Lowering:
 
     def _host(self, node: HostNode) -> None:
         call = node.call
-        mine = {*reads(node, self._network), *writes(node, self._network)}
+        mine = self._footprint(node)
         after = max((n + 1 for n, theirs in enumerate(self._touched) if self._meet(mine, theirs)), default=0)
         inputs = tuple(self._tensor(value) for value in call.inputs)
         outputs = tuple(self._tensor(value) for value in call.outputs)
         self._calls.append(p.HostCall(call.code, inputs, outputs, call.attributes, call.layer))
         self._steps.append(p.Step(StepKind.HOST, len(self._calls) - 1, after))
 
-    def _meet(self, mine: set[int], theirs: set[int]) -> bool:
-        """Whether a host call and a stream touch a common byte of system memory."""
+    def _footprint(self, node: DlaNode | HostNode) -> tuple[set[int], set[int]]:
+        return set(reads(node, self._network)), set(writes(node, self._network))
+
+    def _meet(self, mine: tuple[set[int], set[int]], theirs: tuple[set[int], set[int]]) -> bool:
+        """Whether a host call and a stream touch a common byte of system memory that one of them writes."""
+        return (
+            self._overlap(mine[0], theirs[1])
+            or self._overlap(mine[1], theirs[0])
+            or self._overlap(mine[1], theirs[1])
+        )
+
+    def _overlap(self, mine: set[int], theirs: set[int]) -> bool:
         return any(
             self._range(one)[0] == self._range(other)[0]
             and self._range(one)[1] < self._range(other)[2]
