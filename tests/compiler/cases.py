@@ -22,6 +22,7 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.races import check_program
 from dlasim.verification import verify
 from tests.compiler.networks import MOST_ELEMENTS, random_network
+from tests.compiler.steps import missing_wait
 
 PARALLEL = ("output", "output", "input", "8x8", "3x5", "1x7", "16x2", "2x32")
 SRAM = (16, 100, 300, 700, 1_000, 1_500, 2_050, 3_333, 5_001, 9_000, 16_384, 40_000, 65_536, 1 << 19, 1 << 20)
@@ -119,6 +120,9 @@ def run_case(case: Case, folder: Path) -> Outcome:
         if races.races or races.uninitialised:
             found = [*races.races, *races.uninitialised]
             return Outcome(f"{len(found)} from the race checker: {found[0]}")
+        unordered = missing_wait(lowered.program)
+        if unordered:
+            return Outcome(unordered)
         reference = ReferenceModel(path.read_bytes(), lowered.network.tensor_count, isolated=False)
         result = verify(path, lowered, config, runs=1, seed=case.seed, reference=reference)
     except Exception as error:  # whatever it is, the case has to be reported and shrunk

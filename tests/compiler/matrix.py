@@ -29,6 +29,7 @@ from dlasim.reference import Reference, ReferenceModel
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.races import check_program
 from dlasim.verification import verify
+from tests.compiler.steps import missing_wait
 
 KIB, MIB = 1 << 10, 1 << 20
 ARRAYS = (("input", 64), ("input", 128), ("output", 64), ("output", 128), ("8x8", 64))
@@ -151,9 +152,12 @@ def _tiles(network: Partitioned, point: Point, size: int) -> float:
     return sum(tiling.tasks for tiling in plan.tilings.values())
 
 
-def check(model: Model, point: Point) -> str:
-    """What is wrong with a model at a point, nothing if all is well; "refused" where it rightly is."""
-    size = sram_bytes(model, point)
+def check(model: Model, point: Point, size: int = 0) -> str:
+    """What is wrong with a model at a point, nothing if all is well; "refused" where it rightly is.
+
+    A `size` of SRAM stands for that of the point.
+    """
+    size = size or sram_bytes(model, point)
     predicted = refused_layer(model.graph, size, point.options)
     try:
         lowered = lower_for(model.network, point.config(size), point.options)
@@ -167,6 +171,9 @@ def check(model: Model, point: Point) -> str:
     races = check_program(lowered.program)
     if races.races or races.uninitialised:
         return f"race checker: {[*races.races, *races.uninitialised][0]}"
+    unordered = missing_wait(lowered.program)
+    if unordered:
+        return unordered
     result = verify(model.path, lowered, point.config(size), runs=1, reference=model.reference)
     if result.uncompared:
         return f"not compared: {result.uncompared}"

@@ -84,8 +84,19 @@ def test_the_smallest_sram_is_the_smallest(models, name):
             layer = refused_layer(model.graph, size - 1, point.options)
             assert layer is not None
             assert layer[2] == size
+            assert check(model, point, size - 1) == "refused"
         else:
             assert _tiles(model.network, point, size - 1) > MOST_TILES >= _tiles(model.network, point, size)
+
+
+@pytest.mark.parametrize("name", ["ds_cnn", "resnet8"])
+def test_refusals_are_those_that_the_paper_has(models, name):
+    """At sizes at which some layers fit and some do not."""
+    verdicts = []
+    for point in random.Random(2).sample(OUTPUT_CHANNELS, 12):
+        size = random.Random(str(point)).randint(2_000, 90_000)
+        verdicts.append(check(models(name), point, size))
+    assert set(verdicts) == {"", "refused"}
 
 
 def test_the_matrix_is_whole():

@@ -12,9 +12,11 @@ from dlasim.compiler_shim.topologies import build_topology
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, OPCODE
 from dlasim.isa.program import Program
+from dlasim.isa.records import StepKind
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.races import check_program
 from tests.compiler.cases import random_case, run_case, striped_case
+from tests.compiler.steps import missing_wait
 
 WAIT = BY_MNEMONIC["WAIT"]
 ANY = WAIT.field("max_outstanding").highest  # a wait for this is hardly one
@@ -100,3 +102,19 @@ def test_each_wait_of_random_networks_is_needed(make, tmp_path):
         assert outcome.lowered is not None
         tried += check(outcome.lowered.program, seed, 6)
     assert tried > 60
+
+
+def test_a_host_call_that_does_not_wait_is_found(tmp_path):
+    """What the cases above check besides: the streams that a host call waits for."""
+    found = 0
+    for seed in range(40):
+        outcome = run_case(random_case(seed), tmp_path)
+        assert outcome.lowered is not None
+        program = outcome.lowered.program
+        for number, step in enumerate(program.steps):
+            if step.kind is StepKind.HOST and step.after_streams:
+                steps = list(program.steps)
+                steps[number] = replace(step, after_streams=step.after_streams - 1)
+                assert missing_wait(replace(program, steps=tuple(steps)))
+                found += 1
+    assert found > 20
