@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
-demo: $(VENV)/ready ## from an empty checkout to results, in out/demo
+demo: $(VENV)/ready-demo ## from an empty checkout to results, in out/demo
 	$(BIN)/python tools/demo.py
 
 test: $(VENV)/ready-test ## the tests, without those that take minutes
@@ -61,6 +61,10 @@ clean: ## remove what was built, keep .venv
 $(VENV)/ready: pyproject.toml setup.py
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --editable .
+	touch $@
+
+$(VENV)/ready-demo: $(VENV)/ready
+	$(PIP) install --editable '.[verify]'
 	touch $@
 
 $(VENV)/ready-test: $(VENV)/ready

@@ -10,14 +10,25 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = Path("out/demo")
+VENV = ".venv/bin in your PATH"
 STEPS = (
     ("What is installed, and what is missing for what", "doctor"),
     ("A built-in int8 network, written without TensorFlow", f"model resnet8 -o {OUT}/resnet8.tflite"),
-    ("Its outputs and its cycles, layer by layer", f"run {OUT}/resnet8.tflite --output {OUT}"),
-    ("The same on a machine with twice the PEs", f"run {OUT}/resnet8.tflite --pes 128 --timing-only"),
-    ("An instruction, looked up in the table that everything reads", "isa OP_CONV"),
-    ("The smallest whole program, assembled", f"asm examples/relu.s -o {OUT}/relu.bin"),
-    ("… and turned back into text", f"disasm {OUT}/relu.bin --annotate -o {OUT}/relu.s"),
+    ("Compiled for a machine of 64 PEs and 64 KiB, and held to TensorFlow bit for bit",
+     f"verify {OUT}/resnet8.tflite --sram 64KiB"),
+    ("Its cycles, layer by layer", f"run {OUT}/resnet8.tflite --sram 64KiB --output {OUT}"),
+    ("The same program, run by RISC-V firmware on the virtual prototype",
+     f"run {OUT}/resnet8.tflite --sram 64KiB --host riscv --report {OUT}/riscv.json"),
+    ("A dozen machines",
+     f"sweep {OUT}/resnet8.tflite --out {OUT}/sweep --pes 32,64,128 --sram 16KiB,256KiB "
+     "--parallel input,output"),
+    ("… as a chart", f"plot {OUT}/sweep -o {OUT}/cycles.png"),
+)  # fmt: skip
+NEXT = (
+    f"dlasim explain {OUT}/resnet8.tflite --sram 16KiB    where each operator runs, how it is cut, and why",
+    "dlasim sweep paper --out out/paper                figures and findings of the paper that started this",
+    "dlasim isa OP_CONV                                the instruction behind most of those cycles",
+    "dlasim disasm --help                              a compiled program as text, with its registers",
 )
 
 
@@ -30,9 +41,9 @@ def main() -> int:
         done = subprocess.run([sys.executable, "-m", "dlasim", *shlex.split(arguments)], check=False)
         if done.returncode:
             return done.returncode
-    print(f"\nResults are in {OUT}:")
-    for file in sorted(OUT.iterdir()):
-        print(f"  {file.name:<20} {file.stat().st_size:>10,} bytes")
+    print(f"\nThe chart is {OUT}/cycles.png, its numbers {OUT}/sweep/results.csv. Try next, with {VENV}:")
+    for line in NEXT:
+        print(f"  {line}")
     return 0
 
 
