@@ -28,6 +28,7 @@ from dlasim.sim.runner import Simulation, config_of
 from dlasim.sweeps.studyfile import read_study
 from dlasim.vp.board import Board
 from dlasim.vp.costs import load_costs
+from dlasim.vp.dla_device import attach_dla
 from dlasim.vp.elf import parse_elf
 from dlasim.vp.gdb import GdbServer
 from tests.fuzz.harness import Target
@@ -176,6 +177,7 @@ def _check_elf(data: bytes) -> None:
     for address in (0, firmware.entry, 0xFFFF_FFFF):
         assert firmware.describe(address)
     board = Board()
+    attach_dla(board, MACHINE, None)
     board.load(firmware)
     result = board.run(max_instructions=2000, max_cycles=100_000)
     assert result.instructions <= 2000 + 100  # the last block runs to its end

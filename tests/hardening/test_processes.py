@@ -160,7 +160,7 @@ def test_an_interrupt(arguments: Sequence[str], model: Path, tmp_path: Path) -> 
     assert os.listdir(tmp_path) == []
 
 
-def wait_for_work(process: subprocess.Popen[str], seconds: float = 3.0) -> None:
+def wait_for_work(process: subprocess.Popen[str], seconds: float = 2.0) -> None:
     """Until the process has used so much of a processor: start-up is over then."""
     ticks = os.sysconf("SC_CLK_TCK")
     for _ in range(600):
