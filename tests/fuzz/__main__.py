@@ -11,7 +11,7 @@ from tests.fuzz.harness import fuzz
 from tests.fuzz.targets import TARGETS
 
 SHOWN = 10
-MEMORY_BYTES = 6 << 30  # an input that makes a parser ask for more is a defect, not a swapping machine
+MEMORY_BYTES = 16 << 30  # of addresses: one who asks for more is a defect, not a swapping machine
 
 
 def main() -> int:
