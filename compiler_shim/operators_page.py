@@ -125,6 +125,9 @@ its host operator.
 A PAD before a convolution becomes part of it where it pads with the zero point and every window still meets
 the image.
 
+SPACE_TO_BATCH_ND, a convolution and BATCH_TO_SPACE_ND, as Keras writes dilation, become one dilated
+convolution; elsewhere these two are refused.
+
 ## On the CPU
 
 {on_cpu}
