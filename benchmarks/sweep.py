@@ -44,7 +44,8 @@ def sweep(model: Path, out: Path, jobs: int) -> None:
     wall, used = time.perf_counter() - began, cpu_seconds() - used
     count = (out / "results.csv").read_text().count("\n") - 1
     print(
-        f"{count} points, {jobs} jobs: {wall:.1f} s, {used:.1f} s of CPU time; {count / wall / jobs:.1f} points"
+        f"{count} points, {jobs} jobs: {wall:.1f} s, {used:.1f} s of CPU time; "
+        f"{count / wall / jobs:.1f} points"
     )
     print(f"  per second and core by the clock, {count / used:.1f} by CPU time (goal {GOAL})")
 
@@ -85,7 +86,8 @@ def write_and_read(path: Path) -> None:
     read = time.perf_counter()
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
     print(
-        f"{count} rows: written in {written - began:.1f} s, read in {read - written:.1f} s, {grown:.1f} MiB more"
+        f"{count} rows: written in {written - began:.1f} s, read in {read - written:.1f} s, "
+        f"{grown:.1f} MiB more"
     )
 
 
