@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check docs docs-site accuracy bench fuzz golden firmware wheel clean
+.PHONY: help demo test test-all nightly check docs docs-site accuracy bench fuzz golden firmware wheel clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -19,6 +19,9 @@ test: $(VENV)/ready-test ## the tests, without those that take minutes
 
 test-all: $(VENV)/ready-test ## every test
 	$(PYTEST) -m ''
+
+nightly: $(VENV)/ready-test ## every network on every kind of machine, for hours; resumable
+	$(BIN)/python tools/nightly.py
 
 check: $(VENV)/ready-dev ## style, types, import directions, generated files, firmware, wheel
 	$(BIN)/ruff check
