@@ -45,7 +45,10 @@ class Expression:
 
     def __init__(self, text: str, names: Collection[str], origin: str) -> None:
         self.text, self._origin = text, origin
-        self._closure = _Parser(text, names, origin).parse()
+        parser = _Parser(text, names, origin)
+        self._closure = parser.parse()
+        self.names = frozenset(parser.used)
+        """The names that it asks for."""
 
     def holds(self, values: Values) -> bool:
         """Whether it is true for these values."""
@@ -61,6 +64,7 @@ class _Parser:
         self._tokens = self._split()
         self._next = 0
         self._depth = 0
+        self.used: set[str] = set()
 
     def parse(self) -> Closure:
         closure = self._or()
@@ -192,6 +196,7 @@ class _Parser:
         if name not in self._names:
             shown = ", ".join(self._names) if len(self._names) < 60 else "the columns of the results"
             self._fail(f"unknown name {token!r} (allowed: {shown})")
+        self.used.add(name)
         return lambda values: values[name]
 
 

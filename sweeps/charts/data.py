@@ -22,10 +22,13 @@ def chosen_rows(result: SweepResult, where: str | None, columns: Sequence[str]) 
     missing = [name for name in columns if name not in result.columns]
     if missing:
         raise InputError(f"{result.path} has no column {missing[0]}: this chart needs it")
-    rows = []
-    for row in result.rows():
-        if row.get("status", "ok") == "ok" and (test is None or test.holds(row)):
-            rows.append({name: row[name] for name in columns})
+    status = ["status"] if "status" in result.columns else []
+    needed = [*columns, *status, *(test.names if test else ())]
+    rows = [
+        row
+        for row in result.rows(*needed)
+        if row.get("status", "ok") == "ok" and (test is None or test.holds(row))
+    ]
     if not rows:
         raise InputError(f"{result.path} has no row with figures" + (f" where {where}" if where else ""))
     return rows

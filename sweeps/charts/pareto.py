@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from dlasim.sweeps.charts import canvas
 from dlasim.sweeps.charts.data import Row, bytes_text, chosen_rows, count_text
 from dlasim.sweeps.result import SweepResult
@@ -37,13 +39,18 @@ def draw(result: SweepResult, where: str | None = None, title: str = "", value: 
 
 def front(rows: list[Row], *objectives: str) -> list[Row]:
     """The rows that no other row equals or beats in every objective; of equal ones the first."""
-    kept: list[Row] = []
-    seen: list[tuple[Any, ...]] = []
-    for row in sorted(rows, key=lambda row: tuple(row[name] for name in reversed(objectives))):
-        mine = tuple(row[name] for name in objectives)
-        if not any(all(a <= b for a, b in zip(other, mine, strict=True)) for other in seen):
+    first, *others = objectives
+    least: dict[tuple[Any, ...], Row] = {}  # of rows that differ in the first objective only, the best
+    for row in rows:
+        spot = tuple(row[name] for name in others)
+        if spot not in least or row[first] < least[spot][first]:
+            least[spot] = row
+    ordered = sorted(least.values(), key=lambda row: tuple(row[name] for name in reversed(objectives)))
+    points = np.array([[row[name] for name in objectives] for row in ordered], np.float64)
+    kept = []
+    for number, row in enumerate(ordered):
+        if not np.any(np.all(points[:number] <= points[number], axis=1)):
             kept.append(row)
-            seen.append(mine)
     return kept
 
 
