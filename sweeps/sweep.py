@@ -151,11 +151,12 @@ class _Sweep:
 
     def _refuse(self, progress: Progress) -> None:
         """Points whose parameters make no machine are rows like any other."""
-        refused = [point for point in self._missing() if point.refusal]
-        items = [(self._key(point), Entry(REFUSED, point.refusal)) for point in refused]
-        for point, place in zip(refused, self._journal.append(items), strict=True):
-            self._places[point.number] = place
-            progress.add(None, point.label)
+        refused = (point for point in self._missing() if point.refusal)
+        while batch := list(islice(refused, _BATCH)):
+            items = [(self._key(point), Entry(REFUSED, point.refusal)) for point in batch]
+            for point, place in zip(batch, self._journal.append(items), strict=True):
+                self._places[point.number] = place
+                progress.add(None, point.label)
 
     def _tasks(self) -> Iterator[Task]:
         for point in self._missing():

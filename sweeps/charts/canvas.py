@@ -105,7 +105,8 @@ def thin_ticks(figure: Any, axis: Any) -> None:
     """Drop tick labels of a crowded axis until none touches the next."""
     figure.canvas.draw()
     ticks = [tick for tick in axis.get_major_ticks() if _in_view(axis, tick)]
-    labels = [tick.label1 for tick in ticks if tick.label1.get_text()]
+    both = (label for tick in ticks for label in (tick.label1, tick.label2))
+    labels = [label for label in both if label.get_visible() and label.get_text()]
     boxes = [_box(figure, label) for label in labels]
     step = 1
     while any(_meet(one, other) for one, other in pairwise(boxes[::step])):
