@@ -68,7 +68,3 @@ def _show_list() -> None:
 
 def _flags(scalable: bool, resizable: bool) -> tuple[tuple[str, bool], ...]:
     return (("--alpha", scalable), ("--resolution", resizable))
-
-
-# The name by which the command is known elsewhere.
-model_command = command

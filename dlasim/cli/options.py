@@ -50,19 +50,5 @@ class Grid(click.ParamType):  # type: ignore[type-arg]
         return text
 
 
-class CommaList(click.ParamType):  # type: ignore[type-arg]
-    """Several values of one type, separated by commas."""
-
-    def __init__(self, item: Size | Grid) -> None:
-        self._item = item
-        self.name = f"{item.name},…"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> list[Any]:
-        """The values, in the order given."""
-        if not isinstance(value, str):
-            return list(value)
-        return [self._item.convert(part.strip(), param, ctx) for part in value.split(",") if part.strip()]
-
-
 SIZE = Size()
 GRID = Grid()

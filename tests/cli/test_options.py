@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from dlasim.cli.options import GRID, SIZE, CommaList
+from dlasim.cli.options import GRID, SIZE
 
 
 @pytest.mark.parametrize(
@@ -41,10 +41,3 @@ def test_grids(text: str, grid: str) -> None:
 def test_what_is_no_grid_is_refused_with_the_choices(text: str) -> None:
     with pytest.raises(click.BadParameter, match=r"input, output, or a grid"):
         GRID.convert(text, None, None)
-
-
-def test_lists_hold_one_type() -> None:
-    sizes = CommaList(SIZE)
-    assert sizes.convert("512K,1M", None, None) == [524288, 1 << 20]
-    with pytest.raises(click.BadParameter, match="'x'"):
-        sizes.convert("512K,x", None, None)
