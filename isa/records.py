@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -89,6 +90,11 @@ class Member:
     doc: str
     count: int = 1
 
+    @property
+    def size_bytes(self) -> int:
+        """Its length, all of its elements together."""
+        return int(_NUMPY[self.type][-1]) * self.count
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -106,7 +112,13 @@ class Record:
     @property
     def size_bytes(self) -> int:
         """Its length in the file."""
-        return self.dtype.itemsize
+        return sum(member.size_bytes for member in self.members)
+
+    @property
+    def offsets(self) -> dict[str, int]:
+        """Where each member begins, in bytes."""
+        ends = itertools.accumulate((member.size_bytes for member in self.members), initial=0)
+        return {member.name: begin for member, begin in zip(self.members, ends, strict=False)}
 
 
 @cache

@@ -8,11 +8,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dlasim.errors import InputError
 from dlasim.fileio import parse_toml, read_toml
-from dlasim.isa.program import Requirement, fingerprint
+
+if TYPE_CHECKING:
+    from dlasim.isa.program import Requirement
 
 KIB = 1024
 MIB = 1024 * KIB
@@ -89,6 +91,8 @@ class DlaConfig:
     @property
     def fingerprint(self) -> int:
         """What programs lowered for this machine carry."""
+        from dlasim.isa.program import fingerprint  # with NumPy behind it, which defaults and help do without
+
         return fingerprint(self.pes, *self.lanes, self.sram_bytes)
 
     @property
@@ -111,6 +115,8 @@ class DlaConfig:
 
     def requirement(self, **memory: int) -> Requirement:
         """What a program lowered for this machine asks for; keywords as in Requirement."""
+        from dlasim.isa.program import Requirement
+
         inputs, outputs = self.lanes
         return Requirement(self.pes, inputs, outputs, self.sram_bytes, **memory)
 

@@ -33,10 +33,10 @@ Examples:
 @compile_options
 def command(model: str, output: str, save_graph: str | None, **given: Any) -> None:
     """Lower MODEL, an int8 .tflite or a .dlag, to a program for one machine."""
+    base, machine = take_machine(given)
     from dlasim import api
     from dlasim.fileio import atomic_write
 
-    base, machine = take_machine(given)
     lowered = api.compile(model, base, **machine, **take_compile(given))
     data = _artifact(lowered.program, output)
     if save_graph:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dlasim.cli.health import Health, Package, Program, examine
+if TYPE_CHECKING:
+    from dlasim.cli.health import Health, Package, Program
 
 _MARKS = {"ok": "ok", "missing": "MISSING", "old": "TOO OLD"}
 
@@ -27,6 +27,10 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
     Exit code 1 if something that dlasim cannot do without is missing or too old.
     """
+    import json
+
+    from dlasim.cli.health import examine
+
     health = examine()
     click.echo(json.dumps(_as_data(health), indent=2) if as_json else "\n".join(_as_text(health)))
     ctx.exit(0 if health.is_well else 1)

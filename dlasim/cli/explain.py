@@ -25,9 +25,9 @@ def command(model: str, as_json: bool, **given: Any) -> None:
     """Tell for each operator of MODEL where it runs, why, how it is cut, what it moves and costs."""
     import json
 
+    base, machine = take_machine(given)
     from dlasim import api
 
-    base, machine = take_machine(given)
     rows = api.explain(model, base, **machine, **take_compile(given))
     if as_json:
         click.echo(json.dumps(rows, indent=2))

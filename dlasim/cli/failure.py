@@ -90,9 +90,11 @@ def _meant(error: BaseException, program: str) -> str:
 
 
 def _built_in(name: str, program: str) -> str:
+    network = name.removesuffix(".tflite")
+    if "." in network:
+        return ""
     from dlasim.compiler_shim.topologies import topology_names
 
-    network = name.removesuffix(".tflite")
     if network not in topology_names():
         return ""
     return f"; `{program} model {network} -o {network}.tflite` writes the built-in network of that name"

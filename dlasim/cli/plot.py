@@ -30,17 +30,17 @@ def command(results: str, kind: str, output: str | None, **given: Any) -> None:
 
     Settings (--set): heatmap x, y, value, panel; pareto value; timeline begin, end; stacked segments, top.
     """
-    from dlasim.sweeps.charts import draw
-    from dlasim.sweeps.result import open_results
-
-    result = open_results(results)
-    path = Path(output) if output else result.path.with_name(f"{kind}.png")
     settings = {name: given[name] for name in ("where", "title", "point") if given[name] is not None}
     for item in given["more"]:
         name, sign, text = item.partition("=")
         if not sign:
             raise click.UsageError(f"--set {item}: write NAME=VALUE")
         settings[name.strip()] = _value(name.strip(), text)
+    from dlasim.sweeps.charts import draw
+    from dlasim.sweeps.result import open_results
+
+    result = open_results(results)
+    path = Path(output) if output else result.path.with_name(f"{kind}.png")
     draw(result, kind, path, **settings)
     click.echo(f"wrote {path}", err=True)
 

@@ -47,9 +47,9 @@ def command(file: str, **given: Any) -> None:
     Models are lowered on the fly. Prints where the cycles went. Inputs are noise unless given; floats are
     quantized.
     """
+    base, machine = take_machine(given)
     from dlasim import api, loading
 
-    base, machine = take_machine(given)
     is_elf = loading.is_elf(file)
     options = take_compile(given)
     host, chosen = take_host(given, is_elf=is_elf)

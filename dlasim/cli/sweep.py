@@ -76,12 +76,13 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     Every parameter takes several values; the table has a row for each combination, and says why where one
     cannot work.
     """
+    axes = _given_axes(given)
     from dlasim.errors import RunError
     from dlasim.sweeps.build import build
     from dlasim.sweeps.present import present
     from dlasim.sweeps.sweep import Settings, run_study
 
-    study = build(targets, _given_axes(given), given["where"], given["layers"])
+    study = build(targets, axes, given["where"], given["layers"])
     settings = Settings(
         out=Path(given["out"] or f"{study.name}-sweep"),
         jobs=given["jobs"],

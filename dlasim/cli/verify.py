@@ -36,11 +36,11 @@ def command(model: str, runs: int, seed: int, engine: str, **given: Any) -> None
     Inputs are all -128, all 127, the zero point, and noise. The program is checked for races too. Leaves
     with 0 only if everything is equal; else with 1 and the first layer, element and both values.
     """
+    base, machine = take_machine(given)
+    host, chosen = take_host(given)
     from dlasim import api
     from dlasim.errors import RunError
 
-    base, machine = take_machine(given)
-    host, chosen = take_host(given)
     choices = {**machine, **take_compile(given), "host": host, "host_options": chosen}
     result = api.verify(model, base, runs=runs, seed=seed, engine=engine, **choices)
     if result.mismatch is not None:

@@ -85,7 +85,7 @@ class Sections:
         return header
 
     def _check_sum(self, expected: int) -> None:
-        offset = int(HEADER.dtype.fields["checksum"][1])  # type: ignore[index]
+        offset = HEADER.offsets["checksum"]
         view = memoryview(self._data)
         actual = zlib.crc32(view[offset + 4 :], zlib.crc32(bytes(4), zlib.crc32(view[:offset])))
         self.require(actual == expected, f"its checksum is {actual:#010x}, its header says {expected:#010x}")

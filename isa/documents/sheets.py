@@ -150,8 +150,7 @@ def fault_sheet(fault: Fault) -> Sheet:
 def record_sheet(record: Record) -> Sheet:
     """A record: its members and where they lie."""
     rows = []
-    for member in record.members:
-        position = record.dtype.fields[member.name][1] if record.dtype.fields else 0
+    for member, position in zip(record.members, record.offsets.values(), strict=True):
         kind = member.type if member.count == 1 else f"{member.type}[{member.count}]"
         rows.append((str(position), member.name, kind, member.doc))
     table = Table("Members", ("offset", "member", "type", "meaning"), tuple(rows))

@@ -16,7 +16,10 @@ from click.testing import CliRunner, Result
 from dlasim.cli import COMMANDS, main
 from dlasim.errors import InputError, RunError
 
-HEAVY = {"numpy", "numba", "matplotlib", "unicorn", "elftools", "flatbuffers", "tflite", "rich", "tensorflow"}
+HEAVY = {
+    "numpy", "numba", "llvmlite", "matplotlib", "unicorn", "elftools", "flatbuffers", "tflite", "rich",
+    "tensorflow", "pandas", "polars", "distributed",
+}  # fmt: skip
 NAMES = [name for section in COMMANDS.values() for name in section]
 
 
@@ -24,18 +27,22 @@ def call(*arguments: str) -> Result:
     return CliRunner().invoke(main, arguments, prog_name="dlasim")
 
 
-def modules_after(*arguments: str) -> set[str]:
-    code = f"""
+def modules_after(*arguments: str, code: int = 0, **environment: str) -> set[str]:
+    """What a command line has loaded by the time it leaves, with this exit code."""
+    script = f"""
 import sys
 sys.argv = ["dlasim", *{arguments!r}]
 from dlasim.cli import main
 try:
     main()
 except SystemExit as done:
-    assert not done.code, done.code
-print(*sys.modules, sep="\\n", file=sys.stderr)
+    assert (done.code or 0) == {code}, done.code
+print("", *sys.modules, sep="\\n", file=sys.stderr)
 """
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    environment = {**os.environ, **environment}
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
+    )
     return set(result.stderr.split())
 
 
@@ -65,8 +72,44 @@ def test_help_and_version_load_no_command_and_nothing_heavy(arguments: list[str]
     assert not loaded & HEAVY
 
 
-def test_looking_up_an_instruction_needs_no_heavy_package() -> None:
-    assert not modules_after("isa", "OP_CONV") & HEAVY
+@pytest.mark.parametrize("name", NAMES)
+def test_help_of_a_command_loads_nothing_heavy(name: str) -> None:
+    loaded = modules_after(name, "--help")
+    assert not loaded & (HEAVY | {"importlib.metadata", "email", "asyncio"})
+    assert not loaded & {"dlasim.isa.instructions", "dlasim.api"}
+
+
+@pytest.mark.parametrize("arguments", [["isa"], ["isa", "OP_CONV"], ["run", "--preset", "list"]])
+def test_looking_something_up_loads_nothing_heavy(arguments: list[str]) -> None:
+    assert not modules_after(*arguments) & HEAVY
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["isa", "OP_CNV"],
+        ["run", "x", "--timing-onyl"],
+        ["run", "x", "--sram", "many"],
+        ["run", "x", "--parallel", "8x"],
+        ["run", "x", "--preset", "nvdla"],
+        ["run", "x", "--config", "missing.toml"],
+        ["compile", "x", "-o", "y", "--preset", "nvdla"],
+        ["verify", "x", "--cpu", "ideal"],
+        ["explain", "x", "--preset", "nvdla"],
+        ["sweep", "x", "--set", "pes"],
+        ["plot", "x", "--set", "top=a"],
+    ],
+)
+def test_wrong_options_are_told_before_anything_heavy_loads(arguments: list[str]) -> None:
+    assert not modules_after(*arguments, code=2) & HEAVY
+
+
+@pytest.mark.parametrize(
+    "words", ["dlasim sw", "dlasim run --pe", "dlasim sweep --dma-", "dlasim plot --kind "]
+)
+def test_completion_loads_nothing_heavy(words: str) -> None:
+    count = str(words.count(" "))
+    assert not modules_after(_DLASIM_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=count) & HEAVY
 
 
 def test_doctor_looks_at_packages_without_importing_them() -> None:

@@ -10,8 +10,8 @@ import numpy as np
 
 from dlasim.isa.records import HEADER, SECTION, SECTION_RECORDS, Section
 
-_CHECKSUM = int(HEADER.dtype.fields["checksum"][1])  # type: ignore[index]
-_FILE_BYTES = int(HEADER.dtype.fields["file_bytes"][1])  # type: ignore[index]
+_CHECKSUM = HEADER.offsets["checksum"]
+_FILE_BYTES = HEADER.offsets["file_bytes"]
 _INTERESTING = (0, 1, 2, 3, 4, 7, 8, 63, 64, 65, 127, 128, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000,
                 0x7F800000, 0x7FC00000, 0xFFFFFFF0, 0xFFFFFFFE, 0xFFFFFFFF)  # fmt: skip
 
