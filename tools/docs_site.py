@@ -25,14 +25,22 @@ OUTSIDE = {
     "examples/bare-metal/README.md": "bare-metal.md",
 }
 NAVIGATION: dict[str, tuple[str, ...]] = {
-    "Learn": ("tutorial", "architecture", "examples"),
-    "How to": ("how-to/*",),
-    "Guides": ("sweeps", "firmware", "bare-metal", "assembly", "debugging", "contributing"),
+    "Start": ("tutorial", "examples"),
+    "How to": ("how-to/*", "sweeps", "firmware", "bare-metal", "debugging"),
+    "Explanation": ("architecture", "timing-model", "numerics", "races", "accuracy", "zoo"),
     "Reference": (
-        "cli", "operators", "isa", "registers", "program-format", "host-operators", "virtual-prototype",
+        "cli", "isa", "registers", "assembly", "program-format", "operators", "host-operators",
+        "virtual-prototype",
     ),
-    "Background": ("timing-model", "numerics", "races", "accuracy", "zoo", "changelog"),
+    "Project": ("contributing", "changelog"),
 }  # fmt: skip
+PICTURES = (".svg", ".png")
+# Wide enough for a line of 110 characters of code.
+STYLE = """\
+:root { --code-font-size: 0.75rem; }
+.content { width: 56em; max-width: 100%; }
+article table.docutils { margin-left: 0; }
+"""
 # The prose of a page starts where it needs to: headings may skip a level.
 CONFIGURATION = """\
 from pygments.lexer import RegexLexer
@@ -42,8 +50,11 @@ project = "dlasim"
 html_title = "dlasim"
 html_theme = "furo"
 html_copy_source = False
-extensions = ["myst_parser", "sphinxcontrib.mermaid"]
-myst_fence_as_directive = ["mermaid"]
+html_static_path = ["static"]
+html_css_files = ["wide.css"]
+smartquotes = False
+highlight_language = "text"
+extensions = ["myst_parser"]
 myst_heading_anchors = 4
 suppress_warnings = ["myst.header"]
 
@@ -76,10 +87,9 @@ def main() -> int:
         target = SOURCE / place(name)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(relinked(path.read_text(encoding="utf-8"), name, set(pages)), encoding="utf-8")
-    for picture in (ROOT / "docs").rglob("*.svg"):
-        target = SOURCE / picture.relative_to(ROOT / "docs")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(picture, target)
+    shutil.copytree(ROOT / "docs" / "images", SOURCE / "images")
+    (SOURCE / "static").mkdir()
+    (SOURCE / "static" / "wide.css").write_text(STYLE, encoding="utf-8")
     (SOURCE / "conf.py").write_text(CONFIGURATION, encoding="utf-8")
     with (SOURCE / "index.md").open("a", encoding="utf-8") as index:
         index.write(navigation({place(name).removesuffix(".md") for name in pages}))
@@ -100,10 +110,10 @@ def relinked(text: str, name: str, pages: set[str]) -> str:
 
     def link(match: re.Match[str]) -> str:
         label, target, anchor = match[1], match[2], match[3] or ""
-        if re.match(r"[a-z]+:", target) or target.endswith(".svg"):
+        if re.match(r"[a-z]+:", target):
             return match[0]
         there = os.path.normpath(Path(name).parent / target)
-        if there in pages:
+        if there in pages or there.endswith(PICTURES):
             up = "../" * place(name).count("/")
             return f"{label}({up}{place(there)}{anchor})"
         return label.strip("[]") if (ROOT / there).exists() else match[0]  # the latter is for Sphinx to tell

@@ -10,6 +10,7 @@ from pathlib import Path
 _BLOCK = re.compile(
     r"(?:<!-- (file|needs): ([\w./-]+) -->\n+)?^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL
 )
+_PRINTED = re.compile(r"^print\(.*\) +# (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,8 @@ def steps(page: Path) -> Iterator[Step]:
 
     `console` blocks hold commands behind `$ ` and, below, lines of their output, in which … stands for
     anything. Blocks without a language may hold dlasim commands as they are. `python` blocks are scripts,
-    unless they are sessions, which are tested elsewhere. A comment names the file that a block is.
+    unless they are sessions, which are tested elsewhere; what stands as a comment behind a `print(…)` is what
+    it prints. A comment before a block names the file that it is.
     """
     for mark, name, language, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
         if mark == "needs":
@@ -41,7 +43,7 @@ def steps(page: Path) -> Iterator[Step]:
                 if line.startswith("dlasim "):
                     yield Step("command", line)
         elif language == "python" and ">>>" not in text:
-            yield Step("script", text)
+            yield Step("script", text, output=tuple(_PRINTED.findall(text)))
 
 
 def _commands(text: str) -> Iterator[Step]:

@@ -13,7 +13,13 @@ import pytest
 from tests.docs.pages import Step, shows, steps
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "docs" / "tutorial.md", *sorted((ROOT / "docs" / "how-to").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "examples" / "README.md",
+    ROOT / "docs" / "tutorial.md",
+    ROOT / "docs" / "sweeps.md",
+    *sorted((ROOT / "docs" / "how-to").glob("*.md")),
+]
 SECONDS = 120
 SLOW = {"reproduce-the-paper.md"}  # dozens of whole MobileNets
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+RECIPE = ROOT / "docs" / "how-to" / "add-an-instruction.md"
 PACKAGES = ("isa", "sim", "vp")
 PLACE = re.compile(
     r"<!-- (?P<file>[\w/.]+)(?:, (?P<table>\w+))? -->\s*```python\n(?P<code>.*?)```", re.DOTALL
@@ -50,7 +51,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(ROOT / "tests", place / "tests", ignore=ignored)
     for folder in PACKAGES:
         shutil.copytree(ROOT / folder, place / "dlasim" / folder, ignore=ignored)
-    steps = list(PLACE.finditer((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
+    steps = list(PLACE.finditer(RECIPE.read_text(encoding="utf-8")))
     assert len(steps) == 4, "a row, a body, its binding and its test"
     for step in steps:
         file = step["file"] if step["file"].startswith("tests/") else f"dlasim/{step['file']}"
