@@ -77,6 +77,14 @@ class Study:
         for name in ("preset", "host", "cpu"):
             for value in self._values_of(name):
                 self._check_choice(name, value)
+        cores = [value for value in self._values_of("cpu") if value]
+        if cores and not self.runs_on_board:
+            raise InputError(f"study {self.name}: cpu = {cores[0]!r} changes nothing without host = riscv")
+
+    @property
+    def swept(self) -> list[str]:
+        """The parameters that take several values, cases aside, in the order of the columns."""
+        return [name for name in catalogue() if len(set(self.axes.get(name, ()))) > 1]
 
     @property
     def runs_on_board(self) -> bool:
@@ -90,6 +98,10 @@ class Study:
             names = [name for name in self.axes if name not in case.values]
             for chosen in itertools.product(*(self.axes[name] for name in names)):
                 values = {**self.fixed, **case.values, **dict(zip(names, chosen, strict=True))}
+                if values.get("host") != "riscv" and "cpu" in values:
+                    core = values.pop("cpu")  # nobody there has one: the first stands for all
+                    if "cpu" in names and core != self.axes["cpu"][0]:
+                        continue
                 point = _point(number, case.name, model.label, values)
                 if self._keeps(point):
                     number += 1

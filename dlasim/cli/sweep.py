@@ -12,7 +12,6 @@ from dlasim.cli.config_options import COMPILE, MACHINE, preset_option
 from dlasim.cli.sections import SectionedCommand, SharedOption
 
 if TYPE_CHECKING:
-    from dlasim.sweeps.result import SweepResult
     from dlasim.sweeps.study import Study
     from dlasim.sweeps.sweep import Outcome
 
@@ -28,7 +27,6 @@ Values: 64,128 is a list, 16..256:16 goes in steps of 16, 64KiB..1MiB doubles, 1
 MODEL is a file or the name of a built-in network (see `dlasim model --list`), mobilenet_v1:alpha=0.5 with
 arguments. Points that are finished are kept in DIR/cache; running again goes on where it stopped.
 """
-SHOWN_POINTS = 20
 
 
 def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,6 +75,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     cannot work.
     """
     axes = _given_axes(given)
+    from dlasim.cli.points import print_points
     from dlasim.errors import RunError
     from dlasim.sweeps.build import build
     from dlasim.sweeps.present import present
@@ -91,7 +90,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
         cache=Path(given["cache"]) if given["cache"] else None,
     )
     outcome = run_study(study, settings)
-    _print_points(outcome.result)
+    print_points(outcome.result, study.swept)
     _tell(study, outcome)
     for path in present(study, outcome.result):
         click.echo(f"wrote {path}", err=True)
@@ -115,37 +114,9 @@ def _given_axes(given: dict[str, Any]) -> dict[str, Any]:
     return {name: text for name, text in axes.items() if text is not None}
 
 
-def _print_points(result: SweepResult) -> None:
-    """The points, or of many those with the fewest cycles."""
-    import heapq
-
-    from dlasim.cli.summary import size, table
-
-    names = ("point", "case", "model", "label", "status", "cycles_total", "cycles_dla", "cycles_stall",
-             "utilization", "dma_read_bytes", "dma_write_bytes", "fusion", "depthwise")  # fmt: skip
-    few = heapq.nsmallest(SHOWN_POINTS + 1, result.rows(*names), key=_rank)
-    if len(few) <= SHOWN_POINTS:
-        few.sort(key=lambda row: row["point"])
-    lines = [["case", "model", "machine", "fusion", "depthwise", "cycles", "DLA", "stall", "used", "moved"]]
-    for row in few[:SHOWN_POINTS]:
-        start = [row["case"], row["model"], row["label"], row["fusion"], row["depthwise"]]
-        if row["cycles_total"] is None:
-            lines.append([*start, row["status"], "", "", "", ""])
-            continue
-        figures = [f"{row[name]:,}" for name in ("cycles_total", "cycles_dla", "cycles_stall")]
-        moved = size(row["dma_read_bytes"] + row["dma_write_bytes"])
-        lines.append([*start, *figures, f"{100 * row['utilization']:.1f} %", moved])
-    keep = [number for number in range(10) if number or any(line[0] for line in lines[1:])]
-    alignment = "lllllrrrrr"
-    click.echo(table([[line[n] for n in keep] for line in lines], "".join(alignment[n] for n in keep)))
-
-
-def _rank(row: dict[str, Any]) -> tuple[bool, int, int]:
-    cycles = row["cycles_total"]
-    return cycles is None, cycles or 0, row["point"]
-
-
 def _tell(study: Study, outcome: Outcome) -> None:
+    from dlasim.cli.points import SHOWN_POINTS
+
     refused = outcome.statuses["refused"]
     parts = [f"{outcome.points:,} points in {outcome.seconds:.1f} s"]
     if outcome.reused:

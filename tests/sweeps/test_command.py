@@ -29,6 +29,41 @@ def test_quiet_in_a_pipe(model: Path, tmp_path: Path) -> None:
     assert (tmp_path / "ds_cnn-sweep" / "stacked.png").exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "columns", "cells"),
+    [
+        (["--pes", "16,32"], ["model", "machine", "cycles"], [["512K 16 O"], ["512K 32 O"]]),
+        (["--clock", "100,250.5"], ["machine", "clock_mhz", "cycles", "ms"], [["100"], ["250.5"]]),
+        (
+            ["--timing", "macs,zero", "--fusion", "none,full"],
+            ["machine", "timing", "fusion", "cycles", "DLA"],
+            [["macs", "none"], ["macs", "full"], ["zero", "none"], ["zero", "full"]],
+        ),
+        (
+            ["--set", "host=riscv", "--set", "cpu=ideal,five_stage"],
+            ["machine", "cpu", "cycles"],
+            [["ideal"], ["five_stage"]],
+        ),
+        (["--preset", "paper,nvdla-small"], ["preset", "cycles", "ms"], [["paper"], ["nvdla-small"]]),
+    ],
+)
+def test_whatever_was_swept_is_a_column(
+    arguments: list[str], columns: list[str], cells: list[list[str]], model: Path, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    with pytest.raises(SystemExit) as left:
+        main(["sweep", str(model), "--jobs", "1", "--out", str(tmp_path), *arguments])
+    assert not left.value.code
+    head, _, *lines = capsys.readouterr().out.splitlines()
+    starts = [head.index(name) for name in columns]
+    assert starts == sorted(starts)
+    assert len(lines) == len(cells)
+    axes = {"pes", "clock_mhz", "timing", "fusion", "cpu", "preset", "depthwise", "host"}
+    assert [name for name in head.split() if name in axes] == [name for name in columns if name in axes]
+    for line, wanted in zip(lines, cells, strict=True):
+        assert all(f"  {cell}  " in line for cell in wanted), line
+
+
 def test_a_bar_on_a_terminal(model: Path, tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     command = [
@@ -76,6 +111,7 @@ def test_a_bar_on_a_terminal(model: Path, tmp_path: Path) -> None:
         (["ds_cnn", "paper"], "before all models"),
         (["paper", "--fusion", "none"], "its cases set fusion"),
         (["missing.toml"], "cannot read missing.toml"),
+        (["ds_cnn", "--set", "cpu=ideal,two_stage"], "changes nothing without host = riscv"),
         ([], "MODEL"),
     ],
 )

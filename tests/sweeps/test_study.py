@@ -147,3 +147,15 @@ def test_flags_replace_a_studys_axes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", shipped_names())
 def test_what_ships_is_valid(name: str) -> None:
     assert sum(1 for _ in shipped_study(name).points()) > 10
+
+
+def test_cores_multiply_only_the_points_on_a_board() -> None:
+    points = list(study('[axes]\ncpu = ["ideal", "two_stage"]\nhost = ["none", "riscv"]').points())
+    told = [(point.number, point.values["host"], point.values["cpu"]) for point in points]
+    assert told == [(0, "none", ""), (1, "riscv", "ideal"), (2, "riscv", "two_stage")]
+
+
+@pytest.mark.parametrize("place", ["[axes]\ncpu = ['ideal', 'two_stage']", "[fixed]\ncpu = 'ideal'"])
+def test_a_core_without_a_board_is_refused(place: str) -> None:
+    with pytest.raises(InputError, match="cpu = 'ideal' changes nothing without host = riscv"):
+        study(place).check()

@@ -1,0 +1,64 @@
+"""The points of a sweep as a table for the terminal."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dlasim.cli.summary import size, table
+
+if TYPE_CHECKING:
+    from dlasim.sweeps.result import SweepResult
+
+SHOWN_POINTS = 20
+_IN_LABEL = frozenset(("pes", "parallel", "sram_bytes"))  # which the column `machine` has
+_SHOWN_COLUMNS = (
+    "case", "model", "label", "clock_mhz", "status", "cycles_total", "milliseconds", "cycles_dla",
+    "cycles_stall", "utilization", "dma_read_bytes", "dma_write_bytes",
+)  # fmt: skip
+
+
+def print_points(result: SweepResult, swept: list[str]) -> None:
+    """The points, or of many those with the fewest cycles, with a column for everything that was swept."""
+    told = [name for name in swept if name not in _IN_LABEL]
+    few = heapq.nsmallest(SHOWN_POINTS + 1, result.rows("point", *_SHOWN_COLUMNS, *told), key=_rank)
+    if len(few) <= SHOWN_POINTS:
+        few.sort(key=lambda row: row["point"])
+    cases = ["case"] if any(row["case"] for row in few) else []
+    clocks = len({row["clock_mhz"] for row in few}) > 1  # then cycles do not tell who is faster
+    start = {**{name: name for name in cases}, "model": "model", "label": "machine"}
+    start |= {name: name for name in told}
+    figures = ["cycles", *(["ms"] if clocks else []), "DLA", "stall", "used", "moved"]
+    lines = [[*start.values(), *figures]]
+    for row in few[:SHOWN_POINTS]:
+        lines.append([_text(row[name]) for name in start] + _figures(row, figures))
+    click.echo(table(lines, "l" * len(start) + "r" * len(figures)))
+
+
+def _text(value: Any) -> str:
+    """A parameter's value."""
+    if value is None:
+        return ""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _figures(row: dict[str, Any], shown: list[str]) -> list[str]:
+    """A point's figures as text, or in their place what became of it."""
+    if row["cycles_total"] is None:
+        return [row["status"], *[""] * (len(shown) - 1)]
+    texts = {
+        "cycles": f"{row['cycles_total']:,}",
+        "ms": f"{row['milliseconds']:,.3f}",
+        "DLA": f"{row['cycles_dla']:,}",
+        "stall": f"{row['cycles_stall']:,}",
+        "used": f"{100 * row['utilization']:.1f} %",
+        "moved": size(row["dma_read_bytes"] + row["dma_write_bytes"]),
+    }
+    return [texts[name] for name in shown]
+
+
+def _rank(row: dict[str, Any]) -> tuple[bool, int, int]:
+    cycles = row["cycles_total"]
+    return cycles is None, cycles or 0, row["point"]
