@@ -28,8 +28,8 @@ def load_graph(path: str | Path) -> Graph:
     if container.is_program(head):
         raise InputError(f"{path} is compiled already: a .tflite or .dlag is needed here")
     if not is_graph(head):
-        return import_model(path, allow_conversions=True)
-    return prepare(read_graph_model(path), str(path), allow_conversions=True)
+        return import_model(path)
+    return prepare(read_graph_model(path), str(path))
 
 
 def load_tflite(path: str | Path) -> bytes:

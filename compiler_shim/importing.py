@@ -20,19 +20,17 @@ from dlasim.compiler_shim.tflite.type_check import TypeCheck
 from dlasim.errors import InputError
 
 
-def import_model(path: str | Path, *, allow_conversions: bool = False) -> Graph:
+def import_model(path: str | Path) -> Graph:
     """The network in a .tflite file, checked, with shapes resolved and constants folded.
 
-    Tensors keep the numbers that they have in the file, so a folded operator may leave unused ones. With
-    `allow_conversions` the model's inputs and outputs may be float32 or uint8, where nothing but QUANTIZE and
-    DEQUANTIZE touches them.
+    Tensors keep the numbers that they have in the file, so a folded operator may leave unused ones.
     """
-    return prepare(read_model(path), str(path), allow_conversions=allow_conversions)
+    return prepare(read_model(path), str(path))
 
 
-def prepare(model: ReadModel, name: str, *, allow_conversions: bool = False) -> Graph:
+def prepare(model: ReadModel, name: str) -> Graph:
     """What `import_model` does after reading; `name` is how errors call the model."""
-    check = TypeCheck(name, allow_conversions)
+    check = TypeCheck(name)
     # First, so that a float model hears of that before anything else.
     check.inputs(model.graph)
     graph = _resolve(replace(model, graph=fold_dilation(model.graph)), name)

@@ -32,7 +32,7 @@ _HOST_FORMS: Mapping[str, tuple[str, ...]] = {
     "PADV2": ("PAD",),
     "QUANTIZE": ("LUT", "QUANTIZE"),
     "RESIZE_NEAREST_NEIGHBOR": ("RESIZE_NEAREST",),
-    "SQRT": ("UNARY",),
+    "SQRT": ("LUT", "UNARY"),
     "SUB": ("SUB", "BINARY"),
     "TILE": _COPY,
 }
@@ -67,6 +67,15 @@ def instructions(kind: str) -> str:
     return next((_INSTRUCTIONS[name] for name in names if name in _INSTRUCTIONS), "")
 
 
+def float_kinds() -> list[str]:
+    """The TFLite operators that compute in float32 too: those of which no operand has to be int8."""
+    return sorted(
+        kind
+        for kind in HOST_KINDS
+        if "q" not in "".join((*OPERATORS[kind].signature.inputs, *OPERATORS[kind].signature.outputs))
+    )
+
+
 def page() -> str:
     """The whole page."""
     assert set(KINDS) == set(SUPPORTED), "an operator has an instruction if and only if it has a translation"
@@ -78,6 +87,7 @@ def page() -> str:
         on_dla=_table(kind for kind in kinds if instructions(kind)),
         on_cpu=_table(kind for kind in kinds if not instructions(kind)),
         folded=", ".join(known),
+        floats=", ".join(float_kinds()),
     )
 
 
@@ -111,8 +121,8 @@ for it and every rule below holds; what it can take goes where the cost model sa
 and the reason.
 
 Models are of int8, full-integer quantization. Inputs and outputs may be float32 or uint8 where the model
-itself converts them. An operator that is in no table is refused by name, and so is one that breaks a limit of
-its host operator.
+itself converts them, and what it computes from int8 results may be [float32](#in-float32-too). An operator
+that is in no table is refused by name, and so is one that breaks a limit of its host operator.
 
 ## Rules of the DLA
 
@@ -131,6 +141,17 @@ convolution; elsewhere these two are refused.
 ## On the CPU
 
 {on_cpu}
+
+## In float32 too
+
+The tails of detection and pose models compute in float32, and in int32, from what a DEQUANTIZE or a CAST
+makes of int8 results. These operators do so on the CPU, bit for bit as TensorFlow does, in the standalone
+simulator; `--host riscv` has no floating point and refuses by name what calculates with floats:
+
+{floats}.
+
+Any other operator on floats is refused, with the tensors at which the model can be cut before it; so is a
+model that computes in float32 from its inputs.
 
 ## Only where they can be computed beforehand
 

@@ -103,8 +103,8 @@ class _Partitioner:
         resolved = tuple(self._resolve(call, layer) for call in calls)
         node, reason = self._dla_form(calls, resolved, layer)
         name = operator.location or self._graph.tensors[operator.outputs[0]].name
-        kind = KINDS.get(calls[0].name, LayerKind.HOST) if calls else LayerKind.HOST
-        macs = self._macs(calls[0]) if calls else 0
+        kind = KINDS.get(calls[0].name, LayerKind.HOST)
+        macs = self._macs(calls[0])
         self._items.append(Item(name, operator.kind, kind, macs, node, reason, resolved, merged))
 
     def _absorb_later(self, operator: Operator, call: HostCall) -> bool:
@@ -160,8 +160,6 @@ class _Partitioner:
     def _dla_form(
         self, calls: Sequence[HostCall], resolved: Sequence[program.HostCall], layer: int
     ) -> tuple[DlaNode | None, str]:
-        if len(calls) != 1:
-            return None, "the DLA has no instruction for it"
         name, call = calls[0].name, resolved[0]
         candidate = Candidate(
             name,
@@ -172,6 +170,7 @@ class _Partitioner:
         reason = refusal(candidate)
         if reason:
             return None, reason
+        assert len(calls) == 1, "what the DLA has an instruction for is one call"
         return translate(candidate, call.inputs, call.outputs[0], layer), ""
 
     def _macs(self, call: HostCall) -> int:

@@ -36,6 +36,12 @@ POOLS = ("AVERAGE_POOL_2D", "MAX_POOL_2D")
 SUPPORTED = (*CONVOLUTIONS, "FULLY_CONNECTED", *POOLS, "MEAN", "ADD", "SUB", "MUL", "BINARY", "LUT")
 
 
+def rule_no_floats(candidate: Candidate) -> str | None:
+    """Nothing is a float."""
+    floats = [value.dtype for value in candidate.operands if value.dtype.startswith("float")]
+    return f"{floats[0]}: runs on the CPU" if floats else None
+
+
 def rule_known(candidate: Candidate) -> str | None:
     """The DLA has an instruction for the operator."""
     if candidate.name not in SUPPORTED:
@@ -147,6 +153,7 @@ def rule_activation_first(candidate: Candidate) -> str | None:
 
 
 RULES: Sequence[Rule] = (
+    rule_no_floats,
     rule_known,
     rule_int8,
     rule_batch,

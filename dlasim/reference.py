@@ -65,7 +65,7 @@ class _Piecewise:
     """A model computed operator by operator."""
 
     def __init__(self, model: bytes, installed: Sequence[str], compute: Compute) -> None:
-        self._graph = prepare(read_model(model), "model", allow_conversions=True)
+        self._graph = prepare(read_model(model), "model")
         self._variables = variable_tensors(self._graph)
         self._installed, self._compute = installed, compute
         self._others: list[str] = []

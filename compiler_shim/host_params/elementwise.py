@@ -117,9 +117,9 @@ def _plain_clamp(site: Site, output: Tensor) -> dict[str, int]:
 
 
 def square_root(site: Site) -> list[HostCall]:
-    """SQRT."""
-    site.types(site.input(), "float32")
-    return [_unary(site, UnaryFunction.SQRT)]
+    """SQRT: a table where it is int8."""
+    site.types(site.input(), "int8", "float32")
+    return lookup(site) if site.input().dtype == "int8" else [_unary(site, UnaryFunction.SQRT)]
 
 
 def negative(site: Site) -> list[HostCall]:

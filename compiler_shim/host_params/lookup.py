@@ -83,6 +83,15 @@ def _absolute(site: Site) -> NDArray[np.int8]:
     return _limited(site, requant(np.abs(_centred(site)), *quantize_multiplier(scale_in / scale_out)))
 
 
+def _square_root(site: Site) -> NDArray[np.int8]:
+    """In float32, cut off instead of rounded; 0 where TensorFlow refuses, below 0."""
+    scale_in, scale_out = np.float32(site.scale(site.input())), np.float32(site.scale(site.output()))
+    real = scale_in * np.maximum(_centred(site), 0).astype(np.float32)
+    with np.errstate(over="ignore"):
+        steps = np.floor(np.sqrt(real) / scale_out)
+    return _limited(site, np.minimum(steps, 1 << 30).astype(np.int64))
+
+
 def _sigmoid_input(site: Site) -> tuple[Integers, Integers]:
     """The input in fixed point, and where it is too far out to count: -1, 1, or 0 for inside."""
     values = _centred(site)
@@ -167,6 +176,7 @@ _TABLES = {
     "RELU_N1_TO_1": _relu("RELU_N1_TO_1"),
     "LEAKY_RELU": _leaky_relu,
     "ABS": _absolute,
+    "SQRT": _square_root,
     "LOGISTIC": _logistic,
     "TANH": _tanh,
     "HARD_SWISH": _hard_swish,

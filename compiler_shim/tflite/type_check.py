@@ -1,4 +1,8 @@
-"""Whether a network is one of int8, full-integer quantization; if not, what to do about it."""
+"""Whether a network is one of int8, full-integer quantization; if not, what to do about it.
+
+Its inputs and outputs may be float32 or uint8 where the model itself converts them, and what it makes of int8
+results may be float32: the tails of detection and pose models.
+"""
 
 from __future__ import annotations
 
@@ -16,37 +20,46 @@ _ADVICE = (
     f"[tf.lite.OpsSet.TFLITE_BUILTINS_INT8]) and {_INTERFACE_ADVICE}"
 )
 # Type classes of the operator table that stand for certain types; the others are compared among themselves.
-_CLASSES = {"q": ("int8",), "b": ("int32",), "i": ("int32", "int64"), "x": ("int8", "int32", "int64", "bool")}
+_CLASSES = {
+    "q": ("int8",),
+    "b": ("int32",),
+    "i": ("int32", "int64"),
+    "x": ("int8", "int32", "int64", "bool", "float32"),
+}
 
 
 _CONVERSIONS = ("QUANTIZE", "DEQUANTIZE")
-_CONVERTED = ("float32", "uint8")
 _RESHAPES = ("SHAPE", "RESHAPE", "EXPAND_DIMS", "SQUEEZE", "TRANSPOSE")
 
 
 class TypeCheck:
-    """Checks one model; with `allow_conversions`, its inputs and outputs may be float32 or uint8."""
+    """Checks one model."""
 
-    def __init__(self, name: str, allow_conversions: bool) -> None:
+    def __init__(self, name: str) -> None:
         self._name = name
-        self._allow_conversions = allow_conversions
 
     def inputs(self, graph: Graph) -> None:
         """Refuses a model whose inputs are of a wrong type, naming the first operator that computes so."""
         for dtype in sorted({graph.tensors[index].dtype for index in graph.inputs}):
+            given = {index for index in graph.inputs if graph.tensors[index].dtype == dtype}
+            readers = [operator for operator in graph.operators if given & set(operator.inputs)]
+            if all(operator.kind in _CONVERSIONS for operator in readers):
+                continue
             users = [operator for operator in graph.operators if _uses(graph, operator, dtype)]
-            users.sort(key=lambda operator: _is_accessory(graph, operator))
-            if users and not self._is_allowed_conversion(graph, users[0]):
-                tensor = next(tensor for tensor in _tensors(graph, users[0]) if tensor.dtype == dtype)
-                _check_width(graph, users[0], tensor, self._where(users[0]))
+            user = min(users, key=lambda operator: _is_accessory(graph, operator))
+            tensor = next(tensor for tensor in _tensors(graph, user) if tensor.dtype == dtype)
+            if dtype in _FLOATS:
+                self._refuse_float(graph, user, dtype)
+            _check_width(user, tensor, self._where(user))
 
     def operators(self, graph: Graph) -> None:
         """Refuses the model at the first operator whose tensors are not of an int8 network."""
         for operator in graph.operators:
             where = self._where(operator)
-            if not self._is_allowed_conversion(graph, operator):
+            self._check_floats(graph, operator)
+            if not _is_interface(graph, operator):
                 for tensor in _tensors(graph, operator):
-                    _check_width(graph, operator, tensor, where)
+                    _check_width(operator, tensor, where)
             if operator.kind in OPERATORS:
                 _check_classes(graph, operator, where)
                 for tensor in _tensors(graph, operator):
@@ -55,14 +68,52 @@ class TypeCheck:
     def _where(self, operator: Operator) -> str:
         return f"{self._name}: {operator.location} ({operator.kind})"
 
-    def _is_allowed_conversion(self, graph: Graph, operator: Operator) -> bool:
-        """Whether it only converts between int8 and a type of the outside, on the outside."""
-        if not self._allow_conversions or operator.kind not in _CONVERSIONS:
-            return False
-        used = (*operator.inputs, *operator.outputs)
-        outside = [index for index in used if graph.tensors[index].dtype in _CONVERTED]
-        inside = [index for index in used if graph.tensors[index].dtype == "int8"]
-        return len(outside) == len(inside) == 1 and outside[0] in (*graph.inputs, *graph.outputs)
+    def _check_floats(self, graph: Graph, operator: Operator) -> None:
+        """Refuses floats that are no results of int8, and operators that dlasim has no float form of."""
+        dtypes = [tensor.dtype for tensor in _tensors(graph, operator) if tensor.dtype in _FLOATS]
+        if not dtypes or operator.kind == "QUANTIZE":
+            return
+        if set(dtypes) != {"float32"} or _reads_float_input(graph, operator):
+            self._refuse_float(graph, operator, dtypes[0])
+        if not _takes_floats(graph, operator):
+            sources = [graph.tensors[index] for index in operator.inputs if index >= 0]
+            cut = " and ".join(label(tensor.name) for tensor in sources if not tensor.is_constant)
+            quantize = "quantize it too, or " if operator.kind in OPERATORS else ""
+            raise InputError(
+                f"{self._where(operator)}: computes in float32, in which dlasim has no exact form of "
+                f"{operator.kind}: {quantize}cut the model before it, with {cut or 'its inputs'} as output"
+            )
+
+    def _refuse_float(self, graph: Graph, operator: Operator, dtype: str) -> None:
+        tensors = list(_tensors(graph, operator))
+        weights_only = any(tensor.is_constant and tensor.dtype == "int8" for tensor in tensors)
+        cause = f"computes in {dtype}" + (", only its weights are quantized" if weights_only else "")
+        raise InputError(f"{self._where(operator)}: {cause}; dlasim runs int8 networks: {_ADVICE}")
+
+
+def _is_interface(graph: Graph, operator: Operator) -> bool:
+    """Whether it only converts between int8 and uint8 inputs or outputs of the model."""
+    if operator.kind not in _CONVERSIONS:
+        return False
+    used = (*operator.inputs, *operator.outputs)
+    outside = [index for index in used if graph.tensors[index].dtype == "uint8"]
+    return len(outside) == 1 and outside[0] in (*graph.inputs, *graph.outputs)
+
+
+def _reads_float_input(graph: Graph, operator: Operator) -> bool:
+    return any(graph.tensors[index].dtype in _FLOATS for index in operator.inputs if index in graph.inputs)
+
+
+def _takes_floats(graph: Graph, operator: Operator) -> bool:
+    """Whether each of its float operands is one that may be of any type."""
+    if operator.kind not in OPERATORS:
+        return False
+    signature = OPERATORS[operator.kind].signature
+    operands = [(signature.class_of_input(position), index) for position, index in enumerate(operator.inputs)]
+    operands += [(signature.outputs[0][0], index) for index in operator.outputs]
+    return all(
+        class_ in "x*" for class_, index in operands if index >= 0 and graph.tensors[index].dtype in _FLOATS
+    )
 
 
 def _tensors(graph: Graph, operator: Operator) -> Iterator[Tensor]:
@@ -74,15 +125,14 @@ def _uses(graph: Graph, operator: Operator, dtype: str) -> bool:
 
 
 def _is_accessory(graph: Graph, operator: Operator) -> bool:
-    """Whether a user would not say that this operator computes: it reshapes, or unpacks weights."""
+    """Whether a user would not say that this operator computes: it reshapes, converts, or unpacks weights."""
     inputs = [graph.tensors[index] for index in operator.inputs if index >= 0]
-    return operator.kind in _RESHAPES or all(tensor.is_constant for tensor in inputs)
+    accessory = operator.kind in (*_RESHAPES, *_CONVERSIONS)
+    return accessory or all(tensor.is_constant for tensor in inputs)
 
 
-def _check_width(graph: Graph, operator: Operator, tensor: Tensor, where: str) -> None:
-    """Refuses float, uint8 and 16 bits, each with its reason and the way out."""
-    if tensor.dtype in _FLOATS:
-        raise InputError(f"{where}: {_float_cause(graph, operator, tensor.dtype)}")
+def _check_width(operator: Operator, tensor: Tensor, where: str) -> None:
+    """Refuses uint8 and 16 bits, each with its reason and the way out."""
     if tensor.dtype == "uint8":
         interface = operator.kind in _CONVERSIONS
         cause = "inputs or outputs" if interface else "legacy quantization-aware training"
@@ -96,15 +146,6 @@ def _check_width(graph: Graph, operator: Operator, tensor: Tensor, where: str) -
             f"{where}: {label(tensor.name)} is {tensor.dtype}; 16-bit activations are not supported, "
             f"quantize to int8: {_ADVICE}"
         )
-
-
-def _float_cause(graph: Graph, operator: Operator, dtype: str) -> str:
-    tensors = list(_tensors(graph, operator))
-    if operator.kind in _CONVERSIONS and any(tensor.dtype == "int8" for tensor in tensors):
-        return f"converts between {dtype} and int8, which dlasim leaves out: {_INTERFACE_ADVICE}"
-    weights_only = any(tensor.is_constant and tensor.dtype == "int8" for tensor in tensors)
-    cause = f"computes in {dtype}" + (", only its weights are quantized" if weights_only else "")
-    return f"{cause}; dlasim runs int8 networks: {_ADVICE}"
 
 
 def _check_classes(graph: Graph, operator: Operator, where: str) -> None:

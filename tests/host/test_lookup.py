@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.host.models import GraphBuilder, check, random_scale, random_zero_point, tied_scale
+from tests.host.models import GraphBuilder, check, random_scale, random_zero_point, run_on_host, tied_scale
 
 ALL_INPUTS = np.arange(-128, 128, dtype=np.int8)
 FIXED_OUTPUTS = {"LOGISTIC": (1 / 256, -128), "TANH": (1 / 128, 0)}
@@ -98,3 +98,23 @@ def test_limited_relu(kind, seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_relu6_on_one_scale(seed):
     check(table_graph(np.random.default_rng(seed), "RELU6", same=True), [ALL_INPUTS])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_square_root(seed):
+    """Every other time many roots are whole steps, or nearly; LiteRT only, and from 0 up."""
+    rng = np.random.default_rng(seed)
+    scale, zero_point = random_scale(rng), random_zero_point(rng)
+    ratio = 1 / int(rng.integers(1, 20)) if seed % 2 else rng.uniform(0.05, 2)
+    builder, values = GraphBuilder(), np.arange(zero_point, 128, dtype=np.int8)
+    numbers = [builder.add(values.shape, "int8", scale, zero_point, is_input=True)]
+    numbers.append(builder.add(values.shape, "int8", np.sqrt(scale) * ratio, random_zero_point(rng)))
+    check(builder.graph("SQRT", numbers[:1], numbers[1:]), [values], litert=True)
+
+
+def test_the_square_root_of_less_than_nothing_is_nothing():
+    """TensorFlow stops the inference there."""
+    builder = GraphBuilder()
+    numbers = [builder.add((256,), "int8", 0.1, 20, is_input=True), builder.add((256,), "int8", 0.1, -7)]
+    graph = builder.graph("SQRT", numbers[:1], numbers[1:])
+    assert set(run_on_host(graph, [ALL_INPUTS])[1][: 20 + 128]) == {-7}

@@ -225,6 +225,14 @@ def sqrt(make: Maker) -> Graph:
     return make.graph("SQRT", [source], [result], {})
 
 
+def neg(make: Maker) -> Graph:
+    """Of int32, which all runtimes but TFLite Micro have."""
+    source = make.tensor("input_0", make.shape(3), None, "int32")
+    make.inputs.append(source)
+    result = make.tensor("output", make.tensors[source].shape, None, "int32")
+    return make.graph("NEG", [source], [result], {})
+
+
 def _fused(make: Maker) -> dict[str, Any]:
     return {"fused_activation_function": make.choice(*ACTIVATIONS)}
 
@@ -465,6 +473,7 @@ BUILDERS: dict[str, Callable[[Maker], Graph]] = {
     "MEAN": mean,
     "MINIMUM": binary("MINIMUM", lambda make: {}, same_scale=True),
     "MUL": binary("MUL", _fused),
+    "NEG": neg,
     "PACK": pack,
     "PAD": pad,
     "PADV2": padv2,

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
-from dlasim.compiler_shim.importing import import_model
+from dlasim.compiler_shim.importing import import_model, prepare
 from dlasim.compiler_shim.tflite.encoding import encode
+from dlasim.compiler_shim.tflite.reader import ReadModel
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
 from tests.tflite.one_operator import random_graph
@@ -74,13 +75,56 @@ def test_a_float_operator_in_the_middle_is_named(tmp_path):
     assert "operator 1 (TANH): computes in float32" in message
 
 
-@pytest.mark.parametrize("kind", ["QUANTIZE", "DEQUANTIZE"])
-def test_a_float_interface_is_told_the_converter_switch(kind, tmp_path):
-    graph = retyped(random_graph("QUANTIZE", 0), "float32", 0 if kind == "QUANTIZE" else 1)
-    operator = replace(graph.operators[0], kind=kind)
-    message = refusal(write_tflite(replace(graph, operators=(operator,))), tmp_path)
-    assert f"operator 0 ({kind}): converts between float32 and int8" in message
+def converting(*chain):
+    """A network of these operators, each with the type of what it computes."""
+    tensors = [Tensor("a", (1, 4), "int8", SCALED)]
+    operators = []
+    for kind, dtype in chain:
+        name = f"{kind.lower()}_{len(operators)}"
+        tensors.append(Tensor(name, (1, 4), dtype, SCALED if dtype in ("int8", "uint8") else None))
+        operators.append(Operator(kind, (len(tensors) - 2,), (len(tensors) - 1,), {}))
+    return Graph("chain", tuple(tensors), tuple(operators), (0,), (len(tensors) - 1,))
+
+
+def test_a_uint8_tensor_inside_is_told_the_converter_switch(tmp_path):
+    graph = converting(("QUANTIZE", "uint8"), ("QUANTIZE", "int8"), ("RELU", "int8"))
+    message = refusal(write_tflite(graph), tmp_path)
+    assert "operator 0 (QUANTIZE): quantize_0 is uint8 (inputs or outputs)" in message
     assert "inference_input_type = inference_output_type = tf.int8" in message
+
+
+def test_floats_of_int8_results_are_taken(tmp_path):
+    graph = converting(("RELU", "int8"), ("DEQUANTIZE", "float32"), ("SQRT", "float32"), ("NEG", "float32"))
+    assert len(import_bytes(write_tflite(graph), tmp_path).operators) == 4
+    back = converting(("DEQUANTIZE", "float32"), ("ABS", "float32"), ("QUANTIZE", "int8"), ("RELU", "int8"))
+    assert len(import_bytes(write_tflite(back), tmp_path).operators) == 4
+
+
+def test_a_float_input_may_only_be_quantized(tmp_path):
+    graph = converting(("QUANTIZE", "int8"), ("DEQUANTIZE", "float32"))
+    graph = retyped(graph, "float32", 0)
+    assert len(import_bytes(write_tflite(graph), tmp_path).operators) == 2
+    abs_ = Operator("ABS", (0,), (3,))
+    tensors = (*graph.tensors, Tensor("abs", (1, 4), "float32"))
+    graph = replace(graph, tensors=tensors, operators=(*graph.operators, abs_), outputs=(2, 3))
+    message = refusal(write_tflite(graph), tmp_path)
+    assert "operator 2 (ABS): computes in float32; dlasim runs int8 networks" in message
+
+
+def test_an_operator_without_a_float_form_is_told_where_to_cut(tmp_path):
+    graph = converting(("RELU", "int8"), ("DEQUANTIZE", "float32"), ("LOGISTIC", "float32"))
+    message = refusal(write_tflite(graph), tmp_path)
+    assert "operator 2 (LOGISTIC): computes in float32" in message
+    assert "quantize it too, or cut the model before it, with dequantize_1 as output" in message
+
+
+@pytest.mark.parametrize("kind", ["EXP", "CUSTOM[TFLite_Detection_PostProcess]"])
+def test_an_unknown_operator_on_floats_is_told_where_to_cut(kind):
+    graph = converting(("DEQUANTIZE", "float32"), (kind, "float32"))
+    with pytest.raises(InputError) as caught:
+        prepare(ReadModel(graph, frozenset()), "model")
+    assert f"({kind}): computes in float32" in str(caught.value)
+    assert "of " + kind + ": cut the model before it, with dequantize_0 as output" in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,131 @@
+"""Detection and pose models that end in float32 and int32: bit-exact on the CPU, refused on the board."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from dlasim import api
+from dlasim.cli import main
+from dlasim.compiler_shim.graph import Graph, Operator
+from dlasim.compiler_shim.operators_page import float_kinds
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.errors import InputError
+from tests.compiler.tails import TAILS
+from tests.oracle import random_inputs, run_litert_reference
+from tests.tflite.one_operator import random_graph
+
+
+@pytest.fixture(params=TAILS)
+def path(request, tmp_path):
+    file = tmp_path / f"{request.param}.tflite"
+    file.write_bytes(write_tflite(TAILS[request.param]()))
+    return file
+
+
+def test_every_tensor_of_a_tail_is_the_references(path):
+    result = api.verify(path, runs=5)
+    assert result.passed, result.mismatch or result.uncompared
+    assert result.tensors > 20
+
+
+def test_a_tail_runs_from_every_kind_of_file(path, tmp_path):
+    """Outputs are those of LiteRT, of their own type, whichever file the run starts from."""
+    graph = TAILS[path.stem]()
+    image = np.random.default_rng(3).integers(-128, 128, graph.tensors[0].shape, dtype=np.int8)
+    np.save(tmp_path / "image.npy", image)
+    expected = run_litert_reference(path, [image])
+    compiled, saved = tmp_path / "program.bin", tmp_path / "model.dlag"
+    done = CliRunner().invoke(main, ["compile", str(path), "-o", str(compiled), "--save-graph", str(saved)])
+    assert done.exit_code == 0, done.stderr
+    for file in (path, saved, compiled):
+        given = ["--input", str(tmp_path / "image.npy"), "--output", str(tmp_path / file.suffix)]
+        done = CliRunner().invoke(main, ["run", str(file), *given])
+        assert done.exit_code == 0, done.stderr
+        for number, index in enumerate(graph.outputs):
+            found = np.load(tmp_path / file.suffix / f"output_{number}.npy")
+            assert found.dtype == graph.tensors[index].dtype
+            np.testing.assert_array_equal(found, expected[index])
+
+
+def in_floats(graph):
+    """The network of one operator with its int8 tensors as floats, inputs through a DEQUANTIZE."""
+    tensors, operators, source = [], [], {}
+    for tensor in graph.tensors:
+        if tensor.dtype != "int8":
+            tensors.append(tensor)
+            continue
+        data = None if tensor.data is None else tensor.data.astype(np.float32) / np.float32(7)
+        tensors.append(replace(tensor, dtype="float32", quantization=None, data=data))
+    for index in graph.inputs:
+        if graph.tensors[index].dtype == "int8":
+            source[index] = len(tensors)
+            tensors.append(replace(graph.tensors[index], name=f"{graph.tensors[index].name}/int8"))
+            operators.append(Operator("DEQUANTIZE", (source[index],), (index,), {}, f"real {index}"))
+    inputs = tuple(source.get(index, index) for index in graph.inputs)
+    return Graph(graph.name, tuple(tensors), (*operators, *graph.operators), inputs, graph.outputs)
+
+
+# DEQUANTIZE and QUANTIZE convert anyway.
+@pytest.mark.parametrize("kind", sorted(set(float_kinds()) - {"CAST", "DEQUANTIZE", "QUANTIZE"}))
+def test_every_operator_of_floats_is_the_references(kind, tmp_path):
+    for seed in range(4):
+        graph = in_floats(random_graph(kind, seed))
+        path = tmp_path / f"{seed}.tflite"
+        path.write_bytes(write_tflite(graph))
+        image = random_inputs(path, seed)
+        if kind == "SQRT":
+            image = [
+                np.maximum(values, graph.tensors[graph.inputs[0]].quantization.zero_point) for values in image
+            ]
+        expected = run_litert_reference(path, image)
+        found = api.run(path, inputs=image).outputs
+        assert graph.tensors[graph.outputs[0]].dtype in ("float32", "int32")
+        for number, index in enumerate(graph.outputs):
+            assert np.isfinite(expected[index]).all()
+            np.testing.assert_array_equal(found[number], expected[index])
+
+
+def test_explain_says_why_a_float_operator_stays_on_the_cpu(path):
+    rows = api.explain(path)
+    tail = [row for row in rows if row["operator"] in ("DIV", "SQRT", "DEQUANTIZE", "GATHER_ND")]
+    assert len(tail) >= 4
+    assert {(row["unit"], row["why"]) for row in tail} == {("cpu", "float32: runs on the CPU")}
+
+
+def test_the_board_refuses_floats_by_name(path):
+    with pytest.raises(InputError, match=r"the firmware has no kernel for (BINARY|CAST|UNARY) of float32$"):
+        api.run(path, host="riscv")
+
+
+@pytest.mark.filterwarnings("ignore")  # TensorFlow's own
+def test_a_tail_as_the_converter_writes_it(tmp_path):
+    """Keras operations that have no int8 form stay float; the converter puts a DEQUANTIZE before them."""
+    tf = pytest.importorskip("tensorflow")
+    tf.keras.utils.set_random_seed(1)
+
+    class Decode(tf.keras.layers.Layer):
+        def call(self, features):
+            boxes, scores = tf.reshape(features[..., :4], (1, 64, 4)), features[..., 4:]
+            size = tf.sqrt(tf.abs(boxes[..., 2:])) / 3.0
+            corners = tf.concat([boxes[..., :2] - size, boxes[..., :2] + size], axis=-1)
+            best = tf.argmax(tf.reshape(scores, (1, 64, 4)), axis=-1, output_type=tf.int32)
+            cell = tf.cast(best // 2, tf.float32) * 0.1
+            return tf.math.floordiv(corners, 0.25), tf.stack([cell, cell * cell], axis=1), best
+
+    image = tf.keras.Input((8, 8, 3), batch_size=1)
+    features = tf.keras.layers.Conv2D(8, 3, padding="same", activation="relu6")(image)
+    converter = tf.lite.TFLiteConverter.from_keras_model(tf.keras.Model(image, Decode()(features)))
+    noise = np.random.default_rng(0).normal(size=(4, 1, 8, 8, 3)).astype(np.float32)
+    converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    converter.representative_dataset = lambda: ([item] for item in noise)
+    converter.target_spec.supported_ops = [
+        tf.lite.OpsSet.TFLITE_BUILTINS_INT8, tf.lite.OpsSet.TFLITE_BUILTINS,
+    ]  # fmt: skip
+    path = tmp_path / "decoded.tflite"
+    path.write_bytes(converter.convert())
+    kinds = {row["operator"] for row in api.explain(path)}
+    assert {"CONV_2D", "DEQUANTIZE", "SQRT", "CAST", "FLOOR_DIV"} <= kinds
+    result = api.verify(path, runs=3)
+    assert result.passed, result.mismatch or result.uncompared
