@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ TEXT = frozenset((
     "case", "model", "label", "preset", "host", "cpu", "parallel", "timing", "fusion", "depthwise", "tiling",
     "place", "dla_ops", "status", "reason", "version", "key", "name", "operator", "kind", "unit",
 ))  # fmt: skip
+_WITHOUT_FRAMES = "rows() and column() work without it"
 
 
 class SweepResult:
@@ -73,18 +75,19 @@ class SweepResult:
 
     def frame(self) -> Any:
         """A data frame of pandas, or of polars where pandas is missing."""
-        try:
+        if _import("pandas") is not None:
             return self.to_pandas()
-        except InputError:
+        if _import("polars") is not None:
             return self.to_polars()
+        raise InputError(f"neither pandas nor polars is installed: {_WITHOUT_FRAMES}")
 
     def to_pandas(self) -> Any:
         """A pandas data frame."""
-        return _import("pandas", lambda module: module.DataFrame(self._table()))
+        return _needed("pandas").DataFrame(self._table())
 
     def to_polars(self) -> Any:
         """A polars data frame."""
-        return _import("polars", lambda module: module.DataFrame(self._table(), infer_schema_length=None))
+        return _needed("polars").DataFrame(self._table(), infer_schema_length=None)
 
     def _table(self) -> dict[str, list[Any]]:
         head, lines = read_csv(self.path)
@@ -92,7 +95,7 @@ class SweepResult:
         for line in lines:
             for name, text in zip(head, line, strict=True):
                 table[name].append(_cell(name, text))
-        return table
+        return {name: _one_type(cells) for name, cells in table.items()}
 
     def _chosen(self, head: Sequence[str], columns: Sequence[str]) -> list[tuple[int, str]]:
         unknown = [name for name in columns if name not in head]
@@ -115,11 +118,23 @@ def _cell(name: str, text: str) -> Any:
     return text if name in TEXT else typed(text)
 
 
-def _import(name: str, make: Callable[[Any], Any]) -> Any:
-    from importlib import import_module
+def _one_type(cells: list[Any]) -> list[Any]:
+    """Numbers of which some are fractions as fractions all: a frame's column has one type."""
+    if {int, float} <= {type(cell) for cell in cells}:
+        return [float(cell) if isinstance(cell, int) else cell for cell in cells]
+    return cells
 
+
+def _import(name: str) -> Any:
+    """The module of that name; None where it is not installed."""
     try:
-        module = import_module(name)
+        return import_module(name)
     except ImportError:
-        raise InputError(f"{name} is not installed: rows() and column() work without it") from None
-    return make(module)
+        return None
+
+
+def _needed(name: str) -> Any:
+    module = _import(name)
+    if module is None:
+        raise InputError(f"{name} is not installed: {_WITHOUT_FRAMES}")
+    return module

@@ -1,7 +1,9 @@
 """A row says what `dlasim run --timing-only` says of the same machine, wherever it was worked out."""
 
+import importlib.util
 import json
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -86,15 +88,50 @@ def test_result_object(result: SweepResult) -> None:
         open_results(result.path.parent / "cache")
 
 
-def test_frames(result: SweepResult) -> None:
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed: nothing to convert to")
-    assert isinstance(result.to_pandas(), pandas.DataFrame)
+def frame_of(result: SweepResult, library: str) -> Any:
+    """The result as a data frame of that library."""
+    module = pytest.importorskip(library, reason=f"{library} is not installed: nothing to convert to")
+    frame = result.to_pandas() if library == "pandas" else result.to_polars()
+    assert isinstance(frame, module.DataFrame)
+    return frame
+
+
+def cells_of(frame: Any, name: str) -> list[Any]:
+    """A frame's column in plain Python; what is missing as None."""
+    cells = frame[name].to_list()
+    return [None if cell != cell or cell is None else cell for cell in cells]  # NaN differs from itself
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_hold_what_rows_tell(result: SweepResult, library: str) -> None:
+    for table in (result, result.layers):
+        frame = frame_of(table, library)
+        assert list(frame.columns) == table.columns
+        assert len(frame) == len(table)
+        for name in table.columns:
+            assert cells_of(frame, name) == table.column(name), name
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_column_of_a_frame_has_one_type(tmp_path: Path, library: str) -> None:
+    table = tmp_path / "results.csv"
+    table.write_text("label,cycles_total,utilization,reason\n8,,1,\n9,7,0.5,no\n10,8,,x\n")
+    frame = frame_of(open_results(table), library)
+    assert cells_of(frame, "label") == ["8", "9", "10"]
+    assert cells_of(frame, "cycles_total") == [None, 7, 8]
+    assert cells_of(frame, "utilization") == [1.0, 0.5, None]
+    assert str(frame["utilization"].dtype).lower() == "float64"
 
 
 def test_frames_that_are_missing_are_told(result: SweepResult, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "pandas", None)
+    monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(InputError, match="pandas is not installed"):
         result.to_pandas()
+    if importlib.util.find_spec("polars"):
+        assert type(result.frame()).__module__.startswith("polars.")
+    monkeypatch.setitem(sys.modules, "polars", None)
+    with pytest.raises(InputError, match="neither pandas nor polars is installed"):
+        result.frame()
 
 
 def test_versions_and_hashes(result: SweepResult) -> None:
