@@ -44,8 +44,11 @@ def draw(
 
 
 def _draw(rows: list[Row], shown: list[str], title: str, top: float | None) -> Any:
+    names = labels(rows)
     width = min(max(3.4, 1.3 + 0.3 * len(rows)), 16)
-    figure, (axes,) = canvas.new(width, 3.6)
+    figure, (axes,) = canvas.new(
+        width, 3.1 + 0.055 * max(map(len, names))
+    )  # long names take no room from bars
     places = range(len(rows))
     heights = [0.0] * len(rows)
     for number, name in enumerate(shown):
@@ -60,9 +63,9 @@ def _draw(rows: list[Row], shown: list[str], title: str, top: float | None) -> A
     if len(rows) <= 40:
         for place, height in enumerate(heights):
             spot, turned = (place, min(height, most)), 0 if len(rows) <= 16 else 90
-            style = {"ha": "center", "fontsize": 6, "rotation": turned, "textcoords": "offset points"}
-            axes.annotate(count_text(height * 1e6), spot, (0, 1.5), **style)
-    axes.set_xticks(list(places), labels(rows), rotation=90)
+            style = {"ha": "center", "va": "bottom", "fontsize": 6, "rotation": turned}
+            axes.annotate(count_text(height * 1e6), spot, (0, 1.5), textcoords="offset points", **style)
+    axes.set_xticks(list(places), names, rotation=90)
     axes.set_xlim(-0.6, len(rows) - 0.4)
     axes.grid(False, axis="x")
     axes.set_ylabel("cycles [M]")
