@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, suggestion
 
 FUSIONS = ("none", "requant", "full")
 DEPTHWISE = ("cpu", "emulated", "native")
@@ -33,3 +33,13 @@ class CompileOptions:
                 raise InputError(
                     f"{name} = {getattr(self, name)!r} is unknown (allowed: {', '.join(allowed)})"
                 )
+        if self.dla_ops:
+            _check_operators(self.dla_ops)
+
+
+def _check_operators(names: frozenset[str]) -> None:
+    from dlasim.compiler_shim.tflite.schema import OPERATORS
+
+    for name in sorted(names - OPERATORS.keys()):
+        hint = suggestion(name, OPERATORS)
+        raise InputError(f"dla_ops names {name!r}, which is no operator{hint} (see docs/operators.md)")

@@ -1,5 +1,9 @@
 """The errors a user can meet: one base class, each message a single clear line."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+
 _LONGEST_LINE = 1000
 
 
@@ -21,6 +25,15 @@ class RunError(DlasimError):
     """A program or check failed while running."""
 
     exit_code = 1
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """`; did you mean X?` where one of the known names is close, else nothing."""
+    import difflib  # only errors need it
+
+    by_folded = {candidate.casefold(): candidate for candidate in known}
+    close = difflib.get_close_matches(name[:64].casefold(), by_folded, n=1, cutoff=0.6)
+    return f"; did you mean {by_folded[close[0]]}?" if close else ""
 
 
 def _shown(line: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, suggestion
 from dlasim.fileio import parse_toml, read_toml
 
 if TYPE_CHECKING:
@@ -172,10 +172,8 @@ def _size(name: str, value: Any) -> Any:
 
 
 def _unknown_parameter(name: str) -> str:
-    from difflib import get_close_matches
-
-    close = [known for known in _TYPES if known.startswith(name)] or get_close_matches(name, _TYPES, n=1)
-    hint = f"; did you mean {close[0]}?" if close else ""
+    longer = [known for known in _TYPES if known.startswith(name)]
+    hint = f"; did you mean {longer[0]}?" if longer else suggestion(name, _TYPES)
     return f"unknown parameter {name}{hint} (allowed: {', '.join(_TYPES)})"
 
 
@@ -218,7 +216,8 @@ def preset_names() -> tuple[str, ...]:
 def preset(name: str) -> DlaConfig:
     """A preset by name."""
     if name not in preset_names():
-        raise InputError(f"unknown preset {name!r} (allowed: {', '.join(preset_names())})")
+        known = preset_names()
+        raise InputError(f"unknown preset {name!r}{suggestion(name, known)} (allowed: {', '.join(known)})")
     return from_mapping({"name": name, **parse_toml(_preset_text(name), name)}, f"preset {name}")
 
 

@@ -50,7 +50,9 @@ def _axis(name: str, raw: Any) -> list[Any]:
 
 def _target_study(targets: list[str]) -> Study:
     studies = [target for target in targets if target.endswith(".toml") or target in shipped_names()]
-    models = tuple(source(target, Path(), "sweep") for target in targets if target not in studies)
+    models = tuple(
+        source(target, Path(), "sweep", shipped_names()) for target in targets if target not in studies
+    )
     if not studies:
         name = models[0].label.partition(":")[0] if len(models) == 1 else "models"
         return Study(name, models)

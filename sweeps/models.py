@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.partition import Partitioned
-from dlasim.errors import InputError
+from dlasim.errors import InputError, suggestion
 from dlasim.fileio import atomic_write, cache_folder
 
 _TOPOLOGY_KEYS = {"alpha": float, "resolution": int, "classes": int, "seed": int}
@@ -59,9 +59,10 @@ class Blueprint:
         return replace(self.network, values=tuple(values))
 
 
-def source(given: str | Mapping[str, Any], folder: Path, origin: str) -> Source:
+def source(given: str | Mapping[str, Any], folder: Path, origin: str, others: Iterable[str] = ()) -> Source:
     """What a study or a flag names: a file, `mobilenet_v1`, `mobilenet_v1:alpha=0.5,resolution=96`, or a
-    table with `topology` or `file` and their arguments; files are looked for from `folder`."""
+    table with `topology` or `file` and their arguments; files are looked for from `folder`. `others` are
+    names that could have been meant as well."""
     if not isinstance(given, str):
         return _source_table(given, folder, origin)
     path = Path(given) if Path(given).is_absolute() else folder / given
@@ -69,9 +70,10 @@ def source(given: str | Mapping[str, Any], folder: Path, origin: str) -> Source:
         return Source(path.stem, str(path))
     name, _, arguments = given.partition(":")
     if name not in _names():
+        files = (file.name for file in path.parent.iterdir()) if path.parent.is_dir() else ()
         raise InputError(
-            f"{origin}: no model file {given} and no built-in network of that name "
-            f"(there are {', '.join(_names())})"
+            f"{origin}: no model file {given} and no built-in network of that name"
+            f"{suggestion(path.name, (*_names(), *others, *files))} (there are {', '.join(_names())})"
         )
     pairs = (part.partition("=") for part in arguments.split(",") if part)
     return _topology(name, {key.strip(): value.strip() for key, _, value in pairs}, given, origin)
@@ -116,7 +118,8 @@ def _source_table(given: Mapping[str, Any], folder: Path, origin: str) -> Source
 
 def _topology(name: str, given: Mapping[str, Any], label: str, origin: str) -> Source:
     if name not in _names():
-        raise InputError(f"{origin}: no built-in network {name!r} (there are {', '.join(_names())})")
+        hint = f"{suggestion(name, _names())} (allowed: {', '.join(_names())})"
+        raise InputError(f"{origin}: no built-in network {name!r}{hint}")
     arguments = []
     for key, value in given.items():
         if key not in _TOPOLOGY_KEYS:

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.errors import InputError
+from dlasim.errors import InputError, suggestion
 from dlasim.sim import config
 from dlasim.sim.config import DlaConfig
 
@@ -60,7 +60,9 @@ def find(name: str, origin: str) -> Parameter:
     known = catalogue()
     real = ALIASES.get(name, name)
     if real not in known:
-        raise InputError(f"{origin}: unknown parameter {name!r} (allowed: {', '.join((*known, *ALIASES))})")
+        names = (*known, *ALIASES)
+        hint = f"{suggestion(name, names)} (allowed: {', '.join(names)})"
+        raise InputError(f"{origin}: unknown parameter {name!r}{hint}")
     return known[real]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.graph import Graph, Quantization
-from dlasim.errors import InputError
+from dlasim.errors import InputError, suggestion
 
 _MIN_RESOLUTION, _MAX_RESOLUTION = 32, 512
 _MIN_ALPHA, _MAX_ALPHA = 0.1, 2.0
@@ -35,7 +35,8 @@ def build_topology(
 
     topology = TOPOLOGIES.get(name)
     if topology is None:
-        raise InputError(f"unknown network {name}: there are {', '.join(topology_names())}")
+        known = topology_names()
+        raise InputError(f"unknown network {name}{suggestion(name, known)} (allowed: {', '.join(known)})")
     _check("alpha", alpha, topology.scalable, _MIN_ALPHA, _MAX_ALPHA, name)
     _check("resolution", resolution, topology.resizable, _MIN_RESOLUTION, _MAX_RESOLUTION, name)
     _check("classes", classes, topology.classes > 0, 2, _MAX_CLASSES, name)

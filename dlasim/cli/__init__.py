@@ -25,10 +25,18 @@ COMMANDS = {
         "doctor": "show versions, CPU features and what is missing for what",
     },
 }
+_EPILOG = """\b
+Start with:
+  dlasim model resnet8 -o resnet8.tflite     a built-in network
+  dlasim run resnet8.tflite                  its cycles, layer by layer
+  dlasim run resnet8.tflite --pes 128 --sram 64KiB --parallel input
+  dlasim COMMAND --help                      options and examples of a command
+"""
 
 
 @click.group(
     cls=LazyGroup,
+    epilog=_EPILOG,
     package=__name__,
     sections=COMMANDS,
     context_settings={

@@ -11,12 +11,13 @@ from dlasim.cli.options import GRID, SIZE
 from dlasim.cli.sections import SharedOption
 
 F = TypeVar("F", bound=Callable[..., Any])
+_NUMBERS = {int: "N", float: "X"}
 
 # option, parameter of DlaConfig, type, help
 MACHINE: tuple[tuple[str, str, Any, str], ...] = (
-    ("--pes", "pes", int, "Processing elements."),
+    ("--pes", "pes", int, "Processing elements: multiply-accumulates per cycle."),
     ("--sram", "sram_bytes", SIZE, "Size of the accelerator's SRAM, such as 512KiB."),
-    ("--parallel", "parallel", GRID, "Which channels the PEs share; a grid sets --pes."),
+    ("--parallel", "parallel", GRID, "Channels that the PEs take at once; a grid such as 8x8 sets --pes."),
     ("--sram-bandwidth", "sram_bandwidth", int, "Bytes per cycle of each SRAM port; 0 is unlimited."),
     ("--sram-ports", "sram_ports", int, "SRAM ports that one operation can use at once."),
     ("--dma-bandwidth", "dma_bandwidth", int, "Bytes per cycle each way; 0 is unlimited."),
@@ -37,24 +38,34 @@ MACHINE: tuple[tuple[str, str, Any, str], ...] = (
         "--timing",
         "timing",
         click.Choice(["full", "macs", "zero"]),
-        "What takes time.",
+        "What takes time: everything, multiply-accumulates, nothing.",
     ),
 )
 COMPILE: tuple[tuple[str, str, Any, str], ...] = (
-    ("--fusion", "fusion", click.Choice(["none", "requant", "full"]), "What one pass takes in."),
+    (
+        "--fusion",
+        "fusion",
+        click.Choice(["none", "requant", "full"]),
+        "What is joined: nothing, a layer's own steps, layers through the SRAM.",
+    ),
     (
         "--depthwise",
         "depthwise",
         click.Choice(["cpu", "emulated", "native"]),
-        "How depthwise layers run.",
+        "Depthwise layers: on the CPU, through OP_CONV, by their own instruction.",
     ),
     (
         "--tiling",
         "tiling",
         click.Choice(["output-channel", "auto"]),
-        "How layers are cut.",
+        "How layers are cut: along output channels, or as is cheapest.",
     ),
-    ("--place", "place", click.Choice(["auto", "cpu", "dla"]), "Who runs what both can."),
+    (
+        "--place",
+        "place",
+        click.Choice(["auto", "cpu", "dla"]),
+        "Who runs what both can: the faster, or always this one.",
+    ),
 )
 
 
@@ -79,7 +90,14 @@ def _shared(table: tuple[tuple[str, str, Any, str], ...], section: str) -> Calla
     def decorate(function: F) -> F:
         for option, name, kind, text in reversed(table):
             function = click.option(
-                option, name, cls=SharedOption, section=section, type=kind, default=None, help=text
+                option,
+                name,
+                cls=SharedOption,
+                section=section,
+                type=kind,
+                default=None,
+                metavar=_NUMBERS.get(kind),
+                help=text,
             )(function)
         return function
 
@@ -126,7 +144,7 @@ def compile_options(function: F) -> F:
         section="Compiling",
         default=None,
         metavar="OP,OP…",
-        help="TFLite operators that may go to the DLA; others stay.",
+        help="TFLite operators that may go to the DLA, such as CONV_2D,ADD.",
     )(function)
 
 

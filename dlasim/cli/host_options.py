@@ -15,18 +15,23 @@ _SECTION = "The CPU"
 
 # option, parameter, type, help; None where not given
 _FIRMWARE: tuple[tuple[str, str, Any, str], ...] = (
-    ("--cpu", "cpu", str, "What its instructions cost: ideal, two_stage, five_stage, or a FILE.toml."),
+    (
+        "--cpu",
+        "cpu",
+        str,
+        "What its instructions cost: ideal, two_stage, five_stage, or a FILE.toml.  [default: ideal]",
+    ),
     (
         "--completion",
         "completion",
         click.Choice(["interrupt", "polling"]),
-        "How its firmware learns of a stream's end.",
+        "How its firmware learns of a stream's end.  [default: interrupt]",
     ),
     (
         "--submission",
         "submission",
         click.Choice(["queue", "registers"]),
-        "How its firmware gives work to the DLA: streams by doorbell, or command by command.",
+        "How it gives work to the DLA: streams by doorbell, or command by command.  [default: queue]",
     ),
     ("--max-instructions", "max_instructions", click.IntRange(1), "Give up after so many instructions."),
 )
@@ -43,7 +48,14 @@ def host_options(function: F) -> F:
     """--host, and what only matters with one."""
     for option, name, kind, text in reversed(_FIRMWARE):
         function = click.option(
-            option, name, cls=SharedOption, section=_SECTION, type=kind, default=None, help=text
+            option,
+            name,
+            cls=SharedOption,
+            section=_SECTION,
+            type=kind,
+            default=None,
+            metavar={"cpu": "CORE", "max_instructions": "N"}.get(name),
+            help=text,
         )(function)
     return click.option(
         "--host",

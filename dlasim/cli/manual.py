@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import textwrap
 from collections.abc import Iterator
 
 import click
@@ -47,7 +48,17 @@ def _command(name: str, command: click.Command) -> Iterator[str]:
             yield f"| `{_option(parameter)}` | {parameter.help or ''}{_default(parameter)} |"
     yield ""
     if command.epilog:
-        yield f"```text\n{_plain(command.epilog)}\n```\n"
+        yield from _epilog(_plain(command.epilog))
+
+
+def _epilog(text: str) -> Iterator[str]:
+    """Examples as a block, what follows as prose."""
+    examples, _, rest = text.partition("\n\n")
+    title, *lines = examples.splitlines()
+    commands = textwrap.dedent("\n".join(lines))
+    yield f"{title}\n\n```text\n{commands}\n```\n"
+    if rest:
+        yield f"{rest}\n"
 
 
 def _metavar(argument: click.Argument) -> str:
@@ -78,4 +89,4 @@ def _default(option: click.Option) -> str:
 
 def _plain(text: str | None) -> str:
     """Help as it was written, without click's mark for text that is not to be wrapped."""
-    return inspect.cleandoc((text or "").replace("\b\n", ""))
+    return "\n\n".join(inspect.cleandoc(part) for part in (text or "").split("\b\n") if part.strip())

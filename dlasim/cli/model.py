@@ -18,10 +18,12 @@ Examples:
 @click.command("model", epilog=_EPILOG)
 @click.argument("name", required=False)
 @click.option("-o", "--output", metavar="FILE", help="The file to write; NAME.tflite without it.")
-@click.option("--alpha", type=float, help="Width multiplier of the MobileNets (1.0).")
-@click.option("--resolution", type=int, help="Height and width of the image, where it can be chosen (224).")
-@click.option("--classes", type=int, help="Number of classes, where there are any.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the weights.")
+@click.option("--alpha", type=float, metavar="X", help="Width multiplier of the MobileNets (1.0).")
+@click.option(
+    "--resolution", type=int, metavar="N", help="Height and width of the image, where it can be chosen (224)."
+)
+@click.option("--classes", type=int, metavar="N", help="Number of classes, where there are any.")
+@click.option("--seed", type=int, metavar="N", default=0, show_default=True, help="Seed of the weights.")
 @click.option("--list", "list_only", is_flag=True, help="Show the networks and leave.")
 def command(
     name: str | None,

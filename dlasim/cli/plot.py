@@ -19,11 +19,19 @@ Examples:
 
 @click.command("plot", epilog=_EPILOG)
 @click.argument("results", metavar="DIR|results.csv")
-@click.option("--kind", default="stacked", type=click.Choice(KINDS), help="What to draw.  [default: stacked]")
-@click.option("-o", "--output", default=None, metavar="CHART", help="A .png, .svg or .pdf file.")
+@click.option("--kind", default="stacked", type=click.Choice(KINDS), help="What to draw.")
+@click.option(
+    "-o",
+    "--output",
+    default=None,
+    metavar="CHART",
+    help="A .png, .svg or .pdf file; DIR/KIND.png without it.",
+)
 @click.option("--where", default=None, metavar="CONDITION", help="Draw these rows only.")
-@click.option("--title", default=None, help="Written above the chart.")
-@click.option("--point", default=None, type=int, help="For charts of one point.  [default: fewest cycles]")
+@click.option("--title", default=None, metavar="TEXT", help="Written above the chart.")
+@click.option(
+    "--point", default=None, type=int, metavar="N", help="For charts of one point.  [default: fewest cycles]"
+)
 @click.option("--set", "more", multiple=True, metavar="NAME=VALUE", help="Another setting of this kind.")
 def command(results: str, kind: str, output: str | None, **given: Any) -> None:
     """Draw the table of a sweep as a chart for print and screen.

@@ -30,13 +30,18 @@ Examples:
 @click.option(
     "--input", "inputs", multiple=True, metavar="X.npy", help="An input; repeat it in the model's order."
 )
-@click.option("--output", metavar="DIR", help="Where output_0.npy, output_1.npy, … go.")
+@click.option("-o", "--output", metavar="DIR", help="Where output_0.npy, output_1.npy, … go.")
 @click.option("--timing-only", is_flag=True, help="Cycles without computing tensors.")
 @click.option("--report", metavar="R.json", help="Write all figures as JSON.")
 @click.option("--trace", metavar="T.json", help="Write a timeline for Perfetto (ui.perfetto.dev).")
-@click.option("--repeat", default=1, type=click.IntRange(1, 1_000_000), help="Inferences to run.")
 @click.option(
-    "--engine", default="auto", type=click.Choice(["auto", "fast", "reference"]), help="Who computes."
+    "--repeat", default=1, type=click.IntRange(1, 1_000_000), metavar="N", help="Inferences to run."
+)
+@click.option(
+    "--engine",
+    default="auto",
+    type=click.Choice(["auto", "fast", "reference"]),
+    help="Kernels: compiled (fast) or readable.",
 )
 @click.option("--races/--no-races", default=True, help="Check the program for races first.")
 @debug_options

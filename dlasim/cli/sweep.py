@@ -24,8 +24,8 @@ Examples:
   dlasim sweep paper
 \b
 Values: 64,128 is a list, 16..256:16 goes in steps of 16, 64KiB..1MiB doubles, 1..81:*3 triples.
-MODEL is a file or the name of a built-in network (see `dlasim model --list`), mobilenet_v1:alpha=0.5 with
-arguments. Points that are finished are kept in DIR/cache; running again goes on where it stopped.
+MODEL is a file or the name of a built-in network (see `dlasim model --list`), with arguments as in
+mobilenet_v1:alpha=0.5. Finished points are kept in DIR/cache; running again goes on from there.
 """
 
 
@@ -58,13 +58,23 @@ def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
     section="Compiling",
     default=None,
     metavar="OP+OP…",
-    help="TFLite operators that may go to the DLA.",
+    help="TFLite operators that may go to the DLA, such as CONV_2D+ADD.",
 )
 @click.option("--set", "more", multiple=True, metavar="NAME=VALUES", help="Any other parameter.")
 @click.option("--where", multiple=True, metavar="CONDITION", help="Keep points such as 'pes * 8192 <= sram'.")
-@click.option("--out", default=None, metavar="DIR", help="Where the tables go.  [default: NAME-sweep]")
+@click.option(
+    "-o",
+    "--out",
+    "--output",
+    "out",
+    default=None,
+    metavar="DIR",
+    help="Where the tables go.  [default: NAME-sweep]",
+)
 @click.option("--layers", is_flag=True, help="Write DIR/layers.csv too, a row per point and layer.")
-@click.option("--jobs", default=None, type=click.IntRange(1, 4096), help="Processes.  [default: cores]")
+@click.option(
+    "--jobs", default=None, type=click.IntRange(1, 4096), metavar="N", help="Processes.  [default: cores]"
+)
 @click.option("--scheduler", default=None, metavar="ADDRESS", help="Run on this dask.distributed cluster.")
 @click.option("--cache", default=None, metavar="DIR", help="Finished points, which sweeps can share.")
 @click.option("--resume/--no-resume", default=True, help="Take finished points from the cache.")

@@ -24,11 +24,18 @@ Examples:
 @compile_options
 @host_options
 @click.option(
-    "--runs", default=1, type=click.IntRange(0, 100_000), help="Noise inputs, besides the edge cases."
+    "--runs",
+    default=1,
+    type=click.IntRange(0, 100_000),
+    metavar="N",
+    help="Noise inputs, besides the edge cases.",
 )
-@click.option("--seed", default=0, type=int, help="Seed of the first noise input.")
+@click.option("--seed", default=0, type=int, metavar="N", help="Seed of the first noise input.")
 @click.option(
-    "--engine", default="auto", type=click.Choice(["auto", "fast", "reference"]), help="Who computes."
+    "--engine",
+    default="auto",
+    type=click.Choice(["auto", "fast", "reference"]),
+    help="Kernels: compiled (fast) or readable.",
 )
 def command(model: str, runs: int, seed: int, engine: str, **given: Any) -> None:
     """Compare every tensor of MODEL, bit for bit, with TensorFlow's reference.

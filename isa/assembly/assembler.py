@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, suggestion
 from dlasim.isa.assembly import data, description, steps
 from dlasim.isa.assembly.builder import Builder, Mode
 from dlasim.isa.assembly.data import hex_bytes
 from dlasim.isa.assembly.instructions import parse_instruction, quick_word
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
-from dlasim.isa.assembly.source import Source, suggestion
+from dlasim.isa.assembly.source import Source
 from dlasim.isa.program import Program
 
 MAX_TEXT_CHARACTERS = 1 << 29

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dlasim.errors import suggestion
 from dlasim.isa.assembly.expressions import number
 from dlasim.isa.assembly.lexer import Kind, Token
-from dlasim.isa.assembly.source import Source, suggestion
+from dlasim.isa.assembly.source import Source
 from dlasim.isa.program import HostCall, TensorDescriptor
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn
 
+from dlasim.errors import suggestion
 from dlasim.isa.assembly.lexer import Kind, Token
-from dlasim.isa.assembly.source import Source, suggestion
+from dlasim.isa.assembly.source import Source
 
 LIMIT = 1 << 64  # no intermediate result may reach it
 _MAX_DIGITS = 80

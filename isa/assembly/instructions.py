@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from dlasim.errors import suggestion
 from dlasim.isa import registers
 from dlasim.isa.assembly.expressions import Expression
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
-from dlasim.isa.assembly.source import Source, suggestion
+from dlasim.isa.assembly.source import Source
 from dlasim.isa.bits import Field
 from dlasim.isa.instructions import BY_MNEMONIC, OPCODE, WORD_BITS, Instruction
 from dlasim.isa.registers import Register

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
+from dlasim.errors import suggestion
 from dlasim.isa.assembly.expressions import Expression, number
 from dlasim.isa.assembly.lexer import Kind, Token, tokenize
-from dlasim.isa.assembly.source import Source, suggestion
+from dlasim.isa.assembly.source import Source
 
 T = TypeVar("T")
 _RANK = {"+": 1, "-": 1, "*": 2, "~": 3}

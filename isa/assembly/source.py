@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -42,12 +41,3 @@ class Source:
 
 def _printable(text: str) -> str:
     return "".join(letter if letter == "\t" or letter.isprintable() else "?" for letter in text)
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """`; did you mean X?` where one of the known names is close, else nothing."""
-    import difflib  # only errors need it
-
-    by_folded = {candidate.casefold(): candidate for candidate in known}
-    close = difflib.get_close_matches(name[:64].casefold(), by_folded, n=1, cutoff=0.6)
-    return f"; did you mean {by_folded[close[0]]}?" if close else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dlasim.errors import suggestion
 from dlasim.isa import host_ops
 from dlasim.isa import program as p
 from dlasim.isa.assembly.builder import Builder, Mode
@@ -12,7 +13,6 @@ from dlasim.isa.assembly.expressions import number
 from dlasim.isa.assembly.instructions import parse_word
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
-from dlasim.isa.assembly.source import suggestion
 from dlasim.isa.records import LayerKind, StepKind
 
 _LAYER_KINDS = tuple(kind.name for kind in LayerKind)

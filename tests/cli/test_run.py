@@ -182,6 +182,24 @@ def test_presets_are_listed_without_a_model() -> None:
     fail(2, "unknown preset 'x' (allowed: default", "run", "x.tflite", "--preset", "x")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["run", "mnist.tflite", "--preset", "papr"], "paper"),
+        (["run", "mnist.tflite", "--dla-ops", "CONV2D"], "CONV_2D"),
+        (["model", "resnet9"], "resnet8"),
+        (["sweep", "resnet9"], "resnet8"),
+        (["sweep", "papr"], "paper"),
+        (["sweep", "mnist", "--set", "macfill=3"], "mac_fill"),
+    ],
+)
+def test_a_mistyped_name_brings_up_the_right_one(
+    folder: Path, arguments: list[str], meant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    fail(2, f"did you mean {meant}?", *arguments)
+
+
 def test_what_is_no_program(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "x.bin").write_bytes((folder / "mnist.bin").read_bytes()[:200])
     fail(2, "is not a valid program", "run", tmp_path / "x.bin")

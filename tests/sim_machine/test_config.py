@@ -87,7 +87,7 @@ def test_the_paper_spends_nothing_but_compute() -> None:
 
 
 def test_an_unknown_preset_is_told_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"unknown preset 'papers' \(allowed: default, .*paper"):
+    with pytest.raises(InputError, match=r"unknown preset 'papers'; did you mean paper\? \(allowed: def"):
         config.preset("papers")
 
 

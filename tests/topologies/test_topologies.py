@@ -152,7 +152,7 @@ def test_width_resolution_and_classes_are_obeyed():
 @pytest.mark.parametrize(
     ("name", "options", "expected"),
     [
-        ("alexnet", {}, "unknown network alexnet: there are autoencoder"),
+        ("alexnet", {}, r"unknown network alexnet \(allowed: autoencoder"),
         ("resnet8", {"alpha": 1.0}, "resnet8 has no alpha"),
         ("mnist", {"resolution": 28}, "mnist has no resolution"),
         ("autoencoder", {"classes": 3}, "autoencoder has no classes"),
