@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -40,6 +41,7 @@ LAYER_FIGURES = (
     "layer", "name", "operator", "kind", "unit", "cycles", "macs", "utilization", "tiles",
     "dma_read_bytes", "dma_write_bytes",
 )  # fmt: skip
+MOST_REMEMBERED = 256  # machines with SRAM to spare
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,9 @@ class Entry:
     reason: str = ""
     figures: Sequence[Any] = ()
     layers: Sequence[Sequence[Any]] | None = None
+
+
+_NEVER = (1 << 63, Entry(FAILED))
 
 
 @cache
@@ -80,35 +85,59 @@ def _board_content(cpu: str) -> str:
 
 
 class Evaluator:
-    """Evaluates points of some networks; restores each network once."""
+    """Evaluates points of some networks; restores each network once.
+
+    SRAM beyond what the compiler has a use for changes no figure: of machines that differ in that alone, one
+    is evaluated.
+    """
 
     def __init__(self, blueprints: Mapping[str, Blueprint]) -> None:
         self._networks = {name: blueprint.restore() for name, blueprint in blueprints.items()}
+        self._ample: OrderedDict[Hashable, tuple[int, Entry]] = OrderedDict()
 
     def evaluate(self, model: str, values: Mapping[str, Any], layers: bool) -> Entry:
         """The figures of a point. A bug that one point meets must not end the others: it becomes a row."""
+        machine = (model, layers, *(value for name, value in values.items() if name != "sram_bytes"))
+        ample_bytes, entry = self._ample.get(machine, _NEVER)
+        if values["sram_bytes"] >= ample_bytes:
+            return entry
+        ample, entry = self._evaluate(model, values, layers)
+        if ample is not None:
+            self._ample[machine] = (ample, entry)
+            if len(self._ample) > MOST_REMEMBERED:
+                self._ample.popitem(last=False)
+        return entry
+
+    def _evaluate(self, model: str, values: Mapping[str, Any], layers: bool) -> tuple[int | None, Entry]:
         try:
+            if values["host"] == "riscv":
+                return None, prototype_entry(self._networks[model], values, layers)
             return timing_entry(self._networks[model], values, layers)
         except DlasimError as error:
-            return Entry(REFUSED, str(error))
+            return None, Entry(REFUSED, str(error))
         except (Exception, MemoryError) as error:
             text = " ".join(str(error).split())
-            return Entry(FAILED, f"internal error, please report it: {type(error).__name__}: {text}")
+            return None, Entry(FAILED, f"internal error, please report it: {type(error).__name__}: {text}")
 
 
-def timing_entry(network: Partitioned, values: Mapping[str, Any], layers: bool) -> Entry:
-    """The figures of a network on the machine that the values describe, without a host or with one."""
-    if values["host"] == "riscv":
-        from dlasim.sweeps.prototype import prototype_report  # the emulator takes its time to load
+def prototype_entry(network: Partitioned, values: Mapping[str, Any], layers: bool) -> Entry:
+    """The figures of a network on the board that the values describe."""
+    from dlasim.sweeps.prototype import prototype_report  # the emulator takes its time to load
 
-        told, seconds = prototype_report(network, values)
-        return Entry(OK, "", row_figures(told, seconds), layer_rows(told) if layers else None)
+    told, seconds = prototype_report(network, values)
+    return Entry(OK, "", row_figures(told, seconds), layer_rows(told) if layers else None)
+
+
+def timing_entry(network: Partitioned, values: Mapping[str, Any], layers: bool) -> tuple[int | None, Entry]:
+    """The figures of a network on the machine that the values describe, without a host; and the SRAM from
+    which on more of it changes none of them, if it has that."""
     config, options = resolve(values)
-    program = lower_for(network, config, options, with_constants=False).program
+    lowered = lower_for(network, config, options, with_constants=False)
+    program = lowered.program
     inference = Simulation(program, config, None).run()
     artifact = len(program.commands) * WORD_BYTES + len(program.constants)
     told = report(program, config, inference, artifact_bytes=artifact)
-    return Entry(OK, "", row_figures(told), layer_rows(told) if layers else None)
+    return lowered.ample_bytes, Entry(OK, "", row_figures(told), layer_rows(told) if layers else None)
 
 
 def row_figures(told: Mapping[str, Any], simulation_seconds: float | None = None) -> list[Any]:

@@ -139,6 +139,7 @@ class Geometry:
         self._in_shape, self._stride, self._broadcast = in_shape, stride, broadcast
         self._traffic: dict[Cut, Traffic] = {}
         self._cuts: dict[tuple[int, int], tuple[Cut, ...]] = {}
+        self.ample: dict[int, int] = {}  # by lanes, the budget from which on the choice is always the same
         self._largest: dict[Cut, tuple[list[int], list[int], list[Cut | None]]] = {}
 
     def weight_depth(self, depth: int) -> int:
@@ -255,6 +256,12 @@ class Geometry:
         highs.insert(spot + 1, high)
         cuts.insert(spot + 1, cut)
         return cut
+
+    def largest_needs(self, shape: Cut) -> int:
+        """The budget from which on the largest cut is always the same."""
+        self.largest(shape, ENDLESS - 1)
+        lows, _, _ = self._largest[shape]
+        return lows[-1]
 
     def _find_largest(self, shape: Cut, budget: int) -> tuple[int, int, Cut | None]:
         """The cut, and the range of budgets for which it is the largest."""

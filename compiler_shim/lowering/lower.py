@@ -9,6 +9,7 @@ import numpy as np
 
 from dlasim.compiler_shim.lowering.constants import ConstantPool
 from dlasim.compiler_shim.lowering.emitter import SRAM, Emitter
+from dlasim.compiler_shim.lowering.geometry import ENDLESS
 from dlasim.compiler_shim.lowering.memory import (
     SystemPlan,
     lifetimes,
@@ -45,6 +46,8 @@ class Lowered:
     tilings: dict[int, Tiling]
     descriptors: dict[int, int]  # value to the number of its tensor descriptor
     sram_peak_bytes: int
+    ample_bytes: int | None
+    """SRAM from which on all is the same but the addresses that count from its end; None below that."""
 
     def slice_shapes(self) -> dict[int, Shape]:
         """The image shape of each model tensor that debug slices make up."""
@@ -66,6 +69,8 @@ class _Lowering:
         self._variables = variables(network)
         leases = lifetimes(network)
         self._sram: SramPlan = plan_sram(network, policy, sram_candidates(network, leases))
+        spare = policy.spare_bytes
+        self._ample_bytes = policy.config.sram_bytes - spare if 0 <= spare < ENDLESS else None
         self._refuse_crumbs()
         leases = stretch(network, leases, (chain.steps for chain in self._sram.chains.values()))
         self._system: SystemPlan = plan_system(network, leases, {*self._sram.addresses, *self._sram.inner})
@@ -113,6 +118,7 @@ class _Lowering:
             dict(self._sram.tilings),
             self._numbers,
             self._sram.peak_bytes,
+            self._ample_bytes,
         )
 
     def _stream(self, steps: list[int]) -> None:

@@ -13,7 +13,7 @@ from dlasim.compiler_shim.lowering.geometry import ALIGNMENT, Homes
 from dlasim.compiler_shim.lowering.memory import root
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.spots import Spots
-from dlasim.compiler_shim.lowering.stripes import Chain, best_chain, best_segments
+from dlasim.compiler_shim.lowering.stripes import Chain, ChainTiling, best_chain, best_segments
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 from dlasim.compiler_shim.nodes import DlaNode, Network
 from dlasim.errors import InputError
@@ -62,6 +62,7 @@ class _Planner:
             stuck = None if addresses is None else self._place_nodes(addresses)
             if isinstance(stuck, SramPlan):
                 return stuck
+            self._policy.note_spare(-1)
             live = resident if stuck is None else [v for v in resident if self._alive(v, stuck)]
             if not live:
                 assert stuck is not None
@@ -118,6 +119,7 @@ class _Planner:
     def _cycles(self, step: int, resident: set[int]) -> int | None:
         taken = sum(self._leases[v].size_bytes + ALIGNMENT for v in resident if self._alive(v, step))
         if taken >= self._limit:
+            self._policy.note_spare(-1)
             return None
         problem = self._problem(step, resident)
         tiling = self._policy.tiling(problem, self._limit - taken)
@@ -143,6 +145,8 @@ class _Planner:
                 problem = self._problem(step, addresses)
                 if not spots.place(step, problem, self._policy, self._taken(addresses, (step,))):
                     return step
+        ends = [address + self._leases[value].size_bytes for value, address in addresses.items()]
+        self._policy.note_spare(spots.spare_bytes(max(ends, default=0)))
         return SramPlan(
             addresses,
             spots.problems,
@@ -199,8 +203,14 @@ class _Planner:
             problem = self._problem(steps[0], addresses)
             tiling = self._policy.tiling(problem, budget)
             return inf if tiling is None else tiling.cycles + TRAFFIC_WEIGHT * tiling.moved_bytes(problem)
-        chain = best_chain(self._chain_problems(steps, addresses), budget)
+        chain = self._best_chain(self._chain_problems(steps, addresses), budget)
         return inf if chain is None else chain.cycles + TRAFFIC_WEIGHT * chain.moved_bytes
+
+    def _best_chain(self, problems: list[TilingProblem], budget: int) -> ChainTiling | None:
+        chain = best_chain(problems, budget)
+        is_whole = chain is not None and len(chain.schedule) == 1
+        self._policy.note_spare(budget - chain.sram_bytes if chain is not None and is_whole else -1)
+        return chain
 
     def _chain_problems(self, steps: tuple[int, ...], addresses: dict[int, int]) -> list[TilingProblem]:
         inner = {*addresses, *(self._nodes[step].output for step in steps[:-1])}
@@ -211,10 +221,10 @@ class _Planner:
     ) -> Chain | None:
         problems = self._chain_problems(steps, addresses)
         free = allocation.gaps(taken, self._limit)
-        tiling = best_chain(problems, sum(end - start for start, end in free))
+        tiling = self._best_chain(problems, sum(end - start for start, end in free))
         while tiling is not None:
             found = spots.place_chain(steps, problems, tiling, free, taken)
             if found is not None:
                 return Chain(steps, tiling.schedule, found)
-            tiling = best_chain(problems, tiling.sram_bytes - 1)
+            tiling = self._best_chain(problems, tiling.sram_bytes - 1)
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import product
 
 from dlasim.compiler_shim.lowering.geometry import Cut, most
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
@@ -30,12 +31,29 @@ def smallest(problem: TilingProblem) -> Tiling:
     return min(tilings, key=lambda tiling: tiling.sram_bytes)
 
 
+def ample(problem: TilingProblem) -> int:
+    """The budget from which on every cut worth trying is as large as can be: the best stays the best."""
+    geometry = problem.geometry
+    found = geometry.ample.get(problem.lanes)
+    if found is None:
+        sizes = _group_sizes(problem.step, problem.channels, problem.lanes)
+        shapes = product(sizes, (problem.depth,), (True, False), (True, False))
+        found = max(geometry.largest_needs(Cut(1, problem.width, *shape)) for shape in shapes)
+        geometry.ample[problem.lanes] = found
+    return found
+
+
 def by_channels(problem: TilingProblem, budget: int) -> Tiling | None:
     """The paper's: the whole input, single buffers, and as many output channels as fit beside it."""
     needed = problem.geometry.sram_bytes
     channels, _, _ = most(lambda size: needed(_whole(problem, size)), problem.channels, budget)
     channels -= channels % problem.step
     return problem.tiling(_whole(problem, channels)) if channels else None
+
+
+def ample_by_channels(problem: TilingProblem) -> int:
+    """The budget from which on the paper's tiling is one tile."""
+    return problem.geometry.sram_bytes(_whole(problem, problem.channels))
 
 
 def smallest_by_channels(problem: TilingProblem) -> Tiling:

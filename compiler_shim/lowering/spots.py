@@ -21,6 +21,15 @@ class Spots:
         self.buffers: dict[int, tuple[tuple[int, ...], ...]] = {}
         self.peak_bytes = 0
         self._from_top = False
+        self._low_end, self._high_start = 0, limit
+        self._is_tight = False
+
+    def spare_bytes(self, resident_end: int) -> int:
+        """With so much less SRAM, or any amount more, every buffer would be as far from its end of the SRAM,
+        and no two more of them would meet; below 0 where one was not put where it was tried first."""
+        if self._is_tight:
+            return -1
+        return self._high_start - max(self._low_end, resident_end) - ALIGNMENT
 
     def place(
         self, step: int, problem: TilingProblem, policy: Policy, taken: Sequence[allocation.Gap]
@@ -32,12 +41,14 @@ class Spots:
             tiling = policy.tiling(problem, budget)
             if tiling is None:
                 return False
-            found = allocation.fit(_sizes(tiling.buffers), free, ALIGNMENT, self._from_top)
+            sizes = _sizes(tiling.buffers)
+            found = allocation.fit(sizes, free, ALIGNMENT, self._from_top)
             if found is not None:
                 self.problems[step], self.tilings[step] = problem, tiling
                 self.buffers[step] = _grouped(tiling.buffers, iter(found))
-                self._settle(taken, tiling.sram_bytes)
+                self._settle(taken, tiling.sram_bytes, found, sizes)
                 return True
+            self._is_tight = True
             budget = min(budget - 1, tiling.sram_bytes - 1)
         return False
 
@@ -50,19 +61,31 @@ class Spots:
         taken: Sequence[allocation.Gap],
     ) -> tuple[int, ...] | None:
         """Addresses of the buffers between the nodes, once all others are placed too."""
-        sizes = [size for buffers in tiling.buffers for size in _sizes(buffers)]
-        found = allocation.fit([*sizes, *tiling.inner_bytes], free, ALIGNMENT, self._from_top)
+        sizes = [size for buffers in tiling.buffers for size in _sizes(buffers)] + list(tiling.inner_bytes)
+        found = allocation.fit(sizes, free, ALIGNMENT, self._from_top)
         if found is None:
+            self._is_tight = True
             return None
         addresses = iter(found)
         for number, step in enumerate(steps):
             self.problems[step], self.tilings[step] = problems[number], tiling.tiling(number)
             self.buffers[step] = _grouped(tiling.buffers[number], addresses)
-        self._settle(taken, tiling.sram_bytes)
+        self._settle(taken, tiling.sram_bytes, found, sizes)
         return tuple(addresses)
 
-    def _settle(self, taken: Sequence[allocation.Gap], buffer_bytes: int) -> None:
+    def _settle(
+        self,
+        taken: Sequence[allocation.Gap],
+        buffer_bytes: int,
+        addresses: Sequence[int],
+        sizes: Sequence[int],
+    ) -> None:
         self.peak_bytes = max(self.peak_bytes, sum(end - start for start, end in taken) + buffer_bytes)
+        if self._from_top:
+            self._high_start = min(self._high_start, *addresses)
+        else:
+            ends = (address + size for address, size in zip(addresses, sizes, strict=True))
+            self._low_end = max(self._low_end, *ends)
         self._from_top = not self._from_top  # so that the next node's first loads need not wait
 
 

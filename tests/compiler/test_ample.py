@@ -1,0 +1,74 @@
+"""Where lowering says that SRAM is ample, more of it changes no figure."""
+
+import numpy as np
+import pytest
+
+from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.compiler_shim.topologies import build_topology
+from dlasim.errors import InputError
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.report import report
+from dlasim.sim.runner import Simulation
+from dlasim.sweeps.evaluate import layer_rows, row_figures
+from tests.compiler.cases import random_case, striped_case, write_model
+
+MIB = 1 << 20
+CASES = 40
+
+
+def figures(network, config, options):
+    """A row of a sweep with its layers, and the ample amount."""
+    lowered = lower_for(network, config, options, with_constants=False)
+    inference = Simulation(lowered.program, config, None).run()
+    told = report(lowered.program, config, inference, artifact_bytes=0)
+    return lowered.ample_bytes, row_figures(told), layer_rows(told)
+
+
+def check(network, config, options, rng) -> bool:
+    """From the ample amount on the row is that of the largest machine. False if no amount is named."""
+    ample, *most = figures(network, config.replace(sram_bytes=64 * MIB), options)
+    if ample is None:
+        return False
+    for size in (ample, ample + int(rng.integers(1, 64)), int(ample * rng.uniform(1, 4))):
+        _, *row = figures(network, config.replace(sram_bytes=max(size, 16)), options)
+        assert row == most, f"{size} bytes of SRAM"
+    return True
+
+
+@pytest.mark.parametrize("make_case", [random_case, striped_case])
+def test_more_than_ample_changes_nothing(make_case, tmp_path):
+    held = 0
+    for seed in range(CASES):
+        case = make_case(seed)
+        network = load_model(write_model(case, tmp_path))
+        config, options = DlaConfig().replace(**case.machine), CompileOptions(**case.options)
+        held += check(network, config, options, np.random.default_rng(seed))
+    assert held >= CASES // 2
+
+
+def built_in(name, folder):
+    """A built-in network, partitioned."""
+    path = folder / f"{name}.tflite"
+    path.write_bytes(write_tflite(build_topology(name)))
+    return load_model(path)
+
+
+@pytest.mark.parametrize("name", ["resnet8", "mobilenet_v1", "ds_cnn"])
+def test_built_in_networks(name, tmp_path):
+    network, rng = built_in(name, tmp_path), np.random.default_rng(0)
+    for options in (CompileOptions(), CompileOptions(fusion="none", tiling="output-channel")):
+        assert check(network, DlaConfig(), options, rng)
+
+
+def test_a_machine_short_of_sram_has_no_ample_amount(tmp_path):
+    network = built_in("resnet8", tmp_path)
+    ample, *most = figures(network, DlaConfig(sram_bytes=MIB), CompileOptions())
+    assert ample is not None
+    short = DlaConfig(sram_bytes=ample // 4)
+    told, *row = figures(network, short, CompileOptions())
+    assert told is None
+    assert row != most
+    with pytest.raises(InputError):
+        figures(network, DlaConfig(sram_bytes=16), CompileOptions(tiling="output-channel"))
