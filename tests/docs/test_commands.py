@@ -18,6 +18,7 @@ PAGES = [
     ROOT / "examples" / "README.md",
     ROOT / "docs" / "tutorial.md",
     ROOT / "docs" / "sweeps.md",
+    ROOT / "docs" / "timing-model.md",
     *sorted((ROOT / "docs" / "how-to").glob("*.md")),
 ]
 SECONDS = 120
