@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.graph import Graph, Operator, Tensor
 from dlasim.compiler_shim.host_params import HostCall, lower_host
+from dlasim.compiler_shim.layer_names import Namer, layer_names
 from dlasim.compiler_shim.nodes import DlaNode, Value
 from dlasim.compiler_shim.rules import CONVOLUTIONS, Candidate, refusal
 from dlasim.compiler_shim.translate import KINDS, translate
@@ -62,6 +63,7 @@ class _Partitioner:
         self._graph = graph
         self._values = [_value(tensor) for tensor in graph.tensors]
         self._items: list[Item] = []
+        self._names = Namer()
         self._uses = Counter(
             index for operator in graph.operators for index in operator.inputs if index >= 0
         ) + Counter(graph.outputs)
@@ -69,10 +71,10 @@ class _Partitioner:
 
     def run(self) -> Partitioned:
         """Operator by operator."""
-        for operator in self._graph.operators:
+        for operator, name in zip(self._graph.operators, layer_names(self._graph, self._names), strict=True):
             if operator.kind in SAME_BYTES and self._alias(operator):
                 continue
-            self._operator(operator)
+            self._operator(operator, name)
         outputs = self._distinct_outputs()
         return Partitioned(
             self._graph.name,
@@ -92,7 +94,7 @@ class _Partitioner:
         self._values[target] = replace(self._values[target], alias=source)
         return True
 
-    def _operator(self, operator: Operator) -> None:
+    def _operator(self, operator: Operator, name: str) -> None:
         calls = lower_host(operator, self._graph)
         merged = ""
         if len(calls) == 1:
@@ -102,7 +104,6 @@ class _Partitioner:
         layer = len(self._items)
         resolved = tuple(self._resolve(call, layer) for call in calls)
         node, reason = self._dla_form(calls, resolved, layer)
-        name = operator.location or self._graph.tensors[operator.outputs[0]].name
         kind = KINDS.get(calls[0].name, LayerKind.HOST)
         macs = self._macs(calls[0])
         self._items.append(Item(name, operator.kind, kind, macs, node, reason, resolved, merged))
@@ -213,7 +214,8 @@ class _Partitioner:
         code = host_ops.BY_NAME["STRIDED_COPY"].code
         call = program.HostCall(code, (number,), (len(self._values) - 1,), words, layer)
         reason = "an output that is also an input, a constant or another output is copied"
-        self._items.append(Item(value.name, "COPY", LayerKind.HOST, 0, None, reason, (call,)))
+        name = self._names.name("copy")
+        self._items.append(Item(name, "COPY", LayerKind.HOST, 0, None, reason, (call,)))
         return len(self._values) - 1
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from dlasim.compiler_shim.compile import load_graph, lower_for
 from dlasim.compiler_shim.graph import Graph, Operator
+from dlasim.compiler_shim.layer_names import Namer, layer_names
 from dlasim.compiler_shim.lowering.memory import lifetimes, sram_candidates
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import plan_sram
@@ -187,10 +188,10 @@ def refused_layer(graph: Graph, size: int, options: CompileOptions) -> tuple[str
     """The first layer that cannot hold its whole input: its name, operator and bytes; None with `auto`."""
     if options.tiling == "auto":
         return None
-    for operator in graph.operators:
+    for operator, name in zip(graph.operators, layer_names(graph, Namer()), strict=True):
         for step, needed in _needs(graph, operator, options):
             if needed > size:
-                return f"{operator.location}{step}", operator.kind, needed
+                return f"{name}{step}", operator.kind, needed
     return None
 
 

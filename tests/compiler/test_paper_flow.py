@@ -122,7 +122,7 @@ def test_the_four_findings(networks):
 def test_a_quarter_of_a_mebibyte_is_refused_with_the_layer_that_does_not_fit(networks, parallel):
     """112 x 112 x 32 bytes of input alone are 401,408; a channel of int32 is 50,176."""
     needed = 112 * 112 * 32 + 32 + 12 + 112 * 112 * 4
-    with pytest.raises(InputError, match=rf"operator 2 \(CONV_2D\) needs {needed} bytes .* has 262144"):
+    with pytest.raises(InputError, match=rf"pointwise_1 \(CONV_2D\) needs {needed} bytes .* has 262144"):
         lower_for(networks("mobilenet_v1"), machine((256 * KIB, 64, parallel)), CompileOptions(**PAPER))
 
 
