@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +68,16 @@ class Verification:
         return self.mismatch is None and not self.uncompared
 
 
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """Where an operation writes in SRAM, and the slices of the shadow that this fills."""
+
+    sram: NDArray[np.uint8]
+    source: NDArray[np.int8]
+    values: NDArray[np.int8]
+    written: NDArray[np.bool_]
+
+
 class Shadow:
     """Copies of the model's tensors, filled slice by slice as the DLA computes them."""
 
@@ -76,25 +86,32 @@ class Shadow:
         self._slices: dict[int, Any] = {int(row["word"]): row for row in slices}
         self.values = {tensor: np.zeros(shape, np.int8) for tensor, shape in shapes.items()}
         self.written = {tensor: np.zeros(shape, bool) for tensor, shape in shapes.items()}
+        self._spots: dict[int, _Spot] = {}  # by word; an inference repeats the operations of the one before
 
     def clear(self) -> None:
         """Forget everything, before the next inference."""
         for array in self.written.values():
             array[...] = False
 
-    def observe(self, word: int, operation: Operation, sram: NDArray[np.uint8]) -> None:
+    def observe(self, word: int, tell: Callable[[], Operation], sram: NDArray[np.uint8]) -> None:
         """Take over what an operation wrote, if it wrote a slice of a tensor."""
-        row = self._slices.get(word)
-        if row is None:
+        if word not in self._slices:
             return
+        spot = self._spots.get(word)
+        if spot is None or spot.sram is not sram:
+            spot = self._spots[word] = self._spot(self._slices[word], tell(), sram)
+        spot.values[...] = spot.source
+        spot.written[...] = True
+
+    def _spot(self, row: Any, operation: Operation, sram: NDArray[np.uint8]) -> _Spot:
         output = next(item for item in footprints(operation) if item.operand.writes)
         spot = tuple(
             slice(int(first), int(first) + int(count))
             for first, count in zip(row["start"], row["size"], strict=True)
         )
         tensor = int(row["tensor"])
-        self.values[tensor][spot] = _box_view(sram, output.box).view(np.int8)
-        self.written[tensor][spot] = True
+        source = _box_view(sram, output.box).view(np.int8)
+        return _Spot(sram, source, self.values[tensor][spot], self.written[tensor][spot])
 
 
 def _box_view(sram: NDArray[np.uint8], box: Box) -> NDArray[np.uint8]:

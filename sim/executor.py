@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
 ENGINES = ("auto", "fast", "reference")
 MAX_PREPARED = 1024  # streams; as many as the machine keeps plans
 Array = NDArray[np.uint8]
-Observer = Callable[[int, Operation, Array], None]
-"""Called after an operation with its word's index in the command region, and the SRAM."""
+Observer = Callable[[int, Callable[[], Operation], Array], None]
+"""Called after an operation with its word's index in the command region, what tells the operation to who asks,
+and the SRAM."""
 
 
 class Executor(Protocol):
@@ -44,7 +46,7 @@ class ReferenceExecutor:
             operation = plan.stream.operation(number)
             execute_operation(operation, sram, regions)
             if observer is not None:
-                observer(first_word + operation.position, operation, sram)
+                observer(first_word + operation.position, partial(plan.stream.operation, number), sram)
 
 
 def execute_operation(operation: Operation, sram: Array, regions: Sequence[Array]) -> None:
@@ -81,10 +83,9 @@ class FastExecutor:
         if observer is None:
             prepared.run(sram, regions)
             return
-        for number in range(plan.operations):
-            prepared.run_range(number, number + 1, sram, regions)
-            operation = plan.stream.operation(number)
-            observer(first_word + operation.position, operation, sram)
+        words = (first_word + plan.stream.positions[: plan.operations]).tolist()
+        for number, word in zip(prepared.steps(sram, regions), words, strict=True):
+            observer(word, partial(plan.stream.operation, number), sram)
 
     def _prepare(self, plan: Plan) -> PreparedStream:
         """Kept by identity; holding the plan keeps its identity from being used again."""

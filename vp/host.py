@@ -135,7 +135,7 @@ class Prototype:
         if observer is None or self.options.submission is Submission.QUEUE:
             return observer
         words = iter(self.options.inferences * submitted_words(self.program, operations_only=True))
-        return lambda _, operation, sram: observer(next(words), operation, sram)
+        return lambda _, tell, sram: observer(next(words), tell, sram)
 
     @property
     def _launch(self) -> Launch:

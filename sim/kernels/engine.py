@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -88,13 +88,24 @@ class PreparedStream:
 
     def run(self, sram: Bytes, regions: Sequence[Bytes]) -> None:
         """All operations in program order, on this SRAM and these regions."""
-        self.run_range(0, len(self._rows), sram, regions)
+        self._find_regions(regions)
+        self._advance(0, len(self._rows), address_of(sram), sram, regions)
 
-    def run_range(self, first: int, last: int, sram: Bytes, regions: Sequence[Bytes]) -> None:
-        """Operations `first` to `last` alone."""
+    def steps(self, sram: Bytes, regions: Sequence[Bytes]) -> Iterator[int]:
+        """All operations in program order, with a pause after each, which has its number."""
+        self._find_regions(regions)
+        sram_address = address_of(sram)
+        for number in range(len(self._rows)):
+            self._advance(number, number + 1, sram_address, sram, regions)
+            yield number
+
+    def _find_regions(self, regions: Sequence[Bytes]) -> None:
         for number in self._used:
             self._regions[number] = address_of(regions[number])
-        sram_address = address_of(sram)
+
+    def _advance(
+        self, first: int, last: int, sram_address: int, sram: Bytes, regions: Sequence[Bytes]
+    ) -> None:
         while first < last:
             first = self._engine.run_rows(
                 self._rows_address, first, last, sram_address, self._regions_address

@@ -1,6 +1,7 @@
 """`verify` finds what is wrong: a single bit, a slice that is missing, a host operator, an output."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ class Faulty(ReferenceExecutor):
                 box = next(item for item in footprints(operation) if item.operand.writes).box
                 sram[int(box.end) - 1] ^= 1
             if observer is not None:
-                observer(first_word + operation.position, operation, sram)
+                observer(first_word + operation.position, partial(plan.stream.operation, number), sram)
 
 
 def verify_with_fault(monkeypatch, path, lowered, word):
@@ -146,7 +147,7 @@ def test_a_wrong_store_of_an_output_is_found(monkeypatch, tmp_path):
                 if first_word + operation.position != stores[-1]:
                     execute_operation(operation, sram, regions)
                 if observer is not None:
-                    observer(first_word + operation.position, operation, sram)
+                    observer(first_word + operation.position, partial(plan.stream.operation, number), sram)
 
     monkeypatch.setattr(verification, "make_executor", lambda engine: LostStore())
     found = verify(path, lowered, DlaConfig()).mismatch
