@@ -22,7 +22,7 @@ ENGINES = ("auto", "fast", "reference")
 MAX_PREPARED = 1024  # streams; as many as the machine keeps plans
 Array = NDArray[np.uint8]
 Observer = Callable[[int, Callable[[], Operation], Array], None]
-"""Called after an operation with its word's index in the command region, what tells the operation to who asks,
+"""Called after an operation with its word's index in the command region, a function that tells the operation,
 and the SRAM."""
 
 
