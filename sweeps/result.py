@@ -52,7 +52,9 @@ class SweepResult:
         """The rows of each layer, where they were asked for."""
         path = self.path.with_name(LAYERS)
         if not path.exists():
-            raise InputError(f"{self.path.parent} has no {LAYERS}: sweep with layers to get it")
+            raise InputError(
+                f"{self.path.parent} has no {LAYERS}: sweep with --layers (in a study: layers = true)"
+            )
         found = SweepResult(path)
         found._parent = self
         return found

@@ -40,6 +40,7 @@ STYLE = """\
 :root { --code-font-size: 0.75rem; }
 .content { width: 56em; max-width: 100%; }
 article table.docutils { margin-left: 0; }
+td:first-child code { white-space: nowrap; }
 """
 # The prose of a page starts where it needs to: headings may skip a level.
 CONFIGURATION = """\
@@ -50,6 +51,7 @@ project = "dlasim"
 html_title = "dlasim"
 html_theme = "furo"
 html_copy_source = False
+html_show_copyright = False
 html_static_path = ["static"]
 html_css_files = ["wide.css"]
 smartquotes = False
