@@ -27,6 +27,8 @@ def load_graph(path: str | Path) -> Graph:
     head = _head(path)
     if container.is_program(head):
         raise InputError(f"{path} is compiled already: a .tflite or .dlag is needed here")
+    if str(path).endswith(".s"):
+        raise InputError(f"{path} is assembly: `dlasim asm {path}` makes a program of it")
     if not is_graph(head):
         return import_model(path)
     return prepare(read_graph_model(path), str(path))

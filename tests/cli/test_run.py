@@ -205,6 +205,7 @@ def test_what_is_no_program(folder: Path, tmp_path: Path) -> None:
     fail(2, "is not a valid program", "run", tmp_path / "x.bin")
     (tmp_path / "y.bin").write_bytes(b"nonsense, and more of it")
     fail(2, "not a TFLite model", "run", tmp_path / "y.bin")
+    fail(2, "`dlasim asm ", "run", EXAMPLES / "relu.s")
     fail(2, "cannot read", "run", tmp_path / "missing")
     fail(2, "cannot read", "run", tmp_path)
     fail(2, "is compiled already", "run", folder / "mnist.bin", "--fusion", "none")
