@@ -18,6 +18,9 @@ _HEAD = """\
 Results go to standard output, everything else to standard error. An error is one line. Exit codes: 0 done,
 1 the run or check failed, 2 wrong usage or bad input, 130 interrupted. Sizes are bytes, as `512KiB`, `512K`,
 `1M` or `65536`; K is 1024. `dlasim COMMAND --help` shows what is here.
+
+Completion of commands and options: `eval "$(_DLASIM_COMPLETE=bash_source dlasim)"` in `~/.bashrc`, with
+`zsh_source` or `fish_source` for these shells.
 """
 _VALUES = {"integer range": "N", "integer": "N", "float": "X"}
 

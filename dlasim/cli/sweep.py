@@ -32,9 +32,10 @@ mobilenet_v1:alpha=0.5. Finished points are kept in DIR/cache; running again goe
 def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
     """An option for every parameter that has one elsewhere, taking several values here."""
     for table, section in ((COMPILE, "Compiling"), (MACHINE, "Machine")):
-        for option, name, _, text in reversed(table):
+        for option, name, kind, text in reversed(table):
+            values = ",".join(kind.choices) if isinstance(kind, click.Choice) else "VALUES"
             function = click.option(
-                option, name, cls=SharedOption, section=section, default=None, metavar="VALUES", help=text
+                option, name, cls=SharedOption, section=section, default=None, metavar=values, help=text
             )(function)
     return function
 
