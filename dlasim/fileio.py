@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,23 @@ def atomic_write(path: str | Path, data: bytes | str) -> None:
         raise
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror}") from None
+
+
+def keep_apart(sources: Iterable[str | Path | None], targets: Iterable[str | Path | None]) -> None:
+    """Refuse to write over a file that is read, or two outputs to one place; None is what was not given."""
+    taken = {os.path.realpath(source) for source in sources if source}
+    written: set[str] = set()
+    for target in targets:
+        if not target:
+            continue
+        place = os.path.realpath(target)
+        if os.path.exists(place) and not os.path.isfile(place):
+            continue  # devices and pipes take whatever comes; folders are refused when they are opened
+        if place in taken:
+            raise InputError(f"cannot write {target}: it is read too, and would be lost")
+        if place in written:
+            raise InputError(f"cannot write {target}: two outputs would go there")
+        written.add(place)
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:

@@ -134,6 +134,7 @@ def _start() -> _Worker:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         env=environment,
+        process_group=0,  # Ctrl-C is for the sweep, which then lets go of its workers
     )
     theirs.close()
     return _Worker(process, Connection(ours.detach()))

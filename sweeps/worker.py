@@ -7,7 +7,6 @@ and it ends when the other end of its socket does, however that came about.
 from __future__ import annotations
 
 import gc
-import signal
 import sys
 from multiprocessing.connection import Connection
 from typing import Any
@@ -15,7 +14,6 @@ from typing import Any
 
 def main(descriptor: int) -> None:
     """Answer chunks of points until the socket closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the sweep, which then lets go of us
     link: Connection[Any, Any] = Connection(descriptor)
     from dlasim.sweeps.evaluate import Evaluator
 

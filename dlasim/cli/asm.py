@@ -27,10 +27,11 @@ def command(file: str, output: str | None) -> None:
         if file == "-":
             raise click.UsageError("standard input has no name to derive the program's from: give -o FILE")
         output = str(Path(file).with_suffix(".bin"))
-    from dlasim.fileio import atomic_write
+    from dlasim.fileio import atomic_write, keep_apart
     from dlasim.isa.assembly import assemble
     from dlasim.isa.container import write
 
+    keep_apart((file,), (output,))
     program = assemble(_text(file), "<stdin>" if file == "-" else file)
     data = write(program)
     atomic_write(output, data)

@@ -33,9 +33,11 @@ Examples:
 @compile_options
 def command(model: str, output: str, save_graph: str | None, **given: Any) -> None:
     """Lower MODEL, an int8 .tflite or a .dlag, to a program for one machine."""
+    from dlasim.fileio import atomic_write, keep_apart
+
+    keep_apart((model, given["config_file"]), (output, save_graph))
     base, machine = take_machine(given)
     from dlasim import api
-    from dlasim.fileio import atomic_write
 
     lowered = api.compile(model, base, **machine, **take_compile(given))
     data = _artifact(lowered.program, output)

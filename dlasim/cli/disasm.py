@@ -20,10 +20,11 @@ Examples:
 @click.option("-o", "--output", metavar="FILE", help="The text to write; standard output without it.")
 def command(file: str, annotate: bool, output: str | None) -> None:
     """Turn FILE.bin into text that `dlasim asm` assembles back to the same bytes."""
-    from dlasim.fileio import atomic_write
+    from dlasim.fileio import atomic_write, keep_apart
     from dlasim.isa.assembly import disassemble
     from dlasim.isa.container import read_file
 
+    keep_apart((file,), (output,))
     text = disassemble(read_file(file), annotate)
     if output is None:
         sys.stdout.buffer.write(text.encode())

@@ -52,6 +52,9 @@ def command(file: str, **given: Any) -> None:
     Models are lowered on the fly. Prints where the cycles went. Inputs are noise unless given; floats are
     quantized.
     """
+    from dlasim.fileio import keep_apart
+
+    keep_apart((file, *given["inputs"], given["config_file"]), (given["report"], given["trace"]))
     base, machine = take_machine(given)
     from dlasim import api, loading
 

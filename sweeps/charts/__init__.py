@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from importlib import import_module
 from inspect import signature
@@ -41,6 +42,7 @@ def make(result: SweepResult, kind: str, settings: Mapping[str, Any]) -> Any:
 
 def draw(result: SweepResult, kind: str, path: str | Path, **settings: Any) -> None:
     """Draw a chart into a PNG, SVG or PDF file."""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # where it keeps its fonts is no user's concern
     from dlasim.sweeps.charts import canvas
 
     with canvas.style():

@@ -4,46 +4,19 @@ from __future__ import annotations
 
 import os
 import resource
-import signal
 import subprocess
-import sys
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-DLASIM = (sys.executable, "-m", "dlasim")
-EXAMPLE = Path(__file__).parents[2] / "examples" / "relu.s"
+from dlasim.cli import main
+from tests.hardening.commands import DLASIM, EXAMPLE, assert_one_line, call
+
 FULL = Path("/dev/full")
 SIZE_LIMIT = 2048
 
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
-
-
-def call(
-    *arguments: str | Path, environment: Mapping[str, str] | None = None, **more: object
-) -> subprocess.CompletedProcess[str]:
-    """A command run to its end."""
-    return subprocess.run(  # type: ignore[call-overload,no-any-return]
-        [*DLASIM, *map(str, arguments)], capture_output=True, text=True, check=False, env=environment, **more
-    )
-
-
-def assert_one_line(process: subprocess.CompletedProcess[str], code: int, expected: str) -> None:
-    """That the command failed as it should."""
-    assert process.returncode == code, process.stderr
-    assert len(process.stderr.splitlines()) == 1, process.stderr
-    assert expected in process.stderr
-    assert "internal error" not in process.stderr
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small network."""
-    path = tmp_path_factory.mktemp("model") / "mnist.tflite"
-    assert call("model", "mnist", "-o", path).returncode == 0
-    return path
 
 
 # --- nowhere to write ---
@@ -112,7 +85,57 @@ def test_outputs_where_a_file_is(model: Path, tmp_path: Path) -> None:
     assert_one_line(call("run", model, "--output", tmp_path / "file"), 2, "file")
 
 
+# --- what is read, and what is written ---
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("compile", "m.tflite", "-o", "m.tflite"), "cannot write m.tflite: it is read too"),
+        (("compile", "m.tflite", "-o", "link"), "cannot write link: it is read too"),
+        (("compile", "m.tflite", "-o", "p.bin", "--save-graph", "./m.tflite"), "./m.tflite: it is read too"),
+        (("compile", "m.tflite", "-o", "p.bin", "--save-graph", "./p.bin"), "two outputs would go there"),
+        (("run", "m.tflite", "--report", "m.tflite"), "it is read too"),
+        (("run", "m.tflite", "--trace", "r.json", "--report", "r.json"), "two outputs would go there"),
+        (("run", "m.tflite", "--input", "x.npy", "--report", "x.npy"), "it is read too"),
+        (("run", "m.tflite", "--config", "c.toml", "--trace", "c.toml"), "it is read too"),
+        (("asm", "relu.bin"), "cannot write relu.bin: it is read too"),
+        (("disasm", "relu.bin", "-o", "relu.bin"), "it is read too"),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, tuple) else "",
+)
+def test_nothing_is_written_over_what_is_read(
+    arguments: Sequence[str], message: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    contents = {"m.tflite": model.read_bytes(), "relu.bin": b"bytes", "x.npy": b"x", "c.toml": b"pes = 1\n"}
+    for name, content in contents.items():
+        Path(name).write_bytes(content)
+    Path("link").symlink_to("m.tflite")
+    with pytest.raises(SystemExit) as left:
+        main(list(arguments), prog_name="dlasim")
+    told = capsys.readouterr().err
+    assert left.value.code == 2
+    assert message in told
+    assert len(told.splitlines()) == 1
+    assert sorted(os.listdir()) == sorted([*contents, "link"])
+    assert {name: Path(name).read_bytes() for name in contents} == contents
+
+
+def test_devices_take_several_outputs(model: Path) -> None:
+    process = call("run", model, "--timing-only", "--report", "/dev/null", "--trace", "/dev/null")
+    assert (process.returncode, process.stderr) == (0, "")
+
+
 # --- caches and homes ---
+
+
+def test_a_chart_without_a_home(model: Path, tmp_path: Path) -> None:
+    assert call("sweep", model, "--pes", "32", "--out", tmp_path).returncode == 0
+    process = call("plot", tmp_path, environment=without_home(HOME="/proc"))
+    assert process.returncode == 0
+    assert process.stderr == f"wrote {tmp_path / 'stacked.png'}\n"
 
 
 def without_home(**more: str) -> dict[str, str]:
@@ -128,89 +151,6 @@ def test_a_cache_that_cannot_be_made_is_replaced(model: Path, tmp_path: Path) ->
     assert process.returncode == 0, process.stderr
     (folder,) = temporary.iterdir()
     assert folder.stat().st_mode & 0o777 == 0o700
-
-
-# --- Ctrl-C ---
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("run", "MODEL", "--repeat", "1000000", "--output", "OUT", "--report", "OUT.json"),
-        ("run", "MODEL", "--repeat", "1000000", "--timing-only", "--report", "OUT.json"),
-        ("run", "MODEL", "--repeat", "1000000", "--host", "riscv", "--report", "OUT.json"),
-        ("verify", "MODEL", "--runs", "100000"),
-    ],
-    ids=lambda arguments: " ".join(arguments[:1] + arguments[2:5]),
-)
-def test_an_interrupt(arguments: Sequence[str], model: Path, tmp_path: Path) -> None:
-    if arguments[0] == "verify":
-        pytest.importorskip("tflite_micro")
-    places = {"MODEL": str(model), "OUT": str(tmp_path / "out"), "OUT.json": str(tmp_path / "out.json")}
-    process = subprocess.Popen(
-        [*DLASIM, *(places.get(part, part) for part in arguments)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
-    wait_for_work(process)
-    os.killpg(process.pid, signal.SIGINT)
-    output, errors = process.communicate(timeout=60)
-    assert errors.splitlines() == ["dlasim: interrupted"]
-    assert process.returncode == 130
-    assert output == "" or "riscv" in arguments  # the guest's console is shown as it is written
-    assert os.listdir(tmp_path) == []
-
-
-def wait_for_work(process: subprocess.Popen[str], seconds: float = 2.0) -> None:
-    """Until the process has used so much of a processor: start-up is over then."""
-    ticks = os.sysconf("SC_CLK_TCK")
-    for _ in range(600):
-        assert process.poll() is None, process.communicate()
-        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-        if (int(fields[11]) + int(fields[12])) / ticks > seconds:
-            return
-        time.sleep(0.1)
-    raise AssertionError("the process does not work")
-
-
-@pytest.mark.slow
-def test_an_interrupt_while_kernels_are_compiled(model: Path, tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [*DLASIM, "run", str(model)], env={**os.environ, "XDG_CACHE_HOME": str(tmp_path)},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
-    )  # fmt: skip
-    time.sleep(3)
-    os.killpg(process.pid, signal.SIGINT)
-    output, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors.splitlines(), output) == (130, ["dlasim: interrupted"], "")
-    assert not [file for file in tmp_path.rglob("*") if file.is_file()]
-
-
-# --- readers that leave ---
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("isa",),
-        ("isa", "--format", "json"),
-        ("doctor",),
-        ("run", "MODEL", "--json"),
-        ("explain", "MODEL"),
-        ("model", "--list"),
-        ("run", "--help"),
-    ],
-    ids=" ".join,
-)
-def test_a_reader_that_leaves(arguments: Sequence[str], model: Path) -> None:
-    read, write = os.pipe()
-    os.close(read)
-    process = subprocess.run(
-        [*DLASIM, *(str(model) if part == "MODEL" else part for part in arguments)],
-        stdout=write, stderr=subprocess.PIPE, text=True, check=False,
-    )  # fmt: skip
-    os.close(write)
-    assert process.stderr == ""
-    assert process.returncode == 141
 
 
 # --- two at once ---

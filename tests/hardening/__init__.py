@@ -1,0 +1,1 @@
+"""Commands against a world that does not play along."""
