@@ -36,7 +36,12 @@ def _pad_value(site: Site) -> int:
 
 
 def concatenation(site: Site) -> list[HostCall]:
-    """CONCATENATION."""
+    """CONCATENATION: TensorFlow too has it on one scale only."""
+    output = site.output()
+    for position in range(len(site.operator.inputs)) if output.dtype == "int8" else ():
+        values = site.input(position)
+        found, wanted = ((site.scale(tensor), site.zero_point(tensor)) for tensor in (values, output))
+        site.require(found == wanted, f"{values.name} has another scale or zero point than {output.name}")
     return _side_by_side(site, site.option("axis", 0))
 
 
@@ -58,7 +63,8 @@ def gather(site: Site) -> list[HostCall]:
     values, indices = site.input(0), site.input(1)
     site.types(indices, "int32", "int64")
     axis = site.axis(site.option("axis", 0), len(values.shape))
-    batch_dims = site.option("batch_dims", 0) % (len(indices.shape) + 1)
+    batch_dims = site.option("batch_dims", 0)
+    batch_dims += len(indices.shape) if batch_dims < 0 else 0
     return [site.call("GATHER", site.operator.inputs, axis=axis, batch_dims=batch_dims)]
 
 
@@ -94,6 +100,8 @@ def _nearest(site: Site, size: int, count: int) -> NDArray[np.int32]:
 def resize_bilinear(site: Site) -> list[HostCall]:
     """RESIZE_BILINEAR."""
     site.types(site.input(), "int8")
+    both = site.option("align_corners", False) and site.option("half_pixel_centers", False)
+    site.require(not both, "align_corners and half_pixel_centers exclude each other")
     rows, columns = (
         site.new_constant(name, _weights(site, site.input().shape[axis], site.output().shape[axis]))
         for name, axis in (("rows", 1), ("columns", 2))

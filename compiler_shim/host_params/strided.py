@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from dlasim.compiler_shim.graph import Tensor
 from dlasim.compiler_shim.host_params.site import HostCall, Site
+from dlasim.compiler_shim.slicing import MASKS, sliced_ranges
 from dlasim.isa.host_ops import MAX_RANK
 
 
@@ -97,31 +98,14 @@ def slice_(site: Site) -> list[HostCall]:
 
 
 def strided_slice(site: Site) -> list[HostCall]:
-    """STRIDED_SLICE, without new axes and ellipsis."""
-    for mask in ("ellipsis_mask", "new_axis_mask", "offset"):
-        site.require(not site.option(mask, 0), f"{mask} is not supported")
-    shape = site.input().shape
-    bounds = [_bounds(site, axis, size) for axis, size in enumerate(shape)]
-    view = sliced(
-        shape, [bound.start for bound in bounds], [len(bound) for bound in bounds], [b.step for b in bounds]
-    )
-    site.require(math.prod(view.size) == site.output().elements, "its output has another number of elements")
+    """STRIDED_SLICE."""
+    shape, bounds = site.input().shape, [site.integers(position) for position in (1, 2, 3)]
+    masks = {name: site.option(name, 0) for name in MASKS}
+    ranges, output = sliced_ranges(shape, bounds, masks, site.require)
+    site.require(math.prod(output) == site.output().elements, "its output has another number of elements")
+    begins, sizes, steps = zip(*((taken.start, len(taken), taken.step) for taken in ranges), strict=True)
+    view = sliced(shape, begins, sizes, steps)
     return [copy_call(site, site.operator.inputs[0], view, site.operator.outputs[0])]
-
-
-def _bounds(site: Site, axis: int, size: int) -> range:
-    """The indices taken along one dimension of the input."""
-    begins, ends, steps = (site.integers(position) for position in (1, 2, 3))
-    if axis >= len(begins):
-        return range(size)
-    bit = 1 << axis
-    begin = None if site.option("begin_mask", 0) & bit else begins[axis]
-    end = None if site.option("end_mask", 0) & bit else ends[axis]
-    if site.option("shrink_axis_mask", 0) & bit:
-        site.require(steps[axis] > 0, f"stride {steps[axis]} along a dimension that goes, 1 is expected")
-        first = 0 if begin is None else site.axis(begin, size)
-        return range(first, first + 1)
-    return range(*slice(begin, end, steps[axis]).indices(size))
 
 
 def split(site: Site) -> list[HostCall]:

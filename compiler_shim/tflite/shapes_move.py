@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dlasim.compiler_shim.slicing import MASKS, sliced_ranges
 from dlasim.compiler_shim.tflite.shape_step import Shape, Step
 
 
@@ -109,31 +110,10 @@ def unpack(step: Step) -> list[Shape]:
 
 
 def strided_slice(step: Step) -> list[Shape]:
-    """STRIDED_SLICE, without new axes and ellipsis."""
-    shape = step.shape(0)
+    """STRIDED_SLICE."""
     bounds = [step.integers(position) for position in (1, 2, 3)]
-    begins, ends, strides = bounds
-    step.require(
-        len(begins) == len(ends) == len(strides) <= len(shape) and 0 not in strides,
-        f"begin {begins}, end {ends}, strides {strides} for shape {list(shape)}",
-    )
-    masks = ("ellipsis_mask", "new_axis_mask", "offset")
-    for mask in masks:
-        step.require(not step.option(mask), f"{mask} is not supported")
-    return [_sliced(step, shape, list(zip(begins, ends, strides, strict=True)))]
-
-
-def _sliced(step: Step, shape: Shape, bounds: Sequence[tuple[int, int, int]]) -> Shape:
-    sizes = []
-    for axis, (begin, end, stride) in enumerate(bounds):
-        bit = 1 << axis
-        if step.option("shrink_axis_mask") & bit:
-            step.axis(begin, shape[axis])
-            continue
-        start = None if step.option("begin_mask") & bit else begin
-        stop = None if step.option("end_mask") & bit else end
-        sizes.append(len(range(*slice(start, stop, stride).indices(shape[axis]))))
-    return (*sizes, *shape[len(bounds) :])
+    masks = {name: step.option(name) for name in MASKS}
+    return [sliced_ranges(step.shape(0), bounds, masks, step.require)[1]]
 
 
 def slice_(step: Step) -> list[Shape]:
@@ -176,9 +156,9 @@ def gather(step: Step) -> list[Shape]:
     """GATHER along an axis."""
     shape, indices, batch = step.shape(0), step.shape(1), step.option("batch_dims")
     axis = step.axis(step.option("axis"), len(shape))
-    batch = step.axis(batch, len(indices) + 1)
+    batch += len(indices) if batch < 0 else 0
     step.require(
-        batch <= axis and shape[:batch] == indices[:batch],
+        0 <= batch <= min(axis, len(indices)) and shape[:batch] == indices[:batch],
         f"batch_dims {batch} with axis {axis}, shape {list(shape)} and indices {list(indices)}",
     )
     _check_indices(step, [shape[axis]])

@@ -1,8 +1,15 @@
 """Operators that move elements, against TensorFlow."""
 
+import re
+
 import numpy as np
 import pytest
 
+from dlasim.compiler_shim.host_params import lower_host
+from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.slicing import MASKS
+from dlasim.compiler_shim.tflite.reader import ReadModel
+from dlasim.errors import InputError
 from tests.host.models import GraphBuilder, check_random, random_scale, random_zero_point, run_on_host
 
 TYPES = ("int8", "float32", "int32")
@@ -135,6 +142,73 @@ def test_strided_slice(seed):
     check_random(rng, builder.graph("STRIDED_SLICE", inputs, [builder.move(output)], **masks))
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_strided_slice_with_an_ellipsis_or_new_axes(seed):
+    """As NumPy has them; TFLite Micro does not, LiteRT does."""
+    rng = np.random.default_rng(seed)
+    builder = Mover(rng)
+    shape = random_shape(rng, int(rng.integers(1, 4)))
+    masks = dict.fromkeys(MASKS, 0)
+    ellipsis = slice(*sorted(rng.choice(len(shape) + 1, 2, replace=False))) if seed % 3 else None
+    bounds, index, axis = [], [], 0
+    while axis < len(shape):
+        bit = 1 << len(bounds)
+        if ellipsis is not None and axis == ellipsis.start:
+            masks["ellipsis_mask"], axis = bit, int(ellipsis.stop)
+            entry = (0, 0, 1), Ellipsis
+        elif masks["new_axis_mask"] == 0 and rng.random() < 0.4:
+            masks["new_axis_mask"] = bit
+            entry = (0, 0, 1), None
+        else:
+            entry = random_entry(rng, shape[axis], bit, masks)
+            axis += 1
+        bounds.append(entry[0])
+        index.append(entry[1])
+    output = np.empty(shape)[tuple(index)].shape
+    inputs = [builder.move(shape, is_input=True), *map(builder.integers, zip(*bounds, strict=True))]
+    graph = builder.graph("STRIDED_SLICE", inputs, [builder.move(output)], **masks)
+    check_random(rng, graph, litert=True)
+    assert prepare(ReadModel(graph, frozenset()), "model").tensors[graph.outputs[0]].shape == output
+
+
+def random_entry(rng, size, bit, masks):
+    """One dimension's bounds, and the index that NumPy knows them as."""
+    if rng.random() < 0.3:
+        masks["shrink_axis_mask"] |= bit
+        begin = int(rng.integers(-size, size))
+        return (begin, begin + 1, 1), begin
+    begin, stride = int(rng.integers(0, size)), int(rng.choice([1, 2, -1]))
+    end = begin + stride * int(rng.integers(1, 4))
+    if end < 0:  # to the front, which no end counted from the front can say
+        return (begin, -size - 1, stride), slice(begin, None, stride)
+    return (begin, end, stride), slice(begin, end, stride)
+
+
+def test_the_end_of_a_strided_slice_may_count_from_its_begin():
+    rng = np.random.default_rng(0)
+    builder = Mover(rng)
+    inputs = [builder.move((6, 5), is_input=True), *map(builder.integers, ([-4, 2], [3, 2], [1, 1]))]
+    check_random(
+        rng, builder.graph("STRIDED_SLICE", inputs, [builder.move((3, 2))], offset=True), litert=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("masks", "message"),
+    [
+        ({"ellipsis_mask": 3}, "2 ellipses"),
+        ({"ellipsis_mask": 4}, "1 ellipses for 0 of the input's dimensions"),
+        ({}, "for shape [4, 5]"),
+    ],
+)
+def test_a_strided_slice_that_cannot_be_is_refused(masks, message):
+    builder = Mover(np.random.default_rng(0))
+    inputs = [builder.move((4, 5), is_input=True), *map(builder.integers, ([0] * 3, [1] * 3, [1] * 3))]
+    graph = builder.graph("STRIDED_SLICE", inputs, [builder.move((1, 1))], **masks)
+    with pytest.raises(InputError, match=re.escape(message)):
+        lower_host(graph.operators[0], graph)
+
+
 def one_axis(rng, size, axis, masks):
     """Begin, end, stride and length along one dimension; never empty."""
     if masks["shrink_axis_mask"] >> axis & 1:
@@ -202,6 +276,17 @@ def test_gather(seed):
     inputs = [builder.move(shape, is_input=True), indices]
     graph = builder.graph("GATHER", inputs, [builder.move(output)], axis=axis, batch_dims=batch_dims)
     check_random(rng, graph)
+
+
+@pytest.mark.parametrize("axis", [1, 2, -1])
+def test_batch_dims_of_gather_count_from_the_back_of_the_indices(axis):
+    rng = np.random.default_rng(0)
+    builder = Mover(rng)
+    inputs = [builder.move((4, 5, 6), is_input=True), builder.integers(rng.integers(0, 5, (4, 3)))]
+    output = (4, 3, 6) if axis == 1 else (4, 5, 3)
+    graph = builder.graph("GATHER", inputs, [builder.move(output)], axis=axis, batch_dims=-1)
+    check_random(rng, graph)
+    assert prepare(ReadModel(graph, frozenset()), "model").tensors[graph.outputs[0]].shape == output
 
 
 @pytest.mark.parametrize("kind", ["GATHER", "GATHER_ND"])

@@ -36,6 +36,7 @@ def unary(kind, source=("int8", 0.1, 0), target=("int8", 0.1, 0), **options):
         (unary("HARD_SWISH", target=("int8", 0.0001, 0)), "output scale is less than 1/128"),
         (unary("SQRT", ("int32", 0.1, 0)), "t0 is int32, the host operator takes int8 or float32"),
         (unary("QUANTIZE", ("int32", 0.1, 0)), "t0 is int32"),
+        (unary("CONCATENATION", target=("int8", 0.2, 0)), "t0 has another scale or zero point than t1"),
         (unary("CONCATENATION", fused_activation_function="TANH"), "fused activation TANH is not supported"),
     ],
 )
