@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -96,23 +96,22 @@ class Member:
         return int(_NUMPY[self.type][-1]) * self.count
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Record:
     """A packed little-endian struct."""
 
     name: str
     doc: str
     members: tuple[Member, ...]
+    size_bytes: int = field(init=False)  # its length in the file
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size_bytes", sum(member.size_bytes for member in self.members))
 
     @property
     def dtype(self) -> np.dtype[np.void]:
         """The same layout as a NumPy type."""
         return _dtype(self)
-
-    @property
-    def size_bytes(self) -> int:
-        """Its length in the file."""
-        return sum(member.size_bytes for member in self.members)
 
     @property
     def offsets(self) -> dict[str, int]:

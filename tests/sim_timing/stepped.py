@@ -42,7 +42,7 @@ class SteppedMachine:
 
     def __init__(self, config, words, fluid: bool = True) -> None:
         self._config = config
-        self._words = [int(word) for word in words]
+        self._words = [codec.decode(int(word)) for word in words]
         self._patterns = {register.name: register.reset for register in registers.OPERANDS}
         self._queues: dict[str, list[Queued]] = {unit: [] for unit in UNITS}
         self._bus = Bus(config, fluid)
@@ -87,7 +87,7 @@ class SteppedMachine:
     def _fetch(self):
         if self._position >= len(self._words):
             return None
-        decoded = codec.decode(self._words[self._position])
+        decoded = self._words[self._position]
         return decoded if decoded.is_legal else None
 
     def _hindrance(self, mnemonic: str, fields: dict[str, int]) -> str:
