@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 from dlasim.compiler_shim.nodes import Value
+from dlasim.compiler_shim.tflite.tensors import label
 
 HALF = (1 << 16) - 1
 
@@ -53,7 +54,7 @@ def rule_int8(candidate: Candidate) -> str | None:
     """Inputs and output are int8."""
     for value in candidate.operands:
         if value.dtype != "int8":
-            return f"{value.name} is {value.dtype}, the DLA works on int8"
+            return f"{value.dtype}: runs on the CPU"
     return None
 
 
@@ -63,7 +64,7 @@ def rule_batch(candidate: Candidate) -> str | None:
         return None
     for value in candidate.operands:
         if len(value.shape) > 3 and value.shape[:-3] != (1,) * (len(value.shape) - 3):
-            return f"{value.name} has shape {list(value.shape)}, the DLA takes a batch of 1"
+            return f"{label(value.name)} has shape {list(value.shape)}, the DLA takes a batch of 1"
     return None
 
 
@@ -79,7 +80,7 @@ def rule_constant_weights(candidate: Candidate) -> str | None:
     if candidate.name in (*CONVOLUTIONS, "FULLY_CONNECTED"):
         for value in candidate.inputs[1:]:
             if value.data is None:
-                return f"{value.name} is computed by the network, the DLA takes constant weights"
+                return f"{label(value.name)} is computed by the network, the DLA takes constant weights"
     return None
 
 
