@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -17,27 +18,26 @@ class Lease:
     first: int
     last: int
 
-    def meets(self, other: Lease) -> bool:
-        """Whether both are alive at some step."""
-        return self.first <= other.last and other.first <= self.last
-
 
 def place(leases: Iterable[Lease], alignment: int, limit: int | None = None) -> dict[int, int] | None:
     """An address for each, large ones first, each in the lowest gap; None where `limit` is exceeded."""
-    placed: list[tuple[int, Lease]] = []
+    alive: dict[int, dict[int, Gap]] = defaultdict(dict)  # by step and key
     addresses: dict[int, int] = {}
     for lease in sorted(leases, key=lambda lease: (-lease.size_bytes, lease.first)):
+        steps = range(lease.first, lease.last + 1)
+        met: dict[int, Gap] = {}
+        for step in steps:
+            met.update(alive.get(step, {}))
         address = 0
-        for start, other in sorted(
-            (item for item in placed if item[1].meets(lease)), key=lambda item: item[0]
-        ):
+        for start, end in sorted(met.values()):
             if address + lease.size_bytes <= start:
                 break
-            address = max(address, -(-(start + other.size_bytes) // alignment) * alignment)
+            address = max(address, -(-end // alignment) * alignment)
         if limit is not None and address + lease.size_bytes > limit:
             return None
-        placed.append((address, lease))
         addresses[lease.key] = address
+        for step in steps:
+            alive[step][lease.key] = (address, address + lease.size_bytes)
     return addresses
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
@@ -44,6 +45,31 @@ def plan_sram(network: Network, policy: Policy, leases: Mapping[int, Lease]) -> 
     return _Planner(network, policy, leases).plan()
 
 
+class _Residents:
+    """The values that stay in SRAM, each at its address while it is alive."""
+
+    def __init__(self, addresses: Mapping[int, int], leases: Mapping[int, Lease]) -> None:
+        self.addresses = addresses
+        self._at: dict[int, dict[int, allocation.Gap]] = defaultdict(dict)  # by step and value
+        self.end = 0
+        for value, address in addresses.items():
+            lease = leases[value]
+            gap = (address, address + lease.size_bytes)
+            self.end = max(self.end, gap[1])
+            for step in range(lease.first, lease.last + 1):
+                self._at[step][value] = gap
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.addresses
+
+    def during(self, steps: Sequence[int]) -> list[allocation.Gap]:
+        """What they take while any of these steps runs."""
+        found: dict[int, allocation.Gap] = {}
+        for step in steps:
+            found.update(self._at.get(step, {}))
+        return list(found.values())
+
+
 class _Planner:
     def __init__(self, network: Network, policy: Policy, leases: Mapping[int, Lease]) -> None:
         self._network, self._policy, self._leases = network, policy, leases
@@ -58,8 +84,8 @@ class _Planner:
     def plan(self) -> SramPlan:
         resident = self._choose()
         while True:
-            addresses = self._addresses(resident)
-            stuck = None if addresses is None else self._place_nodes(addresses)
+            residents = self._settle(resident)
+            stuck = None if residents is None else self._place_nodes(residents)
             if isinstance(stuck, SramPlan):
                 return stuck
             self._policy.note_spare(-1)
@@ -82,10 +108,13 @@ class _Planner:
             f"the configuration has {self._limit}"
         )
 
-    def _problem(self, step: int, resident: Collection[int]) -> TilingProblem:
+    def _problem(self, step: int, resident: Container[int], *more: int) -> TilingProblem:
         """A node with these values in SRAM; made once, since planning asks again and again."""
         inputs, output = self._values[step]
-        homes = (tuple([value in resident for value in inputs]), output in resident)
+        homes = (
+            tuple([value in resident or value in more for value in inputs]),
+            output in resident or output in more,
+        )
         found = self._problems.get((step, homes))
         if found is None:
             found = TilingProblem(self._nodes[step], self._policy.config, Homes(*homes))
@@ -96,59 +125,63 @@ class _Planner:
         """Greedy: the value whose stay saves most comes first, and stays if it still saves."""
         if not self._policy.keeps_tensors:
             return []
-        gains = {value: self._gain(value, set()) for value in self._leases}
+        taken: Counter[int] = Counter()  # by step, what resident values take
+        gains = {value: self._gain(value, (), taken) for value in self._leases}
         resident: set[int] = set()
         for value in sorted(gains, key=lambda value: (-gains[value], value)):
-            if gains[value] > 0 and self._gain(value, resident) > 0:
+            if gains[value] > 0 and self._gain(value, resident, taken) > 0:
                 resident.add(value)
+                lease = self._leases[value]
+                for step in range(lease.first, lease.last + 1):
+                    taken[step] += lease.size_bytes + ALIGNMENT
         return sorted(resident)
 
-    def _gain(self, value: int, resident: set[int]) -> int:
+    def _gain(self, value: int, resident: Collection[int], taken: Mapping[int, int]) -> int:
         """Cycles saved over all nodes during which the value would take SRAM; below 0 where it cannot."""
         lease = self._leases[value]
+        size = lease.size_bytes + ALIGNMENT
         gain = 0
         for step in range(lease.first, lease.last + 1):
             if step in self._nodes:
-                before = self._cycles(step, resident)
-                after = self._cycles(step, resident | {value})
+                before = self._cycles(self._problem(step, resident), taken[step])
+                after = self._cycles(self._problem(step, resident, value), taken[step] + size)
                 if after is None or before is None:
                     return -1
                 gain += before - after
         return gain
 
-    def _cycles(self, step: int, resident: set[int]) -> int | None:
-        taken = sum(self._leases[v].size_bytes + ALIGNMENT for v in resident if self._alive(v, step))
+    def _cycles(self, problem: TilingProblem, taken: int) -> int | None:
         if taken >= self._limit:
             self._policy.note_spare(-1)
             return None
-        problem = self._problem(step, resident)
         tiling = self._policy.tiling(problem, self._limit - taken)
         return None if tiling is None else tiling.cycles
 
-    def _addresses(self, resident: list[int]) -> dict[int, int] | None:
-        return allocation.place([self._leases[value] for value in resident], ALIGNMENT, self._limit)
+    def _settle(self, resident: list[int]) -> _Residents | None:
+        leases = {value: self._leases[value] for value in resident}
+        addresses = allocation.place(leases.values(), ALIGNMENT, self._limit)
+        return None if addresses is None else _Residents(addresses, leases)
 
-    def _place_nodes(self, addresses: dict[int, int]) -> SramPlan | int:
+    def _place_nodes(self, residents: _Residents) -> SramPlan | int:
         """The plan, or the step at which the buffers do not fit beside the resident values."""
         spots = Spots(self._limit)
         chains: dict[int, Chain] = {}
         inner: set[int] = set()
-        for steps in self._segments(addresses):
-            taken = self._taken(addresses, steps)
+        for steps in self._segments(residents):
+            taken = residents.during(steps)
             if len(steps) > 1:
-                chain = self._place_chain(steps, addresses, taken, spots)
+                chain = self._place_chain(steps, residents, taken, spots)
                 if chain is not None:
                     chains[steps[0]] = chain
                     inner |= {self._nodes[step].output for step in steps[:-1]}
                     continue
             for step in steps:
-                problem = self._problem(step, addresses)
-                if not spots.place(step, problem, self._policy, self._taken(addresses, (step,))):
+                problem = self._problem(step, residents)
+                if not spots.place(step, problem, self._policy, residents.during((step,))):
                     return step
-        ends = [address + self._leases[value].size_bytes for value, address in addresses.items()]
-        self._policy.note_spare(spots.spare_bytes(max(ends, default=0)))
+        self._policy.note_spare(spots.spare_bytes(residents.end))
         return SramPlan(
-            addresses,
+            residents.addresses,
             spots.problems,
             spots.tilings,
             spots.buffers,
@@ -157,15 +190,7 @@ class _Planner:
             frozenset(inner),
         )
 
-    def _taken(self, addresses: dict[int, int], steps: Sequence[int]) -> list[allocation.Gap]:
-        """What resident values take during these steps."""
-        return [
-            (address, address + self._leases[value].size_bytes)
-            for value, address in addresses.items()
-            if any(self._alive(value, step) for step in steps)
-        ]
-
-    def _segments(self, addresses: dict[int, int]) -> list[tuple[int, ...]]:
+    def _segments(self, residents: _Residents) -> list[tuple[int, ...]]:
         """The steps, those together that are cheaper as a chain."""
         if not self._policy.keeps_tensors:
             return [(step,) for step in self._nodes]
@@ -173,16 +198,16 @@ class _Planner:
         run: list[int] = []
         for step in self._nodes:
             run.append(step)
-            if not self._is_link(step, addresses):
-                segments += best_segments(run, lambda steps: self._cost(steps, addresses))
+            if not self._is_link(step, residents):
+                segments += best_segments(run, lambda steps: self._cost(steps, residents))
                 run = []
         return segments
 
-    def _is_link(self, step: int, addresses: dict[int, int]) -> bool:
+    def _is_link(self, step: int, residents: _Residents) -> bool:
         """Whether a node's output goes to the next node, and nowhere else, and is not in SRAM as a whole."""
         node, follower = self._nodes[step], self._nodes.get(step + 1)
         value = node.output
-        if follower is None or value in addresses or value not in self._leases:
+        if follower is None or value in residents or value not in self._leases:
             return False
         return (
             follower.inputs[0] == value
@@ -193,17 +218,17 @@ class _Planner:
             and follower.mnemonic != "OP_MAT_MUL"
         )
 
-    def _cost(self, steps: tuple[int, ...], addresses: dict[int, int]) -> float:
+    def _cost(self, steps: tuple[int, ...], residents: _Residents) -> float:
         """Cycles of these steps, traffic counting a little: what is saved there is energy."""
-        taken = sorted(self._taken(addresses, steps))
+        taken = sorted(residents.during(steps))
         if any(end > start for (_, end), (start, _) in pairwise(taken)):
             return inf  # values that took turns in one place would meet where the steps run side by side
         budget = self._limit - sum(end - start for start, end in taken)
         if len(steps) == 1:
-            problem = self._problem(steps[0], addresses)
+            problem = self._problem(steps[0], residents)
             tiling = self._policy.tiling(problem, budget)
             return inf if tiling is None else tiling.cycles + TRAFFIC_WEIGHT * tiling.moved_bytes(problem)
-        chain = self._best_chain(self._chain_problems(steps, addresses), budget)
+        chain = self._best_chain(self._chain_problems(steps, residents), budget)
         return inf if chain is None else chain.cycles + TRAFFIC_WEIGHT * chain.moved_bytes
 
     def _best_chain(self, problems: list[TilingProblem], budget: int) -> ChainTiling | None:
@@ -212,14 +237,14 @@ class _Planner:
         self._policy.note_spare(budget - chain.sram_bytes if chain is not None and is_whole else -1)
         return chain
 
-    def _chain_problems(self, steps: tuple[int, ...], addresses: dict[int, int]) -> list[TilingProblem]:
-        inner = {*addresses, *(self._nodes[step].output for step in steps[:-1])}
-        return [self._problem(step, inner) for step in steps]
+    def _chain_problems(self, steps: tuple[int, ...], residents: _Residents) -> list[TilingProblem]:
+        inner = [self._nodes[step].output for step in steps[:-1]]
+        return [self._problem(step, residents, *inner) for step in steps]
 
     def _place_chain(
-        self, steps: tuple[int, ...], addresses: dict[int, int], taken: list[allocation.Gap], spots: Spots
+        self, steps: tuple[int, ...], residents: _Residents, taken: list[allocation.Gap], spots: Spots
     ) -> Chain | None:
-        problems = self._chain_problems(steps, addresses)
+        problems = self._chain_problems(steps, residents)
         free = allocation.gaps(taken, self._limit)
         tiling = self._best_chain(problems, sum(end - start for start, end in free))
         while tiling is not None:
