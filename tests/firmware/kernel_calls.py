@@ -1,0 +1,384 @@
+"""Random calls of every host operator, with numbers that reach the ends of what it takes.
+
+Each function here makes one call, or a few that belong together, of the operators that it names.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dlasim.isa.host_ops import BinaryFunction, UnaryFunction
+from dlasim.sim.host import TensorSpec
+from dlasim.sim.numerics import mean_multiplier, quantize_multiplier, softmax_table
+
+SPECIALS = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-40, 3e38, -3e38, 1.0, 0.5, -0.5)
+TYPES = ("int8", "int16", "int32", "int64", "uint8", "bool", "float32")
+
+Random = np.random.Generator
+Array = np.ndarray
+Shape = Sequence[int]
+
+
+@dataclass(frozen=True)
+class Call:
+    """An operator, its inputs, what its output is like, and its attributes."""
+
+    operator: str
+    inputs: Sequence[Array]
+    output: TensorSpec
+    attributes: dict[str, Any]
+
+
+def call(
+    operator: str, inputs: Sequence[Array], shape: Shape, dtype: str = "int8", **attributes: Any
+) -> Call:
+    """A call whose output has that shape and type."""
+    return Call(operator, inputs, TensorSpec(tuple(int(n) for n in shape), dtype), attributes)
+
+
+def int8(rng, *shape):
+    """Noise, one time in four only the ends of the range."""
+    if rng.integers(4) == 0:
+        return rng.choice(np.array([-128, 127], np.int8), shape)
+    return rng.integers(-128, 128, shape).astype(np.int8)
+
+
+def elements(rng, dtype, shape):
+    if dtype == "float32":
+        return rng.normal(0, 10, shape).astype(np.float32)
+    if dtype == "bool":
+        return rng.integers(0, 2, shape).astype(bool)
+    limits = np.iinfo(dtype)
+    return rng.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
+
+
+def zero_point(rng):
+    return int(rng.choice([-128, 127, int(rng.integers(-128, 128))]))
+
+
+def zero_points(rng, *names):
+    return {f"{name}_zero_point": zero_point(rng) for name in names}
+
+
+def clamps(rng):
+    least, greatest = sorted(int(n) for n in rng.integers(-128, 128, 2))
+    if rng.integers(2):
+        least, greatest = -128, 127
+    return {"clamp_min": least, "clamp_max": greatest}
+
+
+def scale(rng, low=-12.0, high=1.5):
+    """A multiplier and a shift, now and then exactly a power of two, or above one."""
+    real = float(2.0 ** rng.uniform(low, high))
+    if rng.integers(4) == 0:
+        real = 2.0 ** int(rng.integers(int(low), int(high) + 1))
+    return quantize_multiplier(real)
+
+
+def pairs(rng, *names):
+    given = {}
+    for name in names:
+        given[f"{name}_multiplier"], given[f"{name}_shift"] = scale(rng)
+    return given
+
+
+def records(rng, channels, terms):
+    """Bias, multiplier and shift of each channel, so that sums of `terms` products use the int8 range."""
+    bias = rng.integers(-(1 << 15), 1 << 15, channels)
+    if rng.integers(4) == 0:
+        bias = rng.integers(-(1 << 31), 1 << 31, channels)
+    pairs = np.array([scale(rng, -13 - np.log2(terms), -4) for _ in range(channels)])
+    return np.column_stack([bias, pairs]).astype(np.int32)
+
+
+def window(rng, size, dilation=True):
+    """Attributes of a window, and how large an output it gives; it may lie outside the image entirely."""
+    kernel = [int(rng.integers(1, 5)) for _ in range(2)]
+    strides = [int(rng.integers(1, 4)) for _ in range(2)]
+    factors = [int(rng.integers(1, 3)) if dilation else 1 for _ in range(2)]
+    extents = [(taps - 1) * factor + 1 for taps, factor in zip(kernel, factors, strict=True)]
+    pads = [int(rng.integers(0, extent)) for extent in extents]
+    behind = [int(rng.integers(0, extent)) for extent in extents]
+    grid = [
+        max(1, (n + pad + rest - extent) // stride + 1)
+        for n, pad, rest, extent, stride in zip(size, pads, behind, extents, strides, strict=True)
+    ]
+    if rng.integers(3) == 0:
+        grid = [max(1, n - 1) for n in grid]  # less than would fit
+    names = {
+        "stride_height": strides[0], "stride_width": strides[1], "pad_top": pads[0], "pad_left": pads[1],
+    }  # fmt: skip
+    if dilation:
+        names |= {"dilation_height": factors[0], "dilation_width": factors[1]}
+    return kernel, grid, names
+
+
+def image_shape(rng, channels):
+    return int(rng.integers(1, 3)), int(rng.integers(1, 10)), int(rng.integers(1, 10)), channels
+
+
+def quantization(rng):
+    return {**zero_points(rng, "input", "output"), **clamps(rng)}
+
+
+def broadcast_shapes(rng):
+    """Two shapes that broadcast, and the result's."""
+    result = [int(n) for n in rng.integers(1, 5, int(rng.integers(1, 6)))]
+    shapes = []
+    for _ in range(2):
+        shape = [1 if rng.integers(3) == 0 else n for n in result]
+        shapes.append(shape[int(rng.integers(0, len(shape))) :] if rng.integers(3) == 0 else shape)
+    if rng.integers(3) == 0:
+        shapes[0] = shapes[1] = result
+    return shapes, tuple(np.broadcast_shapes(*shapes))
+
+
+def quantize_scale(rng):
+    """One time in three a power of two."""
+    exponent = int(rng.integers(-20, 3)) if rng.integers(3) == 0 else rng.uniform(-20, 3)
+    return np.float32(2.0**exponent)
+
+
+def convolution(rng: Random) -> Iterator[Call]:
+    groups = int(rng.choice([1, 1, 1, 2, 3]))
+    depth, per_group = int(rng.integers(1, 10)), int(rng.integers(1, 10))
+    shape = image_shape(rng, groups * depth)
+    kernel, grid, attributes = window(rng, shape[1:3])
+    channels = groups * per_group
+    weights = int8(rng, channels, *kernel, depth)
+    inputs = [int8(rng, *shape), weights, records(rng, channels, kernel[0] * kernel[1] * depth)]
+    yield call("CONV_2D", inputs, (shape[0], *grid, channels), **attributes, **quantization(rng))
+
+
+def pointwise_convolution(rng: Random) -> Iterator[Call]:
+    depth, channels = int(rng.integers(1, 20)), int(rng.integers(1, 10))
+    shape = image_shape(rng, depth)
+    attributes = dict.fromkeys(("stride_height", "stride_width", "dilation_height", "dilation_width"), 1)
+    attributes |= {"pad_top": 0, "pad_left": 0, **quantization(rng)}
+    inputs = [int8(rng, *shape), int8(rng, channels, 1, 1, depth), records(rng, channels, depth)]
+    yield call("CONV_2D", inputs, (*shape[:3], channels), **attributes)
+
+
+def depthwise_convolution(rng: Random) -> Iterator[Call]:
+    depth, multiplier = int(rng.integers(1, 14)), int(rng.choice([1, 1, 1, 2, 3]))
+    shape = image_shape(rng, depth)
+    kernel, grid, attributes = window(rng, shape[1:3])
+    channels = depth * multiplier
+    inputs = [int8(rng, *shape), int8(rng, 1, *kernel, channels), records(rng, channels, np.prod(kernel))]
+    yield call("DEPTHWISE_CONV_2D", inputs, (shape[0], *grid, channels), **attributes, **quantization(rng))
+
+
+def fully_connected(rng: Random) -> Iterator[Call]:
+    depth, channels, rows = (int(n) for n in rng.integers(1, (70, 20, 5)))
+    inputs = [int8(rng, rows, depth), int8(rng, channels, depth), records(rng, channels, depth)]
+    yield call("FULLY_CONNECTED", inputs, (rows, channels), **quantization(rng))
+
+
+def sum_of_two(rng: Random) -> Iterator[Call]:
+    """ADD and SUB; one time in ten rows that are long enough to be looked up."""
+    for operator in ("ADD", "SUB"):
+        shapes, result = broadcast_shapes(rng)
+        if rng.integers(10) == 0:
+            shapes, result = [(30, 50), (30, 50) if rng.integers(2) else (1,)], (30, 50)
+        inputs = [int8(rng, *shape) for shape in shapes]
+        attributes = zero_points(rng, "input1", "input2", "output") | pairs(rng, "input1", "input2", "output")
+        yield call(operator, inputs, result, **attributes, **clamps(rng))
+
+
+def product(rng: Random) -> Iterator[Call]:
+    shapes, result = broadcast_shapes(rng)
+    attributes = zero_points(rng, "input1", "input2", "output") | pairs(rng, "output")
+    yield call("MUL", [int8(rng, *shape) for shape in shapes], result, **attributes, **clamps(rng))
+
+
+def prelu(rng: Random) -> Iterator[Call]:
+    (_, alpha), _ = broadcast_shapes(rng)
+    shape = [*(1 for _ in range(5 - len(alpha))), *alpha]
+    shape = [n if n > 1 else int(rng.integers(1, 4)) for n in shape]
+    attributes = zero_points(rng, "input", "alpha", "output") | pairs(rng, "positive", "negative")
+    yield call("PRELU", [int8(rng, *shape), int8(rng, *alpha)], shape, **attributes)
+
+
+def lookup(rng: Random) -> Iterator[Call]:
+    for dtype in ("int8", "uint8"):
+        limits = np.iinfo(dtype)
+        values = rng.integers(limits.min, limits.max + 1, (3, 100)).astype(dtype)
+        for entry in ("int8", "int16", "int32", "int64", "float32"):
+            table = rng.integers(-100, 100, 256).astype(entry)
+            yield call("LUT", [values, table], (3, 100), entry)
+
+
+def pool(rng: Random) -> Iterator[Call]:
+    for operator in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
+        shape = image_shape(rng, int(rng.integers(1, 10)))
+        (height, width), _, attributes = window(rng, shape[1:3], dilation=False)
+        attributes |= {"pad_top": min(attributes["pad_top"], height - 1)}
+        starts = [
+            range(-attributes["pad_top"], shape[1], attributes["stride_height"]),
+            range(-attributes["pad_left"], shape[2], attributes["stride_width"]),
+        ]
+        grid = [
+            sum(start + taps > 0 for start in axis)
+            for axis, taps in zip(starts, (height, width), strict=True)
+        ]
+        attributes |= {"filter_height": height, "filter_width": width, **clamps(rng)}
+        yield call(operator, [int8(rng, *shape)], (shape[0], *grid, shape[3]), **attributes)
+
+
+def mean(rng: Random) -> Iterator[Call]:
+    shape = tuple(int(n) for n in rng.integers(1, 8, int(rng.integers(1, 6))))
+    mask = int(rng.integers(1, 1 << len(shape)))
+    count = int(np.prod([n for axis, n in enumerate(shape) if mask >> axis & 1]))
+    multiplier, shift = mean_multiplier(float(2.0 ** rng.uniform(-2, 2)), count)
+    kept = tuple(1 if mask >> axis & 1 else n for axis, n in enumerate(shape))
+    attributes = zero_points(rng, "input", "output")
+    attributes |= {"axis_mask": mask, "output_multiplier": multiplier, "output_shift": shift}
+    yield call("MEAN", [int8(rng, *shape)], kept, **attributes)
+
+
+def softmax(rng: Random) -> Iterator[Call]:
+    rows, length = int(rng.integers(1, 4)), int(rng.choice([1, 2, 3, 10, 100, 700, 3000]))
+    table = softmax_table(float(rng.uniform(0.5, 2)), float(2.0 ** rng.uniform(-8, 0)))
+    values = np.full((rows, length), 5, np.int8) if rng.integers(3) == 0 else int8(rng, rows, length)
+    yield call("SOFTMAX", [values, table], (rows, length))
+
+
+def softmax_of_large_shares(rng: Random) -> Iterator[Call]:
+    """Their rounding shows how exact the reciprocal is."""
+    for length in (2, 3):
+        table = softmax_table(1.0, float(2.0 ** rng.uniform(-8, -6)))
+        values = rng.integers(-128, 128, (4000, length)).astype(np.int8)
+        yield call("SOFTMAX", [values, table], (4000, length))
+
+
+def pad(rng: Random) -> Iterator[Call]:
+    for dtype in TYPES:
+        shape = tuple(int(n) for n in rng.integers(1, 5, int(rng.integers(1, 7))))
+        before = [int(n) for n in rng.integers(0, 3, len(shape))]
+        padded = tuple(b + n + int(rng.integers(0, 3)) for b, n in zip(before, shape, strict=True))
+        value = int(rng.integers(0, 2)) if dtype == "bool" else int(rng.integers(0, 100))
+        if dtype not in ("bool", "uint8"):
+            value -= 50
+        before += [0] * (6 - len(shape))
+        yield call("PAD", [elements(rng, dtype, shape)], padded, dtype, before=before, value=value)
+
+
+def concatenation(rng: Random) -> Iterator[Call]:
+    for dtype in TYPES:
+        shape = [int(n) for n in rng.integers(1, 5, int(rng.integers(1, 5)))]
+        axis = int(rng.integers(len(shape)))
+        parts = [[*shape[:axis], int(rng.integers(1, 5)), *shape[axis + 1 :]] for _ in range(3)]
+        whole = (*shape[:axis], sum(part[axis] for part in parts), *shape[axis + 1 :])
+        yield call("CONCATENATION", [elements(rng, dtype, part) for part in parts], whole, dtype, axis=axis)
+
+
+def strided_copy(rng: Random) -> Iterator[Call]:
+    for dtype in TYPES:
+        size = [1] * 3 + [int(n) for n in rng.integers(1, 5, 3)]
+        stride = [0] * 3 + [int(n) for n in rng.integers(-4, 5, 3)]
+        if rng.integers(2):
+            stride[-1] = 1
+        steps = [(n - 1) * s for n, s in zip(size, stride, strict=True)]
+        offset = -sum(min(step, 0) for step in steps)
+        source = elements(rng, dtype, offset + sum(max(step, 0) for step in steps) + 3)
+        attributes = {"offset": offset, "size": size, "stride": stride}
+        yield call("STRIDED_COPY", [source], (np.prod(size),), dtype, **attributes)
+
+
+def gather(rng: Random) -> Iterator[Call]:
+    for dtype, index in itertools.product(TYPES, ("int32", "int64")):
+        shape = [int(n) for n in rng.integers(1, 5, int(rng.integers(1, 5)))]
+        axis = int(rng.integers(len(shape)))
+        batch_dims = int(rng.integers(axis + 1))
+        count = int(rng.integers(1, 4))
+        indices = rng.integers(-1, shape[axis] + 1, [*shape[:batch_dims], count]).astype(index)
+        whole = (*shape[:axis], count, *shape[axis + 1 :])
+        attributes = {"axis": axis, "batch_dims": batch_dims}
+        yield call("GATHER", [elements(rng, dtype, shape), indices], whole, dtype, **attributes)
+
+
+def gather_nd(rng: Random) -> Iterator[Call]:
+    for dtype, index in itertools.product(TYPES, ("int32", "int64")):
+        shape = [int(n) for n in rng.integers(1, 5, int(rng.integers(1, 5)))]
+        depth = int(rng.integers(1, len(shape) + 1))
+        indices = np.stack([rng.integers(-1, n + 1, 4) for n in shape[:depth]], axis=1).astype(index)
+        if index == "int64":
+            indices[0] = 1 << 32  # whose low half is a valid index
+        yield call("GATHER_ND", [elements(rng, dtype, shape), indices], (4, *shape[depth:]), dtype)
+
+
+def resize(rng: Random) -> Iterator[Call]:
+    for dtype in TYPES:
+        shape = image_shape(rng, int(rng.integers(1, 5)))
+        size = [int(n) for n in rng.integers(1, 9, 2)]
+        limits = list(zip(shape[1:3], size, strict=True))
+        whole = (shape[0], *size, shape[3])
+        places = [rng.integers(0, n, count).astype(np.int32) for n, count in limits]
+        yield call("RESIZE_NEAREST", [elements(rng, dtype, shape), *places], whole, dtype)
+        tables = [
+            np.column_stack([place, np.minimum(place + 1, n - 1), rng.integers(0, 1025, count)])
+            for place, (n, count) in zip(places, limits, strict=True)
+        ]
+        tables = [table.astype(np.int32) for table in tables]
+        yield call("RESIZE_BILINEAR", [int8(rng, *shape), *tables], whole)
+
+
+def quantize(rng: Random) -> Iterator[Call]:
+    for dtype in ("int8", "uint8", "int16"):
+        limits = np.iinfo(dtype)
+        for real in (quantize_scale(rng), np.float32(1.2e-38)):  # the halves of the latter are subnormal
+            steps = rng.uniform(-1.2, 1.2, 200) * (int(limits.max) - int(limits.min))
+            halves = np.round(steps[:100]) + 0.5
+            values = np.concatenate([steps, halves]).astype(np.float32) * real
+            nearby = np.nextafter(values[200:], np.float32(np.inf))
+            great = real * np.float32(2) ** np.arange(20, 80, dtype=np.float32)
+            values = np.concatenate([values, nearby, great, -great, np.array(SPECIALS, np.float32)])
+            zero = int(rng.integers(limits.min, limits.max + 1))
+            yield call("QUANTIZE", [values], values.shape, dtype, scale=float(real), zero_point=zero)
+
+
+def cast(rng: Random) -> Iterator[Call]:
+    integers = [dtype for dtype in TYPES if dtype != "float32"]
+    for source, target in itertools.product(integers, repeat=2):
+        values = elements(rng, source, 50)
+        values[0] = 0
+        if source in ("int32", "int64"):
+            values[1:3] = 256, 1 << (np.iinfo(source).bits - 8)  # whose low byte is 0
+        yield call("CAST", [values], (50,), target)
+
+
+def binary(rng: Random) -> Iterator[Call]:
+    int8_functions = (BinaryFunction.MAXIMUM, BinaryFunction.MINIMUM)
+    kinds = [("int32", function) for function in BinaryFunction]
+    for dtype, function in (*kinds, *(("int8", function) for function in int8_functions)):
+        shapes, result = broadcast_shapes(rng)
+        values = [elements(rng, dtype, shape) for shape in shapes]
+        if rng.integers(2):
+            values[1] = rng.integers(-2, 3, shapes[1]).astype(dtype)
+        least, greatest = sorted(int(n) for n in rng.integers(-(1 << 31), 1 << 31, 2))
+        if rng.integers(2):
+            least, greatest = -(1 << 31), (1 << 31) - 1
+        attributes = {"function": int(function), "clamp_min": least, "clamp_max": greatest}
+        yield call("BINARY", values, result, dtype, **attributes)
+
+
+def unary(rng: Random) -> Iterator[Call]:
+    for function in (UnaryFunction.ABS, UnaryFunction.NEG):
+        values = elements(rng, "int32", 50)
+        values[0] = -(1 << 31)
+        yield call("UNARY", [values], (50,), "int32", function=int(function))
+
+
+def arg_max(rng: Random) -> Iterator[Call]:
+    for dtype, index in itertools.product(("int8", "int32", "int64"), ("int32", "int64")):
+        shape = [int(n) for n in rng.integers(1, 6, int(rng.integers(1, 5)))]
+        axis = int(rng.integers(len(shape)))
+        values = elements(rng, dtype, shape)
+        if rng.integers(2):
+            values //= 1 << (np.iinfo(dtype).bits - 2)  # equals
+        yield call("ARG_MAX", [values], (*shape[:axis], *shape[axis + 1 :]), index, axis=axis)
