@@ -28,6 +28,7 @@ _CLASSES = {
 }
 
 
+_MOST_NAMED = 4
 _CONVERSIONS = ("QUANTIZE", "DEQUANTIZE")
 _RESHAPES = ("SHAPE", "RESHAPE", "EXPAND_DIMS", "SQUEEZE", "TRANSPOSE")
 
@@ -77,7 +78,8 @@ class TypeCheck:
             self._refuse_float(graph, operator, dtypes[0])
         if not _takes_floats(graph, operator):
             sources = [graph.tensors[index] for index in operator.inputs if index >= 0]
-            cut = " and ".join(label(tensor.name) for tensor in sources if not tensor.is_constant)
+            names = [label(tensor.name) for tensor in sources if not tensor.is_constant]
+            cut = " and ".join(names if len(names) <= _MOST_NAMED else [*names[:_MOST_NAMED], "others"])
             quantize = "quantize it too, or " if operator.kind in OPERATORS else ""
             raise InputError(
                 f"{self._where(operator)}: computes in float32, in which dlasim has no exact form of "
