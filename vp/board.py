@@ -7,31 +7,26 @@ first basic block that starts at or after it, always the same one: runs are dete
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
-
-from dlasim.errors import InputError
-from dlasim.vp import memory_map, profile
+from dlasim.vp import memory_map, profile, traps
 from dlasim.vp.bus import Bus
 from dlasim.vp.clint import Clint
 from dlasim.vp.costs import load_costs
-from dlasim.vp.cpu import MACHINE_CALL, USER_CALL, Cpu, Memory, Stop, StopKind
+from dlasim.vp.cpu import Cpu, Stop, StopKind
 from dlasim.vp.ctrl_c import deferred_interrupts
 from dlasim.vp.decode import CodeTable, decode
 from dlasim.vp.device import Device
-from dlasim.vp.elf import Firmware, Segment, read_elf
+from dlasim.vp.elf import Firmware, executable_code, read_elf
 from dlasim.vp.exit_device import ExitDevice
 from dlasim.vp.ledger import NEVER, OUTSIDE_BLOCKS, Ledger
+from dlasim.vp.memories import Bytes, Memories
 from dlasim.vp.memory_map import MemoryMap, Region
 from dlasim.vp.result import BoardResult, Crash, Reason
 from dlasim.vp.uart import Uart
 
-_MAX_CODE_BYTES = 4 * memory_map.MIB
 _LOCKUP_REPEATS = 100
 _SLICE_CYCLES = 50_000_000  # Python sees a Ctrl-C only between runs of the CPU
 
@@ -53,8 +48,7 @@ class Board:
         self.config = config or BoardConfig()
         self.costs = load_costs(self.config.cpu)
         layout = self.config.memory_map
-        self._flash = Memory(layout.flash.base, _page_aligned(layout.flash_bytes), writable=False)
-        self._ram = Memory(layout.ram.base, _page_aligned(layout.ram_bytes), writable=True)
+        self.memories = Memories(layout)
         self._loaded: _Loaded | None = None
         self.bus = Bus()
         self.uart, self.clint = Uart(), Clint()
@@ -90,63 +84,22 @@ class Board:
         """The same for one that was read already."""
         assert self._loaded is None, "a board is loaded once"
         self.bus.reset()
-        for segment in firmware.segments:
-            self._check_place(segment.address, segment.size_bytes, firmware.origin)
-            self._check_place(segment.load_address, len(segment.data), firmware.origin)
-            self.write_memory(segment.load_address, segment.data)
-        base, data = _code(firmware)
+        self.memories.load(firmware)
+        base, data = executable_code(firmware)
         code = decode(base, data, [function.address for function in firmware.functions])
         table = self.costs.table(code)
         counts = Ledger(table)
         if self.config.log_functions:
             counts.log_functions(firmware.functions)
-        cpu = Cpu([self._flash, self._ram], self.bus, code, counts)
+        cpu = Cpu([self.memories.flash, self.memories.ram], self.bus, code, counts)
         cpu.pc = firmware.entry
         cpu.on_device_access(self._plan)
         cpu.counters.time_source(self._time)
-        stack = self._stack(firmware)
+        stack = self.memories.stack(firmware)
         if stack is not None:
             profile.paint_stack(stack)
         self._loaded = _Loaded(firmware, table, counts, cpu, stack)
         return firmware
-
-    def _check_place(self, address: int, size_bytes: int, origin: str) -> None:
-        layout = self.config.memory_map
-        if not any(region.holds(address, size_bytes) for region in (layout.flash, layout.ram)):
-            raise InputError(
-                f"{origin}: {size_bytes} bytes at 0x{address:08x} are outside the board's memory: "
-                f"{_range(layout.flash)}, {_range(layout.ram)}"
-            )
-
-    def _stack(self, firmware: Firmware) -> npt.NDArray[np.uint8] | None:
-        bottom, top = (firmware.symbols.get(name) for name in ("__stack_bottom", "__stack_top"))
-        if bottom is None or top is None or not self.config.memory_map.ram.holds(bottom, top - bottom):
-            return None
-        return self._ram.data[bottom - self._ram.base : top - self._ram.base]
-
-    # --- memory ---
-
-    def memory_view(self, address: int, size_bytes: int) -> npt.NDArray[np.uint8] | None:
-        """RAM or flash itself, as an array; None where there is neither. Devices' DMA goes through it."""
-        for memory in (self._ram, self._flash):
-            offset = address - memory.base
-            if offset >= 0 and offset + size_bytes <= memory.data.nbytes:
-                return memory.data[offset : offset + size_bytes]
-        return None
-
-    def read_memory(self, address: int, size_bytes: int) -> bytes:
-        """A copy of RAM or flash."""
-        return self._view(address, size_bytes).tobytes()
-
-    def write_memory(self, address: int, data: bytes) -> None:
-        """Writes RAM, or (as a programmer would, not the guest) flash."""
-        self._view(address, len(data))[:] = np.frombuffer(data, np.uint8)
-
-    def _view(self, address: int, size_bytes: int) -> npt.NDArray[np.uint8]:
-        view = self.memory_view(address, size_bytes)
-        if view is None:
-            raise InputError(f"{size_bytes} bytes at 0x{address:08x} are neither RAM nor flash")
-        return view
 
     # --- running ---
 
@@ -209,9 +162,9 @@ class Board:
         reason = self._finished()
         if reason is not None:
             return reason
-        cause = loaded.cpu.accepted_interrupt(self.bus.pending())
+        cause = traps.accepted_interrupt(loaded.cpu, self.bus.pending())
         if cause is not None:
-            loaded.cpu.enter_trap(cause, interrupt=True)
+            traps.enter(loaded.cpu, cause, interrupt=True)
             loaded.counts.charge(self.costs.trap_entry_cycles)
         self._slice_end = None if slice_cycles is None else loaded.counts.cycles + slice_cycles
         self._plan()
@@ -245,7 +198,7 @@ class Board:
         """Jumps from event to event until one wakes the CPU."""
         loaded = self._ready
         self.bus.tick(loaded.counts.cycles)
-        while not self._finished() and not loaded.cpu.wakes(self.bus.pending()):
+        while not self._finished() and not traps.wakes(loaded.cpu, self.bus.pending()):
             event = self.bus.next_event()
             if event is None or event >= NEVER:
                 return Reason.DEADLOCK
@@ -259,8 +212,8 @@ class Board:
 
     def _exception(self, stop: Stop) -> Reason | None:
         cpu = self._ready.cpu
-        cause = MACHINE_CALL if stop.cause == USER_CALL else stop.cause
-        if cause != MACHINE_CALL:
+        cause = traps.MACHINE_CALL if stop.cause == traps.USER_CALL else stop.cause
+        if cause != traps.MACHINE_CALL:
             self._last_exception = self._crash(cause, stop.value)
         if cpu.read_csr("mtvec") < 4:
             return Reason.UNHANDLED_EXCEPTION
@@ -268,7 +221,7 @@ class Board:
         self._repeats = self._repeats + 1 if again else 0
         if self._repeats >= _LOCKUP_REPEATS:
             return Reason.LOCKUP
-        cpu.enter_trap(cause, stop.value)
+        traps.enter(cpu, cause, stop.value)
         self._ready.counts.charge(self.costs.trap_entry_cycles)
         return None
 
@@ -322,28 +275,4 @@ class _Loaded:
     code: CodeTable
     counts: Ledger
     cpu: Cpu
-    stack: npt.NDArray[np.uint8] | None
-
-
-def _page_aligned(size_bytes: int) -> npt.NDArray[np.uint8]:
-    """Zeroed memory that starts on a page of the host and takes none until it is written."""
-    return np.frombuffer(mmap.mmap(-1, size_bytes), np.uint8)
-
-
-def _code(firmware: Firmware) -> tuple[int, bytes]:
-    """The executable segments as one stretch; the counts need it contiguous and of sane size."""
-    segments: list[Segment] = [segment for segment in firmware.segments if segment.executable]
-    base = min(segment.address for segment in segments) & ~1
-    end = max(segment.address + len(segment.data) for segment in segments)
-    if end - base > _MAX_CODE_BYTES:
-        raise InputError(
-            f"{firmware.origin}: executable segments span {end - base} bytes; allowed are {_MAX_CODE_BYTES}"
-        )
-    code = bytearray(end - base)
-    for segment in segments:
-        code[segment.address - base : segment.address - base + len(segment.data)] = segment.data
-    return base, bytes(code)
-
-
-def _range(region: Region) -> str:
-    return f"{region.name} 0x{region.base:08x} to 0x{region.end - 1:08x}"
+    stack: Bytes | None

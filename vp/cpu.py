@@ -1,8 +1,7 @@
-"""The CPU: RV32IMAC in machine mode on Unicorn, with exact counts and traps; the only file that knows
-Unicorn.
+"""The CPU: RV32IMAC in machine mode on Unicorn, with exact counts; the only file that knows Unicorn.
 
-Unicorn runs the instructions; everything it leaves open is done here between runs: entering traps,
-sleeping in `wfi`, and the counter registers, which in Unicorn show the host's time.
+Unicorn runs the instructions, and stops where it leaves something open: at a trap, which `traps` enters, in
+`wfi`, and at the counter registers, which in Unicorn show the host's time.
 """
 
 from __future__ import annotations
@@ -25,33 +24,24 @@ from dlasim.vp.bus import Attachment, Bus
 from dlasim.vp.counters import Counters
 from dlasim.vp.decode import Code
 from dlasim.vp.ledger import Ledger
+from dlasim.vp.memories import Bytes, Memory
 from dlasim.vp.memory_map import PAGE_BYTES
 from dlasim.vp.native_hooks import compile_hooks
+from dlasim.vp.traps import (
+    BREAKPOINT,
+    FETCH_FAULT,
+    ILLEGAL_INSTRUCTION,
+    LOAD_FAULT,
+    STORE_FAULT,
+    is_counted,
+    trap_value,
+)
 
 _unicorn: Any = unicorn  # partly typed; through Any it is left unchecked
-Bytes = npt.NDArray[np.uint8]
 
 REGISTERS = 32
 _X0 = riscv_const.UC_RISCV_REG_X0
 _PC = riscv_const.UC_RISCV_REG_PC
-
-# Causes of exceptions (privileged specification, mcause).
-FETCH_FAULT = 1
-ILLEGAL_INSTRUCTION = 2
-BREAKPOINT = 3
-LOAD_FAULT = 5
-STORE_FAULT = 7
-USER_CALL = 8
-MACHINE_CALL = 11
-
-_INTERRUPT = 1 << 31
-_MIE = 0x8
-_MPIE_AND_MPP = 0x1880
-_MPP_MACHINE = 0x1800
-_INTERRUPT_ORDER = (11, 3, 7)  # external, software, timer, as the specification ranks them
-
-_CSR_MASK = 0x707F
-_CSR_OPCODES = tuple(kind << 12 | 0x73 for kind in (1, 2, 3, 5, 6, 7))
 
 _MEMORY_FAULTS = {
     _unicorn.UC_ERR_READ_UNMAPPED: LOAD_FAULT,
@@ -79,15 +69,6 @@ class Stop:
     kind: StopKind
     cause: int = 0
     value: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """An array that the CPU sees at `base`."""
-
-    base: int
-    data: Bytes
-    writable: bool
 
 
 class Cpu:
@@ -242,7 +223,7 @@ class Cpu:
             error = problem.errno
         stop = self._why(error)
         self._ledger.close(self.pc)
-        if stop.kind is StopKind.EXCEPTION and _is_counted(stop):
+        if stop.kind is StopKind.EXCEPTION and is_counted(stop.cause, stop.value):
             self._ledger.charge_instruction(self.pc, 4 if self.fetch(self.pc) & 3 == 3 else 2)
         return stop
 
@@ -250,16 +231,16 @@ class Cpu:
         stopped = self._ledger.words[ledger.STOPPED]
         if self._exception is not None:
             cause, self.pc = self._exception
-            return Stop(StopKind.EXCEPTION, cause, self._trap_value(cause))
+            return Stop(StopKind.EXCEPTION, cause, trap_value(self, cause))
         if error in _MEMORY_FAULTS:
             cause = _MEMORY_FAULTS[error]
             if cause == LOAD_FAULT and decode.is_read_modify_write(self.fetch(self.pc)):
                 cause = STORE_FAULT
-            return Stop(StopKind.EXCEPTION, cause, self._trap_value(cause))
+            return Stop(StopKind.EXCEPTION, cause, trap_value(self, cause))
         if error == _unicorn.UC_ERR_INSN_INVALID:
             if self.fetch(self.pc) in (decode.BREAK, decode.NARROW_BREAK):
                 return Stop(StopKind.EXCEPTION, BREAKPOINT, self.pc)
-            return Stop(StopKind.EXCEPTION, ILLEGAL_INSTRUCTION, self._trap_value(ILLEGAL_INSTRUCTION))
+            return Stop(StopKind.EXCEPTION, ILLEGAL_INSTRUCTION, trap_value(self, ILLEGAL_INSTRUCTION))
         assert error == _unicorn.UC_ERR_OK, f"Unicorn error {error} at 0x{self.pc:08x}"
         if stopped == ledger.STOP_DEADLINE:
             return Stop(StopKind.DEADLINE)
@@ -267,56 +248,11 @@ class Cpu:
             return Stop(StopKind.DEBUG)
         return Stop(StopKind.WAIT)
 
-    def _trap_value(self, cause: int) -> int:
-        """What mtval says: the instruction that is illegal, or the address that cannot be accessed."""
-        if cause == FETCH_FAULT:
-            return self.pc
-        word = self.fetch(self.pc)
-        if cause == ILLEGAL_INSTRUCTION:
-            return word
-        operand = decode.memory_operand(word)
-        if operand is None:
-            return 0
-        base, offset = operand
-        return (self.read_register(base) + offset) & 0xFFFF_FFFF
-
-    # --- traps ---
-
-    def accepted_interrupt(self, pending: int) -> int | None:
-        """The interrupt to enter now: pending, enabled in mie, with mstatus.MIE set."""
-        if not pending or not self.read_csr("mstatus") & _MIE:
-            return None
-        enabled = pending & self.read_csr("mie")
-        return next((cause for cause in _INTERRUPT_ORDER if enabled >> cause & 1), None)
-
-    def wakes(self, pending: int) -> bool:
-        """Whether `wfi` ends: an interrupt is pending and enabled in mie, whatever mstatus.MIE says."""
-        return bool(pending and pending & self.read_csr("mie"))
-
-    def enter_trap(self, cause: int, value: int = 0, *, interrupt: bool = False) -> None:
-        """What the hardware does on a trap: saves pc and MIE, turns interrupts off, goes to mtvec."""
-        status = self.read_csr("mstatus")
-        masked = status & ~(_MPIE_AND_MPP | _MIE)
-        self.write_csr("mstatus", masked | (status & _MIE) << 4 | _MPP_MACHINE)
-        self.write_csr("mepc", self.pc)
-        self.write_csr("mcause", cause | (_INTERRUPT if interrupt else 0))
-        self.write_csr("mtval", value)
-        vector = self.read_csr("mtvec")
-        self.pc = (vector & ~3) + (4 * cause if interrupt and vector & 1 else 0)
-
 
 def _fetched_pages(ram: Memory) -> Bytes:
     """What the TLB hook needs: RAM's base and size, then a flag per page."""
     place = np.array([ram.base, ram.data.nbytes], np.uint64)
     return np.concatenate([place.view(np.uint8), np.zeros(-(-ram.data.nbytes // PAGE_BYTES), np.uint8)])
-
-
-def _is_counted(stop: Stop) -> bool:
-    """Whether the instruction that trapped counts as executed: as in QEMU, where an encoding that traps by
-    itself does, and an access to memory or to a control register that fails does not."""
-    if stop.cause == ILLEGAL_INSTRUCTION:
-        return stop.value & _CSR_MASK not in _CSR_OPCODES
-    return stop.cause in (BREAKPOINT, USER_CALL, MACHINE_CALL)
 
 
 def _address(function: Any) -> int:

@@ -21,7 +21,7 @@ class _BoardMemory:
 
     def window(self, address: int, size_bytes: int) -> NDArray[np.uint8] | None:
         """The bytes from `address`, or None where the board has no memory."""
-        return self._board.memory_view(address, size_bytes)
+        return self._board.memories.view(address, size_bytes)
 
 
 class DlaDevice(Device):

@@ -16,6 +16,7 @@ from dlasim.errors import InputError
 _IDENT_BYTES = 16
 _HEADER_BYTES = 52
 _EXECUTABLE = 1
+_MAX_CODE_BYTES = 4 << 20
 _MAX_FILE_BYTES = 1 << 30
 
 
@@ -61,6 +62,21 @@ class Firmware:
         """`0x20000123 main+0x23`, or just the address."""
         function = self.function_at(address)
         return f"0x{address:08x}" + (f" {function.name}+0x{address - function.address:x}" if function else "")
+
+
+def executable_code(firmware: Firmware) -> tuple[int, bytes]:
+    """The executable segments as one stretch; the counts need it contiguous and of sane size."""
+    segments: list[Segment] = [segment for segment in firmware.segments if segment.executable]
+    base = min(segment.address for segment in segments) & ~1
+    end = max(segment.address + len(segment.data) for segment in segments)
+    if end - base > _MAX_CODE_BYTES:
+        raise InputError(
+            f"{firmware.origin}: executable segments span {end - base} bytes; allowed are {_MAX_CODE_BYTES}"
+        )
+    code = bytearray(end - base)
+    for segment in segments:
+        code[segment.address - base : segment.address - base + len(segment.data)] = segment.data
+    return base, bytes(code)
 
 
 def read_elf(path: str | Path) -> Firmware:

@@ -185,12 +185,12 @@ class GdbServer:
 
     def _read_memory(self, text: str) -> str:
         address, size_bytes = (int(part, 16) for part in text.split(","))
-        return self._board.read_memory(address, size_bytes).hex()
+        return self._board.memories.read(address, size_bytes).hex()
 
     def _write_memory(self, text: str) -> str:
         place, data = text.split(":")
         address = int(place.split(",")[0], 16)
-        self._board.write_memory(address, bytes.fromhex(data))
+        self._board.memories.write(address, bytes.fromhex(data))
         self._board.cpu.forget_translations()
         return "OK"
 

@@ -123,8 +123,8 @@ class Prototype:
         device = attach_dla(board, self.config, self._executor)
         device.dla.observer = self._observer()
         board.load(self._firmware)
-        board.write_memory(self.layout.memory_map.program.base, self._image)
-        board.write_memory(self._firmware.symbols[launch.SYMBOL], self._launch.to_bytes())
+        board.memories.write(self.layout.memory_map.program.base, self._image)
+        board.memories.write(self._firmware.symbols[launch.SYMBOL], self._launch.to_bytes())
         self._moments.clear()
         board.exit.on_mark = lambda mark: self._marked(board, mark)
         return board, device
@@ -159,7 +159,7 @@ class Prototype:
                     f"input {described.name} is {described.type.name} {list(described.shape)}, "
                     f"{array.dtype} {list(array.shape)} was given"
                 )
-            board.write_memory(self._address(described), array.tobytes())
+            board.memories.write(self._address(described), array.tobytes())
 
     def _address(self, described: TensorDescriptor) -> int:
         place = self.layout.launch
@@ -170,7 +170,7 @@ class Prototype:
         if described.region is Region.CONSTANTS:  # an output that the compiler knew
             raw = self.program.constants[described.offset : described.offset + described.size_bytes]
         else:
-            data = board.read_memory(self._address(described), described.size_bytes)
+            data = board.memories.read(self._address(described), described.size_bytes)
             raw = np.frombuffer(data, np.uint8)
         return raw.view(np.dtype(described.type.name)).reshape(described.shape)
 
