@@ -42,7 +42,6 @@ class ReferenceModel:
         self._installed = available()
         if not self._installed:
             raise RunError(f"nothing to verify against: TensorFlow's kernels are missing ({ADVICE})")
-        self._isolated = isolated
         self._process = KernelProcess()
         self._compute: Compute = self._process.run if isolated else run
         self._as_a_whole = MICRO in self._installed

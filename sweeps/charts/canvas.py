@@ -25,7 +25,6 @@ FORMATS = ("png", "svg", "pdf")
 # Okabe and Ito's colours: apart for every kind of colour vision, and in grey by their order here.
 BLUE, ORANGE, GREEN, YELLOW = "#0072B2", "#E69F00", "#009E73", "#F0E442"
 SKY, RED, PURPLE, GREY, DARK = "#56B4E9", "#D55E00", "#CC79A7", "#BBBBBB", "#333333"
-COLORS = (BLUE, ORANGE, GREEN, SKY, RED, PURPLE, YELLOW)
 MARKERS = "osD^vPX*"
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "++", "oo", "--")
 MAP = "cividis"

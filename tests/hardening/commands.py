@@ -38,7 +38,7 @@ def started(
 ) -> Iterator[subprocess.Popen[str]]:
     """A command under way in a session of its own, as a terminal has it; none of it outlives the test."""
     process = subprocess.Popen(
-        [*DLASIM, *map(str, arguments)], env=environment, preexec_fn=_listen_to_ctrl_c,
+        [*DLASIM, *map(str, arguments)], env=environment, preexec_fn=listen_to_ctrl_c,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     try:
@@ -81,6 +81,6 @@ def wait_for_work(process: subprocess.Popen[str], seconds: float) -> None:
     raise AssertionError("the process does not work")
 
 
-def _listen_to_ctrl_c() -> None:
-    """A shell's background jobs ignore it, and whatever they start inherits that."""
+def listen_to_ctrl_c() -> None:
+    """For a new process: a shell's background jobs ignore Ctrl-C, and all that they start inherit that."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -12,6 +12,7 @@ import pytest
 from dlasim import api
 from dlasim.sweeps.evaluate import Entry
 from dlasim.sweeps.journal import NOWHERE, Journal
+from tests.hardening.commands import listen_to_ctrl_c
 
 SWEEP = [sys.executable, "-m", "dlasim", "sweep"]
 AXES = ["--pes", "16..256:16", "--sram", "16KiB..1MiB", "--parallel", "input,output"]
@@ -24,7 +25,9 @@ def lines(folder: Path) -> int:
 
 def start(model: Path, out: Path, *more: str) -> subprocess.Popen[bytes]:
     command = [*SWEEP, str(model), *AXES, "--out", str(out), "--jobs", "2", *more]
-    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=listen_to_ctrl_c
+    )
 
 
 def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:
