@@ -151,10 +151,11 @@ class _Planner:
         return gain
 
     def _cycles(self, problem: TilingProblem, taken: int) -> int | None:
-        if taken >= self._limit:
-            self._policy.note_spare(-1)
+        budget = self._limit - taken
+        self._policy.note_spare(budget - 1)  # with no byte left nothing stays, needed or not
+        if budget <= 0:
             return None
-        tiling = self._policy.tiling(problem, self._limit - taken)
+        tiling = self._policy.tiling(problem, budget)
         return None if tiling is None else tiling.cycles
 
     def _settle(self, resident: list[int]) -> _Residents | None:

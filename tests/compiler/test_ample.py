@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.graph import Graph, Operator
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
@@ -13,6 +14,7 @@ from dlasim.sim.report import report
 from dlasim.sim.runner import Simulation
 from dlasim.sweeps.evaluate import layer_rows, row_figures
 from tests.compiler.cases import random_case, striped_case, write_model
+from tests.tflite.one_operator import Maker
 
 MIB = 1 << 20
 CASES = 40
@@ -60,6 +62,33 @@ def test_built_in_networks(name, tmp_path):
     network, rng = built_in(name, tmp_path), np.random.default_rng(0)
     for options in (CompileOptions(), CompileOptions(fusion="none", tiling="output-channel")):
         assert check(network, DlaConfig(), options, rng)
+
+
+def resident_only() -> Graph:
+    """A network whose largest step, the sum, needs no buffers beside the tensors that stay in SRAM."""
+    make, operators = Maker(0), []
+    quantization, image = make.quantization(), (1, 16, 16, 8)
+    window = {"padding": "SAME", "stride_h": 1, "stride_w": 1, "filter_height": 3, "filter_width": 3}
+
+    def operator(kind, inputs, options, shape=image):
+        result = make.tensor(kind, shape, quantization)
+        location = f"operator {len(operators)}"
+        operators.append(Operator(kind, tuple(inputs), (result,), options, location))
+        return result
+
+    source = make.input((1, 16, 16, 1), quantization)
+    conv = operator("CONV_2D", [source, *make.weights((8, 1, 1, 1), 0, source)], {"padding": "SAME"})
+    total = operator("ADD", [conv, operator("MAX_POOL_2D", [conv], window)], {})
+    whole = {"padding": "VALID", "filter_height": 16, "filter_width": 16}
+    pooled = operator("MAX_POOL_2D", [total], window)
+    output = operator("AVERAGE_POOL_2D", [pooled], whole, (1, 1, 1, 8))
+    return Graph("resident", tuple(make.tensors), tuple(operators), tuple(make.inputs), (output,))
+
+
+def test_a_step_that_needs_no_buffers_needs_a_byte(tmp_path):
+    path = tmp_path / "resident.tflite"
+    path.write_bytes(write_tflite(resident_only()))
+    assert check(load_model(path), DlaConfig(), CompileOptions(), np.random.default_rng(0))
 
 
 def test_a_machine_short_of_sram_has_no_ample_amount(tmp_path):
