@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,6 +18,7 @@ from dlasim.errors import InputError, suggestion
 from dlasim.fileio import atomic_write, cache_folder
 
 _TOPOLOGY_KEYS = {"alpha": float, "resolution": int, "classes": int, "seed": int}
+_TAKEN = "a model is a name, or a table with file or topology"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +61,20 @@ class Blueprint:
         return replace(self.network, values=tuple(values))
 
 
-def source(given: str | Mapping[str, Any], folder: Path, origin: str, others: Iterable[str] = ()) -> Source:
+def source(given: Any, folder: Path, origin: str, others: Iterable[str] = ()) -> Source:
     """What a study or a flag names: a file, `mobilenet_v1`, `mobilenet_v1:alpha=0.5,resolution=96`, or a
     table with `topology` or `file` and their arguments; files are looked for from `folder`. `others` are
     names that could have been meant as well."""
-    if not isinstance(given, str):
+    if isinstance(given, Mapping):
         return _source_table(given, folder, origin)
+    if not isinstance(given, str):
+        raise InputError(f"{origin}: {_TAKEN}, not {given!r}")
     path = Path(given) if Path(given).is_absolute() else folder / given
-    if path.is_file():
+    if os.path.isfile(path):  # False too where no file could have that name
         return Source(path.stem, str(path))
     name, _, arguments = given.partition(":")
     if name not in _names():
-        files = (file.name for file in path.parent.iterdir()) if path.parent.is_dir() else ()
+        files = (file.name for file in path.parent.iterdir()) if os.path.isdir(path.parent) else ()
         raise InputError(
             f"{origin}: no model file {given} and no built-in network of that name"
             f"{suggestion(path.name, (*_names(), *others, *files))} (there are {', '.join(_names())})"
@@ -112,7 +116,7 @@ def _source_table(given: Mapping[str, Any], folder: Path, origin: str) -> Source
         text = ",".join(f"{key}={value}" for key, value in values.items())
         found = _topology(name, values, f"{name}:{text}" if text else name, origin)
     else:
-        raise InputError(f"{origin}: a model is a name, or a table with file or topology, not {given!r}")
+        raise InputError(f"{origin}: {_TAKEN}, not {given!r}")
     return found if label is None else replace(found, label=str(label))
 
 
@@ -126,7 +130,7 @@ def _topology(name: str, given: Mapping[str, Any], label: str, origin: str) -> S
             raise InputError(f"{origin}: {label}: unknown {key!r} (allowed: {', '.join(_TOPOLOGY_KEYS)})")
         try:
             arguments.append((key, _TOPOLOGY_KEYS[key](value)))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InputError(f"{origin}: {label}: {key} = {value!r} is not a number") from None
     return Source(label, topology=name, arguments=tuple(sorted(arguments)))
 

@@ -127,6 +127,21 @@ def test_refused(text: str, message: str) -> None:
         study(text)
 
 
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("3", "not 3"),
+        ("2000-01-01", "a model is a name"),
+        (f"'{'x' * 5000}'", "no model file"),
+        ("'mobilenet'", "did you mean mobilenet_v"),
+        ("{topology = 'resnet8', resolution = inf}", "inf is not a number"),
+    ],
+)
+def test_refused_models(model: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        parse_study(f"models = [{model}]", "study.toml", Path(), "study")
+
+
 def test_models() -> None:
     with pytest.raises(InputError, match="no model file nothing"):
         build(["nothing"], {})
