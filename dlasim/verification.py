@@ -271,8 +271,10 @@ def _layers(lowered: Lowered) -> dict[int, str]:
 
 def _differ(layer: str, name: str, pattern: str, want: NDArray[Any], have: NDArray[Any]) -> Mismatch | None:
     have = have.reshape(want.shape)
-    equal_nan = want.dtype.kind == "f"
-    wrong = ~((want == have) | (np.isnan(want) & np.isnan(have)) if equal_nan else want == have)
+    wrong = want != have
+    if want.dtype.kind == "f":  # zeros have signs; which of the NaNs it is, nobody promises
+        wrong |= np.signbit(want) != np.signbit(have)
+        wrong &= ~(np.isnan(want) & np.isnan(have))
     if not wrong.any():
         return None
     index = tuple(int(i) for i in np.argwhere(wrong)[0]) if wrong.ndim else ()

@@ -169,3 +169,12 @@ def test_the_command_leaves_with_0_and_says_who_it_compared_with(path):
     assert done.exit_code == 0, done.stderr
     assert "bit-exact against TFLite Micro" in done.stdout
     assert "5 inputs" in done.stdout
+
+
+def test_floats_differ_by_the_sign_of_zero_and_not_by_nan():
+    want, have = np.array([0.0, np.nan, 1.0], np.float32), np.array([0.0, -np.nan, 1.0], np.float32)
+    assert verification._differ("layer", "tensor", "noise", want, have) is None
+    have[0] = -0.0
+    found = verification._differ("layer", "tensor", "noise", want, have)
+    assert found is not None
+    assert (found.index, found.count) == ((0,), 1)
