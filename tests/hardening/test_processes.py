@@ -74,6 +74,19 @@ def test_a_disk_that_fills_up_while_writing(old: bytes | None, model: Path, tmp_
     assert len(os.listdir(tmp_path)) == int(old is not None)
 
 
+def test_a_sweep_goes_on_after_a_disk_was_full(model: Path, tmp_path: Path) -> None:
+    sweep = ("sweep", model, "--pes", "1..64:1", "--jobs", "2", "--out", tmp_path)
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8 * SIZE_LIMIT, 8 * SIZE_LIMIT))
+
+    assert_one_line(call(*sweep, preexec_fn=limit), 1, "File too large")
+    assert os.listdir(tmp_path) == ["cache"]
+    again = call(*sweep)
+    assert again.returncode == 0
+    assert "of them from the cache" in again.stderr
+
+
 @pytest.mark.parametrize("output", ["missing/p.bin", "file/p.bin", "."])
 def test_a_place_that_is_none(output: str, model: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")

@@ -6,6 +6,7 @@ import pytest
 
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
+from dlasim.fileio import cache_folder
 
 
 @pytest.fixture(scope="session")
@@ -18,6 +19,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Built-in networks are kept away from the user's cache; built once for all tests."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
-    (tmp_path_factory.getbasetemp() / "cache").mkdir(exist_ok=True)
+    """Built-in networks are kept away from the user's cache; built once for all tests. Compiled kernels,
+    which take most of a minute, are the user's."""
+    users, ours = cache_folder(), tmp_path_factory.getbasetemp() / "cache" / "dlasim"
+    ours.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for kernels in users.glob("kernels-*.o"):
+        if not (ours / kernels.name).exists():
+            (ours / kernels.name).symlink_to(kernels)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(ours.parent))
