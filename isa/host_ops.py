@@ -374,8 +374,8 @@ HOST_OPERATORS = (
         "BINARY",
         22,
         "clamp(function(x1, x2)) in the element type itself, no quantization; integers wrap, int64 is "
-        "not clamped. DIV truncates, FLOOR_DIV floors, an integer divided by 0 is 0. MAXIMUM is "
-        "x1 > x2 ? x1 : x2, MINIMUM x1 < x2 ? x1 : x2. int8 only for these two.",
+        "not clamped. DIV truncates; FLOOR_DIV floors, and divides float32 in float64; an integer divided "
+        "by 0 is 0. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM x1 < x2 ? x1 : x2. int8 only for these two.",
         (
             Operand("input1", _NUMBERS, "any shape"),
             Operand("input2", _NUMBERS, "the same type; broadcast with input1 as in NumPy"),
@@ -398,7 +398,8 @@ HOST_OPERATORS = (
     HostOperator(
         "ARG_MAX",
         24,
-        "The position of the greatest element along a dimension, the first of equals.",
+        "The position of the greatest element along a dimension, the first of equals; NaN is none, but in "
+        "first place the result.",
         (Operand("input", _NUMBERS, "any shape"),),
         (Operand("output", _INDEX, "the input's shape without that dimension"),),
         (Attribute("axis", "dimension of the input that is searched"),),

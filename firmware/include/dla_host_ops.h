@@ -312,8 +312,8 @@ _Static_assert(sizeof(struct dla_host_dequantize) == 4 * DLA_HOST_DEQUANTIZE_WOR
 #define DLA_HOST_CAST_WORDS 0u
 
 /* BINARY: clamp(function(x1, x2)) in the element type itself, no quantization; integers wrap, int64 is not
-   clamped. DIV truncates, FLOOR_DIV floors, an integer divided by 0 is 0. MAXIMUM is x1 > x2 ? x1 : x2,
-   MINIMUM x1 < x2 ? x1 : x2. int8 only for these two.
+   clamped. DIV truncates; FLOOR_DIV floors, and divides float32 in float64; an integer divided by 0 is 0.
+   MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM x1 < x2 ? x1 : x2. int8 only for these two.
    Inputs: input1, input2. Outputs: output. */
 #define DLA_HOST_BINARY_WORDS 3u
 struct dla_host_binary {
@@ -331,7 +331,8 @@ struct dla_host_unary {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_unary) == 4 * DLA_HOST_UNARY_WORDS, "size");
 
-/* ARG_MAX: The position of the greatest element along a dimension, the first of equals.
+/* ARG_MAX: The position of the greatest element along a dimension, the first of equals; NaN is none, but
+   in first place the result.
    Inputs: input. Outputs: output. */
 #define DLA_HOST_ARG_MAX_WORDS 1u
 struct dla_host_arg_max {

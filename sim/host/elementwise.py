@@ -107,13 +107,15 @@ def _divided(first: Array, second: Array) -> Array:
         quotient: Array = first / second
         return quotient
     divisor = np.where(second == 0, 1, second)
-    truncated = np.abs(first) // np.abs(divisor) * np.sign(first) * np.sign(divisor)
-    return np.where(second == 0, 0, truncated)
+    floored = first // divisor
+    # No absolute values: the least integer has none.
+    rounds_up = (floored * divisor != first) & ((first < 0) != (divisor < 0))
+    return np.where(second == 0, 0, floored + rounds_up)
 
 
 def _floor_divided(first: Array, second: Array) -> Array:
     if first.dtype.kind == "f":
-        return np.floor(first / second)
+        return np.floor(first.astype(np.float64) / second)
     return np.where(second == 0, 0, first // np.where(second == 0, 1, second))
 
 

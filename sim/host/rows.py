@@ -15,7 +15,12 @@ def softmax(call: Call) -> list[Array]:
 
 def arg_max(call: Call) -> list[Array]:
     """ARG_MAX."""
-    return [np.argmax(call.inputs[0], axis=call.attributes.axis).astype(call.dtype)]
+    values, axis = call.inputs[0], call.attributes.axis
+    if values.dtype.kind != "f":
+        return [np.argmax(values, axis=axis).astype(call.dtype)]
+    # Nothing is greater than NaN, nor NaN than anything.
+    greatest = np.argmax(np.where(np.isnan(values), -np.inf, values), axis=axis)
+    return [np.where(np.isnan(values.take(0, axis)), 0, greatest).astype(call.dtype)]
 
 
 KERNELS = {"softmax": softmax, "arg_max": arg_max}

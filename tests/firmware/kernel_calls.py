@@ -359,7 +359,8 @@ def binary(rng: Random) -> Iterator[Call]:
         shapes, result = broadcast_shapes(rng)
         values = [elements(rng, dtype, shape) for shape in shapes]
         if rng.integers(2):
-            values[1] = rng.integers(-2, 3, shapes[1]).astype(dtype)
+            values[1] = rng.integers(-4, 5, shapes[1]).astype(dtype)
+        values[0].flat[0] = np.iinfo(dtype).min
         least, greatest = sorted(int(n) for n in rng.integers(-(1 << 31), 1 << 31, 2))
         if rng.integers(2):
             least, greatest = -(1 << 31), (1 << 31) - 1

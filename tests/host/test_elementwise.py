@@ -92,6 +92,31 @@ def test_plain_arithmetic(kind, dtype, seed):
     check(graph, values, litert=True)
 
 
+def constant_divisor_graph(kind, dtype, count, divisor):
+    builder = GraphBuilder()
+    values = builder.add((count,), dtype, is_input=True)
+    numbers = [values, builder.add((1,), dtype, data=np.array([divisor]))]
+    return builder.graph(kind, numbers, [builder.add((count,), dtype)])
+
+
+@pytest.mark.parametrize("divisor", [0.1, 0.7, -0.3])
+def test_floor_div_of_floats_divides_in_float64(divisor):
+    """Rounded to float32 first, many quotients just below a whole number would be that number."""
+    graph = constant_divisor_graph("FLOOR_DIV", "float32", 400, divisor)
+    multiples = (np.arange(-200, 200) * divisor).astype(np.float32)
+    divisor = np.float32(divisor)
+    assert (np.floor(multiples / divisor) != np.floor(multiples / np.float64(divisor))).any()
+    check(graph, [multiples])
+    check(graph, [multiples], litert=True)
+
+
+@pytest.mark.parametrize("divisor", [1, 2, 3, -2, -3, -7, 2**31 - 1, -(2**31)])
+def test_div_of_the_least_integers(divisor):
+    least = np.array([0, 1, 2, 3, 6, 7], np.int32) - np.int32(2**31 - 1) - np.int32(1)
+    graph = constant_divisor_graph("DIV", "int32", 2 * len(least), divisor)
+    check(graph, [np.concatenate([least, ~least])], litert=True)
+
+
 @pytest.mark.parametrize(("kind", "expected"), [("DIV", 0), ("FLOOR_DIV", 0)])
 def test_an_integer_divided_by_zero_is_zero(kind, expected):
     builder = GraphBuilder()

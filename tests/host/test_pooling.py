@@ -82,3 +82,14 @@ def test_arg_max(seed, dtype, target):
     graph = builder.graph("ARG_MAX", [values, number], [output], output_type=target)
     # Few values, so that there are equals.
     check(graph, [rng.integers(-3, 3, shape).astype(dtype)], litert=target == "int64")
+
+
+def test_arg_max_takes_no_nan_for_the_greatest():
+    """Except in first place, which nothing after it exceeds."""
+    builder = GraphBuilder()
+    some = np.array([np.nan, 1, 2, -np.inf], np.float32)
+    rows = np.stack(np.meshgrid(some, some, some, some), axis=-1).reshape(-1, 4)
+    values, number = builder.add(rows.shape, "float32", is_input=True), builder.add((1,), "int32", data=1)
+    output = builder.add((len(rows),), "int32")
+    graph = builder.graph("ARG_MAX", [values, number], [output], output_type="int32")
+    check(graph, [rows])
