@@ -52,7 +52,7 @@ def report(
         if figures.unit == "dla":
             by_kind[figures.kind] = by_kind.get(figures.kind, 0) + figures.cycles
     dla = books.total if books else 0
-    cpu = sum(span.end - span.start for span in inference.host)
+    cpu = sum(end - start for start, end in inference.cpu_spans)
     macs = sum(run.plan.macs for run in inference.runs)
     need = program.requirement
     return {
@@ -161,11 +161,11 @@ def _moved(inference: Inference, unit: Unit) -> int:
 
 
 def _overlap(inference: Inference) -> int:
-    """Cycles in which a host call and the DLA both ran."""
+    """Cycles in which CPU and DLA both worked."""
     total = 0
-    for span in inference.host:
+    for start, end in inference.cpu_spans:
         for run in inference.runs:
-            total += max(0, min(span.end, run.end) - max(span.start, run.start))
+            total += max(0, min(end, run.end) - max(start, run.start))
     return total
 
 

@@ -45,8 +45,14 @@ class Inference:
     outputs: list[NDArray[Any]] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
     host: list[HostSpan] = field(default_factory=list)
+    doorbells: list[tuple[int, int]] = field(default_factory=list)  # when an estimated CPU rang them
     total_cycles: int = 0
     wall_seconds: float = 0.0
+
+    @property
+    def cpu_spans(self) -> list[tuple[int, int]]:
+        """First cycle and end of all that the CPU did."""
+        return [*((span.start, span.end) for span in self.host), *self.doorbells]
 
 
 def config_of(program: Program, base: DlaConfig | None = None) -> DlaConfig:
@@ -135,6 +141,7 @@ class Simulation:
         now = max(now, self._wait(len(self.program.streams), now))
         result.runs = [Run(r.start - start, r.first_word, r.plan, r.from_queue) for r in self._runs]
         result.host = [HostSpan(h.call, h.start - start, h.end - start) for h in result.host]
+        result.doorbells = [(first - start, end - start) for first, end in result.doorbells]
         result.total_cycles = now - start
         self.dla.tick(now)
         if self._computes:
@@ -204,7 +211,9 @@ class Simulation:
     def _step(self, step: Step, now: int, result: Inference) -> int:
         if step.kind is StepKind.STREAM:
             stream = self.program.streams[step.index]
-            now += DOORBELL_CYCLES if self.config.timing == "full" and self._has_host else 0
+            if self.config.timing == "full" and self._has_host:
+                result.doorbells.append((now, now + DOORBELL_CYCLES))
+                now += DOORBELL_CYCLES
             self.dla.tick(now)
             self._write("DOORBELL", stream.first_word + stream.words)
             return now
