@@ -56,9 +56,14 @@ def layer_names(graph: Graph, names: Namer) -> list[str]:
     paths = _without_common_scope(paths)
     uses = Counter(path[:-1] for path in paths if len(path) > 1) + Counter(paths)
     return [
-        names.name("/".join(path[:-1] if uses[path[:-1]] == 1 else path) or _numbered(operator, number))
+        names.name("/".join(_shortest(path, uses)) or _numbered(operator, number))
         for number, (operator, path) in enumerate(zip(graph.operators, paths, strict=True))
     ]
+
+
+def _shortest(path: Path, uses: Counter[Path]) -> Path:
+    """The path without its last word where that is not needed to tell operators apart."""
+    return path[:-1] if len(path) > 1 and uses[path[:-1]] == 1 else path
 
 
 def _path(name: str, kind: str) -> Path:

@@ -65,6 +65,12 @@ def test_short_names_and_scopes_that_differ_stay():
     assert named(*names) == names
 
 
+@pytest.mark.parametrize("nameless", [1, 2])
+def test_short_names_stay_beside_results_without_any(nameless):
+    found = named("conv", "pool", *["Identity"] * nameless)
+    assert found == ["conv", "pool", "relu_2", "relu_3"][: 2 + nameless]
+
+
 def test_equal_names_get_numbers_and_never_meet_another_name():
     found = named("a", "a", "a_2", "a", "b/a_3")
     assert found[:2] == ["a", "a_2"]
