@@ -81,11 +81,6 @@ class Emitter:
         self._issued = [0] * len(UNITS)
         self._flying: list[list[tuple[int, Sequence[Touch]]]] = [[] for _ in UNITS]
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether the current stream has no words yet."""
-        return len(self.words) == self._first_word
-
     def configure(self, register: str, pattern: int) -> None:
         """Write an operand register unless it holds the value already."""
         if self._file.get(register) != pattern:

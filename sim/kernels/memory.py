@@ -210,16 +210,3 @@ def copy_bytes(
         return context.get_dummy_value()
 
     return types.void(target, types.int64, source, types.int64, types.int64), generate
-
-
-@intrinsic
-def set_bytes(typing: Any, target: Any, offset: Any, value: Any, size: Any) -> Any:
-    """memset."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        to = place(builder, args[0], args[1], _I8)
-        arguments = [to, builder.trunc(args[2], _I8), args[3], ir.Constant(_I1, 0)]
-        call_llvm(builder, "llvm.memset.p0.i64", ir.VoidType(), arguments)
-        return context.get_dummy_value()
-
-    return types.void(target, types.int64, types.int64, types.int64), generate
