@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -22,6 +24,7 @@ from dlasim.fileio import atomic_write
 Side = tuple[float, float, str, str]  # offset in points, and how the text lies to it
 
 FORMATS = ("png", "svg", "pdf")
+_NOT_IN_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # as names of models may have them
 # Okabe and Ito's colours: apart for every kind of colour vision, and in grey by their order here.
 BLUE, ORANGE, GREEN, YELLOW = "#0072B2", "#E69F00", "#009E73", "#F0E442"
 SKY, RED, PURPLE, GREY, DARK = "#56B4E9", "#D55E00", "#CC79A7", "#BBBBBB", "#333333"
@@ -35,13 +38,15 @@ _STYLE: dict[Any, Any] = {
     "grid.color": "#DDDDDD", "grid.linewidth": 0.5, "axes.linewidth": 0.6, "hatch.linewidth": 0.4,
     "xtick.major.width": 0.6, "ytick.major.width": 0.6, "savefig.dpi": 200, "figure.dpi": 100,
     "svg.hashsalt": "dlasim", "pdf.fonttype": 42, "figure.constrained_layout.use": True,
+    "text.parse_math": False,
 }  # fmt: skip
 
 
 @contextmanager
 def style() -> Iterator[None]:
     """Everything is drawn within this."""
-    with matplotlib.rc_context(_STYLE):
+    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph ")  # names in letters that the font lacks show as boxes
         yield
 
 
@@ -60,7 +65,7 @@ def save(figure: Any, path: Path) -> None:
     data = io.BytesIO()
     metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})
     figure.savefig(data, format=kind, metadata=metadata)
-    atomic_write(path, data.getvalue())
+    atomic_write(path, _NOT_IN_XML.sub(b"", data.getvalue()) if kind == "svg" else data.getvalue())
 
 
 def log_norm(low: float, high: float) -> Any:

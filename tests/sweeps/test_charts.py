@@ -4,6 +4,7 @@ import json
 import time
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -49,6 +50,16 @@ def test_files(result: SweepResult, tmp_path: Path, kind: str, ending: str) -> N
         pictures.append((tmp_path / f"{name}.{ending}").read_bytes())
     assert pictures[0].startswith(start)
     assert pictures[0] == pictures[1]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", KINDS)
+def test_models_of_any_name_are_drawn(model: Path, tmp_path: Path, kind: str) -> None:
+    odd = tmp_path / "a$\\frac{$ \u65e5\u672c & <b> -- \x1b[31m.tflite"
+    odd.write_bytes(model.read_bytes())
+    found = api.sweep(odd, out=tmp_path, layers=True, pes=[16, 64], sram=["16KiB", "1MiB"])
+    draw(found, kind, tmp_path / "chart.svg")
+    ElementTree.parse(tmp_path / "chart.svg")
 
 
 def test_overlap_is_noticed() -> None:
