@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from dlasim.errors import InputError
 from dlasim.sim.config import size_text
 from dlasim.sweeps.expressions import Expression
 from dlasim.sweeps.models import Source
-from dlasim.sweeps.parameters import HOSTS, catalogue, machine_base, resolve, settled
+from dlasim.sweeps.parameters import HOSTS, Parameter, catalogue, machine_base, resolve, settled
 from dlasim.vp.costs import load_costs
 
 
@@ -77,6 +77,9 @@ class Study:
         for name in ("preset", "host", "cpu"):
             for value in self._values_of(name):
                 self._check_choice(name, value)
+        for parameter in catalogue().values():
+            for value in _telling(parameter, self._values_of(parameter.name)):
+                self._check_alone(parameter.name, value)
         cores = [value for value in self._values_of("cpu") if value]
         if cores and not self.runs_on_board:
             raise InputError(f"study {self.name}: cpu = {cores[0]!r} changes nothing without host = riscv")
@@ -125,6 +128,17 @@ class Study:
                 load_costs(value)
         elif value not in HOSTS:
             raise InputError(f"study {self.name}: host = {value!r} is unknown (allowed: {', '.join(HOSTS)})")
+
+    def _check_alone(self, name: str, value: Any) -> None:
+        try:
+            resolve({name: value})
+        except InputError as error:
+            raise InputError(f"study {self.name}: {error}") from None
+
+
+def _telling(parameter: Parameter, values: list[Any]) -> Iterable[Any]:
+    """Those of a parameter's values that can be wrong by themselves: of whole numbers, the ends."""
+    return {min(values), max(values)} if values and parameter.kind is int else values
 
 
 def _point(number: int, case: str, model: str, values: Mapping[str, Any]) -> Point:

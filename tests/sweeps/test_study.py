@@ -107,6 +107,34 @@ def test_parameters_that_contradict_are_a_row() -> None:
 
 
 @pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ({"dla_ops": "CONV_2D+ADDD,CONV_2D"}, "'ADDD', which is no operator; did you mean ADD"),
+        ({"pes": "0,64"}, "pes = 0 is out of range .allowed: 1 to"),
+        ({"pes": [64, 1 << 30, 128]}, "pes = 1073741824 is out of range"),
+        ({"clock": "500,nan"}, "clock_mhz = nan is out of range"),
+        ({"fusion": "none,some"}, "'some' is unknown .allowed: none, requant, full"),
+        ({"parallel": "8x8,8x"}, "'8x' is unknown .allowed: input, output, or a grid"),
+        ({"timing": "slow"}, "'slow' is unknown"),
+    ],
+)
+def test_values_that_no_machine_has_are_refused_before_anything_runs(axes: Any, message: str) -> None:
+    with pytest.raises(InputError, match=f"study ds_cnn: .*{message}"):
+        build(["ds_cnn"], axes)
+
+
+def test_values_that_only_some_machines_have_are_rows() -> None:
+    points = list(build(["ds_cnn"], {"pes": "100,64", "preset": "paper,nvdla-small"}).points())
+    assert [bool(point.refusal) for point in points] == [False, True, False, False]
+
+
+def test_fixed_values_and_cases_are_looked_at_too() -> None:
+    for text in ("[fixed]\nplace = 'gpu'", "[[cases]]\nname = 'a'\nplace = 'gpu'"):
+        with pytest.raises(InputError, match="place = 'gpu' is unknown"):
+            study(text)
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("[axes]\nspeed = [1]", "unknown parameter 'speed'"),
