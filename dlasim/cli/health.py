@@ -19,7 +19,6 @@ DISTRIBUTION = "dlasim"
 EXTRAS = {
     "firmware": "builds the firmware from its C sources (a built one ships)",
     "distributed": "spreads sweeps over machines with Dask",
-    "onnx": "reads quantized ONNX models",
     "docs": "builds the manuals as a site",
     "verify": "compares models with TensorFlow's reference kernels (`dlasim verify`)",
     "test": "runs the tests, against TensorFlow's own kernels",

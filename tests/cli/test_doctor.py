@@ -61,10 +61,10 @@ def test_a_requirement_is_ok_old_or_missing(
 
 
 def test_a_missing_extra_names_the_command_and_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    with_requirements(monkeypatch, "click>=8.1", 'no-such-package-here>=1; extra == "onnx"')
+    with_requirements(monkeypatch, "click>=8.1", 'no-such-package-here>=1; extra == "distributed"')
     result = call()
     assert result.exit_code == 0
-    assert "pip install 'dlasim[onnx]'" in result.stdout
+    assert "pip install 'dlasim[distributed]'" in result.stdout
 
 
 def test_processor_features_come_from_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
