@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,11 @@ class Mismatch:
     count: int
     elements: int
 
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it, which knows neither infinities nor NaN: those are text."""
+        values = asdict(self) | {"index": list(self.index)}
+        return values | {name: _json_number(values[name]) for name in ("expected", "actual")}
+
     def __str__(self) -> str:
         where = f"layer {self.layer}, tensor {self.tensor}: element {list(self.index)}"
         if self.actual is None:
@@ -49,6 +55,10 @@ class Mismatch:
             f"{where} is {self.actual}, the reference has {self.expected} "
             f"({self.count} of {self.elements} differ; input: {self.pattern})"
         )
+
+
+def _json_number(value: Any) -> Any:
+    return str(value) if isinstance(value, float) and not isfinite(value) else value
 
 
 @dataclass(slots=True)
@@ -66,6 +76,18 @@ class Verification:
     def passed(self) -> bool:
         """Whether everything was compared, and equal."""
         return self.mismatch is None and not self.uncompared
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "passed": self.passed,
+            "reference": self.reference,
+            "inputs": self.runs,
+            "tensors": self.tensors,
+            "elements": self.elements,
+            "uncompared": self.uncompared,
+            "mismatch": None if self.mismatch is None else self.mismatch.as_dict(),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -108,19 +108,38 @@ def preset_option(metavar: str) -> Callable[[F], F]:
     """--preset, which lists what there is where the name is `list`."""
     return click.option(
         "--preset",
-        cls=SharedOption,
+        cls=_PresetOption,
         section="Machine",
         default=None,
         metavar=metavar,
         is_eager=True,  # so that `--preset list` needs no model
-        callback=_list_presets,
         help="A machine that ships; `--preset list` shows them.",
     )
 
 
-def _list_presets(context: click.Context, _: click.Parameter, name: str | None) -> str | None:
-    if name != "list":
-        return name
+class _PresetOption(SharedOption):
+    """Shows the presets as soon as `list` is met, as JSON if `--json` is given too, before or after it."""
+
+    def handle_parse_result(
+        self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
+    ) -> tuple[Any, list[str]]:
+        """As click has it, but for `list`."""
+        if opts.get("preset") == "list" and not ctx.resilient_parsing:
+            click.echo(_presets_json() if opts.get("as_json") else _presets_table())
+            ctx.exit()
+        return super().handle_parse_result(ctx, opts, args)
+
+
+def _presets_json() -> str:
+    import json
+
+    from dlasim.sim.config import preset, preset_names, preset_summary
+
+    rows = [{**preset(name).as_dict(), "summary": preset_summary(name)} for name in preset_names()]
+    return json.dumps(rows, indent=2)
+
+
+def _presets_table() -> str:
     from dlasim.cli.summary import size, table
     from dlasim.sim.config import preset, preset_names, preset_summary
 
@@ -131,8 +150,7 @@ def _list_presets(context: click.Context, _: click.Parameter, name: str | None) 
             known, str(machine.pes), machine.parallel, size(machine.sram_bytes),
             str(machine.dma_bandwidth or "unlimited"), f"{machine.clock_mhz:g} MHz", preset_summary(known),
         ])  # fmt: skip
-    click.echo(table(lines, "lrlrrrl"))
-    return context.exit()
+    return table(lines, "lrlrrrl")
 
 
 def compile_options(function: F) -> F:

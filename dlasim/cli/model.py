@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from dlasim.errors import InputError
+
+if TYPE_CHECKING:
+    from dlasim.compiler_shim.topologies.networks import Topology
 
 _EPILOG = """\b
 Examples:
@@ -25,6 +30,7 @@ Examples:
 @click.option("--classes", type=int, metavar="N", help="Number of classes, where there are any.")
 @click.option("--seed", type=int, metavar="N", default=0, show_default=True, help="Seed of the weights.")
 @click.option("--list", "list_only", is_flag=True, help="Show the networks and leave.")
+@click.option("--json", "as_json", is_flag=True, help="With --list: print JSON instead of the table.")
 def command(
     name: str | None,
     output: str | None,
@@ -33,6 +39,7 @@ def command(
     classes: int | None,
     seed: int,
     list_only: bool,
+    as_json: bool,
 ) -> None:
     """Write the built-in network NAME as an int8 .tflite file.
 
@@ -40,8 +47,10 @@ def command(
     real network. The same arguments give the same file on every machine.
     """
     if list_only:
-        _show_list()
+        _show_list(as_json)
         return
+    if as_json:
+        raise click.UsageError("--json needs --list")
     if name is None:
         raise click.UsageError("missing NAME: `dlasim model --list` shows what there is")
     from dlasim.compiler_shim.tflite.writer import write_tflite
@@ -57,16 +66,32 @@ def command(
     click.echo(f"wrote {path}: {len(graph.operators)} operators, {len(data):,} bytes", err=True)
 
 
-def _show_list() -> None:
+def _show_list(as_json: bool) -> None:
     from dlasim.compiler_shim.topologies.networks import TOPOLOGIES
 
+    if as_json:
+        import json
+
+        rows = [
+            {
+                "name": name,
+                "input_shape": list(topology.input_shape),
+                "summary": topology.summary,
+                "options": _options(topology),
+            }
+            for name, topology in sorted(TOPOLOGIES.items())
+        ]
+        click.echo(json.dumps(rows, indent=2))
+        return
     width = max(map(len, TOPOLOGIES))
     for name, topology in sorted(TOPOLOGIES.items()):
         shape = "x".join(map(str, topology.input_shape))
-        options = [flag for flag, there in _flags(topology.scalable, topology.resizable) if there]
+        options = _options(topology)
         choice = f" ({', '.join(options)})" if options else ""
         click.echo(f"{name:{width}}  {shape:9}  {topology.summary}{choice}")
 
 
-def _flags(scalable: bool, resizable: bool) -> tuple[tuple[str, bool], ...]:
-    return (("--alpha", scalable), ("--resolution", resizable))
+def _options(topology: Topology) -> list[str]:
+    """What can be chosen of a network, besides its classes and its seed."""
+    flags = (("--alpha", topology.scalable), ("--resolution", topology.resizable))
+    return [flag for flag, there in flags if there]

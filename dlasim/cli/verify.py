@@ -37,12 +37,15 @@ Examples:
     type=click.Choice(["auto", "fast", "reference"]),
     help="Kernels: compiled (fast) or readable.",
 )
-def command(model: str, runs: int, seed: int, engine: str, **given: Any) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the line, of a mismatch too.")
+def command(model: str, runs: int, seed: int, engine: str, as_json: bool, **given: Any) -> None:
     """Compare every tensor of MODEL, bit for bit, with TensorFlow's reference.
 
     Inputs are all -128, all 127, the zero point, and noise. The program is checked for races too. Leaves
     with 0 only if everything is equal; else with 1 and the first layer, element and both values.
     """
+    import json
+
     base, machine = take_machine(given)
     host, chosen = take_host(given)
     from dlasim import api
@@ -50,10 +53,14 @@ def command(model: str, runs: int, seed: int, engine: str, **given: Any) -> None
 
     choices = {**machine, **take_compile(given), "host": host, "host_options": chosen}
     result = api.verify(model, base, runs=runs, seed=seed, engine=engine, **choices)
+    if as_json:
+        click.echo(json.dumps({"model": model, **result.as_dict()}, indent=2))
     if result.mismatch is not None:
         raise RunError(f"{model} differs from {result.reference}: {result.mismatch}")
     if result.uncompared:
         raise RunError(f"{model}: {result.reference} lacks {', '.join(result.uncompared)}; all else is equal")
+    if as_json:
+        return
     click.echo(
         f"{model}: bit-exact against {result.reference}: {result.tensors} tensors, "
         f"{result.elements:,} elements over {result.runs} inputs"

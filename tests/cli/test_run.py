@@ -182,6 +182,26 @@ def test_presets_are_listed_without_a_model() -> None:
     fail(2, "unknown preset 'x' (allowed: default", "run", "x.tflite", "--preset", "x")
 
 
+def test_presets_as_json() -> None:
+    listed = [
+        json.loads(succeed("run", *options).stdout)
+        for options in (["--preset", "list", "--json"], ["--json", "--preset", "list"])
+    ]
+    assert listed[0] == listed[1] == json.loads(succeed("verify", "--preset", "list", "--json").stdout)
+    machines = {machine["name"]: machine for machine in listed[0]}
+    assert (machines["nvdla-small"]["pes"], machines["nvdla-small"]["parallel"]) == (64, "8x8")
+    assert machines["paper"]["dma_latency"] == 0
+    assert all(machine["summary"] for machine in listed[0])
+
+
+def test_networks_as_json() -> None:
+    networks = {row["name"]: row for row in json.loads(succeed("model", "--list", "--json").stdout)}
+    assert networks["resnet8"]["input_shape"] == [32, 32, 3]
+    assert networks["mobilenet_v1"]["options"] == ["--alpha", "--resolution"]
+    assert all(row["summary"] for row in networks.values())
+    fail(2, "--json needs --list", "model", "mnist", "--json")
+
+
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [
@@ -190,6 +210,7 @@ def test_presets_are_listed_without_a_model() -> None:
         (["model", "resnet9"], "resnet8"),
         (["sweep", "resnet9"], "resnet8"),
         (["sweep", "papr"], "paper"),
+        (["sweep", "mnist", "--dla-ops", "CONV2D"], "CONV_2D"),
         (["sweep", "mnist", "--set", "macfill=3"], "mac_fill"),
     ],
 )
@@ -249,3 +270,12 @@ def test_explain_tells_where_and_why(folder: Path) -> None:
 def test_verify_is_exact(folder: Path, name: str) -> None:
     text = succeed("verify", folder / name, "--sram", "16KiB", "--runs", 2).stdout
     assert "bit-exact against TFLite Micro" in text
+
+
+def test_verify_as_json(folder: Path) -> None:
+    told = json.loads(succeed("verify", folder / "mnist.tflite", "--runs", 2, "--json").stdout)
+    assert told["passed"] is True
+    assert told["mismatch"] is None
+    assert (told["reference"], told["inputs"], told["uncompared"]) == ("TFLite Micro", 5, [])
+    assert told["tensors"] > 5
+    assert told["elements"] > 1000

@@ -1,5 +1,6 @@
 """`verify` finds what is wrong: a single bit, a slice that is missing, a host operator, an output."""
 
+import json
 from dataclasses import replace
 from functools import partial
 
@@ -162,6 +163,27 @@ def test_the_command_leaves_with_1_and_one_line(monkeypatch, path, lowered):
     assert done.exit_code == 1
     assert "the reference has" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_the_command_tells_a_mismatch_as_json_too(monkeypatch, path, lowered):
+    row = lowered.program.debug[-1]
+    monkeypatch.setattr(verification, "make_executor", lambda engine: Faulty(int(row["word"])))
+    done = CliRunner().invoke(main, ["verify", str(path), "--sram", "4KiB", "--place", "dla", "--json"])
+    assert done.exit_code == 1
+    assert "the reference has" in done.stderr
+    told = json.loads(done.stdout)
+    found = told["mismatch"]
+    assert told["passed"] is False
+    assert found["tensor"] == lowered.network.values[int(row["tensor"])].name
+    assert found["index"][-1] == int(row["start"][-1] + row["size"][-1]) - 1
+    assert found["actual"] == found["expected"] ^ 1
+    assert found["count"] == 1 <= found["elements"]
+
+
+def test_what_json_has_no_number_for_is_text():
+    found = verification.Mismatch("layer", "y", "noise", (0,), float("nan"), float("-inf"), 1, 1)
+    told = json.loads(json.dumps(found.as_dict(), allow_nan=False))
+    assert (told["expected"], told["actual"], told["index"]) == ("nan", "-inf", [0])
 
 
 def test_the_command_leaves_with_0_and_says_who_it_compared_with(path):
