@@ -1,0 +1,220 @@
+"""The estimate of the CPU's time beside the virtual prototype: single operators, and networks on the CPU.
+
+    python benchmarks/cpu_estimate.py [MODEL.tflite …]
+
+Instructions are those of the firmware, which the estimate's core executes at one a cycle. Without files, the
+built-in networks. Fails where the estimate of a network is further off than `docs/timing-model.md` says.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from compared.common import Networks, percent, table
+
+from dlasim import api
+from dlasim.inputs import noise
+from dlasim.isa import host_ops
+from dlasim.isa.program import HostCall, Layer, Program, Step, TensorDescriptor
+from dlasim.isa.records import DataType, LayerKind, Role, StepKind
+from dlasim.isa.registers import Region
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.executor import make_executor
+from dlasim.sim.host_estimate import call_cycles
+from dlasim.vp.host import Prototype
+
+MOST_OFF = 0.1  # of a network
+HEAD = ("", "prototype", "estimate", "off")
+NETWORKS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("mnist", {}),
+    ("ds_cnn", {}),
+    ("autoencoder", {}),
+    ("resnet8", {}),
+    ("mobilenet_v1", {"alpha": 0.25, "resolution": 96, "classes": 2}),
+    ("mobilenet_v2", {"alpha": 0.35, "resolution": 96}),
+)
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """One host call: tensors by shape and type, and attributes that are not the usual ones."""
+
+    operator: str
+    inputs: tuple[tuple[Shape, str], ...]
+    output: tuple[Shape, str]
+    attributes: dict[str, Any]
+
+    @property
+    def title(self) -> str:
+        """What it is, and on how much."""
+        shapes = [shape for shape, _ in self.inputs[:2]]
+        return f"{self.operator} of {' and '.join('x'.join(map(str, shape)) for shape in shapes)}"
+
+
+def singles() -> Iterator[Single]:
+    """Calls of every operator that the firmware has, small and large."""
+    for size, depth, channels, taps, stride in (
+        (32, 3, 16, 3, 1), (32, 16, 16, 3, 1), (16, 32, 32, 3, 2), (14, 64, 32, 1, 1), (28, 8, 48, 1, 1),
+        (7, 64, 64, 3, 1), (5, 128, 128, 1, 1), (24, 16, 24, 5, 1), (48, 3, 8, 7, 2), (9, 16, 16, 3, 1),
+    ):  # fmt: skip
+        yield _convolution("CONV_2D", size, depth, (channels, taps, taps, depth), stride)
+    for size, channels, taps, stride in (
+        (48, 8, 3, 1), (24, 32, 3, 1), (24, 32, 3, 2), (12, 64, 3, 1), (6, 128, 3, 1), (14, 48, 5, 1),
+        (28, 16, 5, 2), (28, 16, 7, 1), (7, 48, 5, 1), (3, 256, 3, 1),
+    ):  # fmt: skip
+        yield _convolution("DEPTHWISE_CONV_2D", size, channels, (1, taps, taps, channels), stride)
+    for rows, depth, channels in (
+        (1, 64, 10),
+        (1, 400, 32),
+        (1, 1024, 100),
+        (1, 8, 128),
+        (16, 64, 64),
+        (7, 128, 32),
+    ):
+        weights, records = ((channels, depth), "int8"), ((channels, 3), "int32")
+        yield _int8("FULLY_CONNECTED", (rows, depth), (rows, channels), weights, records)
+    for shape in ((1, 3, 3, 56), (1, 14, 14, 32), (1, 32, 32, 16)):
+        yield from _elements(shape)
+    for size, channels, taps in ((8, 64, 8), (26, 8, 2), (14, 32, 3), (24, 24, 2)):
+        out = size // taps
+        for operator in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
+            filters = {
+                "filter_height": taps,
+                "filter_width": taps,
+                "stride_height": taps,
+                "stride_width": taps,
+            }
+            yield _int8(operator, (1, size, size, channels), (1, out, out, channels), **filters)
+    for shape in ((1, 3, 3, 1280), (1, 7, 7, 64), (1, 14, 14, 32)):
+        yield _int8("MEAN", shape, (1, 1, 1, shape[-1]), axis_mask=0b0110)
+
+
+def _elements(shape: Shape) -> Iterator[Single]:
+    """What works element by element, or moves elements."""
+    _, height, width, channels = shape
+    for operator in ("ADD", "SUB", "MUL"):
+        yield _int8(operator, shape, shape, (shape, "int8"))
+    yield _int8("PRELU", shape, shape, ((1, 1, 1, channels), "int8"))
+    yield _int8("LUT", shape, shape, ((256,), "int8"))
+    before = [0, 1, 1, 0, 0, 0]
+    yield _int8("PAD", shape, (1, height + 2, width + 2, channels), before=before)
+    yield _int8("CONCATENATION", shape, (1, height, width, 2 * channels), (shape, "int8"), axis=3)
+    half = (1, 1, 1, height, width, channels // 2)
+    stride = (0, 0, 0, width * channels, channels, 1)
+    yield _int8("STRIDED_COPY", shape, half[2:], size=half, stride=stride)
+    larger, tables = (1, 2 * height, 2 * width, channels), (((2 * height,), "int32"), ((2 * width,), "int32"))
+    yield _int8("RESIZE_NEAREST", shape, larger, *tables)
+    tables = (((2 * height, 3), "int32"), ((2 * width, 3), "int32"))
+    yield _int8("RESIZE_BILINEAR", shape, larger, *tables)
+    yield Single("QUANTIZE", ((shape, "float32"),), (shape, "int8"), {"scale": 0.05})
+    yield Single("CAST", ((shape, "int8"),), (shape, "int32"), {})
+    yield _int8("BINARY", shape, shape, (shape, "int8"), function=int(host_ops.BinaryFunction.MAXIMUM))
+    function = int(host_ops.UnaryFunction.ABS)
+    yield Single("UNARY", ((shape, "int32"),), (shape, "int32"), {"function": function})
+    yield Single("ARG_MAX", ((shape, "int8"),), (shape[:-1], "int32"), {"axis": 3})
+    yield _int8("GATHER", shape, shape, ((width,), "int32"), axis=2)
+    yield _int8("GATHER_ND", shape, (height, width, channels), ((height, 2), "int32"))  # rows of the image
+
+
+def _convolution(operator: str, size: int, channels: int, weights: Shape, stride: int) -> Single:
+    taps, depth = weights[1], weights[3] if operator == "DEPTHWISE_CONV_2D" else weights[0]
+    out = -(-size // stride)
+    steps = {"stride_height": stride, "stride_width": stride, "pad_top": taps // 2, "pad_left": taps // 2}
+    given = ((weights, "int8"), ((depth, 3), "int32"))
+    return _int8(operator, (1, size, size, channels), (1, out, out, depth), *given, **steps)
+
+
+def _int8(operator: str, one: Shape, out: Shape, *others: tuple[Shape, str], **attributes: Any) -> Single:
+    return Single(operator, ((one, "int8"), *others), (out, "int8"), attributes)
+
+
+def measure(single: Single) -> tuple[int, int]:
+    """Instructions of a call, and their estimate."""
+    program = program_of(single)
+    config = DlaConfig()
+    done = Prototype(program, config, make_executor("auto")).run(noise(program.inputs, seed=0))
+    return done.cpu.call_instructions[0], call_cycles(program, program.host_calls[0])
+
+
+def program_of(single: Single) -> Program:
+    """A program that makes the call; int8 and float tensors are inputs, int32 ones are zero."""
+    tensors, ends = [], dict.fromkeys(Region, 0)
+    for shape, dtype in (*single.inputs, single.output):
+        is_given = len(tensors) < len(single.inputs) and dtype != "int32"
+        is_output = len(tensors) == len(single.inputs)
+        role = Role.OUTPUT if is_output else Role.INPUT if is_given else Role.INTERNAL
+        region = Region.OUTPUTS if is_output else Region.INPUTS if is_given else Region.ARENA
+        size = prod(shape) * np.dtype(dtype).itemsize
+        name = f"t{len(tensors)}"
+        tensors.append(TensorDescriptor(name, DataType[dtype], role, region, ends[region], size, shape, 1.0))
+        ends[region] += -(-size // 8) * 8
+    operator = host_ops.BY_NAME[single.operator]
+    words = {attribute.name: _usual(attribute) for attribute in operator.attributes} | single.attributes
+    numbers = tuple(range(len(single.inputs)))
+    call = HostCall(
+        operator.code, numbers, (len(numbers),), host_ops.encode_attributes(operator.name, **words), 0
+    )
+    need = DlaConfig().requirement(
+        inputs_bytes=ends[Region.INPUTS], outputs_bytes=ends[Region.OUTPUTS], arena_bytes=ends[Region.ARENA]
+    )
+    layer = Layer(single.title, operator.name, LayerKind.HOST, macs=_macs(single))
+    return Program(
+        "single", need, np.zeros(0, np.uint64), (), (Step(StepKind.HOST, 0),),
+        np.zeros(0, np.uint8), tuple(tensors), (call,), (layer,),
+    )  # fmt: skip
+
+
+def _usual(attribute: host_ops.Attribute) -> Any:
+    usual = {"clamp_min": -128, "clamp_max": 127, "output_shift": -8}
+    if attribute.name.startswith(("stride_", "dilation_")):
+        return 1
+    value = 1 << 30 if attribute.name.endswith("multiplier") else usual.get(attribute.name, 0)
+    return value if attribute.count == 1 else [value] * attribute.count
+
+
+def _macs(single: Single) -> int:
+    if single.operator == "DEPTHWISE_CONV_2D":
+        return prod(single.output[0]) * prod(single.inputs[1][0][1:3])
+    if single.operator in ("CONV_2D", "FULLY_CONNECTED"):
+        return prod(single.output[0]) * prod(single.inputs[1][0][1:])
+    return 0
+
+
+def network_cycles(model: Path) -> tuple[int, int]:
+    """Instructions of the host calls of a network on the CPU alone, and their estimate."""
+    done = api.run(model, timing_only=True, place="cpu", host="riscv")
+    assert done.prototyped is not None
+    program = done.loaded.program
+    measured = sum(done.prototyped.cpu.call_instructions)
+    return measured, sum(call_cycles(program, call) for call in program.host_calls)
+
+
+def main(arguments: list[str]) -> int:
+    """Print two tables; fails where a network is too far off."""
+    print(table(HEAD, [_row(single.title, *measure(single)) for single in singles()]))
+    with TemporaryDirectory() as folder:
+        networks = Networks(Path(folder))
+        models = [Path(name) for name in arguments] or [
+            networks.path(name, **more) for name, more in NETWORKS
+        ]
+        found = {model.stem: network_cycles(model) for model in models}
+    print(table(HEAD, [_row(name, *cycles) for name, cycles in found.items()]))
+    missed = [name for name, (real, guess) in found.items() if abs(guess / real - 1) > MOST_OFF]
+    print(f"more than {MOST_OFF:.0%} off: {', '.join(missed)}" if missed else "all networks are within reach")
+    return int(bool(missed))
+
+
+def _row(name: str, measured: int, estimate: int) -> list[str]:
+    return [name, f"{measured:,}", f"{estimate:,}", percent(estimate, measured)]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
