@@ -56,7 +56,7 @@ def _study(table: Mapping[str, Any], origin: str, folder: Path, name: str) -> St
         fixed=fixed,
         cases=tuple(_cases(table, folder, origin)) or (Case("", {}),),
         conditions=tuple(conditions(_list(table, "where", origin), origin)),
-        layers=bool(table.get("layers", False)),
+        layers=_flag(table, "layers", origin),
         title=str(table.get("title", "")),
         charts=tuple(_charts(table, origin)),
         page=str(table.get("page", "")),
@@ -77,6 +77,13 @@ def _list(table: Mapping[str, Any], key: str, origin: str) -> list[Any]:
         return [value]
     if not isinstance(value, list):
         raise InputError(f"{origin}: {key} = {value!r} is not a list")
+    return value
+
+
+def _flag(table: Mapping[str, Any], key: str, origin: str) -> bool:
+    value = table.get(key, False)
+    if not isinstance(value, bool):
+        raise InputError(f"{origin}: {key} = {value!r} is neither true nor false")
     return value
 
 

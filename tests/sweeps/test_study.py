@@ -148,6 +148,7 @@ def test_fixed_values_and_cases_are_looked_at_too() -> None:
         ("[[cases]]\nname = 'a'\n[[cases]]\nname = 'a'", "two cases"),
         ("[axes", "not valid TOML"),
         ("axes = 3", "not a table"),
+        ("layers = 'no'", "neither true nor false"),
     ],
 )
 def test_refused(text: str, message: str) -> None:
