@@ -13,6 +13,7 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import Partitioned, partition
 from dlasim.compiler_shim.placement import place
 from dlasim.errors import InputError
+from dlasim.fileio import read_file, read_head
 from dlasim.isa import container
 from dlasim.sim.config import DlaConfig
 
@@ -24,7 +25,7 @@ def load_model(path: str | Path) -> Partitioned:
 
 def load_graph(path: str | Path) -> Graph:
     """The network in a .tflite or .dlag file, checked, with shapes resolved and constants folded."""
-    head = _head(path)
+    head = read_head(path, len(MAGIC))
     if container.is_program(head):
         raise InputError(f"{path} is compiled already: a .tflite or .dlag is needed here")
     if str(path).endswith(".s"):
@@ -36,20 +37,12 @@ def load_graph(path: str | Path) -> Graph:
 
 def load_tflite(path: str | Path) -> bytes:
     """The model as a .tflite, whichever of the two it is."""
-    return tflite_of(path) if is_graph(_head(path)) else Path(path).read_bytes()
+    return tflite_of(path) if is_graph(read_head(path, len(MAGIC))) else read_file(path)
 
 
 def save_graph(graph: Graph) -> bytes:
     """The `.dlag` file of a network."""
     return write_graph(graph, partition(graph))
-
-
-def _head(path: str | Path) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(MAGIC))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
 
 
 def lower_for(

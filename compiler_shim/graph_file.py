@@ -21,6 +21,7 @@ from dlasim.compiler_shim.partition import Partitioned
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
+from dlasim.fileio import read_file
 
 MAGIC = b"DLAGRAPH"
 VERSION = 1
@@ -76,10 +77,7 @@ def tflite_of(path: str | Path) -> bytes:
 
 
 def _read_as_tflite(path: str | Path) -> tuple[Graph, bytes]:
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
+    data = read_file(path)
     graph = _Reader(data, str(path)).graph()
     try:
         return graph, write_tflite(graph)

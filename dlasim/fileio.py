@@ -6,12 +6,14 @@ import contextlib
 import os
 import stat
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from dlasim.errors import InputError, RunError
 
+MAX_FILE_BYTES = 1 << 31  # what a flatbuffer may have
+_CHUNK_BYTES = 1 << 24
 _WRONG_PATH = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
@@ -50,12 +52,46 @@ def keep_apart(sources: Iterable[str | Path | None], targets: Iterable[str | Pat
         written.add(place)
 
 
+def read_file(path: str | Path, most: int = MAX_FILE_BYTES) -> bytes:
+    """All of a file, or of a pipe."""
+    data = bytearray()
+    with open_file(path, pipes=True) as file, _clear_errors(path):
+        while chunk := file.read(_CHUNK_BYTES):
+            data += chunk
+            if len(data) > most:
+                raise InputError(f"cannot read {path}: it is larger than {most:,} bytes")
+    return bytes(data)
+
+
+def read_head(path: str | Path, count: int) -> bytes:
+    """The first bytes of a file that is then read as a whole, which a pipe could not be."""
+    with open_file(path) as file, _clear_errors(path):
+        return file.read(count)
+
+
+def open_file(path: str | Path, pipes: bool = False) -> BinaryIO:
+    """A file to read from; devices, some of which never end, are refused."""
+    with _clear_errors(path):
+        mode = os.stat(path).st_mode
+        if stat.S_ISFIFO(mode) and not pipes:
+            raise InputError(f"cannot read {path}: it is a pipe, a file is needed")
+        if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISDIR(mode)):
+            raise InputError(f"cannot read {path}: it is a device, a file is needed")
+        return open(path, "rb")
+
+
+@contextlib.contextmanager
+def _clear_errors(path: str | Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:  # the latter: a name with a NUL
+        raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+
+
 def read_toml(path: str | Path) -> dict[str, Any]:
     """The table in a TOML file."""
     try:
-        text = Path(path).read_bytes().decode()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
+        text = read_file(path).decode()
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not valid TOML: {error}") from None
     return parse_toml(text, str(path))

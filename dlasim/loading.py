@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError
+from dlasim.fileio import read_head
 from dlasim.isa import container
 from dlasim.isa.program import Program
 from dlasim.sim.config import DlaConfig
@@ -36,7 +37,7 @@ def load(
     """Whatever the file is, a program for the machine: programs are read, models lowered on the fly."""
     began = time.perf_counter()
     machine, options = split_choices(choices)
-    if container.is_program(_head(file)) or is_elf(file):
+    if container.is_program(read_head(file, _HEAD_BYTES)) or is_elf(file):
         return _load_program(file, config, machine, options, began)
     from dlasim.compiler_shim.compile import lower_for
 
@@ -67,7 +68,7 @@ def _load_program(
 
 def is_elf(file: str | Path) -> bool:
     """Whether a file claims to be an ELF."""
-    return _head(file).startswith(b"\x7fELF")
+    return read_head(file, _HEAD_BYTES).startswith(b"\x7fELF")
 
 
 def is_application(file: str | Path) -> bool:
@@ -98,11 +99,3 @@ def split_choices(choices: dict[str, Any]) -> tuple[dict[str, Any], dict[str, An
     names = {field.name for field in fields(CompileOptions)}
     machine = {name: value for name, value in choices.items() if name not in names}
     return machine, {name: value for name, value in choices.items() if name in names}
-
-
-def _head(file: str | Path) -> bytes:
-    try:
-        with open(file, "rb") as stream:
-            return stream.read(_HEAD_BYTES)
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror}") from None

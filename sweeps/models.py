@@ -15,7 +15,7 @@ import numpy as np
 
 from dlasim.compiler_shim.partition import Partitioned
 from dlasim.errors import InputError, suggestion
-from dlasim.fileio import atomic_write, cache_folder
+from dlasim.fileio import atomic_write, cache_folder, read_file
 
 _TOPOLOGY_KEYS = {"alpha": float, "resolution": int, "classes": int, "seed": int}
 _TAKEN = "a model is a name, or a table with file or topology"
@@ -89,7 +89,7 @@ def blueprint(found: Source, whole: bool = False) -> Blueprint:
 
     path = found.file()
     network = load_model(path)
-    content = hashlib.sha256(path.read_bytes()).hexdigest()
+    content = hashlib.sha256(read_file(path)).hexdigest()
     if whole:
         return Blueprint(content, network, (), whole)
     constants = tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dlasim.errors import InputError, RunError
+from dlasim.fileio import open_file
 
 
 class _Hashed:
@@ -61,7 +63,7 @@ def read_csv(path: Path) -> tuple[list[str], Iterator[list[str]]]:
 
 def _lines(path: Path) -> Iterator[list[str]]:
     try:
-        with open(path, encoding="utf-8", newline="") as file:
+        with open_file(path) as raw, io.TextIOWrapper(raw, encoding="utf-8", newline="") as file:
             yield from csv.reader(file)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None

@@ -12,6 +12,7 @@ from typing import Any
 from elftools.elf.elffile import ELFFile
 
 from dlasim.errors import InputError
+from dlasim.fileio import read_file
 
 _IDENT_BYTES = 16
 _HEADER_BYTES = 52
@@ -81,15 +82,7 @@ def executable_code(firmware: Firmware) -> tuple[int, bytes]:
 
 def read_elf(path: str | Path) -> Firmware:
     """Reads a 32-bit little-endian RISC-V executable."""
-    path = Path(path)
-    try:
-        size_bytes = path.stat().st_size
-        if size_bytes > _MAX_FILE_BYTES:
-            raise InputError(f"{path}: {size_bytes} bytes is too large for an ELF of this board (1 GiB)")
-        data = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    return parse_elf(data, str(path))
+    return parse_elf(read_file(path, _MAX_FILE_BYTES), str(path))
 
 
 def parse_elf(data: bytes, origin: str) -> Firmware:

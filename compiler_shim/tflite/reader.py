@@ -13,6 +13,7 @@ from dlasim.compiler_shim.tflite.operators import kind_of, options_of
 from dlasim.compiler_shim.tflite.schema import MODEL_VERSION, OPERATORS
 from dlasim.compiler_shim.tflite.tensors import TensorReader, label, printable
 from dlasim.errors import InputError
+from dlasim.fileio import read_file
 
 _CONTROL_FLOW = ("IF", "WHILE", "CALL", "CALL_ONCE")
 # The converter's own name for the only subgraph says nothing about the network.
@@ -34,7 +35,7 @@ def read_tflite(source: bytes | str | Path) -> Graph:
 
 def read_model(source: bytes | str | Path) -> ReadModel:
     """As `read_tflite`, with what an importer must know beyond the graph."""
-    data, name = (source, "model") if isinstance(source, bytes) else (_load(source), str(source))
+    data, name = (source, "model") if isinstance(source, bytes) else (read_file(source), str(source))
     model = Decoder(data, name).root("Model")
     subgraph = _only_subgraph(model, name)
     tensor_reader = TensorReader(model["buffers"], name)
@@ -52,13 +53,6 @@ def read_model(source: bytes | str | Path) -> ReadModel:
     _check_data_flow(graph, tensor_reader.variables, name)
     tensor_reader.check_inputs(graph)
     return ReadModel(graph, tensor_reader.open_shapes)
-
-
-def _load(path: str | Path) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: cannot read the model: {error.strerror or error}") from None
 
 
 def _graph_name(name: str | None, source: bytes | str | Path) -> str:

@@ -41,15 +41,15 @@ def command(file: str, output: str | None) -> None:
 
 def _text(file: str) -> str:
     import sys
-    from pathlib import Path
 
     from dlasim.errors import InputError
+    from dlasim.fileio import read_file
 
     try:
-        raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+        raw = sys.stdin.buffer.read() if file == "-" else read_file(file)
         return raw.decode()
     except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror}") from None
+        raise InputError(f"cannot read the standard input: {error.strerror}") from None
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise InputError(f"{file}:{line}: the text is not UTF-8") from None

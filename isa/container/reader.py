@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.errors import InputError
+from dlasim.fileio import read_file as read_bytes
 from dlasim.isa import host_ops
 from dlasim.isa import program as p
 from dlasim.isa.container.sections import Sections
@@ -29,11 +29,7 @@ MAX_SRAM_BYTES = 1 << 31  # what address registers reach
 
 def read_file(path: str | Path) -> p.Program:
     """The program in a file."""
-    try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
-    return read(data, str(path))
+    return read(read_bytes(path), str(path))
 
 
 def read(data: bytes, origin: str = "program") -> p.Program:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
 
 from dlasim.errors import InputError, RunError
-from dlasim.fileio import atomic_write, cache_folder
+from dlasim.fileio import atomic_write, cache_folder, read_file, read_head
 
 
 def test_text_and_bytes_arrive(tmp_path: Path) -> None:
@@ -81,3 +82,41 @@ def test_the_cache_is_the_users_or_a_private_temporary_folder(
     folder.write_bytes(b"")
     with pytest.raises(RunError, match="no folder to keep compiled code in"):
         cache_folder()
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    """A device may never end, and a pipe without a writer never begins."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match=r"pipe: it is a pipe, a file is needed"):
+        read_head(pipe, 4)
+    for read in (read_file, lambda path: read_head(path, 4)):
+        with pytest.raises(InputError, match=r"cannot read /dev/zero: it is a device, a file is needed"):
+            read("/dev/zero")
+        with pytest.raises(InputError, match=r"cannot read .*: Is a directory"):
+            read(tmp_path)
+        with pytest.raises(InputError, match=r"cannot read .*: embedded null byte"):
+            read("a\0b")
+
+
+def test_a_pipe_is_read_whole_and_no_further_than_allowed(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    text = bytes(range(256)) * 1000
+    for most, expected in ((len(text), text), (len(text) - 1, None)):
+        writer = threading.Thread(target=lambda: pipe.write_bytes(text))
+        writer.start()
+        if expected is None:
+            with pytest.raises(InputError, match="larger than 255,999 bytes"):
+                read_file(pipe, most)
+        else:
+            assert read_file(pipe, most) == expected
+        writer.join()
+
+
+def test_a_file_beyond_the_limit_is_refused(tmp_path: Path) -> None:
+    large = tmp_path / "large"
+    large.write_bytes(bytes(11))
+    assert read_file(large, 11) == bytes(11)
+    with pytest.raises(InputError, match="larger than 10 bytes"):
+        read_file(large, 10)

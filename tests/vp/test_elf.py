@@ -54,9 +54,9 @@ def test_bad_files_are_refused_in_one_line(image, change, message):
 
 
 def test_a_missing_file_is_an_input_error(tmp_path):
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot read"):
         read_elf(tmp_path / "none.elf")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot read"):
         read_elf(tmp_path)
 
 
