@@ -6,9 +6,11 @@ A field's place in its tuple is its slot in the flatbuffer; None holds the place
 from __future__ import annotations
 
 import functools
-import importlib
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 
 FILE_IDENTIFIER = b"TFL3"
 MODEL_VERSION = 3
@@ -305,7 +307,7 @@ OPERATORS: Mapping[str, OperatorKind] = {
 @functools.cache
 def enum_names(enum: str) -> Mapping[int, str]:
     """The names of a schema enum by number; tensor types are named as NumPy names them."""
-    members = vars(getattr(importlib.import_module(f"tflite.{enum}"), enum))
+    members = vars(getattr(_module(enum), enum))
     names = {number: name for name, number in members.items() if isinstance(number, int)}
     return {number: name.lower() for number, name in names.items()} if enum == "TensorType" else names
 
@@ -314,3 +316,17 @@ def enum_names(enum: str) -> Mapping[int, str]:
 def enum_numbers(enum: str) -> Mapping[str, int]:
     """The numbers of a schema enum by name."""
     return {name: number for number, name in enum_names(enum).items()}
+
+
+def _module(name: str) -> ModuleType:
+    """A module of the package `tflite` without the package, which would load its hundreds of modules."""
+    package = importlib.util.find_spec("tflite")
+    assert package is not None
+    assert package.submodule_search_locations is not None
+    path = Path(package.submodule_search_locations[0]) / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"tflite.{name}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
