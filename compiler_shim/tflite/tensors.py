@@ -52,7 +52,8 @@ class TensorReader:
             raise InputError(f"{where}: its data is stored sparse; only dense tensors are supported")
         dtype = _dtype(values["type"], where)
         shape = self._shape(index, values, where)
-        if math.prod(shape) * np.dtype(dtype).itemsize > _MAX_TENSOR_BYTES:
+        sizes = filter(None, shape)  # a 0 among them makes no shape that NumPy takes of the others
+        if math.prod(sizes) * np.dtype(dtype).itemsize > _MAX_TENSOR_BYTES:
             raise InputError(f"{where}: shape {list(shape)} of {dtype} is larger than 2 GiB")
         quantization = _quantization(values["quantization"], shape, dtype, where)
         data = self._data(index, values, shape, dtype, where)

@@ -133,6 +133,7 @@ def with_tensor(**changes):
         (chain(operators=(Operator("RELU", (1,), (1,)),)), "reads y before"),
         (with_tensor(shape=(1, -2)), "negative dimension"),
         (with_tensor(shape=(1 << 20, 1 << 20)), "larger than 2 GiB"),
+        (with_tensor(shape=(1 << 27, 1 << 29, 1 << 26, 0)), "larger than 2 GiB"),
         (with_tensor(shape=(1,) * 9), "more than 8 dimensions"),
         (with_tensor(quantization=Quantization((float("nan"),), (0,))), "scales must be finite"),
         (with_tensor(quantization=Quantization((-1.0,), (0,))), "scales must be finite"),
