@@ -1,13 +1,19 @@
-"""Sweeps: configurations per second and core, whole processes; and what 100,000 rows take."""
+"""Sweeps: configurations per second and core, whole processes; and what 100,000 rows take.
+
+Where Vela, the compiler for Ethos-U, is in PATH (`pip install ethos-u-vela`), its time for one configuration
+stands beside a point of ours and beside `dlasim compile`.
+"""
 
 from __future__ import annotations
 
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 POINTS = ["--pes", "16..320:8", "--sram", "64KiB..256MiB", "--parallel", "input,output"]
@@ -22,8 +28,8 @@ def main() -> int:
         model = Path(folder) / "mobilenet_v1.tflite"
         dlasim("model", "mobilenet_v1", "-o", str(model))
         cores = len(os.sched_getaffinity(0))
-        for jobs in sorted({1, cores}):
-            sweep(model, Path(folder) / f"jobs{jobs}", jobs)
+        points = [sweep(model, Path(folder) / f"jobs{jobs}", jobs) for jobs in sorted({1, cores})]
+        beside_vela(Path(folder), min(points))
         same = check(model, Path(folder) / f"jobs{cores}")
         write_and_read(Path(folder) / "rows.csv")
     return 0 if same else 1
@@ -31,14 +37,16 @@ def main() -> int:
 
 def dlasim(*arguments: str) -> None:
     """A command of its own, quietly."""
-    subprocess.run(
-        [sys.executable, "-m", "dlasim", *arguments],
-        check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    run(sys.executable, "-m", "dlasim", *arguments)
 
 
-def sweep(model: Path, out: Path, jobs: int) -> None:
-    """MobileNetV1-224 over PEs, SRAM and modes, start included."""
+def run(*command: str) -> None:
+    """A process, quietly."""
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def sweep(model: Path, out: Path, jobs: int) -> float:
+    """MobileNetV1-224 over PEs, SRAM and modes, start included: seconds of CPU time for each point."""
     began, used = time.perf_counter(), cpu_seconds()
     dlasim("sweep", str(model), *POINTS, "--jobs", str(jobs), "--out", str(out))
     wall, used = time.perf_counter() - began, cpu_seconds() - used
@@ -48,6 +56,34 @@ def sweep(model: Path, out: Path, jobs: int) -> None:
         f"{count / wall / jobs:.1f} points"
     )
     print(f"  per second and core by the clock, {count / used:.1f} by CPU time (goal {GOAL})")
+    return used / count
+
+
+def beside_vela(folder: Path, point: float) -> None:
+    """One configuration by Vela, a whole process, beside a point of ours and beside `dlasim compile`."""
+    vela = shutil.which("vela")
+    if vela is None:
+        print("Vela is not in PATH: no peer to compare with")
+        return
+    for name in ("mobilenet_v1", "mobilenet_v2", "resnet8"):
+        model = folder / f"{name}.tflite"
+        dlasim("model", name, "-o", str(model))
+        options = ("--accelerator-config", "ethos-u55-128", "--output-dir", str(folder / "vela"))
+        theirs = best(lambda model=model, options=options: run(vela, str(model), *options))
+        ours = best(lambda model=model: dlasim("compile", str(model), "-o", str(folder / "program.bin")))
+        print(f"{name}: Vela {theirs:.2f} s, dlasim compile {ours:.2f} s: {theirs / ours:.1f} times")
+        if name == "mobilenet_v1":
+            print(f"  a point of the sweep {point * 1000:.1f} ms of CPU time: {theirs / point:.0f} times")
+
+
+def best(work: Callable[[], None]) -> float:
+    """The least seconds of a few runs."""
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return min(times)
 
 
 def cpu_seconds() -> float:
