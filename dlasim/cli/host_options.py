@@ -38,6 +38,7 @@ _FIRMWARE: tuple[tuple[str, str, Any, str], ...] = (
 _DEBUGGING: tuple[tuple[str, str, Any, str], ...] = (
     ("--gdb", "gdb_port", click.IntRange(0, 65535), "Wait for gdb on this port of 127.0.0.1; 0: any."),
 )
+_METAVARS = {"cpu": "CORE", "max_instructions": "N", "gdb_port": "PORT"}
 _TRACES = (
     ("--trace-instructions", "trace_instructions", "Every instruction on stderr."),
     ("--trace-mmio", "trace_mmio", "Every access to a device on stderr."),
@@ -46,17 +47,7 @@ _TRACES = (
 
 def host_options(function: F) -> F:
     """--host, and what only matters with one."""
-    for option, name, kind, text in reversed(_FIRMWARE):
-        function = click.option(
-            option,
-            name,
-            cls=SharedOption,
-            section=_SECTION,
-            type=kind,
-            default=None,
-            metavar={"cpu": "CORE", "max_instructions": "N"}.get(name),
-            help=text,
-        )(function)
+    function = _with_values(function, _FIRMWARE)
     return click.option(
         "--host",
         cls=SharedOption,
@@ -73,7 +64,11 @@ def debug_options(function: F) -> F:
         function = click.option(
             option, name, cls=SharedOption, section=_SECTION, is_flag=True, default=None, help=text
         )(function)
-    for option, name, kind, text in reversed(_DEBUGGING):
+    return _with_values(function, _DEBUGGING)
+
+
+def _with_values(function: F, table: tuple[tuple[str, str, Any, str], ...]) -> F:
+    for option, name, kind, text in reversed(table):
         function = click.option(
             option,
             name,
@@ -81,7 +76,7 @@ def debug_options(function: F) -> F:
             section=_SECTION,
             type=kind,
             default=None,
-            metavar="PORT",
+            metavar=_METAVARS.get(name),
             help=text,
         )(function)
     return function
