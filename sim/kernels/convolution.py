@@ -7,6 +7,7 @@ the sum of an output's weights; in - IN_ZP as a short otherwise.
 
 from __future__ import annotations
 
+from dlasim.native.target import host
 from dlasim.sim.kernels.dot import (
     GROUP_BYTES,
     dot_tile,
@@ -46,7 +47,6 @@ from dlasim.sim.kernels.memory import (
 )
 from dlasim.sim.kernels.packing import fold_offset, pack_block
 from dlasim.sim.kernels.plane import convolve_plane
-from dlasim.sim.kernels.target import host
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,

@@ -7,9 +7,9 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
+from dlasim.native.target import host
 from dlasim.sim.kernels.jit import intrinsic, literal_intrinsic
 from dlasim.sim.kernels.multiplication import dot, is_quad, pairs
-from dlasim.sim.kernels.target import host
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,

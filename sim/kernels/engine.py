@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa.registers import REGION_COUNT
+from dlasim.native.library import Library
 from dlasim.sim.executor import execute_operation
 from dlasim.sim.kernels.hazards import needs_reference
 from dlasim.sim.kernels.layout import ROW_LENGTH, Rows, batch_rows, column, opcode, operation_batch
-from dlasim.sim.kernels.library import Library, best_kind, load_library
+from dlasim.sim.kernels.library import best_kind, load_library
 from dlasim.sim.operation import Operation
 from dlasim.sim.reference import execute as execute_reference
 from dlasim.sim.stream import DecodedStream
@@ -21,6 +22,7 @@ Bytes = NDArray[np.uint8]
 _FIRST_ARENA_BYTES = 1 << 20
 _LARGEST_ARENA_BYTES = 1 << 30  # whoever needs more goes to the readable engine
 _LINE_BYTES = 64
+_NO_WITNESS = 0  # a pointer whose type is all that counts
 _NO_KERNEL = 0  # an opcode that no kernel has
 
 
@@ -57,8 +59,9 @@ class Engine:
         """Run rows, all by address, until one that the kernels do not do; returns its number, or `last`."""
         while True:
             first = self._library.run(
-                rows, first, last, sram, regions, self._arena_address, self._capacity, self._state_address
-            )
+                rows, first, last, sram, regions, self._arena_address, self._capacity, _NO_WITNESS,
+                self._state_address,
+            )  # fmt: skip
             needed = 0 if first == last else int(self._state[0])
             if not 0 < needed <= _LARGEST_ARENA_BYTES:
                 return first

@@ -78,8 +78,9 @@ def run(
     return last
 
 
-def signature(staged: types.Type) -> tuple[types.Type, ...]:
+def signature(kind: str) -> tuple[types.Type, ...]:
     """The types of `run` for one way of staging inputs: uint8 (VNNI) or int16."""
+    staged = {"vnni": types.uint8, "portable": types.int16}[kind]
     words, data = types.CPointer(types.int64), types.CPointer(types.int8)
     size = types.int64
     return (words, size, size, data, words, data, size, types.CPointer(staged), words)

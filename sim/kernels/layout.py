@@ -43,12 +43,6 @@ def opcode(mnemonic: str) -> int:
     return next(row.opcode for row in INSTRUCTIONS if row.mnemonic == mnemonic)
 
 
-def fingerprint() -> str:
-    """What compiled kernels depend on besides their own source."""
-    opcodes = ",".join(f"{row.mnemonic}={row.opcode}" for row in INSTRUCTIONS)
-    return f"{','.join(_NAMES)};{opcodes}"
-
-
 def batch_rows(batch: Batch) -> Rows:
     """The rows of many operations of one instruction."""
     rows = np.empty((len(batch.positions), ROW_LENGTH), np.int64)

@@ -13,7 +13,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from dlasim.sim.kernels.target import host
+from dlasim.native.target import host
 from dlasim.sim.kernels.vectors import (
     LANES,
     call_llvm,

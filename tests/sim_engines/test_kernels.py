@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from dlasim.native.target import host
 from dlasim.sim.kernels import Engine
-from dlasim.sim.kernels.target import host
 from dlasim.sim.reference import execute
 from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, random_scene
 

@@ -6,11 +6,12 @@ import sys
 import numpy as np
 import pytest
 
-from dlasim.fileio import cache_folder
 from dlasim.isa import codec
 from dlasim.isa.registers import OPERANDS, REGION_COUNT
+from dlasim.native import library
 from dlasim.sim.executor import execute_operation
-from dlasim.sim.kernels import Engine, library
+from dlasim.sim.kernels import Engine
+from dlasim.sim.kernels.library import best_kind, kernel_unit
 from dlasim.sim.operation import reset_file
 from dlasim.sim.stream import decode_stream
 from tests.sim_engines.generate import COMPUTED, SMALL, random_scene
@@ -101,16 +102,16 @@ def test_no_numba_to_run_and_no_llvm_to_import_the_simulator():
 
 
 def test_a_broken_object_is_built_anew(monkeypatch, tmp_path):
-    good = cache_folder() / library.object_name(library.best_kind())
+    unit = kernel_unit(best_kind())
+    good = unit.path
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    broken = cache_folder() / library.object_name(library.best_kind())
-    broken.write_bytes(b"\x7fELF broken")
+    unit.path.write_bytes(b"\x7fELF broken")
     built = []
 
-    def build(kind, path):
-        built.append(kind)
-        path.write_bytes(good.read_bytes())
+    def build(unit):
+        built.append(unit.name)
+        unit.path.write_bytes(good.read_bytes())
 
-    monkeypatch.setattr(library, "_build", build)
-    assert library.load_library.__wrapped__(library.best_kind()).run is not None
-    assert built == [library.best_kind()]
+    monkeypatch.setattr(library, "build", build)
+    assert library.load(unit).run is not None
+    assert built == [unit.name]

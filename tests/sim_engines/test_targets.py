@@ -18,11 +18,12 @@ TARGETS = {
 }
 _PROGRAM = """
 import numpy as np
-from dlasim.sim.kernels import build, engine, library, target
+from dlasim.native import build, library, target
+from dlasim.sim.kernels import engine
 *description, kind = {target!r}
 elsewhere = target.Target(*description)
 target.host = build.host = lambda: elsewhere
-compiled = library.Library(build.build_object(kind))
+compiled = library.Library(build.build_object("dlasim.sim.kernels.entry", "run", kind), 9)
 engine.load_library = lambda kind: compiled
 from dlasim.sim.reference import execute
 from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, random_scene

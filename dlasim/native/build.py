@@ -1,0 +1,101 @@
+"""Compiles a unit to an object file: numba types and lowers it, LLVM optimizes the whole once.
+
+Runs in a process of its own (`python -m dlasim.native.build MODULE FUNCTION KIND FILE`), so that whoever runs
+the code never imports numba, and so that numba can be told to leave the optimizing to us without touching its
+other users.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import llvmlite.binding as llvm
+
+from dlasim.errors import DlasimError
+from dlasim.fileio import atomic_write
+from dlasim.native.routine import compile_routines
+from dlasim.native.target import host
+
+SYMBOL = "dlasim_run"
+_DIGEST_BYTES = hashlib.sha256().digest_size
+
+
+def build_object(module: str, function: str, kind: str) -> bytes:
+    """Machine code of a function for this host."""
+    lowered = llvm.parse_assembly(_lowered(module, function, kind))
+    for each in lowered.functions:
+        if not each.is_declaration and each.name != SYMBOL:
+            each.linkage = "internal"
+    machine = target_machine()
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(lowered, builder)
+    code: bytes = machine.emit_object(lowered)
+    return code
+
+
+def target_machine() -> llvm.TargetMachine:
+    """LLVM's code generator for this host."""
+    initialize()
+    target = host()
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+        cpu=target.cpu, features=target.features, opt=3, jit=True, codemodel="jitdefault"
+    )
+
+
+def initialize() -> None:
+    """Make LLVM know this host."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+def _lowered(module_name: str, name: str, kind: str) -> str:
+    """The function and what it calls in LLVM's language, the one entry named SYMBOL."""
+    compile_routines()
+    module: Any = import_module(module_name)
+    entry = getattr(module, name)
+    entry.compile(module.signature(kind) if kind else _signature(entry.py_func))
+    (signature,) = entry.signatures
+    symbol = entry.overloads[signature].fndesc.llvm_func_name
+    text: str = entry.inspect_llvm(signature)
+    return text.replace(f"@{symbol}(", f"@{SYMBOL}(")
+
+
+def _signature(function: Callable[..., Any]) -> tuple[Any, ...]:
+    """The types of a routine's parameters, as it names them."""
+    from numba import types
+
+    known = {"Numbers": types.CPointer(types.int64), "int": types.int64}
+    return tuple(known[parameter.annotation] for parameter in inspect.signature(function).parameters.values())
+
+
+def sealed(code: bytes) -> bytes:
+    """The code behind its own digest, so that whoever reads a file knows that it is whole."""
+    return hashlib.sha256(code).digest() + code
+
+
+def unsealed(data: bytes) -> bytes | None:
+    """The code in what `sealed` gave, or None for anything else."""
+    digest, code = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
+    return code if hashlib.sha256(code).digest() == digest else None
+
+
+def main() -> int:
+    """Write the object of a unit to a file, whole or not at all."""
+    module, function, kind, path = sys.argv[1:]
+    try:
+        atomic_write(path, sealed(build_object(module, function, kind)))
+    except DlasimError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

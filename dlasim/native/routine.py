@@ -1,0 +1,136 @@
+"""Routines: functions over integers that run as plain Python, and compiled where that has been prepared.
+
+A routine takes memories and integers, and returns an integer. It calls other routines and nothing else,
+allocates nothing and raises nothing. One source serves both: starting costs nothing, and whoever lowers
+thousands of machines has it compiled. The numbers are 64-bit; who calls sees to it that they suffice.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.native.unit import Unit
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_LOOK_AGAIN_SECONDS = 1.0
+
+
+class Numbers(Protocol):
+    """A memory as a routine sees it."""
+
+    def __getitem__(self, place: int, /) -> int: ...
+
+    def __setitem__(self, place: int, number: int, /) -> None: ...
+
+
+class _State:
+    """Of this process: whether it compiles, and whether it wants what has been compiled."""
+
+    compiling = False
+    wanted = False
+
+
+def routine(function: _Function) -> _Function:
+    """A function of a routine's code."""
+    if not _State.compiling:
+        return function
+    import numba
+
+    return cast(
+        _Function,
+        numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy", boundscheck=False)(
+            function
+        ),
+    )
+
+
+def compile_routines() -> None:
+    """From now on, routines that modules define are for numba; only the build's own process says this."""
+    _State.compiling = True
+
+
+def want_compiled() -> None:
+    """From now on, use compiled routines as soon as the cache has them."""
+    _State.wanted = True
+
+
+class Memory:
+    """Integers that a routine reads and writes: an array for compiled code, else a dictionary, which grows by
+    itself and knows what was never written."""
+
+    __slots__ = ("_array", "address", "numbers")
+
+    def __init__(self, is_compiled: bool, size: int = 0) -> None:
+        self._array: NDArray[np.int64] | None = None
+        self.numbers: dict[int, int] = {}
+        self.address = 0
+        if is_compiled:
+            self._use(np.empty(max(size, 16), np.int64))
+
+    def _use(self, array: NDArray[np.int64]) -> None:
+        self._array = array
+        self.address = array.__array_interface__["data"][0]
+
+    def reserve(self, size: int) -> None:
+        """Make room for so many numbers; what is there stays."""
+        array = self._array
+        if array is not None and len(array) < size:
+            larger = np.empty(size + len(array), np.int64)
+            larger[: len(array)] = array
+            self._use(larger)
+
+    def put(self, first: int, numbers: Sequence[int]) -> None:
+        """Write numbers from a place on."""
+        if self._array is None:
+            self.numbers.update(enumerate(numbers, first))
+        else:
+            self.reserve(first + len(numbers))
+            self._array[first : first + len(numbers)] = numbers
+
+    def take(self, first: int, end: int) -> list[int]:
+        """The numbers of some places."""
+        if self._array is None:
+            return [self.numbers[place] for place in range(first, end)]
+        return cast("list[int]", self._array[first:end].tolist())
+
+    def array(self, count: int) -> NDArray[np.int64]:
+        """The first numbers as an array of their own, of the lowest 64 bits each."""
+        if self._array is None:
+            low = [self.numbers[place] & 0xFFFF_FFFF_FFFF_FFFF for place in range(count)]
+            return np.array(low, np.uint64).view(np.int64)
+        return self._array[:count].copy()
+
+
+class Routine:
+    """A routine that is called from outside; its parameters are named `Numbers` or `int`."""
+
+    def __init__(self, function: Callable[..., int], name: str, sources: Iterable[str]) -> None:
+        arguments = len(inspect.signature(getattr(function, "py_func", function)).parameters)
+        self.unit = Unit(name, function.__module__, function.__name__, arguments, tuple(sources))
+        self._function = function
+        self._code: Callable[..., int] | None = None
+        self._looked = -_LOOK_AGAIN_SECONDS
+
+    def is_ready(self) -> bool:
+        """Whether compiled code is there; who wants it makes compiled memories for it."""
+        if self._code is None and _State.wanted and time.monotonic() - self._looked >= _LOOK_AGAIN_SECONDS:
+            from dlasim.native.library import find
+
+            self._code = find(self.unit)
+            self._looked = time.monotonic()
+        return self._code is not None
+
+    def __call__(self, *arguments: Memory | int) -> int:
+        """Run it, as the memories are meant for."""
+        first = arguments[0]
+        assert isinstance(first, Memory)
+        if first.address:
+            assert self._code is not None
+            return self._code(*[item if isinstance(item, int) else item.address for item in arguments])
+        return self._function(*[item if isinstance(item, int) else item.numbers for item in arguments])

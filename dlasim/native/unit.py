@@ -1,0 +1,57 @@
+"""What is compiled: a function that becomes an object file of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Any
+
+from dlasim.fileio import cache_folder
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A function of a module, `kind` for the module to tell apart what it makes of it.
+
+    It takes so many `arguments`; `sources` are the packages, or modules, that its machine code depends on.
+    """
+
+    name: str
+    module: str
+    function: str
+    arguments: int
+    sources: tuple[str, ...]
+    kind: str = ""
+
+    @property
+    def path(self) -> Path:
+        """Where the cache keeps the object: another file for everything that the code depends on, so that a
+        stale one is never found, wherever the sources come from."""
+        return cache_folder() / f"{self.name}-{self.digest}.o"
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of the sources, the host's CPU, and the versions of what compiles."""
+        from dlasim.native.target import host
+
+        digest = hashlib.sha256()
+        for source in (*self.sources, "dlasim.native"):
+            for file in _files(source):
+                digest.update(file.name.encode() + file.read_bytes())
+        versions = [metadata.version(package) for package in ("numba", "llvmlite")]
+        digest.update(repr((versions, sys.version_info[:2], host(), self.kind)).encode())
+        return digest.hexdigest()[:20]
+
+
+def _files(source: str) -> list[Any]:
+    """The files of a package, or the one of a module."""
+    folder, _, name = source.rpartition(".")
+    module = resources.files(folder) / f"{name}.py"
+    if module.is_file():
+        return [module]
+    found = [file for file in resources.files(source).iterdir() if file.name.endswith(".py")]
+    return sorted(found, key=lambda file: str(file.name))
