@@ -68,7 +68,7 @@ class _Placer:
 
     def _cheaper(self, item: Item, node: DlaNode) -> _Verdict:
         """By cost: the DLA with every tensor in system memory and a launch of its own, against the CPU."""
-        problem = TilingProblem(node, self._config, Homes((False,) * len(node.inputs), False))
+        problem = TilingProblem(node, self._policy.machine, Homes((False,) * len(node.inputs), False))
         tiling = self._policy.tiling(problem, self._config.sram_bytes)
         cpu = sum(operator_cycles(self._shapes(call.inputs), self._shapes(call.outputs), call.code, item.macs)
                   for call in item.host)  # fmt: skip

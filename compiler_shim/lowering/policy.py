@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from dlasim.compiler_shim.lowering import search
-from dlasim.compiler_shim.lowering.geometry import ENDLESS
-from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, total_bytes
+from dlasim.compiler_shim.lowering.search import half
+from dlasim.compiler_shim.lowering.tiling import Finder, Machine, Tiling, TilingProblem
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.sim.config import DlaConfig
+
+
+@dataclass(slots=True)
+class _Known:
+    """What has been found for one kind of problem: by budget, and the budget from which on it is the same."""
+
+    ample_bytes: int
+    tilings: list[tuple[int, Tiling | None]]
 
 
 @dataclass(slots=True)
@@ -18,8 +26,13 @@ class Policy:
     config: DlaConfig
     options: CompileOptions
     spare_bytes: int = ENDLESS  # SRAM that no decision so far would miss; below 0 where one is short of it
-    _known: dict[tuple[object, ...], list[tuple[int, Tiling | None]]] = field(default_factory=dict)
-    _ample: dict[tuple[object, ...], int] = field(default_factory=dict)
+    machine: Machine = field(init=False)
+    _finder: Finder = field(init=False)
+    _known: dict[tuple[object, ...], _Known] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.machine = Machine(self.config)
+        self._finder = Finder(by_channels=self.options.tiling != "auto")
 
     @property
     def keeps_tensors(self) -> bool:
@@ -31,31 +44,36 @@ class Policy:
 
         What is best within more, and fits into less, is best there too.
         """
-        kind = (problem.geometry, problem.node.mnemonic, problem.node.one_by_one)
-        self.note_spare(budget - self._ample_bytes(kind, problem))
-        known = self._known.setdefault(kind, [])
-        for larger, tiling in known:
-            if larger >= budget and (tiling is None or tiling.sram_bytes <= budget):
-                return tiling
-        search_ = search.best if self.options.tiling == "auto" else search.by_channels
-        tiling = search_(problem, budget)
-        known.append((budget, tiling))
+        known = self._known.get(problem.kind)
+        if known is not None:
+            self.note_spare(budget - known.ample_bytes)
+            for larger, tiling in known.tilings:
+                if larger >= budget and (tiling is None or tiling.sram_bytes <= budget):
+                    return tiling
+        tiling, ample_bytes = self._finder.find(problem, budget)
+        if known is None:
+            known = self._known[problem.kind] = _Known(ample_bytes, [])
+            self.note_spare(budget - ample_bytes)
+        known.tilings.append((budget, tiling))
         return tiling
 
     def note_spare(self, spare_bytes: int) -> None:
         """A decision that would be the same with so much less SRAM, and with any amount more."""
-        self.spare_bytes = min(self.spare_bytes, spare_bytes)
-
-    def _ample_bytes(self, kind: tuple[object, ...], problem: TilingProblem) -> int:
-        """The budget from which on the tiling is always the same."""
-        found = self._ample.get(kind)
-        if found is None:
-            ample = search.ample if self.options.tiling == "auto" else search.ample_by_channels
-            found = self._ample[kind] = ample(problem)
-        return found
+        if spare_bytes < self.spare_bytes:
+            self.spare_bytes = spare_bytes
 
     def needed(self, problem: TilingProblem) -> int:
-        """Bytes of SRAM that the smallest tiling takes."""
-        if self.options.tiling == "auto":
-            return search.smallest(problem).sram_bytes
-        return search.smallest_by_channels(problem).sram_bytes
+        """Bytes of SRAM that the smallest tiling takes; an accumulator may take more than cut input channels
+        save."""
+        if self.options.tiling != "auto":
+            return _single_bytes(problem, problem.height, problem.width, problem.depth)
+        depths = [problem.depth]
+        while depths[-1] > 1:
+            depths.append(half(depths[-1]))
+        return min(_single_bytes(problem, 1, 1, depth) for depth in depths)
+
+
+def _single_bytes(problem: TilingProblem, rows: int, columns: int, depth: int) -> int:
+    """Bytes of single buffers for the fewest output channels."""
+    cut = Cut(rows, columns, problem.geometry.step, depth, weights_outer=True, double=False)
+    return total_bytes(problem.geometry.buffers(cut))

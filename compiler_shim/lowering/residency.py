@@ -10,7 +10,8 @@ from math import inf
 
 from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.allocation import Lease
-from dlasim.compiler_shim.lowering.geometry import ALIGNMENT, Homes
+from dlasim.compiler_shim.lowering.cuts import ALIGNMENT
+from dlasim.compiler_shim.lowering.geometry import Homes
 from dlasim.compiler_shim.lowering.memory import root
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.spots import Spots
@@ -117,7 +118,7 @@ class _Planner:
         )
         found = self._problems.get((step, homes))
         if found is None:
-            found = TilingProblem(self._nodes[step], self._policy.config, Homes(*homes))
+            found = TilingProblem(self._nodes[step], self._policy.machine, Homes(*homes))
             self._problems[step, homes] = found
         return found
 
@@ -228,7 +229,11 @@ class _Planner:
         if len(steps) == 1:
             problem = self._problem(steps[0], residents)
             tiling = self._policy.tiling(problem, budget)
-            return inf if tiling is None else tiling.cycles + TRAFFIC_WEIGHT * tiling.moved_bytes(problem)
+            return (
+                inf
+                if tiling is None
+                else tiling.cycles + TRAFFIC_WEIGHT * (tiling.read_bytes + problem.geometry.written_bytes)
+            )
         chain = self._best_chain(self._chain_problems(steps, residents), budget)
         return inf if chain is None else chain.cycles + TRAFFIC_WEIGHT * chain.moved_bytes
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from dlasim.compiler_shim.lowering import allocation
-from dlasim.compiler_shim.lowering.geometry import ALIGNMENT, Buffers
+from dlasim.compiler_shim.lowering.cuts import ALIGNMENT
+from dlasim.compiler_shim.lowering.geometry import Buffers
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.stripes import ChainTiling
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem

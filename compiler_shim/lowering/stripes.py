@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from dlasim.compiler_shim.lowering.cuts import align
 from dlasim.compiler_shim.lowering.emitter import SRAM, Op, Touch
-from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, Geometry, align, even, total_bytes
+from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, Geometry, total_bytes
+from dlasim.compiler_shim.lowering.search import even
 from dlasim.compiler_shim.lowering.tasks import NodeTasks, Task
 from dlasim.compiler_shim.lowering.tiling import WORDS_PER_TASK, Tiling, TilingProblem
 from dlasim.compiler_shim.lowering.views import Home, pack_pair
@@ -72,7 +74,8 @@ class ChainTiling:
 
     def tiling(self, number: int) -> Tiling:
         """What `explain` tells of one node of the chain."""
-        return Tiling(self.cuts[number], self.buffers[number], 0, len(self.schedule), 0)
+        buffers = self.buffers[number]
+        return Tiling(self.cuts[number], buffers, total_bytes(buffers), 0, len(self.schedule), 0)
 
 
 class Reach(NamedTuple):
@@ -156,7 +159,7 @@ class _Layout:
             most = max(rows.end - rows.first for rows in column)
             cut = Cut(most, shape.width, shape.channels, shape.depth, weights_outer=True, double=double)
             cuts.append(cut)
-            buffers.append(shape.buffers(cut, shape.counts(cut)))
+            buffers.append(shape.buffers(cut))
             row_bytes = shape.width * shape.channels
             moved.update(rows.kept * row_bytes for rows in column if rows.kept)
             if number + 1 < len(shapes):
@@ -198,7 +201,7 @@ def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, 
     """Cycles, and bytes over the bus; loads and stores run beside the computation, stripe by stripe."""
     config = problems[0].config
     stripes = len(layout.schedule)
-    compute = sum(problem.waves() + stripes * problem.task_cycles() for problem in problems)
+    compute = sum(problem.work_cycles + stripes * problem.task_cycles for problem in problems)
     compute += sum(times * _copy_cycles(config, size) for size, times in layout.moves)
     read = loads = first = 0
     for problem, parts in zip(problems, layout.buffers, strict=True):

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dlasim.compiler_shim.lowering.constants import ConstantPool, pack
+from dlasim.compiler_shim.lowering.cuts import align
 from dlasim.compiler_shim.lowering.emitter import SRAM, Op, Touch
-from dlasim.compiler_shim.lowering.geometry import Cut, align
+from dlasim.compiler_shim.lowering.geometry import Cut
 from dlasim.compiler_shim.lowering.tiling import TilingProblem
 from dlasim.compiler_shim.lowering.views import (
     Home,

@@ -1,24 +1,19 @@
-"""How good a tiling of a node is: an estimate of its cycles on one machine.
+"""A node on one machine, and how it is cut there: the estimate of its cycles decides.
 
-`geometry` says what a cut takes, `search` finds the cheapest; this module says what one costs. Estimates use
-the simulator's own cost functions for the units, and assume that loads, computation and stores overlap where
-buffers are double.
+`cuts` says what a cut takes and costs, `search` finds the cheapest; this module says what they are told of a
+machine, and what they tell. Estimates assume that loads, computation and stores overlap where buffers are
+double.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dlasim.compiler_shim.lowering.geometry import (
-    Buffers,
-    Cut,
-    Homes,
-    Traffic,
-    geometry_of,
-    total_bytes,
-)
+from dlasim.compiler_shim.lowering import cuts, search
+from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, Homes, Row, geometry_of
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
+from dlasim.native.routine import Memory
 from dlasim.sim import cost
 from dlasim.sim.config import DlaConfig
 
@@ -33,87 +28,90 @@ class Tiling:
 
     cut: Cut
     buffers: Buffers
+    sram_bytes: int  # all buffers together
     cycles: int
     tasks: int
     read_bytes: int
 
-    @property
-    def sram_bytes(self) -> int:
-        """All buffers together."""
-        return total_bytes(self.buffers)
 
-    def moved_bytes(self, problem: TilingProblem) -> int:
-        """Bytes over the bus."""
-        return self.read_bytes + problem.geometry.written_bytes
+class Machine:
+    """A configuration as nodes meet it."""
+
+    def __init__(self, config: DlaConfig) -> None:
+        self.config = config
+        self._rows: dict[tuple[str, bool], Row] = {}
+
+    def row(self, node: DlaNode) -> Row:
+        """What `cuts` reads of it for nodes like this."""
+        kind = (node.mnemonic, node.one_by_one)
+        found = self._rows.get(kind)
+        if found is None:
+            found = self._rows[kind] = Row(self._numbers(node))
+        return found
+
+    def _numbers(self, node: DlaNode) -> tuple[int, ...]:
+        config, channel_cycles = self.config, 0
+        is_mac = BY_MNEMONIC[node.mnemonic].unit is Unit.MAC
+        input_lanes, lanes = config.lanes
+        fixed = config.mac_fill + config.mac_drain if is_mac else config.vector_fill + config.vector_drain
+        if node.one_by_one:
+            lanes, fixed, channel_cycles = 1, 0, fixed + ONE_BY_ONE_WORDS * config.issue_cycles
+        elif not is_mac:
+            lanes = config.vector_lanes
+        elif not node.is_dense:
+            lanes = config.depthwise_lanes
+        fixed += WORDS_PER_TASK * config.issue_cycles
+        return lanes, input_lanes, cost.dma_rate(config), config.dma_latency, fixed, channel_cycles
 
 
 class TilingProblem:
-    """One node on one configuration, with its tensors at home somewhere."""
+    """One node on one machine, with its tensors at home somewhere."""
 
-    def __init__(self, node: DlaNode, config: DlaConfig, homes: Homes) -> None:
-        self.node, self.config, self.homes = node, config, homes
+    def __init__(self, node: DlaNode, machine: Machine, homes: Homes) -> None:
+        self.node, self.homes = node, homes
         self.geometry = geometry_of(node, homes)
         self.height, self.width, self.channels = node.out_shape
-        self.depth, self.step = self.geometry.depth, self.geometry.step
-        self.is_dense = self.geometry.is_dense
-        self.is_mac = BY_MNEMONIC[node.mnemonic].unit is Unit.MAC
-        self.lanes = self._channel_lanes()
-        self._input_lanes = config.lanes[0]
-        self._rate, self._latency = cost.dma_rate(config), config.dma_latency
-        self._written = self.geometry.written_bytes
+        self.depth = self.geometry.depth
+        self.machine, self.config = machine.row(node), machine.config
+        self.kind = (self.geometry, node.mnemonic, node.one_by_one)
 
-    def _channel_lanes(self) -> int:
-        if self.node.one_by_one:
-            return 1
-        if not self.is_mac:
-            return self.config.vector_lanes
-        return self.config.lanes[1] if self.is_dense else self.config.depthwise_lanes
+    @property
+    def work_cycles(self) -> int:
+        """Cycles of pure work."""
+        geometry, machine = self.geometry.row.plain, self.machine.plain
+        return cuts.work_cycles(geometry, machine, self.channels, self.depth)
 
-    def tiling(self, cut: Cut) -> Tiling:
-        """A cut with its estimate."""
-        traffic = self.geometry.traffic(cut)
-        buffers = self.geometry.buffers(cut, self.geometry.counts(cut))
-        return Tiling(cut, buffers, self.cycles(cut, traffic), traffic.tasks, traffic.read_bytes)
+    @property
+    def task_cycles(self) -> int:
+        """Cycles that a task on all channels takes besides its work."""
+        return cuts.task_cycles(self.machine.plain, self.channels)
 
-    def rank(self, cut: Cut) -> tuple[int, int, int]:
-        """What the best cut has least of."""
-        traffic = self.geometry.traffic(cut)
-        return self.cycles(cut, traffic), traffic.tasks, traffic.sram_bytes
 
-    def cycles(self, cut: Cut, traffic: Traffic) -> int:
-        """The estimate."""
-        rate, latency, written = self._rate, self._latency, self._written
-        move_in = (traffic.read_bytes // rate if rate else 0) + traffic.loads * latency
-        move_out = ((written // rate if rate else 0) + traffic.tiles * latency) if written else 0
-        compute = self._compute_cycles(cut, traffic.tasks)
-        cycles = compute + move_in + move_out
-        if cut.double and traffic.tasks > 1:
-            ends = (traffic.first_bytes // rate if rate else 0) + latency + move_out // traffic.tiles
-            cycles = min(cycles, max(compute, move_in, move_out) + ends)
-        return cycles
+class Finder:
+    """Finds tilings, by compiled code where that is there and its numbers suffice."""
 
-    def _compute_cycles(self, cut: Cut, tasks: int) -> int:
-        return self.waves(cut.channels, cut.depth) + tasks * self.task_cycles(cut.channels)
+    def __init__(self, by_channels: bool) -> None:
+        self._by_channels = int(by_channels)
+        self._is_compiled = search.SEARCH.is_ready()
+        self._desks = [_desk(False), _desk(self._is_compiled)]
 
-    def waves(self, channels: int | None = None, depth: int | None = None) -> int:
-        """Cycles of pure work, in groups of output channels and passes over the input channels."""
-        node = self.node
-        channels, depth = channels or self.channels, depth or self.depth
-        whole, rest = divmod(self.channels, channels)
-        groups = whole * -(-channels // self.lanes) + -(-rest // self.lanes)
-        deep = 1
-        if self.is_dense:
-            full, part = divmod(self.depth, depth)
-            lanes = self._input_lanes
-            deep = full * -(-depth // lanes) + -(-part // lanes)
-        return self.height * self.width * node.kernel[0] * node.kernel[1] * deep * groups
+    def find(self, problem: TilingProblem, budget: int) -> tuple[Tiling | None, int]:
+        """The cheapest tiling within `budget` bytes, None where not even the smallest fits; and the budget
+        from which on it is always the same."""
+        geometry = problem.geometry
+        is_compiled = self._is_compiled and geometry.is_moderate
+        group, found = self._desks[is_compiled]
+        tasks = search.SEARCH(
+            geometry.row.memory(is_compiled), problem.machine.memory(is_compiled), budget, self._by_channels,
+            group, found,
+        )  # fmt: skip
+        if not tasks:
+            return None, found.take(search.AMPLE, search.AMPLE + 1)[0]
+        ample, cycles, tasks, sram, read, *rest = found.take(0, search.FOUND_NUMBERS)
+        rows, columns, channels, depth, outer, double, *buffers = rest
+        cut = Cut(rows, columns, channels, depth, outer == 1, double == 1)
+        return Tiling(cut, geometry.as_buffers(buffers), sram, cycles, tasks, read), ample
 
-    def task_cycles(self, channels: int | None = None) -> int:
-        """Cycles that a task takes besides its work."""
-        config = self.config
-        fixed = config.vector_fill + config.vector_drain
-        if self.is_mac:
-            fixed = config.mac_fill + config.mac_drain
-            if self.node.one_by_one:
-                fixed = (fixed + ONE_BY_ONE_WORDS * config.issue_cycles) * (channels or self.channels)
-        return fixed + WORDS_PER_TASK * config.issue_cycles
+
+def _desk(is_compiled: bool) -> tuple[Memory, Memory]:
+    return Memory(is_compiled, cuts.GROUP_NUMBERS), Memory(is_compiled, search.FOUND_NUMBERS)

@@ -1,0 +1,367 @@
+"""The search for tilings: compiled, in plain Python, and by trying everything tile by tile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise, product
+from math import ceil
+
+import numpy as np
+import pytest
+
+from dlasim.compiler_shim.lowering import geometry as geometries
+from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, Homes
+from dlasim.compiler_shim.lowering.search import MAX_EXTENT, SEARCH
+from dlasim.compiler_shim.lowering.tiling import Finder, Machine, Tiling, TilingProblem
+from dlasim.compiler_shim.nodes import DlaNode
+from dlasim.native import library
+from dlasim.sim import config as configs
+from dlasim.sim.config import DlaConfig
+
+CASES = 60
+
+
+def random_node(rng: np.random.Generator, most: int) -> DlaNode:
+    """A node of any kind with at most so many rows, columns and channels."""
+
+    def size(low: int = 1, high: int | None = None) -> int:
+        """Up to `high`, else any order of magnitude up to the most."""
+        return int(rng.integers(low, high + 1) if high is not None else (most + 1) ** rng.uniform())
+
+    kind = str(rng.choice(["OP_CONV", "OP_DEPTH_CONV", "one by one", "OP_E_ADD", "OP_POOL", "OP_C_MAX"]))
+    channels, multiplier = size(), 1
+    kernel = stride = dilation = broadcast = (1, 1)
+    inputs: tuple[int, ...] = (0,)
+    if kind in ("OP_CONV", "OP_DEPTH_CONV", "one by one", "OP_POOL"):
+        kernel, stride, dilation = (
+            (size(1, 3), size(1, 3)),
+            (size(1, 2), size(1, 2)),
+            (size(1, 2), size(1, 2)),
+        )
+    if kind in ("OP_DEPTH_CONV", "one by one"):
+        multiplier = size(1, 3)
+    if kind in ("OP_E_ADD", "OP_C_MAX"):
+        inputs, broadcast = (0, 1), (size(0, 1), size(0, 1))
+    height, width = size(), size()
+    has_constants = kind in ("OP_CONV", "OP_DEPTH_CONV", "one by one")
+    in_shape = (
+        max((height - 1) * stride[0] + size(-1, 3), 1),
+        max((width - 1) * stride[1] + size(-1, 3), 1),
+        size() if kind == "OP_CONV" else channels,
+    )
+    return DlaNode(
+        "OP_CONV" if kind == "one by one" else kind, 0, inputs, 9, in_shape,
+        (height, width, channels * multiplier), kernel, stride, dilation,
+        weights=2 if has_constants else None,
+        records=3 if has_constants and rng.integers(4) else None,
+        table=4 if kind == "OP_POOL" and rng.integers(2) else None,
+        one_by_one=kind == "one by one", out_element_bytes=int(rng.choice([1, 4])), broadcast=broadcast,
+    )  # fmt: skip
+
+
+def random_config(rng: np.random.Generator, **changes: object) -> DlaConfig:
+    """A machine; now and then its transfers, its tasks or both take next to nothing."""
+    pes = int(rng.choice([1, 4, 16]))
+    machine = {
+        "parallel": str(rng.choice(["input", "output", f"{max(pes // 4, 1)}x{min(pes, 4)}"])),
+        "pes": pes,
+        "dma_bandwidth": int(rng.choice([0, 1, 8])),
+        "dma_latency": int(rng.choice([0, 64])),
+        "vector_lanes": int(rng.choice([1, 4])),
+        "issue_cycles": int(rng.choice([0, 1])),
+        "mac_fill": int(rng.choice([0, 4])),
+    }
+    return DlaConfig().replace(**machine | changes)
+
+
+def random_problem(rng: np.random.Generator, most: int, config: DlaConfig | None = None) -> TilingProblem:
+    """A node on a machine, its tensors anywhere."""
+    node = random_node(rng, most)
+    homes = Homes(tuple(bool(rng.integers(3) == 0) for _ in node.inputs), bool(rng.integers(3) == 0))
+    return TilingProblem(node, Machine(random_config(rng) if config is None else config), homes)
+
+
+class Walk:
+    """The tiles of a cut one after the other, as they would run."""
+
+    def __init__(self, problem: TilingProblem, cut: Cut) -> None:
+        self._problem, self._node, self.cut = problem, problem.node, cut
+        self.tiles = list(self._tiles())
+
+    def _tiles(self) -> Iterator[tuple[int, int, int, int]]:
+        """First row, column, output channel and input channel of each."""
+        height, width, channels = self._node.out_shape
+        depth = self._node.in_shape[2] if self._node.is_dense else 1
+        pixels = list(product(range(0, height, self.cut.rows), range(0, width, self.cut.columns)))
+        groups = range(0, channels, self.cut.channels)
+        order = (
+            [(pixel, group) for group in groups for pixel in pixels]
+            if self.cut.weights_outer
+            else [(pixel, group) for pixel in pixels for group in groups]
+        )
+        for (row, column), group in order:
+            for first in range(0, depth, self.cut.depth):
+                yield row, column, group, first
+
+    def _spread(self, axis: int, size: int) -> int:
+        """Rows or columns of the input under so many of the output."""
+        node = self._node
+        reach = (node.kernel[axis] - 1) * node.dilation[axis]
+        return min((size - 1) * node.stride[axis] + reach + 1, node.in_shape[axis])
+
+    def parts(self) -> list[tuple[int, int]]:
+        """For each input and the constants: bytes of a full tile, and how often one is loaded."""
+        node, cut, homes = self._node, self.cut, self._problem.homes
+        deep = cut.depth if node.is_dense else -(-cut.channels // node.multiplier)
+        taps = node.kernel[0] * node.kernel[1]
+        sizes = [self._spread(0, cut.rows) * self._spread(1, cut.columns) * deep]
+        keys = [
+            [(row, column, first if node.is_dense else group) for row, column, group, first in self.tiles]
+        ]
+        if len(node.inputs) > 1:
+            tall, wide = node.broadcast
+            sizes.append((cut.rows if tall else 1) * (cut.columns if wide else 1) * cut.channels)
+            keys.append(list(range(len(self.tiles))))
+        weights = cut.channels * taps * (cut.depth if node.is_dense else 1) * (node.weights is not None)
+        constants = -(-weights // 4) * 4 + cut.channels * 12 * (node.records is not None)
+        sizes = [
+            0 if home else size * node.in_element_bytes
+            for size, home in zip(sizes, homes.inputs, strict=True)
+        ]
+        sizes.append(256 if node.table is not None else constants)
+        keys.append([0 if node.table is not None else tile[2:] for tile in self.tiles])
+        return [
+            (size, 1 + sum(a != b for a, b in pairwise(key))) for size, key in zip(sizes, keys, strict=True)
+        ]
+
+    def buffers(self) -> tuple[tuple[int, int], ...]:
+        """Bytes and copies."""
+        node, cut = self._node, self.cut
+        *inputs, constants = [(size, 1 + (cut.double and loads > 1)) for size, loads in self.parts()]
+        inputs = [part if part[0] else (0, 1) for part in inputs]
+        pixels = cut.rows * cut.columns * cut.channels
+        sums = 4 * pixels * any(first for *_, first in self.tiles)
+        outputs = {tile[:3] for tile in self.tiles}
+        output = (pixels * node.out_element_bytes, 1 + (cut.double and len(outputs) > 1))
+        return (*inputs, constants, (sums, 1), (0, 1) if self._problem.homes.output else output)
+
+    def cycles(self) -> int:
+        """Loads, computation and stores one after the other, or beside each other with double buffers."""
+        node, cut, config = self._node, self.cut, self._problem.config
+        parts = [(size, loads) for size, loads in self.parts() if size]
+        height, width, channels = node.out_shape
+        in_lanes, out_lanes = config.lanes
+        is_mac = node.weights is not None
+        lanes = config.vector_lanes if not is_mac else out_lanes if node.is_dense else config.depthwise_lanes
+        lanes = 1 if node.one_by_one else lanes
+        outer = sum(
+            -(-min(cut.channels, channels - group) // lanes) for group in range(0, channels, cut.channels)
+        )
+        depth = node.in_shape[2]
+        inner = sum(-(-min(cut.depth, depth - at) // in_lanes) for at in range(0, depth, cut.depth))
+        work = height * width * node.kernel[0] * node.kernel[1] * outer * (inner if node.is_dense else 1)
+        ends = config.mac_fill + config.mac_drain if is_mac else config.vector_fill + config.vector_drain
+        words = 14 * config.issue_cycles
+        task = (ends + 5 * config.issue_cycles) * cut.channels + words if node.one_by_one else ends + words
+        compute = work + len(self.tiles) * task
+
+        def bus(size: int) -> int:
+            return size // config.dma_bandwidth if config.dma_bandwidth else 0
+
+        written = 0 if self._problem.homes.output else height * width * channels * node.out_element_bytes
+        stores = len({tile[:3] for tile in self.tiles})
+        move_in = bus(self.read_bytes()) + sum(loads for _, loads in parts) * config.dma_latency
+        move_out = bus(written) + stores * config.dma_latency if written else 0
+        total = compute + move_in + move_out
+        if cut.double and len(self.tiles) > 1:
+            first = bus(sum(size for size, _ in parts)) + config.dma_latency + move_out // stores
+            total = min(total, max(compute, move_in, move_out) + first)
+        return total
+
+    def read_bytes(self) -> int:
+        """Bytes into SRAM, every tile as if it were a full one."""
+        return sum(size * loads for size, loads in self.parts())
+
+    def tiling(self) -> Tiling:
+        """All of it."""
+        buffers = self.buffers()
+        sram = sum(-(-size // 4) * 4 * copies for size, copies in buffers)
+        return Tiling(self.cut, buffers, sram, self.cycles(), len(self.tiles), self.read_bytes())
+
+
+def sizes_of_groups(problem: TilingProblem) -> list[int]:
+    """All channels, their fractions in whole lanes, whole lanes, then halves of those; large ones first."""
+    node, config = problem.node, problem.config
+    channels, step = node.out_shape[2], 1 if node.is_dense else node.multiplier
+    lanes = config.lanes[1] if node.is_dense else config.depthwise_lanes
+    lanes = 1 if node.one_by_one else lanes if node.weights is not None else config.vector_lanes
+    unit = max(lanes // step, 1) * step
+    sizes = {channels}
+    for parts in (2, 3, 4, 5, 6, 12, 24, 48, 96):
+        if channels // parts >= unit:
+            sizes.add(ceil(channels / parts / unit) * unit)
+    while unit > step:
+        sizes |= {unit} if unit < channels else set()
+        unit = max(-(-unit // 2) // step * step, step)
+    return sorted(sizes | ({step} if step < channels else set()), reverse=True)
+
+
+def largest(problem: TilingProblem, shape: Cut, budget: int) -> Tiling | None:
+    """The most rows that fit, evened out, else the most columns of one row."""
+    height, width, _ = problem.node.out_shape
+    for axis, whole in (("rows", height), ("columns", width)):
+        for size in range(whole, 0, -1):
+            changes = {"columns": width, axis: size} if axis == "rows" else {"rows": 1, axis: size}
+            if Walk(problem, shape._replace(**changes)).tiling().sram_bytes <= budget:
+                changes[axis] = -(-whole // -(-whole // size))
+                return Walk(problem, shape._replace(**changes)).tiling()
+    return None
+
+
+def candidates(problem: TilingProblem, budget: int) -> list[Tiling]:
+    """What is worth trying: single buffers where they make room for a larger tile; fewer input channels
+    where nothing else fits."""
+    depth = problem.node.in_shape[2] if problem.node.is_dense else 1
+    is_home = all(problem.homes.inputs) and problem.homes.output
+    while True:
+        found: list[Tiling] = []
+        for channels, outer in product(sizes_of_groups(problem), (True, False)):
+            double = largest(problem, Cut(1, 1, channels, depth, outer, True), budget)
+            if double is not None:
+                found.append(double)
+                if double.cut.rows >= 8 and not is_home:
+                    found.append(Walk(problem, double.cut._replace(rows=-(-double.cut.rows // 4))).tiling())
+            single = largest(problem, Cut(1, 1, channels, depth, outer, False), budget)
+            is_whole = double is not None and double.cut[:2] == problem.node.out_shape[:2]
+            if single is not None and not is_whole:
+                found.append(single)
+        if found or depth == 1:
+            return found
+        depth = -(-depth // 2)
+
+
+def rank(tiling: Tiling) -> tuple[int, int, int]:
+    return tiling.cycles, tiling.tasks, tiling.sram_bytes
+
+
+def test_the_best_of_all_candidates_is_found():
+    cut_deep = none = 0
+    for seed in range(CASES):
+        rng = np.random.default_rng(seed)
+        problem = random_problem(rng, most=9)
+        _, ample = Finder(by_channels=False).find(problem, ENDLESS - 1)
+        budget = int(ample ** rng.uniform())
+        for asked in (budget, ENDLESS - 1):
+            found, _ = Finder(by_channels=False).find(problem, asked)
+            tried = candidates(problem, asked)
+            if found is None:
+                assert not tried
+                none += 1
+                continue
+            assert Walk(problem, found.cut).tiling() == found
+            assert rank(found) == min(map(rank, tried))
+            cut_deep += found.cut.depth < problem.depth
+    assert cut_deep > 0
+    assert none > 0
+
+
+def test_the_ample_budget_fits_every_group_whole_with_second_buffers():
+    for seed in range(CASES):
+        problem = random_problem(np.random.default_rng(seed), most=9)
+        _, ample = Finder(by_channels=False).find(problem, 1)
+        height, width, _ = problem.node.out_shape
+        shapes = product(sizes_of_groups(problem), (problem.depth,), (True, False), (True, False))
+        tilings = [Walk(problem, Cut(height, width, *shape)).tiling() for shape in shapes]
+        assert ample == max(tiling.sram_bytes for tiling in tilings)
+
+
+def test_the_papers_cut_has_the_most_channels_that_fit():
+    for seed in range(CASES):
+        rng = np.random.default_rng(seed)
+        problem = random_problem(rng, most=9)
+        height, width, channels = problem.node.out_shape
+        step = problem.geometry.step
+        sizes = range(step, channels + 1, step)
+        tilings = [
+            Walk(problem, Cut(height, width, size, problem.depth, True, False)).tiling() for size in sizes
+        ]
+        for budget in (
+            tilings[int(rng.integers(len(tilings)))].sram_bytes,
+            tilings[0].sram_bytes - 1,
+            ENDLESS,
+        ):
+            found, ample = Finder(by_channels=True).find(problem, budget)
+            assert ample == tilings[-1].sram_bytes
+            assert found == max(
+                (tiling for tiling in tilings if tiling.sram_bytes <= budget),
+                key=lambda tiling: tiling.cut.channels,
+                default=None,
+            )
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """From here on finders use compiled code."""
+    monkeypatch.setattr(SEARCH, "_code", library.load(SEARCH.unit).run)
+
+
+def extreme_config(rng: np.random.Generator) -> DlaConfig:
+    """A machine whose every cost is the least or the most allowed."""
+    names = (
+        "dma_bandwidth",
+        "dma_latency",
+        "issue_cycles",
+        "mac_fill",
+        "mac_drain",
+        "vector_fill",
+        "vector_drain",
+    )
+    return random_config(rng, **{name: int(rng.choice(configs._RANGES[name])) for name in names})
+
+
+@pytest.mark.parametrize("by_channels", [False, True])
+@pytest.mark.parametrize("most", [60, 3_000, MAX_EXTENT + 9])
+def test_compiled_and_plain_find_the_same(compiled, most, by_channels, monkeypatch):
+    fast = Finder(by_channels)
+    with monkeypatch.context() as patch:
+        patch.setattr(SEARCH, "_code", None)
+        plain = Finder(by_channels)
+    moderate = 0
+    for seed in range(CASES):
+        rng = np.random.default_rng(seed)
+        problem = random_problem(rng, most, extreme_config(rng))
+        moderate += problem.geometry.is_moderate
+        _, ample = plain.find(problem, 1)
+        for budget in (
+            1,
+            int(ample ** rng.uniform(0.3, 1)),
+            int(ample * rng.uniform(0.01, 1)),
+            ample,
+            ENDLESS - 1,
+        ):
+            assert fast.find(problem, budget) == plain.find(problem, budget)
+    assert moderate > CASES // 4
+    assert most == 60 or moderate < CASES  # there plain Python stands in
+
+
+def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
+    largest_seen = 0
+
+    class Watched(dict):
+        def __setitem__(self, place, number):
+            nonlocal largest_seen
+            assert abs(number) < ENDLESS
+            largest_seen = max(largest_seen, number)
+            super().__setitem__(place, number)
+
+    finder = Finder(by_channels=False)
+    for desk in finder._desks[False]:
+        monkeypatch.setattr(desk, "numbers", Watched())
+    for seed in range(CASES):
+        rng = np.random.default_rng(seed)
+        problem = random_problem(rng, MAX_EXTENT + 9, extreme_config(rng))
+        if problem.geometry.is_moderate:
+            for budget in (int(rng.integers(1, 1 << 20)), ENDLESS - 1):
+                finder.find(problem, budget)
+    assert largest_seen > 1 << 36
+    assert 3 * configs._RANGES["dma_latency"][1] < geometries.MOST_TASK_CYCLES
