@@ -15,6 +15,7 @@ from dlasim.compiler_shim.placement import place
 from dlasim.errors import InputError
 from dlasim.fileio import read_file, read_head
 from dlasim.isa import container
+from dlasim.native.demand import demand
 from dlasim.sim.config import DlaConfig
 
 
@@ -49,5 +50,6 @@ def lower_for(
     network: Partitioned, config: DlaConfig, options: CompileOptions, with_constants: bool = True
 ) -> Lowered:
     """A partitioned network placed and lowered; without constants it serves for timing only."""
-    policy = Policy(config, options)
-    return lower(place(network, policy), policy, with_constants)
+    with demand.use():
+        policy = Policy(config, options)
+        return lower(place(network, policy), policy, with_constants)

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any
 
 REFRESH_SECONDS = 0.1
+_EARLY_SECONDS = 1.0  # before that, the pace is that of processes that start
 
 
 class Progress:
@@ -38,6 +39,17 @@ class Progress:
     def rate(self) -> float:
         """Points per second, those found finished not counted."""
         return (self._done - self._already) / max(time.perf_counter() - self._began, 1e-9)
+
+    @property
+    def seconds_left(self) -> float:
+        """What the other points will take at this pace; 0 while it is too early to tell."""
+        early = time.perf_counter() - self._began < _EARLY_SECONDS
+        return 0.0 if early else (self._total - self._done) / max(self.rate, 1e-9)
+
+    def skip(self) -> None:
+        """One more point needs no work."""
+        self._done += 1
+        self._already += 1
 
     def add(self, cycles: int | None, label: str) -> None:
         """One more point is done, with its cycles if it has any."""

@@ -15,6 +15,7 @@ from typing import Any
 from dlasim import __version__
 from dlasim.errors import InputError
 from dlasim.fileio import atomic_write
+from dlasim.native.demand import demand
 from dlasim.sweeps.evaluate import (
     FAILED,
     FIGURES,
@@ -63,6 +64,7 @@ class Outcome:
     reused: int = 0
     statuses: dict[str, int] = field(default_factory=dict)
     first_failure: str = ""
+    not_compiled: str = ""  # why plain Python did all the work, where something prevented better
     seconds: float = 0.0
 
 
@@ -136,6 +138,8 @@ class _Sweep:
             self._refuse(progress)
             for results in self._backend(workers)(self._blueprints, self._tasks()):
                 self._keep(results, progress)
+                if self._settings.scheduler is None:
+                    demand.foresee(progress.seconds_left)
 
     def _backend(self, workers: Workers | None) -> Run:
         if self._settings.scheduler is not None:
@@ -156,7 +160,7 @@ class _Sweep:
             items = [(self._key(point), Entry(REFUSED, point.refusal)) for point in batch]
             for point, place in zip(batch, self._journal.append(items), strict=True):
                 self._places[point.number] = place
-                progress.add(None, point.label)
+                progress.skip()
 
     def _tasks(self) -> Iterator[Task]:
         for point in self._missing():
@@ -187,7 +191,9 @@ class _Sweep:
         digest = write_csv(path, columns(), rows())
         self._write_about(digest, counts)
         seconds = time.perf_counter() - self._began
-        return Outcome(SweepResult(path), len(self._places), reused, counts, first_failure, seconds)
+        return Outcome(
+            SweepResult(path), len(self._places), reused, counts, first_failure, demand.failure(), seconds
+        )
 
     def _entries(self) -> Iterator[tuple[Point, Entry]]:
         for point, place in zip(self._study.points(), self._places, strict=True):

@@ -15,8 +15,12 @@ from typing import Any
 def main(descriptor: int) -> None:
     """Answer chunks of points until the socket closes."""
     link: Connection[Any, Any] = Connection(descriptor)
+    from dlasim.native.demand import demand
+    from dlasim.native.routine import want_compiled
     from dlasim.sweeps.evaluate import Evaluator
 
+    want_compiled()
+    demand.leave_building()  # whoever sweeps sees to it, once for all workers
     gc.set_threshold(50_000, 50, 50)  # points leave hardly any cycles behind
     try:
         evaluator = Evaluator(link.recv())

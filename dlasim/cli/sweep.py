@@ -136,3 +136,5 @@ def _tell(study: Study, outcome: Outcome) -> None:
         parts.append(f"{refused:,} cannot work (column reason says why)")
     shown = f", the {SHOWN_POINTS} with the fewest cycles above" if outcome.points > SHOWN_POINTS else ""
     click.echo(f"{study.name}: {'; '.join(parts)}{shown}; wrote {outcome.result.path}", err=True)
+    if outcome.not_compiled:
+        click.echo(f"{outcome.not_compiled}; plain Python did the work, more slowly", err=True)

@@ -7,11 +7,14 @@ other users.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import inspect
+import signal
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -22,6 +25,7 @@ from dlasim.native.routine import compile_routines
 from dlasim.native.target import host
 
 SYMBOL = "dlasim_run"
+MOST_OBJECTS = 32
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
@@ -80,21 +84,39 @@ def sealed(code: bytes) -> bytes:
     return hashlib.sha256(code).digest() + code
 
 
-def unsealed(data: bytes) -> bytes | None:
-    """The code in what `sealed` gave, or None for anything else."""
+def read_object(path: Path) -> bytes | None:
+    """The code that the cache has at a path; None where there is none, or not all of it."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
     digest, code = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
     return code if hashlib.sha256(code).digest() == digest else None
 
 
 def main() -> int:
-    """Write the object of a unit to a file, whole or not at all."""
+    """Write the object of a unit to a file, whole or not at all; what goes wrong is one line."""
     module, function, kind, path = sys.argv[1:]
     try:
-        atomic_write(path, sealed(build_object(module, function, kind)))
-    except DlasimError as error:
-        print(error, file=sys.stderr)
+        code = build_object(module, function, kind)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # too late to be ended: nothing is left half-written
+        atomic_write(path, sealed(code))
+    except Exception as error:  # numba and LLVM raise what they like, over many lines
+        said = str(error) if isinstance(error, DlasimError) else f"{type(error).__name__}: {error}"
+        print(" ".join(said.split()), file=sys.stderr)
         return 1
+    _prune(Path(path).parent)
     return 0
+
+
+def _prune(folder: Path) -> None:
+    """Forget the oldest objects, which other versions of the sources left."""
+    ages = {}
+    for file in folder.glob("*.o"):
+        with contextlib.suppress(OSError):  # others prune too
+            ages[file] = file.stat().st_mtime
+    for file in sorted(ages, key=lambda file: ages[file])[:-MOST_OBJECTS]:
+        file.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

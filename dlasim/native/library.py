@@ -7,15 +7,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import llvmlite.binding as llvm
 
 from dlasim.errors import RunError
-from dlasim.native.build import SYMBOL, target_machine, unsealed
+from dlasim.native.build import SYMBOL, read_object, target_machine
 from dlasim.native.unit import Unit
-
-MOST_OBJECTS = 32
 
 
 class Library:
@@ -41,53 +38,44 @@ class Library:
 
 def load(unit: Unit) -> Library:
     """A unit's function, built if nobody on this machine has yet."""
-    code = _read(unit.path)
+    code = read_object(unit.path)
     if code is None:
         build(unit)
-        code = _read(unit.path)
+        code = read_object(unit.path)
     assert code is not None, "the build says that it succeeded"
     return Library(code, unit.arguments)
 
 
 def find(unit: Unit) -> Callable[..., int] | None:
     """A unit's function if it has been built."""
-    code = _read(unit.path)
+    code = read_object(unit.path)
     return None if code is None else Library(code, unit.arguments).run
 
 
 def build(unit: Unit) -> None:
     """Put a unit's object into the cache."""
-    done = start_build(unit)
-    _, message = done.communicate()
-    if done.returncode:
-        last_line = (message.strip().splitlines() or ["no message"])[-1]
-        raise RunError(f"cannot compile {unit.name}: {last_line}")
-    _prune(unit.path.parent)
+    with start_build("build", unit, subprocess.DEVNULL, subprocess.PIPE) as process:
+        assert process.stderr is not None
+        message = process.stderr.read()
+    if process.returncode:
+        raise RunError(failure(unit, message))
 
 
-def start_build(unit: Unit) -> subprocess.Popen[str]:
-    """The process that builds a unit."""
+def start_build(how: str, unit: Unit, stdin: int, stderr: int) -> subprocess.Popen[bytes]:
+    """The process that builds a unit: alone (`build`), or `beside` other work."""
     environment = os.environ | {"NUMBA_OPT": "0", "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "dlasim.native.build", unit.module, unit.function, unit.kind]
+    what = [unit.module, unit.function, unit.kind, str(unit.path)]
     return subprocess.Popen(
-        [*command, str(unit.path)],
+        [sys.executable, "-m", f"dlasim.native.{how}", *what],
         env=environment,
-        stdin=subprocess.DEVNULL,
+        stdin=stdin,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
+        stderr=stderr,
+        process_group=0 if how == "beside" else None,  # where Ctrl-C is for whoever works
     )
 
 
-def _read(path: Path) -> bytes | None:
-    try:
-        return unsealed(path.read_bytes())
-    except OSError:
-        return None
-
-
-def _prune(folder: Path) -> None:
-    """Forget the oldest objects, which other versions of the sources left."""
-    objects = sorted(folder.glob("*.o"), key=lambda file: file.stat().st_mtime)
-    for file in objects[:-MOST_OBJECTS]:
-        file.unlink(missing_ok=True)
+def failure(unit: Unit, message: bytes) -> str:
+    """What a build that failed said, in one line."""
+    lines = message.decode(errors="replace").strip().splitlines() or ["no message"]
+    return f"cannot compile {unit.name}: {lines[-1]}"

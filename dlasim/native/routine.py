@@ -10,11 +10,12 @@ from __future__ import annotations
 import inspect
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.errors import DlasimError
 from dlasim.native.unit import Unit
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -30,10 +31,11 @@ class Numbers(Protocol):
 
 
 class _State:
-    """Of this process: whether it compiles, and whether it wants what has been compiled."""
+    """Of this process: whether it compiles, whether it wants what has been compiled, and of what."""
 
     compiling = False
     wanted = False
+    routines: ClassVar[list[Routine]] = []
 
 
 def routine(function: _Function) -> _Function:
@@ -58,6 +60,11 @@ def compile_routines() -> None:
 def want_compiled() -> None:
     """From now on, use compiled routines as soon as the cache has them."""
     _State.wanted = True
+
+
+def routines() -> tuple[Routine, ...]:
+    """Those of all modules that have been imported."""
+    return tuple(_State.routines)
 
 
 class Memory:
@@ -116,15 +123,23 @@ class Routine:
         self._function = function
         self._code: Callable[..., int] | None = None
         self._looked = -_LOOK_AGAIN_SECONDS
+        _State.routines.append(self)
 
     def is_ready(self) -> bool:
         """Whether compiled code is there; who wants it makes compiled memories for it."""
         if self._code is None and _State.wanted and time.monotonic() - self._looked >= _LOOK_AGAIN_SECONDS:
-            from dlasim.native.library import find
-
-            self._code = find(self.unit)
+            self._code = self._find()
             self._looked = time.monotonic()
         return self._code is not None
+
+    def _find(self) -> Callable[..., int] | None:
+        """The compiled code; None too where this machine cannot have any, which Python does not mind."""
+        try:
+            from dlasim.native.library import find
+
+            return find(self.unit)
+        except (ImportError, OSError, RuntimeError, DlasimError):
+            return None
 
     def __call__(self, *arguments: Memory | int) -> int:
         """Run it, as the memories are meant for."""

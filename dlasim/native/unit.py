@@ -6,7 +6,6 @@ import hashlib
 import sys
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import metadata, resources
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,8 @@ class Unit:
     @cached_property
     def digest(self) -> str:
         """Hash of the sources, the host's CPU, and the versions of what compiles."""
+        from importlib import metadata
+
         from dlasim.native.target import host
 
         digest = hashlib.sha256()
@@ -49,6 +50,8 @@ class Unit:
 
 def _files(source: str) -> list[Any]:
     """The files of a package, or the one of a module."""
+    from importlib import resources
+
     folder, _, name = source.rpartition(".")
     module = resources.files(folder) / f"{name}.py"
     if module.is_file():
