@@ -1,0 +1,72 @@
+"""Objects in the cache: whole and used, or damaged and built anew; a routine that cannot be compiled."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from dlasim.errors import RunError
+from dlasim.native import build, library
+from dlasim.native.unit import Unit
+from tests.native.tiny import SUMS
+
+BROKEN = '''
+from dlasim.native.routine import Numbers, routine
+
+@routine
+def broken(numbers: "Numbers") -> int:
+    """No routine: it concatenates what cannot be."""
+    return numbers + "text"
+'''
+
+
+def damaged(whole: bytes) -> dict[str, bytes]:
+    middle = len(whole) // 2
+    return {
+        "empty": b"",
+        "short": whole[:20],
+        "cut": whole[:-1],
+        "halved": whole[:middle],
+        "longer": whole + b"\0",
+        "one bit": whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :],
+        "digest alone": whole[:32],
+    }
+
+
+@pytest.mark.parametrize("how", damaged(bytes(100)))
+def test_a_damaged_object_is_never_used(built: Path, how: str) -> None:
+    assert library.find(SUMS.unit) is not None
+    built.write_bytes(damaged(built.read_bytes())[how])
+    assert library.find(SUMS.unit) is None
+
+
+def test_a_damaged_object_is_built_anew(built: Path, sums_object: bytes) -> None:
+    built.write_bytes(sums_object[:-1])
+    library.load(SUMS.unit)
+    assert library.find(SUMS.unit) is not None
+
+
+def test_what_cannot_be_compiled_is_one_line(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_routine.py").write_text(BROKEN)
+    monkeypatch.syspath_prepend(tmp_path)
+    unit = Unit("broken", "broken_routine", "broken", 1, ("dlasim.native",))
+    with pytest.raises(RunError, match=r"\Acannot compile broken: TypingError: .*\Z") as caught:
+        library.build(unit)
+    assert "\n" not in str(caught.value)
+    assert list(cache.glob("*")) == []
+
+
+def test_the_oldest_objects_go(built: Path) -> None:
+    for number in range(build.MOST_OBJECTS + 4):
+        other = built.with_name(f"other-{number}.o")
+        other.touch()
+        os.utime(other, (number, number))
+    built.unlink()
+    library.build(SUMS.unit)
+    left = {path.name for path in built.parent.glob("*.o")}
+    oldest = {f"other-{number}.o" for number in range(5)}
+    assert len(left) == build.MOST_OBJECTS
+    assert built.name in left
+    assert not left & oldest
