@@ -19,11 +19,11 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Built-in networks are kept away from the user's cache; built once for all tests. Compiled kernels,
-    which take most of a minute, are the user's."""
+    """Built-in networks are kept away from the user's cache; built once for all tests. Compiled code,
+    which takes most of a minute, is the user's."""
     users, ours = cache_folder(), tmp_path_factory.getbasetemp() / "cache" / "dlasim"
     ours.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for kernels in users.glob("kernels-*.o"):
-        if not (ours / kernels.name).exists():
-            (ours / kernels.name).symlink_to(kernels)
+    for compiled in users.glob("*.o"):
+        if not (ours / compiled.name).exists():
+            (ours / compiled.name).symlink_to(compiled)
     monkeypatch.setenv("XDG_CACHE_HOME", str(ours.parent))
