@@ -11,7 +11,7 @@ from dlasim.native.demand import demand
 
 @pytest.fixture(scope="session", autouse=True)
 def plain_routines() -> Iterator[None]:
-    """However much the tests lower in this process, it stays with plain Python and builds nothing: what a test
+    """However much tests lower in this process, it stays with plain Python and builds nothing: what a test
     runs must not depend on what came before it, or on this machine's cache."""
     demand.leave_building()
     with pytest.MonkeyPatch.context() as patch:
