@@ -26,9 +26,13 @@ class ConstantPool:
         """The offset of a blob; equal keys share it."""
         if key not in self._offsets:
             self._offsets[key] = self.size_bytes
-            self._builders.append((self.size_bytes, build))
+            self.note(self.size_bytes, build)
             self.size_bytes += -(-size_bytes // ALIGNMENT) * ALIGNMENT
         return self._offsets[key]
+
+    def note(self, offset: int, build: Callable[[], bytes]) -> None:
+        """What makes a blob that has its place."""
+        self._builders.append((offset, build))
 
     def image(self) -> NDArray[np.uint8]:
         """The bytes of the region."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from dlasim.compiler_shim.lowering.constants import ConstantPool
-from dlasim.compiler_shim.lowering.emitter import SRAM, Emitter
+from dlasim.compiler_shim.lowering.emission.emitter import Emitter
+from dlasim.compiler_shim.lowering.emission.layout import SRAM
+from dlasim.compiler_shim.lowering.emission.rows import Home, Placed
 from dlasim.compiler_shim.lowering.geometry import ENDLESS
 from dlasim.compiler_shim.lowering.memory import (
     SystemPlan,
@@ -21,17 +22,13 @@ from dlasim.compiler_shim.lowering.memory import (
     variables,
     writes,
 )
-from dlasim.compiler_shim.lowering.pipeline import Pipeline
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlan, plan_sram
-from dlasim.compiler_shim.lowering.stripes import chain_tasks
-from dlasim.compiler_shim.lowering.tasks import NodeTasks, Placement, Task
 from dlasim.compiler_shim.lowering.tiling import Tiling
-from dlasim.compiler_shim.lowering.views import Home
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, Network, Shape
 from dlasim.errors import InputError
 from dlasim.isa import program as p
-from dlasim.isa.records import SLICE, SPAN, DataType, LayerKind, Role, StepKind
+from dlasim.isa.records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
 
 MAX_OPERATIONS = 1 << 20
@@ -60,11 +57,11 @@ class Lowered:
 
 def lower(network: Network, policy: Policy, with_constants: bool = True) -> Lowered:
     """Lower a network; without constants the program serves for timing only."""
-    return _Lowering(network, policy).run(with_constants)
+    return _Lowering(network, policy, with_constants).run()
 
 
 class _Lowering:
-    def __init__(self, network: Network, policy: Policy) -> None:
+    def __init__(self, network: Network, policy: Policy, with_constants: bool) -> None:
         self._network, self._config = network, policy.config
         self._variables = variables(network)
         leases = lifetimes(network)
@@ -75,7 +72,8 @@ class _Lowering:
         leases = stretch(network, leases, (chain.steps for chain in self._sram.chains.values()))
         self._system: SystemPlan = plan_system(network, leases, {*self._sram.addresses, *self._sram.inner})
         self._pool = ConstantPool()
-        self._emitter = Emitter()
+        self._with_constants = with_constants
+        self._emitter = Emitter(self._pool, self._config.fingerprint, with_constants)
         self._steps: list[p.Step] = []
         self._calls: list[p.HostCall] = []
         self._tensors: list[p.TensorDescriptor] = []
@@ -97,7 +95,7 @@ class _Lowering:
                     f"{MAX_OPERATIONS:,} operations: give it more SRAM"
                 )
 
-    def run(self, with_constants: bool) -> Lowered:
+    def run(self) -> Lowered:
         """Walk the nodes: runs of DLA nodes become streams, host nodes steps between them."""
         for value in self._network.inputs:
             self._tensor(value, Role.INPUT)
@@ -113,7 +111,7 @@ class _Lowering:
                 self._host(node)
         self._stream(pending)
         return Lowered(
-            self._program(with_constants),
+            self._program(),
             self._network,
             dict(self._sram.tilings),
             self._numbers,
@@ -124,8 +122,12 @@ class _Lowering:
     def _stream(self, steps: list[int]) -> None:
         if not steps:
             return
-        self._emitter.configure("REQUIRE_CONFIG", self._config.fingerprint)
-        Pipeline(self._emitter).run(task for step in steps for task in self._tasks(step))
+        for step in steps:
+            chain = self._sram.chains.get(step)
+            if chain is not None:
+                self._emitter.chain(chain, [self._placed(member) for member in chain.steps])
+            elif step not in self._sram.chained:
+                self._emitter.node(self._placed(step))
         self._emitter.halt()
         inside = {*self._sram.addresses, *self._sram.inner}
         touched = [self._footprint(self._network.nodes[step]) for step in steps]
@@ -133,15 +135,7 @@ class _Lowering:
         self._touched.append((read, written))
         self._steps.append(p.Step(StepKind.STREAM, len(self._touched) - 1))
 
-    def _tasks(self, step: int) -> Iterator[Task]:
-        """The tasks of a node; those of a chain come with its first node."""
-        chain = self._sram.chains.get(step)
-        if chain is not None:
-            yield from chain_tasks(chain, [self._node_tasks(member) for member in chain.steps])
-        elif step not in self._sram.chained:
-            yield from self._node_tasks(step)
-
-    def _node_tasks(self, step: int) -> NodeTasks:
+    def _placed(self, step: int) -> Placed:
         node = self._network.nodes[step]
         assert isinstance(node, DlaNode)
         inputs = []
@@ -149,9 +143,9 @@ class _Lowering:
             shape = node.in_shape if number == 0 else _second_shape(node)
             inputs.append(self._home(value, shape, node.in_element_bytes))
         output = self._home(node.output, node.out_shape, node.out_element_bytes)
-        placement = Placement(tuple(inputs), output, self._sram.buffers[step])
-        problem, cut = self._sram.problems[step], self._sram.tilings[step].cut
-        return NodeTasks(problem, cut, placement, self._pool, self._network.values, step)
+        geometry, cut = self._sram.problems[step].geometry, self._sram.tilings[step].cut
+        buffers = self._sram.buffers[step]
+        return Placed(node, geometry, cut, tuple(inputs), output, buffers, self._network.values)
 
     def _home(self, value: int, shape: Shape, element_bytes: int) -> Home:
         base = root(self._network, value)
@@ -220,15 +214,13 @@ class _Lowering:
             )  # fmt: skip
         return self._numbers[value]
 
-    def _program(self, with_constants: bool) -> p.Program:
+    def _program(self) -> p.Program:
         emitter, system = self._emitter, self._system
         layers = tuple(
             p.Layer(layer.name, layer.operator, LayerKind(layer.kind), layer.macs)
             for layer in self._network.layers
         )
         size = -(-self._pool.size_bytes // 64) * 64
-        shown = emitter.slices if with_constants else []  # nobody looks at tensors that are not computed
-        slices = [(word, tensor, box[:3], box[3:]) for word, tensor, *box in shown]
         return p.Program(
             name=self._network.name,
             requirement=self._config.requirement(
@@ -237,15 +229,15 @@ class _Lowering:
                 outputs_bytes=system.outputs_bytes,
                 sram_peak_bytes=self._sram.peak_bytes,
             ),
-            commands=np.array(emitter.words, np.uint64),
+            commands=emitter.words,
             streams=tuple(p.Stream(*stream) for stream in emitter.streams),
             steps=tuple(self._steps),
-            constants=self._pool.image() if with_constants else np.zeros(size, np.uint8),
+            constants=self._pool.image() if self._with_constants else np.zeros(size, np.uint8),
             tensors=tuple(self._tensors),
             host_calls=tuple(self._calls),
             layers=layers,
-            spans=np.array(emitter.spans, SPAN.dtype),
-            debug=np.array(slices, SLICE.dtype),
+            spans=emitter.spans,
+            debug=emitter.slices,
         )
 
 

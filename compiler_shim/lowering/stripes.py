@@ -8,25 +8,20 @@ what the next stripe still needs of it is moved to its start, and new rows follo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.cuts import align
-from dlasim.compiler_shim.lowering.emitter import SRAM, Op, Touch
 from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, Geometry, total_bytes
 from dlasim.compiler_shim.lowering.search import even
-from dlasim.compiler_shim.lowering.tasks import NodeTasks, Task
 from dlasim.compiler_shim.lowering.tiling import WORDS_PER_TASK, Tiling, TilingProblem
-from dlasim.compiler_shim.lowering.views import Home, pack_pair
 from dlasim.compiler_shim.nodes import DlaNode
-from dlasim.isa import codec
 from dlasim.sim import cost
 from dlasim.sim.config import DlaConfig
 
 MAX_CHAIN = 6
-_COPY_WORD = codec.encode("OP_C_MAX")  # the larger of a value and itself: a copy within SRAM
 
 
 class Rows(NamedTuple):
@@ -193,10 +188,6 @@ def best_segments(run: Sequence[int], cost: Callable[[tuple[int, ...]], float]) 
     return segments
 
 
-def _row_bytes(node: DlaNode) -> int:
-    return node.out_shape[1] * node.out_shape[2]
-
-
 def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, int]:
     """Cycles, and bytes over the bus; loads and stores run beside the computation, stripe by stripe."""
     config = problems[0].config
@@ -221,41 +212,3 @@ def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, 
 def _copy_cycles(config: DlaConfig, size_bytes: int) -> int:
     fixed = config.vector_fill + config.vector_drain + WORDS_PER_TASK * config.issue_cycles
     return int(cost.vector_cycles(config, 1, 1, size_bytes)) + fixed
-
-
-def chain_tasks(chain: Chain, members: Sequence[NodeTasks]) -> Iterator[Task]:
-    """One task for each stripe."""
-    for stripe in chain.schedule:
-        task = Task()
-        input_home: Home | None = None
-        for number, (rows, member) in enumerate(zip(stripe, members, strict=True)):
-            output_home = None
-            if number + 1 < len(members):
-                address = chain.inner_addresses[number]
-                size = _row_bytes(member.node)
-                output_home = Home(SRAM, address - rows.base * size, member.node.out_shape, 1)
-                if rows.kept:
-                    task.computes.append(_copy(member.node, address, rows, size))
-            if rows.end > rows.first:
-                part = member.stripe(rows.first, rows.end - rows.first, input_home, output_home)
-                task.loads += part.loads
-                task.computes += part.computes
-                task.stores += part.stores
-            input_home = output_home
-        yield task
-
-
-def _copy(node: DlaNode, address: int, rows: Rows, row_bytes: int) -> Op:
-    """Moves the rows that are still needed to the start of their buffer."""
-    source, size = address + (rows.base - rows.old_base) * row_bytes, rows.kept * row_bytes
-    registers = {
-        "IN_ADDR": source,
-        "IN2_ADDR": source,
-        "OUT_ADDR": address,
-        "OUT_SIZE": pack_pair(1, 1),
-        "OUT_CHANNELS": size,
-    }
-    for prefix in ("IN", "IN2", "OUT"):
-        registers[f"{prefix}_PIXEL_STRIDE"] = registers[f"{prefix}_ROW_STRIDE"] = size
-    touches = (Touch(SRAM, source, source + size, False), Touch(SRAM, address, address + size, True))
-    return Op("OP_C_MAX", _COPY_WORD, registers, touches, node.layer)

@@ -79,6 +79,19 @@ def _signature(function: Callable[..., Any]) -> tuple[Any, ...]:
     return tuple(known[parameter.annotation] for parameter in inspect.signature(function).parameters.values())
 
 
+def compiled(function: Callable[..., Any]) -> Any:
+    """A routine's function as numba's; once for all arguments, which constants would otherwise multiply."""
+    import numba
+
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "boundscheck": False}
+    dispatcher: Any = numba.njit(error_model="numpy", **options)(function)
+    resolve = dispatcher.get_call_template
+    dispatcher.get_call_template = lambda arguments, names: resolve(
+        [numba.types.unliteral(each) for each in arguments], names
+    )
+    return dispatcher
+
+
 def sealed(code: bytes) -> bytes:
     """The code behind its own digest, so that whoever reads a file knows that it is whole."""
     return hashlib.sha256(code).digest() + code

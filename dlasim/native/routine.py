@@ -42,14 +42,9 @@ def routine(function: _Function) -> _Function:
     """A function of a routine's code."""
     if not _State.compiling:
         return function
-    import numba
+    from dlasim.native.build import compiled
 
-    return cast(
-        _Function,
-        numba.njit(no_cpython_wrapper=True, no_cfunc_wrapper=True, error_model="numpy", boundscheck=False)(
-            function
-        ),
-    )
+    return cast(_Function, compiled(function))
 
 
 def compile_routines() -> None:
@@ -84,12 +79,12 @@ class Memory:
         self._array = array
         self.address = array.__array_interface__["data"][0]
 
-    def reserve(self, size: int) -> None:
-        """Make room for so many numbers; what is there stays."""
+    def reserve(self, size: int, used: int) -> None:
+        """Make room for so many numbers; the first `used` stay."""
         array = self._array
         if array is not None and len(array) < size:
             larger = np.empty(size + len(array), np.int64)
-            larger[: len(array)] = array
+            larger[:used] = array[:used]
             self._use(larger)
 
     def put(self, first: int, numbers: Sequence[int]) -> None:
@@ -97,7 +92,7 @@ class Memory:
         if self._array is None:
             self.numbers.update(enumerate(numbers, first))
         else:
-            self.reserve(first + len(numbers))
+            self.reserve(first + len(numbers), len(self._array))
             self._array[first : first + len(numbers)] = numbers
 
     def take(self, first: int, end: int) -> list[int]:

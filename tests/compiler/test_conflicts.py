@@ -1,8 +1,27 @@
-"""What the emitter takes for a conflict, against sets of bytes."""
+"""What emission takes for a conflict, against sets of bytes."""
+
+from typing import NamedTuple
 
 import numpy as np
 
-from dlasim.compiler_shim.lowering.emitter import Touch, conflict
+from dlasim.compiler_shim.lowering.emission import words
+
+
+class Touch(NamedTuple):
+    """As emission's memories hold it."""
+
+    space: int
+    start: int
+    end: int
+    writes: bool
+    stride: int = 0
+    phase: int = 0
+    run: int = 0
+
+
+def conflict(one: Touch, other: Touch) -> bool:
+    """What emission says of the two."""
+    return bool(words.conflict(list(map(int, one)), 0, list(map(int, other)), 0))
 
 
 def touched(touch: Touch) -> set[int]:
