@@ -1,82 +1,107 @@
-"""Two transfers at once on a shared bus: each slows the other down, worked out from change to change."""
+"""Two transfers at once on a shared bus: each slows the other down, worked out from change to change.
+
+Work is counted in fractions of a cycle: a transfer alone does ALONE of them in a cycle, one of two that both
+want the bus does SHARED. What happens in a cycle is settled for the whole cycle.
+
+The columns hold a unit's operations behind each other, from its FIRST on; PUSHED of them have reached its
+queue, and DONE of those have ended.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dlasim.native.routine import Numbers, routine
 
-from dlasim.sim.cost import Costs
+UNITS, TRANSFERRING = 4, 2  # the units, and how many of the first of them share the bus
 
+# The state: of each unit FIRST and PUSHED; of each that transfers DONE, PROGRESS of its current transfer, and
+# when that REACHES the bus; of the bus its time, and what is done in a cycle.
+FIRST = 0
+PUSHED = FIRST + UNITS
+DONE = PUSHED + UNITS
+PROGRESS = DONE + TRANSFERRING
+REACHES = PROGRESS + TRANSFERRING
+BUS_NOW = REACHES + TRANSFERRING
+ALONE, SHARED = BUS_NOW + 1, BUS_NOW + 2
+STATE_SIZE = SHARED + 1
 
-@dataclass(slots=True)
-class _Channel:
-    """A DMA unit: its transfers in order; the first `len(ends)` of them are done."""
-
-    arrivals: list[int]
-    latencies: list[int]
-    amounts: list[int]
-    ends: list[int]
-    progress: int = 0
-
-    @property
-    def is_idle(self) -> bool:
-        return len(self.ends) == len(self.arrivals)
-
-    @property
-    def on_bus(self) -> int:
-        """The cycle in which the first bytes of the current transfer reach the bus."""
-        index = len(self.ends)
-        begin = self.arrivals[index]
-        if index and self.ends[-1] > begin:
-            begin = self.ends[-1]
-        return begin + self.latencies[index]
-
-    @property
-    def remaining(self) -> int:
-        return self.amounts[len(self.ends)] - self.progress
+_IDLE = -1
+_NO_LIMIT = -1
 
 
-class DmaBus:
-    """Work is counted in fractions of a cycle: a transfer alone does `alone` of them in a cycle, one of two
-    that both want the bus does `shared`. What happens in a cycle is settled for the whole cycle."""
+@routine
+def catch_up(
+    state: Numbers, issued: Numbers, latencies: Numbers, works: Numbers, ends: Numbers, now: int
+) -> int:
+    """A transfer is about to reach its queue; nothing that comes later can change what was before."""
+    while state[BUS_NOW] < now and _step(state, issued, latencies, works, ends, now):
+        pass
+    state[BUS_NOW] = max(state[BUS_NOW], now)
+    return now
 
-    def __init__(self, alone: int, shared: int, costs: Costs) -> None:
-        self._alone, self._shared = alone, shared
-        self._latency: list[int] = costs.latency.tolist()
-        self._work: list[int] = costs.work.tolist()
-        self._channels = tuple(_Channel([], [], [], []) for _ in range(2))
-        self._now = 0
 
-    def push(self, unit: int, number: int, now: int) -> None:
-        """A transfer reaches the queue of its unit; nothing that comes later can change what was before."""
-        while self._now < now and self._step(now):
-            pass
-        self._now = max(self._now, now)
-        channel = self._channels[unit]
-        channel.arrivals.append(now)
-        channel.latencies.append(self._latency[number])
-        channel.amounts.append(self._work[number] * self._alone)
+@routine
+def settle(
+    state: Numbers, issued: Numbers, latencies: Numbers, works: Numbers, ends: Numbers, unit: int, index: int
+) -> int:
+    """When a transfer ends, given all that have been pushed."""
+    while state[DONE + unit] <= index:
+        _step(state, issued, latencies, works, ends, _NO_LIMIT)
+    return ends[state[FIRST + unit] + index]
 
-    def end_of(self, unit: int, index: int) -> int:
-        """When a transfer ends, given all that has been pushed."""
-        channel = self._channels[unit]
-        while len(channel.ends) <= index:
-            self._step(None)
-        return channel.ends[index]
 
-    def _step(self, limit: int | None) -> bool:
-        """Go to the next change on the bus, not beyond `limit`; False when nothing is left to do."""
-        waiting = [channel for channel in self._channels if not channel.is_idle]
-        if not waiting:
-            return False
-        active = [channel for channel in waiting if channel.on_bus <= self._now]
-        rate = self._shared if len(active) == 2 else self._alone
-        times = [self._now + -(-channel.remaining // rate) for channel in active]
-        times += [channel.on_bus for channel in waiting if channel.on_bus > self._now]
-        until = min(times) if limit is None else min(*times, limit)
-        for channel in active:
-            channel.progress += (until - self._now) * rate
-            if channel.remaining <= 0:
-                channel.ends.append(until)
-                channel.progress = 0
-        self._now = until
-        return True
+@routine
+def _step(
+    state: Numbers, issued: Numbers, latencies: Numbers, works: Numbers, ends: Numbers, limit: int
+) -> int:
+    """Go to the next change on the bus, not beyond the limit; 0 when nothing is left to do."""
+    now, until = state[BUS_NOW], limit
+    waiting = active = 0
+    for unit in range(TRANSFERRING):
+        reaches = _reaches(state, issued, latencies, ends, unit)
+        state[REACHES + unit] = reaches
+        waiting += 1 if reaches != _IDLE else 0
+        active += 1 if 0 <= reaches <= now else 0
+    if not waiting:
+        return 0
+    rate = state[SHARED] if active == TRANSFERRING else state[ALONE]
+    for unit in range(TRANSFERRING):
+        change = state[REACHES + unit]
+        if 0 <= change <= now:
+            change = now - -_remaining(state, works, unit) // rate
+        if change != _IDLE and (until == _NO_LIMIT or change < until):
+            until = change
+    for unit in range(TRANSFERRING):
+        if 0 <= state[REACHES + unit] <= now:
+            _move(state, works, ends, unit, rate, until)
+    state[BUS_NOW] = until
+    return 1
+
+
+@routine
+def _reaches(state: Numbers, issued: Numbers, latencies: Numbers, ends: Numbers, unit: int) -> int:
+    """The cycle in which the first bytes of a unit's current transfer reach the bus."""
+    done = state[DONE + unit]
+    if done == state[PUSHED + unit]:
+        return _IDLE
+    place = state[FIRST + unit] + done
+    begin = issued[place]
+    if done and ends[place - 1] > begin:
+        begin = ends[place - 1]
+    return begin + latencies[place]
+
+
+@routine
+def _remaining(state: Numbers, works: Numbers, unit: int) -> int:
+    """What is left of a unit's current transfer."""
+    return works[state[FIRST + unit] + state[DONE + unit]] * state[ALONE] - state[PROGRESS + unit]
+
+
+@routine
+def _move(state: Numbers, works: Numbers, ends: Numbers, unit: int, rate: int, until: int) -> int:
+    """A unit's transfer goes on until then, when it may end."""
+    state[PROGRESS + unit] += (until - state[BUS_NOW]) * rate
+    if _remaining(state, works, unit) <= 0:
+        ends[state[FIRST + unit] + state[DONE + unit]] = until
+        state[DONE + unit] += 1
+        state[PROGRESS + unit] = 0
+    return until

@@ -1,8 +1,4 @@
-"""When everything happens: one pass over a stream's instructions in program order.
-
-Issue is in order and units are in-order queues, so each start follows from what came before; only two
-transfers that share the bus change each other's end, and `dma_bus` works those out.
-"""
+"""When everything happens in a stream: its words as events for the issue stage, and what that finds."""
 
 from __future__ import annotations
 
@@ -12,15 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa import codec
-from dlasim.isa.instructions import BY_MNEMONIC, UNITS, Unit
+from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
+from dlasim.native.routine import Column
+from dlasim.sim import issue
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import Costs, bus_share, word_cycles
-from dlasim.sim.dma_bus import DmaBus
+from dlasim.sim.dma_bus import ALONE, FIRST, SHARED, TRANSFERRING, UNITS
 from dlasim.sim.stream import DecodedStream
 
-_WAIT, _IRQ, _HALT = (BY_MNEMONIC[name].opcode for name in ("WAIT", "IRQ", "HALT"))
 _UNIT_FIELD = BY_MNEMONIC["WAIT"].field("unit")
 _OUTSTANDING_FIELD = BY_MNEMONIC["WAIT"].field("max_outstanding")
+_NO_EVENT = 255
+_KIND = np.full(256, _NO_EVENT, np.uint8)
+for _row in INSTRUCTIONS:
+    if _row.is_operation:
+        _KIND[_row.opcode] = _row.unit
+for _name, _kind in (("WAIT", issue.WAIT), ("IRQ", issue.IRQ), ("HALT", issue.HALT)):
+    _KIND[BY_MNEMONIC[_name].opcode] = _kind
 LAST_CYCLE = 1 << 62  # time ends here; only a program written to get there does
 
 
@@ -46,120 +50,103 @@ class Timeline:
 
 def schedule(config: DlaConfig, stream: DecodedStream, costs: Costs, stop: int | None = None) -> Timeline:
     """The timeline of a stream, up to the word `stop` where a fault ends it."""
-    return _Scheduler(config, costs).run(stream, len(stream.words) if stop is None else stop)
+    stop = len(stream.words) if stop is None else stop
+    places = _Places(costs.unit)
+    events = _events(stream, places, stop)
+    return _Walk(config, costs, places, events).timeline(places, events, stop)
 
 
-class _Scheduler:
-    """The issue stage as it walks the stream."""
+class _Places:
+    """The operations in the order of their units, each unit's behind each other."""
 
-    def __init__(self, config: DlaConfig, costs: Costs) -> None:
+    def __init__(self, unit: NDArray[np.int64]) -> None:
+        self.numbers = np.argsort(unit.astype(np.uint8), kind="stable")
+        self.of = np.empty_like(self.numbers)
+        self.of[self.numbers] = np.arange(len(unit))
+        counts = np.bincount(unit, minlength=UNITS)
+        self.first = np.cumsum(counts) - counts
+        self.transfers = int(counts[:TRANSFERRING].sum())
+
+
+@dataclass(frozen=True, slots=True)
+class _Events:
+    """The words that act, as the issue stage wants them; the last is the end of the stream."""
+
+    words: NDArray[np.int64]
+    reached: NDArray[np.int64]
+    kinds: NDArray[np.int64]
+    arguments: NDArray[np.int64]
+
+    @property
+    def most_blocks(self) -> int:
+        """How often issue can stand still: once at each, once for each unit where all must finish."""
+        return len(self.kinds) + (UNITS - 1) * int(np.count_nonzero(self.kinds >= issue.IRQ))
+
+
+def _events(stream: DecodedStream, places: _Places, stop: int) -> _Events:
+    kinds = _KIND[stream.opcodes[:stop]]
+    at = np.flatnonzero(kinds != _NO_EVENT)
+    kinds, words = kinds[at].astype(np.int64), stream.words[at]
+    arguments = codec.extract(words, _OUTSTANDING_FIELD)
+    arguments[kinds < issue.WAIT] = places.of
+    kinds += np.where(kinds == issue.WAIT, codec.extract(words, _UNIT_FIELD), 0)
+    at = np.append(at, stop)
+    reached = at + 1
+    reached[-1] = stop
+    return _Events(at, reached, np.append(kinds, issue.HALT), np.append(arguments, 0))
+
+
+class _Walk:
+    """The columns that the routine fills, compiled or not: numbers beyond 64 bits are for Python."""
+
+    def __init__(self, config: DlaConfig, costs: Costs, places: _Places, events: _Events) -> None:
         self._word_cycles = word_cycles(config)
-        self._depth = config.queue_depth
-        self._units: list[int] = costs.unit.tolist()
-        self._totals: list[int] = costs.total.tolist()
-        self._ends: list[list[int]] = [[] for _ in UNITS]
-        self._blocked: list[tuple[int, int, int, int]] = []
-        self._word = 0
-        self._markers: list[int] = []
-        self._now = 0
-        share = bus_share(config)
-        self._bus = DmaBus(*share, costs) if share else None
-
-    def run(self, stream: DecodedStream, stop: int) -> Timeline:
-        """Issue every word before `stop`, then let the units finish."""
-        opcodes = stream.opcodes[:stop]
-        control = np.flatnonzero((opcodes == _WAIT) | (opcodes == _IRQ) | (opcodes == _HALT))
-        operations = stream.positions[: np.searchsorted(stream.positions, stop)]
-        where = np.concatenate((operations, control))
-        number = np.concatenate((np.arange(len(operations)), -1 - np.arange(len(control))))
-        order = np.argsort(where, kind="stable")
-        controls = self._controls(stream.words[control], opcodes[control])
-        issued: list[int] = []
-        position = 0
-        for at, what in zip(where[order].tolist(), number[order].tolist(), strict=True):
-            self._now += (at + 1 - position) * self._word_cycles
-            position = at + 1
-            self._word = at
-            if what >= 0:
-                self._issue(what)
-                issued.append(self._now)
-            else:
-                self._control(*controls[-1 - what])
-        self._now += (stop - position) * self._word_cycles
-        self._word = stop
-        self._drain()
-        return self._timeline(issued, stop)
-
-    @staticmethod
-    def _controls(words: NDArray[np.uint64], opcodes: NDArray[np.uint8]) -> list[tuple[int, int, int]]:
-        units = codec.extract(words, _UNIT_FIELD).tolist()
-        return list(
-            zip(opcodes.tolist(), units, codec.extract(words, _OUTSTANDING_FIELD).tolist(), strict=True)
-        )
-
-    def _issue(self, number: int) -> None:
-        unit = self._units[number]
-        ends = self._ends[unit]
-        over = len(ends) - self._depth
-        if over >= 0:
-            self._block_until(unit, over, 1)
-        if unit <= Unit.DMA_OUT and self._bus is not None:
-            self._bus.push(unit, number, self._now)
-            ends.append(-1)
-            return
-        start = self._now if not ends or ends[-1] < self._now else ends[-1]
-        ends.append(start + self._totals[number])
-
-    def _block_until(self, unit: int, index: int, by_queue: int) -> None:
-        end = self._ends[unit][index]
-        if end < 0:
-            assert self._bus is not None
-            end = self._bus.end_of(unit, index)
-        if end > self._now:
-            self._blocked.append((self._now, end, by_queue, self._word))
-            self._now = end
-
-    def _control(self, opcode: int, unit: int, outstanding: int) -> None:
-        if opcode != _WAIT:
-            self._drain()
-            if opcode == _IRQ:
-                self._markers.append(self._now)
-            return
-        over = len(self._ends[unit]) - outstanding - 1
-        if over >= 0:
-            self._block_until(unit, over, 0)
-
-    def _drain(self) -> None:
-        for unit in UNITS:
-            if self._ends[unit]:
-                self._block_until(unit, len(self._ends[unit]) - 1, 0)
-
-    def _timeline(self, issued: list[int], stop: int) -> Timeline:
-        units = np.array(self._units[: len(issued)], np.int64)
-        end = np.zeros(len(issued), np.int64)
-        for unit in UNITS:
-            known = self._ends[unit]
-            if self._bus is not None and unit <= Unit.DMA_OUT:
-                known = [self._bus.end_of(unit, index) for index in range(len(known))]
-            end[units == unit] = _cycles(known)
-        issue = _cycles(issued)
-        start = issue.copy()
-        for unit in UNITS:
-            chosen = np.flatnonzero(units == unit)
-            start[chosen[1:]] = np.maximum(issue[chosen[1:]], end[chosen[:-1]])
-        return Timeline(
-            issue, start, end, tuple(self._markers), self._blocked_rows(), stop * self._word_cycles,
-            min(self._now, LAST_CYCLE),
+        share = bus_share(config) or (0, 0)
+        totals = costs.total[places.numbers]
+        transfers = places.numbers[: places.transfers if share[0] else 0]
+        most = (totals.sum(dtype=np.float64) + float(events.reached[-1]) * self._word_cycles) * max(1, *share)
+        self._is_compiled = most < LAST_CYCLE and issue.WALK.is_ready()
+        state = np.zeros(issue.WALK_SIZE, np.int64)
+        state[FIRST : FIRST + UNITS] = places.first
+        state[[ALONE, SHARED]] = share
+        self._state = self._column(state)
+        self._issued, self._ends = self._room(len(totals)), self._room(len(totals))
+        self._blocks = self._room(events.most_blocks * issue.BLOCK_SIZE)
+        self._markers = self._room(len(events.kinds))
+        issue.WALK(
+            self._column(events.reached), self._column(events.kinds), self._column(events.arguments),
+            self._column(totals), self._column(costs.latency[transfers]), self._column(costs.work[transfers]),
+            self._issued, self._ends, self._blocks, self._markers, self._state,
+            len(events.kinds), self._word_cycles, config.queue_depth,
         )  # fmt: skip
 
-    def _blocked_rows(self) -> NDArray[np.int64]:
-        columns = [_cycles(list(column)) for column in zip(*self._blocked, strict=True)]
-        return np.stack(columns, axis=1) if columns else np.zeros((0, 4), np.int64)
+    def timeline(self, places: _Places, events: _Events, stop: int) -> Timeline:
+        """What the walk found, by the number of the operation."""
+        end, issued = self._found(self._ends), self._found(self._issued)
+        begin = issued.copy()
+        begin[1:] = np.maximum(issued[1:], end[:-1])
+        begin[places.first[places.first < len(begin)]] = issued[places.first[places.first < len(begin)]]
+        state = self._found(self._state)
+        blocked = self._found(self._blocks)[: state[issue.BLOCKS] * issue.BLOCK_SIZE]
+        blocked = blocked.reshape(-1, issue.BLOCK_SIZE)
+        blocked[:, issue.EVENT] = events.words[blocked[:, issue.EVENT]]
+        return Timeline(
+            issued[places.of], begin[places.of], end[places.of],
+            tuple(self._found(self._markers)[: state[issue.MARKERS]].tolist()), blocked,
+            stop * self._word_cycles, min(int(state[issue.NOW]), LAST_CYCLE),
+        )  # fmt: skip
 
+    def _column(self, numbers: NDArray[np.int64]) -> Column:
+        return Column(numbers, self._is_compiled)
 
-def _cycles(values: list[int]) -> NDArray[np.int64]:
-    """The cycles as an array; those that no counter can hold become LAST_CYCLE."""
-    try:
-        return np.array(values, np.int64)
-    except OverflowError:
-        return np.array([min(value, LAST_CYCLE) for value in values], np.int64)
+    def _room(self, count: int) -> Column:
+        return self._column(np.zeros(count, np.int64))
+
+    def _found(self, column: Column) -> NDArray[np.int64]:
+        """The numbers as an array; cycles that no counter can hold become LAST_CYCLE."""
+        if self._is_compiled:
+            return column.array
+        try:
+            return np.array(column.numbers, np.int64)
+        except OverflowError:
+            return np.array([min(number, LAST_CYCLE) for number in column.numbers], np.int64)

@@ -109,6 +109,17 @@ class Memory:
         return self._array[:count].copy()
 
 
+class Column:
+    """An array that a routine reads or fills: compiled code works on the array itself, else it is a list."""
+
+    __slots__ = ("address", "array", "numbers")
+
+    def __init__(self, array: NDArray[np.int64], is_compiled: bool) -> None:
+        self.array = np.ascontiguousarray(array, np.int64)
+        self.address = self.array.__array_interface__["data"][0] if is_compiled else 0
+        self.numbers: list[int] = [] if is_compiled else self.array.tolist()
+
+
 class Routine:
     """A routine that is called from outside; its parameters are named `Numbers` or `int`."""
 
@@ -136,10 +147,10 @@ class Routine:
         except (ImportError, OSError, RuntimeError, DlasimError):
             return None
 
-    def __call__(self, *arguments: Memory | int) -> int:
+    def __call__(self, *arguments: Memory | Column | int) -> int:
         """Run it, as the memories are meant for."""
         first = arguments[0]
-        assert isinstance(first, Memory)
+        assert not isinstance(first, int)
         if first.address:
             assert self._code is not None
             return self._code(*[item if isinstance(item, int) else item.address for item in arguments])
