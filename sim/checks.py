@@ -12,18 +12,22 @@ from dlasim.isa.instructions import Extent, Unit
 from dlasim.isa.registers import Region
 from dlasim.sim.footprint import WIDE_BYTES, Count, Footprint, all_footprints, dma_prefix, product, system_box
 from dlasim.sim.operation import Batch
-from dlasim.sim.stream import DecodedStream, FaultAt
+from dlasim.sim.stream import Batches, FaultAt
 
 MAX_STEPS = 1 << 48
 READ_ONLY_REGIONS = (Region.CONSTANTS, Region.COMMANDS)
+_IS_READ_ONLY = np.array([number in READ_ONLY_REGIONS for number in Region])
 
 
 def first_fault(
-    stream: DecodedStream, sram_bytes: int, region_bytes: Mapping[int, int] | None
+    decoded: FaultAt | None, batches: Batches, sram_bytes: int, region_bytes: Mapping[int, int] | None
 ) -> FaultAt | None:
-    """The fault at which the stream stops; without region sizes the system side is taken as large enough."""
-    found = stream.fault
-    for _, batch in stream.batches():
+    """The fault at which a stream stops: what decoding found, or what an operation before that raises.
+
+    Without region sizes the system side is taken as large enough.
+    """
+    found = decoded
+    for _, batch in batches:
         codes, addresses = check_batch(batch, sram_bytes, region_bytes)
         faulty = np.flatnonzero(codes)
         if len(faulty):
@@ -55,6 +59,8 @@ class _Report:
         self.addresses = np.zeros(count, np.int64)
 
     def note(self, code: Fault, fails: NDArray[np.bool_] | np.bool_, address: Count = 0) -> None:
+        if not fails.any():
+            return
         worse = fails & ((self.codes == 0) | (self.codes > code))
         self.codes = np.where(worse, int(code), self.codes)
         self.addresses = np.where(worse, address, self.addresses)
@@ -62,9 +68,12 @@ class _Report:
 
 def _check_operand(report: _Report, footprint: Footprint, sram_bytes: int) -> None:
     box, operand, present = footprint.box, footprint.operand, footprint.present
+    if not np.any(present):
+        return
     wide = np.equal(footprint.element_bytes, WIDE_BYTES)
-    alignment = box.address | box.plane_stride | box.run_stride
-    report.note(Fault.MISALIGNED, present & wide & (alignment % WIDE_BYTES != 0), box.address)
+    if wide.any():
+        alignment = box.address | box.plane_stride | box.run_stride
+        report.note(Fault.MISALIGNED, present & wide & (alignment % WIDE_BYTES != 0), box.address)
     report.note(Fault.SRAM_RANGE, present & np.greater(box.end, sram_bytes), box.address)
     if operand.writes or operand.extent is Extent.INPUT:
         report.note(Fault.OVERLAP, present & ~box.is_disjoint, box.address)
@@ -77,7 +86,7 @@ def _check_system(report: _Report, batch: Batch, region_bytes: Mapping[int, int]
         sizes = np.array([region_bytes.get(number, 0) for number in Region], np.int64)
         report.note(Fault.REGION_RANGE, box.end > sizes[region], box.address)
     if batch.instruction.unit is Unit.DMA_OUT:
-        report.note(Fault.REGION_READ_ONLY, np.isin(region, READ_ONLY_REGIONS), box.address)
+        report.note(Fault.REGION_READ_ONLY, _IS_READ_ONLY[region], box.address)
         report.note(Fault.OVERLAP, ~box.is_disjoint, box.address)
 
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instructions import UNITS, Unit
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.footprint import Box, Count, product, system_box
 from dlasim.sim.operation import Batch
 from dlasim.sim.sram_traffic import sram_stall_cycles
-from dlasim.sim.stream import DecodedStream
+from dlasim.sim.stream import Batches
 
 
 def ceil_div(value: Count, by: Count) -> Count:
@@ -65,8 +65,9 @@ def dma_beats(config: DlaConfig, run_bytes: Count, runs: Count) -> Count:
     """Cycles on the bus for `runs` separate runs, when nothing else is on it; latency apart."""
     rate = dma_rate(config)
     beats = product(runs, ceil_div(run_bytes, rate)) if rate else 0
-    requests = product(runs, ceil_div(run_bytes, config.dma_burst_bytes), config.dma_burst_overhead)
-    return beats + requests
+    if not config.dma_burst_overhead:
+        return beats
+    return beats + product(runs, ceil_div(run_bytes, config.dma_burst_bytes), config.dma_burst_overhead)
 
 
 def merged_runs(box: Box) -> tuple[Count, Count]:
@@ -102,36 +103,37 @@ class Costs:
         return self.latency + self.fill + self.work + self.sram_stall + self.drain
 
 
-def stream_costs(config: DlaConfig, stream: DecodedStream, count: int | None = None) -> Costs:
-    """The costs of the operations of a stream, in order; of the first `count`, which must be legal."""
-    columns = np.zeros((8, len(stream) if count is None else count), np.int64)
-    for chosen, batch in stream.batches(count):
-        columns[0, chosen] = batch.instruction.unit
-        columns[1:, chosen] = _batch_costs(config, batch)
-    return Costs(*columns)
+def stream_costs(config: DlaConfig, unit: NDArray[np.int64], batches: Batches) -> Costs:
+    """The costs of operations in order, which must be legal: their units, and what they are."""
+    work, sram_stall, macs, dma_bytes = np.zeros((4, len(unit)), np.int64)
+    for chosen, batch in batches:
+        if batch.instruction.unit in (Unit.DMA_IN, Unit.DMA_OUT):
+            box = system_box(batch)
+            dma_bytes[chosen] = box.total_bytes
+            if config.timing == "full":
+                work[chosen] = dma_beats(config, *merged_runs(box))
+            continue
+        is_mac = batch.instruction.unit is Unit.MAC
+        if is_mac:
+            macs[chosen] = _macs(batch)
+        if config.timing == "macs":
+            work[chosen] = ceil_div(macs[chosen], config.pes)
+        elif config.timing == "full":
+            busy = _mac_work(config, batch) if is_mac else _vector_work(config, batch)
+            work[chosen] = busy
+            sram_stall[chosen] = sram_stall_cycles(config, batch, busy)
+    latency, fill, drain = _fixed_cycles(config)[:, unit]
+    return Costs(unit, work, latency, fill, drain, sram_stall, macs, dma_bytes)
 
 
-def _batch_costs(config: DlaConfig, batch: Batch) -> NDArray[np.int64]:
-    rows = np.zeros((7, len(batch.positions)), np.int64)
-    work, latency, fill, drain, sram_stall, macs, dma_bytes = rows
-    if batch.instruction.unit in (Unit.DMA_IN, Unit.DMA_OUT):
-        box = system_box(batch)
-        dma_bytes[:] = box.total_bytes
-        if config.timing == "full":
-            work[:] = dma_beats(config, *merged_runs(box))
-            latency[:] = config.dma_latency
-        return rows
-    is_mac = batch.instruction.unit is Unit.MAC
-    macs[:] = _macs(batch) if is_mac else 0
-    if config.timing == "macs":
-        work[:] = ceil_div(macs, config.pes)
-    if config.timing != "full":
-        return rows
-    work[:] = _mac_work(config, batch) if is_mac else _vector_work(config, batch)
-    fill[:] = config.mac_fill if is_mac else config.vector_fill
-    drain[:] = config.mac_drain if is_mac else config.vector_drain
-    sram_stall[:] = sram_stall_cycles(config, batch, work)
-    return rows
+def _fixed_cycles(config: DlaConfig) -> NDArray[np.int64]:
+    """Latency, fill and drain of each unit."""
+    table = np.zeros((3, len(UNITS)), np.int64)
+    if config.timing == "full":
+        table[0, [Unit.DMA_IN, Unit.DMA_OUT]] = config.dma_latency
+        table[1:, Unit.MAC] = config.mac_fill, config.mac_drain
+        table[1:, Unit.VECTOR] = config.vector_fill, config.vector_drain
+    return table
 
 
 def _pixels(batch: Batch) -> Count:

@@ -46,17 +46,10 @@ class Box:
 
     @property
     def is_disjoint(self) -> Truth:
-        """Whether no byte belongs to two runs: the smaller stride clears a run, the larger clears those."""
-        swap = np.less(self.plane_stride, self.run_stride)
-        small: Count = np.where(swap, self.plane_stride, self.run_stride)
-        large: Count = np.where(swap, self.run_stride, self.plane_stride)
-        few: Count = np.where(swap, self.planes, self.runs)
-        many: Count = np.where(swap, self.runs, self.planes)
-        span = np.where(few == 1, 0, (few - 1) * small) + self.run_bytes
-        disjoint: NDArray[np.bool_] = ((few == 1) | (small >= self.run_bytes)) & (
-            (many == 1) | (large >= span)
-        )
-        return disjoint
+        """Whether no byte belongs to two runs: one stride clears a run, the other clears all of those."""
+        runs, planes = (self.runs, self.run_stride), (self.planes, self.plane_stride)
+        nested = _are_nested(self.run_bytes, runs, planes)
+        return nested if np.all(nested) else nested | _are_nested(self.run_bytes, planes, runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +93,14 @@ def product(*factors: Count) -> Count:
     size: NDArray[np.float64] = np.ones(1)
     exact: NDArray[np.int64] = np.ones(1, np.int64)
     for factor in factors:
-        size = size * np.asarray(factor, np.float64)
-        exact = np.where(size < STEP_LIMIT, exact * np.asarray(factor, np.int64), STEP_LIMIT)
-    return exact
+        size, exact = size * factor, exact * factor
+    return exact if size.max(initial=0) < STEP_LIMIT else np.where(size < STEP_LIMIT, exact, STEP_LIMIT)
+
+
+def _are_nested(run_bytes: Count, inner: tuple[Count, Count], outer: tuple[Count, Count]) -> Truth:
+    """Whether the inner stride clears a run, and the outer one all inner runs; each as number and stride."""
+    (few, small), (many, large) = inner, outer
+    return ((few == 1) | (small >= run_bytes)) & ((many == 1) | (large >= (few - 1) * small + run_bytes))
 
 
 def _is_present(operation: Operation | Batch, operand: Operand) -> Truth:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,15 +50,21 @@ class Batch:
     positions: NDArray[np.int64]
     fields: Mapping[str, NDArray[np.int64]]
     columns: NDArray[np.int64]
+    numbers: NDArray[np.int64] | None = None  # which of the columns are the operations'; None: all, in order
+    _known: dict[str, NDArray[np.int64]] = field(default_factory=dict)
 
     def value(self, register: str) -> NDArray[np.int64]:
         """The numbers in a plain operand register."""
-        column: NDArray[np.int64] = self.columns[_COLUMN[register]]
+        column = self._known.get(register)
+        if column is None:
+            column = self.columns[_COLUMN[register]]
+            column = column if self.numbers is None else column[self.numbers]
+            self._known[register] = column
         return column
 
     def pair(self, register: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The two halves of a packed register: (heights, widths) or (tops, lefts)."""
-        pattern = self.columns[_COLUMN[register]]
+        pattern = self.value(register)
         return pattern & 0xFFFF, pattern >> 16
 
 

@@ -44,10 +44,13 @@ def plan_stream(
 ) -> Plan:
     """The plan of the stream that starts at the first of `words`, with these operand registers."""
     stream = decode_stream(words, file, config.fingerprint)
-    fault = first_fault(stream, config.sram_bytes, region_bytes)
+    batches = list(stream.batches())
+    fault = first_fault(stream.fault, batches, config.sram_bytes, region_bytes)
     stop = fault.position if fault else len(stream.words)
     operations = int(np.searchsorted(stream.positions, stop))
-    costs = stream_costs(config, stream, operations)
+    if operations < len(stream):
+        batches = list(stream.batches(operations))
+    costs = stream_costs(config, stream.units[:operations], batches)
     timeline = schedule(config, stream, costs, stop)
     books = account(timeline, costs)
     counters = counter_values(config, costs, books)

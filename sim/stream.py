@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,8 +19,12 @@ _HALT_WORD = np.uint64(codec.encode("HALT"))
 _FIRST = registers.OPERANDS[0].index
 _REQUIRE = registers.BY_NAME["REQUIRE_CONFIG"].index - _FIRST
 _SIGNED = np.array([register.fields[0].signed for register in registers.OPERANDS])
-_IS_OPERATION = np.zeros(256, bool)
-_IS_OPERATION[[row.opcode for row in instructions.INSTRUCTIONS if row.unit is not Unit.ISSUE]] = True
+_UNIT_OF_OPCODE = np.full(256, Unit.ISSUE, np.int64)
+for _row in instructions.INSTRUCTIONS:
+    _UNIT_OF_OPCODE[_row.opcode] = _row.unit
+_IS_OPERATION = _UNIT_OF_OPCODE != Unit.ISSUE
+
+Batches = Iterable[tuple[NDArray[np.int64], Batch]]  # with the numbers of their operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,12 @@ class DecodedStream:
     def __len__(self) -> int:
         return len(self.positions)
 
+    @property
+    def units(self) -> NDArray[np.int64]:
+        """The unit of each operation."""
+        units: NDArray[np.int64] = _UNIT_OF_OPCODE[self.opcodes[self.positions]]
+        return units
+
     def batches(self, count: int | None = None) -> Iterator[tuple[NDArray[np.int64], Batch]]:
         """The first `count` operations (all, if None) grouped by instruction, each with their numbers."""
         opcodes = self.opcodes[self.positions[:count]]
@@ -58,7 +68,7 @@ class DecodedStream:
             positions = self.positions[chosen]
             words = self.words[positions]
             fields = {field.name: codec.extract(words, field) for field in instruction.fields}
-            yield chosen, Batch(instruction, positions, fields, self.columns[:, chosen])
+            yield chosen, Batch(instruction, positions, fields, self.columns, chosen)
 
     def operation(self, number: int) -> Operation:
         """One operation by its number."""
@@ -85,10 +95,12 @@ def decode_stream(words: NDArray[np.uint64], file: Sequence[int], config_fingerp
         if found is not None and (fault is None or found.position < fault.position):
             fault = found
     end = fault.position if fault else len(words)
-    positions = np.flatnonzero(_IS_OPERATION[opcodes[:end]])
-    kept = configured < end
-    state, final = _register_columns(positions, configured[kept], columns[kept], patterns[kept], file)
-    return DecodedStream(words[:end], opcodes[:end], positions, state, final, fault)
+    is_operation = _IS_OPERATION[opcodes[:end]]
+    positions = np.flatnonzero(is_operation)
+    kept = len(configured) if fault is None else int(np.searchsorted(configured, end))
+    before = np.cumsum(is_operation)[configured[:kept]]
+    state = _register_columns(before, len(positions), columns[:kept], patterns[:kept], file)
+    return DecodedStream(words[:end], opcodes[:end], positions, state[:, :-1], state[:, -1], fault)
 
 
 def _first_illegal(opcodes: NDArray[np.uint8]) -> FaultAt | None:
@@ -118,11 +130,18 @@ def _first_bad_write(
 
 def legal_patterns(columns: NDArray[np.int64], patterns: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether each operand register, by its column, allows the pattern."""
-    legal = np.ones(len(columns), bool)
-    for low, mask, sign, minimum, maximum in _FIELD_LIMITS:
-        raw = (patterns >> low[columns]) & mask[columns]
-        value = raw - ((raw & sign[columns]) << 1)
-        legal &= (value >= minimum[columns]) & (value <= maximum[columns])
+    legal = _allows(0, columns, patterns)
+    for number in range(1, _MOST_FIELDS):
+        several = np.flatnonzero(_FIELDS[columns] > number)
+        legal[several] &= _allows(number, columns[several], patterns[several])
+    return legal
+
+
+def _allows(number: int, columns: NDArray[np.int64], patterns: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether one field of each register does: how far its value lies beyond the lowest, modulo its width."""
+    low, mask, lowest, most = _FIELD_LIMITS[number]
+    beyond = ((patterns >> low[columns]) - lowest[columns]) & mask[columns]
+    legal: NDArray[np.bool_] = beyond <= most[columns]
     return legal
 
 
@@ -130,12 +149,12 @@ def _field_limits(number: int) -> tuple[NDArray[np.int64], ...]:
     rows = []
     for register in registers.OPERANDS:
         field: Field = register.fields[min(number, len(register.fields) - 1)]
-        sign = 1 << (field.width - 1) if field.signed else 0
-        rows.append((field.low, (1 << field.width) - 1, sign, field.lowest, field.highest))
+        rows.append((field.low, (1 << field.width) - 1, field.lowest, field.highest - field.lowest))
     return tuple(np.array(column, np.int64) for column in zip(*rows, strict=True))
 
 
-_MOST_FIELDS = max(len(register.fields) for register in registers.OPERANDS)
+_FIELDS = np.array([len(register.fields) for register in registers.OPERANDS])
+_MOST_FIELDS = int(_FIELDS.max())
 _FIELD_LIMITS = tuple(_field_limits(number) for number in range(_MOST_FIELDS))
 assert all(
     sum(field.width for field in register.fields) == registers.REGISTER_BITS
@@ -144,22 +163,23 @@ assert all(
 
 
 def _register_columns(
-    positions: NDArray[np.int64],
-    configured: NDArray[np.int64],
+    before: NDArray[np.int64],
+    operations: int,
     columns: NDArray[np.int64],
     patterns: NDArray[np.int64],
     file: Sequence[int],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each register its value at each operation, and at the end."""
-    initial = np.array(file, np.int64) & 0xFFFF_FFFF
-    state = np.repeat(initial[:, None], len(positions) + 1, axis=1)
-    order = np.argsort(columns, kind="stable")
-    bounds = np.searchsorted(columns[order], np.arange(len(initial) + 1))
-    last = np.append(positions, np.iinfo(np.int64).max)
-    for column in np.flatnonzero(np.diff(bounds)):
-        chosen = order[bounds[column] : bounds[column + 1]]
-        latest = np.searchsorted(configured[chosen], last) - 1
-        written = latest >= 0
-        state[column, written] = patterns[chosen][latest[written]]
-    state[_SIGNED] -= (state[_SIGNED] >> 31) << 32
-    return state[:, :-1], state[:, -1]
+) -> NDArray[np.int64]:
+    """For each register its value at each operation, and at the end; so many operations are `before` a write.
+
+    Register by register, each write holds up to the next one.
+    """
+    count = len(file)
+    width = operations + 1
+    column = np.concatenate((np.arange(count), columns))
+    pattern = np.concatenate((np.array(file, np.int64) & 0xFFFF_FFFF, patterns))
+    pattern -= np.where(_SIGNED[column] & (pattern >> 31 != 0), 1 << 32, 0)
+    order = np.argsort(column.astype(np.uint8), kind="stable")
+    begin = column * width
+    begin[count:] += before
+    begin = np.append(begin[order], count * width)
+    return np.repeat(pattern[order], np.diff(begin)).reshape(count, width)

@@ -8,16 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa import codec
-from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, UNITS
+from dlasim.isa.instructions import BY_MNEMONIC, UNITS
 from dlasim.sim.races.boxes import Ints
 from dlasim.sim.stream import DecodedStream
 
 _WAIT, _IRQ = (BY_MNEMONIC[name].opcode for name in ("WAIT", "IRQ"))
 _UNIT_FIELD = BY_MNEMONIC["WAIT"].field("unit")
 _OUTSTANDING_FIELD = BY_MNEMONIC["WAIT"].field("max_outstanding")
-_UNIT_OF_OPCODE = np.full(256, -1, np.int64)
-for _row in BY_OPCODE.values():
-    _UNIT_OF_OPCODE[_row.opcode] = _row.unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +32,7 @@ class Order:
 def order_of(stream: DecodedStream, operations: int) -> Order:
     """The order among the first `operations` of a stream."""
     positions = stream.positions[:operations]
-    unit = _UNIT_OF_OPCODE[stream.opcodes[positions]]
+    unit = stream.units[:operations]
     counts = np.zeros((len(UNITS), operations + 1), np.int64)
     for number in UNITS:
         np.cumsum(unit == number, out=counts[number, 1:])
