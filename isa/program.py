@@ -155,6 +155,7 @@ class Program:
     def layer_of_words(self) -> NDArray[np.int64]:
         """For each command word the layer it belongs to, -1 for none."""
         layers = np.full(len(self.commands), -1, np.int64)
-        for span in self.spans:
-            layers[span["first_word"] : span["first_word"] + span["words"]] = span["layer"]
+        columns = (self.spans[name].tolist() for name in ("first_word", "words", "layer"))
+        for first, words, layer in zip(*columns, strict=True):
+            layers[first : first + words] = layer
         return layers

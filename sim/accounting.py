@@ -70,20 +70,21 @@ class Account:
 
 def account(timeline: Timeline, costs: Costs) -> Account:
     """The books of a stream."""
-    compute = union(*_unit_spans(timeline, costs, Unit.MAC, Unit.VECTOR))
-    dma = union(*_unit_spans(timeline, costs, Unit.DMA_IN, Unit.DMA_OUT))
+    is_compute = costs.unit[: len(timeline.start)] >= Unit.MAC
+    compute = union(timeline.start[is_compute], timeline.end[is_compute])
+    dma = union(timeline.start[~is_compute], timeline.end[~is_compute])
     either = union(np.concatenate((compute[0], dma[0])), np.concatenate((compute[1], dma[1])))
     computing, moving, active = length(compute), length(dma), length(either)
     both = computing + moving - active
-    blocked = timeline.blocked
-    lengths = blocked[:, 1] - blocked[:, 0]
-    queue = int(lengths[blocked[:, 2] == 1].sum())
+    lengths = timeline.blocked[:, 1] - timeline.blocked[:, 0]
+    by_queue = int(lengths @ timeline.blocked[:, 2])
+    by_wait = int(lengths.sum()) - by_queue
     return Account(
         total=timeline.total,
-        units=tuple(_unit_account(timeline, costs, unit) for unit in UNITS),
+        units=_unit_accounts(timeline, costs, by_wait, by_queue),
         issue_busy=timeline.issue_busy,
-        stall_wait=int(lengths.sum()) - queue,
-        stall_queue=queue,
+        stall_wait=by_wait,
+        stall_queue=by_queue,
         only_compute=computing - both,
         only_dma=moving - both,
         both=both,
@@ -133,42 +134,30 @@ def length(spans: Spans) -> int:
     return int((spans[1] - spans[0]).sum())
 
 
-def _unit_spans(timeline: Timeline, costs: Costs, *units: Unit) -> Spans:
-    chosen = np.isin(costs.unit[: len(timeline.start)], units)
-    return timeline.start[chosen], timeline.end[chosen]
+def _unit_accounts(timeline: Timeline, costs: Costs, by_wait: int, by_queue: int) -> tuple[UnitAccount, ...]:
+    """The account of each unit; what issue was blocked while it held an operation is not idle time of its."""
+    start, end = timeline.start, timeline.end
+    terms = np.stack((costs.work, costs.fill, costs.drain, costs.latency, costs.sram_stall))[:, : len(start)]
+    during = _blocked_before(timeline, end) - _blocked_before(timeline, start)
+    columns = np.concatenate((terms, (end - start)[None], during))
+    accounts = []
+    for unit in UNITS:
+        sums: list[int] = columns[:, costs.unit[: len(start)] == unit].sum(axis=1).tolist()
+        work, fill, drain, latency, sram, busy, waiting, queueing = sums
+        contention = busy - (work + fill + drain + latency + sram)
+        idle_wait, idle_queue = by_wait - waiting, by_queue - queueing
+        idle_issue = timeline.total - busy - idle_wait - idle_queue
+        accounts.append(
+            UnitAccount(work, fill, drain, latency, sram, contention, idle_issue, idle_wait, idle_queue)
+        )
+    return tuple(accounts)
 
 
-def _unit_account(timeline: Timeline, costs: Costs, unit: Unit) -> UnitAccount:
-    chosen = np.flatnonzero(costs.unit[: len(timeline.start)] == unit)
-    start, end = timeline.start[chosen], timeline.end[chosen]
-    parts = {
-        name: int(getattr(costs, column)[chosen].sum())
-        for name, column in (("work", "work"), ("fill", "fill"), ("drain", "drain"), ("latency", "latency"),
-                             ("sram", "sram_stall"))
-    }  # fmt: skip
-    idle_from = np.concatenate(([0], end))
-    idle_to = np.concatenate((start, [timeline.total]))
-    idle = int((idle_to - idle_from).sum())
-    by_wait = _blocked_within(timeline, idle_from, idle_to, by_queue=0)
-    by_queue = _blocked_within(timeline, idle_from, idle_to, by_queue=1)
-    return UnitAccount(
-        **parts,
-        contention=int((end - start).sum()) - sum(parts.values()),
-        idle_issue=idle - by_wait - by_queue,
-        idle_wait=by_wait,
-        idle_queue=by_queue,
-    )
-
-
-def _blocked_within(
-    timeline: Timeline, idle_from: NDArray[np.int64], idle_to: NDArray[np.int64], by_queue: int
-) -> int:
-    """Cycles of these spans in which issue was blocked that way."""
-    rows = timeline.blocked[timeline.blocked[:, 2] == by_queue]
-    if not len(rows):
-        return 0
-    edges = rows[:, :2].reshape(-1)
-    passed = np.repeat(np.cumsum(rows[:, 1] - rows[:, 0]), 2)
-    passed[0::2] -= rows[:, 1] - rows[:, 0]
-    until = np.interp(idle_to, edges, passed) - np.interp(idle_from, edges, passed)
-    return round(float(until.sum()))
+def _blocked_before(timeline: Timeline, cycles: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many cycles issue was blocked before each of these: by a wait, and by a full queue."""
+    begin, end, by_queue, _ = np.concatenate((np.zeros((1, 4), np.int64), timeline.blocked)).T
+    lengths = (end - begin) * np.stack((by_queue == 0, by_queue == 1))
+    row = np.searchsorted(begin[1:], cycles, side="right")
+    passed = np.cumsum(lengths, axis=1) - lengths
+    before: NDArray[np.int64] = passed[:, row] + np.minimum(cycles - begin[row], lengths[:, row])
+    return before

@@ -91,7 +91,7 @@ def _check_system(report: _Report, batch: Batch, region_bytes: Mapping[int, int]
 
 
 def _check_shapes(report: _Report, batch: Batch) -> None:
-    names = batch.instruction.registers
+    names = batch.instruction.parameters
     if "ACT_MIN" in names:
         report.note(Fault.BAD_OPERANDS, batch.value("ACT_MIN") > batch.value("ACT_MAX"))
     if batch.instruction.mnemonic == "OP_DEPTH_CONV":
@@ -106,7 +106,7 @@ def _check_shapes(report: _Report, batch: Batch) -> None:
 
 def _steps(batch: Batch) -> Count:
     """Products, window taps or elements that a compute operation goes through; 0 for a transfer."""
-    names = batch.instruction.registers
+    names = batch.instruction.parameters
     if "OUT_SIZE" not in names:
         return 0
     kernel = batch.pair("KERNEL") if "KERNEL" in names else (1, 1)

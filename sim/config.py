@@ -122,7 +122,7 @@ class DlaConfig:
 
     def as_dict(self) -> dict[str, Any]:
         """Name and value of every parameter."""
-        return dataclasses.asdict(self)
+        return {name: getattr(self, name) for name in _TYPES}
 
 
 _TYPES: dict[str, type] = {

@@ -17,6 +17,9 @@ _COUNTER_PLACES = {
     for number, (name, _) in enumerate(COUNTERS)
     for high, half in enumerate(("LOW", "HIGH"))
 }
+_RESET = {
+    register.name: register.reset for register in registers.REGISTERS if register.name not in _COUNTER_PLACES
+}
 _FLAGS = {
     (register.name, field.name): field.mask
     for register in registers.REGISTERS
@@ -36,11 +39,7 @@ class ControlRegisters:
 
     def reset(self) -> None:
         """Back to the table's reset values and the machine's capabilities."""
-        self._values = {
-            register.name: register.reset
-            for register in registers.REGISTERS
-            if register.name not in _COUNTER_PLACES
-        }
+        self._values = dict(_RESET)
         self._counts = [0] * len(COUNTERS)
         inputs, outputs = self._config.lanes
         self._values |= {

@@ -12,6 +12,7 @@ from dlasim.isa import registers
 from dlasim.isa.instructions import Instruction
 
 _COLUMN = {register.name: i for i, register in enumerate(registers.OPERANDS)}
+_RESET = tuple(register.reset for register in registers.OPERANDS)
 _SIGNED = {register.name: register.fields[0].signed for register in registers.OPERANDS}
 
 
@@ -70,4 +71,4 @@ class Batch:
 
 def reset_file() -> list[int]:
     """The operand registers after reset."""
-    return [register.reset for register in registers.OPERANDS]
+    return list(_RESET)
