@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.constants import pack
@@ -18,7 +19,7 @@ from dlasim.compiler_shim.lowering.emission.layout import (
     register,
 )
 from dlasim.compiler_shim.lowering.geometry import Cut, Geometry
-from dlasim.compiler_shim.nodes import DlaNode, Shape, Value
+from dlasim.compiler_shim.nodes import DlaNode, Pair, Shape, Value
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, Init, Out
 
@@ -84,7 +85,9 @@ class Placed:
         node, cut, geometry = self.node, self.cut, self.geometry
         reads = _READS[node.mnemonic]
         spans = [(taps - 1) * apart + 1 for taps, apart in zip(node.kernel, node.dilation, strict=True)]
-        fixed = _fixed_registers(node)
+        more = tuple(node.registers.items())
+        fixed = _fixed_registers(node.mnemonic, node.kernel, node.stride, node.dilation, more)
+        words = _words(node.mnemonic, node.is_dense, tuple(node.fields.items()))
         tensor = node.output if node.out_element_bytes == 1 else NONE
         row = [
             geometry.height, geometry.width, geometry.channels, geometry.depth,
@@ -94,7 +97,7 @@ class Placed:
             len(node.inputs), *node.broadcast,
             int(node.table is not None), int(node.weights is not None), int(node.records is not None),
             geometry.weight_depth(1), int("IN_CHANNELS" in reads), int("IN_SIZE" in reads),
-            int(BY_MNEMONIC[node.mnemonic].unit), *_words(node), node.layer, tensor, offsets, len(fixed) // 2,
+            int(BY_MNEMONIC[node.mnemonic].unit), *words, node.layer, tensor, offsets, len(fixed) // 2,
             *fixed, *(0,) * (2 * MOST_FIXED - len(fixed)),
         ]  # fmt: skip
         second = self.inputs[1].row if len(self.inputs) > 1 else _NO_HOME
@@ -112,30 +115,30 @@ def _buffer(addresses: Sequence[int]) -> tuple[int, ...]:
     return (len(addresses), addresses[0], addresses[-1], *_NO_BUFFER[3:])
 
 
-def _fixed_registers(node: DlaNode) -> list[int]:
+@lru_cache(maxsize=4096)
+def _fixed_registers(
+    mnemonic: str, kernel: Pair, stride: Pair, dilation: Pair, more: tuple[tuple[str, int], ...]
+) -> tuple[int, ...]:
     """What stays the same over all tiles, among the registers that the instruction reads: number, value, …"""
-    values = {
-        "KERNEL": node.kernel[0] | node.kernel[1] << 16,
-        "STRIDE": node.stride[0] | node.stride[1] << 16,
-        "DILATION": node.dilation[0] | node.dilation[1] << 16,
-        **node.registers,
-    }
-    used = _READS[node.mnemonic]
+    sizes = {"KERNEL": kernel, "STRIDE": stride, "DILATION": dilation}
+    values = {name: first | second << 16 for name, (first, second) in sizes.items()} | dict(more)
+    used = _READS[mnemonic]
     pairs = [(register(name), value & 0xFFFF_FFFF) for name, value in values.items() if name in used]
     assert len(pairs) <= MOST_FIXED
-    return [number for pair in pairs for number in pair]
+    return tuple(number for pair in pairs for number in pair)
 
 
-def _words(node: DlaNode) -> tuple[int, int, int, int]:
+@lru_cache(maxsize=4096)
+def _words(mnemonic: str, is_dense: bool, fields: tuple[tuple[str, int], ...]) -> tuple[int, int, int, int]:
     """The instruction alone, and as the first, a middle and the last pass over some of the input channels."""
-    mnemonic, fields = node.mnemonic, dict(node.fields)
-    alone = codec.encode(mnemonic, **fields)
-    if not node.is_dense:
+    given = dict(fields)
+    alone = codec.encode(mnemonic, **given)
+    if not is_dense:
         return alone, alone, alone, alone
     bare = "OP_CONV" if mnemonic == "OP_CONV_RELU" else mnemonic
-    first = codec.encode(bare, **fields | {"out": Out.INT32})
-    middle = codec.encode(bare, **fields | {"out": Out.INT32, "init": Init.PARTIAL})
-    return alone, first, middle, codec.encode(mnemonic, **fields | {"init": Init.PARTIAL})
+    first = codec.encode(bare, **given | {"out": Out.INT32})
+    middle = codec.encode(bare, **given | {"out": Out.INT32, "init": Init.PARTIAL})
+    return alone, first, middle, codec.encode(mnemonic, **given | {"init": Init.PARTIAL})
 
 
 assert N_PAIRS + 2 * MOST_FIXED < NODE_LENGTH
