@@ -51,6 +51,7 @@ class Emitter:
         self.streams: list[tuple[int, int]] = []
         self._head = [0] * (USED + 1)
         self._head[IS_WITNESSED], self._head[FINGERPRINT] = int(is_witnessed), fingerprint
+        self._desk.reserve(NODES, 0)
         self._desk.put(0, self._head)
 
     def node(self, placed: Placed) -> None:

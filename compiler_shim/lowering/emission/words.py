@@ -172,8 +172,11 @@ def _latest(desk: Numbers, flying: Numbers, operation: int, unit: int) -> int:
     while flight != NONE:
         others = flight + F_TOUCH
         for there in range(others, others + TOUCH_LENGTH * flying[flight + F_TOUCHES], TOUCH_LENGTH):
+            space, start, end = flying[there + T_SPACE], flying[there + T_START], flying[there + T_END]
             for at in range(first, last, TOUCH_LENGTH):
-                if conflict(desk, at, flying, there):
+                # What most pairs fail is looked at here: in Python a call costs more than the look.
+                is_near = start < desk[at + T_END] and desk[at + T_START] < end
+                if is_near and space == desk[at + T_SPACE] and conflict(desk, at, flying, there):
                     return flying[flight + F_NUMBER]
         flight = flying[flight + F_OLDER]
     return NONE
