@@ -1,0 +1,54 @@
+"""Emission compiled and in plain Python: the same program, with its debug information, for any network."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.lowering.emission.streams import EMIT
+from dlasim.compiler_shim.options import CompileOptions
+from dlasim.errors import InputError
+from dlasim.isa.program import Program
+from dlasim.native import library
+from dlasim.sim.config import DlaConfig
+from tests.compiler.cases import Case, random_case, striped_case, write_model
+
+SEEDS = 40
+
+
+@pytest.fixture(scope="module")
+def compiled() -> library.Library:
+    """The compiled routine, built once for this user."""
+    return library.load(EMIT.unit)
+
+
+@pytest.mark.parametrize("make", [random_case, striped_case])
+def test_both_ways_write_the_same(
+    make: object, compiled: library.Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert callable(make)
+    words = 0
+    for seed in range(1000, 1000 + SEEDS):
+        case = make(seed)
+        plain = _lower(case, tmp_path)
+        with monkeypatch.context() as patch:
+            patch.setattr(EMIT, "_code", compiled.run)
+            fast = _lower(case, tmp_path)
+        assert (plain is None) == (fast is None), case
+        if plain is not None and fast is not None:
+            words += len(plain.commands)
+            for name in ("commands", "spans", "debug", "constants"):
+                assert np.array_equal(getattr(plain, name), getattr(fast, name)), (case, name)
+            assert (plain.streams, plain.steps, plain.tensors) == (fast.streams, fast.steps, fast.tensors)
+    assert words > 5_000
+
+
+def _lower(case: Case, folder: Path) -> Program | None:
+    """The program of a case; None where it is refused."""
+    path = write_model(case, folder)
+    try:
+        config, options = DlaConfig().replace(**case.machine), CompileOptions(**case.options)
+        return lower_for(load_model(path), config, options).program
+    except InputError:
+        return None
