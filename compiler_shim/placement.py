@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from dlasim.compiler_shim.lowering.geometry import Homes
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.tiling import TilingProblem
+from dlasim.compiler_shim.lowering.tiling import TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, LayerInfo, Network, Value
 from dlasim.compiler_shim.partition import Item, Partitioned
 from dlasim.errors import InputError
@@ -68,7 +68,8 @@ class _Placer:
 
     def _cheaper(self, item: Item, node: DlaNode) -> _Verdict:
         """By cost: the DLA with every tensor in system memory and a launch of its own, against the CPU."""
-        problem = TilingProblem(node, self._policy.machine, Homes((False,) * len(node.inputs), False))
+        problems = TilingProblems(node, self._policy.machine)
+        problem = problems[Homes((False,) * len(node.inputs), False)]
         tiling = self._policy.tiling(problem, self._config.sram_bytes)
         cpu = sum(operator_cycles(self._shapes(call.inputs), self._shapes(call.outputs), call.code, item.macs)
                   for call in item.host)  # fmt: skip
@@ -92,7 +93,7 @@ class _Placer:
             return
         assert item.dla is not None
         layer = self._layer(item, item.kind, "dla", verdict.reason)
-        node = replace(item.dla, layer=layer)
+        node = item.dla if item.dla.layer == layer else replace(item.dla, layer=layer)
         if item.kind is LayerKind.DEPTH and self._options.depthwise == "emulated":
             node = replace(node, mnemonic="OP_CONV", one_by_one=True)
         if node.records is not None and self._options.fusion == "none":

@@ -7,13 +7,12 @@ repeat. Its numbers are what the routines in `cuts` read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import prod
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering import cuts
-from dlasim.compiler_shim.nodes import DlaNode
+from dlasim.compiler_shim.nodes import DlaNode, Pair, Shape
 from dlasim.isa.instructions import RECORD_BYTES, TABLE_BYTES
 from dlasim.native.routine import Memory, Numbers
 
@@ -23,8 +22,7 @@ MOST_TASK_CYCLES = 1 << 22  # more than a task besides its work, and its transfe
 Buffers = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Homes:
+class Homes(NamedTuple):
     """Where a node's tensors live: True where a tensor stays in SRAM."""
 
     inputs: tuple[bool, ...]
@@ -58,28 +56,21 @@ def total_bytes(buffers: Buffers) -> int:
     return sum([cuts.align(size) * copies for size, copies in buffers])
 
 
-@cache
-def node_geometry(
-    out_shape: tuple[int, int, int], in_shape: tuple[int, int, int], kernel: tuple[int, int],
-    stride: tuple[int, int], dilation: tuple[int, int], element_bytes: tuple[int, int],
-    broadcast: tuple[int, int], is_dense: bool, constants: tuple[int, bool, bool],
-    home_inputs: tuple[bool, ...], home_output: bool,
-) -> Geometry:  # fmt: skip
-    """The one geometry of nodes like this."""
-    return Geometry(
-        out_shape, in_shape, kernel, stride, dilation, element_bytes, broadcast, is_dense, constants,
-        Homes(home_inputs, home_output),
-    )  # fmt: skip
+class NodeShape(NamedTuple):
+    """What is the same wherever a node's tensors live: as in the node, and which constants there are."""
 
-
-def geometry_of(node: DlaNode, homes: Homes) -> Geometry:
-    """The geometry of a node whose tensors live there."""
-    return node_geometry(
-        node.out_shape, node.in_shape, node.kernel, node.stride, node.dilation,
-        (node.in_element_bytes, node.out_element_bytes), node.broadcast, node.is_dense,
-        (node.weight_bytes_per_channel, node.records is not None, node.table is not None),
-        homes.inputs, homes.output,
-    )  # fmt: skip
+    out_shape: Shape
+    in_shape: Shape
+    kernel: Pair
+    stride: Pair
+    dilation: Pair
+    broadcast: Pair
+    in_element_bytes: int
+    out_element_bytes: int
+    is_dense: bool
+    weight_bytes: int  # of an output channel
+    has_records: bool
+    has_table: bool
 
 
 class Row:
@@ -106,28 +97,24 @@ class Row:
 class Geometry:
     """Nodes of one shape, their tensors at home somewhere."""
 
-    def __init__(
-        self, out_shape: tuple[int, int, int], in_shape: tuple[int, int, int], kernel: tuple[int, int],
-        stride: tuple[int, int], dilation: tuple[int, int], element_bytes: tuple[int, int],
-        broadcast: tuple[int, int], is_dense: bool, constants: tuple[int, bool, bool], homes: Homes,
-    ) -> None:  # fmt: skip
+    def __init__(self, shape: NodeShape, homes: Homes) -> None:
+        out_shape, in_shape = shape.out_shape, shape.in_shape
         self.height, self.width, self.channels = out_shape
         self.homes = homes
-        self.depth = in_shape[2] if is_dense else 1
-        self.step = 1 if is_dense else out_shape[2] // in_shape[2]  # channels that cannot be parted
-        weight_bytes, has_records, has_table = constants
-        self._unit_weights = weight_bytes // self.depth
-        reach = [(taps - 1) * apart + 1 for taps, apart in zip(kernel, dilation, strict=True)]
-        in_bytes, out_bytes = element_bytes
-        first, second = (*(0 if home else in_bytes for home in homes.inputs), 0)[:2]
+        self.depth = in_shape[2] if shape.is_dense else 1
+        self.step = 1 if shape.is_dense else out_shape[2] // in_shape[2]  # channels that cannot be parted
+        self._unit_weights = shape.weight_bytes // self.depth
+        reach = [(taps - 1) * apart + 1 for taps, apart in zip(shape.kernel, shape.dilation, strict=True)]
+        first, second = (*(0 if home else shape.in_element_bytes for home in homes.inputs), 0)[:2]
         numbers = (
-            *out_shape, self.depth, self.step, is_dense, prod(kernel),
-            self._unit_weights, RECORD_BYTES if has_records else 0, has_table,
-            *in_shape[:2], *stride, *reach, *broadcast, first, second, 0 if homes.output else out_bytes,
+            *out_shape, self.depth, self.step, shape.is_dense, prod(shape.kernel),
+            self._unit_weights, RECORD_BYTES if shape.has_records else 0, shape.has_table,
+            *in_shape[:2], *shape.stride, *reach, *shape.broadcast,
+            first, second, 0 if homes.output else shape.out_element_bytes,
         )  # fmt: skip
         self.row = Row(tuple(map(int, numbers)))
         self.written_bytes = prod(out_shape) * self.row.numbers[cuts.OUTPUT_BYTES]  # to system memory
-        self.is_moderate = _most(self.row.numbers, prod(in_shape) * in_bytes) < ENDLESS
+        self.is_moderate = _most(self.row.numbers, prod(in_shape) * shape.in_element_bytes) < ENDLESS
 
     def weight_depth(self, depth: int) -> int:
         """Bytes of weights of one output channel over `depth` input channels."""
@@ -150,6 +137,31 @@ class Geometry:
         """Buffers from their sizes and copies, one after the other."""
         pairs = tuple(zip(listed[::2], listed[1::2], strict=True))
         return pairs if len(self.homes.inputs) > 1 else (pairs[0], *pairs[2:])
+
+
+class Geometries(dict[Homes, Geometry]):
+    """Those of one shape, by where the tensors live."""
+
+    def __init__(self, shape: NodeShape) -> None:
+        super().__init__()
+        self._shape = shape
+
+    def __missing__(self, homes: Homes) -> Geometry:
+        made = self[homes] = Geometry(self._shape, homes)
+        return made
+
+
+_geometries = cache(Geometries)
+
+
+def geometries_of(node: DlaNode) -> Geometries:
+    """The geometries of nodes like this."""
+    shape = NodeShape(
+        node.out_shape, node.in_shape, node.kernel, node.stride, node.dilation, node.broadcast,
+        node.in_element_bytes, node.out_element_bytes, node.is_dense, node.weight_bytes_per_channel,
+        node.records is not None, node.table is not None,
+    )  # fmt: skip
+    return _geometries(shape)
 
 
 def _most(numbers: tuple[int, ...], in_bytes: int) -> int:

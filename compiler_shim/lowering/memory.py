@@ -33,11 +33,8 @@ def root(network: Network, value: int) -> int:
 def reads(node: object, network: Network) -> list[int]:
     """Roots of the activations that a node reads."""
     inputs = node.inputs if isinstance(node, DlaNode) else node.call.inputs  # type: ignore[attr-defined]
-    return [
-        root(network, value)
-        for value in inputs
-        if value >= 0 and network.values[root(network, value)].data is None
-    ]
+    roots = [root(network, value) for value in inputs if value >= 0]
+    return [value for value in roots if network.values[value].data is None]
 
 
 def writes(node: object, network: Network) -> list[int]:

@@ -13,10 +13,12 @@ from dlasim.sim.config import DlaConfig
 
 @dataclass(slots=True)
 class _Known:
-    """What has been found for one kind of problem: by budget, and the budget from which on it is the same."""
+    """What has been found for one kind of problem: the budget from which on it is always the same; each
+    search, in order; and what was answered to each budget."""
 
-    ample_bytes: int
-    tilings: list[tuple[int, Tiling | None]]
+    ample_bytes: int = 0
+    searches: list[tuple[int, Tiling | None]] = field(default_factory=list)
+    answers: dict[int, Tiling | None] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -45,16 +47,20 @@ class Policy:
         What is best within more, and fits into less, is best there too.
         """
         known = self._known.get(problem.kind)
-        if known is not None:
-            self.note_spare(budget - known.ample_bytes)
-            for larger, tiling in known.tilings:
-                if larger >= budget and (tiling is None or tiling.sram_bytes <= budget):
-                    return tiling
-        tiling, ample_bytes = self._finder.find(problem, budget)
         if known is None:
-            known = self._known[problem.kind] = _Known(ample_bytes, [])
-            self.note_spare(budget - ample_bytes)
-        known.tilings.append((budget, tiling))
+            known = self._known[problem.kind] = _Known()
+        elif budget in known.answers:
+            return known.answers[budget]
+        tiling = known.answers[budget] = self._find(problem, budget, known)
+        self.note_spare(budget - known.ample_bytes)
+        return tiling
+
+    def _find(self, problem: TilingProblem, budget: int, known: _Known) -> Tiling | None:
+        for larger, tiling in known.searches:
+            if larger >= budget and (tiling is None or tiling.sram_bytes <= budget):
+                return tiling
+        tiling, known.ample_bytes = self._finder.find(problem, budget)
+        known.searches.append((budget, tiling))
         return tiling
 
     def note_spare(self, spare_bytes: int) -> None:

@@ -16,7 +16,7 @@ from dlasim.compiler_shim.lowering.memory import root
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.spots import Spots
 from dlasim.compiler_shim.lowering.stripes import Chain, ChainTiling, best_chain, best_segments
-from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, Network
 from dlasim.errors import InputError
 
@@ -80,7 +80,7 @@ class _Planner:
             step: (tuple(root(network, value) for value in node.inputs), node.output)
             for step, node in self._nodes.items()
         }
-        self._problems: dict[tuple[int, tuple[tuple[bool, ...], bool]], TilingProblem] = {}
+        self._problems = {step: TilingProblems(node, policy.machine) for step, node in self._nodes.items()}
 
     def plan(self) -> SramPlan:
         resident = self._choose()
@@ -110,17 +110,10 @@ class _Planner:
         )
 
     def _problem(self, step: int, resident: Container[int], *more: int) -> TilingProblem:
-        """A node with these values in SRAM; made once, since planning asks again and again."""
+        """A node with these values in SRAM."""
         inputs, output = self._values[step]
-        homes = (
-            tuple([value in resident or value in more for value in inputs]),
-            output in resident or output in more,
-        )
-        found = self._problems.get((step, homes))
-        if found is None:
-            found = TilingProblem(self._nodes[step], self._policy.machine, Homes(*homes))
-            self._problems[step, homes] = found
-        return found
+        homes = tuple([value in resident or value in more for value in inputs])
+        return self._problems[step][Homes(homes, output in resident or output in more)]
 
     def _choose(self) -> list[int]:
         """Greedy: the value whose stay saves most comes first, and stays if it still saves."""

@@ -41,7 +41,7 @@ def search(
     return found[TASKS]
 
 
-SEARCH = Routine(search, "search", ("dlasim.compiler_shim.lowering",))
+SEARCH = Routine(search, "search", (__name__, cuts.__name__, "dlasim.isa.instructions"))
 
 
 @routine

@@ -119,19 +119,19 @@ def make_schedule(nodes: Sequence[Reach], rows: int) -> Schedule:
 
 def best_chain(problems: Sequence[TilingProblem], budget: int) -> ChainTiling | None:
     """The chain in the fewest stripes that fit."""
-    shapes = tuple((problem.geometry, reach_of(problem.node)) for problem in problems)
-    if sum(shape.constant_bytes(shape.channels, shape.depth) for shape, _ in shapes) > budget:
+    layouts = _layouts(tuple([(problem.geometry, reach_of(problem.node)) for problem in problems]))
+    if layouts.constant_bytes > budget:
         return None
     height = problems[-1].height
     low, high = 0, height + 1  # rows that fit, rows that do not
     rows = height
     while high - low > 1:
-        if _layout(shapes, rows).sram_bytes <= budget:
+        if layouts[rows].sram_bytes <= budget:
             low = rows
         else:
             high = rows
         rows = (low + high) // 2
-    return _tile_chain(problems, _layout(shapes, even(height, low))) if low else None
+    return _tile_chain(problems, layouts[even(height, low)]) if low else None
 
 
 def _tile_chain(problems: Sequence[TilingProblem], layout: _Layout) -> ChainTiling:
@@ -164,10 +164,20 @@ class _Layout:
         self.sram_bytes = sum(map(total_bytes, buffers)) + sum(map(align, inner))
 
 
-@lru_cache(maxsize=2048)
-def _layout(shapes: tuple[tuple[Geometry, Reach], ...], rows: int) -> _Layout:
-    """The layout, which is the same for all machines."""
-    return _Layout(shapes, rows)
+class _Layouts(dict[int, _Layout]):
+    """The layouts of a chain by rows of a stripe, which are the same for all machines."""
+
+    def __init__(self, shapes: Sequence[tuple[Geometry, Reach]]) -> None:
+        super().__init__()
+        self._shapes = shapes
+        self.constant_bytes = sum(shape.constant_bytes(shape.channels, shape.depth) for shape, _ in shapes)
+
+    def __missing__(self, rows: int) -> _Layout:
+        made = self[rows] = _Layout(self._shapes, rows)
+        return made
+
+
+_layouts = lru_cache(maxsize=512)(_Layouts)
 
 
 def best_segments(run: Sequence[int], cost: Callable[[tuple[int, ...]], float]) -> list[tuple[int, ...]]:

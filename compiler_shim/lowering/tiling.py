@@ -8,9 +8,10 @@ double.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from dlasim.compiler_shim.lowering import cuts, search
-from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, Homes, Row, geometry_of
+from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, Geometry, Homes, Row, geometries_of
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.native.routine import Memory
@@ -67,24 +68,36 @@ class Machine:
 class TilingProblem:
     """One node on one machine, with its tensors at home somewhere."""
 
-    def __init__(self, node: DlaNode, machine: Machine, homes: Homes) -> None:
-        self.node, self.homes = node, homes
-        self.geometry = geometry_of(node, homes)
+    def __init__(self, node: DlaNode, machine: Machine, row: Row, geometry: Geometry) -> None:
+        self.node, self.config, self.machine_row, self.geometry = node, machine.config, row, geometry
         self.height, self.width, self.channels = node.out_shape
-        self.depth = self.geometry.depth
-        self.machine, self.config = machine.row(node), machine.config
-        self.kind = (self.geometry, node.mnemonic, node.one_by_one)
+        self.depth, self.homes = geometry.depth, geometry.homes
+        self.kind = (geometry, node.mnemonic, node.one_by_one)
 
-    @property
+    @cached_property
     def work_cycles(self) -> int:
         """Cycles of pure work."""
-        geometry, machine = self.geometry.row.plain, self.machine.plain
+        geometry, machine = self.geometry.row.plain, self.machine_row.plain
         return cuts.work_cycles(geometry, machine, self.channels, self.depth)
 
-    @property
+    @cached_property
     def task_cycles(self) -> int:
         """Cycles that a task on all channels takes besides its work."""
-        return cuts.task_cycles(self.machine.plain, self.channels)
+        return cuts.task_cycles(self.machine_row.plain, self.channels)
+
+
+class TilingProblems(dict[Homes, TilingProblem]):
+    """One node on one machine, by where its tensors live."""
+
+    def __init__(self, node: DlaNode, machine: Machine) -> None:
+        super().__init__()
+        self._node, self._machine = node, machine
+        self._row, self._geometries = machine.row(node), geometries_of(node)
+
+    def __missing__(self, homes: Homes) -> TilingProblem:
+        made = TilingProblem(self._node, self._machine, self._row, self._geometries[homes])
+        self[homes] = made
+        return made
 
 
 class Finder:
@@ -102,8 +115,8 @@ class Finder:
         is_compiled = self._is_compiled and geometry.is_moderate
         group, found = self._desks[is_compiled]
         tasks = search.SEARCH(
-            geometry.row.memory(is_compiled), problem.machine.memory(is_compiled), budget, self._by_channels,
-            group, found,
+            geometry.row.memory(is_compiled), problem.machine_row.memory(is_compiled), budget,
+            self._by_channels, group, found,
         )  # fmt: skip
         if not tasks:
             return None, found.take(search.AMPLE, search.AMPLE + 1)[0]

@@ -12,7 +12,7 @@ import pytest
 from dlasim.compiler_shim.lowering import geometry as geometries
 from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, Homes
 from dlasim.compiler_shim.lowering.search import MAX_EXTENT, SEARCH
-from dlasim.compiler_shim.lowering.tiling import Finder, Machine, Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.tiling import Finder, Machine, Tiling, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.native import library
 from dlasim.sim import config as configs
@@ -78,7 +78,7 @@ def random_problem(rng: np.random.Generator, most: int, config: DlaConfig | None
     """A node on a machine, its tensors anywhere."""
     node = random_node(rng, most)
     homes = Homes(tuple(bool(rng.integers(3) == 0) for _ in node.inputs), bool(rng.integers(3) == 0))
-    return TilingProblem(node, Machine(random_config(rng) if config is None else config), homes)
+    return TilingProblems(node, Machine(random_config(rng) if config is None else config))[homes]
 
 
 class Walk:
