@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
@@ -53,6 +53,7 @@ class _Residents:
         self.addresses = addresses
         self._at: dict[int, dict[int, allocation.Gap]] = defaultdict(dict)  # by step and value
         self.end = 0
+        self.members: dict[tuple[int, bool, bool], TilingProblem] = {}  # nodes of chains that have been tried
         for value, address in addresses.items():
             lease = leases[value]
             gap = (address, address + lease.size_bytes)
@@ -109,39 +110,50 @@ class _Planner:
             f"the configuration has {self._limit}"
         )
 
-    def _problem(self, step: int, resident: Container[int], *more: int) -> TilingProblem:
+    def _problem(self, step: int, resident: Container[int]) -> TilingProblem:
         """A node with these values in SRAM."""
         inputs, output = self._values[step]
-        homes = tuple([value in resident or value in more for value in inputs])
-        return self._problems[step][Homes(homes, output in resident or output in more)]
+        return self._problems[step][Homes(tuple([value in resident for value in inputs]), output in resident)]
+
+    def _with(self, problem: TilingProblem, step: int, value: int) -> TilingProblem:
+        """The same with one more value in SRAM."""
+        inputs, output = self._values[step]
+        homes = [home or one == value for home, one in zip(problem.homes.inputs, inputs, strict=True)]
+        return self._problems[step][Homes(tuple(homes), problem.homes.output or output == value)]
 
     def _choose(self) -> list[int]:
         """Greedy: the value whose stay saves most comes first, and stays if it still saves."""
         if not self._policy.keeps_tensors:
             return []
         taken: Counter[int] = Counter()  # by step, what resident values take
-        gains = {value: self._gain(value, (), taken) for value in self._leases}
-        resident: set[int] = set()
+        problems = {step: self._problem(step, ()) for step in self._nodes}
+        gains = {value: self._gain(value, problems, taken) for value in self._leases}
+        resident: list[int] = []
         for value in sorted(gains, key=lambda value: (-gains[value], value)):
-            if gains[value] > 0 and self._gain(value, resident, taken) > 0:
-                resident.add(value)
+            if gains[value] > 0 and self._gain(value, problems, taken) > 0:
+                resident.append(value)
                 lease = self._leases[value]
-                for step in range(lease.first, lease.last + 1):
+                for step in self._during(lease):
                     taken[step] += lease.size_bytes + ALIGNMENT
+                    problems[step] = self._with(problems[step], step, value)
         return sorted(resident)
 
-    def _gain(self, value: int, resident: Collection[int], taken: Mapping[int, int]) -> int:
+    def _during(self, lease: Lease) -> list[int]:
+        """The DLA's steps of a lifetime."""
+        return [step for step in range(lease.first, lease.last + 1) if step in self._nodes]
+
+    def _gain(self, value: int, problems: Mapping[int, TilingProblem], taken: Mapping[int, int]) -> int:
         """Cycles saved over all nodes during which the value would take SRAM; below 0 where it cannot."""
         lease = self._leases[value]
         size = lease.size_bytes + ALIGNMENT
         gain = 0
-        for step in range(lease.first, lease.last + 1):
-            if step in self._nodes:
-                before = self._cycles(self._problem(step, resident), taken[step])
-                after = self._cycles(self._problem(step, resident, value), taken[step] + size)
-                if after is None or before is None:
-                    return -1
-                gain += before - after
+        for step in self._during(lease):
+            problem = problems[step]
+            before = self._cycles(problem, taken[step])
+            after = self._cycles(self._with(problem, step, value), taken[step] + size)
+            if after is None or before is None:
+                return -1
+            gain += before - after
         return gain
 
     def _cycles(self, problem: TilingProblem, taken: int) -> int | None:
@@ -237,8 +249,18 @@ class _Planner:
         return chain
 
     def _chain_problems(self, steps: tuple[int, ...], residents: _Residents) -> list[TilingProblem]:
-        inner = [self._nodes[step].output for step in steps[:-1]]
-        return [self._problem(step, residents, *inner) for step in steps]
+        last = steps[-1]
+        return [self._member(step, step > steps[0], step < last, residents) for step in steps]
+
+    def _member(self, step: int, follows: bool, leads: bool, residents: _Residents) -> TilingProblem:
+        """A node of a chain: it follows the node before it, leads to the next, or both."""
+        found = residents.members.get((step, follows, leads))
+        if found is None:
+            found = self._problem(step, residents)
+            for other in (step - 1,) * follows + (step,) * leads:
+                found = self._with(found, step, self._nodes[other].output)
+            residents.members[step, follows, leads] = found
+        return found
 
     def _place_chain(
         self, steps: tuple[int, ...], residents: _Residents, taken: list[allocation.Gap], spots: Spots

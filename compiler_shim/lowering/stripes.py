@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from dlasim.compiler_shim.lowering import cuts
 from dlasim.compiler_shim.lowering.cuts import align
 from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, Geometry, total_bytes
 from dlasim.compiler_shim.lowering.search import even
 from dlasim.compiler_shim.lowering.tiling import WORDS_PER_TASK, Tiling, TilingProblem
-from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.sim import cost
 from dlasim.sim.config import DlaConfig
 
@@ -87,10 +87,10 @@ class Reach(NamedTuple):
         return max(low, 0), max(high, 0)
 
 
-def reach_of(node: DlaNode) -> Reach:
-    """The reach of a node."""
-    span = (node.kernel[0] - 1) * node.dilation[0] + 1
-    return Reach(node.out_shape[0], node.stride[0], node.pad[0], span)
+def reach_of(geometry: Geometry, pad: int) -> Reach:
+    """The reach of nodes with so many rows of padding at the top."""
+    numbers = geometry.row.numbers
+    return Reach(geometry.height, numbers[cuts.STRIDE_ROWS], pad, numbers[cuts.REACH_ROWS])
 
 
 def make_schedule(nodes: Sequence[Reach], rows: int) -> Schedule:
@@ -119,7 +119,7 @@ def make_schedule(nodes: Sequence[Reach], rows: int) -> Schedule:
 
 def best_chain(problems: Sequence[TilingProblem], budget: int) -> ChainTiling | None:
     """The chain in the fewest stripes that fit."""
-    layouts = _layouts(tuple([(problem.geometry, reach_of(problem.node)) for problem in problems]))
+    layouts = _layouts(tuple([problem.link for problem in problems]))
     if layouts.constant_bytes > budget:
         return None
     height = problems[-1].height
@@ -167,10 +167,10 @@ class _Layout:
 class _Layouts(dict[int, _Layout]):
     """The layouts of a chain by rows of a stripe, which are the same for all machines."""
 
-    def __init__(self, shapes: Sequence[tuple[Geometry, Reach]]) -> None:
+    def __init__(self, links: Sequence[tuple[Geometry, int]]) -> None:
         super().__init__()
-        self._shapes = shapes
-        self.constant_bytes = sum(shape.constant_bytes(shape.channels, shape.depth) for shape, _ in shapes)
+        self._shapes = [(shape, reach_of(shape, pad)) for shape, pad in links]
+        self.constant_bytes = sum(shape.constant_bytes(shape.channels, shape.depth) for shape, _ in links)
 
     def __missing__(self, rows: int) -> _Layout:
         made = self[rows] = _Layout(self._shapes, rows)

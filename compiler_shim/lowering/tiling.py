@@ -73,6 +73,7 @@ class TilingProblem:
         self.height, self.width, self.channels = node.out_shape
         self.depth, self.homes = geometry.depth, geometry.homes
         self.kind = (geometry, node.mnemonic, node.one_by_one)
+        self.link = (geometry, node.pad[0])  # all that matters of it in a chain
 
     @cached_property
     def work_cycles(self) -> int:
