@@ -347,7 +347,7 @@ def test_compiled_and_plain_find_the_same(compiled, most, by_channels, monkeypat
 def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
     largest_seen = 0
 
-    class Watched(dict):
+    class Watched(list):
         def __setitem__(self, place, number):
             nonlocal largest_seen
             assert abs(number) < ENDLESS
@@ -356,7 +356,7 @@ def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
 
     finder = Finder(by_channels=False)
     for desk in finder._desks[False]:
-        monkeypatch.setattr(desk, "numbers", Watched())
+        monkeypatch.setattr(desk, "numbers", Watched(desk.numbers))
     for seed in range(CASES):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, MAX_EXTENT + 9, extreme_config(rng))
