@@ -135,8 +135,8 @@ class Geometry:
 
     def as_buffers(self, listed: Sequence[int]) -> Buffers:
         """Buffers from their sizes and copies, one after the other."""
-        pairs = tuple(zip(listed[::2], listed[1::2], strict=True))
-        return pairs if len(self.homes.inputs) > 1 else (pairs[0], *pairs[2:])
+        first, second, *others = zip(listed[::2], listed[1::2], strict=True)
+        return (first, second, *others) if len(self.homes.inputs) > 1 else (first, *others)
 
 
 class Geometries(dict[Homes, Geometry]):

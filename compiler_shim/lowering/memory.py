@@ -69,8 +69,9 @@ def variables(network: Network) -> set[int]:
     known = {root(network, value) for value in network.inputs}
     found = set()
     for node in network.nodes:
-        found |= set(reads(node, network)) - known
-        known |= {*reads(node, network), *writes(node, network)}
+        read = set(reads(node, network))
+        found |= read - known
+        known |= read.union(writes(node, network))
     return found
 
 

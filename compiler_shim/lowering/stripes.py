@@ -162,6 +162,18 @@ class _Layout:
         self.cuts, self.buffers, self.inner = tuple(cuts), tuple(buffers), tuple(inner)
         self.moves = tuple(moved.items())  # bytes that are moved within SRAM, and how often
         self.sram_bytes = sum(map(total_bytes, buffers)) + sum(map(align, inner))
+        self._count_loads(shapes)
+
+    def _count_loads(self, shapes: Sequence[tuple[Geometry, Reach]]) -> None:
+        """Bytes and number of all loads, and the bytes that the first stripe waits for."""
+        stripes = len(self.schedule)
+        self.read_bytes = self.loads = self.first_bytes = 0
+        for (shape, _), parts in zip(shapes, self.buffers, strict=True):
+            count = len(shape.homes.inputs)
+            for (size, _), times in zip(parts, (*(stripes,) * count, 1), strict=False):
+                self.read_bytes += size * times
+                self.loads += times * bool(size)
+                self.first_bytes += size
 
 
 class _Layouts(dict[int, _Layout]):
@@ -202,21 +214,14 @@ def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, 
     """Cycles, and bytes over the bus; loads and stores run beside the computation, stripe by stripe."""
     config = problems[0].config
     stripes = len(layout.schedule)
-    compute = sum(problem.work_cycles + stripes * problem.task_cycles for problem in problems)
-    compute += sum(times * _copy_cycles(config, size) for size, times in layout.moves)
-    read = loads = first = 0
-    for problem, parts in zip(problems, layout.buffers, strict=True):
-        count = len(problem.homes.inputs)
-        for size, _ in parts[:count]:
-            read, loads, first = read + size * stripes, loads + stripes * bool(size), first + size
-        constants = parts[count][0]
-        read, loads, first = read + constants, loads + bool(constants), first + constants
+    compute = sum([problem.work_cycles + stripes * problem.task_cycles for problem in problems])
+    compute += sum([times * _copy_cycles(config, size) for size, times in layout.moves])
     written = problems[-1].geometry.written_bytes
     rate, latency = cost.dma_rate(config), config.dma_latency
-    move_in = (read // rate if rate else 0) + loads * latency
+    move_in = (layout.read_bytes // rate if rate else 0) + layout.loads * latency
     move_out = (written // rate if rate else 0) + stripes * latency * bool(written)
-    ends = (first // rate if rate else 0) + latency + move_out // stripes
-    return max(compute, move_in, move_out) + ends, read + written
+    ends = (layout.first_bytes // rate if rate else 0) + latency + move_out // stripes
+    return max(compute, move_in, move_out) + ends, layout.read_bytes + written
 
 
 def _copy_cycles(config: DlaConfig, size_bytes: int) -> int:
