@@ -68,7 +68,7 @@ class _Report:
 
 def _check_operand(report: _Report, footprint: Footprint, sram_bytes: int) -> None:
     box, operand, present = footprint.box, footprint.operand, footprint.present
-    if not np.any(present):
+    if present is not True and not present.any():
         return
     wide = np.equal(footprint.element_bytes, WIDE_BYTES)
     if wide.any():

@@ -13,6 +13,8 @@ from dlasim.sim.operation import Batch, Operation
 
 WIDE_BYTES = 4
 STEP_LIMIT = 1 << 62  # products beyond are cut here; nothing so large is legal
+_ONE: NDArray[np.int64] = np.ones(1, np.int64)
+_ONE_ABOUT: NDArray[np.float64] = np.ones(1)
 
 Count: TypeAlias = Any  # an int for one operation, an int64 array for a batch
 Truth: TypeAlias = Any  # likewise, of truth values
@@ -90,8 +92,7 @@ def product(*factors: Count) -> Count:
         for factor in factors:
             result *= int(factor)
         return min(result, STEP_LIMIT)
-    size: NDArray[np.float64] = np.ones(1)
-    exact: NDArray[np.int64] = np.ones(1, np.int64)
+    size, exact = _ONE_ABOUT, _ONE
     for factor in factors:
         size, exact = size * factor, exact * factor
     return exact if size.max(initial=0) < STEP_LIMIT else np.where(size < STEP_LIMIT, exact, STEP_LIMIT)

@@ -53,6 +53,7 @@ class Batch:
     columns: NDArray[np.int64]
     numbers: NDArray[np.int64] | None = None  # which of the columns are the operations'; None: all, in order
     _known: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+    _pairs: dict[str, tuple[NDArray[np.int64], NDArray[np.int64]]] = field(default_factory=dict)
 
     def value(self, register: str) -> NDArray[np.int64]:
         """The numbers in a plain operand register."""
@@ -65,8 +66,10 @@ class Batch:
 
     def pair(self, register: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The two halves of a packed register: (heights, widths) or (tops, lefts)."""
-        pattern = self.value(register)
-        return pattern & 0xFFFF, pattern >> 16
+        if register not in self._pairs:
+            pattern = self.value(register)
+            self._pairs[register] = pattern & 0xFFFF, pattern >> 16
+        return self._pairs[register]
 
 
 def reset_file() -> list[int]:

@@ -123,9 +123,10 @@ def _add_run(figures: list[LayerFigures], layer_of: np.ndarray[Any, Any], plan: 
     busy = timeline.end - timeline.start
 
     def add(field: str, where: np.ndarray[Any, Any], amounts: np.ndarray[Any, Any]) -> None:
-        sums = np.bincount(where[where >= 0], weights=amounts[where >= 0], minlength=len(figures))
-        for layer in np.flatnonzero(sums):
-            setattr(figures[layer], field, getattr(figures[layer], field) + int(sums[layer]))
+        sums = np.bincount(where + 1, amounts, len(figures) + 1).tolist()  # the first is of no layer
+        for layer, amount in zip(figures, sums[1:], strict=True):
+            if amount:
+                setattr(layer, field, getattr(layer, field) + int(amount))
 
     add("cycles", layers[numbers], owned)
     add("busy", layers[numbers], busy[numbers])

@@ -99,20 +99,20 @@ class Simulation:
         self.program, self.config = program, config
         self._computes = executor is not None
         self._layout, size = self._place_regions()
-        self.memory: NDArray[np.uint8] = np.zeros(size, np.uint8)
+        self.memory: NDArray[np.uint8] = (np.zeros if self._computes else np.empty)(size, np.uint8)
         self.host_observer: Callable[[int, NDArray[Any]], None] | None = None
         self._host_operations: dict[int, HostOperation] = {}
         self._runs: list[Run] = []
         self.dla = Dla(config, SystemMemory(self.memory), executor, self._runs.append)
         self._load()
-        self._views = [self.tensor(described) for described in program.tensors]
+        self._views = [self.tensor(described) for described in program.tensors if self._computes]
         self._inputs = self._numbers(Role.INPUT)
         self._outputs = self._numbers(Role.OUTPUT)
         self.reset_variables()
 
     def reset_variables(self) -> None:
         """Take what lives on from inference to inference back to its start."""
-        for number in self._numbers(Role.VARIABLE):
+        for number in self._numbers(Role.VARIABLE) if self._computes else ():
             self._views[number][...] = self.program.tensors[number].zero_point
 
     def _numbers(self, role: Role) -> list[int]:
