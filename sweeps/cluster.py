@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
-from itertools import islice
 from typing import Any
 
 from dlasim.errors import InputError, RunError
 from dlasim.sweeps.evaluate import Entry, Evaluator, code_version
-from dlasim.sweeps.local import CHUNK_POINTS, Result, Task
+from dlasim.sweeps.local import Result, Task, chunks
 from dlasim.sweeps.models import Blueprint
 
 CHUNKS_PER_CORE = 3  # under way at once: enough to hide the network, few enough to keep memory flat
@@ -41,7 +40,7 @@ class Cluster:
         """Results as they come, a chunk at a time."""
         client = self._connect()
         try:
-            yield from self._run(client, blueprints, iter(tasks))
+            yield from self._run(client, blueprints, chunks(tasks))
         finally:
             client.close()
 
@@ -53,26 +52,26 @@ class Cluster:
             raise InputError(f"no scheduler answers at {self._address}: {why}") from None
 
     def _run(
-        self, client: Any, blueprints: Mapping[str, Blueprint], todo: Iterator[Task]
+        self, client: Any, blueprints: Mapping[str, Blueprint], todo: Iterator[list[Task]]
     ) -> Iterator[list[Result]]:
         # The networks are the result of a task: where the only worker that has them dies, it runs again.
         networks = client.submit(dict, dict(blueprints), pure=False)
         name = "".join(f"{blueprint.content}{blueprint.whole}" for blueprint in blueprints.values())
-        chunks: dict[str, list[Task]] = {}
+        sent: dict[str, list[Task]] = {}
 
         def submit() -> Any:
-            chunk = list(islice(todo, CHUNK_POINTS))
-            if not chunk:
+            chunk = next(todo, None)
+            if chunk is None:
                 return None
             future = client.submit(evaluate_chunk, code_version(), name, networks, chunk, pure=False)
-            chunks[future.key] = chunk
+            sent[future.key] = chunk
             return future
 
         window = max(sum(client.nthreads().values()), 1) * CHUNKS_PER_CORE
         first = [future for future in (submit() for _ in range(window)) if future is not None]
         done = _distributed().as_completed(first, loop=client.loop)
         for future in done:
-            chunk = chunks.pop(future.key)
+            chunk = sent.pop(future.key)
             yield list(zip(chunk, self._result(future), strict=True))
             future.release()
             following = submit()

@@ -84,6 +84,11 @@ def _board_content(cpu: str) -> str:
     return board_content(cpu)
 
 
+def kin(model: str, values: Mapping[str, Any], layers: bool) -> Hashable:
+    """The same for points that differ in their SRAM alone, of which one worker has least to do."""
+    return (model, layers, *(value for name, value in values.items() if name != "sram_bytes"))
+
+
 class Evaluator:
     """Evaluates points of some networks; restores each network once.
 
@@ -97,7 +102,7 @@ class Evaluator:
 
     def evaluate(self, model: str, values: Mapping[str, Any], layers: bool) -> Entry:
         """The figures of a point. A bug that one point meets must not end the others: it becomes a row."""
-        machine = (model, layers, *(value for name, value in values.items() if name != "sram_bytes"))
+        machine = kin(model, values, layers)
         ample_bytes, entry = self._ample.get(machine, _NEVER)
         if values["sram_bytes"] >= ample_bytes:
             return entry

@@ -8,16 +8,17 @@ import socket
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from dlasim.sweeps.evaluate import FAILED, Entry, Evaluator
+from dlasim.sweeps.evaluate import FAILED, Entry, Evaluator, kin
 from dlasim.sweeps.models import Blueprint
 
 CHUNK_POINTS = 8
+_WINDOW_POINTS = 1024  # among which those that are kin are brought together
 CHUNKS_AHEAD = 2  # a worker has the next chunk before it needs it
 MAX_DEATHS = 2  # of the workers that a point was with alone
 
@@ -35,6 +36,24 @@ class Task:
 
 
 Result = tuple[Task, Entry]
+
+
+def chunks(tasks: Iterable[Task]) -> Iterator[list[Task]]:
+    """What a worker gets at a time: tasks that are kin together, and some points at least."""
+    todo = iter(tasks)
+    while window := list(islice(todo, _WINDOW_POINTS)):
+        families: dict[Hashable, list[Task]] = {}
+        for task in window:
+            families.setdefault(kin(task.model, task.values, task.layers), []).append(task)
+        chunk: list[Task] = []
+        for family in families.values():
+            for first in range(0, len(family), 2 * CHUNK_POINTS):
+                chunk += family[first : first + 2 * CHUNK_POINTS]
+                if len(chunk) >= CHUNK_POINTS:
+                    yield chunk
+                    chunk = []
+        if chunk:
+            yield chunk
 
 
 def run_here(blueprints: Mapping[str, Blueprint], tasks: Iterable[Task]) -> Iterator[list[Result]]:
@@ -63,7 +82,7 @@ class Workers:
     def run(self, blueprints: Mapping[str, Blueprint], tasks: Iterable[Task]) -> Iterator[list[Result]]:
         """Results as they come, a chunk at a time; at most a few chunks are under way."""
         self._blueprints = blueprints
-        todo = iter(tasks)
+        todo = chunks(tasks)
         for worker in self._workers:
             self._introduce(worker)
         while True:
@@ -88,10 +107,10 @@ class Workers:
         with contextlib.suppress(OSError):
             worker.link.send(self._blueprints)
 
-    def _feed(self, worker: _Worker, todo: Iterator[Task]) -> None:
+    def _feed(self, worker: _Worker, todo: Iterator[list[Task]]) -> None:
         while len(worker.chunks) < CHUNKS_AHEAD:
-            chunk = self._again.popleft() if self._again else list(islice(todo, CHUNK_POINTS))
-            if not chunk:
+            chunk = self._again.popleft() if self._again else next(todo, None)
+            if chunk is None:
                 return
             worker.chunks.append(chunk)
             with contextlib.suppress(OSError):  # a worker that died is found when it is listened to
