@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from dlasim.cli.health import Health, Package, Program
+    from dlasim.cli.health import Compiled, Health, Package, Program
 
 _MARKS = {"ok": "ok", "missing": "MISSING", "old": "TOO OLD"}
 
@@ -40,7 +40,9 @@ def _as_text(health: Health) -> list[str]:
     lines = [f"dlasim {health.version}, Python {health.python}, {health.platform}"]
     features = ", ".join(f"{name} {'yes' if there else 'no'}" for name, there in health.features.items())
     lines += [f"{health.processor}, {health.cores} cores" + (f": {features}" if features else "")]
-    lines += [f"compiled code is kept in {health.cache}", "", "Required packages"]
+    lines += ["", f"Compiled code, kept in {health.cache}"]
+    lines += [_compiled_line(compiled) for compiled in health.compiled] or ["  cannot be made: see below"]
+    lines += ["", "Required packages"]
     lines += [_package_line(package) for package in health.required]
     lines += ["", "Extras"]
     for extra in health.extras:
@@ -58,6 +60,11 @@ def _as_text(health: Health) -> list[str]:
 def _package_line(package: Package) -> str:
     wanted = "" if package.state == "ok" else f"  (needs {package.wanted or 'any version'})"
     return f"  {package.name:<12} {package.found or '-':<10} {_MARKS[package.state]}{wanted}"
+
+
+def _compiled_line(compiled: Compiled) -> str:
+    state = "ready" if compiled.is_built else f"not yet: {compiled.builder}"
+    return f"  {compiled.name:<20} {compiled.purpose}; {state}"
 
 
 def _program_line(program: Program) -> str:

@@ -1,4 +1,4 @@
-"""What `dlasim doctor` finds out; reads metadata and files only, and imports none of what it looks for."""
+"""What `dlasim doctor` finds out, from metadata and files, and from those who have their code compiled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 from dlasim import __version__
-from dlasim.errors import RunError
+from dlasim.errors import DlasimError, RunError
 from dlasim.fileio import cache_folder
 
 DISTRIBUTION = "dlasim"
@@ -85,6 +85,16 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
+class Compiled:
+    """Code that is compiled for this CPU: what it does, and who builds it where it is missing."""
+
+    name: str
+    purpose: str
+    is_built: bool
+    builder: str
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """Everything that was found."""
 
@@ -98,6 +108,7 @@ class Health:
     required: tuple[Package, ...]
     extras: tuple[Extra, ...]
     programs: tuple[Program, ...]
+    compiled: tuple[Compiled, ...] = ()  # empty where the packages for it are missing
 
     @property
     def is_well(self) -> bool:
@@ -121,6 +132,7 @@ def examine() -> Health:
         required=tuple(_package(name, wanted) for name, wanted, extra in requirements if not extra),
         extras=tuple(_extra(name, requirements) for name in EXTRAS),
         programs=tuple(_program(names, purpose) for names, purpose in PROGRAMS),
+        compiled=tuple(_compiled()),
     )
 
 
@@ -163,6 +175,27 @@ def _release(version: str) -> tuple[int, ...]:
 def _program(names: tuple[str, ...], purpose: str) -> Program:
     found = next((path for name in names if (path := shutil.which(name))), None)
     return Program(names[0], purpose, found)
+
+
+def _compiled() -> list[Compiled]:
+    try:
+        import dlasim.sweeps.evaluate  # noqa: F401 - with it comes every routine
+        from dlasim.native.build import read_object
+        from dlasim.native.routine import routines
+        from dlasim.sim.kernels.library import best_kind, kernel_unit
+
+        wanted = [(kernel_unit(best_kind()), "computes layers", "the first `dlasim run` builds it")]
+        told = (
+            "lowers and times the points of sweeps",
+            "a sweep of more than some seconds builds it meanwhile",
+        )
+        wanted += [(routine.unit, *told) for routine in routines()]
+        return [
+            Compiled(unit.name, purpose, read_object(unit.path) is not None, builder)
+            for unit, purpose, builder in wanted
+        ]
+    except (ImportError, OSError, RuntimeError, DlasimError):
+        return []
 
 
 def _processor() -> tuple[str, frozenset[str]]:

@@ -73,3 +73,29 @@ def test_processor_features_come_from_the_system(monkeypatch: pytest.MonkeyPatch
     features = health.examine().features
     assert features["AVX2"] is True
     assert features["AVX-512 VNNI"] is False
+
+
+def test_compiled_code_is_there_or_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from dlasim.native.build import sealed
+    from dlasim.native.routine import routines
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = {compiled.name: compiled.is_built for compiled in health.examine().compiled}
+    assert not any(found.values())
+    assert "search" in found
+    assert any(name.startswith("kernels-") for name in found)
+    assert "not yet: a sweep" in call().stdout
+    for routine in routines():
+        routine.unit.path.write_bytes(sealed(b"code"))
+    assert "  search               lowers and times the points of sweeps; ready\n" in call().stdout
+
+
+def test_compiled_code_where_the_compiler_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise metadata.PackageNotFoundError(name)
+
+    with_requirements(monkeypatch, "click>=8.1")
+    monkeypatch.setattr("dlasim.native.unit.Unit.path", property(missing))
+    result = call()
+    assert result.exit_code == 0
+    assert "cannot be made" in result.stdout
