@@ -1,4 +1,5 @@
-"""Sweeps: configurations per second and core, whole processes; and what 100,000 rows take.
+"""Sweeps: configurations per second and core, whole processes; one machine in plain Python and compiled; and
+what 100,000 rows take.
 
 Where Vela, the compiler for Ethos-U, is in PATH (`pip install ethos-u-vela`), its time for one configuration
 stands beside a point of ours and beside `dlasim compile`.
@@ -14,9 +15,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dlasim.compiler_shim.partition import Partitioned
 
 POINTS = ["--pes", "16..320:8", "--sram", "64KiB..256MiB", "--parallel", "input,output"]
+SIZES_KIB = (64, 256, 512, 1 << 10, 256 << 10)
 GOAL = 50  # configurations per second and core
 SAMPLES = 8
 ROWS = 100_000
@@ -30,6 +37,7 @@ def main() -> int:
         cores = len(os.sched_getaffinity(0))
         points = [sweep(model, Path(folder) / f"jobs{jobs}", jobs) for jobs in sorted({1, cores})]
         beside_vela(Path(folder), min(points))
+        both_ways(model)
         same = check(model, Path(folder) / f"jobs{cores}")
         write_and_read(Path(folder) / "rows.csv")
     return 0 if same else 1
@@ -74,6 +82,46 @@ def beside_vela(folder: Path, point: float) -> None:
         print(f"{name}: Vela {theirs:.2f} s, dlasim compile {ours:.2f} s: {theirs / ours:.1f} times")
         if name == "mobilenet_v1":
             print(f"  a point of the sweep {point * 1000:.1f} ms of CPU time: {theirs / point:.0f} times")
+
+
+def both_ways(model: Path) -> None:
+    """Lowering and timing of one machine in plain Python and compiled, and what compiling takes."""
+    from dlasim.compiler_shim.compile import load_model
+    from dlasim.native import library
+    from dlasim.native.demand import demand
+    from dlasim.native.routine import routines, want_compiled
+
+    demand.leave_building()
+    network = load_model(model)
+    point_seconds(network, SIZES_KIB[-1], 24)  # what is only done once
+    plain = {size: point_seconds(network, size) for size in SIZES_KIB}
+    for routine in routines():
+        used = cpu_seconds()
+        library.build(routine.unit)
+        print(f"building {routine.unit.name}: {cpu_seconds() - used:.1f} s of CPU time")
+    want_compiled()
+    point_seconds(network, SIZES_KIB[-1], 24)
+    print("one machine in process, CPU time:  plain  compiled")
+    for size, before in plain.items():
+        after = point_seconds(network, size, 20)
+        print(
+            f"{size:>14} KiB  {1000 * before:>18.1f} ms {1000 * after:>6.1f} ms  {before / after:.1f} times"
+        )
+
+
+def point_seconds(network: Partitioned, sram_kib: int, fewest_pes: int = 16) -> float:
+    """CPU time of lowering and timing one machine, on average over some, which should be new."""
+    from dlasim.compiler_shim.compile import lower_for
+    from dlasim.compiler_shim.options import CompileOptions
+    from dlasim.sim.config import DlaConfig
+    from dlasim.sim.runner import Simulation
+
+    began = time.process_time()
+    for pes, parallel in product(range(fewest_pes, 321, 74), ("input", "output")):
+        config = DlaConfig(pes=pes, parallel=parallel, sram_bytes=sram_kib << 10)
+        lowered = lower_for(network, config, CompileOptions(), with_constants=False)
+        Simulation(lowered.program, config, None).run()
+    return (time.process_time() - began) / 10
 
 
 def best(work: Callable[[], None]) -> float:

@@ -78,6 +78,8 @@ class Demand:
 
     def _build(self) -> None:
         """Begin to build what is missing."""
+        self._process = os.getpid()
+        atexit.register(self.close)  # before anything begins: Ctrl-C may come in between
         try:
             from dlasim.native.build import read_object
 
@@ -86,9 +88,6 @@ class Demand:
                     self._builds.append(_start(unit))
         except (ImportError, OSError, RuntimeError, DlasimError) as error:
             self._failure = f"cannot compile: {error}"
-        if self._builds:
-            self._process = os.getpid()
-            atexit.register(self.close)
 
     def _goes_on(self, unit: Unit, process: subprocess.Popen[bytes], said: IO[bytes]) -> bool:
         from dlasim.native.library import failure

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.native.processes import DEADLINE_SECONDS, is_alive, wait_until_gone
 from tests.native.tiny import SUMS
 
 PREFACE = """
@@ -33,7 +34,6 @@ def children():
     with open(f"/proc/self/task/{os.getpid()}/children") as file:
         return [int(pid) for pid in file.read().split()]
 """
-DEADLINE_SECONDS = 60
 
 
 def command(program: str) -> list[str]:
@@ -48,20 +48,6 @@ def run(program: str, **variables: str) -> str:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return done.stdout.strip()
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def wait_until_gone(pids: list[int]) -> bool:
-    end = time.monotonic() + DEADLINE_SECONDS
-    while any(map(is_alive, pids)) and time.monotonic() < end:
-        time.sleep(0.02)
-    return not any(map(is_alive, pids))
 
 
 def test_twice_is_no_habit(built: Path) -> None:

@@ -13,6 +13,7 @@ from dlasim import api
 from dlasim.sweeps.evaluate import Entry
 from dlasim.sweeps.journal import NOWHERE, Journal
 from tests.hardening.commands import listen_to_ctrl_c
+from tests.native.processes import wait_until_gone
 
 SWEEP = [sys.executable, "-m", "dlasim", "sweep"]
 AXES = ["--pes", "16..256:16", "--sram", "16KiB..1MiB", "--parallel", "input,output"]
@@ -56,13 +57,6 @@ def children(pid: int) -> list[int]:
     return [int(word) for word in listed.stdout.split()]
 
 
-def is_alive(pid: int) -> bool:
-    try:
-        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return False
-
-
 def test_killed_and_resumed(model: Path, tmp_path: Path, expected: bytes) -> None:
     workers: list[int] = []
     for share in (20, 80, 150):
@@ -78,10 +72,7 @@ def test_killed_and_resumed(model: Path, tmp_path: Path, expected: bytes) -> Non
     assert f"{before} of them from the cache" in told
     assert (tmp_path / "results.csv").read_bytes() == expected
     assert lines(tmp_path / "cache") == POINTS
-    deadline = time.monotonic() + 10
-    while any(map(is_alive, workers)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(map(is_alive, workers)), "workers outlive the sweep that was killed"
+    assert wait_until_gone(workers), "workers outlive the sweep that was killed"
 
 
 def test_interrupted_politely(model: Path, tmp_path: Path) -> None:
