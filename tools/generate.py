@@ -64,7 +64,7 @@ def _write(texts: dict[str, str]) -> None:
 def _links() -> dict[str, str]:
     """What stands in .typing/dlasim, and where it leads."""
     own = [path.name for path in (ROOT / "dlasim").iterdir() if path.suffix in (".py", ".typed")]
-    links = {name: f"../../dlasim/{name}" for name in (*own, "cli")}
+    links = {name: f"../../dlasim/{name}" for name in (*own, "cli", "native")}
     return links | {folder: f"../../{folder}" for folder in FOLDERS}
 
 
