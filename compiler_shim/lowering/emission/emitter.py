@@ -68,7 +68,7 @@ class Emitter:
         """All stripes of a chain."""
         self._offsets.put(0, [NONE] * len(members))
         self._desk.put(INNER, chain.inner_addresses)
-        schedule = [number for stripe in chain.schedule for rows in stripe for number in rows]
+        schedule = [number for stripe in chain.schedule for rows in stripe for number in (*rows, rows.kept)]
         self._desk.put(SCHEDULE, schedule)
         moves = sum(placed.cut.channels if placed.node.one_by_one else 1 for placed in members)
         operations = len(chain.schedule) * (moves + 4 * len(members) + 1)

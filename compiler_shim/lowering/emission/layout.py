@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from dlasim.compiler_shim.lowering.stripes import MAX_CHAIN
 from dlasim.isa import codec, registers
 from dlasim.isa.instructions import BY_MNEMONIC, UNITS
 from dlasim.isa.records import SLICE, SPAN
@@ -45,11 +46,10 @@ T_SPACE, T_START, T_END, T_WRITES, T_STRIDE, T_PHASE, T_RUN = range(7)
 TOUCH_LENGTH = 7
 assert O_TOUCH + MOST_TOUCHES * TOUCH_LENGTH <= OPERATION_LENGTH
 
-MOST_MEMBERS = 6  # of a chain
 LOAD = OPERATIONS
 STORES = (LOAD + OPERATION_LENGTH, LOAD + 2 * OPERATION_LENGTH)
 COMPUTES = LOAD + 3 * OPERATION_LENGTH
-NODES = COMPUTES + 2 * MOST_MEMBERS * OPERATION_LENGTH
+NODES = COMPUTES + 2 * MAX_CHAIN * OPERATION_LENGTH
 
 # A node.
 (
@@ -71,12 +71,12 @@ BUFFER_LENGTH = B_HELD + BOX_LENGTH
 CONSTANTS, ACCUMULATOR, OUTPUT = 2, 3, 4  # buffers after those of two inputs
 NODE_LENGTH = N_BUFFERS + 5 * BUFFER_LENGTH
 
-# The stripes of a chain follow its nodes: for each stripe and node the rows to compute, first and end, and
-# where its output's buffer begins, before and from now on; an address for each of those buffers before that.
-STRIPES = NODES + MOST_MEMBERS * NODE_LENGTH
-INNER = STRIPES
-SCHEDULE = INNER + MOST_MEMBERS
-STRIPE_LENGTH = 4
+# The stripes of a chain follow its nodes: the address of the buffer behind each; then, for each stripe and
+# node, the rows to compute, first and end, the row with which its buffer begins, before and from now on, and
+# how many rows are moved to its start.
+INNER = NODES + MAX_CHAIN * NODE_LENGTH
+SCHEDULE = INNER + MAX_CHAIN
+STRIPE_LENGTH = 5
 
 # An operation in flight: the next older one, its number on its unit, its touches.
 F_OLDER, F_NUMBER, F_TOUCHES, F_TOUCH = range(4)

@@ -70,16 +70,8 @@ def emit(
     return desk[WORDS]
 
 
-EMIT = Routine(
-    emit,
-    "emission",
-    (
-        "dlasim.compiler_shim.lowering.emission",
-        "dlasim.compiler_shim.lowering.constants",
-        "dlasim.compiler_shim.lowering.cuts",
-        "dlasim.isa",
-    ),
-)
+_LOWERING = "dlasim.compiler_shim.lowering"
+EMIT = Routine(emit, "emission", (_LOWERING, f"{_LOWERING}.emission", "dlasim.isa"))
 
 
 @routine
@@ -154,10 +146,10 @@ def _chain(
         for member in range(members):
             node = NODES + member * NODE_LENGTH
             at = SCHEDULE + (stripe * members + member) * STRIPE_LENGTH
-            first, end, old_base, base = desk[at], desk[at + 1], desk[at + 2], desk[at + 3]
+            first, end = desk[at], desk[at + 1]
             if member + 1 < members:
-                operation = COMPUTES + count * OPERATION_LENGTH
-                count += _keep_rows(desk, node, operation, desk[INNER + member], first, old_base, base)
+                buffer, operation = desk[INNER + member], COMPUTES + count * OPERATION_LENGTH
+                count += _turn_buffer(desk, node, buffer, desk[at + 2], desk[at + 3], desk[at + 4], operation)
             if end > first:
                 put_box(desk, TILE, first, 0, 0, end - first, desk[node + N_WIDTH], desk[node + N_CHANNELS])
                 address, is_stored = place_output(desk, node, store)
@@ -174,17 +166,16 @@ def _chain(
 
 
 @routine
-def _keep_rows(
-    desk: Numbers, node: int, operation: int, address: int, first: int, old_base: int, base: int
+def _turn_buffer(
+    desk: Numbers, node: int, buffer: int, old_base: int, base: int, kept: int, operation: int
 ) -> int:
-    """The buffer at `address`, behind a node, begins with row `base` from now on: tells the node and its
-    follower, and moves the rows that are still needed; returns the number of operations that takes."""
+    """The buffer behind a node begins with row `base` from now on: tells the node and its follower, and moves
+    the rows that are still needed; returns how many operations that takes."""
     size = desk[node + N_WIDTH] * desk[node + N_CHANNELS]
-    desk[node + N_HOMES + OUTPUT_HOME * HOME_LENGTH + H_OFFSET] = address - base * size
-    desk[node + NODE_LENGTH + N_HOMES + H_OFFSET] = address - base * size
-    kept = first - base if base > old_base else 0
+    desk[node + N_HOMES + OUTPUT_HOME * HOME_LENGTH + H_OFFSET] = buffer - base * size
+    desk[node + NODE_LENGTH + N_HOMES + H_OFFSET] = buffer - base * size
     if kept:
-        copy(desk, operation, node, address + (base - old_base) * size, address, kept * size)
+        copy(desk, operation, node, buffer + (base - old_base) * size, buffer, kept * size)
     return 1 if kept else 0
 
 
