@@ -81,10 +81,13 @@ class Reach(NamedTuple):
     pad: int
     span: int  # input rows from the first tap to the last
 
-    def read_rows(self, first: int, end: int) -> tuple[int, int]:
-        """The input rows [low, high) that rows [first, end) read, were the input endless at the bottom."""
-        low, high = first * self.stride - self.pad, (end - 1) * self.stride - self.pad + self.span
-        return max(low, 0), max(high, 0)
+    def first_read(self, first: int) -> int:
+        """The first row of the input that rows from `first` on read."""
+        return max(first * self.stride - self.pad, 0)
+
+    def read_end(self, end: int) -> int:
+        """The row after the last that rows before `end` read, were the input endless."""
+        return (end - 1) * self.stride - self.pad + self.span
 
 
 def reach_of(geometry: Geometry, pad: int) -> Reach:
@@ -95,25 +98,22 @@ def reach_of(geometry: Geometry, pad: int) -> Reach:
 
 def make_schedule(nodes: Sequence[Reach], rows: int) -> Schedule:
     """The stripes of a chain whose last node computes `rows` rows in each."""
-    count = len(nodes)
-    done, base = [0] * count, [0] * count
-    height = nodes[-1].height
+    heights = [node.height for node in nodes]
+    done, base = [0] * len(nodes), [0] * len(nodes)
     stripes = []
-    for top in range(0, height, rows):
-        need = [node.height for node in nodes]  # at the end also rows that nothing reads
-        need[-1] = min(top + rows, height)
-        if need[-1] < height:
-            for number in range(count - 2, -1, -1):
-                _, end = nodes[number + 1].read_rows(0, need[number + 1])
-                need[number] = max(done[number], min(end, nodes[number].height))
-        stripe = []
-        for number in range(count):
-            start = done[number]
-            if number + 1 < count:
-                start = min(nodes[number + 1].read_rows(done[number + 1], 1)[0], done[number])
-            stripe.append(Rows(done[number], need[number], base[number], start))
-            base[number], done[number] = start, need[number]
-        stripes.append(tuple(stripe))
+    for top in range(0, heights[-1], rows):
+        need = list(heights)  # at the end also rows that nothing reads
+        if top + rows < heights[-1]:
+            end = need[-1] = top + rows
+            for number in range(len(nodes) - 2, -1, -1):
+                end = nodes[number + 1].read_end(end)
+                end = need[number] = max(done[number], min(end, heights[number]))
+        starts = [
+            min(node.first_read(row), own) for node, row, own in zip(nodes[1:], done[1:], done, strict=False)
+        ]
+        starts.append(done[-1])
+        stripes.append(tuple(map(Rows, done, need, base, starts)))
+        done, base = need, starts
     return tuple(stripes)
 
 
@@ -151,14 +151,15 @@ class _Layout:
         double = len(self.schedule) > 1
         for number, (shape, _) in enumerate(shapes):
             column = [stripe[number] for stripe in self.schedule]
-            most = max(rows.end - rows.first for rows in column)
+            most = max([rows.end - rows.first for rows in column])
             cut = Cut(most, shape.width, shape.channels, shape.depth, weights_outer=True, double=double)
             cuts.append(cut)
             buffers.append(shape.buffers(cut))
             row_bytes = shape.width * shape.channels
-            moved.update(rows.kept * row_bytes for rows in column if rows.kept)
+            kept = [rows.kept for rows in column]
+            moved.update([count * row_bytes for count in kept if count])
             if number + 1 < len(shapes):
-                inner.append(max(rows.end - rows.base for rows in column) * row_bytes)
+                inner.append(max([rows.end - rows.base for rows in column]) * row_bytes)
         self.cuts, self.buffers, self.inner = tuple(cuts), tuple(buffers), tuple(inner)
         self.moves = tuple(moved.items())  # bytes that are moved within SRAM, and how often
         self.sram_bytes = sum(map(total_bytes, buffers)) + sum(map(align, inner))
