@@ -125,7 +125,8 @@ class _Walk:
         end, issued = self._found(self._ends), self._found(self._issued)
         begin = issued.copy()
         begin[1:] = np.maximum(issued[1:], end[:-1])
-        begin[places.first[places.first < len(begin)]] = issued[places.first[places.first < len(begin)]]
+        nothing_before = places.first[places.first < len(begin)]
+        begin[nothing_before] = issued[nothing_before]
         state = self._found(self._state)
         blocked = self._found(self._blocks)[: state[issue.BLOCKS] * issue.BLOCK_SIZE]
         blocked = blocked.reshape(-1, issue.BLOCK_SIZE)
