@@ -32,6 +32,7 @@ from dlasim.isa.records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
 
 MAX_OPERATIONS = 1 << 20
+_NO_BYTE = np.zeros(1, np.uint8)  # stands for constants that nobody reads, however many
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +233,7 @@ class _Lowering:
             commands=emitter.words,
             streams=tuple(p.Stream(*stream) for stream in emitter.streams),
             steps=tuple(self._steps),
-            constants=self._pool.image() if self._with_constants else np.zeros(size, np.uint8),
+            constants=self._pool.image() if self._with_constants else np.broadcast_to(_NO_BYTE, size),
             tensors=tuple(self._tensors),
             host_calls=tuple(self._calls),
             layers=layers,
