@@ -84,8 +84,9 @@ class Row:
         """For compiled code, or for plain Python."""
         found = self._memories.get(is_compiled)
         if found is None:
-            found = self._memories[is_compiled] = Memory(is_compiled, len(self.numbers))
+            found = Memory(is_compiled, len(self.numbers))
             found.put(0, self.numbers)
+            self._memories[is_compiled] = found  # not before it is whole: other threads lower too
         return found
 
     @property

@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
+import threading
 import time
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
@@ -37,11 +38,12 @@ class Demand:
         self._process = os.getpid()
         self._builds: list[tuple[Unit, subprocess.Popen[bytes], IO[bytes]]] = []
         self._failure = ""
+        self._lock = threading.Lock()
 
     @contextlib.contextmanager
     def use(self) -> Iterator[None]:
         """Around whatever routines would make faster."""
-        if self._times == _FEW:
+        if self._times >= _FEW:
             want_compiled()
         self._times += 1
         began = time.thread_time()
@@ -52,10 +54,15 @@ class Demand:
 
     def foresee(self, seconds: float) -> None:
         """So much time in plain Python is ahead."""
-        if self._may_build and self._seconds + seconds >= BUILD_SECONDS:
-            self._may_build = False
-            self._build()
-        self._builds = [build for build in self._builds if self._goes_on(*build)]
+        if not self._lock.acquire(blocking=False):
+            return  # another thread is at it, or was when this process was forked
+        try:
+            if self._may_build and self._seconds + seconds >= BUILD_SECONDS:
+                self._may_build = False
+                self._build()
+            self._builds = [build for build in self._builds if self._goes_on(*build)]
+        finally:
+            self._lock.release()
 
     def leave_building(self) -> None:
         """From now on, others see to builds."""

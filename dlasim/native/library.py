@@ -25,15 +25,15 @@ class Library:
         # numba's convention: where the result goes, where an exception would go, then the arguments.
         prototype = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int64] * (2 + arguments))
         self._function = prototype(self._engine.get_function_address(SYMBOL))
-        self._result, self._exception = ctypes.c_int64(), ctypes.c_void_p()
-        self._result_at = ctypes.addressof(self._result)
+        self._exception = ctypes.c_void_p()
         self._exception_at = ctypes.addressof(self._exception)
 
     def run(self, *arguments: int) -> int:
-        """Call it."""
-        status = self._function(self._result_at, self._exception_at, *arguments)
+        """Call it; several threads may at once."""
+        result = ctypes.c_int64()
+        status = self._function(ctypes.addressof(result), self._exception_at, *arguments)
         assert status == 0, "compiled code raises nothing"
-        return self._result.value
+        return result.value
 
 
 def load(unit: Unit) -> Library:

@@ -365,3 +365,18 @@ def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
                 finder.find(problem, budget)
     assert largest_seen > 1 << 36
     assert 3 * configs._RANGES["dma_latency"][1] < geometries.MOST_TASK_CYCLES
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_a_row_is_whole_for_whoever_sees_it(is_compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    row, real = geometries.Row((3, 4, 5)), geometries.Memory.put
+    seen = []
+
+    def put(memory: geometries.Memory, first: int, numbers: tuple[int, ...]) -> None:
+        if not seen:
+            seen.append([])
+            seen[0] = row.memory(is_compiled).take(0, 3)  # as another thread may ask before it is filled
+        real(memory, first, numbers)
+
+    monkeypatch.setattr(geometries.Memory, "put", put)
+    assert row.memory(is_compiled).take(0, 3) == seen[0] == [3, 4, 5]

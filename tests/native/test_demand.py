@@ -127,6 +127,30 @@ print(children() == [build] and demand._builds[0][1].poll() is None)
     assert run(program) == "True"
 
 
+def test_one_thread_at_a_time_looks_after_builds(cache: Path) -> None:
+    program = """
+import threading
+demand.foresee(1e3)
+here, most = [], []
+
+def slow(*build):
+    here.append(build)
+    most.append(len(here))
+    time.sleep(0.05)
+    here.pop()
+    return True
+
+demand._goes_on = slow
+threads = [threading.Thread(target=use, args=(2,)) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(max(most))
+"""
+    assert run(program) == "1"
+
+
 @pytest.mark.parametrize("broken", ["numba", "llvmlite"])
 def test_a_broken_compiler_is_one_line_for_who_asks(cache: Path, tmp_path: Path, broken: str) -> None:
     (tmp_path / "faulty").mkdir()

@@ -1,5 +1,6 @@
 """Objects in the cache: whole and used, or damaged and built anew; a routine that cannot be compiled."""
 
+import ctypes
 import os
 from pathlib import Path
 
@@ -31,6 +32,21 @@ def damaged(whole: bytes) -> dict[str, bytes]:
         "one bit": whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :],
         "digest alone": whole[:32],
     }
+
+
+def test_calls_of_several_threads_have_each_their_own_result(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = library.load(SUMS.unit)
+
+    def function(result: int, _: int, number: int) -> int:
+        ctypes.c_int64.from_address(result).value = number
+        if number == 1:
+            assert tiny.run(2) == 2  # as another thread may call before this one has read its result
+        return 0
+
+    monkeypatch.setattr(tiny, "_function", function)
+    assert tiny.run(1) == 1
 
 
 @pytest.mark.parametrize("how", damaged(bytes(100)))
