@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.lowering.emission import emitter
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
 from dlasim.native import library
+from dlasim.native.routine import Memory
 from dlasim.sim.config import DlaConfig
 from tests.compiler.cases import Case, random_case, striped_case, write_model
 
@@ -42,6 +44,37 @@ def test_both_ways_write_the_same(
                 assert np.array_equal(getattr(plain, name), getattr(fast, name)), (case, name)
             assert (plain.streams, plain.steps, plain.tensors) == (fast.streams, fast.steps, fast.tensors)
     assert words > 5_000
+
+
+@pytest.mark.parametrize("make", [random_case, striped_case])
+def test_tiles_at_a_time_are_no_matter(make: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert callable(make)
+    for seed in range(1000, 1000 + SEEDS // 4):
+        case = make(seed)
+        whole = _lower(case, tmp_path)
+        with monkeypatch.context() as patch:
+            patch.setattr(emitter, "_OPERATIONS_AT_A_TIME", 1)
+            pieces = _lower(case, tmp_path)
+        assert (whole is None) == (pieces is None), case
+        if whole is not None and pieces is not None:
+            for name in ("commands", "spans", "debug", "constants"):
+                assert np.array_equal(getattr(whole, name), getattr(pieces, name)), (case, name)
+
+
+def test_memory_grows_with_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, real = [0], Memory.reserve
+
+    def reserve(memory: Memory, size: int, used: int) -> None:
+        asked.append(size)
+        real(memory, size, used)
+
+    monkeypatch.setattr(Memory, "reserve", reserve)
+    monkeypatch.setattr(emitter, "_OPERATIONS_AT_A_TIME", 1)
+    case = Case(0, 2, machine={"sram_bytes": 2_000}, options={"place": "dla"})
+    program = _lower(case, tmp_path)
+    assert program is not None
+    assert len(program.spans) < len(program.debug)  # a layer has many tiles
+    assert max(asked) < 2 * len(program.commands)
 
 
 def _lower(case: Case, folder: Path) -> Program | None:

@@ -37,6 +37,8 @@ from dlasim.native.routine import Memory
 
 _WORDS_PER_OPERATION = MOST_FIXED + MOST_REGISTERS + len(UNITS)  # with one for itself, a wait for each other
 
+_OPERATIONS_AT_A_TIME = 1 << 12  # room for more than these may never be filled
+
 
 class Emitter:
     """Writes nodes and chains one after the other; `halt` ends a stream."""
@@ -59,9 +61,8 @@ class Emitter:
         moves = placed.cut.channels if placed.node.one_by_one else 1
         pieces = placed.groups * placed.passes
         self._offsets.put(0, [NONE] * pieces)
-        self._emit(
-            [placed.row(0)], 1, 0, placed.tiles * (placed.passes * (len(placed.inputs) + 1 + moves) + 1)
-        )
+        operations = placed.passes * (len(placed.inputs) + 1 + moves) + 1
+        self._emit([placed.row(0)], placed.tiles, operations)
         self._note(placed, 0)
 
     def chain(self, chain: Chain, members: Sequence[Placed]) -> None:
@@ -71,16 +72,15 @@ class Emitter:
         schedule = [number for stripe in chain.schedule for rows in stripe for number in (*rows, rows.kept)]
         self._desk.put(SCHEDULE, schedule)
         moves = sum(placed.cut.channels if placed.node.one_by_one else 1 for placed in members)
-        operations = len(chain.schedule) * (moves + 4 * len(members) + 1)
         rows = [placed.row(number) for number, placed in enumerate(members)]
-        self._emit(rows, len(members), len(chain.schedule), operations)
+        self._emit(rows, len(chain.schedule), moves + 4 * len(members) + 1)
         for number, placed in enumerate(members):
             self._note(placed, number)
 
     def halt(self) -> None:
         """End the stream."""
         first = sum(self.streams[-1]) if self.streams else 0
-        self._emit([], 0, 0, 1)
+        self._emit([], 1, 1)
         self.streams.append((first, self._head[WORDS] - first))
 
     @property
@@ -98,21 +98,31 @@ class Emitter:
         """What each compute instruction writes of a tensor."""
         return _records(self._slices, self._head[SLICES] * SLICE_LENGTH, SLICE.dtype)
 
-    def _emit(self, rows: list[list[int]], members: int, stripes: int, operations: int) -> None:
-        """`operations` is more than it can become."""
-        desk, head = self._desk, self._head
-        desk.put(POOL_BYTES, [self._pool.size_bytes])
+    def _emit(self, rows: list[list[int]], tiles: int, operations: int) -> None:
+        """All tiles, or stripes; one is no more than so many operations."""
+        self._desk.put(POOL_BYTES, [self._pool.size_bytes])
         for number, row in enumerate(rows):
-            desk.put(NODES + number * NODE_LENGTH, row)
+            self._desk.put(NODES + number * NODE_LENGTH, row)
+        piece = -(-_OPERATIONS_AT_A_TIME // operations)
+        for first in range(0, tiles, piece):
+            end = min(first + piece, tiles)
+            self._reserve((end - first) * operations)
+            EMIT(
+                self._desk, self._flying, self._words, self._spans, self._slices, self._offsets,
+                len(rows), first, end,
+            )  # fmt: skip
+            self._head = self._desk.take(0, USED + 1)
+        self._pool.size_bytes = self._head[POOL_BYTES]
+
+    def _reserve(self, operations: int) -> None:
+        """Room for so many more."""
+        head = self._head
         used = head[USED] if head[IS_OPEN] else 0
         self._flying.reserve(used + operations * FLYING_LENGTH, used)
         self._words.reserve(head[WORDS] + operations * _WORDS_PER_OPERATION, head[WORDS])
         self._spans.reserve((head[SPANS] + operations) * SPAN_LENGTH, head[SPANS] * SPAN_LENGTH)
         if self._is_witnessed:
             self._slices.reserve((head[SLICES] + operations) * SLICE_LENGTH, head[SLICES] * SLICE_LENGTH)
-        EMIT(desk, self._flying, self._words, self._spans, self._slices, self._offsets, members, stripes)
-        self._head = desk.take(0, USED + 1)
-        self._pool.size_bytes = self._head[POOL_BYTES]
 
     def _note(self, placed: Placed, first: int) -> None:
         """Tell the pool what the pieces of a node's constants are made of."""

@@ -54,19 +54,20 @@ _FIRST_STORE, _SECOND_STORE = STORES
 @routine
 def emit(
     desk: Numbers, flying: Numbers, words: Numbers, spans: Numbers, slices: Numbers, offsets: Numbers,
-    members: int, stripes: int,
+    members: int, first: int, end: int,
 ) -> int:  # fmt: skip
-    """Write the words of the node on the desk, of a chain with so many members, or without any the end of
-    the stream. Returns how many words there are."""
+    """Write the words of some tiles of the node on the desk, of some stripes of a chain with several members,
+    or without any the end of the stream. Returns how many words there are."""
     if not desk[IS_OPEN]:
         _begin(desk, words)
-    desk[FIXED] = NONE
+    if first == 0:
+        desk[FIXED] = NONE
     if members == 0:
         _end(desk, flying, words, spans, slices)
-    elif stripes == 0:
-        _node(desk, flying, words, spans, slices, offsets)
+    elif members == 1:
+        _node(desk, flying, words, spans, slices, offsets, first, end)
     else:
-        _chain(desk, flying, words, spans, slices, offsets, members, stripes)
+        _chain(desk, flying, words, spans, slices, offsets, members, first, end)
     return desk[WORDS]
 
 
@@ -95,20 +96,21 @@ def _end(desk: Numbers, flying: Numbers, words: Numbers, spans: Numbers, slices:
 
 @routine
 def _node(
-    desk: Numbers, flying: Numbers, words: Numbers, spans: Numbers, slices: Numbers, offsets: Numbers
-) -> None:
-    height, width, channels = desk[NODES + N_HEIGHT], desk[NODES + N_WIDTH], desk[NODES + N_CHANNELS]
+    desk: Numbers, flying: Numbers, words: Numbers, spans: Numbers, slices: Numbers, offsets: Numbers,
+    first: int, end: int,
+) -> None:  # fmt: skip
     rows, columns, group = desk[NODES + N_ROWS], desk[NODES + N_COLUMNS], desk[NODES + N_GROUP]
-    if desk[NODES + N_CHANNELS_OUTER]:
-        for channel in range(0, channels, group):
-            for row in range(0, height, rows):
-                for column in range(0, width, columns):
-                    _tile(desk, flying, words, spans, slices, offsets, row, column, channel)
-    else:
-        for row in range(0, height, rows):
-            for column in range(0, width, columns):
-                for channel in range(0, channels, group):
-                    _tile(desk, flying, words, spans, slices, offsets, row, column, channel)
+    across = -(-desk[NODES + N_WIDTH] // columns)
+    spots, groups = -(-desk[NODES + N_HEIGHT] // rows) * across, -(-desk[NODES + N_CHANNELS] // group)
+    for number in range(first, end):
+        if desk[NODES + N_CHANNELS_OUTER]:
+            spot, channel = number % spots, number // spots
+        else:
+            spot, channel = number // groups, number % groups
+        row, column = spot // across, spot % across
+        _tile(
+            desk, flying, words, spans, slices, offsets, row * rows, column * columns, channel * group
+        )  # fmt: skip
 
 
 @routine
@@ -138,10 +140,10 @@ def _tile(
 @routine
 def _chain(
     desk: Numbers, flying: Numbers, words: Numbers, spans: Numbers, slices: Numbers, offsets: Numbers,
-    members: int, stripes: int,
+    members: int, start: int, stop: int,
 ) -> None:  # fmt: skip
     """For each stripe all loads, then all computations, then the store of what the last node computes."""
-    for stripe in range(stripes):
+    for stripe in range(start, stop):
         store, count, is_stored = _free_store(desk), 0, 0
         for member in range(members):
             node = NODES + member * NODE_LENGTH
