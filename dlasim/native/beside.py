@@ -21,7 +21,7 @@ def main() -> int:
     name = path.stem.rpartition("-")[0]
     with open(path.with_name(f"{name}.lock"), "wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        from dlasim.native import build  # llvmlite and numba only where there is something to do
+        from dlasim.native import build  # llvmlite only where there is something to do
 
         return 0 if build.read_object(path) else build.main()
 

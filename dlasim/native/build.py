@@ -1,4 +1,4 @@
-"""Compiles a unit to an object file: numba types and lowers it, LLVM optimizes the whole once.
+"""Compiles a unit to an object file: numba lowers kernels, `translate` routines; LLVM optimizes the whole.
 
 Runs in a process of its own (`python -m dlasim.native.build MODULE FUNCTION KIND FILE`), so that whoever runs
 the code never imports numba, and so that numba can be told to leave the optimizing to us without touching its
@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import inspect
 import signal
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,8 +19,8 @@ import llvmlite.binding as llvm
 
 from dlasim.errors import DlasimError
 from dlasim.fileio import atomic_write
-from dlasim.native.routine import compile_routines
 from dlasim.native.target import host
+from dlasim.native.translate import translate
 
 SYMBOL = "dlasim_run"
 MOST_OBJECTS = 32
@@ -36,7 +34,9 @@ def build_object(module: str, function: str, kind: str) -> bytes:
         if not each.is_declaration and each.name != SYMBOL:
             each.linkage = "internal"
     machine = target_machine()
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options = llvm.create_pipeline_tuning_options(
+        speed_level=3 if kind else 2
+    )  # routines have no inner loops
     options.loop_vectorization = True
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(lowered, builder)
@@ -61,35 +61,15 @@ def initialize() -> None:
 
 def _lowered(module_name: str, name: str, kind: str) -> str:
     """The function and what it calls in LLVM's language, the one entry named SYMBOL."""
-    compile_routines()
     module: Any = import_module(module_name)
     entry = getattr(module, name)
-    entry.compile(module.signature(kind) if kind else _signature(entry.py_func))
+    if not kind:
+        return translate(entry, SYMBOL)
+    entry.compile(module.signature(kind))
     (signature,) = entry.signatures
     symbol = entry.overloads[signature].fndesc.llvm_func_name
     text: str = entry.inspect_llvm(signature)
     return text.replace(f"@{symbol}(", f"@{SYMBOL}(")
-
-
-def _signature(function: Callable[..., Any]) -> tuple[Any, ...]:
-    """The types of a routine's parameters, as it names them."""
-    from numba import types
-
-    known = {"Numbers": types.CPointer(types.int64), "int": types.int64}
-    return tuple(known[parameter.annotation] for parameter in inspect.signature(function).parameters.values())
-
-
-def compiled(function: Callable[..., Any]) -> Any:
-    """A routine's function as numba's; once for all arguments, which constants would otherwise multiply."""
-    import numba
-
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "boundscheck": False}
-    dispatcher: Any = numba.njit(error_model="numpy", **options)(function)
-    resolve = dispatcher.get_call_template
-    dispatcher.get_call_template = lambda arguments, names: resolve(
-        [numba.types.unliteral(each) for each in arguments], names
-    )
-    return dispatcher
 
 
 def sealed(code: bytes) -> bytes:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dlasim.native.unit import Unit
 
-BUILD_SECONDS = 10.0  # what building all routines takes, about
+BUILD_SECONDS = 2.0  # what building all routines takes, about
 _FEW = 2  # times that are no habit: what they would save is less than loading llvmlite takes
 
 

@@ -31,25 +31,15 @@ class Numbers(Protocol):
 
 
 class _State:
-    """Of this process: whether it compiles, whether it wants what has been compiled, and of what."""
+    """Of this process: whether it wants what has been compiled, and of what."""
 
-    compiling = False
     wanted = False
     routines: ClassVar[list[Routine]] = []
 
 
 def routine(function: _Function) -> _Function:
-    """A function of a routine's code."""
-    if not _State.compiling:
-        return function
-    from dlasim.native.build import compiled
-
-    return cast(_Function, compiled(function))
-
-
-def compile_routines() -> None:
-    """From now on, routines that modules define are for numba; only the build's own process says this."""
-    _State.compiling = True
+    """Marks a function of a routine's code, which `translate` knows how to compile."""
+    return function
 
 
 def want_compiled() -> None:
@@ -130,7 +120,7 @@ class Routine:
     """A routine that is called from outside; its parameters are named `Numbers` or `int`."""
 
     def __init__(self, function: Callable[..., int], name: str, sources: Iterable[str]) -> None:
-        arguments = len(inspect.signature(getattr(function, "py_func", function)).parameters)
+        arguments = len(inspect.signature(function).parameters)
         self.unit = Unit(name, function.__module__, function.__name__, arguments, tuple(sources))
         self._function = function
         self._code: Callable[..., int] | None = None

@@ -11,6 +11,8 @@ from typing import Any
 
 from dlasim.fileio import cache_folder
 
+_COMPILER = ("dlasim.native.build", "dlasim.native.target", "dlasim.native.translate")
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -40,7 +42,7 @@ class Unit:
         from dlasim.native.target import host
 
         digest = hashlib.sha256()
-        for source in (*self.sources, "dlasim.native"):
+        for source in (*self.sources, *_COMPILER):
             for file in _files(source):
                 digest.update(file.name.encode() + file.read_bytes())
         versions = [metadata.version(package) for package in ("numba", "llvmlite")]

@@ -81,7 +81,7 @@ print(SUMS.is_ready(), children(), repr(demand.failure()))
 
 
 def test_work_ahead_counts_like_work_done(cache: Path) -> None:
-    assert run("demand.foresee(9.0); print(len(children()))") == "0"
+    assert run("demand.foresee(1.0); print(len(children()))") == "0"
     assert run("demand.foresee(1e3); demand.foresee(1e3); print(len(children()))") == "1"
 
 
@@ -151,10 +151,9 @@ print(max(most))
     assert run(program) == "1"
 
 
-@pytest.mark.parametrize("broken", ["numba", "llvmlite"])
-def test_a_broken_compiler_is_one_line_for_who_asks(cache: Path, tmp_path: Path, broken: str) -> None:
+def test_a_broken_compiler_is_one_line_for_who_asks(cache: Path, tmp_path: Path) -> None:
     (tmp_path / "faulty").mkdir()
-    (tmp_path / "faulty" / f"{broken}.py").write_text("raise ImportError('out of order')")
+    (tmp_path / "faulty" / "llvmlite.py").write_text("raise ImportError('out of order')")
     program = """
 use(3)
 demand.foresee(1e3)

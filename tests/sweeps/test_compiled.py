@@ -96,7 +96,7 @@ def test_builds_end_with_an_interrupted_sweep(
 
 
 def test_a_broken_compiler_costs_one_line(model: Path, empty_cache: Path, tmp_path: Path) -> None:
-    (tmp_path / "numba.py").write_text("raise ImportError('out of order')")
+    (tmp_path / "llvmlite.py").write_text("raise ImportError('out of order')")
     path = os.pathsep.join([str(tmp_path), os.getcwd()])
     code, said = finish(sweep(model, tmp_path / "out", "--jobs", "2", PYTHONPATH=path))
     assert code == 0

@@ -1,0 +1,86 @@
+"""Every construct of routines compiled, against Python itself; and what is none of them."""
+
+import inspect
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dlasim.native.build import build_object
+from dlasim.native.library import Library
+from dlasim.native.translate import translate
+from tests.native import constructs
+
+EDGES = (-(1 << 40), -17, -8, -7, -1, 1, 2, 3, 7, 8, 12, 31, 1 << 40)
+PUBLIC = [name for name, _ in inspect.getmembers(constructs, inspect.isfunction) if name[0] != "_"]
+OTHERS = {"routine"}
+
+
+@pytest.mark.parametrize("name", sorted(set(PUBLIC) - OTHERS))
+def test_a_construct_gives_what_python_gives(name: str) -> None:
+    function = getattr(constructs, name)
+    takes_memory = "places" in inspect.signature(function).parameters
+    compiled = Library(build_object(constructs.__name__, name, ""), 2 + takes_memory)
+    rng = np.random.default_rng(0)
+    pairs = [(one, other) for one in (*EDGES, 0) for other in EDGES]
+    pairs += rng.integers(-60, 60, (200, 2)).tolist()
+    results = set()
+    for one, other in pairs:
+        if not other and name in ("arithmetic", "logic"):
+            continue  # Python raises there
+        plain, memory = [5, -2, 9, 4], np.array([5, -2, 9, 4], np.int64)
+        expected = int(function(one, other, plain) if takes_memory else function(one, other))
+        given = (one, other, memory.ctypes.data) if takes_memory else (one, other)
+        assert compiled.run(*given) == expected, (one, other)
+        assert memory.tolist() == plain
+        results.add(expected)
+    assert len(results) > 8
+
+
+def test_nothing_traps() -> None:
+    compiled = Library(build_object(constructs.__name__, "arithmetic", ""), 2)
+    least = -(1 << 63)
+    for one in (least, least + 1, -1, 0, 1, (1 << 63) - 1):
+        for other in (least, -1, 0, 1):
+            compiled.run(one, other)
+
+
+REFUSED = {
+    "text": "places[0] = 'text'",
+    "a list": "places[0] = [1, 2][0]",
+    "a float": "places[0] = one * 0.5",
+    "true division": "places[0] = one / 2",
+    "a power": "places[0] = one ** 2",
+    "an exception": "raise ValueError",
+    "a try": "try:\n        pass\n    finally:\n        pass",
+    "a call of another kind": "places[0] = len(places)",
+    "a keyword": "places[0] = max(one, 3, key=abs)",
+    "a name that is not there": "places[0] = nowhere",
+    "a slice": "places[0:2] = one",
+    "an else of a loop": "for number in range(3):\n        pass\n    else:\n        pass",
+    "a place in a tuple that it has not": "places[0] = (1, 2)[5]",
+    "a tuple of another length": "first, second = (1, 2, 3)",
+    "membership": "places[0] = one in (1, 2)",
+    "a function within": "def inner():\n        pass",
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_anything_else_is_refused_by_name_and_line(
+    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"refused_{sorted(REFUSED).index(what)}"
+    source = """
+        from dlasim.native.routine import Numbers, routine
+
+        @routine
+        def wrong(one: "int", places: "Numbers") -> int:
+            {}
+            return 1
+    """
+    (tmp_path / f"{name}.py").write_text(textwrap.dedent(source).replace("{}", REFUSED[what]))
+    monkeypatch.syspath_prepend(tmp_path)
+    module = __import__(name)
+    with pytest.raises(NotImplementedError, match=rf"\A{name}\.wrong, line \d+: a routine cannot use `.+`\Z"):
+        translate(module.wrong, "symbol")
