@@ -1,4 +1,4 @@
-"""A build beside other work: `python -m dlasim.native.beside MODULE FUNCTION KIND FILE`.
+"""A build beside other work: `python -m dlasim.native.beside MODULE FUNCTION KIND FILE SOURCES`.
 
 It ends with whoever holds the other end of its standard input, however that came about, and leaves a unit
 that another process builds already to that one, unless that one is ended.
@@ -17,7 +17,7 @@ from pathlib import Path
 def main() -> int:
     """Build the unit, if nobody else has when it is this one's turn."""
     threading.Thread(target=_end_with_others, daemon=True).start()
-    path = Path(sys.argv[-1])
+    path = Path(sys.argv[4])
     name = path.stem.rpartition("-")[0]
     with open(path.with_name(f"{name}.lock"), "wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,8 +1,8 @@
 """Compiles a unit to an object file: numba lowers kernels, `translate` routines; LLVM optimizes the whole.
 
-Runs in a process of its own (`python -m dlasim.native.build MODULE FUNCTION KIND FILE`), so that whoever runs
-the code never imports numba, and so that numba can be told to leave the optimizing to us without touching its
-other users.
+Runs in a process of its own (`python -m dlasim.native.build MODULE FUNCTION KIND FILE SOURCES`), so that
+whoever runs the code never imports numba, and so that numba can be told to leave the optimizing to us without
+touching its other users.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dlasim.errors import DlasimError
 from dlasim.fileio import atomic_write
 from dlasim.native.target import host
 from dlasim.native.translate import translate
+from dlasim.native.unit import Unit
 
 SYMBOL = "dlasim_run"
 MOST_OBJECTS = 32
@@ -89,9 +90,11 @@ def read_object(path: Path) -> bytes | None:
 
 def main() -> int:
     """Write the object of a unit to a file, whole or not at all; what goes wrong is one line."""
-    module, function, kind, path = sys.argv[1:]
+    module, function, kind, path, *sources = sys.argv[1:]
     try:
         code = build_object(module, function, kind)
+        if not path.endswith(f"-{Unit('', module, function, 0, tuple(sources), kind).digest}.o"):
+            raise DlasimError("its sources have changed meanwhile")  # this file is for what they were
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # too late to be ended: nothing is left half-written
         atomic_write(path, sealed(code))
     except Exception as error:  # numba and LLVM raise what they like, over many lines

@@ -64,7 +64,7 @@ def build(unit: Unit) -> None:
 def start_build(how: str, unit: Unit, stdin: int, stderr: int) -> subprocess.Popen[bytes]:
     """The process that builds a unit: alone (`build`), or `beside` other work."""
     environment = os.environ | {"NUMBA_OPT": "0", "PYTHONPATH": os.pathsep.join(sys.path)}
-    what = [unit.module, unit.function, unit.kind, str(unit.path)]
+    what = [unit.module, unit.function, unit.kind, str(unit.path), *unit.sources]
     return subprocess.Popen(
         [sys.executable, "-m", f"dlasim.native.{how}", *what],
         env=environment,

@@ -125,6 +125,7 @@ class Routine:
         self._function = function
         self._code: Callable[..., int] | None = None
         self._looked = -_LOOK_AGAIN_SECONDS
+        self._imported = time.time()
         _State.routines.append(self)
 
     def is_ready(self) -> bool:
@@ -139,7 +140,7 @@ class Routine:
         try:
             from dlasim.native.library import find
 
-            return find(self.unit)
+            return None if self.unit.has_changed(self._imported) else find(self.unit)
         except (ImportError, OSError, RuntimeError, DlasimError):
             return None
 

@@ -42,12 +42,18 @@ class Unit:
         from dlasim.native.target import host
 
         digest = hashlib.sha256()
-        for source in (*self.sources, *_COMPILER):
-            for file in _files(source):
-                digest.update(file.name.encode() + file.read_bytes())
+        for file in self._files():
+            digest.update(file.name.encode() + file.read_bytes())
         versions = [metadata.version(package) for package in ("numba", "llvmlite")]
         digest.update(repr((versions, sys.version_info[:2], host(), self.kind)).encode())
         return digest.hexdigest()[:20]
+
+    def has_changed(self, since: float) -> bool:
+        """Whether a source has: who imported it before must not use what is made of it now."""
+        return any(file.stat().st_ctime > since for file in self._files())
+
+    def _files(self) -> list[Any]:
+        return [file for source in (*self.sources, *_COMPILER) for file in _files(source)]
 
 
 def _files(source: str) -> list[Any]:

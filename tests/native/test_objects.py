@@ -74,6 +74,22 @@ def test_what_cannot_be_compiled_is_one_line(
     assert list(cache.glob("*")) == []
 
 
+def test_sources_that_change_meanwhile_build_nothing(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "altered").mkdir()
+    source = tmp_path / "altered" / "one.py"
+    source.write_text(BROKEN.replace(' + "text"', "[0]"))
+    monkeypatch.syspath_prepend(tmp_path)
+    unit = Unit("altered", "altered.one", "broken", 1, ("altered.one",))
+    assert not unit.path.exists()  # which is a path for these sources
+    source.write_text(BROKEN.replace(' + "text"', "[1]"))
+    with pytest.raises(RunError, match="sources have changed"):
+        library.build(unit)
+    assert list(cache.glob("*")) == []
+    library.build(Unit("altered", "altered.one", "broken", 1, ("altered.one",)))
+
+
 def test_the_oldest_objects_go(built: Path) -> None:
     for number in range(build.MOST_OBJECTS + 4):
         other = built.with_name(f"other-{number}.o")

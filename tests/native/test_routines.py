@@ -77,6 +77,17 @@ def test_a_routine_is_looked_for_now_and_then(
     assert fresh.is_ready()
 
 
+def test_code_of_sources_newer_than_the_process_is_not_used(
+    built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(routine._State, "wanted", True)
+    newest = max(file.stat().st_ctime for file in SUMS.unit._files())
+    monkeypatch.setattr(routine.time, "time", lambda: newest - 1)  # type: ignore[attr-defined]
+    assert not Routine(sums, "sums", SUMS.unit.sources).is_ready()
+    monkeypatch.setattr(routine.time, "time", lambda: newest)  # type: ignore[attr-defined]
+    assert Routine(sums, "sums", SUMS.unit.sources).is_ready()
+
+
 @pytest.mark.parametrize("error", [ImportError, OSError, RuntimeError])
 def test_a_machine_without_a_compiler_stays_with_python(
     built: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
