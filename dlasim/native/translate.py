@@ -76,6 +76,11 @@ def _kind(annotation: ast.expr | None) -> ir.Type:
     return {"int": _NUMBER, "bool": _NUMBER, "None": ir.VoidType(), "Numbers": _MEMORY}[name]
 
 
+def _descends(bounds: list[ast.expr]) -> bool:
+    """Whether a range with these bounds has a step below 0."""
+    return any(isinstance(step, ast.UnaryOp) for step in bounds[2:])
+
+
 def _constant(number: int) -> ir.Constant:
     assert -(1 << 63) <= number < 1 << 63, f"{number} is no 64-bit number"
     return ir.Constant(_NUMBER, int(number))
@@ -219,7 +224,7 @@ class _Body:
         """Over a range that ascends, or over the numbers of a tuple."""
         builder = self._builder
         match iterated:
-            case ast.Call(func=ast.Name(id="range"), args=bounds):
+            case ast.Call(func=ast.Name(id="range"), args=bounds) if not _descends(bounds):
                 numbers = [self._value(bound) for bound in bounds]
                 first, end = numbers[:2] if len(numbers) > 1 else (_constant(0), numbers[0])
                 step = numbers[2] if len(numbers) == 3 else _constant(1)

@@ -61,6 +61,7 @@ REFUSED = {
     "an else of a loop": "for number in range(3):\n        pass\n    else:\n        pass",
     "a place in a tuple that it has not": "places[0] = (1, 2)[5]",
     "a tuple of another length": "first, second = (1, 2, 3)",
+    "a range that descends": "for number in range(3, 0, -1):\n        places[0] = number",
     "membership": "places[0] = one in (1, 2)",
     "a function within": "def inner():\n        pass",
 }
