@@ -1,6 +1,6 @@
 """What each operation costs on its unit, term by term. `docs/timing-model.md` explains every formula here.
 
-The compiler's cost model calls the same functions, so an estimate and a simulation cannot disagree.
+The compiler's estimates (`compiler_shim/lowering/cuts.py`) count the same work; a test holds them to it.
 """
 
 from __future__ import annotations

@@ -9,15 +9,17 @@ queue, and DONE of those have ended.
 
 from __future__ import annotations
 
+from dlasim.isa.instructions import UNITS, Unit
 from dlasim.native.routine import Numbers, routine
 
-UNITS, TRANSFERRING = 4, 2  # the units, and how many of the first of them share the bus
+UNIT_COUNT = len(UNITS)
+TRANSFERRING = max(Unit.DMA_IN, Unit.DMA_OUT) + 1  # so many of the first units share the bus
 
 # The state: of each unit FIRST and PUSHED; of each that transfers DONE, PROGRESS of its current transfer, and
 # when that REACHES the bus; of the bus its time, and what is done in a cycle.
 FIRST = 0
-PUSHED = FIRST + UNITS
-DONE = PUSHED + UNITS
+PUSHED = FIRST + UNIT_COUNT
+DONE = PUSHED + UNIT_COUNT
 PROGRESS = DONE + TRANSFERRING
 REACHES = PROGRESS + TRANSFERRING
 BUS_NOW = REACHES + TRANSFERRING
@@ -31,12 +33,11 @@ _NO_LIMIT = -1
 @routine
 def catch_up(
     state: Numbers, issued: Numbers, latencies: Numbers, works: Numbers, ends: Numbers, now: int
-) -> int:
+) -> None:
     """A transfer is about to reach its queue; nothing that comes later can change what was before."""
     while state[BUS_NOW] < now and _step(state, issued, latencies, works, ends, now):
         pass
     state[BUS_NOW] = max(state[BUS_NOW], now)
-    return now
 
 
 @routine
@@ -97,11 +98,10 @@ def _remaining(state: Numbers, works: Numbers, unit: int) -> int:
 
 
 @routine
-def _move(state: Numbers, works: Numbers, ends: Numbers, unit: int, rate: int, until: int) -> int:
+def _move(state: Numbers, works: Numbers, ends: Numbers, unit: int, rate: int, until: int) -> None:
     """A unit's transfer goes on until then, when it may end."""
     state[PROGRESS + unit] += (until - state[BUS_NOW]) * rate
     if _remaining(state, works, unit) <= 0:
         ends[state[FIRST + unit] + state[DONE + unit]] = until
         state[DONE + unit] += 1
         state[PROGRESS + unit] = 0
-    return until

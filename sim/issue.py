@@ -7,11 +7,12 @@ change each other's end, and `dma_bus` works those out.
 from __future__ import annotations
 
 from dlasim.native.routine import Numbers, Routine, routine
-from dlasim.sim.dma_bus import ALONE, FIRST, PUSHED, STATE_SIZE, TRANSFERRING, UNITS, catch_up, settle
+from dlasim.sim import dma_bus
+from dlasim.sim.dma_bus import ALONE, FIRST, PUSHED, STATE_SIZE, TRANSFERRING, UNIT_COUNT, catch_up, settle
 
 # The kind of an event: the unit of an operation, WAIT and the unit waited for, IRQ or HALT.
-WAIT = UNITS
-IRQ = WAIT + UNITS
+WAIT = UNIT_COUNT
+IRQ = WAIT + UNIT_COUNT
 HALT = IRQ + 1
 
 FROM, TO, BY_QUEUE, EVENT, BLOCK_SIZE = range(5)  # a row of `blocks`: why issue stood still, and at what
@@ -33,7 +34,7 @@ def walk(
         now += (reached[event] - words) * word_cycles
         words = reached[event]
         kind = kinds[event]
-        first, behind, allowed = 0, UNITS, 0
+        first, behind, allowed = 0, UNIT_COUNT, 0
         if kind < WAIT:
             first, behind, allowed = kind, kind + 1, depth - 1
         elif kind < IRQ:
@@ -72,4 +73,4 @@ def walk(
     return now
 
 
-WALK = Routine(walk, "issue", ("dlasim.sim.issue", "dlasim.sim.dma_bus"))
+WALK = Routine(walk, "issue", (__name__, dma_bus.__name__, "dlasim.isa.instructions"))

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa import codec
-from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
+from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, UNITS
 from dlasim.native.routine import Column
 from dlasim.sim import issue
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import Costs, bus_share, word_cycles
-from dlasim.sim.dma_bus import ALONE, FIRST, SHARED, TRANSFERRING, UNITS
+from dlasim.sim.dma_bus import ALONE, FIRST, SHARED, TRANSFERRING
 from dlasim.sim.stream import DecodedStream
 
 _UNIT_FIELD = BY_MNEMONIC["WAIT"].field("unit")
@@ -44,8 +44,8 @@ class Timeline:
 
     def reached(self, word: int, word_cycles: int) -> int:
         """The cycle in which the issue stage gets to a word: all before it are issued."""
-        before = self.blocked[self.blocked[:, 3] < word]
-        return word * word_cycles + int((before[:, 1] - before[:, 0]).sum())
+        before = self.blocked[self.blocked[:, issue.EVENT] < word]
+        return word * word_cycles + int((before[:, issue.TO] - before[:, issue.FROM]).sum())
 
 
 def schedule(config: DlaConfig, stream: DecodedStream, costs: Costs, stop: int | None = None) -> Timeline:
@@ -63,7 +63,7 @@ class _Places:
         self.numbers = np.argsort(unit.astype(np.uint8), kind="stable")
         self.of = np.empty_like(self.numbers)
         self.of[self.numbers] = np.arange(len(unit))
-        counts = np.bincount(unit, minlength=UNITS)
+        counts = np.bincount(unit, minlength=len(UNITS))
         self.first = np.cumsum(counts) - counts
         self.transfers = int(counts[:TRANSFERRING].sum())
 
@@ -80,7 +80,7 @@ class _Events:
     @property
     def most_blocks(self) -> int:
         """How often issue can stand still: once at each, once for each unit where all must finish."""
-        return len(self.kinds) + (UNITS - 1) * int(np.count_nonzero(self.kinds >= issue.IRQ))
+        return len(self.kinds) + (len(UNITS) - 1) * int(np.count_nonzero(self.kinds >= issue.IRQ))
 
 
 def _events(stream: DecodedStream, places: _Places, stop: int) -> _Events:
@@ -107,7 +107,7 @@ class _Walk:
         most = (totals.sum(dtype=np.float64) + float(events.reached[-1]) * self._word_cycles) * max(1, *share)
         self._is_compiled = most < LAST_CYCLE and issue.WALK.is_ready()
         state = np.zeros(issue.WALK_SIZE, np.int64)
-        state[FIRST : FIRST + UNITS] = places.first
+        state[FIRST : FIRST + len(UNITS)] = places.first
         state[[ALONE, SHARED]] = share
         self._state = self._column(state)
         self._issued, self._ends = self._room(len(totals)), self._room(len(totals))

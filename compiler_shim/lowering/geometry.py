@@ -105,12 +105,13 @@ class Geometry:
         self.depth = in_shape[2] if shape.is_dense else 1
         self.step = 1 if shape.is_dense else out_shape[2] // in_shape[2]  # channels that cannot be parted
         self._unit_weights = shape.weight_bytes // self.depth
-        reach = [(taps - 1) * apart + 1 for taps, apart in zip(shape.kernel, shape.dilation, strict=True)]
+        taps_apart = zip(shape.kernel, shape.dilation, strict=True)
+        self.reach = [(taps - 1) * apart + 1 for taps, apart in taps_apart]  # from the first tap to the last
         first, second = (*(0 if home else shape.in_element_bytes for home in homes.inputs), 0)[:2]
         numbers = (
             *out_shape, self.depth, self.step, shape.is_dense, prod(shape.kernel),
             self._unit_weights, RECORD_BYTES if shape.has_records else 0, shape.has_table,
-            *in_shape[:2], *shape.stride, *reach, *shape.broadcast,
+            *in_shape[:2], *shape.stride, *self.reach, *shape.broadcast,
             first, second, 0 if homes.output else shape.out_element_bytes,
         )  # fmt: skip
         self.row = Row(tuple(map(int, numbers)))
@@ -127,12 +128,11 @@ class Geometry:
 
     def buffers(self, cut: Cut) -> Buffers:
         """Sizes and copies of all buffers: of each input, the constants, the accumulator and the output."""
-        group: dict[int, int] = {}
-        listed: dict[int, int] = {}
+        group, listed = [0] * cuts.GROUP_NUMBERS, [0] * cuts.BUFFER_NUMBERS
         rows, columns, channels, depth, outer, double = cut
         cuts.describe_group(self.row.plain, channels, depth, group)
         cuts.list_buffers(self.row.plain, group, rows, columns, outer, double, listed, 0)
-        return self.as_buffers([listed[place] for place in range(cuts.BUFFER_NUMBERS)])
+        return self.as_buffers(listed)
 
     def as_buffers(self, listed: Sequence[int]) -> Buffers:
         """Buffers from their sizes and copies, one after the other."""

@@ -35,16 +35,15 @@ OPERATIONS = BOXES + 4 * BOX_LENGTH
 # An operation: MOVES is how many times it is repeated, each with its addresses moved by the steps.
 (
     O_UNIT, O_WORD, O_LAYER, O_NODE, O_TENSOR, O_BOX, O_MOVES, O_REGISTERS, O_TOUCHES,
-) = (0, 1, 2, 3, 4, 5, 11, 12, 13)  # fmt: skip
+) = (*range(6), *range(5 + BOX_LENGTH, 8 + BOX_LENGTH))  # fmt: skip
 MOST_REGISTERS, MOST_TOUCHES = 24, 6
 O_PAIRS = O_TOUCHES + 1
 O_TOUCH = O_PAIRS + 2 * MOST_REGISTERS
-OPERATION_LENGTH = 104
 
 # A touch: bytes [start, end) of a space; of those, within every stride, only a run from the phase on.
 T_SPACE, T_START, T_END, T_WRITES, T_STRIDE, T_PHASE, T_RUN = range(7)
 TOUCH_LENGTH = 7
-assert O_TOUCH + MOST_TOUCHES * TOUCH_LENGTH <= OPERATION_LENGTH
+OPERATION_LENGTH = O_TOUCH + MOST_TOUCHES * TOUCH_LENGTH
 
 LOAD = OPERATIONS
 STORES = (LOAD + OPERATION_LENGTH, LOAD + 2 * OPERATION_LENGTH)

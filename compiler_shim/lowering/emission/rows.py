@@ -8,16 +8,16 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.constants import pack
-from dlasim.compiler_shim.lowering.cuts import align
+from dlasim.compiler_shim.lowering.cuts import align, spatial_tiles
 from dlasim.compiler_shim.lowering.emission.layout import (
     BUFFER_LENGTH,
     HOME_LENGTH,
     MOST_FIXED,
-    N_PAIRS,
     NODE_LENGTH,
     NONE,
     register,
 )
+from dlasim.compiler_shim.lowering.emission.operations import pair
 from dlasim.compiler_shim.lowering.geometry import Cut, Geometry
 from dlasim.compiler_shim.nodes import DlaNode, Pair, Shape, Value
 from dlasim.isa import codec
@@ -59,8 +59,7 @@ class Placed:
     @property
     def tiles(self) -> int:
         """Tiles of the output."""
-        cut, geometry = self.cut, self.geometry
-        return -(-geometry.height // cut.rows) * -(-geometry.width // cut.columns) * self.groups
+        return spatial_tiles(self.geometry.row.plain, self.cut.rows, self.cut.columns) * self.groups
 
     @property
     def groups(self) -> int:
@@ -84,7 +83,6 @@ class Placed:
         """The node as a row; `offsets` is where those of its constants are."""
         node, cut, geometry = self.node, self.cut, self.geometry
         reads = _READS[node.mnemonic]
-        spans = [(taps - 1) * apart + 1 for taps, apart in zip(node.kernel, node.dilation, strict=True)]
         more = tuple(node.registers.items())
         fixed = _fixed_registers(node.mnemonic, node.kernel, node.stride, node.dilation, more)
         words = _words(node.mnemonic, node.is_dense, tuple(node.fields.items()))
@@ -92,7 +90,7 @@ class Placed:
         row = [
             geometry.height, geometry.width, geometry.channels, geometry.depth,
             cut.rows, cut.columns, cut.channels, cut.depth, int(cut.weights_outer),
-            *node.in_shape[:2], *node.stride, *node.pad, *spans,
+            *node.in_shape[:2], *node.stride, *node.pad, *geometry.reach,
             int(node.is_dense), 1 if node.is_dense else node.multiplier, int(node.one_by_one),
             len(node.inputs), *node.broadcast,
             int(node.table is not None), int(node.weights is not None), int(node.records is not None),
@@ -121,11 +119,11 @@ def _fixed_registers(
 ) -> tuple[int, ...]:
     """What stays the same over all tiles, among the registers that the instruction reads: number, value, …"""
     sizes = {"KERNEL": kernel, "STRIDE": stride, "DILATION": dilation}
-    values = {name: first | second << 16 for name, (first, second) in sizes.items()} | dict(more)
+    values = {name: pair(*size) for name, size in sizes.items()} | dict(more)
     used = _READS[mnemonic]
-    pairs = [(register(name), value & 0xFFFF_FFFF) for name, value in values.items() if name in used]
-    assert len(pairs) <= MOST_FIXED
-    return tuple(number for pair in pairs for number in pair)
+    fixed = [(register(name), value & 0xFFFF_FFFF) for name, value in values.items() if name in used]
+    assert len(fixed) <= MOST_FIXED
+    return tuple(number for both in fixed for number in both)
 
 
 @lru_cache(maxsize=4096)
@@ -139,6 +137,3 @@ def _words(mnemonic: str, is_dense: bool, fields: tuple[tuple[str, int], ...]) -
     first = codec.encode(bare, **given | {"out": Out.INT32})
     middle = codec.encode(bare, **given | {"out": Out.INT32, "init": Init.PARTIAL})
     return alone, first, middle, codec.encode(mnemonic, **given | {"init": Init.PARTIAL})
-
-
-assert N_PAIRS + 2 * MOST_FIXED < NODE_LENGTH

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.constants import ALIGNMENT as POOL_ALIGNMENT
-from dlasim.compiler_shim.lowering.cuts import ACCUMULATOR_BYTES, ALIGNMENT
+from dlasim.compiler_shim.lowering.cuts import ACCUMULATOR_BYTES, align
 from dlasim.compiler_shim.lowering.emission.layout import (
     ACCUMULATOR,
     B_ADDRESSES,
@@ -296,7 +296,7 @@ def _load_constants(
 @routine
 def _weight_bytes(desk: Numbers, node: int, channels: int, depth: int) -> int:
     """Bytes of the weights of a group, aligned."""
-    return -(-channels * desk[node + N_UNIT_WEIGHTS] * depth // ALIGNMENT) * ALIGNMENT
+    return align(channels * desk[node + N_UNIT_WEIGHTS] * depth)
 
 
 @routine
