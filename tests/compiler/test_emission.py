@@ -1,5 +1,6 @@
 """Emission compiled and in plain Python: the same program, with its debug information, for any network."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,54 +12,40 @@ from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
-from dlasim.native import library
 from dlasim.native.routine import Memory
 from dlasim.sim.config import DlaConfig
+from tests.compiled import compiled
 from tests.compiler.cases import Case, random_case, striped_case, write_model
 
 SEEDS = 40
 
 
-@pytest.fixture(scope="module")
-def compiled() -> library.Library:
-    """The compiled routine, built once for this user."""
-    return library.load(EMIT.unit)
-
-
 @pytest.mark.parametrize("make", [random_case, striped_case])
-def test_both_ways_write_the_same(
-    make: object, compiled: library.Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert callable(make)
+def test_both_ways_write_the_same(make: Callable[[int], Case], tmp_path: Path) -> None:
     words = 0
     for seed in range(1000, 1000 + SEEDS):
         case = make(seed)
         plain = _lower(case, tmp_path)
-        with monkeypatch.context() as patch:
-            patch.setattr(EMIT, "_code", compiled.run)
+        with compiled(EMIT) as calls:
             fast = _lower(case, tmp_path)
-        assert (plain is None) == (fast is None), case
-        if plain is not None and fast is not None:
+        assert_same(plain, fast, case)
+        if plain is not None:
+            assert bool(calls) == bool(plain.streams)
             words += len(plain.commands)
-            for name in ("commands", "spans", "debug", "constants"):
-                assert np.array_equal(getattr(plain, name), getattr(fast, name)), (case, name)
-            assert (plain.streams, plain.steps, plain.tensors) == (fast.streams, fast.steps, fast.tensors)
     assert words > 5_000
 
 
 @pytest.mark.parametrize("make", [random_case, striped_case])
-def test_tiles_at_a_time_are_no_matter(make: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert callable(make)
+def test_tiles_at_a_time_are_no_matter(
+    make: Callable[[int], Case], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for seed in range(1000, 1000 + SEEDS // 4):
         case = make(seed)
         whole = _lower(case, tmp_path)
         with monkeypatch.context() as patch:
             patch.setattr(emitter, "_OPERATIONS_AT_A_TIME", 1)
             pieces = _lower(case, tmp_path)
-        assert (whole is None) == (pieces is None), case
-        if whole is not None and pieces is not None:
-            for name in ("commands", "spans", "debug", "constants"):
-                assert np.array_equal(getattr(whole, name), getattr(pieces, name)), (case, name)
+        assert_same(whole, pieces, case)
 
 
 def test_memory_grows_with_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,6 +62,15 @@ def test_memory_grows_with_what_is_written(tmp_path: Path, monkeypatch: pytest.M
     assert program is not None
     assert len(program.spans) < len(program.debug)  # a layer has many tiles
     assert max(asked) < 2 * len(program.commands)
+
+
+def assert_same(one: Program | None, other: Program | None, case: Case) -> None:
+    """Both refused, or both the same with their debug information."""
+    assert (one is None) == (other is None), case
+    if one is not None and other is not None:
+        for name in ("commands", "spans", "debug", "constants"):
+            assert np.array_equal(getattr(one, name), getattr(other, name)), (case, name)
+        assert (one.streams, one.steps, one.tensors) == (other.streams, other.steps, other.tensors)
 
 
 def _lower(case: Case, folder: Path) -> Program | None:

@@ -14,9 +14,10 @@ from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, Homes
 from dlasim.compiler_shim.lowering.search import MAX_EXTENT, SEARCH
 from dlasim.compiler_shim.lowering.tiling import Finder, Machine, Tiling, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode
-from dlasim.native import library
 from dlasim.sim import config as configs
+from dlasim.sim import cost
 from dlasim.sim.config import DlaConfig
+from tests.compiled import compiled
 
 CASES = 60
 
@@ -145,25 +146,33 @@ class Walk:
         output = (pixels * node.out_element_bytes, 1 + (cut.double and len(outputs) > 1))
         return (*inputs, constants, (sums, 1), (0, 1) if self._problem.homes.output else output)
 
+    def work(self) -> int:
+        """Cycles on the lanes, by the simulator's formulas."""
+        node, cut, config = self._node, self.cut, self._problem.config
+        height, width, channels = node.out_shape
+        pixels, taps = height * width, node.kernel[0] * node.kernel[1]
+        groups = [min(cut.channels, channels - group) for group in range(0, channels, cut.channels)]
+        if node.weights is None:
+            return sum(int(cost.vector_cycles(config, pixels, taps, group)) for group in groups)
+        if node.one_by_one:
+            return channels * int(cost.conv_cycles(config, pixels, taps, 1, 1))
+        if not node.is_dense:
+            return sum(int(cost.depthwise_cycles(config, pixels, taps, group)) for group in groups)
+        depth = node.in_shape[2]
+        passes = [min(cut.depth, depth - first) for first in range(0, depth, cut.depth)]
+        shapes = product(passes, groups)
+        return sum(int(cost.conv_cycles(config, pixels, taps, deep, group)) for deep, group in shapes)
+
     def cycles(self) -> int:
         """Loads, computation and stores one after the other, or beside each other with double buffers."""
         node, cut, config = self._node, self.cut, self._problem.config
         parts = [(size, loads) for size, loads in self.parts() if size]
         height, width, channels = node.out_shape
-        in_lanes, out_lanes = config.lanes
         is_mac = node.weights is not None
-        lanes = config.vector_lanes if not is_mac else out_lanes if node.is_dense else config.depthwise_lanes
-        lanes = 1 if node.one_by_one else lanes
-        outer = sum(
-            -(-min(cut.channels, channels - group) // lanes) for group in range(0, channels, cut.channels)
-        )
-        depth = node.in_shape[2]
-        inner = sum(-(-min(cut.depth, depth - at) // in_lanes) for at in range(0, depth, cut.depth))
-        work = height * width * node.kernel[0] * node.kernel[1] * outer * (inner if node.is_dense else 1)
         ends = config.mac_fill + config.mac_drain if is_mac else config.vector_fill + config.vector_drain
         words = 14 * config.issue_cycles
         task = (ends + 5 * config.issue_cycles) * cut.channels + words if node.one_by_one else ends + words
-        compute = work + len(self.tiles) * task
+        compute = self.work() + len(self.tiles) * task
 
         def bus(size: int) -> int:
             return size // config.dma_bandwidth if config.dma_bandwidth else 0
@@ -299,12 +308,6 @@ def test_the_papers_cut_has_the_most_channels_that_fit():
             )
 
 
-@pytest.fixture
-def compiled(monkeypatch):
-    """From here on finders use compiled code."""
-    monkeypatch.setattr(SEARCH, "_code", library.load(SEARCH.unit).run)
-
-
 def extreme_config(rng: np.random.Generator) -> DlaConfig:
     """A machine whose every cost is the least or the most allowed."""
     names = (
@@ -321,26 +324,20 @@ def extreme_config(rng: np.random.Generator) -> DlaConfig:
 
 @pytest.mark.parametrize("by_channels", [False, True])
 @pytest.mark.parametrize("most", [60, 3_000, MAX_EXTENT + 9])
-def test_compiled_and_plain_find_the_same(compiled, most, by_channels, monkeypatch):
-    fast = Finder(by_channels)
-    with monkeypatch.context() as patch:
-        patch.setattr(SEARCH, "_code", None)
-        plain = Finder(by_channels)
+def test_compiled_and_plain_find_the_same(most, by_channels):
+    plain = Finder(by_channels)
     moderate = 0
-    for seed in range(CASES):
-        rng = np.random.default_rng(seed)
-        problem = random_problem(rng, most, extreme_config(rng))
-        moderate += problem.geometry.is_moderate
-        _, ample = plain.find(problem, 1)
-        for budget in (
-            1,
-            int(ample ** rng.uniform(0.3, 1)),
-            int(ample * rng.uniform(0.01, 1)),
-            ample,
-            ENDLESS - 1,
-        ):
-            assert fast.find(problem, budget) == plain.find(problem, budget)
-    assert moderate > CASES // 4
+    with compiled(SEARCH) as calls:
+        fast = Finder(by_channels)
+        for seed in range(CASES):
+            rng = np.random.default_rng(seed)
+            problem = random_problem(rng, most, extreme_config(rng))
+            moderate += problem.geometry.is_moderate
+            _, ample = plain.find(problem, 1)
+            some = int(ample ** rng.uniform(0.3, 1)), int(ample * rng.uniform(0.01, 1))
+            for budget in (1, *some, ample, ENDLESS - 1):
+                assert fast.find(problem, budget) == plain.find(problem, budget)
+    assert len(calls) == 5 * moderate > 5 * CASES // 4
     assert most == 60 or moderate < CASES  # there plain Python stands in
 
 

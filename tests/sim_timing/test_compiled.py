@@ -7,29 +7,17 @@ import numpy as np
 import pytest
 
 from dlasim.isa import codec
-from dlasim.native import library
-from dlasim.sim import issue
 from dlasim.sim.config import DlaConfig
+from dlasim.sim.issue import WALK
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import plan_stream
 from dlasim.sim.timeline import Timeline
+from tests.compiled import compiled
 from tests.sim_timing.stepped import SteppedMachine
 from tests.sim_timing.streams import random_config, random_stream
 from tests.sim_timing.test_stepped import assert_equal
 
 STREAMS = 200
-
-
-@pytest.fixture(scope="module")
-def code():
-    return library.load(issue.WALK.unit).run
-
-
-def counted(code, monkeypatch) -> list[int]:
-    """From now on streams are walked by compiled code, and so often it was."""
-    calls = []
-    monkeypatch.setattr(issue.WALK, "_code", lambda *arguments: calls.append(1) or code(*arguments))
-    return calls
 
 
 def random_cases(seed: int):
@@ -49,32 +37,32 @@ def assert_same(one: Timeline, other: Timeline) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_same_timeline_as_in_python(seed, code, monkeypatch):
+def test_same_timeline_as_in_python(seed):
     cases = list(random_cases(seed))
     plain = [plan_stream(config, words, reset_file()).timeline for config, words in cases]
-    calls = counted(code, monkeypatch)
-    for (config, words), timeline in zip(cases, plain, strict=True):
-        assert_same(plan_stream(config, words, reset_file()).timeline, timeline)
+    with compiled(WALK) as calls:
+        for (config, words), timeline in zip(cases, plain, strict=True):
+            assert_same(plan_stream(config, words, reset_file()).timeline, timeline)
     assert len(calls) == STREAMS
 
 
 @pytest.mark.parametrize("shared", [0, 5])
-def test_equal_to_the_machine_stepped_by_cycles(shared, code, monkeypatch):
-    calls = counted(code, monkeypatch)
+def test_equal_to_the_machine_stepped_by_cycles(shared):
     rng = random.Random(shared)
-    for _ in range(STREAMS):
-        config = random_config(rng, dma_shared_bandwidth=shared)
-        words = random_stream(rng, rng.randint(1, 9))
-        assert_equal(plan_stream(config, words, reset_file()), SteppedMachine(config, words).run())
+    with compiled(WALK) as calls:
+        for _ in range(STREAMS):
+            config = random_config(rng, dma_shared_bandwidth=shared)
+            words = random_stream(rng, rng.randint(1, 9))
+            assert_equal(plan_stream(config, words, reset_file()), SteppedMachine(config, words).run())
     assert len(calls) == STREAMS
 
 
-def test_time_that_64_bits_cannot_hold_is_for_python(code, monkeypatch):
-    calls = counted(code, monkeypatch)
+def test_time_that_64_bits_cannot_hold_is_for_python():
     sizes = {"KERNEL": 0xFFFF_FFFF, "OUT_CHANNELS": 1 << 15, "IN_CHANNELS": 1 << 15, "OUT_ADDR": 1 << 16}
     words = [codec.encode_cfg(name, value) for name, value in sizes.items()]
     words += [codec.encode("OP_POOL", mode=0)] * 70_000 + [codec.encode("HALT")]
-    plan = plan_stream(DlaConfig(vector_lanes=1), np.array(words, np.uint64), reset_file())
+    with compiled(WALK) as calls:
+        plan = plan_stream(DlaConfig(vector_lanes=1), np.array(words, np.uint64), reset_file())
     assert plan.fault is None
     assert plan.timeline.total == 1 << 62
     assert not calls
