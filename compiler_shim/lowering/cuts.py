@@ -47,11 +47,17 @@ def align(size: int) -> int:
 
 
 @routine
-def constant_bytes(geometry: Numbers, channels: int, depth: int) -> int:
-    """Bytes of the weights, records and table of a group of output channels, as they are packed."""
-    if geometry[HAS_TABLE]:
+def packed_bytes(channels: int, depth: int, weight_bytes: int, record_bytes: int, has_table: int) -> int:
+    """Bytes of the table, or of weights and records, of output channels over so many input channels."""
+    if has_table:
         return TABLE_BYTES
-    return align(channels * geometry[WEIGHT_BYTES] * depth) + channels * geometry[RECORD_BYTES]
+    return align(channels * weight_bytes * depth) + channels * record_bytes
+
+
+@routine
+def constant_bytes(geometry: Numbers, channels: int, depth: int) -> int:
+    """Bytes of the constants of a group of output channels, as they are packed."""
+    return packed_bytes(channels, depth, geometry[WEIGHT_BYTES], geometry[RECORD_BYTES], geometry[HAS_TABLE])
 
 
 @routine

@@ -105,12 +105,13 @@ class Geometry:
         self.depth = in_shape[2] if shape.is_dense else 1
         self.step = 1 if shape.is_dense else out_shape[2] // in_shape[2]  # channels that cannot be parted
         self._unit_weights = shape.weight_bytes // self.depth
+        self.record_bytes = RECORD_BYTES if shape.has_records else 0  # of an output channel
         taps_apart = zip(shape.kernel, shape.dilation, strict=True)
         self.reach = [(taps - 1) * apart + 1 for taps, apart in taps_apart]  # from the first tap to the last
         first, second = (*(0 if home else shape.in_element_bytes for home in homes.inputs), 0)[:2]
         numbers = (
             *out_shape, self.depth, self.step, shape.is_dense, prod(shape.kernel),
-            self._unit_weights, RECORD_BYTES if shape.has_records else 0, shape.has_table,
+            self._unit_weights, self.record_bytes, shape.has_table,
             *in_shape[:2], *shape.stride, *self.reach, *shape.broadcast,
             first, second, 0 if homes.output else shape.out_element_bytes,
         )  # fmt: skip

@@ -93,7 +93,7 @@ class Placed:
             *node.in_shape[:2], *node.stride, *node.pad, *geometry.reach,
             int(node.is_dense), 1 if node.is_dense else node.multiplier, int(node.one_by_one),
             len(node.inputs), *node.broadcast,
-            int(node.table is not None), int(node.weights is not None), int(node.records is not None),
+            int(node.table is not None), int(node.weights is not None), geometry.record_bytes,
             geometry.weight_depth(1), int("IN_CHANNELS" in reads), int("IN_SIZE" in reads),
             int(BY_MNEMONIC[node.mnemonic].unit), *words, node.layer, tensor, offsets, len(fixed) // 2,
             *fixed, *(0,) * (2 * MOST_FIXED - len(fixed)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.constants import ALIGNMENT as POOL_ALIGNMENT
-from dlasim.compiler_shim.lowering.cuts import ACCUMULATOR_BYTES, align
+from dlasim.compiler_shim.lowering.cuts import ACCUMULATOR_BYTES, align, packed_bytes
 from dlasim.compiler_shim.lowering.emission.layout import (
     ACCUMULATOR,
     B_ADDRESSES,
@@ -22,7 +22,6 @@ from dlasim.compiler_shim.lowering.emission.layout import (
     N_DEPTH,
     N_FIRST_WORD,
     N_GROUP,
-    N_HAS_RECORDS,
     N_HAS_TABLE,
     N_HAS_WEIGHTS,
     N_HOMES,
@@ -36,14 +35,15 @@ from dlasim.compiler_shim.lowering.emission.layout import (
     N_ONE_BY_ONE,
     N_PAD,
     N_PASS,
+    N_REACH,
     N_READS_CHANNELS,
     N_READS_SIZE,
+    N_RECORD_BYTES,
     N_SECOND_TALL,
     N_SECOND_WIDE,
     N_SIDE_PAD,
-    N_SIDE_SPAN,
+    N_SIDE_REACH,
     N_SIDE_STRIDE,
-    N_SPAN,
     N_STRIDE,
     N_TALL,
     N_TENSOR,
@@ -85,7 +85,7 @@ from dlasim.compiler_shim.lowering.emission.operations import (
     transfer_bytes,
 )
 from dlasim.compiler_shim.lowering.emission.words import in_order
-from dlasim.isa.instructions import RECORD_BYTES, TABLE_BYTES
+from dlasim.isa.instructions import TABLE_BYTES
 from dlasim.isa.registers import Region
 from dlasim.native.routine import Numbers, routine
 
@@ -157,9 +157,9 @@ def _patch(desk: Numbers, node: int, start: int, depth: int) -> int:
     stride, side_stride = desk[node + N_STRIDE], desk[node + N_SIDE_STRIDE]
     top = desk[TILE + R_ROW] * stride - desk[node + N_PAD]
     left = desk[TILE + R_COLUMN] * side_stride - desk[node + N_SIDE_PAD]
-    bottom = min(top + (desk[TILE + R_ROWS] - 1) * stride + desk[node + N_SPAN], desk[node + N_TALL])
+    bottom = min(top + (desk[TILE + R_ROWS] - 1) * stride + desk[node + N_REACH], desk[node + N_TALL])
     right = min(
-        left + (desk[TILE + R_COLUMNS] - 1) * side_stride + desk[node + N_SIDE_SPAN], desk[node + N_WIDE]
+        left + (desk[TILE + R_COLUMNS] - 1) * side_stride + desk[node + N_SIDE_REACH], desk[node + N_WIDE]
     )
     above, before = max(-top, 0), max(-left, 0)
     top, left = top + above, left + before
@@ -271,15 +271,14 @@ def _load_constants(
 ) -> int:  # fmt: skip
     """Bring the weights and records, or the table, of the tile's channels; their address."""
     channel, channels = desk[TILE + R_CHANNEL], desk[TILE + R_CHANNELS]
-    size = _weight_bytes(desk, node, channels, depth)
-    put_box(desk, PIECE, channel, start, 0, 0, 0, 0)
-    if desk[node + N_HAS_TABLE]:
-        size = TABLE_BYTES
-        put_box(desk, PIECE, 0, 0, 0, 0, 0, 0)
-    elif desk[node + N_HAS_RECORDS]:
-        size += channels * RECORD_BYTES
+    weights, records, has_table = node + N_UNIT_WEIGHTS, node + N_RECORD_BYTES, desk[node + N_HAS_TABLE]
+    size = packed_bytes(channels, depth, desk[weights], desk[records], has_table)
     if not size:
         return 0
+    if has_table:
+        put_box(desk, PIECE, 0, 0, 0, 0, 0, 0)
+    else:
+        put_box(desk, PIECE, channel, start, 0, 0, 0, 0)
     address, is_fresh = _hold(desk, node + N_BUFFERS + CONSTANTS * BUFFER_LENGTH, PIECE)
     if is_fresh:
         passes = -(-desk[node + N_DEPTH] // desk[node + N_PASS])
@@ -294,12 +293,6 @@ def _load_constants(
 
 
 @routine
-def _weight_bytes(desk: Numbers, node: int, channels: int, depth: int) -> int:
-    """Bytes of the weights of a group, aligned."""
-    return align(channels * desk[node + N_UNIT_WEIGHTS] * depth)
-
-
-@routine
 def _read_constants(
     desk: Numbers, node: int, operation: int, address: int, channels: int, depth: int
 ) -> None:
@@ -308,11 +301,11 @@ def _read_constants(
         put(desk, operation, _TABLE, address)
         touch(desk, operation, SRAM, address, address + TABLE_BYTES, 0, 0, 0, 0)
         return
+    size = channels * desk[node + N_UNIT_WEIGHTS] * depth
     if desk[node + N_HAS_WEIGHTS]:
-        end = address + channels * desk[node + N_UNIT_WEIGHTS] * depth
         put(desk, operation, _WEIGHTS, address)
-        touch(desk, operation, SRAM, address, end, 0, 0, 0, 0)
-    if desk[node + N_HAS_RECORDS]:
-        records = address + _weight_bytes(desk, node, channels, depth)
+        touch(desk, operation, SRAM, address, address + size, 0, 0, 0, 0)
+    if desk[node + N_RECORD_BYTES]:
+        records = address + align(size)
         put(desk, operation, _RECORDS, records)
-        touch(desk, operation, SRAM, records, records + channels * RECORD_BYTES, 0, 0, 0, 0)
+        touch(desk, operation, SRAM, records, records + channels * desk[node + N_RECORD_BYTES], 0, 0, 0, 0)
