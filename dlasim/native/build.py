@@ -35,9 +35,8 @@ def build_object(module: str, function: str, kind: str) -> bytes:
         if not each.is_declaration and each.name != SYMBOL:
             each.linkage = "internal"
     machine = target_machine()
-    options = llvm.create_pipeline_tuning_options(
-        speed_level=3 if kind else 2
-    )  # routines have no inner loops
+    speed = 3 if kind else 2  # routines have no inner loops that would gain by more
+    options = llvm.create_pipeline_tuning_options(speed_level=speed)
     options.loop_vectorization = True
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(lowered, builder)

@@ -20,6 +20,7 @@ from dlasim.native.unit import Unit
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _LOOK_AGAIN_SECONDS = 1.0
+_MARK = "is_routine"
 
 
 class Numbers(Protocol):
@@ -38,8 +39,14 @@ class _State:
 
 
 def routine(function: _Function) -> _Function:
-    """Marks a function of a routine's code, which `translate` knows how to compile."""
+    """Marks a function that `translate` may compile; it refuses any other."""
+    vars(function)[_MARK] = True
     return function
+
+
+def is_routine(function: object) -> bool:
+    """Whether it is a function that has been marked."""
+    return _MARK in getattr(function, "__dict__", {})
 
 
 def want_compiled() -> None:

@@ -17,6 +17,8 @@ from typing import Any
 
 from llvmlite import ir
 
+from dlasim.native.routine import is_routine
+
 _NUMBER, _FLAG, _STATUS = ir.IntType(64), ir.IntType(1), ir.IntType(32)
 _MEMORY = _NUMBER.as_pointer()
 _COMPARISONS: dict[type[ast.cmpop], str] = {
@@ -399,7 +401,7 @@ class _Body:
             for other in others:
                 best = builder.select(builder.icmp_signed(_SMALLER[called], other, best), other, best)
             return best
-        if not isinstance(called, FunctionType):
+        if not is_routine(called):
             raise self._refuse(node)
         given = builder.call(self._program.function(called), arguments)
         if isinstance(given.type, ir.LiteralStructType):

@@ -55,6 +55,7 @@ REFUSED = {
     "an exception": "raise ValueError",
     "a try": "try:\n        pass\n    finally:\n        pass",
     "a call of another kind": "places[0] = len(places)",
+    "a function that is no routine": "places[0] = isabs(one)",
     "a keyword": "places[0] = max(one, 3, key=abs)",
     "a name that is not there": "places[0] = nowhere",
     "a slice": "places[0:2] = one",
@@ -73,6 +74,8 @@ def test_anything_else_is_refused_by_name_and_line(
 ) -> None:
     name = f"refused_{sorted(REFUSED).index(what)}"
     source = """
+        from posixpath import isabs
+
         from dlasim.native.routine import Numbers, routine
 
         @routine
