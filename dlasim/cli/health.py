@@ -185,10 +185,7 @@ def _compiled() -> list[Compiled]:
         from dlasim.sim.kernels.library import best_kind, kernel_unit
 
         wanted = [(kernel_unit(best_kind()), "computes layers", "the first `dlasim run` builds it")]
-        told = (
-            "lowers and times the points of sweeps",
-            "a sweep of more than some seconds builds it meanwhile",
-        )
+        told = ("makes sweeps faster", "the first sweep of more than some seconds builds it")
         wanted += [(routine.unit, *told) for routine in routines()]
         return [
             Compiled(unit.name, purpose, read_object(unit.path) is not None, builder)

@@ -84,10 +84,10 @@ def test_compiled_code_is_there_or_not(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert not any(found.values())
     assert "search" in found
     assert any(name.startswith("kernels-") for name in found)
-    assert "not yet: a sweep" in call().stdout
+    assert "not yet: the first sweep" in call().stdout
     for routine in routines():
         routine.unit.path.write_bytes(sealed(b"code"))
-    assert "  search               lowers and times the points of sweeps; ready\n" in call().stdout
+    assert "  search               makes sweeps faster; ready\n" in call().stdout
 
 
 def test_compiled_code_where_the_compiler_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
