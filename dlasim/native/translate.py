@@ -75,7 +75,10 @@ def _kind(annotation: ast.expr | None) -> ir.Type:
     name = ast.unparse(annotation).strip("'\"") if annotation else ""
     if name.startswith("tuple["):
         return ir.LiteralStructType([_NUMBER] * name.count("int"))
-    return {"int": _NUMBER, "bool": _NUMBER, "None": ir.VoidType(), "Numbers": _MEMORY}[name]
+    kinds = {"int": _NUMBER, "bool": _NUMBER, "None": ir.VoidType(), "Numbers": _MEMORY}
+    if name not in kinds:
+        raise NotImplementedError(f"a routine takes and gives `int` and `Numbers`, not `{name}`")
+    return kinds[name]
 
 
 def _descends(bounds: list[ast.expr]) -> bool:

@@ -68,6 +68,15 @@ REFUSED = {
 }
 
 
+def _takes_a_float(one: float) -> int:
+    return int(one)
+
+
+def test_a_parameter_of_another_kind_is_refused_by_name() -> None:
+    with pytest.raises(NotImplementedError, match="`int` and `Numbers`, not `float`"):
+        translate(_takes_a_float, "symbol")
+
+
 @pytest.mark.parametrize("what", REFUSED)
 def test_anything_else_is_refused_by_name_and_line(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
