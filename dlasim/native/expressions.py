@@ -1,0 +1,239 @@
+"""Expressions of routines in LLVM's language; what every part of a function under translation shares.
+
+Every number is a 64-bit integer, every memory a pointer to such, a tuple its numbers. Division rounds down as
+in Python; by zero it gives 0, since nothing can be raised. What a routine must not use is refused by line.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+from llvmlite import ir
+
+from dlasim.native.routine import is_routine
+
+NUMBER, FLAG = ir.IntType(64), ir.IntType(1)
+MEMORY = NUMBER.as_pointer()
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+}  # fmt: skip
+_OPERATIONS: dict[type[ast.operator], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor",
+    ast.LShift: "shl", ast.RShift: "ashr",
+}  # fmt: skip
+_SMALLER = {min: "<", max: ">"}
+
+Value = Any  # an ir.Value, or a list of them for a tuple
+
+
+def constant(number: int) -> ir.Constant:
+    """A number that is known."""
+    assert -(1 << 63) <= number < 1 << 63, f"{number} is no 64-bit number"
+    return ir.Constant(NUMBER, int(number))
+
+
+class Expressions:
+    """The values in one function; `ask` gives the function of a routine that it calls."""
+
+    def __init__(
+        self,
+        python: Callable[..., Any],
+        function: ir.Function,
+        ask: Callable[[Callable[..., Any]], ir.Function],
+    ) -> None:
+        assert isinstance(python, FunctionType)
+        self._python, self._function, self._ask = python, function, ask
+        self._builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self._memories: dict[str, ir.Value] = {}
+        self._places: dict[str, Value] = {}  # of local variables
+
+    @property
+    def _is_over(self) -> bool:
+        """Whether nothing can follow."""
+        over: bool = self._builder.block.is_terminated
+        return over
+
+    def _refuse(self, node: ast.AST) -> NotImplementedError:
+        place = f"{self._python.__module__}.{self._python.__name__}, line {getattr(node, 'lineno', '?')}"
+        return NotImplementedError(f"{place}: a routine cannot use `{ast.unparse(node).splitlines()[0]}`")
+
+    def _branch(self, truth: ir.Value, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
+        yes, no, after = (self._function.append_basic_block() for _ in range(3))
+        self._builder.cbranch(truth, yes, no)
+        for block, run in ((yes, then), (no, otherwise)):
+            self._builder.position_at_end(block)
+            run()
+            if not self._is_over:
+                self._builder.branch(after)
+        self._builder.position_at_end(after)
+
+    def _value(self, node: ast.expr) -> Value:
+        builder = self._builder
+        match node:
+            case ast.Name(id=name) if name in self._memories:
+                return self._memories[name]
+            case ast.Name(id=name) if name in self._places:
+                place = self._places[name]
+                return (
+                    [builder.load(each) for each in place] if isinstance(place, list) else builder.load(place)
+                )
+            case ast.Constant() | ast.Name() | ast.Attribute():
+                return self._known(node)
+            case ast.Tuple(elts=parts):
+                return [self._value(part) for part in parts]
+            case ast.Subscript(value=ast.Name(id=name), slice=place) if name in self._memories:
+                return builder.load(self._element(name, place))
+            case ast.Subscript(value=whole, slice=ast.Constant(value=int(number))):
+                values = self._value(whole)
+                if not isinstance(values, list) or not 0 <= number < len(values):
+                    raise self._refuse(node)
+                return values[number]
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._operate(node, op, self._value(left), self._value(right))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return builder.neg(self._value(operand))
+            case ast.Compare() | ast.UnaryOp(op=ast.Not()):
+                return builder.zext(self._truth(node), NUMBER)
+            case ast.BoolOp(op=op, values=[first, *rest]):
+                given = self._value(first)
+                others = rest[0] if len(rest) == 1 else ast.BoolOp(op, rest)
+                is_and = isinstance(op, ast.And)
+                return self._choose(
+                    builder.icmp_signed("!=", given, constant(0)),
+                    lambda: self._value(others) if is_and else given,
+                    lambda: given if is_and else self._value(others),
+                )
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                return self._choose(self._truth(test), lambda: self._value(body), lambda: self._value(orelse))
+            case ast.Call(func=func, args=arguments, keywords=[]):
+                return self._call(node, self._resolve(func), [self._value(each) for each in arguments])
+            case _:
+                raise self._refuse(node)
+
+    def _truth(self, node: ast.expr) -> ir.Value:
+        """Whether a value is not 0."""
+        builder = self._builder
+        match node:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return builder.not_(self._truth(operand))
+            case ast.BoolOp(op=op, values=[first, *rest]):
+                others = rest[0] if len(rest) == 1 else ast.BoolOp(op, rest)
+                sure = ir.Constant(FLAG, isinstance(op, ast.Or))
+                is_and = isinstance(op, ast.And)
+                return self._choose(
+                    self._truth(first),
+                    lambda: self._truth(others) if is_and else sure,
+                    lambda: sure if is_and else self._truth(others),
+                )
+            case ast.Compare(left=left, ops=ops, comparators=comparators):
+                values = [self._value(each) for each in (left, *comparators)]
+                truth = None
+                for number, how in enumerate(map(type, ops)):
+                    if how not in _COMPARISONS:
+                        raise self._refuse(node)
+                    holds = self._compare(_COMPARISONS[how], values[number], values[number + 1])
+                    truth = holds if truth is None else builder.and_(truth, holds)
+                return truth
+            case _:
+                return builder.icmp_signed("!=", self._value(node), constant(0))
+
+    def _choose(self, truth: ir.Value, then: Callable[[], Value], otherwise: Callable[[], Value]) -> Value:
+        """One of two values, of which only that one is worked out."""
+        found: list[tuple[Value, ir.Block]] = []
+
+        def note(work: Callable[[], Value]) -> None:
+            value = work()
+            found.append((value, self._builder.block))
+
+        self._branch(truth, lambda: note(then), lambda: note(otherwise))
+        (one, _), (other, _) = found
+        if isinstance(one, list):
+            assert len(one) == len(other), "one type"
+            return [self._merge([(value[n], block) for value, block in found]) for n in range(len(one))]
+        return self._merge(found)
+
+    def _merge(self, values: list[tuple[ir.Value, ir.Block]]) -> ir.Value:
+        merged = self._builder.phi(values[0][0].type)
+        for value, block in values:
+            merged.add_incoming(value, block)
+        return merged
+
+    def _compare(self, how: str, one: Value, other: Value) -> ir.Value:
+        """Numbers, or tuples: by the first numbers that differ."""
+        if not isinstance(one, list):
+            return self._builder.icmp_signed(how, one, other)
+        *rest, (last, opposite) = zip(one, other, strict=True)
+        truth = self._builder.icmp_signed(how, last, opposite)
+        for left, right in reversed(rest):
+            same = self._builder.icmp_signed("==", left, right)
+            differs = self._builder.icmp_signed(how, left, right)
+            truth = self._builder.select(same, truth, differs)
+        return truth
+
+    def _operate(self, node: ast.AST, op: ast.operator, left: ir.Value, right: ir.Value) -> ir.Value:
+        name = _OPERATIONS.get(type(op))
+        if name is not None:
+            return getattr(self._builder, name)(left, right)
+        if isinstance(op, ast.FloorDiv | ast.Mod):
+            quotient, rest = self._divide(left, right)
+            return quotient if isinstance(op, ast.FloorDiv) else rest
+        raise self._refuse(node)
+
+    def _divide(self, left: ir.Value, right: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """Rounded down, and what is left, which has the divisor's sign. 0 by 0, and without the one division
+        that overflows."""
+        builder, zero = self._builder, constant(0)
+        is_none = builder.icmp_signed("==", right, zero)
+        is_minus_one = builder.icmp_signed("==", right, constant(-1))
+        safe = builder.select(builder.or_(is_none, is_minus_one), constant(1), right)
+        quotient, rest = builder.sdiv(left, safe), builder.srem(left, safe)
+        differs = builder.icmp_signed("<", builder.xor(rest, safe), zero)
+        is_above = builder.and_(builder.icmp_signed("!=", rest, zero), differs)
+        quotient = builder.sub(quotient, builder.zext(is_above, NUMBER))
+        rest = builder.select(is_above, builder.add(rest, safe), rest)
+        quotient = builder.select(is_minus_one, builder.neg(left), builder.select(is_none, zero, quotient))
+        return quotient, rest
+
+    def _call(self, node: ast.AST, called: Any, arguments: list[Value]) -> Value:
+        builder = self._builder
+        if called in _SMALLER:
+            best, *others = arguments
+            for other in others:
+                best = builder.select(builder.icmp_signed(_SMALLER[called], other, best), other, best)
+            return best
+        if not is_routine(called):
+            raise self._refuse(node)
+        given = builder.call(self._ask(called), arguments)
+        if isinstance(given.type, ir.LiteralStructType):
+            return [builder.extract_value(given, number) for number in range(len(given.type.elements))]
+        return given
+
+    def _element(self, memory: str, place: ast.expr) -> ir.Value:
+        return self._builder.gep(self._memories[memory], [self._value(place)])
+
+    def _known(self, node: ast.expr) -> Value:
+        """A number, or a tuple of numbers, that stands in the source or in a module."""
+        known = self._resolve(node)
+        if isinstance(known, int):
+            return constant(known)
+        if isinstance(known, tuple) and all(isinstance(number, int) for number in known):
+            return [constant(number) for number in known]
+        raise self._refuse(node)
+
+    def _resolve(self, node: ast.expr) -> Any:
+        """What a name outside of the function stands for."""
+        match node:
+            case ast.Constant(value=value):
+                return value
+            case ast.Attribute(value=value, attr=name):
+                return getattr(self._resolve(value), name)
+            case ast.Name(id=name) if name in self._python.__globals__:
+                return self._python.__globals__[name]
+            case ast.Name(id=name) if hasattr(builtins, name):
+                return getattr(builtins, name)
+            case _:
+                raise self._refuse(node)
