@@ -1,18 +1,21 @@
-"""What `dlasim doctor` finds out, from metadata and files, and from those who have their code compiled."""
+"""What `dlasim doctor` finds out, from metadata and files; it loads nothing that could be broken."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from dlasim import __version__
-from dlasim.errors import DlasimError, RunError
+from dlasim.errors import RunError
 from dlasim.fileio import cache_folder
 
 DISTRIBUTION = "dlasim"
@@ -38,6 +41,7 @@ _FEATURES = {
     "aarch64": {"NEON": "asimd", "dot product": "asimddp", "int8 matrix": "i8mm"},
 }
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*([^;]*?)\s*(?:;.*?extra\s*==\s*[\"']([^\"']+)[\"'].*)?")
+_LONGEST_SECONDS = 60
 _CPUINFO = Path("/proc/cpuinfo")
 
 
@@ -178,20 +182,15 @@ def _program(names: tuple[str, ...], purpose: str) -> Program:
 
 
 def _compiled() -> list[Compiled]:
+    """In a process of its own, since it loads packages, and these may be what is broken."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "dlasim.cli.compiled_code"]
     try:
-        import dlasim.sweeps.evaluate  # noqa: F401 - with it comes every routine
-        from dlasim.native.build import read_object
-        from dlasim.native.routine import routines
-        from dlasim.sim.kernels.library import best_kind, kernel_unit
-
-        wanted = [(kernel_unit(best_kind()), "computes layers", "the first `dlasim run` builds it")]
-        told = ("makes sweeps faster", "the first sweep of more than some seconds builds it")
-        wanted += [(routine.unit, *told) for routine in routines()]
-        return [
-            Compiled(unit.name, purpose, read_object(unit.path) is not None, builder)
-            for unit, purpose, builder in wanted
-        ]
-    except (ImportError, OSError, RuntimeError, DlasimError):
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=_LONGEST_SECONDS, check=True
+        )
+        return [Compiled(**each) for each in json.loads(done.stdout)]
+    except (OSError, ValueError, subprocess.SubprocessError):
         return []
 
 

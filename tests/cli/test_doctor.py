@@ -78,7 +78,9 @@ def test_processor_features_come_from_the_system(monkeypatch: pytest.MonkeyPatch
 def test_compiled_code_is_there_or_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from dlasim.native.build import sealed
     from dlasim.native.routine import routines
+    from dlasim.sweeps import evaluate
 
+    assert evaluate  # with it comes every routine
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     found = {compiled.name: compiled.is_built for compiled in health.examine().compiled}
     assert not any(found.values())
@@ -90,12 +92,9 @@ def test_compiled_code_is_there_or_not(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert "  search               makes sweeps faster; ready\n" in call().stdout
 
 
-def test_compiled_code_where_the_compiler_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> None:
-        raise metadata.PackageNotFoundError(name)
-
-    with_requirements(monkeypatch, "click>=8.1")
-    monkeypatch.setattr("dlasim.native.unit.Unit.path", property(missing))
+def test_compiled_code_where_the_compiler_is_broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "llvmlite.py").write_text("raise ImportError('out of order')")
+    monkeypatch.syspath_prepend(tmp_path)
     result = call()
     assert result.exit_code == 0
     assert "cannot be made" in result.stdout
