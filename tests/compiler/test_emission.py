@@ -17,7 +17,7 @@ from dlasim.sim.config import DlaConfig
 from tests.compiled import compiled
 from tests.compiler.cases import Case, random_case, striped_case, write_model
 
-SEEDS = 40
+SEEDS = 24
 
 
 @pytest.mark.parametrize("make", [random_case, striped_case])
@@ -32,7 +32,7 @@ def test_both_ways_write_the_same(make: Callable[[int], Case], tmp_path: Path) -
         if plain is not None:
             assert bool(calls) == bool(plain.streams)
             words += len(plain.commands)
-    assert words > 5_000
+    assert words > 3_000
 
 
 @pytest.mark.parametrize("make", [random_case, striped_case])
