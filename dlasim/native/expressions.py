@@ -36,6 +36,10 @@ def constant(number: int) -> ir.Constant:
     return ir.Constant(NUMBER, int(number))
 
 
+class RoutineError(Exception):
+    """A routine uses what no routine may; the message says which, where and what."""
+
+
 class Expressions:
     """The values in one function; `ask` gives the function of a routine that it calls."""
 
@@ -57,9 +61,9 @@ class Expressions:
         over: bool = self._builder.block.is_terminated
         return over
 
-    def _refuse(self, node: ast.AST) -> NotImplementedError:
+    def _refuse(self, node: ast.AST) -> RoutineError:
         place = f"{self._python.__module__}.{self._python.__name__}, line {getattr(node, 'lineno', '?')}"
-        return NotImplementedError(f"{place}: a routine cannot use `{ast.unparse(node).splitlines()[0]}`")
+        return RoutineError(f"{place}: a routine cannot use `{ast.unparse(node).splitlines()[0]}`")
 
     def _branch(self, truth: ir.Value, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
         yes, no, after = (self._function.append_basic_block() for _ in range(3))

@@ -11,7 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from dlasim.native.expressions import MEMORY, NUMBER, Expressions, Value, constant
+from dlasim.native.expressions import MEMORY, NUMBER, Expressions, RoutineError, Value, constant
 
 _STATUS = ir.IntType(32)
 _Loop = tuple[ir.Block, ir.Block]  # where `continue` goes, and `break`
@@ -60,7 +60,7 @@ def _kind(annotation: ast.expr | None) -> ir.Type:
         return ir.LiteralStructType([NUMBER] * name.count("int"))
     kinds = {"int": NUMBER, "bool": NUMBER, "None": ir.VoidType(), "Numbers": MEMORY}
     if name not in kinds:
-        raise NotImplementedError(f"a routine takes and gives `int` and `Numbers`, not `{name}`")
+        raise RoutineError(f"a routine takes and gives `int` and `Numbers`, not `{name}`")
     return kinds[name]
 
 

@@ -17,7 +17,9 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def tf():
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    tensorflow = pytest.importorskip("tensorflow")
+    tensorflow = pytest.importorskip(
+        "tensorflow", reason="TensorFlow is not installed: nothing to convert with"
+    )
     tensorflow.keras.utils.set_random_seed(1)
     return tensorflow
 

@@ -104,7 +104,7 @@ def test_the_board_refuses_floats_by_name(path):
 @pytest.mark.filterwarnings("ignore")  # TensorFlow's own
 def test_a_tail_as_the_converter_writes_it(tmp_path):
     """Keras operations that have no int8 form stay float; the converter puts a DEQUANTIZE before them."""
-    tf = pytest.importorskip("tensorflow")
+    tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed, which converts")
     tf.keras.utils.set_random_seed(1)
 
     class Decode(tf.keras.layers.Layer):

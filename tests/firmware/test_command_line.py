@@ -119,7 +119,7 @@ def test_the_trace_has_functions_kernels_and_units_on_one_clock(folder):
 
 
 def test_verify(folder):
-    pytest.importorskip("tflite_micro")
+    pytest.importorskip("tflite_micro", reason="tflite-micro is not installed: nothing to compare with")
     out, _ = dlasim("verify", "model.tflite", "--host", "riscv", "--place", "cpu", folder=folder)
     assert "bit-exact against TFLite Micro: 12 tensors" in out
     dlasim("verify", "model.tflite", "--host", "riscv", "--submission", "registers", folder=folder)

@@ -68,7 +68,7 @@ def test_what_cannot_be_compiled_is_one_line(
     (tmp_path / "broken_routine.py").write_text(BROKEN)
     monkeypatch.syspath_prepend(tmp_path)
     unit = Unit("broken", "broken_routine", "broken", 1, ("dlasim.native",))
-    with pytest.raises(RunError, match=r"\Acannot compile broken: NotImplementedError: .*\Z") as caught:
+    with pytest.raises(RunError, match=r"\Acannot compile broken: RoutineError: .*\Z") as caught:
         library.build(unit)
     assert "\n" not in str(caught.value)
     assert list(cache.glob("*")) == []

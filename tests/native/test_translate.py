@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dlasim.native.build import build_object
+from dlasim.native.expressions import RoutineError
 from dlasim.native.library import Library
 from dlasim.native.translate import translate
 from tests.native import constructs
@@ -73,7 +74,7 @@ def _takes_a_float(one: float) -> int:
 
 
 def test_a_parameter_of_another_kind_is_refused_by_name() -> None:
-    with pytest.raises(NotImplementedError, match="`int` and `Numbers`, not `float`"):
+    with pytest.raises(RoutineError, match="`int` and `Numbers`, not `float`"):
         translate(_takes_a_float, "symbol")
 
 
@@ -95,5 +96,5 @@ def test_anything_else_is_refused_by_name_and_line(
     (tmp_path / f"{name}.py").write_text(textwrap.dedent(source).replace("{}", REFUSED[what]))
     monkeypatch.syspath_prepend(tmp_path)
     module = __import__(name)
-    with pytest.raises(NotImplementedError, match=rf"\A{name}\.wrong, line \d+: a routine cannot use `.+`\Z"):
+    with pytest.raises(RoutineError, match=rf"\A{name}\.wrong, line \d+: a routine cannot use `.+`\Z"):
         translate(module.wrong, "symbol")

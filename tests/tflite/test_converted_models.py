@@ -16,7 +16,7 @@ SHAPE = (8, 8, 3)
 @pytest.fixture(scope="module")
 def tensorflow():
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    return pytest.importorskip("tensorflow")
+    return pytest.importorskip("tensorflow", reason="TensorFlow is not installed, which converts")
 
 
 @pytest.fixture(scope="module")
