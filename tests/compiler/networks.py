@@ -6,216 +6,19 @@ mistakes.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
-
-Shape = tuple[int, ...]
-ACTIVATIONS = ("NONE", "NONE", "RELU", "RELU6")
-TYPICAL_SPREAD = 50  # of the raw values of an activation
-MOST_ELEMENTS = 40_000
-MOST_MACS = 1_500_000
-
-
-@dataclass(frozen=True)
-class Activation:
-    """A tensor that later operators may read."""
-
-    index: int
-    shape: Shape
-    quantization: Quantization
-
-
-class MisfitError(Exception):
-    """An operator that does not fit what there is; another one is drawn."""
-
-
-class RandomNetwork:
-    """A network under construction."""
-
-    def __init__(self, seed: int, most_elements: int = MOST_ELEMENTS, is_line: bool = False) -> None:
-        self.rng = np.random.default_rng(seed)
-        self.most_elements = most_elements
-        self.is_line = is_line
-        self.tensors: list[Tensor] = []
-        self.operators: list[Operator] = []
-        self.inputs: list[Activation] = []
-        self.activations: list[Activation] = []
-        self.pool = [self.fresh_quantization() for _ in range(2)]
-        for _ in range(self.choice(1, 1, 1, 2, 3)):
-            self.add_input(self.first_shape())
-
-    @property
-    def most_macs(self) -> int:
-        """Of one operator."""
-        return MOST_MACS if self.most_elements == MOST_ELEMENTS else 20 * self.most_elements
-
-    # Drawing
-
-    def number(self, lowest: int, highest: int) -> int:
-        return int(self.rng.integers(lowest, highest + 1))
-
-    def choice(self, *values: Any) -> Any:
-        return values[self.number(0, len(values) - 1)]
-
-    def chance(self, share: float) -> bool:
-        return bool(self.rng.random() < share)
-
-    def size(self, highest: int) -> int:
-        """Mostly small, and awkward: ones, odd numbers, powers of two and their neighbours."""
-        usual = (
-            1,
-            2,
-            3,
-            4,
-            5,
-            7,
-            8,
-            9,
-            13,
-            15,
-            16,
-            17,
-            24,
-            31,
-            32,
-            33,
-            48,
-            63,
-            64,
-            65,
-            96,
-            100,
-            127,
-            128,
-            130,
-        )
-        fitting = [size for size in usual if size <= highest]
-        return self.choice(*fitting) if self.chance(0.7) else self.number(1, highest)
-
-    def first_shape(self) -> Shape:
-        if self.is_line:
-            return (1, self.number(12, 60), self.number(4, 40), self.choice(1, 3, 8, 13, 16))
-        if self.chance(0.12):
-            return (self.choice(1, 1, 3), self.size(min(300, self.most_elements // 3)))
-        side = 40 if self.most_elements == MOST_ELEMENTS else 9
-        height, width = self.size(side), self.size(side)
-        if self.most_elements == MOST_ELEMENTS and self.chance(0.05):
-            height, width = self.choice((1, 900), (400, 1), (120, 60), (3, 300))
-        channels = max(1, min(self.size(130), self.most_elements // (height * width)))
-        batch = 2 if self.chance(0.03) else 1
-        return (batch, height, width, channels)
-
-    def fresh_quantization(self) -> Quantization:
-        scale = float(np.float32(self.rng.uniform(0.01, 0.2)))
-        return Quantization((scale,), (self.choice(0, -128, self.number(-128, 127), self.number(-40, 40)),))
-
-    def any_activation(self, rank: int | None = None) -> Activation:
-        """A recent one more often than an old one."""
-        known = [one for one in self.activations if rank is None or len(one.shape) == rank]
-        if not known:
-            raise MisfitError
-        if self.is_line:
-            return known[-1]
-        return known[-1 - min(int(self.rng.geometric(0.5)) - 1, len(known) - 1)]
-
-    # Tensors
-
-    def tensor(self, shape: Shape, quantization: Quantization | None, dtype: str = "int8") -> int:
-        self.tensors.append(Tensor(f"t{len(self.tensors)}", shape, dtype, quantization))
-        return len(self.tensors) - 1
-
-    def constant(self, data: Any, quantization: Quantization | None = None) -> int:
-        data = np.asarray(data)
-        data = data.astype(np.int32) if data.dtype == np.int64 else data
-        self.tensors.append(Tensor(f"c{len(self.tensors)}", data.shape, data.dtype.name, quantization, data))
-        return len(self.tensors) - 1
-
-    def add_input(self, shape: Shape) -> Activation:
-        quantization = self.choice(*self.pool)
-        one = Activation(self.tensor(shape, quantization), shape, quantization)
-        self.inputs.append(one)
-        self.activations.append(one)
-        return one
-
-    def int8(self, shape: Shape) -> np.ndarray:
-        return self.rng.integers(-127, 128, shape, dtype=np.int8)
-
-    def output(self, kind: str, inputs: list[int], shape: Shape, quantization: Quantization,
-               options: dict[str, Any]) -> Activation:  # fmt: skip
-        if np.prod(shape) > 2 * self.most_elements:
-            raise MisfitError
-        index = self.tensor(shape, quantization)
-        self.operators.append(
-            Operator(kind, tuple(inputs), (index,), options, f"operator {len(self.operators)}")
-        )
-        one = Activation(index, shape, quantization)
-        self.activations.append(one)
-        return one
-
-    def weighted(self, count: int, taps: int, source: Activation, output_scale: float) -> tuple[float, ...]:
-        """Weight scales with which sums over `taps` products get a usual spread."""
-        gain = TYPICAL_SPREAD / (np.sqrt(taps) * TYPICAL_SPREAD * 73)
-        gains = gain * self.rng.uniform(0.3, 1.6, count)
-        return tuple(float(np.float32(g * output_scale / source.quantization.scale)) for g in gains)
-
-    def weights(self, shape: Shape, axis: int | None, taps: int, source: Activation,
-                output: Quantization, without_bias: float = 0.0) -> list[int]:  # fmt: skip
-        """Weights, per channel along an axis or with one scale, and a bias with some probability."""
-        count = 1 if axis is None else shape[axis]
-        scales = self.weighted(count, taps, source, output.scale)
-        weights = self.constant(self.int8(shape), Quantization(scales, (0,) * count, axis or 0))
-        if self.chance(without_bias):
-            return [weights]
-        bias_scales = tuple(float(np.float32(source.quantization.scale) * np.float32(s)) for s in scales)
-        channels = shape[0 if axis is None else axis]
-        reach = int(60 * 73 * np.sqrt(taps))
-        bias = self.rng.integers(-reach, reach + 1, channels).astype(np.int32)
-        return [weights, self.constant(bias, Quantization(bias_scales, (0,) * count))]
-
-    def new_quantization(self) -> Quantization:
-        """Often one that others have too, so that they can be concatenated."""
-        return self.choice(*self.pool) if self.chance(0.5) else self.fresh_quantization()
-
-    def matched(self, one: Activation, quantization: Quantization) -> Activation:
-        """The activation with this quantization, by QUANTIZE where it has another."""
-        if one.quantization == quantization:
-            return one
-        return self.output("QUANTIZE", [one.index], one.shape, quantization, {})
-
-    # The whole
-
-    def grow(self, operators: int) -> None:
-        """Operators until there are so many; those that bring helpers may go beyond."""
-        attempts = 0
-        while len(self.operators) < operators and attempts < 60:
-            attempts += 1
-            build = self.choice(*LINE) if self.is_line else self.rng.choice(list(BUILDERS), p=_shares())
-            kept = len(self.tensors), len(self.operators), len(self.activations)
-            try:
-                BUILDERS[build](self)
-            except MisfitError:
-                del self.tensors[kept[0] :], self.operators[kept[1] :], self.activations[kept[2] :]
-
-    def graph(self, operators: int) -> Graph:
-        """The first operators as a network whose outputs are what nothing reads, and at times more."""
-        kept = self.operators[:operators]
-        read = {index for operator in kept for index in operator.inputs}
-        written = [index for operator in kept for index in operator.outputs]
-        outputs = [index for index in written if index not in read]
-        side = np.random.default_rng(len(self.tensors))
-        if written and side.random() < 0.2:
-            outputs.append(int(side.choice(written)))
-        if side.random() < 0.06:
-            outputs.append(self.inputs[0].index)
-        if side.random() < 0.04:
-            outputs.append(outputs[0])
-        inputs = [one.index for one in self.inputs]
-        # A TFLite model without a reader of an input is legal, and so is one that shows an input.
-        return Graph("random", tuple(self.tensors), tuple(kept), tuple(inputs), tuple(outputs))
+from dlasim.compiler_shim.graph import Graph, Operator, Quantization
+from tests.compiler.network_builder import (
+    ACTIVATIONS,
+    MOST_ELEMENTS,
+    Activation,
+    MisfitError,
+    RandomNetwork,
+    Shape,
+)
 
 
 def _windows(size: int, window: int, stride: int, padding: str) -> int:
@@ -546,6 +349,19 @@ def _shares() -> np.ndarray:
     return weights / weights.sum()
 
 
+def _grow(net: RandomNetwork, operators: int) -> None:
+    """Operators until there are so many; those that bring helpers may go beyond."""
+    attempts = 0
+    while len(net.operators) < operators and attempts < 60:
+        attempts += 1
+        build = net.choice(*LINE) if net.is_line else net.rng.choice(list(BUILDERS), p=_shares())
+        kept = len(net.tensors), len(net.operators), len(net.activations)
+        try:
+            BUILDERS[build](net)
+        except MisfitError:
+            del net.tensors[kept[0] :], net.operators[kept[1] :], net.activations[kept[2] :]
+
+
 def random_network(
     seed: int, operators: int, most_elements: int = MOST_ELEMENTS, is_line: bool = False
 ) -> Graph:
@@ -554,5 +370,5 @@ def random_network(
     In a line, operators work on images, each on the result of the one before: what chains are made of.
     """
     net = RandomNetwork(seed, most_elements, is_line)
-    net.grow(operators)
+    _grow(net, operators)
     return net.graph(operators)
