@@ -10,8 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.nodes import DlaNode, Value
+from dlasim.native.routine import routine
 
 ALIGNMENT = 16
+
+
+@routine
+def pooled(size_bytes: int) -> int:
+    """What a blob of so many bytes takes of the region."""
+    return -(-size_bytes // ALIGNMENT) * ALIGNMENT
 
 
 @dataclass(slots=True)
@@ -27,7 +34,7 @@ class ConstantPool:
         if key not in self._offsets:
             self._offsets[key] = self.size_bytes
             self.note(self.size_bytes, build)
-            self.size_bytes += -(-size_bytes // ALIGNMENT) * ALIGNMENT
+            self.size_bytes += pooled(size_bytes)
         return self._offsets[key]
 
     def note(self, offset: int, build: Callable[[], bytes]) -> None:

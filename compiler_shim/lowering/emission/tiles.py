@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.lowering.constants import ALIGNMENT as POOL_ALIGNMENT
+from dlasim.compiler_shim.lowering.constants import pooled
 from dlasim.compiler_shim.lowering.cuts import ACCUMULATOR_BYTES, align, packed_bytes
 from dlasim.compiler_shim.lowering.emission.layout import (
     ACCUMULATOR,
@@ -187,10 +187,9 @@ def _hold(desk: Numbers, buffer: int, box: int) -> tuple[int, int]:
     copies, held = desk[buffer + B_COPIES], buffer + B_HELD
     is_same = desk[buffer + B_IS_HELD]
     for number in range(BOX_LENGTH):
-        if not is_same:
-            break
         if desk[held + number] != desk[box + number]:
             is_same = 0
+            break
     if is_same:
         return desk[buffer + B_ADDRESSES + (desk[buffer + B_TURN] - 1) % copies], 0
     desk[buffer + B_IS_HELD] = 1
@@ -212,18 +211,13 @@ def _read(
     if which:
         down, across = desk[node + N_SECOND_TALL], desk[node + N_SECOND_WIDE]
     if desk[home + H_SPACE] == SRAM:
-        address, pixel, line = corner(desk, home, box)
-        _put_view(desk, operation, view, address, pixel * across, line * down)
-        touch_part(desk, operation, home, box, SRAM, address, pixel, line, 0)
+        _see_home(desk, operation, view, home, box, down, across, 0)
         return
     address, is_fresh = _hold(desk, node + N_BUFFERS + which * BUFFER_LENGTH, box)
     if is_fresh:
         transfer(desk, LOAD, 1, home, box, address, desk[node + N_LAYER])
         in_order(desk, flying, words, spans, slices, LOAD)
-    pixel = desk[box + R_CHANNELS] * desk[home + H_BYTES]
-    line = desk[box + R_COLUMNS] * pixel
-    _put_view(desk, operation, view, address, pixel * across, line * down)
-    touch(desk, operation, SRAM, address, address + desk[box + R_ROWS] * line, 0, 0, 0, 0)
+    _see_buffer(desk, operation, view, address, box, desk[home + H_BYTES], down, across, 0)
 
 
 @routine
@@ -231,29 +225,38 @@ def _write(desk: Numbers, node: int, operation: int, address: int, is_stored: in
     """Let the operation see where the tile goes."""
     home = node + N_HOMES + OUTPUT_HOME * HOME_LENGTH
     if is_stored:
-        _see_tile(desk, operation, _OUT, address, desk[home + H_BYTES], 1)
-        return
-    address, pixel, line = corner(desk, home, TILE)
-    _put_view(desk, operation, _OUT, address, pixel, line)
-    touch_part(desk, operation, home, TILE, SRAM, address, pixel, line, 1)
+        _see_buffer(desk, operation, _OUT, address, TILE, desk[home + H_BYTES], 1, 1, 1)
+    else:
+        _see_home(desk, operation, _OUT, home, TILE, 1, 1, 1)
 
 
 @routine
 def _see_accumulator(desk: Numbers, node: int, operation: int, view: int, writes: int) -> None:
     """Let the operation see the sums of the passes so far."""
     address = desk[node + N_BUFFERS + ACCUMULATOR * BUFFER_LENGTH + B_ADDRESSES]
-    _see_tile(desk, operation, view, address, ACCUMULATOR_BYTES, writes)
+    _see_buffer(desk, operation, view, address, TILE, ACCUMULATOR_BYTES, 1, 1, writes)
 
 
 @routine
-def _see_tile(
-    desk: Numbers, operation: int, view: int, address: int, element_bytes: int, writes: int
+def _see_home(
+    desk: Numbers, operation: int, view: int, home: int, box: int, down: int, across: int, writes: int
 ) -> None:
-    """A view of a buffer for the tile."""
-    pixel = desk[TILE + R_CHANNELS] * element_bytes
-    line = desk[TILE + R_COLUMNS] * pixel
-    _put_view(desk, operation, view, address, pixel, line)
-    touch(desk, operation, SRAM, address, address + desk[TILE + R_ROWS] * line, writes, 0, 0, 0)
+    """A view of a box of a tensor that stays in SRAM."""
+    address, pixel, line = corner(desk, home, box)
+    _put_view(desk, operation, view, address, pixel * across, line * down)
+    touch_part(desk, operation, home, box, SRAM, address, pixel, line, writes)
+
+
+@routine
+def _see_buffer(
+    desk: Numbers, operation: int, view: int, address: int, box: int, element_bytes: int,
+    down: int, across: int, writes: int,
+) -> None:  # fmt: skip
+    """A view of a buffer that holds a box."""
+    pixel = desk[box + R_CHANNELS] * element_bytes
+    line = desk[box + R_COLUMNS] * pixel
+    _put_view(desk, operation, view, address, pixel * across, line * down)
+    touch(desk, operation, SRAM, address, address + desk[box + R_ROWS] * line, writes, 0, 0, 0)
 
 
 @routine
@@ -286,7 +289,7 @@ def _load_constants(
         place = desk[node + N_OFFSETS] + number
         if offsets[place] == NONE:
             offsets[place] = desk[POOL_BYTES]
-            desk[POOL_BYTES] += -(-size // POOL_ALIGNMENT) * POOL_ALIGNMENT
+            desk[POOL_BYTES] += pooled(size)
         transfer_bytes(desk, LOAD, _POOL, offsets[place], size, address, desk[node + N_LAYER])
         in_order(desk, flying, words, spans, slices, LOAD)
     return address
