@@ -27,7 +27,7 @@ check: $(VENV)/ready-dev ## style, types, import directions, generated files, fi
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	cd .typing && ../$(BIN)/lint-imports --config ../pyproject.toml --no-logo --no-cache
+	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python tools/generate.py --check
 	$(BIN)/python tools/build_firmware.py --check
 	$(BIN)/python tools/check_wheel.py
@@ -61,7 +61,7 @@ clean: ## remove what was built, keep .venv
 	rm -rf build dist out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
-$(VENV)/ready: pyproject.toml setup.py
+$(VENV)/ready: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install --editable .
 	touch $@

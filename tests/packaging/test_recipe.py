@@ -14,7 +14,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 RECIPE = ROOT / "docs" / "how-to" / "add-an-instruction.md"
-PACKAGES = ("isa", "sim", "vp")
 PLACE = re.compile(
     r"<!-- (?P<file>[\w/.]+)(?:, (?P<table>\w+))? -->\s*```python\n(?P<code>.*?)```", re.DOTALL
 )
@@ -44,13 +43,11 @@ assert "dla_encode_op_e_xor" in render()
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the installed layout and the tests, with the recipe's code put where it belongs."""
+    """A copy of the package, its links resolved, and the tests, with the recipe's code put where it belongs."""
     place = tmp_path_factory.mktemp("recipe")
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "dlasim", place / "dlasim", ignore=ignored)
     shutil.copytree(ROOT / "tests", place / "tests", ignore=ignored)
-    for folder in PACKAGES:
-        shutil.copytree(ROOT / folder, place / "dlasim" / folder, ignore=ignored)
     steps = list(PLACE.finditer(RECIPE.read_text(encoding="utf-8")))
     assert len(steps) == 4, "a row, a body, its binding and its test"
     for step in steps:

@@ -1,1 +1,0 @@
-../../dlasim/__init__.py

@@ -1,1 +1,0 @@
-../../dlasim/__main__.py

@@ -1,1 +1,0 @@
-../../dlasim/fileio.py

@@ -1,1 +1,0 @@
-../../dlasim/inputs.py

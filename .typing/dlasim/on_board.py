@@ -1,1 +1,0 @@
-../../dlasim/on_board.py

@@ -1,1 +1,0 @@
-../../dlasim/reference_kernels.py
