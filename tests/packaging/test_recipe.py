@@ -43,7 +43,7 @@ assert "dla_encode_op_e_xor" in render()
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package, its links resolved, and the tests, with the recipe's code put where it belongs."""
+    """A copy of the package, its links resolved, and the tests, with the recipe followed."""
     place = tmp_path_factory.mktemp("recipe")
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(ROOT / "dlasim", place / "dlasim", ignore=ignored)
