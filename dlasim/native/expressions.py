@@ -1,7 +1,8 @@
 """Expressions of routines in LLVM's language; what every part of a function under translation shares.
 
-Every number is a 64-bit integer, every memory a pointer to such, a tuple its numbers. Division rounds down as
-in Python; by zero it gives 0, since nothing can be raised. What a routine must not use is refused by line.
+Every number is a 64-bit integer, every record and array a pointer to such with what it points at, a tuple its
+numbers. Division rounds down as in Python; by zero it gives 0, since nothing can be raised. What a routine
+must not use is refused by line.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import ast
 import builtins
 from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 
+from dlasim.native.record import Array, is_record, layout, slots_of
 from dlasim.native.routine import is_routine
 
 NUMBER, FLAG = ir.IntType(64), ir.IntType(1)
@@ -27,7 +29,27 @@ _OPERATIONS: dict[type[ast.operator], str] = {
 }  # fmt: skip
 _SMALLER = {min: "<", max: ">"}
 
-Value = Any  # an ir.Value, or a list of them for a tuple
+NUMBERS = Array(int, is_pointer=True)
+
+Value = Any  # an ir.Value of a number, a Place, or a list of them for a tuple
+
+
+class Place(NamedTuple):
+    """A pointer, and what it points at: a record's class, or an array."""
+
+    pointer: ir.Value
+    kind: Any
+
+
+class Signature(NamedTuple):
+    """What a routine takes and returns: `int`, None, a record's class, an array, or a number of numbers."""
+
+    parameters: list[Any]
+    returned: Any
+
+
+def _bare(value: Value) -> ir.Value:
+    return value.pointer if isinstance(value, Place) else value
 
 
 def constant(number: int) -> ir.Constant:
@@ -41,19 +63,18 @@ class RoutineError(Exception):
 
 
 class Expressions:
-    """The values in one function; `ask` gives the function of a routine that it calls."""
+    """The values in one function; `ask` gives the function of a routine that it calls, and its signature."""
 
     def __init__(
         self,
         python: Callable[..., Any],
         function: ir.Function,
-        ask: Callable[[Callable[..., Any]], ir.Function],
+        ask: Callable[[Callable[..., Any]], tuple[ir.Function, Signature]],
     ) -> None:
         assert isinstance(python, FunctionType)
         self._python, self._function, self._ask = python, function, ask
         self._builder = ir.IRBuilder(function.append_basic_block("entry"))
-        self._memories: dict[str, ir.Value] = {}
-        self._places: dict[str, Value] = {}  # of local variables
+        self._variables: dict[str, Value] = {}  # where each is: a Place for a record or an array
 
     @property
     def _is_over(self) -> bool:
@@ -78,24 +99,22 @@ class Expressions:
     def _value(self, node: ast.expr) -> Value:
         builder = self._builder
         match node:
-            case ast.Name(id=name) if name in self._memories:
-                return self._memories[name]
-            case ast.Name(id=name) if name in self._places:
-                place = self._places[name]
-                return (
-                    [builder.load(each) for each in place] if isinstance(place, list) else builder.load(place)
-                )
+            case ast.Name(id=name) if name in self._variables:
+                return self._read(self._variables[name])
+            case ast.Attribute(value=whole) if self._is_local(whole):
+                return self._load(self._field(node))
             case ast.Constant() | ast.Name() | ast.Attribute():
                 return self._known(node)
             case ast.Tuple(elts=parts):
                 return [self._value(part) for part in parts]
-            case ast.Subscript(value=ast.Name(id=name), slice=place) if name in self._memories:
-                return builder.load(self._element(name, place))
-            case ast.Subscript(value=whole, slice=ast.Constant(value=int(number))):
+            case ast.Subscript(value=whole, slice=place):
                 values = self._value(whole)
-                if not isinstance(values, list) or not 0 <= number < len(values):
-                    raise self._refuse(node)
-                return values[number]
+                if isinstance(values, Place):
+                    return self._load(self._element(node, values, place))
+                match place:
+                    case ast.Constant(value=int(number)) if isinstance(values, list) and number < len(values):
+                        return values[number]
+                raise self._refuse(node)
             case ast.BinOp(left=left, op=op, right=right):
                 return self._operate(node, op, self._value(left), self._value(right))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
@@ -113,6 +132,10 @@ class Expressions:
                 )
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return self._choose(self._truth(test), lambda: self._value(body), lambda: self._value(orelse))
+            case ast.Call(func=ast.Attribute(value=whole, attr=name), args=[other], keywords=[]) if (
+                self._is_local(whole)
+            ):
+                return self._method(node, name, self._value(whole), self._value(other))
             case ast.Call(func=func, args=arguments, keywords=[]):
                 return self._call(node, self._resolve(func), [self._value(each) for each in arguments])
             case _:
@@ -155,6 +178,9 @@ class Expressions:
 
         self._branch(truth, lambda: note(then), lambda: note(otherwise))
         (one, _), (other, _) = found
+        if isinstance(one, Place):
+            assert one.kind == other.kind, "one type"
+            return Place(self._merge([(value.pointer, block) for value, block in found]), one.kind)
         if isinstance(one, list):
             assert len(one) == len(other), "one type"
             return [self._merge([(value[n], block) for value, block in found]) for n in range(len(one))]
@@ -211,13 +237,69 @@ class Expressions:
             return best
         if not is_routine(called):
             raise self._refuse(node)
-        given = builder.call(self._ask(called), arguments)
+        function, signature = self._ask(called)
+        if [value.kind if isinstance(value, Place) else int for value in arguments] != signature.parameters:
+            raise self._refuse(node)
+        given = builder.call(function, [_bare(value) for value in arguments])
         if isinstance(given.type, ir.LiteralStructType):
             return [builder.extract_value(given, number) for number in range(len(given.type.elements))]
-        return given
+        return Place(given, signature.returned) if given.type == MEMORY else given
 
-    def _element(self, memory: str, place: ast.expr) -> ir.Value:
-        return self._builder.gep(self._memories[memory], [self._value(place)])
+    def _method(self, node: ast.AST, name: str, one: Value, other: Value) -> Value:
+        """`assign` and `equals` of records: slot by slot."""
+        is_of_one_kind = isinstance(one, Place) and isinstance(other, Place) and one.kind == other.kind
+        if name not in ("assign", "equals") or not is_of_one_kind or not is_record(one.kind):
+            raise self._refuse(node)
+        builder, truth = self._builder, ir.Constant(FLAG, True)
+        for slot in range(layout(one.kind).slots):
+            mine, others = (builder.gep(each.pointer, [constant(slot)]) for each in (one, other))
+            if name == "assign":
+                builder.store(builder.load(others), mine)
+            else:
+                same = builder.icmp_signed("==", builder.load(mine), builder.load(others))
+                truth = builder.and_(truth, same)
+        return builder.zext(truth, NUMBER)
+
+    def _is_local(self, node: ast.expr) -> bool:
+        """Whether an expression begins with a variable of the function, and not with a module."""
+        while isinstance(node, ast.Attribute | ast.Subscript):
+            node = node.value
+        return isinstance(node, ast.Call) or (isinstance(node, ast.Name) and node.id in self._variables)
+
+    def _read(self, place: Value) -> Value:
+        """What a variable holds."""
+        if isinstance(place, list):
+            return [self._builder.load(each) for each in place]
+        if isinstance(place, Place):
+            return Place(self._builder.load(place.pointer), place.kind)
+        return self._builder.load(place)
+
+    def _load(self, place: Place) -> Value:
+        """What is at a place: a number is read; a record and an array are where they are."""
+        if place.kind is int:
+            return self._builder.load(place.pointer)
+        if isinstance(place.kind, Array) and place.kind.is_pointer:
+            return Place(self._builder.inttoptr(self._builder.load(place.pointer), MEMORY), place.kind)
+        return place
+
+    def _field(self, node: ast.Attribute) -> Place:
+        """Where a field of a record is."""
+        whole = self._value(node.value)
+        if not isinstance(whole, Place) or not is_record(whole.kind):
+            raise self._refuse(node)
+        found = layout(whole.kind).fields.get(node.attr)
+        if found is None:
+            raise self._refuse(node)
+        return Place(self._builder.gep(whole.pointer, [constant(found.slot)]), found.kind)
+
+    def _element(self, node: ast.AST, whole: Place, place: ast.expr) -> Place:
+        """Where an element of an array is."""
+        if not isinstance(whole.kind, Array):
+            raise self._refuse(node)
+        element = whole.kind.element
+        number, slots = self._value(place), slots_of(element)
+        at = number if slots == 1 else self._builder.mul(number, constant(slots))
+        return Place(self._builder.gep(whole.pointer, [at]), element)
 
     def _known(self, node: ast.expr) -> Value:
         """A number, or a tuple of numbers, that stands in the source or in a module."""

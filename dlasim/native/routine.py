@@ -151,11 +151,9 @@ class Routine:
         except (ImportError, OSError, RuntimeError, DlasimError):
             return None
 
-    def __call__(self, *arguments: Memory | Column | int) -> int:
-        """Run it, as the memories are meant for."""
-        first = arguments[0]
-        assert not isinstance(first, int)
-        if first.address:
+    def __call__(self, *arguments: Any) -> int:
+        """Run it on records, memories and integers, as the first of them is meant for."""
+        if getattr(arguments[0], "address", 0):
             assert self._code is not None
             return self._code(*[item if isinstance(item, int) else item.address for item in arguments])
-        return self._function(*[item if isinstance(item, int) else item.numbers for item in arguments])
+        return self._function(*[getattr(item, "numbers", item) for item in arguments])

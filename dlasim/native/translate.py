@@ -11,7 +11,18 @@ from typing import Any
 
 from llvmlite import ir
 
-from dlasim.native.expressions import MEMORY, NUMBER, Expressions, RoutineError, Value, constant
+from dlasim.native.expressions import (
+    MEMORY,
+    NUMBER,
+    NUMBERS,
+    Expressions,
+    Place,
+    RoutineError,
+    Signature,
+    Value,
+    constant,
+)
+from dlasim.native.record import Array, is_record
 
 _STATUS = ir.IntType(32)
 _Loop = tuple[ir.Block, ir.Block]  # where `continue` goes, and `break`
@@ -21,7 +32,7 @@ def translate(entry: Callable[..., Any], symbol: str) -> str:
     """A routine and all that it calls, to be called as `symbol` in numba's way: where the result goes, where
     an exception would go, then the arguments."""
     program = _Program()
-    function = program.function(entry)
+    function, _ = program.function(entry)
     kinds = (MEMORY, MEMORY, *function.function_type.args)
     wrapper = ir.Function(program.module, ir.FunctionType(_STATUS, kinds), symbol)
     builder = ir.IRBuilder(wrapper.append_basic_block())
@@ -35,33 +46,54 @@ class _Program:
 
     def __init__(self) -> None:
         self.module = ir.Module()
-        self._functions: dict[Any, ir.Function] = {}
+        self._functions: dict[Any, tuple[ir.Function, Signature]] = {}
 
-    def function(self, python: Callable[..., Any]) -> ir.Function:
-        """A routine's function, translated when it is first asked for."""
+    def function(self, python: Callable[..., Any]) -> tuple[ir.Function, Signature]:
+        """A routine's function, translated when it is first asked for, and its signature."""
         found = self._functions.get(python)
         if found is None:
             lines, first = inspect.getsourcelines(python)
             tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
             assert isinstance(tree, ast.FunctionDef)
             ast.increment_lineno(tree, first - 1)
-            kinds = [_kind(argument.annotation) for argument in tree.args.args]
-            made = ir.FunctionType(_kind(tree.returns), kinds)
-            found = ir.Function(self.module, made, f"{python.__module__}.{python.__name__}")
-            self._functions[python] = found
-            _Body(self, python, found, tree).translate()
+            names = python.__globals__
+            kinds = [_kind(argument.annotation, names) for argument in tree.args.args]
+            signature = Signature(kinds, _returned(tree.returns, names))
+            made = ir.FunctionType(_returned_type(signature.returned), [_type(kind) for kind in kinds])
+            function = ir.Function(self.module, made, f"{python.__module__}.{python.__name__}")
+            found = self._functions[python] = function, signature
+            _Body(self, python, function, tree, signature).translate()
         return found
 
 
-def _kind(annotation: ast.expr | None) -> ir.Type:
-    """The type that an annotation stands for."""
+def _kind(annotation: ast.expr | None, names: dict[str, Any]) -> Any:
+    """What a parameter's annotation stands for: `int`, a record's class, or an array."""
+    name = ast.unparse(annotation).strip("'\"") if annotation else ""
+    if name in ("int", "bool"):
+        return int
+    if name == "Numbers":
+        return NUMBERS
+    if is_record(names.get(name)):
+        return names[name]
+    raise RoutineError(f"a routine takes and gives `int`, `Numbers` and records, not `{name}`")
+
+
+def _returned(annotation: ast.expr | None, names: dict[str, Any]) -> Any:
+    """What a routine returns: nothing, what it may take, or a tuple of as many numbers."""
     name = ast.unparse(annotation).strip("'\"") if annotation else ""
     if name.startswith("tuple["):
-        return ir.LiteralStructType([NUMBER] * name.count("int"))
-    kinds = {"int": NUMBER, "bool": NUMBER, "None": ir.VoidType(), "Numbers": MEMORY}
-    if name not in kinds:
-        raise RoutineError(f"a routine takes and gives `int` and `Numbers`, not `{name}`")
-    return kinds[name]
+        return (int,) * name.count("int")
+    return None if name == "None" else _kind(annotation, names)
+
+
+def _type(kind: Any) -> ir.Type:
+    return NUMBER if kind is int else MEMORY
+
+
+def _returned_type(kind: Any) -> ir.Type:
+    if isinstance(kind, tuple) and not isinstance(kind, Array):
+        return ir.LiteralStructType([NUMBER] * len(kind))
+    return ir.VoidType() if kind is None else _type(kind)
 
 
 def _descends(bounds: list[ast.expr]) -> bool:
@@ -73,19 +105,22 @@ class _Body(Expressions):
     """One function as it is translated."""
 
     def __init__(
-        self, program: _Program, python: Callable[..., Any], function: ir.Function, tree: ast.FunctionDef
+        self,
+        program: _Program,
+        python: Callable[..., Any],
+        function: ir.Function,
+        tree: ast.FunctionDef,
+        signature: Signature,
     ) -> None:
         super().__init__(python, function, program.function)
-        self._tree = tree
+        self._tree, self._signature = tree, signature
         self._loops: list[_Loop] = []
 
     def translate(self) -> None:
         """The whole body."""
-        for argument, value in zip(self._tree.args.args, self._function.args, strict=True):
-            if value.type == MEMORY:
-                self._memories[argument.arg] = value
-            else:
-                self._set(argument.arg, value)
+        kinds = self._signature.parameters
+        for argument, value, kind in zip(self._tree.args.args, self._function.args, kinds, strict=True):
+            self._set(argument.arg, value if kind is int else Place(value, kind))
         self._run(self._tree.body)
         if not self._is_over:
             if isinstance(self._function.function_type.return_type, ir.VoidType):
@@ -134,26 +169,49 @@ class _Body(Expressions):
         match target:
             case ast.Name(id=name):
                 self._set(name, value)
-            case ast.Subscript(value=ast.Name(id=name), slice=place) if name in self._memories:
-                self._builder.store(value, self._element(name, place))
+            case ast.Attribute() if self._is_local(target.value):
+                self._store(target, value, self._field(target))
+            case ast.Subscript(value=whole, slice=place) if self._is_local(whole):
+                self._store(target, value, self._element(target, self._value(whole), place))
             case ast.Tuple(elts=targets) if isinstance(value, list) and len(value) == len(targets):
                 for each, part in zip(targets, value, strict=True):
                     self._assign(each, part)
             case _:
                 raise self._refuse(target)
 
+    def _store(self, target: ast.expr, value: Value, place: Place) -> None:
+        """A number into a record or an array; records are copied by `assign`."""
+        if place.kind is not int or isinstance(value, list | Place):
+            raise self._refuse(target)
+        self._builder.store(value, place.pointer)
+
     def _set(self, name: str, value: Value) -> None:
         """A local variable's value; a tuple has a place for each of its numbers."""
-        parts = value if isinstance(value, list) else [value]
-        if name not in self._places:
+        if name not in self._variables:
             with self._builder.goto_entry_block():
-                made = [self._builder.alloca(NUMBER) for _ in parts]
-            self._places[name] = made if isinstance(value, list) else made[0]
-        places = self._places[name]
-        for place, part in zip(places if isinstance(places, list) else [places], parts, strict=True):
-            self._builder.store(part, place)
+                self._variables[name] = self._room(value)
+        self._keep(self._variables[name], value)
+
+    def _room(self, value: Value) -> Value:
+        if isinstance(value, list):
+            return [self._room(part) for part in value]
+        if isinstance(value, Place):
+            return Place(self._builder.alloca(MEMORY), value.kind)
+        return self._builder.alloca(NUMBER)
+
+    def _keep(self, room: Value, value: Value) -> None:
+        if isinstance(value, list):
+            for each, part in zip(room, value, strict=True):
+                self._keep(each, part)
+        elif isinstance(value, Place):
+            assert room.kind == value.kind, "one type"
+            self._builder.store(value.pointer, room.pointer)
+        else:
+            self._builder.store(value, room)
 
     def _return(self, value: Value) -> None:
+        if isinstance(value, Place):
+            value = value.pointer
         if isinstance(value, list):
             struct: ir.Value = ir.Constant(self._function.function_type.return_type, ir.Undefined)
             for number, part in enumerate(value):

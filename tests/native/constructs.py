@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlasim.native.record import Record, array, member, pointer, record
 from dlasim.native.routine import Numbers, routine
 
 FEW = (3, -1, 4)
@@ -134,3 +135,58 @@ def calls(one: int, other: int, places: Numbers) -> int:
         places[place] *= 2
     again = places[0] = high
     return rest + again + (50 if _is_odd(other) else 0) + places[2] - places[3]
+
+
+@record
+class Point(Record):
+    """Two numbers."""
+
+    x: int = 0
+    y: int = 0
+
+
+@record
+class Line(Record):
+    """Members, rows of numbers and of records."""
+
+    first: Point = member(Point)
+    count: int = 0
+    weights: list[int] = array(int, 3)
+    points: list[Point] = array(Point, 4)
+
+
+@record
+class Drawing(Record):
+    """Pointers."""
+
+    line: Line = member(Line)
+    numbers: Numbers = pointer(int)
+    points: list[Point] = pointer(Point)
+
+
+@routine
+def _add(line: Line, x: int, y: int) -> Point:
+    point = line.points[line.count % 4]
+    point.x, point.y = x, y
+    line.count += 1
+    return point
+
+
+@routine
+def draw(drawing: Drawing, one: int, other: int) -> int:
+    """Fields read and written, records passed, returned, copied and compared."""
+    line = drawing.line
+    line.first.x = one
+    line.weights[other % 3] += one
+    last = _add(line, one, other)
+    for step in range(5):
+        last = _add(line, step + one, last.x - last.y)
+        drawing.numbers[step % 4] += last.x
+        drawing.points[step].assign(last)
+    chosen = line.points[0] if other % 2 else line.first
+    chosen.y += 1
+    is_same = 0
+    for number in range(3):
+        if drawing.points[number].equals(line.points[number + 1]):
+            is_same += 1 << number
+    return is_same + 10 * chosen.x + 1000 * _add(line, 1, 2).x + line.points[line.count % 4].y

@@ -10,12 +10,14 @@ import pytest
 from dlasim.native.build import build_object
 from dlasim.native.expressions import RoutineError
 from dlasim.native.library import Library
+from dlasim.native.routine import Memory
+from dlasim.native.storage import RecordMemory, bind, create
 from dlasim.native.translate import translate
 from tests.native import constructs
 
 EDGES = (-(1 << 40), -17, -8, -7, -1, 1, 2, 3, 7, 8, 12, 31, 1 << 40)
 PUBLIC = [name for name, _ in inspect.getmembers(constructs, inspect.isfunction) if name[0] != "_"]
-OTHERS = {"routine"}
+OTHERS = {"routine", "record", "array", "member", "pointer", "draw"}
 
 
 @pytest.mark.parametrize("name", sorted(set(PUBLIC) - OTHERS))
@@ -37,6 +39,29 @@ def test_a_construct_gives_what_python_gives(name: str) -> None:
         assert memory.tolist() == plain
         results.add(expected)
     assert len(results) > 8
+
+
+def test_records_are_the_same_in_both_ways() -> None:
+    compiled = Library(build_object(constructs.__name__, "draw", ""), 3)
+    rng = np.random.default_rng(1)
+    plain = [constructs.Drawing(), Memory(False, 4), RecordMemory(constructs.Point, False)]
+    native = [create(constructs.Drawing, True), Memory(True, 4), RecordMemory(constructs.Point, True)]
+    native[2].reserve(5, 0)
+    for drawing, numbers, points in (plain, native):
+        numbers.put(0, [1, 2, 3, 4])
+        drawing.line.weights[:] = [5, 6, 7]
+        drawing.line.points[2].y = 9
+        bind(drawing, "numbers", numbers)
+        bind(drawing, "points", points)
+    results = set()
+    for one, other in rng.integers(-60, 60, (200, 2)).tolist():
+        expected = constructs.draw(plain[0], one, other)
+        assert compiled.run(native[0].address, one, other) == expected
+        assert native[0].line.flatten() == plain[0].line.flatten()
+        assert native[1].take(0, 4) == plain[1].take(0, 4)
+        assert all(native[2][number].equals(plain[2][number]) for number in range(5))
+        results.add(expected)
+    assert len(results) > 100
 
 
 def test_nothing_traps() -> None:
@@ -74,7 +99,7 @@ def _takes_a_float(one: float) -> int:
 
 
 def test_a_parameter_of_another_kind_is_refused_by_name() -> None:
-    with pytest.raises(RoutineError, match="`int` and `Numbers`, not `float`"):
+    with pytest.raises(RoutineError, match="`int`, `Numbers` and records, not `float`"):
         translate(_takes_a_float, "symbol")
 
 

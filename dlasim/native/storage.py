@@ -1,0 +1,158 @@
+"""Where records of routines are: plain objects, or slots of an array that compiled code works on.
+
+`create` makes one record, `RecordMemory` as many as are asked for; both give plain objects, or views that
+read and write the array by the same names.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, Generic, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.native.record import Array, layout, slots_of
+
+_Kind = TypeVar("_Kind")
+
+
+def create(kind: type[_Kind], is_compiled: bool) -> _Kind:
+    """A record of zeros: an ordinary object, or a view of memory for compiled code."""
+    if not is_compiled:
+        return kind()
+    return cast("_Kind", view_class(cast("type", kind))(np.zeros(max(layout(kind).slots, 1), np.int64), 0))
+
+
+def copy_of(original: _Kind, is_compiled: bool) -> _Kind:
+    """A record with the same numbers, for compiled code or for Python."""
+    made = create(type(original), is_compiled)
+    made.assign(original)  # type: ignore[attr-defined]
+    return made
+
+
+class View:
+    """A record in an array. `address` is what compiled code takes for it."""
+
+    __slots__ = ("_array", "_first", "address")
+    _kind: type
+
+    def __init__(self, array: NDArray[np.int64], first: int) -> None:
+        self._array, self._first = array, first
+        self.address: int = array.__array_interface__["data"][0] + 8 * first
+
+    def assign(self, other: Any) -> None:
+        """Take over all numbers of another record of this class, pointers apart."""
+        self._array[self._first : self._first + layout(self._kind).slots] = other.flatten()
+
+    def equals(self, other: Any) -> bool:
+        """Whether all numbers are those of another record of this class."""
+        return self.flatten() == cast("list[int]", other.flatten())
+
+    def flatten(self) -> list[int]:
+        """The numbers by slot."""
+        found = self._array[self._first : self._first + layout(self._kind).slots].tolist()
+        return cast("list[int]", found)
+
+
+class _ArrayView:
+    """An array within a record in an array."""
+
+    __slots__ = ("_array", "_first", "_kind")
+
+    def __init__(self, array: NDArray[np.int64], first: int, kind: Array) -> None:
+        self._array, self._first, self._kind = array, first, kind
+
+    def __len__(self) -> int:
+        return self._kind.length
+
+    def __getitem__(self, place: int) -> Any:
+        element = self._kind.element
+        if not 0 <= place < self._kind.length:
+            raise IndexError(place)
+        at = self._first + place * slots_of(element)
+        return int(self._array[at]) if element is int else view_class(element)(self._array, at)
+
+    def __setitem__(self, place: Any, value: Any) -> None:
+        """A number, a slice of numbers, or all numbers of a record."""
+        if isinstance(place, slice):
+            self._array[self._first : self._first + self._kind.length][place] = value
+        elif self._kind.element is int:
+            self._array[self._first + place] = value
+        else:
+            self[place].assign(value)
+
+
+@cache
+def view_class(kind: type) -> type[View]:
+    """The views of a record."""
+    members: dict[str, Any] = {"__slots__": (), "_kind": kind, "__doc__": kind.__doc__}
+    for name, (slot, what) in layout(kind).fields.items():
+        members[name] = _property(slot, what)
+    return type(f"{kind.__name__}View", (View,), members)
+
+
+def _property(slot: int, kind: Any) -> property:
+    if kind is int or (isinstance(kind, Array) and kind.is_pointer):
+        return _number_property(slot)
+    if isinstance(kind, Array):
+        return property(lambda view: _ArrayView(view._array, view._first + slot, kind))
+    return property(lambda view: view_class(kind)(view._array, view._first + slot))
+
+
+def _number_property(slot: int) -> property:
+    def read(view: View) -> int:
+        return int(view._array[view._first + slot])
+
+    def write(view: View, value: int) -> None:
+        view._array[view._first + slot] = value
+
+    return property(read, write)
+
+
+class _Made(dict[int, _Kind]):
+    """Plain records, each made when it is first asked for."""
+
+    def __init__(self, kind: type[_Kind]) -> None:
+        super().__init__()
+        self._kind = kind
+
+    def __missing__(self, place: int) -> _Kind:
+        made = self[place] = self._kind()
+        return made
+
+
+class RecordMemory(Generic[_Kind]):
+    """As many records of one class as are needed; point a field of another record at it."""
+
+    __slots__ = ("_array", "_kind", "numbers")
+
+    def __init__(self, kind: type[_Kind], is_compiled: bool) -> None:
+        self._kind = kind
+        self._array = np.zeros(0, np.int64) if is_compiled else None
+        self.numbers: Any = None if is_compiled else _Made(kind)
+
+    @property
+    def address(self) -> int:
+        """Where the records are for compiled code; 0 for plain Python."""
+        return 0 if self._array is None else int(self._array.__array_interface__["data"][0])
+
+    def reserve(self, count: int, used: int) -> None:
+        """Make room for so many records; the first `used` stay."""
+        size, kept = count * layout(self._kind).slots, used * layout(self._kind).slots
+        if self._array is not None and len(self._array) < size:
+            larger = np.zeros(size + len(self._array), np.int64)
+            larger[:kept] = self._array[:kept]
+            self._array = larger
+
+    def __getitem__(self, place: int) -> _Kind:
+        if self._array is None:
+            return cast("_Kind", self.numbers[place])
+        return cast(
+            "_Kind", view_class(cast("type", self._kind))(self._array, place * layout(self._kind).slots)
+        )
+
+
+def bind(record: object, name: str, memory: Any) -> None:
+    """Let a pointer of a record lead to a memory; again whenever that has grown."""
+    setattr(record, name, memory.address if isinstance(record, View) else memory.numbers)
