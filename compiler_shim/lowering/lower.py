@@ -8,8 +8,8 @@ import numpy as np
 
 from dlasim.compiler_shim.lowering.constants import ConstantPool
 from dlasim.compiler_shim.lowering.emission.emitter import Emitter
-from dlasim.compiler_shim.lowering.emission.layout import SRAM
-from dlasim.compiler_shim.lowering.emission.rows import Home, Placed
+from dlasim.compiler_shim.lowering.emission.placed import Placed
+from dlasim.compiler_shim.lowering.emission.records import SRAM, TensorPlace
 from dlasim.compiler_shim.lowering.geometry import ENDLESS
 from dlasim.compiler_shim.lowering.memory import (
     SystemPlan,
@@ -148,14 +148,15 @@ class _Lowering:
         buffers = self._sram.buffers[step]
         return Placed(node, geometry, cut, tuple(inputs), output, buffers, self._network.values)
 
-    def _home(self, value: int, shape: Shape, element_bytes: int) -> Home:
+    def _home(self, value: int, shape: Shape, element_bytes: int) -> TensorPlace:
         base = root(self._network, value)
         if base in self._sram.addresses:
-            return Home(SRAM, self._sram.addresses[base], shape, element_bytes)
-        if base in self._sram.inner:
-            return Home(SRAM, 0, shape, element_bytes)  # stripes of it, wherever the chain has them
-        region, offset = self._place(base)
-        return Home(region, offset, shape, element_bytes)
+            space, offset = SRAM, self._sram.addresses[base]
+        elif base in self._sram.inner:
+            space, offset = SRAM, 0  # stripes of it, wherever the chain has them
+        else:
+            space, offset = self._place(base)
+        return TensorPlace(int(space), offset, shape[1], shape[2], element_bytes)
 
     def _place(self, base: int) -> tuple[Region, int]:
         """Region and offset of a value; a constant operand is put among the constants."""

@@ -71,7 +71,7 @@ def pointer(element: type) -> Any:
     return field(default=None, metadata={"kind": Array(element, is_pointer=True)})
 
 
-@dataclass_transform(field_specifiers=(field, member, array, pointer))
+@dataclass_transform()
 def record(cls: type[_Class]) -> type[_Class]:
     """Makes a class a record: every field has a default, and all is zero in a new one."""
     made = dataclass(slots=True, eq=False)(cls)
@@ -108,29 +108,38 @@ def _add_copy_and_comparison(cls: type, found: dict[str, Field]) -> None:
     """Spells out the methods of `Record`, field by field; a record with pointers has none."""
     if any(isinstance(kind, Array) and kind.is_pointer for _, kind in found.values()):
         return
-    copies, same, flat = [], [], []
+    copies, same = [], []
     for name, (_, kind) in found.items():
         mine, other = f"self.{name}", f"other.{name}"
         if kind is int:
             copies.append(f"{mine} = {other}")
             same.append(f"{mine} == {other}")
-            flat.append(mine)
         elif not isinstance(kind, Array):
             copies.append(f"{mine}.assign({other})")
             same.append(f"{mine}.equals({other})")
-            flat.append(f"*{mine}.flatten()")
         elif kind.element is int:
             copies.append(f"{mine}[:] = {other}")
             same.append(f"list({mine}) == list({other})")
-            flat.append(f"*{mine}")
         else:
             copies.append(f"for one, two in zip({mine}, {other}): one.assign(two)")
             same.append(f"all(one.equals(two) for one, two in zip({mine}, {other}))")
-            flat.append(f"*[number for one in {mine} for number in one.flatten()]")
     body = "\n    ".join(copies)
     _define(cls, "assign", f"def assign(self, other):\n    {body}")
     _define(cls, "equals", f"def equals(self, other):\n    return {' and '.join(same)}")
-    _define(cls, "flatten", f"def flatten(self):\n    return [{', '.join(flat)}]")
+    _define(cls, "flatten", f"def flatten(self):\n    return [{', '.join(_slot_names('self', cls))}]")
+
+
+def _slot_names(whole: str, kind: Any) -> list[str]:
+    """How Python spells each slot of a record, or of an array within it."""
+    if kind is int:
+        return [whole]
+    if not isinstance(kind, Array):
+        fields = layout(kind).fields.items()
+        return [name for field, (_, what) in fields for name in _slot_names(f"{whole}.{field}", what)]
+    if kind.element is int:
+        return [f"*{whole}"]
+    elements = range(kind.length)
+    return [name for place in elements for name in _slot_names(f"{whole}[{place}]", kind.element)]
 
 
 def _define(cls: type, name: str, source: str) -> None:

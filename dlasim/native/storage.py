@@ -6,13 +6,15 @@ read and write the array by the same names.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
+from struct import Struct
 from typing import Any, Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.native.record import Array, layout, slots_of
+from dlasim.native.record import Array, Record, layout, slots_of
 
 _Kind = TypeVar("_Kind")
 
@@ -32,18 +34,23 @@ def copy_of(original: _Kind, is_compiled: bool) -> _Kind:
 
 
 class View:
-    """A record in an array. `address` is what compiled code takes for it."""
+    """A record in an array."""
 
-    __slots__ = ("_array", "_first", "address")
+    __slots__ = ("_array", "_first")
     _kind: type
+    _packing: Struct  # which writes a list of numbers faster than NumPy does
 
     def __init__(self, array: NDArray[np.int64], first: int) -> None:
         self._array, self._first = array, first
-        self.address: int = array.__array_interface__["data"][0] + 8 * first
+
+    @property
+    def address(self) -> int:
+        """What compiled code takes for the record."""
+        return _address(self._array) + 8 * self._first
 
     def assign(self, other: Any) -> None:
-        """Take over all numbers of another record of this class, pointers apart."""
-        self._array[self._first : self._first + layout(self._kind).slots] = other.flatten()
+        """Take over all numbers of another record of this class."""
+        self._packing.pack_into(self._array.data, 8 * self._first, *other.flatten())
 
     def equals(self, other: Any) -> bool:
         """Whether all numbers are those of another record of this class."""
@@ -83,10 +90,15 @@ class _ArrayView:
             self[place].assign(value)
 
 
+def _address(array: NDArray[np.int64]) -> int:
+    return cast("int", array.__array_interface__["data"][0])
+
+
 @cache
 def view_class(kind: type) -> type[View]:
     """The views of a record."""
-    members: dict[str, Any] = {"__slots__": (), "_kind": kind, "__doc__": kind.__doc__}
+    packing = Struct(f"{layout(kind).slots}q")
+    members: dict[str, Any] = {"__slots__": (), "_kind": kind, "_packing": packing, "__doc__": kind.__doc__}
     for name, (slot, what) in layout(kind).fields.items():
         members[name] = _property(slot, what)
     return type(f"{kind.__name__}View", (View,), members)
@@ -125,17 +137,13 @@ class _Made(dict[int, _Kind]):
 class RecordMemory(Generic[_Kind]):
     """As many records of one class as are needed; point a field of another record at it."""
 
-    __slots__ = ("_array", "_kind", "numbers")
+    __slots__ = ("_array", "_kind", "address", "numbers")
 
     def __init__(self, kind: type[_Kind], is_compiled: bool) -> None:
         self._kind = kind
         self._array = np.zeros(0, np.int64) if is_compiled else None
         self.numbers: Any = None if is_compiled else _Made(kind)
-
-    @property
-    def address(self) -> int:
-        """Where the records are for compiled code; 0 for plain Python."""
-        return 0 if self._array is None else int(self._array.__array_interface__["data"][0])
+        self.address = 0  # for compiled code
 
     def reserve(self, count: int, used: int) -> None:
         """Make room for so many records; the first `used` stay."""
@@ -143,7 +151,24 @@ class RecordMemory(Generic[_Kind]):
         if self._array is not None and len(self._array) < size:
             larger = np.zeros(size + len(self._array), np.int64)
             larger[:kept] = self._array[:kept]
-            self._array = larger
+            self._array, self.address = larger, _address(larger)
+
+    def put(self, records: Sequence[_Kind]) -> None:
+        """Make these the first records."""
+        if self._array is None:
+            self.numbers.update(enumerate(records))
+            return
+        self.reserve(len(records), 0)
+        numbers = [number for each in records for number in cast("Record", each).flatten()]
+        self._array[: len(numbers)] = numbers
+
+    def array(self, count: int) -> NDArray[np.int64]:
+        """The slots of the first records, a record a row."""
+        slots = layout(self._kind).slots
+        if self._array is not None:
+            return self._array[: count * slots].reshape(count, slots).copy()
+        rows = [self.numbers[place].flatten() for place in range(count)]
+        return np.array(rows, np.int64).reshape(count, slots)
 
     def __getitem__(self, place: int) -> _Kind:
         if self._array is None:

@@ -11,7 +11,9 @@ from typing import Any
 
 from dlasim.fileio import cache_folder
 
-_COMPILER = tuple(f"dlasim.native.{name}" for name in ("build", "expressions", "record", "target", "translate"))
+_COMPILER = tuple(
+    f"dlasim.native.{name}" for name in ("build", "expressions", "record", "target", "translate")
+)
 
 
 @dataclass(frozen=True)

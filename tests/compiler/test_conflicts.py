@@ -1,47 +1,29 @@
 """What emission takes for a conflict, against sets of bytes."""
 
-from typing import NamedTuple
-
 import numpy as np
 
-from dlasim.compiler_shim.lowering.emission import words
+from dlasim.compiler_shim.lowering.emission.records import Access
+from dlasim.compiler_shim.lowering.emission.words import conflict
 
 
-class Touch(NamedTuple):
-    """As emission's memories hold it."""
-
-    space: int
-    start: int
-    end: int
-    writes: bool
-    stride: int = 0
-    phase: int = 0
-    run: int = 0
-
-
-def conflict(one: Touch, other: Touch) -> bool:
-    """What emission says of the two."""
-    return bool(words.conflict(list(map(int, one)), 0, list(map(int, other)), 0))
-
-
-def touched(touch: Touch) -> set[int]:
+def accessed(access: Access) -> set[int]:
     """Every byte: all of them, or a slice of each stride."""
-    every = range(touch.start, touch.end)
-    if not touch.stride:
+    every = range(access.start, access.end)
+    if not access.stride:
         return set(every)
-    return {byte for byte in every if (byte - touch.phase) % touch.stride < touch.run}
+    return {byte for byte in every if (byte - access.phase) % access.stride < access.run}
 
 
-def channel_slice(rng: np.random.Generator, strides: list[int]) -> Touch:
+def channel_slice(rng: np.random.Generator, strides: list[int]) -> Access:
     """Some channels of some pixels, as views and transfers describe them, or all bytes of a range."""
     stride, writes = int(rng.choice(strides)), bool(rng.random() < 0.6)
     if rng.random() < 0.2:
         start = int(rng.integers(0, 60))
-        return Touch(0, start, start + int(rng.integers(1, 30)), writes)
+        return Access(0, start, start + int(rng.integers(1, 30)), writes)
     run = int(rng.integers(1, stride))
     start = int(rng.integers(0, 60))
     pixels = int(rng.integers(1, 5))
-    return Touch(0, start, start + (pixels - 1) * stride + run, writes, stride, start % stride, run)
+    return Access(0, start, start + (pixels - 1) * stride + run, writes, stride, start % stride, run)
 
 
 def test_no_conflict_is_missed_and_few_are_made_up():
@@ -49,7 +31,7 @@ def test_no_conflict_is_missed_and_few_are_made_up():
     real = claimed = 0
     for _ in range(20_000):
         one, other = channel_slice(rng, [4, 7, 12]), channel_slice(rng, [4, 7, 12])
-        meets = bool(touched(one) & touched(other)) and (one.writes or other.writes)
+        meets = bool(accessed(one) & accessed(other)) and (one.is_write or other.is_write)
         assert conflict(one, other) or not meets, (one, other)
         assert conflict(one, other) == conflict(other, one)
         if one.stride == other.stride:
@@ -59,7 +41,7 @@ def test_no_conflict_is_missed_and_few_are_made_up():
 
 
 def test_spaces_and_reads_are_apart():
-    assert not conflict(Touch(0, 0, 9, True), Touch(1, 0, 9, True))
-    assert not conflict(Touch(0, 0, 9, False), Touch(0, 0, 9, False))
-    assert conflict(Touch(0, 0, 9, True), Touch(0, 8, 10, False))
-    assert not conflict(Touch(0, 0, 9, True), Touch(0, 9, 10, False))
+    assert not conflict(Access(0, 0, 9, True), Access(1, 0, 9, True))
+    assert not conflict(Access(0, 0, 9, False), Access(0, 0, 9, False))
+    assert conflict(Access(0, 0, 9, True), Access(0, 8, 10, False))
+    assert not conflict(Access(0, 0, 9, True), Access(0, 9, 10, False))

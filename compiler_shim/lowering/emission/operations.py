@@ -1,47 +1,11 @@
-"""One operation in the making: its registers in the order in which they are written, and what it touches."""
+"""One operation before it is written: its registers, and the memory that it reads and writes."""
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.lowering.emission.layout import (
-    COPY_WORD,
-    H_BYTES,
-    H_CHANNELS,
-    H_OFFSET,
-    H_SPACE,
-    H_WIDTH,
-    N_LAYER,
-    NONE,
-    O_LAYER,
-    O_MOVES,
-    O_NODE,
-    O_PAIRS,
-    O_REGISTERS,
-    O_TENSOR,
-    O_TOUCH,
-    O_TOUCHES,
-    O_UNIT,
-    O_WORD,
-    R_CHANNEL,
-    R_CHANNELS,
-    R_COLUMN,
-    R_COLUMNS,
-    R_ROW,
-    R_ROWS,
-    READ_WORD,
-    SRAM,
-    T_END,
-    T_PHASE,
-    T_RUN,
-    T_SPACE,
-    T_START,
-    T_STRIDE,
-    T_WRITES,
-    TOUCH_LENGTH,
-    WRITE_WORD,
-    register,
-)
+from dlasim.compiler_shim.lowering.emission.commands import COPY_WORD, READ_WORD, WRITE_WORD, register
+from dlasim.compiler_shim.lowering.emission.records import NONE, SRAM, Box, Node, Operation, TensorPlace
 from dlasim.isa.instructions import Unit
-from dlasim.native.routine import Numbers, routine
+from dlasim.native.routine import routine
 
 _DMA_IN, _DMA_OUT, _VECTOR = int(Unit.DMA_IN), int(Unit.DMA_OUT), int(Unit.VECTOR)
 # The registers of a transfer have the same order in both directions.
@@ -65,88 +29,92 @@ def pair(first: int, second: int) -> int:
 
 
 @routine
-def begin(desk: Numbers, operation: int, unit: int, word: int, layer: int) -> None:
-    """An operation without registers and touches."""
-    desk[operation + O_UNIT] = unit
-    desk[operation + O_WORD] = word
-    desk[operation + O_LAYER] = layer
-    desk[operation + O_NODE] = NONE
-    desk[operation + O_TENSOR] = NONE
-    desk[operation + O_MOVES] = 1
-    desk[operation + O_REGISTERS] = 0
-    desk[operation + O_TOUCHES] = 0
+def begin(operation: Operation, unit: int, word: int, layer: int) -> None:
+    """An operation without registers and accesses."""
+    operation.unit = unit
+    operation.word = word
+    operation.layer = layer
+    operation.node = NONE
+    operation.tensor = NONE
+    operation.repeats = 1
+    operation.register_count = 0
+    operation.access_count = 0
 
 
 @routine
-def put(desk: Numbers, operation: int, number: int, value: int) -> None:
+def set_register(operation: Operation, number: int, value: int) -> None:
     """One more register."""
-    count = desk[operation + O_REGISTERS]
-    at = operation + O_PAIRS + 2 * count
-    desk[at], desk[at + 1] = number, value
-    desk[operation + O_REGISTERS] = count + 1
+    count = operation.register_count
+    operation.registers[count] = number
+    operation.values[count] = value
+    operation.register_count = count + 1
 
 
 @routine
-def touch(
-    desk: Numbers, operation: int, space: int, start: int, end: int, writes: int,
-    stride: int, phase: int, run: int,
-) -> None:  # fmt: skip
-    """One more touch."""
-    count = desk[operation + O_TOUCHES]
-    at = operation + O_TOUCH + TOUCH_LENGTH * count
-    desk[at + T_SPACE], desk[at + T_START], desk[at + T_END], desk[at + T_WRITES] = space, start, end, writes
-    desk[at + T_STRIDE], desk[at + T_PHASE], desk[at + T_RUN] = stride, phase, run
-    desk[operation + O_TOUCHES] = count + 1
+def add_access(operation: Operation, space: int, start: int, end: int, is_write: int) -> None:
+    """One more access, to all bytes of a range."""
+    _add_strided_access(operation, space, start, end, is_write, 0, 0)
 
 
 @routine
-def put_box(
-    desk: Numbers, box: int, row: int, column: int, channel: int, rows: int, columns: int, channels: int
+def _add_strided_access(
+    operation: Operation, space: int, start: int, end: int, is_write: int, stride: int, run: int
 ) -> None:
-    """Write a box."""
-    desk[box + R_ROW], desk[box + R_COLUMN], desk[box + R_CHANNEL] = row, column, channel
-    desk[box + R_ROWS], desk[box + R_COLUMNS], desk[box + R_CHANNELS] = rows, columns, channels
+    count = operation.access_count
+    access = operation.accesses[count]
+    access.space = space
+    access.start = start
+    access.end = end
+    access.is_write = is_write
+    access.stride = stride
+    access.phase = start % stride if stride else 0
+    access.run = run
+    operation.access_count = count + 1
 
 
 @routine
-def corner(desk: Numbers, home: int, box: int) -> tuple[int, int, int]:
+def set_box(box: Box, row: int, column: int, channel: int, rows: int, columns: int, channels: int) -> None:
+    """Fill in a box."""
+    box.row = row
+    box.column = column
+    box.channel = channel
+    box.rows = rows
+    box.columns = columns
+    box.channels = channels
+
+
+@routine
+def corner(place: TensorPlace, box: Box) -> tuple[int, int, int]:
     """Where a box of a tensor begins, and the bytes from a pixel to the next, and from a row to the next."""
-    size = desk[home + H_BYTES]
-    pixel = desk[home + H_CHANNELS] * size
-    line = desk[home + H_WIDTH] * pixel
-    inside = desk[box + R_ROW] * line + desk[box + R_COLUMN] * pixel + desk[box + R_CHANNEL] * size
-    return desk[home + H_OFFSET] + inside, pixel, line
+    size = place.element_bytes
+    pixel = place.channels * size
+    line = place.width * pixel
+    return place.offset + box.row * line + box.column * pixel + box.channel * size, pixel, line
 
 
 @routine
-def touch_part(
-    desk: Numbers,
-    operation: int,
-    home: int,
-    box: int,
-    space: int,
-    start: int,
-    pixel: int,
-    line: int,
-    writes: int,
+def add_box_access(
+    operation: Operation, place: TensorPlace, box: Box, space: int, start: int, is_write: int
 ) -> None:
-    """Touch a box of a tensor that begins at `start`."""
-    part = desk[box + R_CHANNELS] * desk[home + H_BYTES]
-    end = start + (desk[box + R_ROWS] - 1) * line + (desk[box + R_COLUMNS] - 1) * pixel + part
+    """One more access, to a box of a tensor that begins at `start`."""
+    pixel = place.channels * place.element_bytes
+    line = place.width * pixel
+    part = box.channels * place.element_bytes
+    end = start + (box.rows - 1) * line + (box.columns - 1) * pixel + part
     if part < pixel:
-        touch(desk, operation, space, start, end, writes, pixel, start % pixel, part)
+        _add_strided_access(operation, space, start, end, is_write, pixel, part)
     else:
-        touch(desk, operation, space, start, end, writes, 0, 0, 0)
+        add_access(operation, space, start, end, is_write)
 
 
 @routine
 def transfer(
-    desk: Numbers, operation: int, brings: int, home: int, box: int, address: int, layer: int
+    operation: Operation, is_read: int, place: TensorPlace, box: Box, address: int, layer: int
 ) -> None:
     """Between a box of a tensor in system memory and a dense copy in SRAM."""
-    offset, pixel, line = corner(desk, home, box)
-    columns, rows = desk[box + R_COLUMNS], desk[box + R_ROWS]
-    run, runs, stride, planes = desk[box + R_CHANNELS] * desk[home + H_BYTES], columns, pixel, rows
+    offset, pixel, line = corner(place, box)
+    columns, rows = box.columns, box.rows
+    run, runs, stride, planes = box.channels * place.element_bytes, columns, pixel, rows
     total = run * columns * rows
     if run == pixel:
         run, runs, stride, planes = run * runs, planes, line, 1
@@ -154,64 +122,63 @@ def transfer(
             run, runs = run * runs, 1
     elif runs * pixel == line or planes == 1:
         runs, planes = runs * planes, 1
-    space = desk[home + H_SPACE]
-    _begin_transfer(desk, operation, brings, layer, space, offset, address)
-    _shape(desk, operation, brings, run, runs, stride, planes, line)
-    touch(desk, operation, SRAM, address, address + total, brings, 0, 0, 0)
-    touch_part(desk, operation, home, box, space, offset, pixel, line, 1 - brings)
+    _begin_transfer(operation, is_read, layer, place.space, offset, address)
+    _shape(operation, is_read, run, runs, stride, planes, line)
+    add_access(operation, SRAM, address, address + total, is_read)
+    add_box_access(operation, place, box, place.space, offset, 1 - is_read)
 
 
 @routine
 def transfer_bytes(
-    desk: Numbers, operation: int, space: int, offset: int, size: int, address: int, layer: int
+    operation: Operation, space: int, offset: int, size: int, address: int, layer: int
 ) -> None:
     """As `transfer`, for bytes without a shape, into SRAM."""
-    _begin_transfer(desk, operation, 1, layer, space, offset, address)
-    _shape(desk, operation, 1, size, 1, 0, 1, 0)
-    touch(desk, operation, SRAM, address, address + size, 1, 0, 0, 0)
-    touch(desk, operation, space, offset, offset + size, 0, 0, 0, 0)
+    _begin_transfer(operation, 1, layer, space, offset, address)
+    _shape(operation, 1, size, 1, 0, 1, 0)
+    add_access(operation, SRAM, address, address + size, 1)
+    add_access(operation, space, offset, offset + size, 0)
 
 
 @routine
 def _begin_transfer(
-    desk: Numbers, operation: int, brings: int, layer: int, space: int, offset: int, address: int
+    operation: Operation, is_read: int, layer: int, space: int, offset: int, address: int
 ) -> None:
-    if brings:
-        begin(desk, operation, _DMA_IN, READ_WORD, layer)
+    if is_read:
+        begin(operation, _DMA_IN, READ_WORD, layer)
     else:
-        begin(desk, operation, _DMA_OUT, WRITE_WORD, layer)
-    names = _READS if brings else _WRITES
-    put(desk, operation, names[0], space)
-    put(desk, operation, names[1], offset)
-    put(desk, operation, names[2], address)
+        begin(operation, _DMA_OUT, WRITE_WORD, layer)
+    names = _READS if is_read else _WRITES
+    set_register(operation, names[0], space)
+    set_register(operation, names[1], offset)
+    set_register(operation, names[2], address)
 
 
 @routine
 def _shape(
-    desk: Numbers, operation: int, brings: int, run: int, runs: int, stride: int, planes: int, line: int
+    operation: Operation, is_read: int, run: int, runs: int, stride: int, planes: int, line: int
 ) -> None:
-    names = _READS if brings else _WRITES
-    put(desk, operation, names[3], run)
-    put(desk, operation, names[4], runs)
-    put(desk, operation, names[5], planes)
+    names = _READS if is_read else _WRITES
+    set_register(operation, names[3], run)
+    set_register(operation, names[4], runs)
+    set_register(operation, names[5], planes)
     if runs > 1:
-        put(desk, operation, names[6], stride)
-        put(desk, operation, names[7], run)
+        set_register(operation, names[6], stride)
+        set_register(operation, names[7], run)
     if planes > 1:
-        put(desk, operation, names[8], line)
-        put(desk, operation, names[9], run * runs)
+        set_register(operation, names[8], line)
+        set_register(operation, names[9], run * runs)
 
 
 @routine
-def copy(desk: Numbers, operation: int, node: int, source: int, address: int, size: int) -> None:
+def copy(operation: Operation, node: Node, source: int, address: int, size: int) -> None:
     """Bytes within SRAM, by the larger of a value and itself."""
-    begin(desk, operation, _VECTOR, COPY_WORD, desk[node + N_LAYER])
-    put(desk, operation, _IN, source)
-    put(desk, operation, _IN2, source)
-    put(desk, operation, _OUT, address)
-    put(desk, operation, _OUT_SIZE, pair(1, 1))
-    put(desk, operation, _OUT_CHANNELS, size)
+    begin(operation, _VECTOR, COPY_WORD, node.layer)
+    set_register(operation, _IN, source)
+    set_register(operation, _IN2, source)
+    set_register(operation, _OUT, address)
+    set_register(operation, _OUT_SIZE, pair(1, 1))
+    set_register(operation, _OUT_CHANNELS, size)
     for number in _STRIDES:
-        put(desk, operation, number, size)
-    touch(desk, operation, SRAM, source, source + size, 0, 0, 0, 0)
-    touch(desk, operation, SRAM, address, address + size, 1, 0, 0, 0)
+        set_register(operation, number, size)
+    add_access(operation, SRAM, source, source + size, 0)
+    add_access(operation, SRAM, address, address + size, 1)

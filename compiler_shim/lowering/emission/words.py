@@ -1,77 +1,37 @@
 """Writes command words: only registers that changed, and only the waits that a data dependence needs.
 
-Every operation comes with the memory it touches. Emission knows which operations a WAIT has shown to be
+Every operation comes with the memory it accesses. Emission knows which operations a WAIT has shown to be
 complete, and before an operation that conflicts with one still in flight on another unit it writes the
 weakest WAIT that orders the two. Conflicts are judged on address ranges, and on channel slices within
 interleaved ranges; what this calls a conflict may still be none, never the other way round.
 
 Results are stored late, so that the units overlap: a tile computes; then the results of the tile before are
-stored; then the next tile is loaded. Where a load or a computation touches what a store that was put off
-still reads or writes, the store comes first: the order of dependent accesses never changes.
+stored; then the next tile is loaded. Where a load or a computation accesses what a deferred store still reads
+or writes, the store comes first: the order of dependent accesses never changes.
 """
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.lowering.emission.layout import (
-    BOX_LENGTH,
+from dlasim.compiler_shim.lowering.emission.commands import (
     CFG_REGISTER,
     CFG_VALUE,
     CFG_WORD,
-    F_NUMBER,
-    F_OLDER,
-    F_TOUCH,
-    F_TOUCHES,
-    FILE,
-    FIXED,
-    FLYING_LENGTH,
-    H_BYTES,
-    HOME_LENGTH,
-    IS_WITNESSED,
-    ISSUED,
     MOST_OUTSTANDING,
-    N_FIXED,
-    N_HOMES,
-    N_MULTIPLIER,
-    N_PAIRS,
-    N_UNIT_WEIGHTS,
-    NEWEST,
-    NONE,
-    O_BOX,
-    O_LAYER,
-    O_MOVES,
-    O_NODE,
-    O_PAIRS,
-    O_REGISTERS,
-    O_TENSOR,
-    O_TOUCH,
-    O_TOUCHES,
-    O_UNIT,
-    O_WORD,
-    OUTPUT_HOME,
-    R_CHANNEL,
-    SLICE_LENGTH,
-    SLICES,
-    SPAN_LENGTH,
-    SPANS,
-    SPARE,
-    STORE,
-    T_END,
-    T_PHASE,
-    T_RUN,
-    T_SPACE,
-    T_START,
-    T_STRIDE,
-    T_WRITES,
-    TOUCH_LENGTH,
-    USED,
     WAIT_OUTSTANDING,
     WAIT_UNIT,
     WAIT_WORD,
-    WORDS,
     register,
 )
+from dlasim.compiler_shim.lowering.emission.records import (
+    NONE,
+    OUTPUT_TENSOR,
+    Access,
+    InFlight,
+    Operation,
+    Stream,
+)
 from dlasim.isa.instructions import RECORD_BYTES, UNITS, Unit
-from dlasim.native.routine import Numbers, routine
+from dlasim.native.routine import routine
 
 _UNITS = len(UNITS)
 _MAC, _VECTOR = int(Unit.MAC), int(Unit.VECTOR)
@@ -80,198 +40,208 @@ _LOW = 0xFFFF_FFFF
 
 
 @routine
-def conflict(one: Numbers, at: int, other: Numbers, there: int) -> int:
-    """Whether two touches may meet in a byte that one of them writes."""
-    if one[at + T_SPACE] != other[there + T_SPACE] or one[at + T_END] <= other[there + T_START]:
+def conflict(one: Access, other: Access) -> int:
+    """Whether two accesses may meet in a byte that one of them writes."""
+    if one.space != other.space or one.end <= other.start or other.end <= one.start:
         return 0
-    if other[there + T_END] <= one[at + T_START] or not (one[at + T_WRITES] or other[there + T_WRITES]):
+    if not (one.is_write or other.is_write):
         return 0
-    stride = one[at + T_STRIDE]
-    if stride and stride == other[there + T_STRIDE]:
-        apart = (other[there + T_PHASE] - one[at + T_PHASE]) % stride
-        return 1 if apart < one[at + T_RUN] or stride - apart < other[there + T_RUN] else 0
+    stride = one.stride
+    if stride and stride == other.stride:
+        apart = (other.phase - one.phase) % stride
+        return 1 if apart < one.run or stride - apart < other.run else 0
     return 1
 
 
 @routine
-def in_order(
-    desk: Numbers, flying: Numbers, words: Numbers, spans: Numbers, slices: Numbers, operation: int
-) -> None:
-    """Write an operation, and all its repetitions; before it the store that was put off, where they meet."""
-    for move in range(desk[operation + O_MOVES]):
-        if move:
-            _move(desk, operation, move)
-        store = desk[STORE]
-        if store != NONE and (_meet(desk, operation, store) or _waits_for_compute(desk, flying, operation)):
-            flush(desk, flying, words, spans, slices)
-        _emit(desk, flying, words, spans, slices, operation)
+def write_operation(stream: Stream, operation: Operation) -> None:
+    """Write an operation, and all its repetitions; before it the deferred store, where they conflict."""
+    for repeat in range(operation.repeats):
+        if repeat:
+            _advance_channel(stream, operation, repeat)
+        if stream.deferred_store != NONE and _must_follow_store(stream, operation):
+            write_deferred_store(stream)
+        _write(stream, operation)
 
 
 @routine
-def flush(desk: Numbers, flying: Numbers, words: Numbers, spans: Numbers, slices: Numbers) -> None:
+def write_deferred_store(stream: Stream) -> None:
     """Write the store that was put off, if there is one."""
-    store = desk[STORE]
+    store = stream.deferred_store
     if store != NONE:
-        desk[STORE] = NONE
-        _emit(desk, flying, words, spans, slices, store)
+        stream.deferred_store = NONE
+        _write(stream, stream.stores[store])
 
 
 @routine
-def configure(desk: Numbers, words: Numbers, number: int, value: int) -> None:
+def configure(stream: Stream, number: int, value: int) -> None:
     """Write an operand register unless it holds the value already."""
-    if desk[FILE + number] != value:
-        desk[FILE + number] = value
-        words[desk[WORDS]] = (CFG_WORD + number * CFG_REGISTER) | (value & _LOW) << CFG_VALUE
-        desk[WORDS] += 1
+    if stream.register_file[number] != value:
+        stream.register_file[number] = value
+        append_word(stream, (CFG_WORD + number * CFG_REGISTER) | (value & _LOW) << CFG_VALUE)
 
 
 @routine
-def _move(desk: Numbers, operation: int, move: int) -> None:
+def append_word(stream: Stream, word: int) -> None:
+    """Write one word."""
+    count = stream.word_count
+    stream.words[count] = word
+    stream.word_count = count + 1
+
+
+@routine
+def _advance_channel(stream: Stream, operation: Operation, repeat: int) -> None:
     """The same one channel further."""
-    node = desk[operation + O_NODE]
-    for at in range(operation + O_PAIRS, operation + O_PAIRS + 2 * desk[operation + O_REGISTERS], 2):
-        number = desk[at]
+    node = stream.nodes[operation.node]
+    for place in range(operation.register_count):
+        number = operation.registers[place]
         if number == _IN:
-            if move % desk[node + N_MULTIPLIER] == 0:
-                desk[at + 1] += desk[node + N_HOMES + H_BYTES]
+            if repeat % node.channel_multiplier == 0:
+                operation.values[place] += node.tensors[0].element_bytes
         elif number == _OUT:
-            desk[at + 1] += desk[node + N_HOMES + OUTPUT_HOME * HOME_LENGTH + H_BYTES]
+            operation.values[place] += node.tensors[OUTPUT_TENSOR].element_bytes
         elif number == _WEIGHTS:
-            desk[at + 1] += desk[node + N_UNIT_WEIGHTS]
+            operation.values[place] += node.weight_bytes
         elif number == _RECORDS:
-            desk[at + 1] += RECORD_BYTES
-    desk[operation + O_BOX + R_CHANNEL] += 1
+            operation.values[place] += RECORD_BYTES
+    operation.box.channel += 1
 
 
 @routine
-def _meet(desk: Numbers, operation: int, store: int) -> int:
-    """Whether an operation touches what the store does."""
-    first, others = operation + O_TOUCH, store + O_TOUCH
-    for at in range(first, first + TOUCH_LENGTH * desk[operation + O_TOUCHES], TOUCH_LENGTH):
-        for there in range(others, others + TOUCH_LENGTH * desk[store + O_TOUCHES], TOUCH_LENGTH):
-            if conflict(desk, at, desk, there):
+def _must_follow_store(stream: Stream, operation: Operation) -> int:
+    """Whether the operation conflicts with the deferred store, or with compute that is still in flight."""
+    store = stream.stores[stream.deferred_store]
+    for place in range(operation.access_count):
+        for other in range(store.access_count):
+            if conflict(operation.accesses[place], store.accesses[other]):
                 return 1
-    return 0
-
-
-@routine
-def _waits_for_compute(desk: Numbers, flying: Numbers, operation: int) -> int:
-    """Whether the operation conflicts with compute that is still in flight."""
-    unit = desk[operation + O_UNIT]
-    if unit != _MAC and _latest(desk, flying, operation, _MAC) >= 0:
+    unit = operation.unit
+    if unit != _MAC and _newest_conflict(stream, operation, _MAC) >= 0:
         return 1
-    return 1 if unit != _VECTOR and _latest(desk, flying, operation, _VECTOR) >= 0 else 0
+    return 1 if unit != _VECTOR and _newest_conflict(stream, operation, _VECTOR) >= 0 else 0
 
 
 @routine
-def _latest(desk: Numbers, flying: Numbers, operation: int, unit: int) -> int:
+def _newest_conflict(stream: Stream, operation: Operation, unit: int) -> int:
     """The number of the unit's newest operation that this one conflicts with, or NONE."""
-    first = operation + O_TOUCH
-    last = first + TOUCH_LENGTH * desk[operation + O_TOUCHES]
-    flight = desk[NEWEST + unit]
-    while flight != NONE:
-        others = flight + F_TOUCH
-        for there in range(others, others + TOUCH_LENGTH * flying[flight + F_TOUCHES], TOUCH_LENGTH):
-            space, start, end = flying[there + T_SPACE], flying[there + T_START], flying[there + T_END]
-            for at in range(first, last, TOUCH_LENGTH):
-                # What most pairs fail is looked at here: in Python a call costs more than the look.
-                is_near = start < desk[at + T_END] and desk[at + T_START] < end
-                if is_near and space == desk[at + T_SPACE] and conflict(desk, at, flying, there):
-                    return flying[flight + F_NUMBER]
-        flight = flying[flight + F_OLDER]
+    slot = stream.newest[unit]
+    while slot != NONE:
+        flight = stream.in_flight[slot]
+        for other in range(flight.access_count):
+            theirs = flight.accesses[other]
+            space, start, end = theirs.space, theirs.start, theirs.end
+            for place in range(operation.access_count):
+                # What most pairs fail is checked here: in Python a call costs more than the check.
+                ours = operation.accesses[place]
+                if start < ours.end and ours.start < end and space == ours.space and conflict(ours, theirs):
+                    return flight.number
+        slot = flight.older
     return NONE
 
 
 @routine
-def _emit(
-    desk: Numbers, flying: Numbers, words: Numbers, spans: Numbers, slices: Numbers, operation: int
-) -> None:
+def _write(stream: Stream, operation: Operation) -> None:
     """Write the registers, the waits and the operation."""
-    before = desk[WORDS]
-    unit = desk[operation + O_UNIT]
-    node = desk[operation + O_NODE]
-    if node != NONE and node != desk[FIXED]:
-        desk[FIXED] = node
-        for at in range(node + N_PAIRS, node + N_PAIRS + 2 * desk[node + N_FIXED], 2):
-            configure(desk, words, desk[at], desk[at + 1])
-    for at in range(operation + O_PAIRS, operation + O_PAIRS + 2 * desk[operation + O_REGISTERS], 2):
-        if desk[FILE + desk[at]] != desk[at + 1]:
-            configure(desk, words, desk[at], desk[at + 1])
+    before = stream.word_count
+    unit = operation.unit
+    if operation.node != NONE and operation.node != stream.configured_node:
+        _configure_node(stream, operation.node)
+    for place in range(operation.register_count):
+        if stream.register_file[operation.registers[place]] != operation.values[place]:
+            configure(stream, operation.registers[place], operation.values[place])
     for other in range(_UNITS):
-        if other != unit and desk[NEWEST + other] != NONE:
-            _order_after(desk, flying, words, operation, other)
-    word = desk[WORDS]
-    if desk[operation + O_TENSOR] != NONE and desk[IS_WITNESSED]:
-        at = desk[SLICES] * SLICE_LENGTH
-        slices[at] = word
-        slices[at + 1] = desk[operation + O_TENSOR]
-        for number in range(BOX_LENGTH):
-            slices[at + 2 + number] = desk[operation + O_BOX + number]
-        desk[SLICES] += 1
-    words[word] = desk[operation + O_WORD]
-    desk[WORDS] = word + 1
-    _let_fly(desk, flying, operation, unit)
-    _span(desk, spans, before, desk[operation + O_LAYER])
+        if other != unit and stream.newest[other] != NONE:
+            _wait_for(stream, operation, other)
+    if operation.tensor != NONE and stream.keeps_slices:
+        piece = stream.slices[stream.slice_count]
+        piece.word, piece.tensor = stream.word_count, operation.tensor
+        piece.box.assign(operation.box)
+        stream.slice_count += 1
+    append_word(stream, operation.word)
+    _add_in_flight(stream, operation)
+    _extend_span(stream, before, operation.layer)
 
 
 @routine
-def _order_after(desk: Numbers, flying: Numbers, words: Numbers, operation: int, unit: int) -> None:
+def _configure_node(stream: Stream, number: int) -> None:
+    """Set what stays the same over all tiles of a node."""
+    node = stream.nodes[number]
+    stream.configured_node = number
+    for place in range(node.fixed_count):
+        configure(stream, node.fixed_registers[place], node.fixed_values[place])
+
+
+@routine
+def _wait_for(stream: Stream, operation: Operation, unit: int) -> None:
     """Write a WAIT for what the operation conflicts with on a unit."""
-    number = _latest(desk, flying, operation, unit)
+    number = _newest_conflict(stream, operation, unit)
     if number == NONE:
         return
-    issued = desk[ISSUED + unit]
-    outstanding = min(issued - number - 1, MOST_OUTSTANDING)
-    words[desk[WORDS]] = WAIT_WORD | unit << WAIT_UNIT | outstanding << WAIT_OUTSTANDING
-    desk[WORDS] += 1
-    _land(desk, flying, unit, issued - outstanding)
+    outstanding = min(stream.issued[unit] - number - 1, MOST_OUTSTANDING)
+    append_word(stream, WAIT_WORD | unit << WAIT_UNIT | outstanding << WAIT_OUTSTANDING)
+    _retire(stream, unit, stream.issued[unit] - outstanding)
 
 
 @routine
-def _land(desk: Numbers, flying: Numbers, unit: int, done: int) -> None:
-    """Of a unit's operations all before number `done` are complete."""
-    newer, flight = NONE, desk[NEWEST + unit]
-    while flight != NONE and flying[flight + F_NUMBER] >= done:
-        newer, flight = flight, flying[flight + F_OLDER]
+def _retire(stream: Stream, unit: int, done: int) -> None:
+    """Of a unit's operations all before number `done` are complete: their slots are free."""
+    newer, slot = NONE, stream.newest[unit]
+    while slot != NONE and stream.in_flight[slot].number >= done:
+        newer, slot = slot, stream.in_flight[slot].older
     if newer == NONE:
-        desk[NEWEST + unit] = NONE
+        stream.newest[unit] = NONE
     else:
-        flying[newer + F_OLDER] = NONE
-    while flight != NONE:
-        older = flying[flight + F_OLDER]
-        flying[flight + F_OLDER] = desk[SPARE]
-        desk[SPARE] = flight
-        flight = older
+        stream.in_flight[newer].older = NONE
+    while slot != NONE:
+        flight = stream.in_flight[slot]
+        older = flight.older
+        flight.older = stream.free_slot
+        stream.free_slot = slot
+        slot = older
 
 
 @routine
-def _let_fly(desk: Numbers, flying: Numbers, operation: int, unit: int) -> None:
-    """The operation is in flight."""
-    flight = desk[SPARE]
-    if flight == NONE:
-        flight = desk[USED]
-        desk[USED] += FLYING_LENGTH
+def _free_slot(stream: Stream) -> int:
+    """A place for one more operation in flight."""
+    slot = stream.free_slot
+    if slot == NONE:
+        slot = stream.used_slots
+        stream.used_slots = slot + 1
     else:
-        desk[SPARE] = flying[flight + F_OLDER]
-    flying[flight + F_OLDER] = desk[NEWEST + unit]
-    desk[NEWEST + unit] = flight
-    flying[flight + F_NUMBER] = desk[ISSUED + unit]
-    desk[ISSUED + unit] += 1
-    count = desk[operation + O_TOUCHES]
-    flying[flight + F_TOUCHES] = count
-    for number in range(TOUCH_LENGTH * count):
-        flying[flight + F_TOUCH + number] = desk[operation + O_TOUCH + number]
+        stream.free_slot = stream.in_flight[slot].older
+    return slot
 
 
 @routine
-def _span(desk: Numbers, spans: Numbers, before: int, layer: int) -> None:
+def _add_in_flight(stream: Stream, operation: Operation) -> None:
+    """The operation is in flight from now on."""
+    unit, slot = operation.unit, _free_slot(stream)
+    flight = stream.in_flight[slot]
+    flight.older = stream.newest[unit]
+    stream.newest[unit] = slot
+    flight.number = stream.issued[unit]
+    stream.issued[unit] += 1
+    flight.access_count = operation.access_count
+    _copy_accesses(operation, flight)
+
+
+@routine
+def _copy_accesses(operation: Operation, flight: InFlight) -> None:
+    for place in range(operation.access_count):
+        flight.accesses[place].assign(operation.accesses[place])
+
+
+@routine
+def _extend_span(stream: Stream, before: int, layer: int) -> None:
     """The words since `before` belong to a layer."""
-    count = desk[SPANS]
-    at = (count - 1) * SPAN_LENGTH
-    if count and spans[at + 2] == layer and spans[at] + spans[at + 1] == before:
-        spans[at + 1] = desk[WORDS] - spans[at]
-        return
-    spans[at + SPAN_LENGTH] = before
-    spans[at + SPAN_LENGTH + 1] = desk[WORDS] - before
-    spans[at + SPAN_LENGTH + 2] = layer
-    desk[SPANS] = count + 1
+    count = stream.span_count
+    if count:
+        last = stream.spans[count - 1]
+        if last.layer == layer and last.first + last.count == before:
+            last.count = stream.word_count - last.first
+            return
+    span = stream.spans[count]
+    span.first = before
+    span.count = stream.word_count - before
+    span.layer = layer
+    stream.span_count = count + 1

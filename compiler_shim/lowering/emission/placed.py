@@ -1,0 +1,161 @@
+"""Nodes that are cut and have their places, as the compiler knows them and as emission's routines do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from dlasim.compiler_shim.lowering.constants import pack
+from dlasim.compiler_shim.lowering.cuts import align, spatial_tiles
+from dlasim.compiler_shim.lowering.emission.commands import register
+from dlasim.compiler_shim.lowering.emission.operations import pair
+from dlasim.compiler_shim.lowering.emission.records import (
+    MAX_FIXED,
+    NONE,
+    Buffer,
+    Node,
+    TensorPlace,
+)
+from dlasim.compiler_shim.lowering.geometry import Cut, Geometry
+from dlasim.compiler_shim.nodes import DlaNode, Pair, Value
+from dlasim.isa import codec
+from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, Init, Out
+
+_READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}
+_NO_TENSOR, _NO_BUFFER = TensorPlace(), Buffer()  # nothing ever writes them
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A node that is cut and has its place: where its tensors are, and the addresses of its buffers, for each
+    of inputs, constants, accumulator and output one per copy. `values` are the network's."""
+
+    node: DlaNode
+    geometry: Geometry
+    cut: Cut
+    inputs: tuple[TensorPlace, ...]
+    output: TensorPlace
+    buffers: tuple[tuple[int, ...], ...]
+    values: Sequence[Value]
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of the output."""
+        return spatial_tiles(self.geometry.row.plain, self.cut.rows, self.cut.columns) * self.groups
+
+    @property
+    def groups(self) -> int:
+        """Groups of output channels."""
+        return -(-self.geometry.channels // self.cut.channels)
+
+    @property
+    def passes(self) -> int:
+        """Passes over the input channels."""
+        return -(-self.geometry.depth // self.cut.depth)
+
+    def pack(self, group: int, number: int) -> Callable[[], bytes]:
+        """Makes the constants of a group of channels for one of the passes."""
+        first, start = group * self.cut.channels, number * self.cut.depth
+        channels = min(self.cut.channels, self.geometry.channels - first)
+        depth = min(self.cut.depth, self.geometry.depth - start)
+        size = align(channels * self.geometry.weight_depth(depth))
+        return lambda: pack(self.node, self.values, first, channels, start, depth, size)
+
+    def record(self, number: int, first_constant: int) -> Node:
+        """What emission's routines work on: the node's number in its chain, and its first constant's."""
+        node, cut, geometry = self.node, self.cut, self.geometry
+        reads = _READS[node.mnemonic]
+        more = tuple(node.registers.items())
+        fixed = _fixed_registers(node.mnemonic, node.kernel, node.stride, node.dilation, more)
+        word, first, middle, last = _words(node.mnemonic, node.is_dense, tuple(node.fields.items()))
+        second = self.inputs[1] if len(self.inputs) > 1 else _NO_TENSOR
+        buffers = [_buffer(addresses) for addresses in self.buffers]
+        buffers[1:1] = [_NO_BUFFER] * (2 - len(self.inputs))
+        return Node(
+            number=number,
+            height=geometry.height,
+            width=geometry.width,
+            channels=geometry.channels,
+            depth=geometry.depth,
+            tile_rows=cut.rows,
+            tile_columns=cut.columns,
+            tile_channels=cut.channels,
+            tile_depth=cut.depth,
+            is_channels_outer=int(cut.weights_outer),
+            input_height=node.in_shape[0],
+            input_width=node.in_shape[1],
+            stride_height=node.stride[0],
+            stride_width=node.stride[1],
+            pad_top=node.pad[0],
+            pad_left=node.pad[1],
+            window_height=geometry.reach[0],
+            window_width=geometry.reach[1],
+            is_dense=int(node.is_dense),
+            channel_multiplier=1 if node.is_dense else node.multiplier,
+            is_one_by_one=int(node.one_by_one),
+            inputs=len(node.inputs),
+            second_has_rows=node.broadcast[0],
+            second_has_columns=node.broadcast[1],
+            has_table=int(node.table is not None),
+            has_weights=int(node.weights is not None),
+            record_bytes=geometry.record_bytes,
+            weight_bytes=geometry.weight_depth(1),
+            reads_channels=int("IN_CHANNELS" in reads),
+            reads_size=int("IN_SIZE" in reads),
+            unit=int(BY_MNEMONIC[node.mnemonic].unit),
+            word=word,
+            first_word=first,
+            middle_word=middle,
+            last_word=last,
+            layer=node.layer,
+            tensor=node.output if node.out_element_bytes == 1 else NONE,
+            first_constant=first_constant,
+            fixed_count=fixed.used,
+            fixed_registers=fixed.registers,
+            fixed_values=fixed.values,
+            tensors=[self.inputs[0], second, self.output],
+            buffers=buffers,
+        )
+
+
+def _buffer(addresses: Sequence[int]) -> Buffer:
+    if not addresses:
+        return _NO_BUFFER
+    return Buffer(copies=len(addresses), addresses=[addresses[0], addresses[-1]])
+
+
+class _Fixed(NamedTuple):
+    """Registers and their values, followed by zeros."""
+
+    used: int
+    registers: list[int]
+    values: list[int]
+
+
+@lru_cache(maxsize=4096)
+def _fixed_registers(
+    mnemonic: str, kernel: Pair, stride: Pair, dilation: Pair, more: tuple[tuple[str, int], ...]
+) -> _Fixed:
+    """What stays the same over all tiles, among the registers that the instruction reads."""
+    sizes = {"KERNEL": kernel, "STRIDE": stride, "DILATION": dilation}
+    values = {name: pair(*size) for name, size in sizes.items()} | dict(more)
+    used = _READS[mnemonic]
+    fixed = {register(name): value & 0xFFFF_FFFF for name, value in values.items() if name in used}
+    assert len(fixed) <= MAX_FIXED
+    rest = [0] * (MAX_FIXED - len(fixed))
+    return _Fixed(len(fixed), [*fixed, *rest], [*fixed.values(), *rest])
+
+
+@lru_cache(maxsize=4096)
+def _words(mnemonic: str, is_dense: bool, fields: tuple[tuple[str, int], ...]) -> tuple[int, int, int, int]:
+    """The instruction alone, and as the first, a middle and the last pass over some of the input channels."""
+    given = dict(fields)
+    alone = codec.encode(mnemonic, **given)
+    if not is_dense:
+        return alone, alone, alone, alone
+    bare = "OP_CONV" if mnemonic == "OP_CONV_RELU" else mnemonic
+    first = codec.encode(bare, **given | {"out": Out.INT32})
+    middle = codec.encode(bare, **given | {"out": Out.INT32, "init": Init.PARTIAL})
+    return alone, first, middle, codec.encode(mnemonic, **given | {"init": Init.PARTIAL})

@@ -1,0 +1,219 @@
+"""What emission works on: tensors, buffers, nodes, operations, and the command stream so far."""
+
+from __future__ import annotations
+
+from dlasim.compiler_shim.lowering.stripes import MAX_CHAIN
+from dlasim.isa import registers
+from dlasim.isa.instructions import UNITS
+from dlasim.native.record import Record, Records, array, member, pointer, record
+from dlasim.native.routine import Numbers
+
+SRAM = -1  # the space of SRAM addresses; regions are spaces 0 and up
+NONE = -1
+
+MAX_REGISTERS = 24  # that one operation sets
+MAX_FIXED = 16  # that stay the same over all tiles of a node
+MAX_ACCESSES = 6
+
+CONSTANTS, ACCUMULATOR, OUTPUT = 2, 3, 4  # a node's buffers, after those of two inputs
+OUTPUT_TENSOR = 2  # a node's tensors, after two inputs
+
+
+@record
+class Box(Record):
+    """Part of a tensor: first row, column and channel, and how many of each."""
+
+    row: int = 0
+    column: int = 0
+    channel: int = 0
+    rows: int = 0
+    columns: int = 0
+    channels: int = 0
+
+
+@record
+class Access(Record):
+    """Bytes [start, end) of a space that an operation reads or writes.
+
+    With a stride: of those only `run` bytes from `phase` on, within every stride.
+    """
+
+    space: int = 0
+    start: int = 0
+    end: int = 0
+    is_write: int = 0
+    stride: int = 0
+    phase: int = 0
+    run: int = 0
+
+
+@record
+class Operation(Record):
+    """An operation before it is written: its registers in the order in which they are set, and its accesses.
+
+    It is repeated `repeats` times, each time one channel further.
+    """
+
+    unit: int = 0
+    word: int = 0
+    layer: int = 0
+    node: int = 0
+    tensor: int = 0
+    box: Box = member(Box)
+    repeats: int = 0
+    register_count: int = 0
+    registers: list[int] = array(int, MAX_REGISTERS)
+    values: list[int] = array(int, MAX_REGISTERS)
+    access_count: int = 0
+    accesses: list[Access] = array(Access, MAX_ACCESSES)
+
+
+@record
+class InFlight(Record):
+    """An operation that no WAIT has shown to be complete: its number on its unit, and the next older one."""
+
+    older: int = 0
+    number: int = 0
+    access_count: int = 0
+    accesses: list[Access] = array(Access, MAX_ACCESSES)
+
+
+@record
+class TensorPlace(Record):
+    """Where a whole tensor lies, dense: at an SRAM address, or at an offset of a region."""
+
+    space: int = NONE
+    offset: int = NONE
+    width: int = NONE
+    channels: int = NONE
+    element_bytes: int = NONE
+
+
+@record
+class Buffer(Record):
+    """A buffer of a node with up to two copies; the one filled last holds the box `held`."""
+
+    copies: int = 1
+    addresses: list[int] = array(int, 2)
+    fills: int = 0
+    is_filled: int = 0
+    held: Box = member(Box)
+
+
+@record
+class Node(Record):
+    """A node as it is cut: sizes of its output and of a tile, what it reads, its instruction words."""
+
+    number: int = 0  # in its chain
+    height: int = 0
+    width: int = 0
+    channels: int = 0
+    depth: int = 0
+    tile_rows: int = 0
+    tile_columns: int = 0
+    tile_channels: int = 0
+    tile_depth: int = 0
+    is_channels_outer: int = 0
+    input_height: int = 0
+    input_width: int = 0
+    stride_height: int = 0
+    stride_width: int = 0
+    pad_top: int = 0
+    pad_left: int = 0
+    window_height: int = 0
+    window_width: int = 0
+    is_dense: int = 0
+    channel_multiplier: int = 0
+    is_one_by_one: int = 0
+    inputs: int = 0
+    second_has_rows: int = 0
+    second_has_columns: int = 0
+    has_table: int = 0
+    has_weights: int = 0
+    record_bytes: int = 0
+    weight_bytes: int = 0
+    reads_channels: int = 0
+    reads_size: int = 0
+    unit: int = 0
+    word: int = 0
+    first_word: int = 0
+    middle_word: int = 0
+    last_word: int = 0
+    layer: int = 0
+    tensor: int = 0
+    first_constant: int = 0
+    fixed_count: int = 0
+    fixed_registers: list[int] = array(int, MAX_FIXED)
+    fixed_values: list[int] = array(int, MAX_FIXED)
+    tensors: list[TensorPlace] = array(TensorPlace, 3)
+    buffers: list[Buffer] = array(Buffer, 5)
+
+
+@record
+class StripeRows(Record):
+    """What one node of a chain does in a stripe: computes rows [first, end); before that the buffer of its
+    output, which began at row `old_base`, is made to begin at `base`, by moving `kept` rows."""
+
+    first: int = 0
+    end: int = 0
+    old_base: int = 0
+    base: int = 0
+    kept: int = 0
+
+
+@record
+class Span(Record):
+    """Words that belong to one layer."""
+
+    first: int = 0
+    count: int = 0
+    layer: int = 0
+
+
+@record
+class Slice(Record):
+    """What a compute instruction writes of a tensor."""
+
+    word: int = 0
+    tensor: int = 0
+    box: Box = member(Box)
+
+
+@record
+class Stream(Record):
+    """The command stream so far, the nodes at hand, and the operations that are being made.
+
+    `deferred_store` is the store that is put off, `configured_node` the node whose fixed registers are set,
+    `free_slot` the first free place of `in_flight`, of which `used_slots` were ever used. Each unit has its
+    newest operation in flight, and how many operations were issued to it.
+    """
+
+    word_count: int = 0
+    span_count: int = 0
+    slice_count: int = 0
+    pool_bytes: int = 0
+    is_open: int = 0
+    deferred_store: int = 0
+    configured_node: int = 0
+    keeps_slices: int = 0
+    fingerprint: int = 0
+    free_slot: int = 0
+    used_slots: int = 0
+    newest: list[int] = array(int, len(UNITS))
+    issued: list[int] = array(int, len(UNITS))
+    register_file: list[int] = array(int, len(registers.OPERANDS))
+    tile: Box = member(Box)
+    input_box: Box = member(Box)
+    second_box: Box = member(Box)
+    constants_box: Box = member(Box)
+    load: Operation = member(Operation)
+    stores: list[Operation] = array(Operation, 2)
+    computes: list[Operation] = array(Operation, 2 * MAX_CHAIN)
+    nodes: list[Node] = array(Node, MAX_CHAIN)
+    between_addresses: list[int] = array(int, MAX_CHAIN)
+    stripes: Records[StripeRows] = pointer(StripeRows)
+    in_flight: Records[InFlight] = pointer(InFlight)
+    words: Numbers = pointer(int)
+    spans: Records[Span] = pointer(Span)
+    slices: Records[Slice] = pointer(Slice)
+    constant_offsets: Numbers = pointer(int)
