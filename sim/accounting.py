@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from dlasim.isa.instructions import UNITS, Unit
 from dlasim.sim.cost import Costs
-from dlasim.sim.issue import BLOCK_SIZE, BY_QUEUE, FROM, TO
-from dlasim.sim.timeline import Timeline
+from dlasim.sim.timeline import BLOCK_COLUMNS, BLOCK_END, BLOCK_START, IS_QUEUE_FULL, Timeline
 
 Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -77,8 +76,8 @@ def account(timeline: Timeline, costs: Costs) -> Account:
     either = union(np.concatenate((compute[0], dma[0])), np.concatenate((compute[1], dma[1])))
     computing, moving, active = length(compute), length(dma), length(either)
     both = computing + moving - active
-    lengths = timeline.blocked[:, TO] - timeline.blocked[:, FROM]
-    by_queue = int(lengths @ timeline.blocked[:, BY_QUEUE])
+    lengths = timeline.blocked[:, BLOCK_END] - timeline.blocked[:, BLOCK_START]
+    by_queue = int(lengths @ timeline.blocked[:, IS_QUEUE_FULL])
     by_wait = int(lengths.sum()) - by_queue
     return Account(
         total=timeline.total,
@@ -156,7 +155,9 @@ def _unit_accounts(timeline: Timeline, costs: Costs, by_wait: int, by_queue: int
 
 def _blocked_before(timeline: Timeline, cycles: NDArray[np.int64]) -> NDArray[np.int64]:
     """How many cycles issue was blocked before each of these: by a wait, and by a full queue."""
-    begin, end, by_queue, _ = np.concatenate((np.zeros((1, BLOCK_SIZE), np.int64), timeline.blocked)).T
+    begin, end, by_queue, _ = np.concatenate(
+        (np.zeros((1, len(BLOCK_COLUMNS)), np.int64), timeline.blocked)
+    ).T
     lengths = (end - begin) * np.stack((by_queue == 0, by_queue == 1))
     row = np.searchsorted(begin[1:], cycles, side="right")
     passed = np.cumsum(lengths, axis=1) - lengths

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, UNITS
+from dlasim.native.record import layout
 from dlasim.native.routine import Column
+from dlasim.native.storage import RecordMemory, bind, create
 from dlasim.sim import issue
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import Costs, bus_share, word_cycles
-from dlasim.sim.dma_bus import ALONE, FIRST, SHARED, TRANSFERRING
+from dlasim.sim.dma_bus import TRANSFERRING, Block, Walk
 from dlasim.sim.stream import DecodedStream
 
 _UNIT_FIELD = BY_MNEMONIC["WAIT"].field("unit")
@@ -25,6 +27,10 @@ for _row in INSTRUCTIONS:
         _KIND[_row.opcode] = _row.unit
 for _name, _kind in (("WAIT", issue.WAIT), ("IRQ", issue.IRQ), ("HALT", issue.HALT)):
     _KIND[BY_MNEMONIC[_name].opcode] = _kind
+BLOCK_COLUMNS = ("start", "end", "is_queue_full", "event")
+BLOCK_START, BLOCK_END, IS_QUEUE_FULL, BLOCK_EVENT = (
+    layout(Block).fields[name].slot for name in BLOCK_COLUMNS
+)
 LAST_CYCLE = 1 << 62  # time ends here; only a program written to get there does
 
 
@@ -44,8 +50,8 @@ class Timeline:
 
     def reached(self, word: int, word_cycles: int) -> int:
         """The cycle in which the issue stage gets to a word: all before it are issued."""
-        before = self.blocked[self.blocked[:, issue.EVENT] < word]
-        return word * word_cycles + int((before[:, issue.TO] - before[:, issue.FROM]).sum())
+        before = self.blocked[self.blocked[:, BLOCK_EVENT] < word]
+        return word * word_cycles + int((before[:, BLOCK_END] - before[:, BLOCK_START]).sum())
 
 
 def schedule(config: DlaConfig, stream: DecodedStream, costs: Costs, stop: int | None = None) -> Timeline:
@@ -97,45 +103,62 @@ def _events(stream: DecodedStream, places: _Places, stop: int) -> _Events:
 
 
 class _Walk:
-    """The columns that the routine fills, compiled or not: numbers beyond 64 bits are for Python."""
+    """A walk and the columns that it fills, compiled or not: numbers beyond 64 bits are for Python."""
 
     def __init__(self, config: DlaConfig, costs: Costs, places: _Places, events: _Events) -> None:
-        self._word_cycles = word_cycles(config)
+        words = word_cycles(config)
         share = bus_share(config) or (0, 0)
         totals = costs.total[places.numbers]
         transfers = places.numbers[: places.transfers if share[0] else 0]
-        most = (totals.sum(dtype=np.float64) + float(events.reached[-1]) * self._word_cycles) * max(1, *share)
+        most = (totals.sum(dtype=np.float64) + float(events.reached[-1]) * words) * max(1, *share)
         self._is_compiled = most < LAST_CYCLE and issue.WALK.is_ready()
-        state = np.zeros(issue.WALK_SIZE, np.int64)
-        state[FIRST : FIRST + len(UNITS)] = places.first
-        state[[ALONE, SHARED]] = share
-        self._state = self._column(state)
+        walk = self._walk = create(Walk, self._is_compiled)
+        walk.alone, walk.shared = share
+        walk.word_cycles, walk.queue_depth = words, config.queue_depth
+        for unit, first in enumerate(places.first.tolist()):
+            walk.units[unit].first = first
         self._issued, self._ends = self._room(len(totals)), self._room(len(totals))
-        self._blocks = self._room(events.most_blocks * issue.BLOCK_SIZE)
         self._markers = self._room(len(events.kinds))
-        issue.WALK(
-            self._column(events.reached), self._column(events.kinds), self._column(events.arguments),
-            self._column(totals), self._column(costs.latency[transfers]), self._column(costs.work[transfers]),
-            self._issued, self._ends, self._blocks, self._markers, self._state,
-            len(events.kinds), self._word_cycles, config.queue_depth,
-        )  # fmt: skip
+        self._blocks = RecordMemory(Block, self._is_compiled)
+        self._blocks.reserve(events.most_blocks, 0)
+        columns = {
+            "reached": self._column(events.reached),
+            "kinds": self._column(events.kinds),
+            "arguments": self._column(events.arguments),
+            "totals": self._column(totals),
+            "latencies": self._column(costs.latency[transfers]),
+            "works": self._column(costs.work[transfers]),
+            "issued": self._issued,
+            "ends": self._ends,
+            "markers": self._markers,
+            "blocks": self._blocks,
+        }
+        for name, column in columns.items():
+            bind(walk, name, column)
+        issue.WALK(walk, len(events.kinds))
+        self._word_cycles = words
 
     def timeline(self, places: _Places, events: _Events, stop: int) -> Timeline:
         """What the walk found, by the number of the operation."""
-        end, issued = self._found(self._ends), self._found(self._issued)
+        end, issued = _found(self._ends), _found(self._issued)
         begin = issued.copy()
         begin[1:] = np.maximum(issued[1:], end[:-1])
         nothing_before = places.first[places.first < len(begin)]
         begin[nothing_before] = issued[nothing_before]
-        state = self._found(self._state)
-        blocked = self._found(self._blocks)[: state[issue.BLOCKS] * issue.BLOCK_SIZE]
-        blocked = blocked.reshape(-1, issue.BLOCK_SIZE)
-        blocked[:, issue.EVENT] = events.words[blocked[:, issue.EVENT]]
+        blocked = self._blocked()
+        blocked[:, BLOCK_EVENT] = events.words[blocked[:, BLOCK_EVENT]]
         return Timeline(
             issued[places.of], begin[places.of], end[places.of],
-            tuple(self._found(self._markers)[: state[issue.MARKERS]].tolist()), blocked,
-            stop * self._word_cycles, min(int(state[issue.NOW]), LAST_CYCLE),
+            tuple(_found(self._markers)[: self._walk.marker_count].tolist()), blocked,
+            stop * self._word_cycles, min(self._walk.now, LAST_CYCLE),
         )  # fmt: skip
+
+    def _blocked(self) -> NDArray[np.int64]:
+        count = self._walk.block_count
+        if self._is_compiled:
+            return self._blocks.array(count)
+        rows = [[min(number, LAST_CYCLE) for number in self._blocks[row].flatten()] for row in range(count)]
+        return np.array(rows, np.int64).reshape(count, len(BLOCK_COLUMNS))
 
     def _column(self, numbers: NDArray[np.int64]) -> Column:
         return Column(numbers, self._is_compiled)
@@ -143,11 +166,12 @@ class _Walk:
     def _room(self, count: int) -> Column:
         return self._column(np.zeros(count, np.int64))
 
-    def _found(self, column: Column) -> NDArray[np.int64]:
-        """The numbers as an array; cycles that no counter can hold become LAST_CYCLE."""
-        if self._is_compiled:
-            return column.array
-        try:
-            return np.array(column.numbers, np.int64)
-        except OverflowError:
-            return np.array([min(number, LAST_CYCLE) for number in column.numbers], np.int64)
+
+def _found(column: Column) -> NDArray[np.int64]:
+    """The numbers as an array; cycles that no counter can hold become LAST_CYCLE."""
+    if column.address:
+        return column.array
+    try:
+        return np.array(column.numbers, np.int64)
+    except OverflowError:
+        return np.array([min(number, LAST_CYCLE) for number in column.numbers], np.int64)

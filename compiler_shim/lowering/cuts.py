@@ -1,43 +1,133 @@
-"""What a cut takes and costs: routines over the numbers of a geometry and of a machine.
+"""What a cut takes and costs: routines over the sizes of a node and the costs of a machine.
 
-Both say all that matters of a node and of a configuration. A `group` is what tiles of so many output channels
-over so many input channels share, whatever their rows and columns.
+Both say all that matters of a node and of a configuration. A `ChannelGroup` is what tiles of so many output
+channels over so many input channels share, whatever their rows and columns.
 """
 
 from __future__ import annotations
 
 from dlasim.isa.instructions import TABLE_BYTES
-from dlasim.native.routine import Numbers, routine
+from dlasim.native.record import Record, array, member, record
+from dlasim.native.routine import routine
 
 ALIGNMENT = 4
 ACCUMULATOR_BYTES = 4
 
-BUFFER_NUMBERS = 10  # bytes and copies of the buffers of two inputs, constants, accumulator and output
 
-# A geometry: sizes of the output; input channels that one output channel reads, and output channels that
-# cannot be parted; bytes of constants; rows and columns of the input that a tile reads; bytes of a channel of
-# a pixel that travel, 0 for what stays in SRAM and where there is none.
-(
-    HEIGHT, WIDTH, CHANNELS, DEPTH, STEP, IS_DENSE, TAPS,
-    WEIGHT_BYTES, RECORD_BYTES, HAS_TABLE,
-    INPUT_HEIGHT, INPUT_WIDTH, STRIDE_ROWS, STRIDE_COLUMNS, REACH_ROWS, REACH_COLUMNS,
-    SECOND_HAS_ROWS, SECOND_HAS_COLUMNS, INPUT_BYTES, SECOND_BYTES, OUTPUT_BYTES,
-    GEOMETRY_NUMBERS,
-) = range(22)  # fmt: skip
+@record
+class NodeSizes(Record):
+    """A node's sizes. `depth` is the input channels that one output channel reads, `step` the output channels
+    that cannot be parted; tensor bytes are those of a channel of a pixel that travels, 0 for a tensor that
+    stays in SRAM and where there is none."""
 
-# A machine as one class of nodes meets it: channels at a time, bytes per cycle (0 for no limit), cycles of a
-# transfer besides its bytes, cycles of a task besides its work, and the same for each of its channels.
-OUTPUT_LANES, INPUT_LANES, RATE, LATENCY, TASK_CYCLES, CHANNEL_CYCLES, MACHINE_NUMBERS = range(7)
+    height: int = 0
+    width: int = 0
+    channels: int = 0
+    depth: int = 0
+    step: int = 0
+    is_dense: int = 0
+    taps: int = 0
+    weight_bytes: int = 0
+    record_bytes: int = 0
+    has_table: int = 0
+    input_height: int = 0
+    input_width: int = 0
+    stride_height: int = 0
+    stride_width: int = 0
+    window_height: int = 0
+    window_width: int = 0
+    second_has_rows: int = 0
+    second_has_columns: int = 0
+    input_bytes: int = 0
+    second_bytes: int = 0
+    output_bytes: int = 0
 
-# A group: how many there are, passes over the input channels, bytes of constants, bytes of a pixel of the
-# inputs, the accumulator and the output, cycles of work over all groups, cycles of a task. Then what one of
-# several tiles takes by its lines (rows, or columns of one row): what is always there, and for each buffer
-# bytes of a line and copies; last a start and a slope, as if nothing were rounded up.
-(
-    GROUPS, PASSES, CONSTANTS, INPUT_PIXEL, SECOND_PIXEL, SUM_PIXEL, OUTPUT_PIXEL, WORK, FIXED,
-    STEADY, LINE_STRIDE, LINE_REACH, INPUT_LINES, INPUT_LINE, INPUTS, SECOND_LINE, SECONDS, SUM_LINE,
-    OUTPUT_LINE, OUTPUTS, START, SLOPE, GROUP_NUMBERS,
-) = range(23)  # fmt: skip
+
+@record
+class MachineCosts(Record):
+    """A machine as one class of nodes meets it.
+
+    Channels at a time; bytes per cycle, 0 for no limit; cycles of a transfer besides its bytes, of a task
+    besides its work, and of each of a task's channels.
+    """
+
+    output_lanes: int = 0
+    input_lanes: int = 0
+    dma_rate: int = 0
+    dma_latency: int = 0
+    task_cycles: int = 0
+    channel_cycles: int = 0
+
+
+@record
+class Tile(Record):
+    """How a node is cut: rows, columns, output and input channels of a tile; whether all pixels of a group of
+    channels come before the next group; whether buffers that are filled more than once have a second copy."""
+
+    rows: int = 0
+    columns: int = 0
+    channels: int = 0
+    depth: int = 0
+    is_channels_outer: int = 0
+    is_double: int = 0
+
+
+@record
+class Lines(Record):
+    """What one of several tiles takes by its lines: rows, or columns of one row.
+
+    `steady_bytes` are always there; each buffer has bytes of a line and copies; `start` and `slope` are those
+    of the straight line that would describe the whole if nothing were rounded up.
+    """
+
+    steady_bytes: int = 0
+    stride: int = 0
+    window: int = 0
+    input_lines: int = 0
+    input_bytes: int = 0
+    input_copies: int = 0
+    second_bytes: int = 0
+    second_copies: int = 0
+    sum_bytes: int = 0
+    output_bytes: int = 0
+    output_copies: int = 0
+    start: int = 0
+    slope: int = 0
+
+
+@record
+class ChannelGroup(Record):
+    """What tiles of so many channels share.
+
+    How many groups there are, and passes over the input channels; bytes of constants, and of a pixel of the
+    inputs, the accumulator and the output; cycles of work over all groups, and of a task besides.
+    """
+
+    groups: int = 0
+    passes: int = 0
+    constant_bytes: int = 0
+    input_pixel: int = 0
+    second_pixel: int = 0
+    sum_pixel: int = 0
+    output_pixel: int = 0
+    work_cycles: int = 0
+    task_cycles: int = 0
+    lines: Lines = member(Lines)
+
+
+@record
+class BufferSize(Record):
+    """A buffer's size, and how many copies there are of it."""
+
+    size_bytes: int = 0
+    copies: int = 0
+
+
+@record
+class BufferSizes(Record):
+    """The buffers of two inputs, the constants, the accumulator and the output; 0 bytes for none."""
+
+    buffers: list[BufferSize] = array(BufferSize, 5)
 
 
 @routine
@@ -55,207 +145,218 @@ def packed_bytes(channels: int, depth: int, weight_bytes: int, record_bytes: int
 
 
 @routine
-def constant_bytes(geometry: Numbers, channels: int, depth: int) -> int:
+def constant_bytes(sizes: NodeSizes, channels: int, depth: int) -> int:
     """Bytes of the constants of a group of output channels, as they are packed."""
-    return packed_bytes(channels, depth, geometry[WEIGHT_BYTES], geometry[RECORD_BYTES], geometry[HAS_TABLE])
+    return packed_bytes(channels, depth, sizes.weight_bytes, sizes.record_bytes, sizes.has_table)
 
 
 @routine
-def work_cycles(geometry: Numbers, machine: Numbers, channels: int, depth: int) -> int:
+def work_cycles(sizes: NodeSizes, machine: MachineCosts, channels: int, depth: int) -> int:
     """Cycles of pure work, in groups of output channels and passes over the input channels."""
-    lanes, all_channels = machine[OUTPUT_LANES], geometry[CHANNELS]
+    lanes, all_channels = machine.output_lanes, sizes.channels
     groups = all_channels // channels * -(-channels // lanes) + -(-(all_channels % channels) // lanes)
-    work = geometry[HEIGHT] * geometry[WIDTH] * geometry[TAPS] * groups
-    if geometry[IS_DENSE]:
-        lanes, whole = machine[INPUT_LANES], geometry[DEPTH]
+    work = sizes.height * sizes.width * sizes.taps * groups
+    if sizes.is_dense:
+        lanes, whole = machine.input_lanes, sizes.depth
         work *= whole // depth * -(-depth // lanes) + -(-(whole % depth) // lanes)
     return work
 
 
 @routine
-def task_cycles(machine: Numbers, channels: int) -> int:
+def task_cycles(machine: MachineCosts, channels: int) -> int:
     """Cycles that a task takes besides its work."""
-    return machine[TASK_CYCLES] + machine[CHANNEL_CYCLES] * channels
+    return machine.task_cycles + machine.channel_cycles * channels
 
 
 @routine
-def describe_group(geometry: Numbers, channels: int, depth: int, group: Numbers) -> None:
+def describe_group(sizes: NodeSizes, channels: int, depth: int, group: ChannelGroup) -> None:
     """Fill in what does not depend on the machine."""
-    step, passes = geometry[STEP], -(-geometry[DEPTH] // depth)
-    deep = depth if geometry[IS_DENSE] else -(-channels // step)
-    group[GROUPS], group[PASSES] = -(-geometry[CHANNELS] // channels), passes
-    group[CONSTANTS] = constant_bytes(geometry, channels, depth)
-    group[INPUT_PIXEL] = deep * geometry[INPUT_BYTES]
-    group[SECOND_PIXEL] = channels * geometry[SECOND_BYTES]
-    group[SUM_PIXEL] = channels * ACCUMULATOR_BYTES if passes > 1 else 0
-    group[OUTPUT_PIXEL] = channels * geometry[OUTPUT_BYTES]
+    passes = -(-sizes.depth // depth)
+    in_channels = depth if sizes.is_dense else -(-channels // sizes.step)
+    group.groups, group.passes = -(-sizes.channels // channels), passes
+    group.constant_bytes = constant_bytes(sizes, channels, depth)
+    group.input_pixel = in_channels * sizes.input_bytes
+    group.second_pixel = channels * sizes.second_bytes
+    group.sum_pixel = channels * ACCUMULATOR_BYTES if passes > 1 else 0
+    group.output_pixel = channels * sizes.output_bytes
 
 
 @routine
-def describe_costs(geometry: Numbers, machine: Numbers, channels: int, depth: int, group: Numbers) -> None:
+def describe_costs(
+    sizes: NodeSizes, machine: MachineCosts, channels: int, depth: int, group: ChannelGroup
+) -> None:
     """Fill in what does."""
-    group[WORK] = work_cycles(geometry, machine, channels, depth)
-    group[FIXED] = task_cycles(machine, channels)
+    group.work_cycles = work_cycles(sizes, machine, channels, depth)
+    group.task_cycles = task_cycles(machine, channels)
 
 
 @routine
-def extent(size: int, stride: int, reach: int, whole: int) -> int:
+def extent(size: int, stride: int, window: int, whole: int) -> int:
     """Rows of the input that so many rows of the output read; or columns."""
-    read = (size - 1) * stride + reach
+    read = (size - 1) * stride + window
     return read if read < whole else whole
 
 
 @routine
-def tile_bytes(geometry: Numbers, group: Numbers, rows: int, columns: int) -> tuple[int, int, int, int]:
+def tile_bytes(sizes: NodeSizes, group: ChannelGroup, rows: int, columns: int) -> tuple[int, int, int, int]:
     """Bytes of a tile of the first and the second input, the accumulator and the output."""
-    tall = extent(rows, geometry[STRIDE_ROWS], geometry[REACH_ROWS], geometry[INPUT_HEIGHT])
-    wide = extent(columns, geometry[STRIDE_COLUMNS], geometry[REACH_COLUMNS], geometry[INPUT_WIDTH])
-    second = group[SECOND_PIXEL]
+    in_rows = extent(rows, sizes.stride_height, sizes.window_height, sizes.input_height)
+    in_columns = extent(columns, sizes.stride_width, sizes.window_width, sizes.input_width)
+    second = group.second_pixel
     if second:
-        second *= (rows if geometry[SECOND_HAS_ROWS] else 1) * (
-            columns if geometry[SECOND_HAS_COLUMNS] else 1
-        )
+        second *= (rows if sizes.second_has_rows else 1) * (columns if sizes.second_has_columns else 1)
     pixels = rows * columns
-    return tall * wide * group[INPUT_PIXEL], second, pixels * group[SUM_PIXEL], pixels * group[OUTPUT_PIXEL]
+    return (
+        in_rows * in_columns * group.input_pixel,
+        second,
+        pixels * group.sum_pixel,
+        pixels * group.output_pixel,
+    )
 
 
 @routine
-def spatial_tiles(geometry: Numbers, rows: int, columns: int) -> int:
+def spatial_tiles(sizes: NodeSizes, rows: int, columns: int) -> int:
     """How many tiles cover the output's pixels."""
-    return -(-geometry[HEIGHT] // rows) * -(-geometry[WIDTH] // columns)
+    return -(-sizes.height // rows) * -(-sizes.width // columns)
 
 
 @routine
-def load_counts(geometry: Numbers, group: Numbers, spatial: int, outer: int) -> tuple[int, int]:
+def load_counts(sizes: NodeSizes, group: ChannelGroup, spatial: int, outer: int) -> tuple[int, int]:
     """How often the first input and the constants are loaded, with `spatial` tiles of the pixels."""
-    groups, passes = group[GROUPS], group[PASSES]
+    groups, passes = group.groups, group.passes
     constants = spatial * groups * passes
     inputs = constants
     if passes == 1:
         if outer or groups == 1:
             constants = groups
-        if geometry[IS_DENSE] and (spatial == 1 or not outer):
+        if sizes.is_dense and (spatial == 1 or not outer):
             inputs = spatial
-    return inputs, 1 if geometry[HAS_TABLE] else constants
+    return inputs, 1 if sizes.has_table else constants
 
 
 @routine
 def buffer_copies(
-    geometry: Numbers, group: Numbers, spatial: int, outer: int, double: int
+    sizes: NodeSizes, group: ChannelGroup, spatial: int, outer: int, double: int
 ) -> tuple[int, int, int, int]:
     """Buffers for the first and the second input, the constants and the output: with `double` a second one
     for what is filled more than once."""
-    inputs, constants = load_counts(geometry, group, spatial, outer)
-    tiles = spatial * group[GROUPS]
+    inputs, constants = load_counts(sizes, group, spatial, outer)
+    tiles = spatial * group.groups
     return (
         1 + double if inputs > 1 else 1,
-        1 + double if tiles * group[PASSES] > 1 else 1,
+        1 + double if tiles * group.passes > 1 else 1,
         1 + double if constants > 1 else 1,
         1 + double if tiles > 1 else 1,
     )
 
 
 @routine
-def sram_bytes(geometry: Numbers, group: Numbers, rows: int, columns: int, outer: int, double: int) -> int:
+def sram_bytes(sizes: NodeSizes, group: ChannelGroup, tile: Tile) -> int:
     """What all buffers take together."""
-    spatial = spatial_tiles(geometry, rows, columns)
-    inputs, seconds, constants, outputs = buffer_copies(geometry, group, spatial, outer, double)
-    input_bytes, second_bytes, accumulator, output = tile_bytes(geometry, group, rows, columns)
+    spatial = spatial_tiles(sizes, tile.rows, tile.columns)
+    inputs, seconds, constants, outputs = buffer_copies(
+        sizes, group, spatial, tile.is_channels_outer, tile.is_double
+    )
+    input_bytes, second, sums, output = tile_bytes(sizes, group, tile.rows, tile.columns)
     return (
         align(input_bytes) * inputs
-        + align(second_bytes) * seconds
-        + align(group[CONSTANTS]) * constants
-        + align(accumulator)
+        + align(second) * seconds
+        + align(group.constant_bytes) * constants
+        + align(sums)
         + align(output) * outputs
     )
 
 
 @routine
-def describe_lines(geometry: Numbers, group: Numbers, by_rows: int, outer: int, double: int) -> None:
+def describe_lines(sizes: NodeSizes, group: ChannelGroup, tile: Tile, by_rows: int) -> None:
     """Fill in what one of several tiles takes, line by line."""
-    inputs, seconds, constants, outputs = buffer_copies(geometry, group, 2, outer, double)
-    width = geometry[WIDTH] if by_rows else 1
-    input_bytes, second, accumulator, output = tile_bytes(geometry, group, 1, width)
-    stride, reach = geometry[STRIDE_ROWS], geometry[REACH_ROWS]
-    lines, grows = geometry[INPUT_HEIGHT], geometry[SECOND_HAS_ROWS]
+    lines = group.lines
+    inputs, seconds, constants, outputs = buffer_copies(
+        sizes, group, 2, tile.is_channels_outer, tile.is_double
+    )
+    input_bytes, second, sums, output = tile_bytes(sizes, group, 1, sizes.width if by_rows else 1)
+    lines.stride, lines.window = sizes.stride_height, sizes.window_height
+    lines.input_lines, grows = sizes.input_height, sizes.second_has_rows
     if not by_rows:
-        stride, reach = geometry[STRIDE_COLUMNS], geometry[REACH_COLUMNS]
-        lines, grows = geometry[INPUT_WIDTH], geometry[SECOND_HAS_COLUMNS]
-    steady = align(group[CONSTANTS]) * constants
+        lines.stride, lines.window = sizes.stride_width, sizes.window_width
+        lines.input_lines, grows = sizes.input_width, sizes.second_has_columns
+    lines.steady_bytes = align(group.constant_bytes) * constants
     if not grows:
-        steady += align(second) * seconds
+        lines.steady_bytes += align(second) * seconds
         second = 0
-    line = input_bytes // extent(1, stride, reach, lines)
-    group[STEADY], group[LINE_STRIDE], group[LINE_REACH] = steady, stride, reach
-    group[INPUT_LINES], group[INPUT_LINE], group[INPUTS] = lines, line, inputs
-    group[SECOND_LINE], group[SECONDS], group[SUM_LINE] = second, seconds, accumulator
-    group[OUTPUT_LINE], group[OUTPUTS] = output, outputs
-    group[START] = steady + line * (reach - stride) * inputs
-    group[SLOPE] = line * stride * inputs + second * seconds + accumulator + output * outputs
+    line = input_bytes // extent(1, lines.stride, lines.window, lines.input_lines)
+    lines.input_bytes, lines.input_copies = line, inputs
+    lines.second_bytes, lines.second_copies = second, seconds
+    lines.sum_bytes = sums
+    lines.output_bytes, lines.output_copies = output, outputs
+    lines.start = lines.steady_bytes + line * (lines.window - lines.stride) * inputs
+    lines.slope = line * lines.stride * inputs + second * seconds + sums + output * outputs
 
 
 @routine
-def lines_bytes(group: Numbers, size: int) -> int:
+def lines_bytes(lines: Lines, size: int) -> int:
     """What all buffers take together for one of several tiles of so many lines."""
-    lines = extent(size, group[LINE_STRIDE], group[LINE_REACH], group[INPUT_LINES])
+    read = extent(size, lines.stride, lines.window, lines.input_lines)
     return (
-        group[STEADY]
-        + align(lines * group[INPUT_LINE]) * group[INPUTS]
-        + align(size * group[SECOND_LINE]) * group[SECONDS]
-        + align(size * group[SUM_LINE])
-        + align(size * group[OUTPUT_LINE]) * group[OUTPUTS]
+        lines.steady_bytes
+        + align(read * lines.input_bytes) * lines.input_copies
+        + align(size * lines.second_bytes) * lines.second_copies
+        + align(size * lines.sum_bytes)
+        + align(size * lines.output_bytes) * lines.output_copies
     )
 
 
 @routine
-def list_buffers(
-    geometry: Numbers, group: Numbers, rows: int, columns: int, outer: int, double: int, listed: Numbers,
-    at: int,
-) -> None:  # fmt: skip
-    """Write bytes and copies of each input, the constants, the accumulator and the output."""
-    spatial = spatial_tiles(geometry, rows, columns)
-    inputs, seconds, constants, outputs = buffer_copies(geometry, group, spatial, outer, double)
-    input_bytes, second, accumulator, output = tile_bytes(geometry, group, rows, columns)
-    listed[at], listed[at + 1] = input_bytes, inputs if input_bytes else 1
-    listed[at + 2], listed[at + 3] = second, seconds if second else 1
-    listed[at + 4], listed[at + 5] = group[CONSTANTS], constants
-    listed[at + 6], listed[at + 7] = accumulator, 1
-    listed[at + 8], listed[at + 9] = output, outputs if output else 1
+def list_buffers(sizes: NodeSizes, group: ChannelGroup, tile: Tile, listed: BufferSizes) -> None:
+    """Fill in the size and copies of every buffer."""
+    spatial = spatial_tiles(sizes, tile.rows, tile.columns)
+    inputs, seconds, constants, outputs = buffer_copies(
+        sizes, group, spatial, tile.is_channels_outer, tile.is_double
+    )
+    input_bytes, second, sums, output = tile_bytes(sizes, group, tile.rows, tile.columns)
+    _set_buffer(listed.buffers[0], input_bytes, inputs if input_bytes else 1)
+    _set_buffer(listed.buffers[1], second, seconds if second else 1)
+    _set_buffer(listed.buffers[2], group.constant_bytes, constants)
+    _set_buffer(listed.buffers[3], sums, 1)
+    _set_buffer(listed.buffers[4], output, outputs if output else 1)
 
 
 @routine
-def travels(geometry: Numbers) -> bool:
+def _set_buffer(buffer: BufferSize, size_bytes: int, copies: int) -> None:
+    buffer.size_bytes, buffer.copies = size_bytes, copies
+
+
+@routine
+def travels(sizes: NodeSizes) -> bool:
     """Whether any tensor lives outside of SRAM."""
-    return geometry[INPUT_BYTES] + geometry[SECOND_BYTES] + geometry[OUTPUT_BYTES] > 0
+    return sizes.input_bytes + sizes.second_bytes + sizes.output_bytes > 0
 
 
 @routine
 def estimate(
-    geometry: Numbers, machine: Numbers, group: Numbers, rows: int, columns: int, outer: int, double: int
+    sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup, tile: Tile
 ) -> tuple[int, int, int]:
     """Cycles, tasks and bytes read; loads, computation and stores overlap where buffers are double."""
-    spatial = spatial_tiles(geometry, rows, columns)
-    tiles = spatial * group[GROUPS]
-    tasks = tiles * group[PASSES]
-    input_loads, constant_loads = load_counts(geometry, group, spatial, outer)
-    input_bytes, second_bytes, _, _ = tile_bytes(geometry, group, rows, columns)
-    constants = group[CONSTANTS]
-    read = input_loads * input_bytes + tasks * second_bytes + constant_loads * constants
-    latency, rate = machine[LATENCY], machine[RATE]
-    written = geometry[HEIGHT] * geometry[WIDTH] * geometry[CHANNELS] * geometry[OUTPUT_BYTES]
-    compute = group[WORK] + tasks * group[FIXED]
+    spatial = spatial_tiles(sizes, tile.rows, tile.columns)
+    tiles = spatial * group.groups
+    tasks = tiles * group.passes
+    input_loads, constant_loads = load_counts(sizes, group, spatial, tile.is_channels_outer)
+    input_bytes, second, _, _ = tile_bytes(sizes, group, tile.rows, tile.columns)
+    constants = group.constant_bytes
+    read = input_loads * input_bytes + tasks * second + constant_loads * constants
+    latency, rate = machine.dma_latency, machine.dma_rate
+    written = sizes.height * sizes.width * sizes.channels * sizes.output_bytes
+    compute = group.work_cycles + tasks * group.task_cycles
     move_in = (
-        (input_loads if input_bytes else 0)
-        + (tasks if second_bytes else 0)
-        + (constant_loads if constants else 0)
+        (input_loads if input_bytes else 0) + (tasks if second else 0) + (constant_loads if constants else 0)
     ) * latency
     move_out = tiles * latency if written else 0
     ends = latency
     if rate:
         move_in += read // rate
         move_out += written // rate
-        ends += (input_bytes + second_bytes + constants) // rate
+        ends += (input_bytes + second + constants) // rate
     cycles = compute + move_in + move_out
-    if double and tasks > 1:
+    if tile.is_double and tasks > 1:
         cycles = min(cycles, max(compute, move_in, move_out) + ends + move_out // tiles)
     return cycles, tasks, read

@@ -1,25 +1,26 @@
 """What matters of a node for cutting it into tiles, whatever the machine.
 
 There is one geometry for each shape of node and homes of its tensors, since layers and, in a sweep, machines
-repeat. Its numbers are what the routines in `cuts` read.
+repeat. Its sizes are what the routines in `cuts` read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from math import prod
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from dlasim.compiler_shim.lowering import cuts
 from dlasim.compiler_shim.nodes import DlaNode, Pair, Shape
 from dlasim.isa.instructions import RECORD_BYTES, TABLE_BYTES
-from dlasim.native.routine import Memory, Numbers
+from dlasim.native.record import Record
+from dlasim.native.storage import copy_of
 
 ENDLESS = 1 << 62  # more than any budget
 MOST_TASK_CYCLES = 1 << 22  # more than a task besides its work, and its transfers besides their bytes, take
 
 Buffers = tuple[tuple[int, int], ...]
+_Kind = TypeVar("_Kind", bound=Record)
 
 
 class Homes(NamedTuple):
@@ -73,26 +74,20 @@ class NodeShape(NamedTuple):
     has_table: bool
 
 
-class Row:
-    """Numbers that routines read, where each of the two ways to run them finds them."""
+class Prepared(Generic[_Kind]):
+    """A record that routines only read, where each of the two ways to run them finds it."""
 
-    def __init__(self, numbers: tuple[int, ...]) -> None:
-        self.numbers = numbers
-        self._memories: dict[bool, Memory] = {}
+    def __init__(self, plain: _Kind) -> None:
+        self.plain = plain
+        self._compiled: _Kind | None = None
 
-    def memory(self, is_compiled: bool) -> Memory:
+    def record(self, is_compiled: bool) -> _Kind:
         """For compiled code, or for plain Python."""
-        found = self._memories.get(is_compiled)
-        if found is None:
-            found = Memory(is_compiled, len(self.numbers))
-            found.put(0, self.numbers)
-            self._memories[is_compiled] = found  # not before it is whole: other threads lower too
-        return found
-
-    @property
-    def plain(self) -> Numbers:
-        """For a routine that is called as a function."""
-        return self.memory(False).numbers
+        if not is_compiled:
+            return self.plain
+        if self._compiled is None:
+            self._compiled = copy_of(self.plain, is_compiled)  # whole when others see it: threads lower too
+        return self._compiled
 
 
 class Geometry:
@@ -109,15 +104,30 @@ class Geometry:
         taps_apart = zip(shape.kernel, shape.dilation, strict=True)
         self.reach = [(taps - 1) * apart + 1 for taps, apart in taps_apart]  # from the first tap to the last
         first, second = (*(0 if home else shape.in_element_bytes for home in homes.inputs), 0)[:2]
-        numbers = (
-            *out_shape, self.depth, self.step, shape.is_dense, prod(shape.kernel),
-            self._unit_weights, self.record_bytes, shape.has_table,
-            *in_shape[:2], *shape.stride, *self.reach, *shape.broadcast,
-            first, second, 0 if homes.output else shape.out_element_bytes,
-        )  # fmt: skip
-        self.row = Row(tuple(map(int, numbers)))
-        self.written_bytes = prod(out_shape) * self.row.numbers[cuts.OUTPUT_BYTES]  # to system memory
-        self.is_moderate = _most(self.row.numbers, prod(in_shape) * shape.in_element_bytes) < ENDLESS
+        sizes = cuts.NodeSizes(
+            *out_shape,
+            depth=self.depth,
+            step=self.step,
+            is_dense=int(shape.is_dense),
+            taps=prod(shape.kernel),
+            weight_bytes=self._unit_weights,
+            record_bytes=self.record_bytes,
+            has_table=int(shape.has_table),
+            input_height=in_shape[0],
+            input_width=in_shape[1],
+            stride_height=shape.stride[0],
+            stride_width=shape.stride[1],
+            window_height=self.reach[0],
+            window_width=self.reach[1],
+            second_has_rows=shape.broadcast[0],
+            second_has_columns=shape.broadcast[1],
+            input_bytes=first,
+            second_bytes=second,
+            output_bytes=0 if homes.output else shape.out_element_bytes,
+        )
+        self.sizes = Prepared(sizes)
+        self.written_bytes = prod(out_shape) * sizes.output_bytes  # to system memory
+        self.is_moderate = _most(sizes, prod(in_shape) * shape.in_element_bytes) < ENDLESS
 
     def weight_depth(self, depth: int) -> int:
         """Bytes of weights of one output channel over `depth` input channels."""
@@ -125,19 +135,20 @@ class Geometry:
 
     def constant_bytes(self, channels: int, depth: int) -> int:
         """Bytes of the weights, records and table of a group of output channels, as they are packed."""
-        return cuts.constant_bytes(self.row.plain, channels, depth)
+        return cuts.constant_bytes(self.sizes.plain, channels, depth)
 
     def buffers(self, cut: Cut) -> Buffers:
         """Sizes and copies of all buffers: of each input, the constants, the accumulator and the output."""
-        group, listed = [0] * cuts.GROUP_NUMBERS, [0] * cuts.BUFFER_NUMBERS
-        rows, columns, channels, depth, outer, double = cut
-        cuts.describe_group(self.row.plain, channels, depth, group)
-        cuts.list_buffers(self.row.plain, group, rows, columns, outer, double, listed, 0)
+        group, listed = cuts.ChannelGroup(), cuts.BufferSizes()
+        tile = cuts.Tile(*cut)
+        cuts.describe_group(self.sizes.plain, cut.channels, cut.depth, group)
+        cuts.list_buffers(self.sizes.plain, group, tile, listed)
         return self.as_buffers(listed)
 
-    def as_buffers(self, listed: Sequence[int]) -> Buffers:
-        """Buffers from their sizes and copies, one after the other."""
-        first, second, *others = zip(listed[::2], listed[1::2], strict=True)
+    def as_buffers(self, listed: cuts.BufferSizes) -> Buffers:
+        """Sizes and copies of the buffers that there are."""
+        numbers = listed.flatten()
+        first, second, *others = zip(numbers[::2], numbers[1::2], strict=True)
         return (first, second, *others) if len(self.homes.inputs) > 1 else (first, *others)
 
 
@@ -166,17 +177,13 @@ def geometries_of(node: DlaNode) -> Geometries:
     return _geometries(shape)
 
 
-def _most(numbers: tuple[int, ...], in_bytes: int) -> int:
+def _most(sizes: cuts.NodeSizes, in_bytes: int) -> int:
     """More than any number that the routines meet with this geometry, on any machine."""
-    out_size = numbers[cuts.HEIGHT] * numbers[cuts.WIDTH] * numbers[cuts.CHANNELS]
-    tasks = out_size * numbers[cuts.DEPTH]
-    weights = numbers[cuts.CHANNELS] * numbers[cuts.DEPTH] * numbers[cuts.WEIGHT_BYTES]
-    constants = weights + numbers[cuts.CHANNELS] * RECORD_BYTES + TABLE_BYTES
+    out_size = sizes.height * sizes.width * sizes.channels
+    tasks = out_size * sizes.depth
+    weights = sizes.channels * sizes.depth * sizes.weight_bytes
+    constants = weights + sizes.channels * RECORD_BYTES + TABLE_BYTES
     sram = 2 * (in_bytes + 4 * out_size + constants + 4 * out_size) + 4 * out_size + 64  # rounded up
-    one_by_one = out_size * (numbers[cuts.CHANNELS] + 1)
-    lines = sum(numbers[cuts.STRIDE_ROWS : cuts.REACH_COLUMNS + 1])
-    return (
-        tasks * (numbers[cuts.TAPS] + sram + 2 * MOST_TASK_CYCLES)
-        + one_by_one * MOST_TASK_CYCLES
-        + sram * lines
-    )
+    one_by_one = out_size * (sizes.channels + 1)
+    lines = sizes.stride_height + sizes.stride_width + sizes.window_height + sizes.window_width
+    return tasks * (sizes.taps + sram + 2 * MOST_TASK_CYCLES) + one_by_one * MOST_TASK_CYCLES + sram * lines

@@ -2,46 +2,70 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.lowering import cuts
-from dlasim.native.routine import Numbers, Routine, routine
+from dlasim.compiler_shim.lowering.cuts import (
+    BufferSizes,
+    ChannelGroup,
+    MachineCosts,
+    NodeSizes,
+    Tile,
+    describe_costs,
+    describe_group,
+    describe_lines,
+    estimate,
+    lines_bytes,
+    list_buffers,
+    spatial_tiles,
+    sram_bytes,
+    travels,
+)
+from dlasim.native.record import Record, member, record
+from dlasim.native.routine import Routine, routine
 
 PIECES = 4
 MAX_EXTENT = (1 << 16) - 1  # what a size register holds
 
-# What is found: the budget from which on it is always the same; what the best cut has least of, one after the
-# other; what else it takes; and the cut itself. 0 tasks where no cut fits.
-(
-    AMPLE, CYCLES, TASKS, SRAM_BYTES, READ_BYTES,
-    CUT_ROWS, CUT_COLUMNS, CUT_CHANNELS, CUT_DEPTH, CUT_OUTER, CUT_DOUBLE, BUFFERS,
-) = range(12)  # fmt: skip
-FOUND_NUMBERS = BUFFERS + cuts.BUFFER_NUMBERS
+
+@record
+class Search(Record):
+    """What the search works on and finds.
+
+    `ample_bytes` is the budget from which on it always finds the same. `best` is the cut with the fewest
+    cycles, then tasks, then bytes of SRAM; 0 tasks where no cut fits.
+    """
+
+    group: ChannelGroup = member(ChannelGroup)
+    tile: Tile = member(Tile)
+    ample_bytes: int = 0
+    cycles: int = 0
+    tasks: int = 0
+    sram_bytes: int = 0
+    read_bytes: int = 0
+    best: Tile = member(Tile)
+    buffers: BufferSizes = member(BufferSizes)
 
 
 @routine
-def search(
-    geometry: Numbers, machine: Numbers, budget: int, by_channels: int, group: Numbers, found: Numbers
-) -> int:
+def search(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: int, by_channels: int) -> int:
     """Find the best cut within a budget, or the paper's."""
-    found[AMPLE] = found[TASKS] = 0
+    found.ample_bytes = found.tasks = 0
     if by_channels:
-        _cut_channels(geometry, machine, budget, group, found)
+        _cut_channels(sizes, machine, found, budget)
     else:
-        depth = geometry[cuts.DEPTH]
-        _note_ample(geometry, machine, group, found)
-        _cut_all(geometry, machine, depth, budget, group, found)
-        while depth > 1 and not found[TASKS]:
+        depth = sizes.depth
+        _note_ample(sizes, machine, found)
+        _cut_all(sizes, machine, found, depth, budget)
+        while depth > 1 and not found.tasks:
             depth = half(depth)  # only where nothing else fits, since that costs accumulators
-            _cut_all(geometry, machine, depth, budget, group, found)
-    if found[TASKS]:
-        cuts.describe_group(geometry, found[CUT_CHANNELS], found[CUT_DEPTH], group)
-        cuts.list_buffers(
-            geometry, group, found[CUT_ROWS], found[CUT_COLUMNS], found[CUT_OUTER], found[CUT_DOUBLE],
-            found, BUFFERS,
-        )  # fmt: skip
-    return found[TASKS]
+            _cut_all(sizes, machine, found, depth, budget)
+    if found.tasks:
+        describe_group(sizes, found.best.channels, found.best.depth, found.group)
+        list_buffers(sizes, found.group, found.best, found.buffers)
+    return found.tasks
 
 
-SEARCH = Routine(search, "search", (__name__, cuts.__name__, "dlasim.isa.instructions"))
+SEARCH = Routine(
+    search, "search", (__name__, "dlasim.compiler_shim.lowering.cuts", "dlasim.isa.instructions")
+)
 
 
 @routine
@@ -72,107 +96,110 @@ def smaller_group(channels: int, step: int, lanes: int, size: int, parts: int) -
 
 
 @routine
-def _cut_channels(geometry: Numbers, machine: Numbers, budget: int, group: Numbers, found: Numbers) -> None:
+def _set_tile(tile: Tile, rows: int, columns: int, is_channels_outer: int, is_double: int) -> None:
+    tile.rows, tile.columns = rows, columns
+    tile.is_channels_outer, tile.is_double = is_channels_outer, is_double
+
+
+@routine
+def _set_group(sizes: NodeSizes, found: Search, channels: int, depth: int) -> None:
+    found.tile.channels, found.tile.depth = channels, depth
+    describe_group(sizes, channels, depth, found.group)
+
+
+@routine
+def _cut_channels(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: int) -> None:
     """The paper's cut: the whole input, single buffers, and as many output channels as fit beside it."""
-    height, width, depth = geometry[cuts.HEIGHT], geometry[cuts.WIDTH], geometry[cuts.DEPTH]
-    step = geometry[cuts.STEP]
-    low, high = 0, geometry[cuts.CHANNELS] // step + 1
+    step = sizes.step
+    low, high = 0, sizes.channels // step + 1
     steps = high - 1
+    _set_tile(found.tile, sizes.height, sizes.width, 1, 0)
     while high - low > 1:
-        cuts.describe_group(geometry, steps * step, depth, group)
-        needed = cuts.sram_bytes(geometry, group, height, width, 1, 0)
-        found[AMPLE] = max(found[AMPLE], needed)  # all channels come first
+        _set_group(sizes, found, steps * step, sizes.depth)
+        needed = sram_bytes(sizes, found.group, found.tile)
+        found.ample_bytes = max(found.ample_bytes, needed)  # all channels come first
         if needed <= budget:
             low = steps
         else:
             high = steps
         steps = (low + high) // 2
     if low:
-        cuts.describe_group(geometry, low * step, depth, group)
-        cuts.describe_costs(geometry, machine, low * step, depth, group)
-        _consider(geometry, machine, low * step, depth, height, width, 1, 0, group, found)
+        _set_group(sizes, found, low * step, sizes.depth)
+        describe_costs(sizes, machine, low * step, sizes.depth, found.group)
+        _consider(sizes, machine, found)
 
 
 @routine
-def _note_ample(geometry: Numbers, machine: Numbers, group: Numbers, found: Numbers) -> None:
+def _note_ample(sizes: NodeSizes, machine: MachineCosts, found: Search) -> None:
     """From here on every cut worth trying is as large as can be: with all channels, or second buffers for
     everything in the largest part of them, which takes more than any smaller one."""
-    channels, lanes = geometry[cuts.CHANNELS], machine[cuts.OUTPUT_LANES]
-    part, _ = smaller_group(channels, geometry[cuts.STEP], lanes, channels, 1)
-    height, width = geometry[cuts.HEIGHT], min(geometry[cuts.WIDTH], MAX_EXTENT)
-    rows = min(height, MAX_EXTENT) if geometry[cuts.WIDTH] <= MAX_EXTENT else 1
+    channels, lanes = sizes.channels, machine.output_lanes
+    part, _ = smaller_group(channels, sizes.step, lanes, channels, 1)
+    rows = min(sizes.height, MAX_EXTENT) if sizes.width <= MAX_EXTENT else 1
+    _set_tile(found.tile, rows, min(sizes.width, MAX_EXTENT), 0, 1)
     for size in (channels, part):
         if size:
-            cuts.describe_group(geometry, size, geometry[cuts.DEPTH], group)
-            found[AMPLE] = max(found[AMPLE], cuts.sram_bytes(geometry, group, rows, width, 0, 1))
+            _set_group(sizes, found, size, sizes.depth)
+            found.ample_bytes = max(found.ample_bytes, sram_bytes(sizes, found.group, found.tile))
 
 
 @routine
-def _cut_all(
-    geometry: Numbers, machine: Numbers, depth: int, budget: int, group: Numbers, found: Numbers
-) -> None:
+def _cut_all(sizes: NodeSizes, machine: MachineCosts, found: Search, depth: int, budget: int) -> None:
     """Try groups of all sizes over `depth` input channels."""
-    channels, step, lanes = geometry[cuts.CHANNELS], geometry[cuts.STEP], machine[cuts.OUTPUT_LANES]
-    size, parts = channels, 1
+    size, parts = sizes.channels, 1
     while size:
-        cuts.describe_group(geometry, size, depth, group)
-        cuts.describe_costs(geometry, machine, size, depth, group)
-        _cut_group(geometry, machine, size, depth, budget, group, found)
-        size, parts = smaller_group(channels, step, lanes, size, parts)
+        _set_group(sizes, found, size, depth)
+        describe_costs(sizes, machine, size, depth, found.group)
+        _cut_group(sizes, machine, found, budget)
+        size, parts = smaller_group(sizes.channels, sizes.step, machine.output_lanes, size, parts)
 
 
 @routine
-def _cut_group(
-    geometry: Numbers, machine: Numbers, channels: int, depth: int, budget: int, group: Numbers,
-    found: Numbers,
-) -> None:  # fmt: skip
+def _cut_group(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: int) -> None:
     """Try the largest tiles of a group that fit, in both orders, with and without second buffers."""
+    tile = found.tile
     for outer in (1, 0):
         spatial = 0
-        rows, columns = largest(geometry, group, outer, 1, budget)
-        if rows:
-            spatial = cuts.spatial_tiles(geometry, rows, columns)
-            _consider(geometry, machine, channels, depth, rows, columns, outer, 1, group, found)
-            if rows >= 2 * PIECES and cuts.travels(geometry):  # smaller: less wait for the first and the last
-                rows = -(-rows // PIECES)
-                _consider(geometry, machine, channels, depth, rows, columns, outer, 1, group, found)
-        if spatial != 1:  # room for a larger tile without second buffers
-            rows, columns = largest(geometry, group, outer, 0, budget)
-            if rows:
-                _consider(geometry, machine, channels, depth, rows, columns, outer, 0, group, found)
-        if spatial == 1 or (spatial and group[cuts.GROUPS] == 1):
+        if choose_largest(sizes, found, outer, 1, budget):
+            spatial = spatial_tiles(sizes, tile.rows, tile.columns)
+            _consider(sizes, machine, found)
+            if tile.rows >= 2 * PIECES and travels(sizes):  # smaller: less wait for the first and the last
+                tile.rows = -(-tile.rows // PIECES)
+                _consider(sizes, machine, found)
+        if spatial != 1 and choose_largest(sizes, found, outer, 0, budget):
+            _consider(sizes, machine, found)  # a larger tile without second buffers
+        if spatial == 1 or (spatial and found.group.groups == 1):
             break  # with one tile along an axis both orders are the same
 
 
 @routine
-def _consider(
-    geometry: Numbers, machine: Numbers, channels: int, depth: int, rows: int, columns: int, outer: int,
-    double: int, group: Numbers, found: Numbers,
-) -> None:  # fmt: skip
-    """Keep a cut if it is the best so far."""
-    cycles, tasks, read = cuts.estimate(geometry, machine, group, rows, columns, outer, double)
-    if found[TASKS] and (cycles, tasks) > (found[CYCLES], found[TASKS]):
+def _consider(sizes: NodeSizes, machine: MachineCosts, found: Search) -> None:
+    """Keep the tile if it is the best so far."""
+    cycles, tasks, read = estimate(sizes, machine, found.group, found.tile)
+    if found.tasks and (cycles, tasks) > (found.cycles, found.tasks):
         return
-    needed = cuts.sram_bytes(geometry, group, rows, columns, outer, double)
-    if found[TASKS] and (cycles, tasks, needed) >= (found[CYCLES], found[TASKS], found[SRAM_BYTES]):
+    needed = sram_bytes(sizes, found.group, found.tile)
+    if found.tasks and (cycles, tasks, needed) >= (found.cycles, found.tasks, found.sram_bytes):
         return
-    found[CYCLES], found[TASKS], found[SRAM_BYTES], found[READ_BYTES] = cycles, tasks, needed, read
-    found[CUT_ROWS], found[CUT_COLUMNS] = rows, columns
-    found[CUT_CHANNELS], found[CUT_DEPTH] = channels, depth
-    found[CUT_OUTER], found[CUT_DOUBLE] = outer, double
+    found.cycles, found.tasks, found.sram_bytes, found.read_bytes = cycles, tasks, needed, read
+    found.best.assign(found.tile)
 
 
 @routine
-def largest(geometry: Numbers, group: Numbers, outer: int, double: int, budget: int) -> tuple[int, int]:
-    """Rows and columns of the largest tile that fits, evened out, 0 for none; columns are cut only below one
-    row."""
-    height, width = geometry[cuts.HEIGHT], geometry[cuts.WIDTH]
+def choose_largest(sizes: NodeSizes, found: Search, outer: int, double: int, budget: int) -> int:
+    """Make the tile the largest that fits, evened out, 0 for none; columns are cut only below one row."""
+    height, width, tile = sizes.height, sizes.width, found.tile
     if width <= MAX_EXTENT:
-        rows = _most(geometry, group, 1, outer, double, budget)
+        _set_tile(tile, min(height, MAX_EXTENT), width, outer, double)
+        rows = _most_lines(sizes, found, 1, budget)
         if rows:
-            return even(height, rows), width
-    columns = _most(geometry, group, 0, outer, double, budget)
-    return (1, even(width, columns)) if columns else (0, 0)
+            tile.rows = even(height, rows)
+            return 1
+    _set_tile(tile, 1, min(width, MAX_EXTENT), outer, double)
+    columns = _most_lines(sizes, found, 0, budget)
+    if columns:
+        tile.columns = even(width, columns)
+    return 1 if columns else 0
 
 
 @routine
@@ -182,21 +209,21 @@ def even(whole: int, size: int) -> int:
 
 
 @routine
-def _most(geometry: Numbers, group: Numbers, by_rows: int, outer: int, double: int, budget: int) -> int:
+def _most_lines(sizes: NodeSizes, found: Search, by_rows: int, budget: int) -> int:
     """The most rows of full width that fit, or the most columns of one row; 0 for none.
 
     Needs grow with the size, in nearly even steps, but for the whole, which needs no second buffers.
     """
-    limit = min(geometry[cuts.HEIGHT] if by_rows else geometry[cuts.WIDTH], MAX_EXTENT)
-    rows, columns = (limit, geometry[cuts.WIDTH]) if by_rows else (1, limit)
-    if cuts.sram_bytes(geometry, group, rows, columns, outer, double) <= budget:
+    limit = found.tile.rows if by_rows else found.tile.columns
+    if sram_bytes(sizes, found.group, found.tile) <= budget:
         return limit
-    cuts.describe_lines(geometry, group, by_rows, outer, double)
+    lines = found.group.lines
+    describe_lines(sizes, found.group, found.tile, by_rows)
     low, high = 0, limit  # what fits, and what does not
-    guess = min(max((budget - group[cuts.START]) // max(group[cuts.SLOPE], 1), 1), limit - 1)
+    guess = min(max((budget - lines.start) // max(lines.slope, 1), 1), limit - 1)
     while high - low > 1:
         middle = guess if low < guess < high else (low + high) // 2
-        if cuts.lines_bytes(group, middle) <= budget:
+        if lines_bytes(lines, middle) <= budget:
             low, guess = middle, middle + 1
         else:
             high, guess = middle, middle - 1

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from dlasim.compiler_shim.lowering.cuts import STRIDE_ROWS, align
+from dlasim.compiler_shim.lowering.cuts import align
 from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, Geometry, total_bytes
 from dlasim.compiler_shim.lowering.search import even
 from dlasim.compiler_shim.lowering.tiling import WORDS_PER_TASK, Tiling, TilingProblem
@@ -91,7 +91,7 @@ class Reach(NamedTuple):
 
 def reach_of(geometry: Geometry, pad: int) -> Reach:
     """The reach of nodes with so many rows of padding at the top."""
-    return Reach(geometry.height, geometry.row.numbers[STRIDE_ROWS], pad, geometry.reach[0])
+    return Reach(geometry.height, geometry.sizes.plain.stride_height, pad, geometry.reach[0])
 
 
 def make_schedule(nodes: Sequence[Reach], rows: int) -> Schedule:

@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dlasim.compiler_shim.lowering import cuts, search
-from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, Geometry, Homes, Row, geometries_of
+from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, Geometry, Homes, Prepared, geometries_of
+from dlasim.compiler_shim.lowering.search import Search
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
-from dlasim.native.routine import Memory
+from dlasim.native.storage import create
 from dlasim.sim import cost
 from dlasim.sim.config import DlaConfig
 
+MachineCosts = Prepared[cuts.MachineCosts]
 WORDS_PER_TASK = 14  # command words of a typical task, for estimates
 ONE_BY_ONE_WORDS = 5  # command words for each channel after the first
 
@@ -40,17 +42,17 @@ class Machine:
 
     def __init__(self, config: DlaConfig) -> None:
         self.config = config
-        self._rows: dict[tuple[str, bool], Row] = {}
+        self._costs: dict[tuple[str, bool], MachineCosts] = {}
 
-    def row(self, node: DlaNode) -> Row:
+    def costs(self, node: DlaNode) -> MachineCosts:
         """What `cuts` reads of it for nodes like this."""
         kind = (node.mnemonic, node.one_by_one)
-        found = self._rows.get(kind)
+        found = self._costs.get(kind)
         if found is None:
-            found = self._rows[kind] = Row(self._numbers(node))
+            found = self._costs[kind] = Prepared(self._costs_of(node))
         return found
 
-    def _numbers(self, node: DlaNode) -> tuple[int, ...]:
+    def _costs_of(self, node: DlaNode) -> cuts.MachineCosts:
         config, channel_cycles = self.config, 0
         is_mac = BY_MNEMONIC[node.mnemonic].unit is Unit.MAC
         input_lanes, lanes = config.lanes
@@ -62,14 +64,21 @@ class Machine:
         elif not node.is_dense:
             lanes = config.depthwise_lanes
         fixed += WORDS_PER_TASK * config.issue_cycles
-        return lanes, input_lanes, cost.dma_rate(config), config.dma_latency, fixed, channel_cycles
+        return cuts.MachineCosts(
+            output_lanes=lanes,
+            input_lanes=input_lanes,
+            dma_rate=cost.dma_rate(config),
+            dma_latency=config.dma_latency,
+            task_cycles=fixed,
+            channel_cycles=channel_cycles,
+        )
 
 
 class TilingProblem:
     """One node on one machine, with its tensors at home somewhere."""
 
-    def __init__(self, node: DlaNode, machine: Machine, row: Row, geometry: Geometry) -> None:
-        self.node, self.config, self.machine_row, self.geometry = node, machine.config, row, geometry
+    def __init__(self, node: DlaNode, machine: Machine, costs: MachineCosts, geometry: Geometry) -> None:
+        self.node, self.config, self.machine_costs, self.geometry = node, machine.config, costs, geometry
         self.height, self.width, self.channels = node.out_shape
         self.depth, self.homes = geometry.depth, geometry.homes
         self.kind = (geometry, node.mnemonic, node.one_by_one)
@@ -78,13 +87,13 @@ class TilingProblem:
     @cached_property
     def work_cycles(self) -> int:
         """Cycles of pure work."""
-        geometry, machine = self.geometry.row.plain, self.machine_row.plain
-        return cuts.work_cycles(geometry, machine, self.channels, self.depth)
+        sizes, machine = self.geometry.sizes.plain, self.machine_costs.plain
+        return cuts.work_cycles(sizes, machine, self.channels, self.depth)
 
     @cached_property
     def task_cycles(self) -> int:
         """Cycles that a task on all channels takes besides its work."""
-        return cuts.task_cycles(self.machine_row.plain, self.channels)
+        return cuts.task_cycles(self.machine_costs.plain, self.channels)
 
 
 class TilingProblems(dict[Homes, TilingProblem]):
@@ -93,10 +102,10 @@ class TilingProblems(dict[Homes, TilingProblem]):
     def __init__(self, node: DlaNode, machine: Machine) -> None:
         super().__init__()
         self._node, self._machine = node, machine
-        self._row, self._geometries = machine.row(node), geometries_of(node)
+        self._costs, self._geometries = machine.costs(node), geometries_of(node)
 
     def __missing__(self, homes: Homes) -> TilingProblem:
-        made = TilingProblem(self._node, self._machine, self._row, self._geometries[homes])
+        made = TilingProblem(self._node, self._machine, self._costs, self._geometries[homes])
         self[homes] = made
         return made
 
@@ -107,25 +116,26 @@ class Finder:
     def __init__(self, by_channels: bool) -> None:
         self._by_channels = int(by_channels)
         self._is_compiled = search.SEARCH.is_ready()
-        self._desks = [_desk(False), _desk(self._is_compiled)]
+        self._found = {is_compiled: create(Search, is_compiled) for is_compiled in (False, self._is_compiled)}
 
     def find(self, problem: TilingProblem, budget: int) -> tuple[Tiling | None, int]:
         """The cheapest tiling within `budget` bytes, None where not even the smallest fits; and the budget
         from which on it is always the same."""
         geometry = problem.geometry
         is_compiled = self._is_compiled and geometry.is_moderate
-        group, found = self._desks[is_compiled]
+        found = self._found[is_compiled]
         tasks = search.SEARCH(
-            geometry.row.memory(is_compiled), problem.machine_row.memory(is_compiled), budget,
-            self._by_channels, group, found,
-        )  # fmt: skip
+            geometry.sizes.record(is_compiled),
+            problem.machine_costs.record(is_compiled),
+            found,
+            budget,
+            self._by_channels,
+        )
         if not tasks:
-            return None, found.take(search.AMPLE, search.AMPLE + 1)[0]
-        ample, cycles, tasks, sram, read, *rest = found.take(0, search.FOUND_NUMBERS)
-        rows, columns, channels, depth, outer, double, *buffers = rest
-        cut = Cut(rows, columns, channels, depth, outer == 1, double == 1)
-        return Tiling(cut, geometry.as_buffers(buffers), sram, cycles, tasks, read), ample
-
-
-def _desk(is_compiled: bool) -> tuple[Memory, Memory]:
-    return Memory(is_compiled, cuts.GROUP_NUMBERS), Memory(is_compiled, search.FOUND_NUMBERS)
+            return None, found.ample_bytes
+        best = found.best
+        outer, double = best.is_channels_outer == 1, best.is_double == 1
+        cut = Cut(best.rows, best.columns, best.channels, best.depth, outer, double)
+        buffers = geometry.as_buffers(found.buffers)
+        tiling = Tiling(cut, buffers, found.sram_bytes, found.cycles, found.tasks, found.read_bytes)
+        return tiling, found.ample_bytes

@@ -7,6 +7,7 @@ import inspect
 import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import reduce
 from typing import Any
 
 from llvmlite import ir
@@ -73,8 +74,10 @@ def _kind(annotation: ast.expr | None, names: dict[str, Any]) -> Any:
         return int
     if name == "Numbers":
         return NUMBERS
-    if is_record(names.get(name)):
-        return names[name]
+    first, *rest = name.split(".")
+    found = reduce(lambda whole, part: getattr(whole, part, None), rest, names.get(first))
+    if is_record(found):
+        return found
     raise RoutineError(f"a routine takes and gives `int`, `Numbers` and records, not `{name}`")
 
 

@@ -9,11 +9,13 @@ from math import ceil
 import numpy as np
 import pytest
 
+from dlasim.compiler_shim.lowering import cuts
 from dlasim.compiler_shim.lowering import geometry as geometries
 from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, Homes
-from dlasim.compiler_shim.lowering.search import MAX_EXTENT, SEARCH
+from dlasim.compiler_shim.lowering.search import MAX_EXTENT, SEARCH, Search
 from dlasim.compiler_shim.lowering.tiling import Finder, Machine, Tiling, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode
+from dlasim.native.record import layout
 from dlasim.sim import config as configs
 from dlasim.sim import cost
 from dlasim.sim.config import DlaConfig
@@ -344,16 +346,22 @@ def test_compiled_and_plain_find_the_same(most, by_channels):
 def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
     largest_seen = 0
 
-    class Watched(list):
-        def __setitem__(self, place, number):
+    def watch(kind: type, name: str) -> None:
+        slot = kind.__dict__[name]
+
+        def write(record: object, number: int) -> None:
             nonlocal largest_seen
             assert abs(number) < ENDLESS
             largest_seen = max(largest_seen, number)
-            super().__setitem__(place, number)
+            slot.__set__(record, number)
 
+        monkeypatch.setattr(kind, name, property(slot.__get__, write))
+
+    for kind in (Search, cuts.ChannelGroup, cuts.Lines, cuts.Tile, cuts.BufferSize):
+        for name, field in layout(kind).fields.items():
+            if field.kind is int:
+                watch(kind, name)
     finder = Finder(by_channels=False)
-    for desk in finder._desks[False]:
-        monkeypatch.setattr(desk, "numbers", Watched(desk.numbers))
     for seed in range(CASES):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, MAX_EXTENT + 9, extreme_config(rng))
@@ -365,15 +373,19 @@ def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
 
 
 @pytest.mark.parametrize("is_compiled", [False, True])
-def test_a_row_is_whole_for_whoever_sees_it(is_compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    row, real = geometries.Row((3, 4, 5)), geometries.Memory.put
+def test_a_prepared_record_is_whole_for_whoever_sees_it(
+    is_compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared, real = geometries.Prepared(cuts.Tile(3, 4, 5)), geometries.copy_of
     seen = []
 
-    def put(memory: geometries.Memory, first: int, numbers: tuple[int, ...]) -> None:
+    def copy_of(original: cuts.Tile, is_compiled: bool) -> cuts.Tile:
+        made = real(original, is_compiled)
         if not seen:
-            seen.append([])
-            seen[0] = row.memory(is_compiled).take(0, 3)  # as another thread may ask before it is filled
-        real(memory, first, numbers)
+            seen.append(None)
+            seen[0] = prepared.record(is_compiled).flatten()  # as another thread may ask meanwhile
+        return made
 
-    monkeypatch.setattr(geometries.Memory, "put", put)
-    assert row.memory(is_compiled).take(0, 3) == seen[0] == [3, 4, 5]
+    monkeypatch.setattr(geometries, "copy_of", copy_of)
+    assert prepared.record(is_compiled).flatten() == [3, 4, 5, 0, 0, 0]
+    assert seen in ([], [[3, 4, 5, 0, 0, 0]])

@@ -43,7 +43,7 @@ class Placed:
     @property
     def tiles(self) -> int:
         """Tiles of the output."""
-        return spatial_tiles(self.geometry.row.plain, self.cut.rows, self.cut.columns) * self.groups
+        return spatial_tiles(self.geometry.sizes.plain, self.cut.rows, self.cut.columns) * self.groups
 
     @property
     def groups(self) -> int:
