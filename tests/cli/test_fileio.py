@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from dlasim.cache import cache_folder
 from dlasim.errors import InputError, RunError
-from dlasim.fileio import atomic_write, cache_folder, read_file, read_head
+from dlasim.fileio import atomic_write, read_file, read_head
 
 
 def test_text_and_bytes_arrive(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dlasim.cache import cache_folder
 from dlasim.errors import RunError
-from dlasim.fileio import cache_folder
 
 
 @pytest.fixture

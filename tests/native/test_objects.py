@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from dlasim import cache as caches
 from dlasim.errors import RunError
-from dlasim.native import build, library
+from dlasim.native import library
 from dlasim.native.unit import Unit
 from tests.native.tiny import SUMS
 
@@ -91,14 +92,14 @@ def test_sources_that_change_meanwhile_build_nothing(
 
 
 def test_the_oldest_objects_go(built: Path) -> None:
-    for number in range(build.MOST_OBJECTS + 4):
-        other = built.with_name(f"other-{number}.o")
+    for number in range(caches.MOST_OBJECTS + 4):
+        other = built.with_name(f"other-{number:020x}.o")
         other.touch()
         os.utime(other, (number, number))
     built.unlink()
     library.build(SUMS.unit)
     left = {path.name for path in built.parent.glob("*.o")}
-    oldest = {f"other-{number}.o" for number in range(5)}
-    assert len(left) == build.MOST_OBJECTS
+    oldest = {f"other-{number:020x}.o" for number in range(5)}
+    assert len(left) == caches.MOST_OBJECTS
     assert built.name in left
     assert not left & oldest
