@@ -48,15 +48,14 @@ class Cache:
 
     def read(self, name: str) -> bytes | None:
         """A file's content; None where there is none, or it could be somebody else's."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
-            handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=self._folder)
+            with open(os.open(name, flags, dir_fd=self._folder), "rb") as file:
+                status = os.fstat(file.fileno())
+                is_file = stat.S_ISREG(status.st_mode) and status.st_size <= _MOST_BYTES
+                return file.read() if is_file and _is_ours(status) else None
         except OSError:
             return None
-        with open(handle, "rb") as file, contextlib.suppress(OSError):
-            status = os.fstat(handle)
-            if _is_ours(status) and stat.S_ISREG(status.st_mode) and status.st_size <= _MOST_BYTES:
-                return file.read()
-        return None
 
     def write(self, name: str, data: bytes) -> None:
         """Put a file there, whole or not at all. Raises OSError."""

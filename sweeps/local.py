@@ -75,10 +75,11 @@ class _Worker:
     chunks: deque[list[Task]] = field(default_factory=deque)
 
     def last_message(self) -> str:
-        """The last line that it wrote to standard error."""
+        """The last line that it wrote to standard error before it ended, or how it ended."""
         size = os.fstat(self.messages).st_size
         tail = os.pread(self.messages, _MESSAGE_BYTES, max(size - _MESSAGE_BYTES, 0))
-        lines = tail.decode(errors="replace").strip().splitlines() or ["no message"]
+        lines = tail.decode(errors="replace").strip().splitlines()
+        lines = lines or [f"it ended with exit code {self.process.wait()}"]
         return " ".join(lines[-1].split())
 
     def close(self) -> None:

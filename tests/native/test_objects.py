@@ -1,7 +1,9 @@
 """Objects in the cache: whole and used, or damaged and built anew; a routine that cannot be compiled."""
 
 import ctypes
+import errno
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -103,3 +105,37 @@ def test_the_oldest_objects_go(built: Path) -> None:
     assert len(left) == caches.MOST_OBJECTS
     assert built.name in left
     assert not left & oldest
+
+
+def test_those_who_ask_together_share_one_build(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, builds = library._build, []
+
+    def build(unit: Unit) -> tuple[bytes, bytes]:
+        builds.append(unit.name)
+        return real(unit)
+
+    monkeypatch.setattr(library, "_build", build)
+    with ThreadPoolExecutor(8) as pool:
+        codes = list(pool.map(library.build, [SUMS.unit] * 8))
+    assert builds == ["sums"]
+    assert len(set(codes)) == 1
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EROFS, errno.EDQUOT])
+def test_a_cache_that_cannot_be_written_is_no_hindrance(
+    error: int, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr("dlasim.cache.Cache.write", fail)
+    assert library.load(SUMS.unit).run is not None
+    assert library.find(SUMS.unit) is None
+
+
+def test_without_any_folder_code_is_built_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "file"))
+    assert library.find(SUMS.unit) is None
+    assert library.load(SUMS.unit).run is not None
