@@ -50,7 +50,7 @@ def _import_folders() -> list[str]:
 
 def _implicit_folders() -> set[str]:
     """The folders that nobody asked to import from."""
-    folders = {os.path.dirname(os.path.abspath(getattr(sys.modules["__main__"], "__file__", None) or "-"))}
-    with contextlib.suppress(OSError):  # it has been deleted: nothing can be imported from it
-        folders.add(os.getcwd())
-    return folders
+    script = getattr(sys.modules["__main__"], "__file__", None)
+    with contextlib.suppress(OSError):  # the current folder has been deleted: it holds nothing to import
+        return {os.getcwd(), os.path.dirname(os.path.abspath(script or ""))}
+    return set()

@@ -97,3 +97,10 @@ def test_one_worker_that_cannot_start_is_done_without(installed: Path, model: Pa
     assert done.returncode == 0, done.stderr
     assert not mark.exists()
     assert (out / "results.csv").read_text().count(",ok,") == 100
+
+
+def test_a_folder_that_is_deleted_meanwhile(installed: Path, tmp_path: Path) -> None:
+    code = "import os; os.rmdir(os.getcwd()); from dlasim.cli import main; main()"
+    (tmp_path / "gone").mkdir()
+    done = run(installed, [sys.executable, "-P", "-c", code, "doctor"], cwd=tmp_path / "gone")
+    assert "computes layers" in done.stdout, done.stderr
