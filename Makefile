@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all nightly check docs docs-site accuracy bench fuzz golden firmware wheel clean
+.PHONY: help demo test test-all nightly check docs docs-site accuracy bench fuzz golden firmware kernels wheel clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -23,13 +23,14 @@ test-all: $(VENV)/ready-test ## every test
 nightly: $(VENV)/ready-test ## every network on every kind of machine, for hours; resumable
 	$(BIN)/python tools/nightly.py
 
-check: $(VENV)/ready-dev ## style, types, import directions, generated files, firmware, wheel
+check: $(VENV)/ready-dev ## style, types, import directions, generated files, firmware, kernels, wheel
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/python tools/generate.py --check
 	$(BIN)/python tools/build_firmware.py --check
+	$(BIN)/python tools/build_kernels.py --check
 	$(BIN)/python tools/check_wheel.py
 
 docs: $(VENV)/ready ## regenerate what comes from the tables
@@ -53,6 +54,9 @@ golden: $(VENV)/ready-test ## rewrite the golden files; read their diff before c
 
 firmware: $(VENV)/ready-dev ## rebuild the firmware that ships
 	$(BIN)/python tools/build_firmware.py
+
+kernels: $(VENV)/ready-dev ## rebuild the kernels that ship as machine code
+	$(BIN)/python tools/build_kernels.py
 
 wheel: $(VENV)/ready-dev ## build dist/*.whl and check its contents
 	$(BIN)/python tools/check_wheel.py --output dist

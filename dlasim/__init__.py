@@ -3,7 +3,9 @@
 The verbs of the command line are functions here: compile, run, verify, explain, sweep.
 """
 
-from typing import Any
+TYPE_CHECKING = False  # typing itself is not loaded: it might be found in the current folder, see __main__.py
+if TYPE_CHECKING:
+    from typing import Any
 
 __version__ = "0.1.0"
 __all__ = ["DlaConfig", "compile", "explain", "run", "sweep", "verify"]
@@ -11,7 +13,7 @@ __all__ = ["DlaConfig", "compile", "explain", "run", "sweep", "verify"]
 _PLACES = {"DlaConfig": "dlasim.sim.config"}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """The verbs, loaded when first asked for: importing dlasim costs nothing."""
     if name not in __all__:
         raise AttributeError(f"module 'dlasim' has no attribute {name!r}")

@@ -3,6 +3,10 @@
 import os
 import sys
 
+if __name__ == "__main__" and not sys.flags.safe_path:
+    # The current folder, which may hold a numpy.py; the package has been found already.
+    del sys.path[0]
+
 
 def main() -> None:
     """Run the command; Ctrl-C is one line also while its modules still load."""

@@ -1,8 +1,9 @@
-"""Files: written so that a reader, or a crash, never meets half of one; and where built things are kept."""
+"""Files: written so that a reader, or a crash, never meets half of one."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import stat
 import tempfile
@@ -14,7 +15,9 @@ from dlasim.errors import InputError, RunError
 
 MAX_FILE_BYTES = 1 << 31  # what a flatbuffer may have
 _CHUNK_BYTES = 1 << 24
-_WRONG_PATH = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
+_UNFINISHED = ".unfinished"
+_PREFIX_BYTES = 128  # of a target's name, in that of its unfinished file
+WRONG_PATH = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
 def atomic_write(path: str | Path, data: bytes | str) -> None:
@@ -22,12 +25,12 @@ def atomic_write(path: str | Path, data: bytes | str) -> None:
     raw = data.encode() if isinstance(data, str) else data
     target = Path(os.path.realpath(path))  # a link stays a link
     try:
-        mode = _mode_of(target)
-        if stat.S_ISREG(mode):
-            _replace(target, raw, stat.S_IMODE(mode))
+        if stat.S_ISREG(_mode_of(target)):
+            with replacement(target) as file:
+                file.write(raw)
         else:  # a pipe or a device, such as /dev/stdout, must not be replaced by a file
             target.write_bytes(raw)
-    except _WRONG_PATH as error:
+    except WRONG_PATH as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
     except BrokenPipeError:
         raise
@@ -107,39 +110,30 @@ def parse_toml(text: str, origin: str) -> dict[str, Any]:
         raise InputError(f"{origin} is not valid TOML: {error}") from None
 
 
-def cache_folder() -> Path:
-    """Where compiled code is kept: the user's cache, or else a private folder in the temporary one."""
-    for folder in (_user_cache(), Path(tempfile.gettempdir()) / f"dlasim-cache-{os.getuid()}"):
-        if folder is None:
-            continue
+@contextlib.contextmanager
+def replacement(target: Path) -> Iterator[BinaryIO]:
+    """A file to write, which replaces `target` at the end and keeps its rights; a failure removes it.
+
+    It also removes the unfinished files of processes that were killed: those that nobody locks.
+    """
+    mode = stat.S_IMODE(_mode_of(target))
+    _remove_unfinished(target)
+    handle, name = _unfinished(target)
+    with open(handle, "wb") as file:
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if _is_private(folder):
-                return folder
-        except OSError:
-            continue
-    raise RunError("no folder to keep compiled code in: neither the user's cache nor the temporary folder")
-
-
-def _user_cache() -> Path | None:
-    """The usual place, if this user has a home."""
-    root = os.environ.get("XDG_CACHE_HOME")
-    if root:
-        return Path(root) / "dlasim"
-    try:
-        return Path.home() / ".cache" / "dlasim"
-    except RuntimeError:
-        return None
-
-
-def _is_private(folder: Path) -> bool:
-    """Whether we can write there and nobody else: code is loaded from it."""
-    status = folder.stat()
-    others_write = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return os.access(folder, os.W_OK) and status.st_uid == os.getuid() and not others_write
+            yield file
+            file.flush()
+            os.fsync(handle)
+            os.fchmod(handle, mode)
+            os.replace(name, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(name)
+            raise
 
 
 def _mode_of(target: Path) -> int:
+    """The rights of the file that is replaced, or those that a new file gets."""
     try:
         return target.stat().st_mode
     except FileNotFoundError:
@@ -148,16 +142,33 @@ def _mode_of(target: Path) -> int:
         return stat.S_IFREG | (0o666 & ~mask)
 
 
-def _replace(target: Path, raw: bytes, mode: int) -> None:
-    handle, name = tempfile.mkstemp(prefix=f".{target.name[:64]}.", dir=target.parent)
+def _unfinished(target: Path) -> tuple[int, str]:
+    """A new file beside the target, locked for as long as it is open."""
+    while True:
+        handle, name = tempfile.mkstemp(_UNFINISHED, _prefix(target), target.parent)
+        with contextlib.suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:
+            return handle, name
+        os.close(handle)  # somebody found it before it was locked, and removed it
+
+
+def _remove_unfinished(target: Path) -> None:
+    with contextlib.suppress(OSError):
+        for name in os.listdir(target.parent):
+            if name.startswith(_prefix(target)) and name.endswith(_UNFINISHED):
+                with contextlib.suppress(OSError):  # BlockingIOError: its writer is at work
+                    _remove_unlocked(target.parent / name)
+
+
+def _remove_unlocked(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
-        with open(handle, "wb") as file:
-            file.write(raw)
-            file.flush()
-            os.fsync(handle)
-        os.chmod(name, mode)
-        os.replace(name, target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path.unlink()
+    finally:
+        os.close(handle)
+
+
+def _prefix(target: Path) -> str:
+    return f".{os.fsdecode(os.fsencode(target.name)[:_PREFIX_BYTES])}."

@@ -1,7 +1,4 @@
-"""TensorFlow's interpreters, and a process of their own for them: asserts in their C++ end the process.
-
-Started as a script, this file answers requests on its standard input; it imports nothing of dlasim.
-"""
+"""TensorFlow's interpreters, and a process of their own for them: asserts in their C++ end the process."""
 
 from __future__ import annotations
 
@@ -16,6 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dlasim.processes import start
 
 ARENA_BYTES = 64 << 20  # pages that are not touched cost nothing
 MICRO, LITERT = "TFLite Micro", "LiteRT"
@@ -114,10 +113,8 @@ class KernelProcess:
         return answer
 
     def _start(self) -> subprocess.Popen[bytes]:
-        # -P: the folder of this file is no place to import from.
-        command = [sys.executable, "-P", __file__]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        self._process = start(
+            __name__, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         return self._process
 
@@ -135,8 +132,8 @@ class KernelProcess:
         self.close()
 
 
-def _serve() -> None:
-    """Answer requests until there are no more."""
+def main(_: list[str]) -> None:
+    """In the process: answer the requests on standard input until there are no more."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever TensorFlow prints must not come between the answers
     while True:
@@ -146,7 +143,3 @@ def _serve() -> None:
             return
         pickle.dump(run(*request), answers)
         answers.flush()
-
-
-if __name__ == "__main__":
-    _serve()

@@ -6,7 +6,6 @@ import contextlib
 import os
 import socket
 import subprocess
-import sys
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,13 +13,17 @@ from itertools import islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from dlasim.errors import RunError
+from dlasim.processes import clean_environment, start
 from dlasim.sweeps.evaluate import FAILED, Entry, Evaluator, kin
 from dlasim.sweeps.models import Blueprint
+from dlasim.sweeps.worker import READY
 
 CHUNK_POINTS = 8
 _WINDOW_POINTS = 1024  # among which those that are kin are brought together
 CHUNKS_AHEAD = 2  # a worker has the next chunk before it needs it
 MAX_DEATHS = 2  # of the workers that a point was with alone
+_MESSAGE_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,24 @@ def run_here(blueprints: Mapping[str, Blueprint], tasks: Iterable[Task]) -> Iter
 class _Worker:
     process: subprocess.Popen[bytes]
     link: Connection[Any, Any]
+    messages: int  # the descriptor of the file that holds what it wrote to standard error
+    is_ready: bool = False
     chunks: deque[list[Task]] = field(default_factory=deque)
+
+    def last_message(self) -> str:
+        """The last line that it wrote to standard error before it ended, or how it ended."""
+        size = os.fstat(self.messages).st_size
+        tail = os.pread(self.messages, _MESSAGE_BYTES, max(size - _MESSAGE_BYTES, 0))
+        lines = tail.decode(errors="replace").strip().splitlines()
+        lines = lines or [f"it ended with exit code {self.process.wait()}"]
+        return " ".join(lines[-1].split())
+
+    def close(self) -> None:
+        """End it."""
+        self.link.close()
+        self.process.kill()
+        self.process.wait()
+        os.close(self.messages)
 
 
 class Workers:
@@ -98,9 +118,7 @@ class Workers:
     def close(self) -> None:
         """Let go of the workers; one that is in the middle of a chunk is not waited for."""
         for worker in self._workers:
-            worker.link.close()
-            worker.process.kill()
-            worker.process.wait()
+            worker.close()
         self._workers = []
 
     def _introduce(self, worker: _Worker) -> None:
@@ -122,13 +140,20 @@ class Workers:
         except (EOFError, OSError):
             yield from self._replace(worker)
             return
+        if entries == READY:
+            worker.is_ready = True
+            return
         chunk = worker.chunks.popleft()
         yield [(task, entry) for task, entry in zip(chunk, entries, strict=True)]
 
     def _replace(self, worker: _Worker) -> Iterator[list[Result]]:
-        """Start a new worker; what the dead one had goes out again, point by point."""
-        worker.link.close()
-        code = worker.process.wait()
+        """Start another worker; the points of the dead one go out again, each alone."""
+        code, why = worker.process.wait(), worker.last_message()
+        worker.close()
+        self._workers.remove(worker)
+        if not worker.is_ready:
+            self._go_on_without(worker, why)
+            return
         for task in (task for chunk in worker.chunks for task in chunk):
             alone = len(worker.chunks[0]) == 1 and worker.chunks[0][0] is task
             self._deaths[task.number] = self._deaths.get(task.number, 0) + alone
@@ -137,23 +162,31 @@ class Workers:
             else:
                 yield [(task, Entry(FAILED, f"its worker process ended {MAX_DEATHS} times ({code})"))]
         fresh = _start()
-        worker.process, worker.link = fresh.process, fresh.link
-        worker.chunks.clear()
-        self._introduce(worker)
+        self._workers.append(fresh)
+        self._introduce(fresh)
+
+    def _go_on_without(self, worker: _Worker, why: str) -> None:
+        """A worker that cannot even start would not the next time either; its points are for the others."""
+        if not self._workers:
+            raise RunError(f"no worker process can start: {why}")
+        self._again.extend(worker.chunks)
 
 
 def _start() -> _Worker:
     ours, theirs = socket.socketpair()
     number = theirs.fileno()
+    messages = os.memfd_create("messages")
     # Points are too small for threads inside numpy's libraries, whose start-up costs more than they save.
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "dlasim.sweeps.worker", str(number)],
+    environment = clean_environment() | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    process = start(
+        "dlasim.sweeps.worker",
+        str(number),
+        environment=environment,
         pass_fds=(number,),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
-        env=environment,
+        stderr=messages,
         process_group=0,  # Ctrl-C is for the sweep, which then lets go of its workers
     )
     theirs.close()
-    return _Worker(process, Connection(ours.detach()))
+    return _Worker(process, Connection(ours.detach()), messages)

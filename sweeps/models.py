@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from dlasim.cache import cache_folder
 from dlasim.compiler_shim.partition import Partitioned
-from dlasim.errors import InputError, suggestion
-from dlasim.fileio import atomic_write, cache_folder, read_file
+from dlasim.errors import DlasimError, InputError, suggestion
+from dlasim.fileio import atomic_write, read_file
 
 _TOPOLOGY_KEYS = {"alpha": float, "resolution": int, "classes": int, "seed": int}
 _TAKEN = "a model is a name, or a table with file or topology"
@@ -142,17 +143,36 @@ def _names() -> tuple[str, ...]:
 
 
 def _topology_file(name: str, arguments: Mapping[str, Any]) -> Path:
-    """Building one takes seconds, since its ranges are measured: a cache keeps the file."""
+    """Building one takes seconds, since its ranges are measured: a cache keeps the file where it can."""
     key = hashlib.sha256(f"{_topology_code()} {name} {sorted(arguments.items())}".encode()).hexdigest()[:16]
-    path = cache_folder() / "networks" / f"{name}-{key}.tflite"
-    if not path.exists():
-        from dlasim.compiler_shim.tflite.writer import write_tflite
-        from dlasim.compiler_shim.topologies import build_topology
-
-        graph = build_topology(name, **arguments)
+    try:
+        path = cache_folder() / "networks" / f"{name}-{key}.tflite"
+    except DlasimError:
+        return _file_in_memory(_topology_bytes(name, arguments))
+    if path.exists():
+        return path
+    data = _topology_bytes(name, arguments)
+    try:
         path.parent.mkdir(exist_ok=True)
-        atomic_write(path, write_tflite(graph))
+        atomic_write(path, data)
+    except (OSError, DlasimError):  # a full disk, for one
+        return _file_in_memory(data)
     return path
+
+
+def _topology_bytes(name: str, arguments: Mapping[str, Any]) -> bytes:
+    from dlasim.compiler_shim.tflite.writer import write_tflite
+    from dlasim.compiler_shim.topologies import build_topology
+
+    return write_tflite(build_topology(name, **arguments))
+
+
+def _file_in_memory(data: bytes) -> Path:
+    """A file that no folder needs room for; it is there until this process ends."""
+    handle = os.memfd_create("network")
+    with open(handle, "wb", closefd=False) as file:
+        file.write(data)
+    return Path(f"/proc/self/fd/{handle}")
 
 
 @cache

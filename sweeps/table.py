@@ -6,13 +6,12 @@ import csv
 import hashlib
 import io
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from dlasim.errors import InputError, RunError
-from dlasim.fileio import open_file
+from dlasim.fileio import WRONG_PATH, open_file, replacement
 
 
 class _Hashed:
@@ -30,25 +29,17 @@ class _Hashed:
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Write a table; a reader meets the old file or the whole new one. Returns the hash of its content."""
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from None
-    try:
-        with open(handle, "w", encoding="utf-8", newline="") as file:
+        with replacement(Path(os.path.realpath(path))) as raw:
+            file = io.TextIOWrapper(raw, encoding="utf-8", newline="")
             hashed = _Hashed(file)
             writer = csv.writer(hashed, lineterminator="\n")
             writer.writerow(head)
             writer.writerows(rows)
-            file.flush()
-            os.fsync(handle)
-        os.chmod(name, _mode(path))
-        os.replace(name, path)
+            file.detach()
+    except WRONG_PATH as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
     except OSError as error:
-        os.unlink(name)
         raise RunError(f"cannot write {path}: {error.strerror}") from None
-    except BaseException:
-        os.unlink(name)
-        raise
     return hashed.digest.hexdigest()
 
 
@@ -90,13 +81,3 @@ def typed(text: str) -> Any:
         return float(text)
     except ValueError:
         return text
-
-
-def _mode(path: Path) -> int:
-    """The rights of the file that is replaced, or those that a new file gets."""
-    try:
-        return path.stat().st_mode & 0o777
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask

@@ -1,4 +1,4 @@
-"""A worker process: `python -m dlasim.sweeps.worker FD`, points in, figures out, over the socket FD.
+"""A worker process: points in, figures out, over the socket whose descriptor is its argument.
 
 It is a plain new process, not a fork: it shares no threads, no locks and no `__main__` with whoever sweeps,
 and it ends when the other end of its socket does, however that came about.
@@ -7,14 +7,16 @@ and it ends when the other end of its socket does, however that came about.
 from __future__ import annotations
 
 import gc
-import sys
 from multiprocessing.connection import Connection
 from typing import Any
 
+READY = "ready"
 
-def main(descriptor: int) -> None:
-    """Answer chunks of points until the socket closes."""
-    link: Connection[Any, Any] = Connection(descriptor)
+
+def main(arguments: list[str]) -> None:
+    """Take the networks, say READY, then answer chunks of points until the socket closes."""
+    (descriptor,) = arguments
+    link: Connection[Any, Any] = Connection(int(descriptor))
     from dlasim.native.demand import demand
     from dlasim.native.routine import want_compiled
     from dlasim.sweeps.evaluate import Evaluator
@@ -24,12 +26,9 @@ def main(descriptor: int) -> None:
     gc.set_threshold(50_000, 50, 50)  # points leave hardly any cycles behind
     try:
         evaluator = Evaluator(link.recv())
+        link.send(READY)
         while True:
             chunk = link.recv()
             link.send([evaluator.evaluate(task.model, task.values, task.layers) for task in chunk])
     except (EOFError, OSError):
         return
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))

@@ -64,7 +64,7 @@ def _compiler_headers() -> Path:
 
 
 def _zig(*arguments: str) -> None:
-    done = subprocess.run([sys.executable, "-m", "ziglang", *arguments], check=False, env=os.environ)
+    done = subprocess.run([sys.executable, "-P", "-m", "ziglang", *arguments], check=False, env=os.environ)
     if done.returncode:
         sys.exit(done.returncode)
 

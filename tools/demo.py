@@ -38,7 +38,7 @@ def main() -> int:
     OUT.mkdir(parents=True, exist_ok=True)
     for title, arguments in STEPS:
         print(f"\n# {title}\n$ dlasim {arguments}", flush=True)
-        done = subprocess.run([sys.executable, "-m", "dlasim", *shlex.split(arguments)], check=False)
+        done = subprocess.run([sys.executable, "-P", "-m", "dlasim", *shlex.split(arguments)], check=False)
         if done.returncode:
             return done.returncode
     print(f"\nThe chart is {OUT}/cycles.png, its numbers {OUT}/sweep/results.csv. Try next, with {VENV}:")

@@ -1,4 +1,4 @@
-"""Which code that is compiled for this CPU is there: `python -m dlasim.cli.compiled_code` tells as JSON.
+"""Tells as JSON which code for this CPU is there.
 
 A process of its own for `dlasim doctor`, which must not fail over a package that cannot be loaded.
 """
@@ -10,21 +10,23 @@ import json
 
 import dlasim.sweeps.evaluate  # noqa: F401 - with it comes every routine
 from dlasim.cli.health import Compiled
-from dlasim.native.build import read_object
+from dlasim.native.library import find_code
 from dlasim.native.routine import routines
-from dlasim.sim.kernels.library import best_kind, kernel_unit
+from dlasim.sim.kernels.library import best_kind, find_kernels, kernel_unit
 
 
 def compiled_code() -> list[Compiled]:
     """The engine's kernels and every routine."""
-    wanted = [(kernel_unit(best_kind()), "computes layers", "the first `dlasim run` builds it")]
-    told = ("makes sweeps faster", "the first sweep of more than some seconds builds it")
-    wanted += [(routine.unit, *told) for routine in routines()]
-    return [
-        Compiled(unit.name, purpose, read_object(unit.path) is not None, builder)
-        for unit, purpose, builder in wanted
+    kernels = kernel_unit(kind := best_kind())
+    builder = "the first `dlasim run` builds it"
+    found = [Compiled(kernels.name, "computes layers", find_kernels(kind) is not None, builder)]
+    builder = "the first sweep of more than some seconds builds it"
+    return found + [
+        Compiled(unit.name, "makes sweeps faster", find_code(unit) is not None, builder)
+        for unit in (routine.unit for routine in routines())
     ]
 
 
-if __name__ == "__main__":
+def main(_: list[str]) -> None:
+    """Print it."""
     print(json.dumps([dataclasses.asdict(each) for each in compiled_code()]))

@@ -8,15 +8,15 @@ import platform
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from dlasim import __version__
+from dlasim.cache import cache_folder
 from dlasim.errors import RunError
-from dlasim.fileio import cache_folder
+from dlasim.processes import start
 
 DISTRIBUTION = "dlasim"
 EXTRAS = {
@@ -183,14 +183,15 @@ def _program(names: tuple[str, ...], purpose: str) -> Program:
 
 def _compiled() -> list[Compiled]:
     """In a process of its own, since it loads packages, and these may be what is broken."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "dlasim.cli.compiled_code"]
+    quiet = subprocess.DEVNULL
     try:
-        done = subprocess.run(
-            command, env=environment, capture_output=True, text=True, timeout=_LONGEST_SECONDS, check=True
-        )
-        return [Compiled(**each) for each in json.loads(done.stdout)]
-    except (OSError, ValueError, subprocess.SubprocessError):
+        with start("dlasim.cli.compiled_code", stdin=quiet, stdout=subprocess.PIPE, stderr=quiet) as process:
+            try:
+                told, _ = process.communicate(timeout=_LONGEST_SECONDS)
+            finally:
+                process.kill()
+        return [Compiled(**each) for each in json.loads(told)]
+    except (OSError, ValueError, RunError, subprocess.SubprocessError):
         return []
 
 

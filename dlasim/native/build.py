@@ -1,30 +1,25 @@
 """Compiles a unit to an object file: numba lowers kernels, `translate` routines; LLVM optimizes the whole.
 
-Runs in a process of its own (`python -m dlasim.native.build MODULE FUNCTION KIND FILE SOURCES`), so that
-whoever runs the code never imports numba, and so that numba can be told to leave the optimizing to us without
-touching its other users.
+Runs in a process of its own, so that whoever runs the code never imports numba, and so that numba can be told
+to leave the optimizing to us without touching its other users.
 """
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import signal
+import os
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
 
 from dlasim.errors import DlasimError
-from dlasim.fileio import atomic_write
-from dlasim.native.target import host
+from dlasim.native import target
 from dlasim.native.translate import translate
 from dlasim.native.unit import Unit
 
 SYMBOL = "dlasim_run"
-MOST_OBJECTS = 32
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
@@ -47,9 +42,9 @@ def build_object(module: str, function: str, kind: str) -> bytes:
 def target_machine() -> llvm.TargetMachine:
     """LLVM's code generator for this host."""
     initialize()
-    target = host()
+    cpu = target.host()
     return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=3, jit=True, codemodel="jitdefault"
+        cpu=cpu.cpu, features=cpu.features, opt=3, jit=True, codemodel="jitdefault"
     )
 
 
@@ -77,42 +72,38 @@ def sealed(code: bytes) -> bytes:
     return hashlib.sha256(code).digest() + code
 
 
-def read_object(path: Path) -> bytes | None:
-    """The code that the cache has at a path; None where there is none, or not all of it."""
-    try:
-        data = path.read_bytes()
-    except OSError:
+def unsealed(data: bytes | None) -> bytes | None:
+    """The code in a file; None where there is no file, or not all of it."""
+    if data is None:
         return None
     digest, code = data[:_DIGEST_BYTES], data[_DIGEST_BYTES:]
     return code if hashlib.sha256(code).digest() == digest else None
 
 
-def main() -> int:
-    """Write the object of a unit to a file, whole or not at all; what goes wrong is one line."""
-    module, function, kind, path, *sources = sys.argv[1:]
+def sealed_object(module: str, function: str, kind: str, digest: str, sources: list[str]) -> bytes:
+    """The file of a unit, which has that digest."""
+    code = build_object(module, function, kind)
+    if digest != Unit("", module, function, 0, tuple(sources), kind).digest:
+        raise DlasimError("its sources have changed meanwhile")
+    return sealed(code)
+
+
+def main(arguments: list[str]) -> int:
+    """Write the file of a unit to standard output; what goes wrong is one line."""
+    module, function, kind, digest, *sources = arguments
+    output = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever numba prints must not come between
     try:
-        code = build_object(module, function, kind)
-        if not path.endswith(f"-{Unit('', module, function, 0, tuple(sources), kind).digest}.o"):
-            raise DlasimError("its sources have changed meanwhile")  # this file is for what they were
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # too late to be ended: nothing is left half-written
-        atomic_write(path, sealed(code))
+        data = sealed_object(module, function, kind, digest, sources)
     except Exception as error:  # numba and LLVM raise what they like, over many lines
-        said = str(error) if isinstance(error, DlasimError) else f"{type(error).__name__}: {error}"
-        print(" ".join(said.split()), file=sys.stderr)
+        print(in_one_line(error), file=sys.stderr)
         return 1
-    _prune(Path(path).parent)
+    with output:
+        output.write(data)
     return 0
 
 
-def _prune(folder: Path) -> None:
-    """Forget the oldest objects, which other versions of the sources left."""
-    ages = {}
-    for file in folder.glob("*.o"):
-        with contextlib.suppress(OSError):  # others prune too
-            ages[file] = file.stat().st_mtime
-    for file in sorted(ages, key=lambda file: ages[file])[:-MOST_OBJECTS]:
-        file.unlink(missing_ok=True)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def in_one_line(error: Exception) -> str:
+    """What an error says."""
+    said = str(error) if isinstance(error, DlasimError) else f"{type(error).__name__}: {error}"
+    return " ".join(said.split())

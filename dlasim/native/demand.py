@@ -88,10 +88,10 @@ class Demand:
         self._process = os.getpid()
         atexit.register(self.close)  # before anything begins: Ctrl-C may come in between
         try:
-            from dlasim.native.build import read_object
+            from dlasim.native.library import find_code
 
             for unit in (routine.unit for routine in routines()):
-                if read_object(unit.path) is None:
+                if find_code(unit) is None:
                     self._builds.append(_start(unit))
         except (ImportError, OSError, RuntimeError, DlasimError) as error:
             self._failure = f"cannot compile: {error}"
@@ -117,7 +117,11 @@ def _start(unit: Unit) -> tuple[Unit, subprocess.Popen[bytes], IO[bytes]]:
 
     # A file, since nobody reads a pipe meanwhile; it is closed when the process has ended.
     said = tempfile.TemporaryFile()  # noqa: SIM115
-    return unit, start_build("beside", unit, subprocess.PIPE, said.fileno()), said
+    return (
+        unit,
+        start_build("beside", unit, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said),
+        said,
+    )
 
 
 demand = Demand()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-import os
 import subprocess
-import sys
 from collections.abc import Callable
+from typing import Any
 
 import llvmlite.binding as llvm
 
+from dlasim.cache import open_cache
 from dlasim.errors import RunError
-from dlasim.native.build import SYMBOL, read_object, target_machine
+from dlasim.native.build import SYMBOL, target_machine, unsealed
 from dlasim.native.unit import Unit
+from dlasim.processes import clean_environment, start
 
 
 class Library:
@@ -38,41 +40,61 @@ class Library:
 
 def load(unit: Unit) -> Library:
     """A unit's function, built if nobody on this machine has yet."""
-    code = read_object(unit.path)
-    if code is None:
-        build(unit)
-        code = read_object(unit.path)
-    assert code is not None, "the build says that it succeeded"
-    return Library(code, unit.arguments)
+    return Library(find_code(unit) or build(unit), unit.arguments)
 
 
 def find(unit: Unit) -> Callable[..., int] | None:
     """A unit's function if it has been built."""
-    code = read_object(unit.path)
+    code = find_code(unit)
     return None if code is None else Library(code, unit.arguments).run
 
 
-def build(unit: Unit) -> None:
-    """Put a unit's object into the cache."""
-    with start_build("build", unit, subprocess.DEVNULL, subprocess.PIPE) as process:
-        assert process.stderr is not None
-        message = process.stderr.read()
-    if process.returncode:
+def find_code(unit: Unit) -> bytes | None:
+    """A unit's code if the cache has it."""
+    try:
+        with open_cache() as cache:
+            return unsealed(cache.read(unit.file))
+    except RunError:
+        return None  # no folder for a cache, so nothing in it
+
+
+def build(unit: Unit) -> bytes:
+    """A unit's code: compiled once for all who ask together, and kept in the cache where that is possible."""
+    try:
+        cache = open_cache()
+    except RunError:
+        return _build(unit)[0]
+    with cache, cache.lock():
+        code = unsealed(cache.read(unit.file))
+        if code is None:
+            code, data = _build(unit)
+            with contextlib.suppress(OSError):  # a full disk, for one: the next run builds it again
+                cache.write(unit.file, data)
+                cache.prune()
+        return code
+
+
+def _build(unit: Unit) -> tuple[bytes, bytes]:
+    """A unit's code, and the file that the cache has of it."""
+    with start_build(
+        "build", unit, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        data, message = process.communicate()
+    code = unsealed(data)
+    if process.returncode or code is None:
         raise RunError(failure(unit, message))
+    return code, data
 
 
-def start_build(how: str, unit: Unit, stdin: int, stderr: int) -> subprocess.Popen[bytes]:
+def start_build(how: str, unit: Unit, **options: Any) -> subprocess.Popen[bytes]:
     """The process that builds a unit: alone (`build`), or `beside` other work."""
-    environment = os.environ | {"NUMBA_OPT": "0", "PYTHONPATH": os.pathsep.join(sys.path)}
-    what = [unit.module, unit.function, unit.kind, str(unit.path), *unit.sources]
-    return subprocess.Popen(
-        [sys.executable, "-m", f"dlasim.native.{how}", *what],
-        env=environment,
-        stdin=stdin,
-        stdout=subprocess.DEVNULL,
-        stderr=stderr,
-        process_group=0 if how == "beside" else None,  # where Ctrl-C is for whoever works
-    )
+    what = [unit.module, unit.function, unit.kind, unit.digest, *unit.sources]
+    if how == "beside":
+        what.insert(0, unit.name)
+        options["process_group"] = 0  # where Ctrl-C is for whoever works
+    # A user's settings for numba are for the user's own functions.
+    theirs = {name: value for name, value in clean_environment().items() if not name.startswith("NUMBA_")}
+    return start(f"dlasim.native.{how}", *what, environment=theirs | {"NUMBA_OPT": "0"}, **options)
 
 
 def failure(unit: Unit, message: bytes) -> str:

@@ -31,13 +31,17 @@ class Target:
 @cache
 def host() -> Target:
     """The CPU that runs this."""
-    features = llvm.get_host_cpu_features().flatten()
-    names = features.split(",")
     is_x86 = llvm.get_process_triple().startswith(("x86_64", "i686"))
+    return describe(llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), is_x86)
+
+
+def describe(cpu: str, features: str, is_x86: bool) -> Target:
+    """A CPU by LLVM's names for it and for what it has."""
+    names = features.split(",")
     if "+avx512bw" in names and "+avx512vl" in names:
         pixels, vectors = 12, 2  # 24 sums in 32 registers of 16 lanes
     elif "+avx2" in names:
         pixels, vectors = 6, 1  # 12 sums in 16 registers of 8 lanes
     else:
         pixels, vectors = (2 if is_x86 else 4), 1  # 8 in 16, or 16 in 32, registers of 4 lanes
-    return Target(llvm.get_host_cpu_name(), features, pixels, vectors, is_x86)
+    return Target(cpu, features, pixels, vectors, is_x86)

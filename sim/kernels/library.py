@@ -1,4 +1,4 @@
-"""The compiled kernels: which kind suits this CPU, built and loaded."""
+"""The compiled kernels: which kind suits this CPU, shipped or built, and loaded."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from dlasim.native.unit import Unit
 
 KINDS = ("vnni", "portable")
 _ARGUMENTS = 9  # of `entry.run`, which only the build imports: numba comes with it
+COMPILED_MODULES = (
+    "convolution", "depthwise", "dot", "elementwise", "entry", "few", "finish", "geometry", "jit", "layout",
+    "memory", "multiplication", "packing", "plane", "pooling", "transfer", "vectors",
+)  # fmt: skip
 
 
 def best_kind() -> str:
@@ -22,14 +26,25 @@ def best_kind() -> str:
 def kernel_unit(kind: str) -> Unit:
     """The kernels of a kind, as a unit that is compiled."""
     assert kind in KINDS
-    sources = ("dlasim.sim.kernels", "dlasim.isa")
+    modules = tuple(f"dlasim.sim.kernels.{name}" for name in COMPILED_MODULES)
+    sources = (*modules, "dlasim.sim.kernels.layout:isa_facts")
     return Unit(f"kernels-{kind}", "dlasim.sim.kernels.entry", "run", _ARGUMENTS, sources, kind)
+
+
+def find_kernels(kind: str) -> bytes | None:
+    """Machine code of a kind for this CPU, if it ships with dlasim or the cache has it."""
+    from dlasim.sim.kernels.prebuilt import find
+
+    unit = kernel_unit(kind)
+    return find(unit, host()) or library.find_code(unit)
 
 
 @cache
 def load_library(kind: str) -> Library:
-    """The kernels of a kind, built if nobody on this machine has yet."""
-    unit = kernel_unit(kind)
-    if sys.stderr.isatty() and not unit.path.exists():
-        print("compiling the fast engine for this CPU, once …", file=sys.stderr)
-    return library.load(unit)
+    """The kernels of a kind, compiled only where no code for this CPU is there."""
+    unit, code = kernel_unit(kind), find_kernels(kind)
+    if code is None:
+        if sys.stderr.isatty():
+            print("compiling the fast engine for this CPU, once …", file=sys.stderr)
+        code = library.build(unit)
+    return Library(code, unit.arguments)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
+from dlasim import fileio
+from dlasim.cache import cache_folder
 from dlasim.errors import InputError, RunError
-from dlasim.fileio import atomic_write, cache_folder, read_file, read_head
+from dlasim.fileio import atomic_write, read_file, read_head
 
 
 def test_text_and_bytes_arrive(tmp_path: Path) -> None:
@@ -120,3 +125,73 @@ def test_a_file_beyond_the_limit_is_refused(tmp_path: Path) -> None:
     assert read_file(large, 11) == bytes(11)
     with pytest.raises(InputError, match="larger than 10 bytes"):
         read_file(large, 10)
+
+
+# --- what killed processes leave ---
+
+
+def unfinished(target: Path) -> tuple[int, Path]:
+    handle, name = fileio._unfinished(target)
+    return handle, Path(name)
+
+
+def test_the_unfinished_file_of_a_killed_process_is_removed(tmp_path: Path) -> None:
+    target = tmp_path / "results.csv"
+    program = f"""
+import os, signal, pathlib
+from dlasim import fileio
+with fileio.replacement(pathlib.Path({str(target)!r})) as file:
+    file.write(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    subprocess.run([sys.executable, "-c", program], check=False)
+    assert len(list(tmp_path.iterdir())) == 1
+    atomic_write(target, b"whole")
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_an_unfinished_file_at_work_and_files_of_others_stay(tmp_path: Path) -> None:
+    target = tmp_path / "results.csv"
+    handle, busy = unfinished(target)
+    others = [
+        tmp_path / name
+        for name in (
+            ".results.csv.backup",
+            ".results.csv.swp",
+            "results.csv.x.unfinished",
+            ".other.csv.x.unfinished",
+        )
+    ]
+    for other in others:
+        other.touch()
+    atomic_write(target, b"whole")
+    assert set(tmp_path.iterdir()) == {target, busy, *others}
+    os.close(handle)
+    atomic_write(target, b"again")
+    assert set(tmp_path.iterdir()) == {target, *others}
+
+
+def test_a_file_that_is_removed_before_it_is_locked_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, real, removed = tmp_path / "t", fcntl.flock, []
+
+    def flock(handle: int, how: int) -> None:
+        if not removed:
+            (found,) = tmp_path.glob(".t.*")
+            found.unlink()
+            removed.append(found)
+        real(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    atomic_write(target, b"whole")
+    assert removed
+    assert target.read_bytes() == b"whole"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+@pytest.mark.parametrize("name", ["a" * 255, "\u4e2d" * 85])
+def test_the_longest_names_can_be_written(name: str, tmp_path: Path) -> None:
+    atomic_write(tmp_path / name, b"x")
+    assert (tmp_path / name).read_bytes() == b"x"
+    assert len(list(tmp_path.iterdir())) == 1

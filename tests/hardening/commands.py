@@ -7,11 +7,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 DLASIM = (sys.executable, "-m", "dlasim")
+# As on a CPU for which no machine code ships.
+COMPILING = (
+    sys.executable, "-P", "-c",
+    "from dlasim.sim.kernels import prebuilt; prebuilt.LEVELS = (); from dlasim.cli import main; main()",
+)  # fmt: skip
 EXAMPLE = Path(__file__).parents[2] / "examples" / "relu.s"
 
 
@@ -34,11 +39,13 @@ def assert_one_line(process: subprocess.CompletedProcess[str], code: int, expect
 
 @contextmanager
 def started(
-    *arguments: str | Path, environment: Mapping[str, str] | None = None
+    *arguments: str | Path,
+    environment: Mapping[str, str] | None = None,
+    command: Sequence[str] = DLASIM,
 ) -> Iterator[subprocess.Popen[str]]:
     """A command under way in a session of its own, as a terminal has it; none of it outlives the test."""
     process = subprocess.Popen(
-        [*DLASIM, *map(str, arguments)], env=environment, preexec_fn=listen_to_ctrl_c,
+        [*command, *map(str, arguments)], env=environment, preexec_fn=listen_to_ctrl_c,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     try:

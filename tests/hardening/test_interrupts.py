@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hardening.commands import interrupt, session, started, wait_for_work
+from tests.hardening.commands import COMPILING, interrupt, session, started, wait_for_work
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,8 @@ def test_while_a_sweep_and_its_workers_start(seconds: float, model: Path, tmp_pa
 
 @pytest.mark.slow
 def test_while_kernels_are_compiled(model: Path, tmp_path: Path) -> None:
-    with started("run", model, environment={**os.environ, "XDG_CACHE_HOME": str(tmp_path)}) as process:
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    with started("run", model, environment=environment, command=COMPILING) as process:
         time.sleep(3)
         output, errors = interrupt(process)
         assert (process.returncode, errors.splitlines(), output) == (130, ["dlasim: interrupted"], "")

@@ -1,11 +1,23 @@
 """A cache of the tests' own, and the tiny routine compiled once."""
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from dlasim.native import library
 from tests.native.tiny import SUMS
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def builds_find_the_tests() -> Iterator[None]:
+    """Builds import the tiny routine, which is not part of the package."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
+        yield
 
 
 @pytest.fixture

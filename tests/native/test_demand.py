@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from dlasim.native.library import start_build
 from tests.native.processes import DEADLINE_SECONDS, is_alive, wait_until_gone
 from tests.native.tiny import SUMS
 
@@ -172,20 +173,9 @@ print(demand.failure())
 
 def test_one_process_builds_and_others_wait_for_it(cache: Path, sums_object: bytes) -> None:
     path = SUMS.unit.path
-    build = [
-        sys.executable,
-        "-m",
-        "dlasim.native.beside",
-        SUMS.unit.module,
-        SUMS.unit.function,
-        "",
-        str(path),
-    ]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     with open(cache / "sums.lock", "wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        waiting = subprocess.Popen(build, stdin=subprocess.PIPE, env=environment)
-        with waiting:
+        with start_build("beside", SUMS.unit, stdin=subprocess.PIPE) as waiting:
             time.sleep(0.5)
             assert waiting.poll() is None
             path.write_bytes(sums_object)

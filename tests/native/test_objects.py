@@ -1,13 +1,16 @@
 """Objects in the cache: whole and used, or damaged and built anew; a routine that cannot be compiled."""
 
 import ctypes
+import errno
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from dlasim import cache as caches
 from dlasim.errors import RunError
-from dlasim.native import build, library
+from dlasim.native import library
 from dlasim.native.unit import Unit
 from tests.native.tiny import SUMS
 
@@ -91,14 +94,48 @@ def test_sources_that_change_meanwhile_build_nothing(
 
 
 def test_the_oldest_objects_go(built: Path) -> None:
-    for number in range(build.MOST_OBJECTS + 4):
-        other = built.with_name(f"other-{number}.o")
+    for number in range(caches.MOST_OBJECTS + 4):
+        other = built.with_name(f"other-{number:020x}.o")
         other.touch()
         os.utime(other, (number, number))
     built.unlink()
     library.build(SUMS.unit)
     left = {path.name for path in built.parent.glob("*.o")}
-    oldest = {f"other-{number}.o" for number in range(5)}
-    assert len(left) == build.MOST_OBJECTS
+    oldest = {f"other-{number:020x}.o" for number in range(5)}
+    assert len(left) == caches.MOST_OBJECTS
     assert built.name in left
     assert not left & oldest
+
+
+def test_those_who_ask_together_share_one_build(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, builds = library._build, []
+
+    def build(unit: Unit) -> tuple[bytes, bytes]:
+        builds.append(unit.name)
+        return real(unit)
+
+    monkeypatch.setattr(library, "_build", build)
+    with ThreadPoolExecutor(8) as pool:
+        codes = list(pool.map(library.build, [SUMS.unit] * 8))
+    assert builds == ["sums"]
+    assert len(set(codes)) == 1
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EROFS, errno.EDQUOT])
+def test_a_cache_that_cannot_be_written_is_no_hindrance(
+    error: int, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr("dlasim.cache.Cache.write", fail)
+    assert library.load(SUMS.unit).run is not None
+    assert library.find(SUMS.unit) is None
+
+
+def test_without_any_folder_code_is_built_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "file"))
+    assert library.find(SUMS.unit) is None
+    assert library.load(SUMS.unit).run is not None

@@ -11,7 +11,7 @@ from dlasim.isa.registers import OPERANDS, REGION_COUNT
 from dlasim.native import library
 from dlasim.sim.executor import execute_operation
 from dlasim.sim.kernels import Engine
-from dlasim.sim.kernels.library import best_kind, kernel_unit
+from dlasim.sim.kernels.library import best_kind, find_kernels, kernel_unit
 from dlasim.sim.operation import reset_file
 from dlasim.sim.stream import decode_stream
 from tests.sim_engines.generate import COMPUTED, SMALL, random_scene
@@ -102,15 +102,14 @@ def test_no_numba_to_run_and_no_llvm_to_import_the_simulator():
 
 
 def test_a_broken_object_is_built_anew(monkeypatch, tmp_path):
-    unit = kernel_unit(best_kind())
-    good = unit.path
+    unit, good = kernel_unit(best_kind()), find_kernels(best_kind())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     unit.path.write_bytes(b"\x7fELF broken")
     built = []
 
     def build(unit):
         built.append(unit.name)
-        unit.path.write_bytes(good.read_bytes())
+        return good
 
     monkeypatch.setattr(library, "build", build)
     assert library.load(unit).run is not None

@@ -22,7 +22,7 @@ from dlasim.native import build, library, target
 from dlasim.sim.kernels import engine
 *description, kind = {target!r}
 elsewhere = target.Target(*description)
-target.host = build.host = lambda: elsewhere
+target.host = lambda: elsewhere
 compiled = library.Library(build.build_object("dlasim.sim.kernels.entry", "run", kind), 9)
 engine.load_library = lambda kind: compiled
 from dlasim.sim.reference import execute

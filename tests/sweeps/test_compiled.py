@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dlasim.fileio import cache_folder
+from dlasim.cache import cache_folder
 from dlasim.native.routine import routines
 from tests.hardening.commands import listen_to_ctrl_c
 from tests.native import tiny
@@ -17,6 +17,7 @@ from tests.native.processes import wait_until_gone
 
 AXES = ["--pes", "16..256:12", "--sram", "16KiB..128KiB", "--parallel", "input,output"]
 FEW = ["--pes", "16,100"]  # a sweep that ends before anything is built
+ROOT = Path(__file__).parents[2]
 EAGER = """
 import sys
 from dlasim.native import demand
@@ -40,7 +41,7 @@ def sweep(model: Path, out: Path, *more: str, **variables: str) -> subprocess.Po
     command = [sys.executable, "-c", EAGER, "sweep", str(model), *AXES, "--out", str(out), *more]
     return subprocess.Popen(
         command,
-        env=os.environ | variables,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | variables,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
