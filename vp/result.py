@@ -39,6 +39,7 @@ class Reason(Enum):
     UNHANDLED_EXCEPTION = "an exception, and no trap handler (mtvec is 0)"
     KILLED = "the debugger ended the run"
     LOCKUP = "the same exception again and again at one instruction"
+    STUCK = "the program waits for something that will not happen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,7 @@ class BoardResult:
     """The outcome of `Board.run`; counts are since reset."""
 
     reason: Reason
+    hint: str  # more on the reason; may be empty
     exit_code: int | None
     uart: bytes
     instructions: int
@@ -102,6 +104,7 @@ class BoardResult:
     uncounted_blocks: int  # blocks outside the ELF's code: their counts are a guess
     function_spans: tuple[FunctionSpan, ...] = ()  # in order; only if the config asks for them
     function_spans_lost: int = 0
+    marks_lost: int = 0
 
     @property
     def regions(self) -> tuple[RegionSpan, ...]:
@@ -114,6 +117,8 @@ class BoardResult:
         text = f"{ending} after {self.instructions} instructions, {self.cycles} cycles"
         if self.reason is not Reason.EXIT:
             text += f", at {firmware.describe(self.pc)}"
+        if self.hint:
+            text += f": {self.hint}"
         if self.last_exception is not None and self.exit_code != 0:
             text += "\n" + self.last_exception.text(firmware)
         return text

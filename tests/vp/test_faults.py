@@ -294,7 +294,7 @@ def test_traces_tell_instructions_and_accesses(build):
     assert "_start+0x0" in instructions[0]
     times = [int(line.split()[0]) for line in instructions]
     assert times == sorted(times)
-    assert sum("store8 0x10000000 <- 0x74" in line for line in accesses) == 1  # 't'
+    assert sum("store8 0x10000000 UART DATA <- 0x74" in line for line in accesses) == 1  # 't'
 
 
 _ACCESSES = {
