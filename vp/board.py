@@ -20,6 +20,7 @@ from dlasim.vp.cpu import Cpu, Stop, StopKind
 from dlasim.vp.ctrl_c import deferred_interrupts
 from dlasim.vp.decode import CodeTable, decode
 from dlasim.vp.device import Device
+from dlasim.vp.disassembly import disassemble
 from dlasim.vp.elf import Firmware, executable_code, read_elf
 from dlasim.vp.exit_device import ExitDevice
 from dlasim.vp.ledger import NEVER, OUTSIDE_BLOCKS, Ledger
@@ -282,7 +283,9 @@ class Board:
 
         def line(pc: int, _: int) -> None:
             cycles = loaded.counts.counts_at(pc)[1]
-            trace(f"{cycles} {loaded.firmware.describe(pc)} {loaded.cpu.fetch(pc):08x}")
+            word = loaded.cpu.fetch(pc)
+            code = f"{word:08x}" if word & 3 == 3 else f"    {word:04x}"
+            trace(f"{cycles} {loaded.firmware.describe(pc)} {code} {disassemble(word, pc)}")
 
         return line
 
