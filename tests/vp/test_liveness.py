@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -223,3 +225,33 @@ def test_what_a_guest_writes_is_bounded(build, monkeypatch):
     assert 1000 <= len(result.uart) < 2000
     assert result.uart == heard[-len(result.uart) :]  # the last words
     assert (len(result.marks), result.marks_lost, len(result.regions)) == (500, 5500, 250)
+
+
+COMMAND = [sys.executable, "-m", "dlasim", "run"]
+
+
+def test_on_a_terminal_the_command_shows_instructions_and_function(build):
+    elf = build(source=BUSY["computes"])
+    terminal, end = os.openpty()
+    process = subprocess.Popen([*COMMAND, str(elf)], stdout=subprocess.DEVNULL, stderr=end)
+    os.close(end)
+    shown = b""
+    while b"now at 0x" not in shown:
+        shown += os.read(terminal, 1000)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(10) == 130
+    shown += os.read(terminal, 1000)
+    os.close(terminal)
+    assert b" instructions in " in shown
+    assert b" main+0x" in shown
+    assert shown.endswith(b"\r\x1b[Kdlasim: interrupted\r\n")  # the line of progress has made way
+
+
+def test_the_command_ends_a_stuck_guest_with_one_line(build):
+    elf = build(source=STUCK["endless"])
+    done = subprocess.run(
+        [*COMMAND, str(elf), "--stuck-after", "1"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert "for 1 s it has run only 0x" in done.stderr
+    assert "no device will change that" in done.stderr
