@@ -35,9 +35,10 @@ class DlaDevice(Device):
         self.dla = Dla(config, memory, executor, self._completed)
         self.runs: list[Run] = []
         self.runs_lost = 0
+        self.most_runs = MOST_RUNS
 
     def _completed(self, run: Run) -> None:
-        if len(self.runs) < MOST_RUNS:
+        if len(self.runs) < self.most_runs:
             self.runs.append(run)
         else:
             self.runs_lost += 1

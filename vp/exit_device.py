@@ -70,6 +70,7 @@ class ExitDevice(Device):
         self._ram_bytes = ram_bytes
         self._counts = counts
         self.on_mark: Callable[[RegionMark], None] | None = None
+        self.most_marks = MOST_MARKS
         self.reset()
 
     def reset(self) -> None:
@@ -88,7 +89,7 @@ class ExitDevice(Device):
             self._exit(value)
         elif offset in (REGION_BEGIN.offset, REGION_END.offset):
             mark = RegionMark(value, offset == REGION_BEGIN.offset, *self._counts())
-            if len(self.marks) < MOST_MARKS:
+            if len(self.marks) < self.most_marks:
                 self.marks.append(mark)
             else:
                 self.marks_lost += 1

@@ -130,6 +130,8 @@ class Prototype:
         board.memories.write(self._firmware.symbols[launch.SYMBOL], self._launch.to_bytes())
         self._moments.clear()
         self._inside = 0
+        device.most_runs = max(device.most_runs, len(self.program.commands))
+        board.exit.most_marks = max(board.exit.most_marks, 4 + 2 * len(self.program.host_calls))
         board.exit.on_mark = lambda mark: self._marked(board, device, mark)
         return board, device
 

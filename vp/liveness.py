@@ -22,6 +22,7 @@ STUCK_AFTER_SECONDS = 10.0
 PAUSE_SECONDS = 0.1
 
 _MOST_INSTRUCTIONS = 128  # that a guest which only waits goes through
+_FEWEST_SAMPLES = 8  # fewer could be alike by chance
 _SHOWN_READS = 3
 
 
@@ -82,11 +83,13 @@ class StuckWatch:
         if not self._after_seconds:
             return None
         now = time.monotonic()
+        self._samples += 1
         if not self._waits():
             self._restart(now)
         elif now - self._began >= self._after_seconds / 2 and self._executed is None:
             self._executed = self._board.counts.executed()
-        elif now - self._began >= self._after_seconds and self._executed is not None:
+        elif now - self._began >= self._after_seconds and self._samples >= _FEWEST_SAMPLES:
+            assert self._executed is not None, "taken half-way"
             loop = self._loop(self._executed)
             if len(loop) <= _MOST_INSTRUCTIONS:
                 self.hint = self._describe(loop)
@@ -96,6 +99,7 @@ class StuckWatch:
 
     def _restart(self, now: float) -> None:
         self._began = now
+        self._samples = 0
         self._changes = self._board.bus.changes
         self._reads = self._board.bus.reads
         self._places: dict[int, tuple[int, ...]] = {}
