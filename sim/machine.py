@@ -27,6 +27,7 @@ from dlasim.sim.stream import FaultAt
 
 NO_MEMORY = np.zeros(0, np.uint8)
 MAX_CACHED_PLANS = 1024
+MAX_CACHED_WORDS = 1 << 20  # of their streams: a guest may ring for any number of long ones
 _REGION_REGISTERS = [(f"REGION{number}_BASE", f"REGION{number}_SIZE") for number in range(REGION_COUNT)]
 _PLACES_REGIONS = frozenset(name for names in _REGION_REGISTERS for name in names)
 
@@ -71,6 +72,7 @@ class Dla:
         self._tail = 0
         self._rung = False
         self._plans: dict[tuple[object, ...], Plan] = {}
+        self._planned_words = 0
         self._regions: list[NDArray[np.uint8]] | None = None
 
     # The host's side
@@ -239,8 +241,10 @@ class Dla:
         words = words[: halt[0] + 1] if len(halt) else words
         key = (words.tobytes(), tuple(self.file), tuple(region_bytes.values()))
         if key not in self._plans:
-            if len(self._plans) >= MAX_CACHED_PLANS:
+            if len(self._plans) >= MAX_CACHED_PLANS or self._planned_words >= MAX_CACHED_WORDS:
                 self._plans.clear()
+                self._planned_words = 0
+            self._planned_words += len(words)
             self._plans[key] = plan_stream(self.config, words.copy(), self.file, region_bytes)
         return self._plans[key]
 

@@ -30,7 +30,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     "Explanation": ("architecture", "timing-model", "numerics", "races", "accuracy", "zoo"),
     "Reference": (
         "cli", "isa", "registers", "assembly", "program-format", "operators", "host-operators",
-        "virtual-prototype",
+        "virtual-prototype", "driver-api",
     ),
     "Project": ("contributing", "changelog"),
 }  # fmt: skip

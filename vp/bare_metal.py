@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from dlasim.sim.machine import Run
 from dlasim.sim.report import total_account
 from dlasim.sim.runner import Inference
 from dlasim.vp.board import Board, BoardConfig
+from dlasim.vp.device_loading import attach_devices
 from dlasim.vp.dla_device import attach_dla
 from dlasim.vp.drive import Drive
 from dlasim.vp.elf import Firmware
@@ -29,6 +31,7 @@ class BareMetal:
     cpu: str
     board: BoardResult
     runs: tuple[Run, ...]
+    runs_lost: int = 0  # streams beyond those that are kept
 
     def check(self) -> None:
         """A RunError unless the guest ended the run and is content."""
@@ -71,7 +74,16 @@ class BareMetal:
                 for region in result.regions
             ],
             "functions": function_rows(result.profile),
+            "warnings": list(self._warnings()),
         }
+
+    def _warnings(self) -> Iterator[str]:
+        """What the figures leave out."""
+        if self.runs_lost:
+            yield f"the figures are of the first {len(self.runs):,} streams; {self.runs_lost:,} more ran"
+        if self.board.marks_lost:
+            lost = self.board.marks_lost
+            yield f"the regions are of the first {len(self.board.marks):,} marks; {lost:,} more were written"
 
 
 def function_rows(profile: tuple[FunctionProfile, ...]) -> list[dict[str, Any]]:
@@ -94,6 +106,7 @@ def run_bare_metal(
     drive = drive or Drive()
     board = Board(BoardConfig(cpu=cpu, log_functions=drive.log_functions))
     device = attach_dla(board, config, executor)
+    attach_devices(board, drive.devices)
     board.load(firmware)
     result = drive.run(board)
-    return BareMetal(firmware, config, cpu, result, tuple(device.runs))
+    return BareMetal(firmware, config, cpu, result, tuple(device.runs), device.runs_lost)

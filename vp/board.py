@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from dlasim.errors import InputError
 from dlasim.vp import memory_map, profile, traps
 from dlasim.vp.bus import Bus
 from dlasim.vp.clint import Clint
@@ -19,16 +20,19 @@ from dlasim.vp.cpu import Cpu, Stop, StopKind
 from dlasim.vp.ctrl_c import deferred_interrupts
 from dlasim.vp.decode import CodeTable, decode
 from dlasim.vp.device import Device
+from dlasim.vp.disassembly import disassemble
 from dlasim.vp.elf import Firmware, executable_code, read_elf
 from dlasim.vp.exit_device import ExitDevice
 from dlasim.vp.ledger import NEVER, OUTSIDE_BLOCKS, Ledger
+from dlasim.vp.liveness import STUCK_AFTER_SECONDS, StuckWatch, regular_pauses
 from dlasim.vp.memories import Bytes, Memories
 from dlasim.vp.memory_map import MemoryMap, Region
 from dlasim.vp.result import BoardResult, Crash, Reason
 from dlasim.vp.uart import Uart
 
+Progress = Callable[[int, str], None]
+
 _LOCKUP_REPEATS = 100
-_SLICE_CYCLES = 50_000_000  # Python sees a Ctrl-C only between runs of the CPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,28 +57,43 @@ class Board:
         self.bus = Bus()
         self.uart, self.clint = Uart(), Clint()
         self.exit = ExitDevice(layout.ram_bytes, self._counts)
-        self.attach(self.exit, memory_map.EXIT.base, memory_map.EXIT.size_bytes)
-        self.attach(self.uart, memory_map.UART.base, memory_map.UART.size_bytes)
-        self.attach(self.clint, memory_map.CLINT.base, memory_map.CLINT.size_bytes)
+        for device, region in (
+            (self.exit, memory_map.EXIT),
+            (self.uart, memory_map.UART),
+            (self.clint, memory_map.CLINT),
+        ):
+            self.attach(device, region.base, region.size_bytes, name=region.name)
         self.bus.connect(memory_map.MACHINE_SOFTWARE_INTERRUPT, self.clint.software_interrupt)
         self.bus.connect(memory_map.MACHINE_TIMER_INTERRUPT, self.clint.timer_interrupt)
         self.idle_cycles = 0
         self._last_instruction: int | None = None
         self._last_cycle: int | None = None
         self._slice_end: int | None = None
+        self._must_pause = False
+        self._is_asleep = False
         self.last_stop = Stop(StopKind.DEADLINE)
         self._last_exception: Crash | None = None
         self._repeats = 0
 
     # --- putting it together ---
 
-    def attach(self, device: Device, base: int, size_bytes: int, irq: int | None = None) -> None:
-        """Puts a device on the bus, its interrupt line on bit `irq` of mip; before an ELF is loaded."""
+    def attach(
+        self, device: Device, base: int, size_bytes: int, irq: int | None = None, name: str = ""
+    ) -> None:
+        """Puts a device on the bus, its interrupt line on bit `irq` of mip; before an ELF is loaded.
+
+        Messages and traces call it `name`, or by its class.
+        """
         assert self._loaded is None, "attach devices before loading an ELF"
-        place = Region("device", base, size_bytes, "")
         layout = self.config.memory_map
-        assert not any(place.overlaps(memory) for memory in (layout.flash, layout.ram))
-        self.bus.attach(device, base, size_bytes, irq)
+        name = name or type(device).__name__
+        for memory in (layout.flash, layout.ram):
+            if isinstance(base, int) and Region(name, base, size_bytes, "").overlaps(memory):
+                raise InputError(
+                    f"{name} at 0x{base:08x} to 0x{base + size_bytes - 1:08x} overlaps {memory.name} at "
+                    f"0x{memory.base:08x} to 0x{memory.end - 1:08x}; choose other addresses"
+                )
+        self.bus.attach(device, base, size_bytes, irq, name)
 
     def load_elf(self, path: str | Path) -> Firmware:
         """Puts an ELF's segments into memory and resets the CPU to its entry."""
@@ -129,11 +148,15 @@ class Board:
         max_cycles: int | None = None,
         trace_instructions: Callable[[str], None] | None = None,
         trace_mmio: Callable[[str], None] | None = None,
+        stuck_after_seconds: float = STUCK_AFTER_SECONDS,
+        on_progress: Progress | None = None,
     ) -> BoardResult:
         """Runs until the guest exits, or cannot go on, or a limit (counted from reset) is reached.
 
+        A guest that only waits for what no device will ever do is ended after so many seconds (0: never).
         A trace gets one line per instruction or device access. Instructions must be traced from the
-        first run on, and slow it down a few hundred times.
+        first run on, and slow it down a few hundred times. `on_progress(instructions, place)` is called
+        several times a second.
         """
         self.limit(max_instructions, max_cycles)
         if trace_mmio is not None:
@@ -141,11 +164,21 @@ class Board:
         if trace_instructions is not None:
             self.cpu.trace_instructions(self._instruction_tracer(trace_instructions))
         reason: Reason | None = None
-        with deferred_interrupts() as raise_interrupt:
+        watch = StuckWatch(self, stuck_after_seconds)
+        with deferred_interrupts() as raise_interrupt, regular_pauses(self.pause):
             while reason is None:
-                reason = self.advance(slice_cycles=_SLICE_CYCLES)
+                reason = self.advance()
                 raise_interrupt()
-        return self.result(reason)
+                if reason is None and self._must_pause:
+                    reason = watch.look()
+                    if on_progress is not None:
+                        on_progress(self.counts.instructions, self.firmware.describe(self.cpu.pc))
+        return self.result(reason, watch.hint)
+
+    def pause(self) -> None:
+        """Makes `advance` return soon; from any thread. What the guest sees does not change."""
+        self._must_pause = True
+        self.counts.stop_soon()
 
     def limit(self, max_instructions: int | None, max_cycles: int | None) -> None:
         """Sets the limits for `advance`."""
@@ -158,10 +191,14 @@ class Board:
         `slice_cycles` it stops after so many cycles at the latest. Neither changes what the guest sees.
         """
         loaded = self._ready
+        self._must_pause = False
         self.bus.tick(loaded.counts.cycles)
+        self.bus.event_after(loaded.counts.cycles)
         reason = self._finished()
         if reason is not None:
             return reason
+        if self._is_asleep:
+            return self._sleep()
         cause = traps.accepted_interrupt(loaded.cpu, self.bus.pending())
         if cause is not None:
             traps.enter(loaded.cpu, cause, interrupt=True)
@@ -187,7 +224,7 @@ class Board:
 
     def _plan(self) -> None:
         """Tells the CPU what to stop for; also after each access to a device."""
-        if self.exit.exit_code is not None:
+        if self.exit.exit_code is not None or self._must_pause:
             event: int | None = 0
         else:
             events = (self.bus.next_event(), self._last_cycle, self._slice_end)
@@ -198,13 +235,17 @@ class Board:
         """Jumps from event to event until one wakes the CPU."""
         loaded = self._ready
         self.bus.tick(loaded.counts.cycles)
-        while not self._finished() and not traps.wakes(loaded.cpu, self.bus.pending()):
-            event = self.bus.next_event()
+        self._is_asleep = True
+        while not self._finished() and not self._must_pause:
+            if traps.wakes(loaded.cpu, self.bus.pending()):
+                self._is_asleep = False
+                return None
+            event = self.bus.event_after(loaded.counts.cycles)
             if event is None or event >= NEVER:
                 return Reason.DEADLOCK
             if self._last_cycle is not None and event > self._last_cycle:
                 event = self._last_cycle
-            idle = max(0, event - loaded.counts.cycles)
+            idle = event - loaded.counts.cycles
             loaded.counts.charge(idle)
             self.idle_cycles += idle
             self.bus.tick(loaded.counts.cycles)
@@ -242,15 +283,18 @@ class Board:
 
         def line(pc: int, _: int) -> None:
             cycles = loaded.counts.counts_at(pc)[1]
-            trace(f"{cycles} {loaded.firmware.describe(pc)} {loaded.cpu.fetch(pc):08x}")
+            word = loaded.cpu.fetch(pc)
+            code = f"{word:08x}" if word & 3 == 3 else f"    {word:04x}"
+            trace(f"{cycles} {loaded.firmware.describe(pc)} {code} {disassemble(word, pc)}")
 
         return line
 
-    def result(self, reason: Reason) -> BoardResult:
+    def result(self, reason: Reason, hint: str = "") -> BoardResult:
         """What the run amounts to so far."""
         loaded = self._ready
         return BoardResult(
             reason=reason,
+            hint=hint,
             exit_code=self.exit.exit_code,
             uart=bytes(self.uart.sent),
             instructions=loaded.counts.instructions,
@@ -258,6 +302,7 @@ class Board:
             idle_cycles=self.idle_cycles,
             pc=loaded.cpu.pc,
             marks=tuple(self.exit.marks),
+            marks_lost=self.exit.marks_lost,
             profile=profile.function_profiles(loaded.firmware, loaded.code, loaded.counts),
             stack_peak_bytes=None if loaded.stack is None else profile.stack_peak_bytes(loaded.stack),
             last_exception=self._last_exception,

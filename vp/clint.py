@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dlasim.vp.device import Device
+from dlasim.vp.ledger import NEVER
 from dlasim.vp.memory_map import DeviceRegister
 
 SOFTWARE_INTERRUPT = DeviceRegister("SOFTWARE_INTERRUPT", 0x0, 4, "bit 0 is the software interrupt's line")
@@ -12,12 +13,15 @@ TIME_LOW = DeviceRegister("TIME_LOW", 0xBFF8, 4, "CPU cycles since reset")
 TIME_HIGH = DeviceRegister("TIME_HIGH", 0xBFFC, 4, "upper half of time")
 REGISTERS = (SOFTWARE_INTERRUPT, COMPARE_LOW, COMPARE_HIGH, TIME_LOW, TIME_HIGH)
 
-_NEVER = (1 << 64) - 1
+_WRAP = 1 << 64  # `mtime` has 64 bits
+_LONGEST = _WRAP - 1
 _WORD = 0xFFFF_FFFF
 
 
 class Clint(Device):
     """The registers of a SiFive CLINT with one hart; `time` is the cycle count plus what was written."""
+
+    registers = REGISTERS
 
     def __init__(self) -> None:
         self.reset()
@@ -26,23 +30,23 @@ class Clint(Device):
         """Time starts at zero; the timer is quiet until compare is written."""
         self._now = 0
         self._time_offset = 0
-        self._compare = _NEVER
+        self._compare = _LONGEST
         self._software = 0
 
     @property
     def time(self) -> int:
         """What the guest reads as `mtime`."""
-        return (self._now + self._time_offset) & _NEVER
+        return (self._now + self._time_offset) & _LONGEST
 
     def tick(self, now: int) -> None:
         """Takes note of the time; the lines follow from it."""
         self._now = now
 
     def next_event(self) -> int | None:
-        """When the timer will go off, unless it has or never will."""
-        if self.timer_interrupt() or self._compare == _NEVER:
-            return None
-        return self._compare - self._time_offset
+        """When the line changes next, if ever: time reaches compare, or wraps at 2^64 and falls below it."""
+        due = _WRAP if self.timer_interrupt() else self._compare
+        event = self._now + due - self.time
+        return event if event < NEVER else None
 
     def timer_interrupt(self) -> bool:
         """The line MTIP."""

@@ -7,6 +7,7 @@ Unicorn runs the instructions, and stops where it leaves something open: at a tr
 from __future__ import annotations
 
 import ctypes
+import mmap
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -19,6 +20,7 @@ import unicorn
 from unicorn import riscv_const
 from unicorn.unicorn_py3.unicorn import uclib
 
+from dlasim.errors import RunError
 from dlasim.vp import decode, ledger
 from dlasim.vp.bus import Attachment, Bus
 from dlasim.vp.counters import Counters
@@ -40,6 +42,7 @@ from dlasim.vp.traps import (
 _unicorn: Any = unicorn  # partly typed; through Any it is left unchecked
 
 REGISTERS = 32
+_TRANSLATIONS_BYTES = (1 << 30) + (64 << 20)  # Unicorn's buffer of 1 GiB and what else it allocates
 _X0 = riscv_const.UC_RISCV_REG_X0
 _PC = riscv_const.UC_RISCV_REG_PC
 
@@ -75,6 +78,7 @@ class Cpu:
     """One hart. `run` goes on until something needs attention; the caller decides what follows."""
 
     def __init__(self, memories: list[Memory], bus: Bus, code: Code, counts: Ledger) -> None:
+        _check_address_space()
         self._engine: Any = _unicorn.Uc(_unicorn.UC_ARCH_RISCV, _unicorn.UC_MODE_RISCV32)
         # The one model that is RV32IMAC: without F, D and supervisor mode.
         self._engine.ctl_set_cpu_model(riscv_const.UC_CPU_RISCV32_SIFIVE_E31)
@@ -83,6 +87,7 @@ class Cpu:
         self._memories = memories  # the engine keeps only addresses
         self._ledger = counts
         self._exception: tuple[int, int] | None = None
+        self._failure: BaseException | None = None
         for memory in memories:
             self._map_memory(memory)
         self._fetched = _fetched_pages(next(memory for memory in memories if memory.writable))
@@ -107,19 +112,31 @@ class Cpu:
         device, base = attachment.device, attachment.base
 
         def load(_: Any, offset: int, size: int, __: Any) -> int:
-            device.tick(self._ledger.cycles)
-            before = device.interrupt(), device.next_event()
-            value = self._bus.load(base + offset, size)
-            if (device.interrupt(), device.next_event()) != before:
-                self._changed()
+            try:
+                device.tick(self._ledger.cycles)
+                before = device.interrupt(), device.next_event()
+                value = self._bus.load(base + offset, size)
+                if (device.interrupt(), device.next_event()) != before:
+                    self._changed()
+            except BaseException as failure:
+                self._fail(failure)
+                return 0
             return value
 
         def store(_: Any, offset: int, size: int, value: int, __: Any) -> None:
-            device.tick(self._ledger.cycles)
-            self._bus.store(base + offset, size, value & ((1 << 8 * size) - 1))
-            self._changed()
+            try:
+                device.tick(self._ledger.cycles)
+                self._bus.store(base + offset, size, value & ((1 << 8 * size) - 1))
+                self._changed()
+            except BaseException as failure:
+                self._fail(failure)
 
         self._engine.mmio_map(base, attachment.size_bytes, load, None, store, None)
+
+    def _fail(self, failure: BaseException) -> None:
+        """Keeps what a device raised, for `run` to raise: no exception finds its way through Unicorn."""
+        self._failure = self._failure or failure
+        self._engine.emu_stop()
 
     def _install_hooks(self) -> None:
         words = self._ledger.words
@@ -221,6 +238,9 @@ class Cpu:
             self._engine.emu_start(self.pc, 0)
         except _unicorn.UcError as problem:
             error = problem.errno
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
         stop = self._why(error)
         self._ledger.close(self.pc)
         if stop.kind is StopKind.EXCEPTION and is_counted(stop.cause, stop.value):
@@ -247,6 +267,17 @@ class Cpu:
         if stopped == ledger.STOP_DEBUG:
             return Stop(StopKind.DEBUG)
         return Stop(StopKind.WAIT)
+
+
+def _check_address_space() -> None:
+    """A RunError where Unicorn would find no room for its translations: it prints a line and exits."""
+    try:
+        mmap.mmap(-1, _TRANSLATIONS_BYTES).close()
+    except OSError as error:
+        raise RunError(
+            f"the emulated CPU needs {_TRANSLATIONS_BYTES >> 20} MiB of address space, mostly never "
+            "used, and cannot get it; raise the limit (`ulimit -v` shows it in KiB)"
+        ) from error
 
 
 def _fetched_pages(ram: Memory) -> Bytes:

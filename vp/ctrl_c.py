@@ -1,7 +1,7 @@
-"""Ctrl-C while the guest runs: noted, and raised between two runs of the CPU.
+"""Ctrl-C while the guest runs: noted, and raised between two runs of the CPU, or at once within a device.
 
-Python would raise it wherever it happens to be: in a callback of Unicorn's, say, from where no exception
-finds its way out; ctypes prints it and the guest runs on.
+Python would raise it wherever it happens to be: in the middle of the books that the CPU and the board keep,
+say. Within a device it may be raised: a device can compute for minutes, and what it raises ends the run.
 """
 
 from __future__ import annotations
@@ -11,6 +11,10 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+from dlasim.vp.bus import Bus
+
+_DEVICE_CODE = frozenset(method.__code__ for method in (Bus.load, Bus.store, Bus.tick))
 
 
 @contextmanager
@@ -22,9 +26,11 @@ def deferred_interrupts() -> Iterator[Callable[[], None]]:
         return
     came = False
 
-    def note(_number: int, _frame: FrameType | None) -> None:
+    def note(_number: int, frame: FrameType | None) -> None:
         nonlocal came
         came = True
+        if _is_in_device(frame):
+            check()
 
     def check() -> None:
         nonlocal came
@@ -38,3 +44,11 @@ def deferred_interrupts() -> Iterator[Callable[[], None]]:
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     check()
+
+
+def _is_in_device(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code in _DEVICE_CODE:
+            return True
+        frame = frame.f_back
+    return False

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from dlasim.vp.memory_map import DeviceRegister
+
 
 class Device:
     """Base of all devices: one that ignores stores, reads as zero and never interrupts.
@@ -11,12 +15,20 @@ class Device:
     `next_event()` and `interrupt()`: the board asks for both afterwards.
     """
 
+    registers: Sequence[DeviceRegister] = ()
+    """What traces call the registers by."""
+
     def load(self, offset: int, size: int) -> int:
         """The value of `size` (1, 2 or 4) bytes at `offset`; the bus cuts it to that size."""
         return 0
 
     def store(self, offset: int, size: int, value: int) -> None:
         """Writes `size` bytes at `offset`."""
+
+    def describe(self, offset: int, value: int) -> tuple[str, str]:
+        """For traces: the name of the register at `offset`, and what a value of it means; "" if unknown."""
+        names = [register.name for register in self.registers if register.offset == offset]
+        return (names[0] if names else "", "")
 
     def tick(self, now: int) -> None:
         """Does everything that is due by cycle `now`."""

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.sim.config import DlaConfig
+from dlasim.sim.control import find
 from dlasim.sim.executor import Executor
 from dlasim.sim.machine import Dla, Run
 from dlasim.vp import memory_map
@@ -24,12 +25,35 @@ class _BoardMemory:
         return self._board.memories.view(address, size_bytes)
 
 
+MOST_RUNS = 1 << 16  # further streams are only counted
+
+
 class DlaDevice(Device):
     """A `Dla` behind the bus, in the CPU's clock; `runs` lists the streams that completed."""
 
-    def __init__(self, dla: Dla, runs: list[Run]) -> None:
-        self.dla = dla
-        self.runs = runs
+    def __init__(self, config: DlaConfig, memory: _BoardMemory, executor: Executor | None) -> None:
+        self.dla = Dla(config, memory, executor, self._completed)
+        self.runs: list[Run] = []
+        self.runs_lost = 0
+        self.most_runs = MOST_RUNS
+
+    def _completed(self, run: Run) -> None:
+        if len(self.runs) < self.most_runs:
+            self.runs.append(run)
+        else:
+            self.runs_lost += 1
+
+    def describe(self, offset: int, value: int) -> tuple[str, str]:
+        """The register of the table, and its fields."""
+        register = find(offset)
+        if register is None:
+            return "", ""
+        fields = (
+            ""
+            if register.is_plain
+            else " ".join(f"{field.name}={field.extract(value)}" for field in register.fields)
+        )
+        return register.name, fields
 
     def load(self, offset: int, size: int) -> int:
         """A register."""
@@ -58,8 +82,8 @@ class DlaDevice(Device):
 
 def attach_dla(board: Board, config: DlaConfig, executor: Executor | None) -> DlaDevice:
     """Puts an accelerator on the board; without an executor it keeps time but computes nothing."""
-    runs: list[Run] = []
-    device = DlaDevice(Dla(config, _BoardMemory(board), executor, runs.append), runs)
+    device = DlaDevice(config, _BoardMemory(board), executor)
     region = memory_map.DLA
-    board.attach(device, region.base, region.size_bytes, irq=memory_map.MACHINE_EXTERNAL_INTERRUPT)
+    line = memory_map.MACHINE_EXTERNAL_INTERRUPT
+    board.attach(device, region.base, region.size_bytes, irq=line, name=region.name)
     return device

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from dlasim.vp.board import Board
+from dlasim.vp.board import Board, Progress
+from dlasim.vp.liveness import STUCK_AFTER_SECONDS
 from dlasim.vp.result import BoardResult
 
 Line = Callable[[str], None]
@@ -16,10 +17,13 @@ class Drive:
     """How to run, and who is told what on the way; all of it leaves the guest's time as it is."""
 
     max_instructions: int | None = None
+    stuck_after_seconds: float = STUCK_AFTER_SECONDS  # a guest that only waits is ended; 0: never
+    devices: tuple[str, ...] = ()  # of the user's own, as `--device` has them
     log_functions: bool = False  # which function ran when, for a timeline
     console: Callable[[int], None] | None = None  # gets each byte on the UART at once
     trace_instructions: Line | None = None
     trace_mmio: Line | None = None
+    on_progress: Progress | None = None  # told instructions and place several times a second
     gdb_port: int | None = None  # 0: any; waits for a client
     on_listening: Callable[[int], None] | None = None  # told the port
 
@@ -31,6 +35,8 @@ class Drive:
                 max_instructions=self.max_instructions,
                 trace_instructions=self.trace_instructions,
                 trace_mmio=self.trace_mmio,
+                stuck_after_seconds=self.stuck_after_seconds,
+                on_progress=self.on_progress,
             )
         from dlasim.vp.gdb import GdbServer
 

@@ -4,7 +4,9 @@ crash it: whatever is wrong is an InputError."""
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ _HEADER_BYTES = 52
 _EXECUTABLE = 1
 _MAX_CODE_BYTES = 4 << 20
 _MAX_FILE_BYTES = 1 << 30
+_MAX_DEBUG_BYTES = 1 << 24  # of a section; reading more takes too long for what it gives
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,10 @@ class Segment:
     data: bytes
     size_bytes: int  # with the zeroed part
     executable: bool
+
+    def holds_code(self, address: int) -> bool:
+        """Whether instructions may lie there."""
+        return self.executable and 0 <= address - self.address < len(self.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,7 @@ class Firmware:
     segments: tuple[Segment, ...]
     symbols: dict[str, int]
     functions: tuple[Function, ...]  # by address, without overlaps
+    file: bytes = b""  # all of it, for its debugging information
 
     def function_at(self, address: int) -> Function | None:
         """The function that holds `address`."""
@@ -63,6 +71,19 @@ class Firmware:
         """`0x20000123 main+0x23`, or just the address."""
         function = self.function_at(address)
         return f"0x{address:08x}" + (f" {function.name}+0x{address - function.address:x}" if function else "")
+
+    def source_line(self, address: int) -> str:
+        """`main.c:12`, if the file was built with -g; else nothing."""
+        if not any(segment.holds_code(address) for segment in self.segments):
+            return ""
+        rows = _source_lines(self.file)
+        index = bisect_right(rows, address, key=lambda row: row[0]) - 1
+        return rows[index][1] if index >= 0 else ""
+
+    def locate(self, address: int) -> str:
+        """As `describe`, with the source line; slow the first time."""
+        line = self.source_line(address)
+        return self.describe(address) + (f" ({line})" if line else "")
 
 
 def executable_code(firmware: Firmware) -> tuple[int, bytes]:
@@ -101,7 +122,7 @@ def parse_elf(data: bytes, origin: str) -> Firmware:
         raise InputError(f"{origin}: no executable segment; link it with the board's linker script")
     functions = _functions(symbols)
     addresses = {name: address for name, address, _, _ in symbols}
-    return Firmware(origin, entry, segments, addresses, functions)
+    return Firmware(origin, entry, segments, addresses, functions, data)
 
 
 def _check_header(data: bytes, origin: str) -> None:
@@ -151,6 +172,35 @@ def _symbols(elf: Any) -> list[tuple[str, int, int, str]]:
         for symbol in table.iter_symbols()
         if symbol.name and symbol["st_shndx"] != "SHN_UNDEF"
     ]
+
+
+@lru_cache(maxsize=2)
+def _source_lines(data: bytes) -> list[tuple[int, str]]:
+    """(address, file:line) where each stretch of code begins; the text is empty where none is known."""
+    try:
+        elf = ELFFile(BytesIO(data))
+        debug = [section for section in elf.iter_sections() if section.name.startswith(".debug_")]
+        if any(section.compressed or section.data_size > _MAX_DEBUG_BYTES for section in debug):
+            return []
+        dwarf = elf.get_dwarf_info()
+        rows = [row for unit in dwarf.iter_CUs() for row in _unit_lines(dwarf.line_program_for_CU(unit))]
+    except Exception:  # pyelftools raises nearly anything on damaged information; a dump does without it
+        return []
+    return sorted(rows, key=lambda row: row[0])
+
+
+def _unit_lines(program: Any) -> Iterator[tuple[int, str]]:
+    """The same of one compilation unit's line program."""
+    if program is None:
+        return
+    first = 0 if program["version"] >= 5 else 1
+    paths = [bytes(entry.name).decode("utf-8", "replace") for entry in program["file_entry"]]
+    names = [path.rpartition("/")[2] for path in paths]
+    for entry in program.get_entries():
+        state = entry.state
+        if state is not None:
+            known = not state.end_sequence and 0 <= state.file - first < len(names)
+            yield state.address, f"{names[state.file - first]}:{state.line}" if known else ""
 
 
 def _functions(symbols: list[tuple[str, int, int, str]]) -> tuple[Function, ...]:

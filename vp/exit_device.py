@@ -16,6 +16,7 @@ REGISTERS = (EXIT, RAM_BYTES, REGION_BEGIN, REGION_END)
 
 EXIT_PASS = 0x5555
 EXIT_FAIL = 0x3333
+MOST_MARKS = 1 << 18  # further ones are only counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +64,20 @@ class ExitDevice(Device):
     `on_mark`, where set, is told about each as it happens.
     """
 
+    registers = REGISTERS
+
     def __init__(self, ram_bytes: int, counts: Callable[[], tuple[int, int, int]]) -> None:
         self._ram_bytes = ram_bytes
         self._counts = counts
         self.on_mark: Callable[[RegionMark], None] | None = None
+        self.most_marks = MOST_MARKS
         self.reset()
 
     def reset(self) -> None:
         """Running, nothing marked."""
         self.exit_code: int | None = None
         self.marks: list[RegionMark] = []
+        self.marks_lost = 0
 
     def load(self, offset: int, size: int) -> int:
         """RAM_BYTES; everything else reads as zero."""
@@ -84,7 +89,10 @@ class ExitDevice(Device):
             self._exit(value)
         elif offset in (REGION_BEGIN.offset, REGION_END.offset):
             mark = RegionMark(value, offset == REGION_BEGIN.offset, *self._counts())
-            self.marks.append(mark)
+            if len(self.marks) < self.most_marks:
+                self.marks.append(mark)
+            else:
+                self.marks_lost += 1
             if self.on_mark is not None:
                 self.on_mark(mark)
 

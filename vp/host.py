@@ -24,6 +24,7 @@ from dlasim.sim.machine import Run
 from dlasim.sim.runner import HostSpan, Inference, check_config, fault_error
 from dlasim.vp import launch
 from dlasim.vp.board import Board, BoardConfig
+from dlasim.vp.device_loading import attach_devices
 from dlasim.vp.dla_device import DlaDevice, attach_dla
 from dlasim.vp.drive import Drive
 from dlasim.vp.elf import Firmware, read_elf
@@ -98,6 +99,7 @@ class Prototype:
         self.host_observer: Callable[[int, NDArray[Any]], None] | None = None
         self._executor = executor
         self._moments: list[float] = []
+        self._inside = 0  # instructions of the inferences before
         self._image = container.write(program)
         self._firmware = firmware or _firmware(self.options.firmware)
         self.layout = plan_memory(program, self._firmware, len(self._image))
@@ -121,12 +123,16 @@ class Prototype:
         options = self.options
         board = Board(BoardConfig(self.layout.memory_map, options.cpu, options.drive.log_functions))
         device = attach_dla(board, self.config, self._executor)
+        attach_devices(board, options.drive.devices)
         device.dla.observer = self._observer()
         board.load(self._firmware)
         board.memories.write(self.layout.memory_map.program.base, self._image)
         board.memories.write(self._firmware.symbols[launch.SYMBOL], self._launch.to_bytes())
         self._moments.clear()
-        board.exit.on_mark = lambda mark: self._marked(board, mark)
+        self._inside = 0
+        device.most_runs = max(device.most_runs, len(self.program.commands))
+        board.exit.most_marks = max(board.exit.most_marks, 4 + 2 * len(self.program.host_calls))
+        board.exit.on_mark = lambda mark: self._marked(board, device, mark)
         return board, device
 
     def _observer(self) -> Observer | None:
@@ -174,14 +180,23 @@ class Prototype:
             raw = np.frombuffer(data, np.uint8)
         return raw.view(np.dtype(described.type.name)).reshape(described.shape)
 
-    def _marked(self, board: Board, mark: RegionMark) -> None:
+    def _marked(self, board: Board, device: DlaDevice, mark: RegionMark) -> None:
         """Notes the time; after a host call, shows its outputs to whoever watches."""
         if mark.region_id == MARK_INFERENCE:
             self._moments.append(time.perf_counter())
+            if mark.is_begin:
+                self._forget_inferences(board, device)
         if mark.is_begin or mark.region_id < MARK_FIRST_HOST_CALL or self.host_observer is None:
             return
         for number in self.program.host_calls[mark.region_id - MARK_FIRST_HOST_CALL].outputs:
             self.host_observer(number, self._tensor(board, self.program.tensors[number]))
+
+    def _forget_inferences(self, board: Board, device: DlaDevice) -> None:
+        """At the begin of an inference: of those before, however many, only the sum of instructions stays."""
+        *before, begin = board.exit.marks
+        self._inside += _instructions(before)
+        board.exit.marks[:] = [begin]
+        device.runs.clear()
 
     def _check(self, board: Board, device: DlaDevice, result: BoardResult) -> None:
         if result.reason is Reason.EXIT and result.exit_code == 0:
@@ -216,8 +231,7 @@ class Prototype:
             idle_cycles=idle,
             call_instructions=tuple(last.instructions - first.instructions for first, last in calls),
         )
-        inferences = _spans(result.marks, MARK_INFERENCE)
-        inside = sum(last.instructions - first.instructions for first, last in inferences)
+        inside = self._inside + _instructions(result.marks)
         return Prototyped(
             inference,
             cpu,
@@ -248,6 +262,11 @@ def submitted_words(program: Program, *, operations_only: bool = False) -> list[
 def _spans(marks: Sequence[RegionMark], region: int) -> list[tuple[RegionMark, RegionMark]]:
     mine = [mark for mark in marks if mark.region_id == region]
     return list(zip(mine[::2], mine[1::2], strict=True))
+
+
+def _instructions(marks: Sequence[RegionMark]) -> int:
+    """Of the inferences that these marks enclose."""
+    return sum(last.instructions - first.instructions for first, last in _spans(marks, MARK_INFERENCE))
 
 
 def _since(start: int, run: Run) -> Run:

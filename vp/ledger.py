@@ -100,6 +100,11 @@ class Ledger:
         words[DEADLINE_CYCLES] = 0 if pending else event
         words[DEADLINE_INSTRUCTIONS] = NEVER if last_instruction is None else last_instruction
 
+    def stop_soon(self) -> None:
+        """Makes the CPU stop at the next block; from any thread."""
+        self.words[EVENT_CYCLES] = 0
+        self.words[DEADLINE_CYCLES] = 0
+
     @property
     def cycles(self) -> int:
         """Cycles up to the start of the running block; when stopped, all of them."""
@@ -155,6 +160,11 @@ class Ledger:
     def executed(self) -> npt.NDArray[np.int64]:
         """How often each two-byte slot of the code was run through."""
         return np.cumsum(self._records[: self._slots, EDGES])
+
+    def addresses(self, slots: npt.NDArray[np.bool_]) -> list[int]:
+        """Addresses of the instructions that start at the slots marked."""
+        starts = np.diff(self._records[: self._slots + 1, INSTRUCTION_SUM]) > 0
+        return [self._base + 2 * int(slot) for slot in np.flatnonzero(slots & starts)]
 
     def taken(self) -> npt.NDArray[np.int64]:
         """How often the branch ending just before each slot's end was taken."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, RunError
 from dlasim.vp.elf import Firmware
 from dlasim.vp.memory_map import MemoryMap, Region
 
@@ -78,7 +78,13 @@ class Memories:
 
 def _page_aligned(size_bytes: int) -> Bytes:
     """Zeroed memory that starts on a page of the host and takes none until it is written."""
-    return np.frombuffer(mmap.mmap(-1, size_bytes), np.uint8)
+    try:
+        return np.frombuffer(mmap.mmap(-1, size_bytes), np.uint8)
+    except OSError as error:
+        raise RunError(
+            f"the board needs {size_bytes >> 20} MiB of address space for a memory and cannot get it; "
+            "raise the limit (`ulimit -v` shows it in KiB)"
+        ) from error
 
 
 def _range(region: Region) -> str:

@@ -3,18 +3,15 @@ guest got into trouble, a report of that."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from dlasim.vp.disassembly import REGISTER_NAMES
 from dlasim.vp.elf import Firmware
 from dlasim.vp.exit_device import RegionMark, RegionSpan, region_spans
 
-_REGISTER_NAMES = (
-    *("zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "s0", "s1"),
-    *(f"a{number}" for number in range(8)),
-    *(f"s{number}" for number in range(2, 12)),
-    *(f"t{number}" for number in range(3, 7)),
-)
+_LONGEST_CYCLE = 8  # blocks of a loop that a crash dump folds
 
 _CAUSES = {
     0: "misaligned instruction address",
@@ -29,6 +26,26 @@ _CAUSES = {
 }
 
 
+def fold(blocks: Sequence[int]) -> Iterator[tuple[Sequence[int], int]]:
+    """Groups of blocks and how often in a row each group came: loops, the longest repetition first."""
+    at = 0
+    while at < len(blocks):
+        lengths = range(1, _LONGEST_CYCLE + 1)
+        length = max(lengths, key=lambda length: (_repeats(blocks, at, length) - 1) * length)
+        times = _repeats(blocks, at, length)
+        length = length if times > 1 else 1
+        yield blocks[at : at + length], times
+        at += length * times
+
+
+def _repeats(blocks: Sequence[int], at: int, length: int) -> int:
+    """How often the `length` blocks from `at` stand there in a row."""
+    times = 1
+    while blocks[at + times * length : at + (times + 1) * length] == blocks[at : at + length]:
+        times += 1
+    return times
+
+
 class Reason(Enum):
     """Why a run ended."""
 
@@ -39,6 +56,7 @@ class Reason(Enum):
     UNHANDLED_EXCEPTION = "an exception, and no trap handler (mtvec is 0)"
     KILLED = "the debugger ended the run"
     LOCKUP = "the same exception again and again at one instruction"
+    STUCK = "the program waits for something that will not happen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +72,17 @@ class Crash:
     def text(self, firmware: Firmware) -> str:
         """The report a person reads."""
         cause = _CAUSES.get(self.cause, "unknown cause")
-        lines = [f"{cause} (mcause {self.cause}, mtval 0x{self.value:08x}) at {firmware.describe(self.pc)}"]
+        lines = [f"{cause} (mcause {self.cause}, mtval 0x{self.value:08x}) at {firmware.locate(self.pc)}"]
         values = [
-            f"{name:>4} {value:08x}" for name, value in zip(_REGISTER_NAMES, self.registers, strict=True)
+            f"{name:>4} {value:08x}" for name, value in zip(REGISTER_NAMES, self.registers, strict=True)
         ]
         lines += ["  " + "  ".join(values[row : row + 4]) for row in range(0, len(values), 4)]
         lines.append("last basic blocks, oldest first:")
-        lines += [f"  {firmware.describe(address)}" for address in self.recent_blocks]
+        for blocks, times in fold(self.recent_blocks):
+            lines += [f"  {firmware.locate(address)}" for address in blocks]
+            if times > 1:
+                what = "this one" if len(blocks) == 1 else f"these {len(blocks)}"
+                lines.append(f"    {what}, {times} times")
         return "\n".join(lines)
 
 
@@ -89,6 +111,7 @@ class BoardResult:
     """The outcome of `Board.run`; counts are since reset."""
 
     reason: Reason
+    hint: str  # more on the reason; may be empty
     exit_code: int | None
     uart: bytes
     instructions: int
@@ -102,6 +125,7 @@ class BoardResult:
     uncounted_blocks: int  # blocks outside the ELF's code: their counts are a guess
     function_spans: tuple[FunctionSpan, ...] = ()  # in order; only if the config asks for them
     function_spans_lost: int = 0
+    marks_lost: int = 0
 
     @property
     def regions(self) -> tuple[RegionSpan, ...]:
@@ -113,7 +137,9 @@ class BoardResult:
         ending = f"exit code {self.exit_code}" if self.reason is Reason.EXIT else self.reason.value
         text = f"{ending} after {self.instructions} instructions, {self.cycles} cycles"
         if self.reason is not Reason.EXIT:
-            text += f", at {firmware.describe(self.pc)}"
+            text += f", at {firmware.locate(self.pc)}"
+        if self.hint:
+            text += f": {self.hint}"
         if self.last_exception is not None and self.exit_code != 0:
             text += "\n" + self.last_exception.text(firmware)
         return text

@@ -14,13 +14,17 @@ REGISTERS = (DATA, LINE_STATUS)
 RECEIVED = 0x01
 READY_TO_SEND = 0x20
 _IDLE = 0x40
+MOST_BYTES = 1 << 20  # kept of what was sent, at least
 
 
 class Uart(Device):
-    """Collects what the guest sends in `sent`; the guest receives what `receive` was given.
+    """Collects what the guest sends in `sent`, of which the end is kept; the guest receives what `receive`
+    was given.
 
     `listener`, where set, gets each byte at once.
     """
+
+    registers = REGISTERS
 
     def __init__(self) -> None:
         self.sent = bytearray()
@@ -43,6 +47,8 @@ class Uart(Device):
         """Sends the low byte."""
         if offset == DATA.offset:
             self.sent.append(value & 0xFF)
+            if len(self.sent) >= 2 * MOST_BYTES:
+                del self.sent[:-MOST_BYTES]
             if self.listener:
                 self.listener(value & 0xFF)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -34,11 +33,30 @@ _FIRMWARE: tuple[tuple[str, str, Any, str], ...] = (
         "How it gives work to the DLA: streams by doorbell, or command by command.  [default: queue]",
     ),
     ("--max-instructions", "max_instructions", click.IntRange(1), "Give up after so many instructions."),
+    (
+        "--stuck-after",
+        "stuck_after_seconds",
+        click.FloatRange(0),
+        "End a guest that has waited so long for what no device will do; 0: never.  [default: 10]",
+    ),
+    (
+        "--device",
+        "devices",
+        str,
+        "Attach a device: FILE.py:CLASS@ADDRESS[,irq=N][,size=BYTES]; may be repeated.",
+    ),
 )
 _DEBUGGING: tuple[tuple[str, str, Any, str], ...] = (
     ("--gdb", "gdb_port", click.IntRange(0, 65535), "Wait for gdb on this port of 127.0.0.1; 0: any."),
 )
-_METAVARS = {"cpu": "CORE", "max_instructions": "N", "gdb_port": "PORT"}
+_METAVARS = {
+    "cpu": "CORE",
+    "max_instructions": "N",
+    "stuck_after_seconds": "SECONDS",
+    "devices": "DEVICE",
+    "gdb_port": "PORT",
+}
+_REPEATABLE = ("devices",)
 _TRACES = (
     ("--trace-instructions", "trace_instructions", "Every instruction on stderr."),
     ("--trace-mmio", "trace_mmio", "Every access to a device on stderr."),
@@ -77,6 +95,7 @@ def _with_values(function: F, table: tuple[tuple[str, str, Any, str], ...]) -> F
             type=kind,
             default=None,
             metavar=_METAVARS.get(name),
+            multiple=name in _REPEATABLE,
             help=text,
         )(function)
     return function
@@ -88,7 +107,7 @@ def take_host(given: dict[str, Any], *, is_elf: bool = False) -> tuple[str, dict
     tables: tuple[tuple[Any, ...], ...] = (*_FIRMWARE, *_DEBUGGING, *_TRACES)
     names = {name: option for option, name, *_ in tables}
     chosen = {name: given.pop(name) for name in names if name in given}
-    chosen = {name: value for name, value in chosen.items() if value is not None}
+    chosen = {name: value for name, value in chosen.items() if value is not None and value != ()}
     if chosen and host == "none" and not is_elf:
         raise click.UsageError(f"{names[next(iter(chosen))]} needs --host riscv")
     for name in ("trace_instructions", "trace_mmio"):
@@ -105,15 +124,3 @@ def _to_stderr(text: str) -> None:
 
 def _announce_port(port: int) -> None:
     click.echo(f"waiting for gdb; in it: target remote :{port}", err=True)
-
-
-def console(as_json: bool) -> Callable[[int], None]:
-    """Where the board's UART goes: to stdout as it comes, to stderr where stdout is for JSON alone."""
-    stream = (sys.stderr if as_json else sys.stdout).buffer
-
-    def put(byte: int) -> None:
-        stream.write(bytes((byte,)))
-        if byte == ord("\n"):
-            stream.flush()
-
-    return put

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from dlasim.cli.board_console import BoardConsole
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
-from dlasim.cli.host_options import console, debug_options, host_options, take_host
+from dlasim.cli.host_options import debug_options, host_options, take_host
 from dlasim.cli.sections import SectionedCommand
 
 _EPILOG = """\b
@@ -62,7 +63,11 @@ def command(file: str, **given: Any) -> None:
     options = take_compile(given)
     host, chosen = take_host(given, is_elf=is_elf)
     if host != "none" or is_elf:
-        chosen["console"] = console(given["as_json"])
+        console = BoardConsole(given["as_json"])
+        click.get_current_context().call_on_close(console.clear)
+        chosen["console"] = console.put
+        if not chosen.keys() & {"trace_instructions", "trace_mmio"}:
+            chosen["on_progress"] = console.progress
         chosen["log_functions"] = bool(given["trace"])
     if is_elf and not loading.is_application(file):
         from dlasim.cli import run_elf

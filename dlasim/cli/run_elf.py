@@ -42,6 +42,8 @@ def run(
         from dlasim.vp.host_report import bare_metal_trace
 
         atomic_write(given["trace"], json.dumps(bare_metal_trace(done)) + "\n")
+    for warning in report["warnings"]:
+        click.echo(f"dlasim: warning: {warning}", err=True)
     done.check()
     if given["as_json"]:
         click.echo(json.dumps(report, indent=2))

@@ -153,7 +153,7 @@ def test_the_bus_routes_by_address_and_sums_up():
     assert bus.next_event() is None
     first.line, second.event = True, 9
     assert (bus.pending(), bus.next_event()) == (1 << 11, 9)
-    with pytest.raises(AssertionError, match="is taken"):
+    with pytest.raises(InputError, match="_Echo at 0x00004000 to 0x00004fff overlaps _Echo at 0x00003000"):
         bus.attach(_Echo(), 0x4000, 0x1000)
 
 

@@ -1,0 +1,142 @@
+"""Watches a running guest by the host's clock: regular pauses, in which Python sees a Ctrl-C and shows
+progress, and an end for a guest that only waits for what no device will ever do."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from dlasim.vp.bus import Bus
+from dlasim.vp.cpu import Cpu
+from dlasim.vp.elf import Firmware
+from dlasim.vp.ledger import NEVER, Ledger
+from dlasim.vp.result import Reason
+
+STUCK_AFTER_SECONDS = 10.0
+PAUSE_SECONDS = 0.1
+
+_MOST_INSTRUCTIONS = 128  # that a guest which only waits goes through
+_FEWEST_SAMPLES = 8  # fewer could be alike by chance
+_SHOWN_READS = 3
+
+
+@contextmanager
+def regular_pauses(pause: Callable[[], None]) -> Iterator[None]:
+    """Calls `pause` from a thread every tenth of a second."""
+    ended = threading.Event()
+
+    def repeat() -> None:
+        while not ended.wait(PAUSE_SECONDS):
+            pause()
+
+    thread = threading.Thread(target=repeat, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+class WatchedBoard(Protocol):
+    """What is looked at."""
+
+    bus: Bus
+
+    @property
+    def cpu(self) -> Cpu:
+        """Its registers."""
+
+    @property
+    def counts(self) -> Ledger:
+        """Which code ran."""
+
+    @property
+    def firmware(self) -> Firmware:
+        """For names."""
+
+
+class StuckWatch:
+    """Tells from samples whether the guest is stuck.
+
+    It is when, all the time, no device has an event to come, nothing was written to a device, and every
+    read from one gave what the read before gave; when no more than a few instructions ran; and when either
+    the registers are always the same wherever the guest is found, or it keeps reading devices. A guest that
+    computes has other registers each time, however small its loop.
+    """
+
+    def __init__(self, board: WatchedBoard, after_seconds: float) -> None:
+        self._board = board
+        self._after_seconds = after_seconds
+        self.hint = ""
+        self._executed: npt.NDArray[np.int64] | None = None
+        self._restart(time.monotonic())
+
+    def look(self) -> Reason | None:
+        """Takes a sample, while the CPU is stopped; the reason to end the run if it is stuck."""
+        if not self._after_seconds:
+            return None
+        now = time.monotonic()
+        self._samples += 1
+        if not self._waits():
+            self._restart(now)
+        elif now - self._began >= self._after_seconds / 2 and self._executed is None:
+            self._executed = self._board.counts.executed()
+        elif now - self._began >= self._after_seconds and self._samples >= _FEWEST_SAMPLES:
+            assert self._executed is not None, "taken half-way"
+            loop = self._loop(self._executed)
+            if len(loop) <= _MOST_INSTRUCTIONS:
+                self.hint = self._describe(loop)
+                return Reason.STUCK
+            self._restart(now)
+        return None
+
+    def _restart(self, now: float) -> None:
+        self._began = now
+        self._samples = 0
+        self._changes = self._board.bus.changes
+        self._reads = self._board.bus.reads
+        self._places: dict[int, tuple[int, ...]] = {}
+        self._same_registers = self._keeps_reading = True
+        self._executed = None
+        self._board.bus.last_reads.clear()
+
+    def _waits(self) -> bool:
+        """Whether this sample, too, is one of a guest that only waits."""
+        bus, cpu = self._board.bus, self._board.cpu
+        event = bus.next_event()
+        if event is not None and event < NEVER:
+            return False
+        changes = bus.changes - self._changes
+        if changes and (self._places or changes != len(bus.last_reads)):  # at first every read is new
+            return False
+        self._changes = bus.changes
+        self._keeps_reading &= bus.reads != self._reads
+        self._reads = bus.reads
+        registers = tuple(cpu.read_register(number) for number in range(1, 32))
+        self._same_registers &= self._places.setdefault(cpu.pc, registers) == registers
+        return self._same_registers or self._keeps_reading
+
+    def _loop(self, executed: npt.NDArray[np.int64]) -> list[int]:
+        """Addresses of the instructions that have run since."""
+        return self._board.counts.addresses(self._board.counts.executed() != executed)
+
+    def _describe(self, loop: list[int]) -> str:
+        board = self._board
+        ends = sorted({loop[0], loop[-1]}) if loop else [board.cpu.pc]
+        around = " to ".join(map(board.firmware.describe, ends))
+        reads = [
+            f"{board.bus.describe(address, value)[0]} (0x{address:08x}), always 0x{value:0{2 * size}x}"
+            for (address, size), value in list(board.bus.last_reads.items())[:_SHOWN_READS]
+        ]
+        reading = f"reading {'; '.join(reads)}; " if reads else ""
+        return (
+            f"for {self._after_seconds:g} s it has run only {around}, {reading}"
+            "and no device will change that; let it run longer with --stuck-after SECONDS (0: for ever)"
+        )
