@@ -54,13 +54,13 @@ def _fit(tensor: TensorDescriptor, item: Given) -> NDArray[Any]:
     array = array.reshape(tensor.shape)
     if array.dtype == dtype:
         return array
-    if array.dtype.kind == "f" and tensor.scale > 0:
-        return _quantize(array, tensor, origin)
     if array.dtype.kind == "f" and dtype.kind == "f":
-        return array.astype(dtype)
+        return _convert(array, tensor, origin)
+    if array.dtype.kind == "f" and dtype.kind in "iu" and tensor.scale > 0:
+        return _quantize(array, tensor, origin)
     raise InputError(
         f"{origin} holds {array.dtype}, input {tensor.name} takes {dtype} as it is"
-        + (" or floats to be quantized" if tensor.scale > 0 else "")
+        + (" or floats to be quantized" if dtype.kind in "iu" and tensor.scale > 0 else "")
     )
 
 
@@ -68,11 +68,24 @@ def _same_but_for_ones(array: NDArray[Any], tensor: TensorDescriptor) -> bool:
     return [n for n in array.shape if n != 1] == [n for n in tensor.shape if n != 1]
 
 
+def _convert(array: NDArray[Any], tensor: TensorDescriptor, origin: str) -> NDArray[Any]:
+    """Floats of another width, which float64 is where nobody chose one; a scale says nothing about floats."""
+    with np.errstate(over="ignore"):
+        converted = array.astype(tensor.type.name)
+    lost = np.isfinite(array) & ~np.isfinite(converted)
+    if lost.any():
+        raise InputError(
+            f"{origin} holds {array[lost][0]:g}, beyond {converted.dtype} of input {tensor.name}"
+        )
+    return converted
+
+
 def _quantize(array: NDArray[Any], tensor: TensorDescriptor, origin: str) -> NDArray[Any]:
     if not np.isfinite(array).all():
         raise InputError(f"{origin} holds values that are not finite; input {tensor.name} is quantized")
     limits = np.iinfo(np.dtype(tensor.type.name))
-    steps = np.round(array.astype(np.float64) / tensor.scale) + tensor.zero_point
+    with np.errstate(over="ignore"):  # what is infinite after the division is clipped like the rest
+        steps = np.round(array.astype(np.float64) / tensor.scale) + tensor.zero_point
     return np.clip(steps, limits.min, limits.max).astype(tensor.type.name)
 
 
