@@ -115,7 +115,7 @@ def run(
     if repeat > 1:
         seconds["steady"] = min(inference.wall_seconds for inference in inferences[1:])
     last = inferences[-1]
-    figures = report(loaded.program, loaded.config, last, seconds, loaded.artifact_bytes)
+    figures = report(loaded.program, loaded.config, last, seconds)
     figures["warnings"] = warnings
     return RunResult(last.outputs, figures, last, loaded)
 

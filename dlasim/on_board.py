@@ -71,7 +71,7 @@ def run_loaded(
     seconds = {**loaded.seconds, "simulate": done.inference.wall_seconds}
     if len(done.wall_seconds) > 1:
         seconds["steady"] = min(done.wall_seconds[1:])
-    figures = report(loaded.program, loaded.config, done, options, seconds, loaded.artifact_bytes)
+    figures = report(loaded.program, loaded.config, done, options, seconds)
     return done, figures
 
 
