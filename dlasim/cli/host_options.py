@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from codecs import getincrementaldecoder
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
 from dlasim.cli.sections import SharedOption
+from dlasim.cli.terminal import say
+from dlasim.errors import printable
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SECTION = "The CPU"
@@ -100,19 +103,24 @@ def take_host(given: dict[str, Any], *, is_elf: bool = False) -> tuple[str, dict
 
 
 def _to_stderr(text: str) -> None:
-    click.echo(text, err=True)
+    say(text, err=True)
 
 
 def _announce_port(port: int) -> None:
-    click.echo(f"waiting for gdb; in it: target remote :{port}", err=True)
+    say(f"waiting for gdb; in it: target remote :{port}", err=True)
 
 
-def console(as_json: bool) -> Callable[[int], None]:
-    """Where the board's UART goes: to stdout as it comes, to stderr where stdout is for JSON alone."""
+def console(as_json: bool, is_raw: bool) -> Callable[[int], None]:
+    """Where the board's UART goes: to stdout as it comes, to stderr where stdout is for JSON alone.
+
+    `is_raw` for firmware of the user's own, which may steer the terminal; ours prints names from files.
+    """
     stream = (sys.stderr if as_json else sys.stdout).buffer
+    decoder = getincrementaldecoder("utf-8")("replace")
 
     def put(byte: int) -> None:
-        stream.write(bytes((byte,)))
+        raw = bytes((byte,))
+        stream.write(raw if is_raw else printable(decoder.decode(raw), also="\n\r\t").encode())
         if byte == ord("\n"):
             stream.flush()
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from dlasim.cli.terminal import say
+
 KINDS = ("stacked", "heatmap", "pareto", "roofline", "utilization", "timeline")
 _EPILOG = """\b
 Examples:
@@ -50,7 +52,7 @@ def command(results: str, kind: str, output: str | None, **given: Any) -> None:
     result = open_results(results)
     path = Path(output) if output else result.path.with_name(f"{kind}.png")
     draw(result, kind, path, **settings)
-    click.echo(f"wrote {path}", err=True)
+    say(f"wrote {path}", err=True)
 
 
 def _value(name: str, text: str) -> Any:

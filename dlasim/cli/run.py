@@ -9,6 +9,7 @@ import click
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.host_options import console, debug_options, host_options, take_host
 from dlasim.cli.sections import SectionedCommand
+from dlasim.cli.terminal import say
 
 _EPILOG = """\b
 Examples:
@@ -61,10 +62,11 @@ def command(file: str, **given: Any) -> None:
     is_elf = loading.is_elf(file)
     options = take_compile(given)
     host, chosen = take_host(given, is_elf=is_elf)
+    is_own = is_elf and not loading.is_application(file)
     if host != "none" or is_elf:
-        chosen["console"] = console(given["as_json"])
+        chosen["console"] = console(given["as_json"], is_raw=is_own)
         chosen["log_functions"] = bool(given["trace"])
-    if is_elf and not loading.is_application(file):
+    if is_own:
         from dlasim.cli import run_elf
 
         return run_elf.run(file, base, machine, options, chosen, given)
@@ -84,7 +86,7 @@ def command(file: str, **given: Any) -> None:
         **machine,
     )
     for warning in result.report["warnings"]:
-        click.echo(f"dlasim: warning: {warning}", err=True)
+        say(f"dlasim: warning: {warning}", err=True)
     _write(result, given)
     return _print(result, given["as_json"])
 
@@ -125,10 +127,10 @@ def _print(result: Any, as_json: bool) -> None:
     import json
 
     if as_json:
-        click.echo(json.dumps(result.report, indent=2))
+        say(json.dumps(result.report, indent=2))
         return
     from dlasim.cli.summary import print_summary
 
     if result.prototyped is not None:
-        click.echo()
+        say()
     print_summary(result.report)

@@ -10,6 +10,7 @@ import click
 
 from dlasim.cli.config_options import COMPILE, MACHINE, preset_option
 from dlasim.cli.sections import SectionedCommand, SharedOption
+from dlasim.cli.terminal import say
 
 if TYPE_CHECKING:
     from dlasim.sweeps.study import Study
@@ -104,7 +105,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     print_points(outcome.result, study.swept)
     _tell(study, outcome)
     for path in present(study, outcome.result):
-        click.echo(f"wrote {path}", err=True)
+        say(f"wrote {path}", err=True)
     if outcome.first_failure:
         raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")
 
@@ -135,6 +136,6 @@ def _tell(study: Study, outcome: Outcome) -> None:
     if refused:
         parts.append(f"{refused:,} cannot work (column reason says why)")
     shown = f", the {SHOWN_POINTS} with the fewest cycles above" if outcome.points > SHOWN_POINTS else ""
-    click.echo(f"{study.name}: {'; '.join(parts)}{shown}; wrote {outcome.result.path}", err=True)
+    say(f"{study.name}: {'; '.join(parts)}{shown}; wrote {outcome.result.path}", err=True)
     if outcome.not_compiled:
-        click.echo(f"{outcome.not_compiled}; plain Python did the work, more slowly", err=True)
+        say(f"{outcome.not_compiled}; plain Python did the work, more slowly", err=True)
