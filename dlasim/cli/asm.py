@@ -33,7 +33,7 @@ def command(file: str, output: str | None) -> None:
     from dlasim.isa.assembly import assemble
     from dlasim.isa.container import write
 
-    keep_apart((file,), (output,))
+    keep_apart(("/dev/stdin" if file == "-" else file,), (output,))
     program = assemble(_text(file), "<stdin>" if file == "-" else file)
     data = write(program)
     atomic_write(output, data)

@@ -46,11 +46,13 @@ def command(results: str, kind: str, output: str | None, **given: Any) -> None:
         if not sign:
             raise click.UsageError(f"--set {item}: write NAME=VALUE")
         settings[name.strip()] = _value(name.strip(), text)
+    from dlasim.fileio import keep_apart
     from dlasim.sweeps.charts import draw
-    from dlasim.sweeps.result import open_results
+    from dlasim.sweeps.result import ABOUT, LAYERS, open_results
 
     result = open_results(results)
     path = Path(output) if output else result.path.with_name(f"{kind}.png")
+    keep_apart((result.path, *(result.path.with_name(name) for name in (LAYERS, ABOUT))), (path,))
     draw(result, kind, path, **settings)
     say(f"wrote {path}", err=True)
 

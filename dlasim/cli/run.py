@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -55,7 +56,9 @@ def command(file: str, **given: Any) -> None:
     """
     from dlasim.fileio import keep_apart
 
-    keep_apart((file, *given["inputs"], given["config_file"]), (given["report"], given["trace"]))
+    core = given["cpu"] if (given["cpu"] or "").endswith(".toml") else None
+    sources = (file, *given["inputs"], given["config_file"], core)
+    keep_apart(sources, (given["report"], given["trace"], given["output"]))
     base, machine = take_machine(given)
     from dlasim import api, loading
 
@@ -87,25 +90,27 @@ def command(file: str, **given: Any) -> None:
     )
     for warning in result.report["warnings"]:
         say(f"dlasim: warning: {warning}", err=True)
-    _write(result, given)
+    _write(result, sources, given)
     return _print(result, given["as_json"])
 
 
-def _write(result: Any, given: dict[str, Any]) -> None:
-    """The files asked for."""
+def _write(result: Any, sources: Iterable[str | None], given: dict[str, Any]) -> None:
+    """The files asked for; none of them unless all have a place of their own."""
     import json
+    from pathlib import Path
 
-    from dlasim.fileio import atomic_write
+    from dlasim.fileio import atomic_write, keep_apart
 
-    if given["output"]:
-        from pathlib import Path
-
+    folder = Path(given["output"] or "")
+    names = range(len(result.outputs)) if given["output"] else ()
+    arrays = [folder / f"output_{number}.npy" for number in names]
+    keep_apart(sources, (*arrays, given["report"], given["trace"]))
+    if arrays:
         from dlasim.inputs import save_npy
 
-        folder = Path(given["output"])
         folder.mkdir(parents=True, exist_ok=True)
-        for number, array in enumerate(result.outputs):
-            atomic_write(folder / f"output_{number}.npy", save_npy(array))
+        for path, array in zip(arrays, result.outputs, strict=True):
+            atomic_write(path, save_npy(array))
     if given["report"]:
         atomic_write(given["report"], json.dumps(result.report, indent=2) + "\n")
     if given["trace"]:
