@@ -46,8 +46,8 @@ accuracy: $(VENV)/ready-test ## docs/accuracy.md and docs/zoo.md anew (ZOO=folde
 	$(BIN)/python benchmarks/accuracy.py --write
 	$(BIN)/python benchmarks/zoo.py --write $(ZOO)
 
-fuzz: $(VENV)/ready-test ## damaged inputs for every parser, COUNT of each (20000)
-	$(BIN)/python -m tests.fuzz --count $(or $(COUNT),20000)
+fuzz: $(VENV)/ready-test ## damaged inputs for every parser, COUNT of each (20000), or for TARGETS only
+	$(BIN)/python -m tests.fuzz $(TARGETS) --count $(or $(COUNT),20000) --seed $(or $(SEED),0)
 
 golden: $(VENV)/ready-test ## rewrite the golden files; read their diff before committing it
 	$(PYTEST) --update-golden

@@ -20,7 +20,7 @@ from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.partition import Partitioned
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
-from dlasim.errors import InputError
+from dlasim.errors import InputError, printable
 from dlasim.fileio import read_file
 
 MAGIC = b"DLAGRAPH"
@@ -68,7 +68,7 @@ def read_graph_model(path: str | Path) -> ReadModel:
         model = read_model(data)
     except InputError as error:
         raise InputError(f"{path} is not a valid graph: {error}") from None
-    return replace(model, graph=replace(model.graph, name=graph.name))
+    return replace(model, graph=replace(model.graph, name=printable(graph.name)))
 
 
 def tflite_of(path: str | Path) -> bytes:
@@ -173,7 +173,7 @@ class _Reader:
         begin = row["data"]
         end = begin + elements * np.dtype(dtype).itemsize if isinstance(begin, int) else -1
         if isinstance(begin, bool) or not isinstance(begin, int) or not 0 <= begin <= end <= len(self._blob):
-            self._fail(f"the data of tensor {tensor.name} lies outside the file")
+            self._fail(f"the data of tensor {printable(tensor.name)} lies outside the file")
         data = np.frombuffer(self._blob[begin:end], np.dtype(dtype).newbyteorder("<")).reshape(shape)
         return Tensor(tensor.name, shape, dtype, tensor.quantization, data.astype(dtype, copy=False))
 

@@ -35,6 +35,7 @@ def prepare(model: ReadModel, name: str) -> Graph:
     check.inputs(model.graph)
     graph = _resolve(replace(model, graph=fold_dilation(model.graph)), name)
     check.operators(graph)
+    check.interface(graph)
     return graph
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.errors import RunError
+from dlasim.errors import RunError, printable
 from dlasim.isa.program import Program
 from dlasim.loading import Loaded, is_elf, load, load_network, split_choices
 from dlasim.sim.config import DlaConfig
@@ -115,7 +115,7 @@ def run(
     if repeat > 1:
         seconds["steady"] = min(inference.wall_seconds for inference in inferences[1:])
     last = inferences[-1]
-    figures = report(loaded.program, loaded.config, last, seconds, loaded.artifact_bytes)
+    figures = report(loaded.program, loaded.config, last, seconds)
     figures["warnings"] = warnings
     return RunResult(last.outputs, figures, last, loaded)
 
@@ -206,5 +206,5 @@ def refuse_races(program: Program) -> list[str]:
 
     found = check_program(program)
     if found.races:
-        raise RunError(f"program {program.name} has races:\n" + "\n".join(map(str, found.races)))
+        raise RunError(f"program {printable(program.name)} has races:\n" + "\n".join(map(str, found.races)))
     return [str(read) for read in found.uninitialised]

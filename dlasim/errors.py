@@ -36,6 +36,13 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {by_folded[close[0]]}?" if close else ""
 
 
+def printable(text: str, also: str = "") -> str:
+    """The text fit for one line of a terminal: a character that steers one, or ends the line, becomes `?`.
+
+    Names from files go through this wherever they are shown; `also` are characters that may stay.
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() or c in also else "?" for c in text)
+
+
 def _shown(line: str) -> str:
-    cut = line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…"
-    return cut if cut.isprintable() else "".join(c if c.isprintable() or c == "\t" else "?" for c in cut)
+    return printable(line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…", also="\t")

@@ -18,6 +18,7 @@ _CHUNK_BYTES = 1 << 24
 _UNFINISHED = ".unfinished"
 _PREFIX_BYTES = 128  # of a target's name, in that of its unfinished file
 WRONG_PATH = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
+Place = str | tuple[int, int]  # a path without links, or device and inode
 
 
 def atomic_write(path: str | Path, data: bytes | str) -> None:
@@ -39,20 +40,36 @@ def atomic_write(path: str | Path, data: bytes | str) -> None:
 
 
 def keep_apart(sources: Iterable[str | Path | None], targets: Iterable[str | Path | None]) -> None:
-    """Refuse to write over a file that is read, or two outputs to one place; None is what was not given."""
-    taken = {os.path.realpath(source) for source in sources if source}
-    written: set[str] = set()
+    """Refuse to write over a file that is read, or two outputs to one place; None is what was not given.
+
+    However a file is spelled: links, hard links and ways through other folders are the same file.
+    """
+    taken = {place for source in sources if source for place in _places(source)}
+    written: set[Place] = set()
     for target in targets:
-        if not target:
+        if not target or _takes_all(target):
             continue
-        place = os.path.realpath(target)
-        if os.path.exists(place) and not os.path.isfile(place):
-            continue  # devices and pipes take whatever comes; folders are refused when they are opened
-        if place in taken:
+        places = _places(target)
+        if places & taken:
             raise InputError(f"cannot write {target}: it is read too, and would be lost")
-        if place in written:
+        if places & written:
             raise InputError(f"cannot write {target}: two outputs would go there")
-        written.add(place)
+        written |= places
+
+
+def _takes_all(target: str | Path) -> bool:
+    """Whether it is a device or a pipe, which are not replaced; folders are refused when they are opened."""
+    place = os.path.realpath(target)
+    return os.path.exists(place) and not os.path.isfile(place)
+
+
+def _places(path: str | Path) -> set[Place]:
+    """What tells a file from others: where it is, and once it exists, what it is."""
+    places: set[Place] = {os.path.realpath(path)}
+    with contextlib.suppress(OSError, ValueError):
+        status = os.stat(path)
+        places.add((status.st_dev, status.st_ino))
+    return places
 
 
 def read_file(path: str | Path, most: int = MAX_FILE_BYTES) -> bytes:

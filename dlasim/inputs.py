@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, printable
 from dlasim.isa.program import TensorDescriptor
 
 Given = str | Path | NDArray[Any]
@@ -23,7 +23,7 @@ def prepare_inputs(
     if not given:
         return noise(expected, seed)
     if len(given) != len(expected):
-        names = ", ".join(tensor.name for tensor in expected)
+        names = ", ".join(printable(tensor.name) for tensor in expected)
         raise InputError(f"the model has {len(expected)} inputs ({names}), {len(given)} were given")
     return [_fit(tensor, item) for tensor, item in zip(expected, given, strict=True)]
 
@@ -49,18 +49,18 @@ def _fit(tensor: TensorDescriptor, item: Given) -> NDArray[Any]:
     dtype = np.dtype(tensor.type.name)
     if array.size != int(np.prod(tensor.shape, dtype=np.int64)) or not _same_but_for_ones(array, tensor):
         raise InputError(
-            f"{origin} has shape {list(array.shape)}, input {tensor.name} has {list(tensor.shape)}"
+            f"{origin} has shape {list(array.shape)}, input {printable(tensor.name)} has {list(tensor.shape)}"
         )
     array = array.reshape(tensor.shape)
     if array.dtype == dtype:
         return array
-    if array.dtype.kind == "f" and tensor.scale > 0:
-        return _quantize(array, tensor, origin)
     if array.dtype.kind == "f" and dtype.kind == "f":
-        return array.astype(dtype)
+        return _convert(array, tensor, origin)
+    if array.dtype.kind == "f" and dtype.kind in "iu" and tensor.scale > 0:
+        return _quantize(array, tensor, origin)
     raise InputError(
-        f"{origin} holds {array.dtype}, input {tensor.name} takes {dtype} as it is"
-        + (" or floats to be quantized" if tensor.scale > 0 else "")
+        f"{origin} holds {array.dtype}, input {printable(tensor.name)} takes {dtype} as it is"
+        + (" or floats to be quantized" if dtype.kind in "iu" and tensor.scale > 0 else "")
     )
 
 
@@ -68,11 +68,26 @@ def _same_but_for_ones(array: NDArray[Any], tensor: TensorDescriptor) -> bool:
     return [n for n in array.shape if n != 1] == [n for n in tensor.shape if n != 1]
 
 
+def _convert(array: NDArray[Any], tensor: TensorDescriptor, origin: str) -> NDArray[Any]:
+    """Floats of another width, which float64 is where nobody chose one; a scale says nothing about floats."""
+    with np.errstate(over="ignore"):
+        converted = array.astype(tensor.type.name)
+    lost = np.isfinite(array) & ~np.isfinite(converted)
+    if lost.any():
+        raise InputError(
+            f"{origin} holds {array[lost][0]:g}, beyond {converted.dtype} of input {printable(tensor.name)}"
+        )
+    return converted
+
+
 def _quantize(array: NDArray[Any], tensor: TensorDescriptor, origin: str) -> NDArray[Any]:
     if not np.isfinite(array).all():
-        raise InputError(f"{origin} holds values that are not finite; input {tensor.name} is quantized")
+        raise InputError(
+            f"{origin} holds values that are not finite; input {printable(tensor.name)} is quantized"
+        )
     limits = np.iinfo(np.dtype(tensor.type.name))
-    steps = np.round(array.astype(np.float64) / tensor.scale) + tensor.zero_point
+    with np.errstate(over="ignore"):  # what is infinite after the division is clipped like the rest
+        steps = np.round(array.astype(np.float64) / tensor.scale) + tensor.zero_point
     return np.clip(steps, limits.min, limits.max).astype(tensor.type.name)
 
 

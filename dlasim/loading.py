@@ -27,7 +27,6 @@ class Loaded:
 
     program: Program
     config: DlaConfig
-    artifact_bytes: int
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -47,8 +46,7 @@ def load(
     read = time.perf_counter()
     program = lower_for(network, chosen, wanted, with_constants).program
     seconds = {"load": read - began, "lower": time.perf_counter() - read}
-    size = len(program.commands) * 8 + len(program.constants)
-    return Loaded(program, chosen, size, seconds)
+    return Loaded(program, chosen, seconds)
 
 
 def _load_program(
@@ -63,7 +61,7 @@ def _load_program(
     chosen = chosen.replace(**machine)
     check_config(program, chosen)
     seconds = {"load": time.perf_counter() - began, "lower": 0.0}
-    return Loaded(program, chosen, Path(file).stat().st_size, seconds)
+    return Loaded(program, chosen, seconds)
 
 
 def is_elf(file: str | Path) -> bool:

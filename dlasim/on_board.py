@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, printable
 from dlasim.isa import container
 from dlasim.isa.program import Program
 from dlasim.sim.config import DlaConfig
@@ -71,7 +71,7 @@ def run_loaded(
     seconds = {**loaded.seconds, "simulate": done.inference.wall_seconds}
     if len(done.wall_seconds) > 1:
         seconds["steady"] = min(done.wall_seconds[1:])
-    figures = report(loaded.program, loaded.config, done, options, seconds, loaded.artifact_bytes)
+    figures = report(loaded.program, loaded.config, done, options, seconds)
     return done, figures
 
 
@@ -118,7 +118,7 @@ def c_array(program: Program) -> str:
         "    " + " ".join(f"0x{byte:02x}," for byte in image[start : start + _C_BYTES_PER_LINE])
         for start in range(0, len(image), _C_BYTES_PER_LINE)
     ]
-    name = "".join(letter if letter.isprintable() and letter not in "*/" else "_" for letter in program.name)
+    name = "".join("_" if letter in "*/" else letter for letter in printable(program.name))
     return "\n".join(
         [
             f"/* The program {name}, made by dlasim compile. Needs {need.arena_bytes} bytes of arena, "

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, printable
 from dlasim.isa import codec, registers
 from dlasim.isa.assembly.text import word_texts
 from dlasim.isa.instructions import BY_MNEMONIC
@@ -90,7 +90,7 @@ class Debugger:
         """A tensor in system memory by name, as a view."""
         found = next((tensor for tensor in self.program.tensors if tensor.name == name), None)
         if found is None:
-            known = ", ".join(tensor.name for tensor in self.program.tensors)
+            known = ", ".join(printable(tensor.name) for tensor in self.program.tensors)
             raise InputError(f"no tensor {name} (allowed: {known})")
         return self._view(found)
 
@@ -102,7 +102,7 @@ class Debugger:
         if mnemonic is not None and mnemonic not in BY_MNEMONIC:
             raise InputError(f"no instruction {mnemonic} (allowed: {', '.join(BY_MNEMONIC)})")
         if layer is not None and layer not in {known.name for known in self.program.layers}:
-            known = ", ".join(known.name for known in self.program.layers)
+            known = ", ".join(printable(known.name) for known in self.program.layers)
             raise InputError(f"no layer {layer} (allowed: {known})")
         if word is not None and not 0 <= word < len(self.program.commands):
             raise InputError(f"no word {word} (allowed: 0 to {len(self.program.commands) - 1})")
@@ -235,7 +235,7 @@ class Debugger:
             view = self._view(described)
             if array.shape != view.shape or array.dtype != view.dtype:
                 raise InputError(
-                    f"input {described.name} is {view.dtype} {list(view.shape)}, "
+                    f"input {printable(described.name)} is {view.dtype} {list(view.shape)}, "
                     f"{array.dtype} {list(array.shape)} was given"
                 )
             view[...] = array

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instructions import WORD_BYTES, Unit
 from dlasim.isa.program import Program
 from dlasim.isa.records import LayerKind
 from dlasim.sim.accounting import Account, compute_owner
@@ -42,7 +42,6 @@ def report(
     config: DlaConfig,
     inference: Inference,
     wall_seconds: Mapping[str, float] | None = None,
-    artifact_bytes: int = 0,
 ) -> dict[str, Any]:
     """The report of one inference."""
     layers = layer_figures(program, config, inference)
@@ -89,7 +88,7 @@ def report(
         "memory": {
             "arena_peak_bytes": need.arena_bytes,
             "constants_bytes": len(program.constants),
-            "artifact_bytes": artifact_bytes,
+            "artifact_bytes": len(program.commands) * WORD_BYTES + len(program.constants),
         },
         "layers": [_layer_row(figures, config) for figures in layers],
         "units": _unit_rows(books) if books else {},

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.errors import InputError, RunError
+from dlasim.errors import InputError, RunError, printable
 from dlasim.isa.instructions import WORD_BYTES
 from dlasim.isa.program import HostCall, Program, Step, TensorDescriptor
 from dlasim.isa.records import Role, StepKind
@@ -73,7 +73,7 @@ def check_config(program: Program, config: DlaConfig) -> None:
     if config.fingerprint != need.fingerprint:
         inputs, outputs = config.lanes
         raise InputError(
-            f"program {program.name} was lowered for {need.pes} PEs as {need.input_lanes}x"
+            f"program {printable(program.name)} was lowered for {need.pes} PEs as {need.input_lanes}x"
             f"{need.output_lanes} with {need.sram_bytes} bytes of SRAM, the machine has {config.pes} PEs as "
             f"{inputs}x{outputs} with {config.sram_bytes}; bandwidth and latency may differ, these may not"
         )
@@ -83,9 +83,9 @@ def fault_error(program: Program, fault: FaultAt) -> RunError:
     """What a fault of the DLA means to whoever runs the program."""
     layers = program.layer_of_words()
     layer = layers[fault.position] if fault.position < len(layers) else -1
-    where = f" in layer {program.layers[layer].name}" if layer >= 0 else ""
+    where = f" in layer {printable(program.layers[layer].name)}" if layer >= 0 else ""
     return RunError(
-        f"program {program.name} faulted: {fault.code.name} at word {fault.position}{where}, "
+        f"program {printable(program.name)} faulted: {fault.code.name} at word {fault.position}{where}, "
         f"address {fault.address:#x}"
     )
 
@@ -176,7 +176,7 @@ class Simulation:
             position += -(-size // REGION_ALIGNMENT) * REGION_ALIGNMENT
         if position > MAX_MEMORY_BYTES:
             raise InputError(
-                f"program {self.program.name} asks for {position} bytes of memory "
+                f"program {printable(self.program.name)} asks for {position} bytes of memory "
                 f"(allowed: {MAX_MEMORY_BYTES})"
             )
         return layout, position
@@ -197,13 +197,15 @@ class Simulation:
     def _give(self, inputs: Sequence[NDArray[Any]]) -> None:
         if len(inputs) != len(self._inputs):
             raise InputError(
-                f"program {self.program.name} has {len(self._inputs)} inputs, {len(inputs)} were given"
+                f"program {printable(self.program.name)} has {len(self._inputs)} inputs, "
+                f"{len(inputs)} were given"
             )
         for number, array in zip(self._inputs, inputs, strict=True):
             view = self._views[number]
             if array.shape != view.shape or array.dtype != view.dtype:
+                name = printable(self.program.tensors[number].name)
                 raise InputError(
-                    f"input {self.program.tensors[number].name} is {view.dtype} {list(view.shape)}, "
+                    f"input {name} is {view.dtype} {list(view.shape)}, "
                     f"{array.dtype} {list(array.shape)} was given"
                 )
             view[...] = array

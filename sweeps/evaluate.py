@@ -15,7 +15,7 @@ from typing import Any
 from dlasim.compiler_shim.compile import lower_for
 from dlasim.compiler_shim.partition import Partitioned
 from dlasim.errors import DlasimError
-from dlasim.isa.instructions import UNITS, WORD_BYTES
+from dlasim.isa.instructions import UNITS
 from dlasim.sim.report import KINDS, SCHEMA, report
 from dlasim.sim.runner import Simulation
 from dlasim.sweeps.models import Blueprint, code_hash
@@ -140,8 +140,7 @@ def timing_entry(network: Partitioned, values: Mapping[str, Any], layers: bool) 
     lowered = lower_for(network, config, options, with_constants=False)
     program = lowered.program
     inference = Simulation(program, config, None).run()
-    artifact = len(program.commands) * WORD_BYTES + len(program.constants)
-    told = report(program, config, inference, artifact_bytes=artifact)
+    told = report(program, config, inference)
     return lowered.ample_bytes, Entry(OK, "", row_figures(told), layer_rows(told) if layers else None)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,11 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.errors import InputError, RunError
-from dlasim.sweeps.evaluate import FAILED, Entry
+from dlasim.fileio import open_file
+from dlasim.sweeps.evaluate import FAILED, FIGURES, LAYER_FIGURES, OK, REFUSED, Entry
 
 NOWHERE = -1
 _SEGMENT_BITS = 20  # a location is an offset and, below it, the number of a segment
 _SUFFIX = ".jsonl"
+_KEY = re.compile(r"[0-9a-f]{32}")  # as `content_key` makes them
 
 
 class Journal:
@@ -126,7 +129,7 @@ class Journal:
 
     def _scan(self, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         """Whole lines from where the last scan stopped; a torn line at the end is left for later."""
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             file.seek(self._read_to[path])
             for line in file:
                 if not line.endswith(b"\n"):
@@ -179,8 +182,30 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     body = line[9:-1]
     if line[8:9] != b" " or line[:8] != b"%08x" % zlib.crc32(body):
         return None
-    record: dict[str, Any] = json.loads(body)
-    return record
+    try:
+        record = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return record if _is_entry(record) else None
+
+
+def _is_entry(record: Any) -> bool:
+    """Whether a record is one that `_line` writes: a checksum only says that it is as somebody wrote it."""
+    return (
+        isinstance(record, dict)
+        and set(record) - {"l"} == {"k", "s", "r", "f"}
+        and isinstance(record["k"], str)
+        and _KEY.fullmatch(record["k"]) is not None
+        and record["s"] in (OK, REFUSED, FAILED)
+        and isinstance(record["r"], str)
+        and _is_row(record["f"], len(FIGURES) if record["s"] == OK else 0, int | float | None)
+        and isinstance(record.get("l", []), list)
+        and all(_is_row(layer, len(LAYER_FIGURES), int | float | str) for layer in record.get("l", ()))
+    )
+
+
+def _is_row(cells: Any, count: int, kinds: Any) -> bool:
+    return isinstance(cells, list) and len(cells) == count and all(isinstance(cell, kinds) for cell in cells)
 
 
 def _short(key: str) -> int:

@@ -18,6 +18,7 @@ Row = dict[str, Any]
 Machine = tuple[int, int, str]  # SRAM, PEs, mode
 _COLUMNS = ("case", "depthwise", "sram_bytes", "pes", "parallel", "cycles_total", "cycles_dla", "cycles_conv",
             "cycles_requant", "cycles_depth", "dma_read_bytes", "dma_write_bytes", "utilization")  # fmt: skip
+NAME = "findings.md"
 SMALL, MIDDLE, LARGE = 512 * KIB, MIB, 256 * MIB
 
 
@@ -32,7 +33,7 @@ class Finding:
 
 def write_page(study: Study, result: SweepResult, folder: Path) -> Path:
     """Write the study's page beside its table."""
-    path = folder / "findings.md"
+    path = folder / NAME
     atomic_write(path, "\n".join(_page(study, result)) + "\n")
     return path
 

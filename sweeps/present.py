@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 from dlasim.errors import InputError
 from dlasim.sweeps.result import SweepResult
@@ -20,15 +21,20 @@ def present(study: Study, result: SweepResult) -> Iterator[Path]:
             draw(result, order.kind, folder / order.file, **order.settings)
             yield folder / order.file
     if study.page:
-        yield _writer(study)(study, result, folder)
+        yield _page(study).write_page(study, result, folder)
 
 
-def _writer(study: Study) -> Callable[[Study, SweepResult, Path], Path]:
+def presented(study: Study) -> list[str]:
+    """The names of the files that `present` writes."""
+    return [*(order.file for order in study.charts), *([_page(study).NAME] if study.page else [])]
+
+
+def _page(study: Study) -> ModuleType:
     from dlasim.sweeps import page, prototype_page
 
-    writers = {"paper": page.write_page, "prototype": prototype_page.write_page}
-    if study.page not in writers:
+    pages = {"paper": page, "prototype": prototype_page}
+    if study.page not in pages:
         raise InputError(
-            f"study {study.name}: page = {study.page!r} is unknown (allowed: {', '.join(writers)})"
+            f"study {study.name}: page = {study.page!r} is unknown (allowed: {', '.join(pages)})"
         )
-    return writers[study.page]
+    return pages[study.page]

@@ -7,6 +7,8 @@ import time
 from types import TracebackType
 from typing import Any
 
+from dlasim.errors import printable
+
 REFRESH_SECONDS = 0.1
 _EARLY_SECONDS = 1.0  # before that, the pace is that of processes that start
 
@@ -67,14 +69,14 @@ class Progress:
 
         self._bar = Bar(
             BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]:.0f} points/s"),
-            TimeRemainingColumn(), TextColumn("{task.fields[best]}"),
+            TimeRemainingColumn(), TextColumn("{task.fields[best]}", markup=False),
             console=Console(stderr=True), auto_refresh=False, transient=True,
         )  # fmt: skip
         self._task = self._bar.add_task("", total=self._total, completed=self._done, rate=0.0, best="")
         self._bar.start()
 
     def _refresh(self) -> None:
-        best = "" if self._best is None else f"best {self._best[0]:,} cycles: {self._best[1]}"
+        best = "" if self._best is None else f"best {self._best[0]:,} cycles: {printable(self._best[1])}"
         self._bar.update(self._task, completed=self._done, rate=self.rate, best=best)
         self._bar.refresh()
         self._shown = time.perf_counter()

@@ -11,7 +11,6 @@ from typing import Any
 from dlasim.compiler_shim.compile import lower_for
 from dlasim.compiler_shim.partition import Partitioned
 from dlasim.inputs import noise
-from dlasim.isa.instructions import WORD_BYTES
 from dlasim.sim.executor import make_executor
 from dlasim.sweeps.parameters import resolve
 from dlasim.vp.costs import load_costs
@@ -31,8 +30,7 @@ def prototype_report(network: Partitioned, values: Mapping[str, Any]) -> tuple[d
     prototype = Prototype(program, config, make_executor("auto"), options)
     inputs = noise(program.inputs, seed=0)
     runs = [prototype.run(inputs) for _ in range(_RUNS)]
-    artifact = len(program.commands) * WORD_BYTES + len(program.constants)
-    told = report(program, config, runs[0], options, {}, artifact)
+    told = report(program, config, runs[0], options, {})
     return told, min(run.inference.wall_seconds for run in runs)
 
 

@@ -14,6 +14,7 @@ from dlasim.sweeps.result import SweepResult
 from dlasim.sweeps.study import Study
 
 Row = dict[str, Any]
+NAME = "prototype.md"
 _COLUMNS = ("case", "model", "place", "cpu", "timing", "pes", "sram_bytes", "parallel", "status", "reason",
             "cpu_instructions", "cycles_total", "cycles_dla", "cycles_dma", "simulation_seconds")  # fmt: skip
 
@@ -43,7 +44,7 @@ def saved_fraction(alone: float, together: float) -> float:
 
 def write_page(study: Study, result: SweepResult, folder: Path) -> Path:
     """Write the study's page beside its table."""
-    path = folder / "prototype.md"
+    path = folder / NAME
     atomic_write(path, "\n".join(_page(study, list(result.rows(*_COLUMNS)))) + "\n")
     return path
 

@@ -12,7 +12,7 @@ from typing import Any
 from dlasim.errors import InputError
 from dlasim.sweeps.table import read_csv, typed
 
-RESULTS, LAYERS = "results.csv", "layers.csv"
+RESULTS, LAYERS, ABOUT = "results.csv", "layers.csv", "sweep.json"
 TEXT = frozenset((
     "case", "model", "label", "preset", "host", "cpu", "parallel", "timing", "fusion", "depthwise", "tiling",
     "place", "dla_ops", "status", "reason", "version", "key", "name", "operator", "kind", "unit",

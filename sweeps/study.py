@@ -14,6 +14,8 @@ from dlasim.sweeps.models import Source
 from dlasim.sweeps.parameters import HOSTS, Parameter, catalogue, machine_base, resolve, settled
 from dlasim.vp.costs import load_costs
 
+FORMATS = ("png", "svg", "pdf")  # of charts
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -66,6 +68,7 @@ class Study:
     title: str = ""
     charts: tuple[ChartOrder, ...] = ()
     page: str = ""
+    path: str = ""  # of the file that it was read from
 
     def check(self) -> None:
         """Refuse what no point could mean."""
@@ -83,6 +86,13 @@ class Study:
         cores = [value for value in self._values_of("cpu") if value]
         if cores and not self.runs_on_board:
             raise InputError(f"study {self.name}: cpu = {cores[0]!r} changes nothing without host = riscv")
+
+    def files(self) -> list[str]:
+        """Every file that the study is read from or that its points read."""
+        machines = [
+            name for key in ("preset", "cpu") for name in self._values_of(key) if name.endswith(".toml")
+        ]
+        return [file for file in (self.path, *(model.path for model in self.models), *machines) if file]
 
     @property
     def swept(self) -> list[str]:

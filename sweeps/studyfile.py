@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from dlasim.sweeps import values
 from dlasim.sweeps.expressions import Expression
 from dlasim.sweeps.models import source
 from dlasim.sweeps.parameters import catalogue, find, parse
-from dlasim.sweeps.study import Case, ChartOrder, Study
+from dlasim.sweeps.study import FORMATS, Case, ChartOrder, Study
 
 _KEYS = ("name", "title", "models", "fixed", "axes", "cases", "where", "layers", "charts", "page")
 MORE_NAMES = ("case", "model")  # what a condition may ask besides parameters
@@ -21,7 +22,7 @@ MORE_NAMES = ("case", "model")  # what a condition may ask besides parameters
 
 def read_study(path: str | Path) -> Study:
     """The study in a file."""
-    return _study(read_toml(path), str(path), Path(path).parent, Path(path).stem)
+    return replace(_study(read_toml(path), str(path), Path(path).parent, Path(path).stem), path=str(path))
 
 
 def shipped_names() -> tuple[str, ...]:
@@ -134,4 +135,14 @@ def _charts(table: Mapping[str, Any], origin: str) -> Iterable[ChartOrder]:
         if not isinstance(entry, dict) or not {"kind", "file"} <= set(entry):
             raise InputError(f"{origin}: a chart is a table with kind and file, not {entry!r}")
         settings = {key: value for key, value in entry.items() if key not in ("kind", "file")}
-        yield ChartOrder(str(entry["kind"]), str(entry["file"]), settings)
+        yield ChartOrder(str(entry["kind"]), _chart_file(str(entry["file"]), origin), settings)
+
+
+def _chart_file(name: str, origin: str) -> str:
+    """A name in the sweep's folder: a study of somebody else's must not write anywhere else."""
+    if Path(name).name != name or Path(name).suffix.lower().lstrip(".") not in FORMATS or "\0" in name:
+        endings = ", ".join(f".{ending}" for ending in FORMATS)
+        raise InputError(
+            f"{origin}: a chart's file is a name without folders that ends in {endings}, not {name!r}"
+        )
+    return name

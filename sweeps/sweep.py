@@ -14,7 +14,7 @@ from typing import Any
 
 from dlasim import __version__
 from dlasim.errors import InputError
-from dlasim.fileio import atomic_write
+from dlasim.fileio import atomic_write, keep_apart
 from dlasim.native.demand import demand
 from dlasim.sweeps.evaluate import (
     FAILED,
@@ -30,8 +30,9 @@ from dlasim.sweeps.journal import NOWHERE, Journal
 from dlasim.sweeps.local import Result, Task, Workers, run_here
 from dlasim.sweeps.models import Blueprint, blueprint
 from dlasim.sweeps.parameters import catalogue
+from dlasim.sweeps.present import presented
 from dlasim.sweeps.progress import Progress
-from dlasim.sweeps.result import LAYERS, RESULTS, SweepResult
+from dlasim.sweeps.result import ABOUT, LAYERS, RESULTS, SweepResult
 from dlasim.sweeps.study import Point, Study
 from dlasim.sweeps.table import write_csv
 
@@ -89,6 +90,7 @@ class _Sweep:
 
     def run(self) -> Outcome:
         settings = self._settings
+        self._keep_apart()
         _make_folder(settings.out)
         workers = self._early_workers()
         try:
@@ -100,6 +102,10 @@ class _Sweep:
         finally:
             if workers is not None:
                 workers.close()
+
+    def _keep_apart(self) -> None:
+        names = [RESULTS, ABOUT, *([LAYERS] if self._layers else []), *presented(self._study)]
+        keep_apart(self._study.files(), [self._settings.out / name for name in names])
 
     def _read_models(self) -> dict[str, Blueprint]:
         whole = self._study.runs_on_board
@@ -227,7 +233,7 @@ class _Sweep:
             },
             "versions": {"dlasim": __version__, "code": code_version(), "numpy": numpy.__version__},
         }
-        atomic_write(self._settings.out / "sweep.json", json.dumps(about, indent=2) + "\n")
+        atomic_write(self._settings.out / ABOUT, json.dumps(about, indent=2) + "\n")
 
 
 _LAYER_PARAMETERS = ("pes", "parallel", "sram_bytes", "dma_bandwidth", "dma_shared_bandwidth", "vector_lanes",

@@ -13,7 +13,7 @@ from typing import Any
 
 from elftools.elf.elffile import ELFFile
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, printable
 from dlasim.fileio import read_file
 
 _IDENT_BYTES = 16
@@ -210,5 +210,7 @@ def _functions(symbols: list[tuple[str, int, int, str]]) -> tuple[Function, ...]
     functions = []
     for address, following in zip(addresses, [*addresses, 1 << 32][1:], strict=True):
         name, size_bytes = by_address[address]
-        functions.append(Function(name, address, min(size_bytes or following - address, following - address)))
+        functions.append(
+            Function(printable(name), address, min(size_bytes or following - address, following - address))
+        )
     return tuple(functions)

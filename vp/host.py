@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.errors import InputError, RunError
+from dlasim.errors import InputError, RunError, printable
 from dlasim.isa import codec, container
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import Program, TensorDescriptor
@@ -157,7 +157,7 @@ class Prototype:
         expected = self.program.inputs
         if len(inputs) != len(expected):
             raise InputError(
-                f"program {self.program.name} has {len(expected)} inputs, {len(inputs)} were given"
+                f"program {printable(self.program.name)} has {len(expected)} inputs, {len(inputs)} were given"
             )
         for described, array in zip(expected, inputs, strict=True):
             if array.shape != described.shape or array.dtype != np.dtype(described.type.name):
@@ -206,7 +206,9 @@ class Prototype:
         fault = device.dla.fault
         if fault is not None and self.options.submission is Submission.QUEUE:
             raise RunError(f"{fault_error(self.program, fault)}{said}")
-        raise RunError(f"program {self.program.name} on the board: {result.summary(board.firmware)}{said}")
+        raise RunError(
+            f"program {printable(self.program.name)} on the board: {result.summary(board.firmware)}{said}"
+        )
 
     def _figures(self, board: Board, device: DlaDevice, result: BoardResult) -> Prototyped:
         begin, end = _spans(result.marks, MARK_INFERENCE)[-1]

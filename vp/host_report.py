@@ -28,10 +28,9 @@ def report(
     done: Prototyped,
     options: HostOptions,
     wall_seconds: Mapping[str, float],
-    artifact_bytes: int = 0,
 ) -> dict[str, Any]:
     """The figures of the last inference; functions, stack and setup are those of the whole run."""
-    figures = standalone.report(program, config, done.inference, wall_seconds, artifact_bytes)
+    figures = standalone.report(program, config, done.inference, wall_seconds)
     cpu = done.cpu
     dla_cycles = sum(run.end - run.start for run in done.inference.runs)
     figures["cycles"] |= {"cpu": cpu.cycles, "overlap": max(0, dla_cycles - cpu.idle_cycles)}

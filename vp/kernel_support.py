@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, printable
 from dlasim.isa import host_ops
 from dlasim.isa.host_ops import BinaryFunction, HostOperator, UnaryFunction
 from dlasim.isa.program import HostCall, Program
@@ -27,9 +27,11 @@ def refuse_missing_kernels(program: Program) -> None:
     for call in program.host_calls:
         reason = missing_kernel(program, call)
         if reason is not None:
-            layer = program.layers[call.layer].name if 0 <= call.layer < len(program.layers) else "?"
+            layer = (
+                printable(program.layers[call.layer].name) if 0 <= call.layer < len(program.layers) else "?"
+            )
             raise InputError(
-                f"program {program.name}, layer {layer}: the firmware has no kernel for {reason}"
+                f"program {printable(program.name)}, layer {layer}: the firmware has no kernel for {reason}"
             )
 
 

@@ -31,7 +31,9 @@ def _zero(site: Site, dtype: str) -> int:
 
 def _pad_value(site: Site) -> int:
     site.same_types(site.input(2), site.output())
-    value = site.constant(2).ravel()[0]
+    values = site.constant(2)
+    site.require(values.size == 1, f"{values.size} values to pad with, 1 is needed")
+    value = values.ravel()[0]
     return float_word(float(value)) if site.output().dtype == "float32" else int(value)
 
 

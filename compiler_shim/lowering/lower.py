@@ -222,7 +222,7 @@ class _Lowering:
             p.Layer(layer.name, layer.operator, LayerKind(layer.kind), layer.macs)
             for layer in self._network.layers
         )
-        size = -(-self._pool.size_bytes // 64) * 64
+        size = self._pool.size_bytes
         return p.Program(
             name=self._network.name,
             requirement=self._config.requirement(

@@ -8,8 +8,8 @@ from typing import Any
 from dlasim.compiler_shim.graph import Option
 from dlasim.compiler_shim.tflite.decoding import Values, absent
 from dlasim.compiler_shim.tflite.schema import OPERATORS, TABLES, Field, enum_names
-from dlasim.compiler_shim.tflite.tensors import label, printable
-from dlasim.errors import InputError
+from dlasim.compiler_shim.tflite.tensors import label
+from dlasim.errors import InputError, printable
 
 _CUSTOM = 32
 

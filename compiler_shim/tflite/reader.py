@@ -11,8 +11,8 @@ from dlasim.compiler_shim.graph import Graph, Operator
 from dlasim.compiler_shim.tflite.decoding import Decoder, Values
 from dlasim.compiler_shim.tflite.operators import kind_of, options_of
 from dlasim.compiler_shim.tflite.schema import MODEL_VERSION, OPERATORS
-from dlasim.compiler_shim.tflite.tensors import TensorReader, label, printable
-from dlasim.errors import InputError
+from dlasim.compiler_shim.tflite.tensors import TensorReader, label
+from dlasim.errors import InputError, printable
 from dlasim.fileio import read_file
 
 _CONTROL_FLOW = ("IF", "WHILE", "CALL", "CALL_ONCE")

@@ -11,18 +11,13 @@ import numpy as np
 from dlasim.compiler_shim.graph import Graph, Quantization, Tensor
 from dlasim.compiler_shim.tflite.decoding import Values
 from dlasim.compiler_shim.tflite.schema import enum_names
-from dlasim.errors import InputError
+from dlasim.errors import InputError, printable
 
 _INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 _DTYPES = frozenset((*_INTEGERS, "bool", "float16", "float32", "float64", "complex64", "complex128"))
 _MAX_RANK = 8
 _MAX_LABEL = 60
 _MAX_TENSOR_BYTES = (1 << 31) - 1
-
-
-def printable(text: str) -> str:
-    """The text fit for one line."""
-    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def label(name: str) -> str:

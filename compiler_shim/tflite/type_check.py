@@ -12,6 +12,7 @@ from dlasim.compiler_shim.graph import Graph, Operator, Tensor
 from dlasim.compiler_shim.tflite.schema import OPERATORS
 from dlasim.compiler_shim.tflite.tensors import label
 from dlasim.errors import InputError
+from dlasim.isa.records import DataType
 
 _FLOATS = ("float16", "float32", "float64", "complex64", "complex128")
 _INTERFACE_ADVICE = "convert with inference_input_type = inference_output_type = tf.int8"
@@ -65,6 +66,17 @@ class TypeCheck:
                 _check_classes(graph, operator, where)
                 for tensor in _tensors(graph, operator):
                     _check_quantization(tensor, where)
+
+    def interface(self, graph: Graph) -> None:
+        """Refuses inputs and outputs of a type that no program can hold, which no operator need have met."""
+        for what, indices in (("input", graph.inputs), ("output", graph.outputs)):
+            for tensor in (graph.tensors[index] for index in indices):
+                if tensor.dtype not in DataType.__members__:
+                    where = f"{self._name}: {what} {label(tensor.name)}"
+                    raise InputError(
+                        f"{where} is {tensor.dtype}, which is not supported: convert the model without it, "
+                        f"or as {', '.join(DataType.__members__)}"
+                    )
 
     def _where(self, operator: Operator) -> str:
         return f"{self._name}: {operator.location} ({operator.kind})"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from dlasim.cli.terminal import say
+
 _EPILOG = """\b
 Examples:
   dlasim asm relu.s                      writes relu.bin
@@ -31,12 +33,12 @@ def command(file: str, output: str | None) -> None:
     from dlasim.isa.assembly import assemble
     from dlasim.isa.container import write
 
-    keep_apart((file,), (output,))
+    keep_apart(("/dev/stdin" if file == "-" else file,), (output,))
     program = assemble(_text(file), "<stdin>" if file == "-" else file)
     data = write(program)
     atomic_write(output, data)
     counts = f"{len(program.streams)} streams, {len(program.commands):,} words, {len(data):,} bytes"
-    click.echo(f"wrote {output}: {counts}", err=True)
+    say(f"wrote {output}: {counts}", err=True)
 
 
 def _text(file: str) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from codecs import getincrementaldecoder
+
+from dlasim.errors import printable
 
 _QUIET_SECONDS = 1.0
 _CLEAR = "\r\x1b[K"
@@ -11,13 +14,17 @@ _WIDTH = 79
 
 
 class BoardConsole:
-    """The board's UART goes to stdout as it comes, to stderr where stdout is for JSON alone.
+    """The board's UART goes to stdout, to stderr where stdout is for JSON alone.
 
+    It goes there as it comes (`is_raw`) from firmware of the user's own, which may steer the terminal; ours
+    prints names from files.
     On a terminal, the last line of stderr tells instructions and function once a run takes longer than a
     second; it makes way for whatever else is written.
     """
 
-    def __init__(self, as_json: bool) -> None:
+    def __init__(self, as_json: bool, is_raw: bool) -> None:
+        self._is_raw = is_raw
+        self._decoder = getincrementaldecoder("utf-8")("replace")
         self._stream = (sys.stderr if as_json else sys.stdout).buffer
         self._visible = sys.stderr.isatty()
         self._shown = False
@@ -28,7 +35,9 @@ class BoardConsole:
         """One byte from the UART."""
         self.clear()
         self._in_line = byte != ord("\n")
-        self._stream.write(bytes((byte,)))
+        raw = bytes((byte,))
+        text = raw if self._is_raw else printable(self._decoder.decode(raw), also="\n\r\t").encode()
+        self._stream.write(text)
         if not self._in_line:
             self._stream.flush()
 
@@ -38,8 +47,7 @@ class BoardConsole:
         if not self._visible or self._in_line or seconds < _QUIET_SECONDS:
             return
         text = f"{instructions:,} instructions in {seconds:.0f} s, now at {place}"
-        safe = "".join(letter if letter.isprintable() else "?" for letter in text)
-        sys.stderr.write(_CLEAR + safe[:_WIDTH])
+        sys.stderr.write(_CLEAR + printable(text)[:_WIDTH])
         sys.stderr.flush()
         self._shown = True
 

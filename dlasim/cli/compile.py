@@ -8,6 +8,7 @@ import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.sections import SectionedCommand
+from dlasim.cli.terminal import say
 
 _EPILOG = """\b
 Examples:
@@ -47,7 +48,7 @@ def command(model: str, output: str, save_graph: str | None, **given: Any) -> No
         atomic_write(save_graph, shim.save_graph(shim.load_graph(model)))
     atomic_write(output, data)
     program = lowered.program
-    click.echo(
+    say(
         f"wrote {output}: {len(program.layers)} layers, {len(program.commands):,} words in "
         f"{len(program.streams)} streams, {len(program.host_calls)} host calls, {len(data):,} bytes",
         err=True,

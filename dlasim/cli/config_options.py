@@ -9,6 +9,7 @@ import click
 
 from dlasim.cli.options import GRID, SIZE
 from dlasim.cli.sections import SharedOption
+from dlasim.cli.terminal import say
 
 F = TypeVar("F", bound=Callable[..., Any])
 _NUMBERS = {int: "N", float: "X"}
@@ -125,7 +126,7 @@ class _PresetOption(SharedOption):
     ) -> tuple[Any, list[str]]:
         """As click has it, but for `list`."""
         if opts.get("preset") == "list" and not ctx.resilient_parsing:
-            click.echo(_presets_json() if opts.get("as_json") else _presets_table())
+            say(_presets_json() if opts.get("as_json") else _presets_table())
             ctx.exit()
         return super().handle_parse_result(ctx, opts, args)
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dlasim.cli.terminal import say
+
 if TYPE_CHECKING:
     from dlasim.cli.health import Compiled, Health, Package, Program
 
@@ -32,7 +34,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
     from dlasim.cli.health import examine
 
     health = examine()
-    click.echo(json.dumps(_as_data(health), indent=2) if as_json else "\n".join(_as_text(health)))
+    say(json.dumps(_as_data(health), indent=2) if as_json else "\n".join(_as_text(health)))
     ctx.exit(0 if health.is_well else 1)
 
 

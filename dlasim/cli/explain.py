@@ -8,6 +8,7 @@ import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.sections import SectionedCommand
+from dlasim.cli.terminal import say
 
 _EPILOG = """\b
 Examples:
@@ -30,7 +31,7 @@ def command(model: str, as_json: bool, **given: Any) -> None:
 
     rows = api.explain(model, base, **machine, **take_compile(given))
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
+        say(json.dumps(rows, indent=2))
         return
     from dlasim.cli.summary import size, table
 
@@ -43,4 +44,4 @@ def command(model: str, as_json: bool, **given: Any) -> None:
             f"{row['cycles']:,}", f"{100 * row['utilization']:.1f} %" if row["macs"] and row["tiles"] else "",
             row["why"],
         ])  # fmt: skip
-    click.echo(table(lines, "llllrrrrl"))
+    say(table(lines, "llllrrrrl"))

@@ -8,13 +8,14 @@ from collections.abc import Iterable
 
 import click
 
-from dlasim.errors import DlasimError
+from dlasim.cli.terminal import say
+from dlasim.errors import DlasimError, printable
+from dlasim.fileio import WRONG_PATH
 
 RUN_FAILED = 1
 BAD_INPUT = 2
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 PIPE_CLOSED = 141  # 128 + SIGPIPE
-_WRONG_PATH = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
 
 
 def report(error: BaseException, program: str) -> int:
@@ -24,7 +25,7 @@ def report(error: BaseException, program: str) -> int:
         return PIPE_CLOSED
     message, code = _describe(error, program)
     try:
-        click.echo(message, err=True)
+        say(message, err=True)
     except OSError:
         return code
     if isinstance(error, OSError):
@@ -56,7 +57,7 @@ def _describe(error: BaseException, program: str) -> tuple[str, int]:
     if isinstance(error, ImportError) and error.name and not error.name.startswith("dlasim"):
         return f"{program}: cannot load {error.name}: {_line(error)} (see `dlasim doctor`)", RUN_FAILED
     if isinstance(error, OSError) and error.strerror:
-        place = f"{_path(error.filename)}: " if error.filename is not None else ""
+        place = f"{printable(_path(error.filename))}: " if error.filename is not None else ""
         return f"{program}: {place}{error.strerror}", BAD_INPUT if _is_path(error) else RUN_FAILED
     kind = type(error).__name__
     return f"{program}: internal error, please report it: {kind}: {_line(error)} (--debug shows where)", 1
@@ -101,7 +102,7 @@ def _built_in(name: str, program: str) -> str:
 
 
 def _is_path(error: OSError) -> bool:
-    return error.filename is not None and isinstance(error, _WRONG_PATH)
+    return error.filename is not None and isinstance(error, WRONG_PATH)
 
 
 def _path(name: object) -> str:
@@ -109,7 +110,7 @@ def _path(name: object) -> str:
 
 
 def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())
+    return printable(" ".join(str(error).split()))
 
 
 def _drop_stdout() -> None:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from dlasim.cli.sections import SharedOption
+from dlasim.cli.terminal import say
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SECTION = "The CPU"
@@ -119,8 +120,8 @@ def take_host(given: dict[str, Any], *, is_elf: bool = False) -> tuple[str, dict
 
 
 def _to_stderr(text: str) -> None:
-    click.echo(text, err=True)
+    say(text, err=True)
 
 
 def _announce_port(port: int) -> None:
-    click.echo(f"waiting for gdb; in it: target remote :{port}", err=True)
+    say(f"waiting for gdb; in it: target remote :{port}", err=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from dlasim.cli.terminal import say
+
 _FORMATS = ("text", "markdown", "json", "c")
 _EPILOG = """\b
 Examples:
@@ -31,7 +33,7 @@ def command(names: tuple[str, ...], kind: str) -> None:
     Without a NAME: everything there is.
     """
     render = {"text": _text, "markdown": _markdown, "json": _json, "c": _c}[kind]
-    click.echo(render(names), nl=False)
+    say(render(names), newline=False)
 
 
 def _text(names: tuple[str, ...]) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dlasim.cli.terminal import say
 from dlasim.errors import InputError
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def command(
     if not path:
         raise InputError("the name of the file to write is empty")
     atomic_write(path, data)
-    click.echo(f"wrote {path}: {len(graph.operators)} operators, {len(data):,} bytes", err=True)
+    say(f"wrote {path}: {len(graph.operators)} operators, {len(data):,} bytes", err=True)
 
 
 def _show_list(as_json: bool) -> None:
@@ -81,14 +82,14 @@ def _show_list(as_json: bool) -> None:
             }
             for name, topology in sorted(TOPOLOGIES.items())
         ]
-        click.echo(json.dumps(rows, indent=2))
+        say(json.dumps(rows, indent=2))
         return
     width = max(map(len, TOPOLOGIES))
     for name, topology in sorted(TOPOLOGIES.items()):
         shape = "x".join(map(str, topology.input_shape))
         options = _options(topology)
         choice = f" ({', '.join(options)})" if options else ""
-        click.echo(f"{name:{width}}  {shape:9}  {topology.summary}{choice}")
+        say(f"{name:{width}}  {shape:9}  {topology.summary}{choice}")
 
 
 def _options(topology: Topology) -> list[str]:

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from dlasim.cli.terminal import say
+
 KINDS = ("stacked", "heatmap", "pareto", "roofline", "utilization", "timeline")
 _EPILOG = """\b
 Examples:
@@ -44,13 +46,15 @@ def command(results: str, kind: str, output: str | None, **given: Any) -> None:
         if not sign:
             raise click.UsageError(f"--set {item}: write NAME=VALUE")
         settings[name.strip()] = _value(name.strip(), text)
+    from dlasim.fileio import keep_apart
     from dlasim.sweeps.charts import draw
-    from dlasim.sweeps.result import open_results
+    from dlasim.sweeps.result import ABOUT, LAYERS, open_results
 
     result = open_results(results)
     path = Path(output) if output else result.path.with_name(f"{kind}.png")
+    keep_apart((result.path, *(result.path.with_name(name) for name in (LAYERS, ABOUT))), (path,))
     draw(result, kind, path, **settings)
-    click.echo(f"wrote {path}", err=True)
+    say(f"wrote {path}", err=True)
 
 
 def _value(name: str, text: str) -> Any:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import heapq
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from dlasim.cli.summary import size, table
+from dlasim.cli.terminal import say
 
 if TYPE_CHECKING:
     from dlasim.sweeps.result import SweepResult
@@ -34,7 +33,7 @@ def print_points(result: SweepResult, swept: list[str]) -> None:
     lines = [[*start.values(), *figures]]
     for row in few[:SHOWN_POINTS]:
         lines.append([_text(row[name]) for name in start] + _figures(row, figures))
-    click.echo(table(lines, "l" * len(start) + "r" * len(figures)))
+    say(table(lines, "l" * len(start) + "r" * len(figures)))
 
 
 def _text(value: Any) -> str:

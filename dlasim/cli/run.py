@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ from dlasim.cli.board_console import BoardConsole
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.host_options import debug_options, host_options, take_host
 from dlasim.cli.sections import SectionedCommand
+from dlasim.cli.terminal import say
 
 _EPILOG = """\b
 Examples:
@@ -55,21 +57,24 @@ def command(file: str, **given: Any) -> None:
     """
     from dlasim.fileio import keep_apart
 
-    keep_apart((file, *given["inputs"], given["config_file"]), (given["report"], given["trace"]))
+    core = given["cpu"] if (given["cpu"] or "").endswith(".toml") else None
+    sources = (file, *given["inputs"], given["config_file"], core)
+    keep_apart(sources, (given["report"], given["trace"], given["output"]))
     base, machine = take_machine(given)
     from dlasim import api, loading
 
     is_elf = loading.is_elf(file)
     options = take_compile(given)
     host, chosen = take_host(given, is_elf=is_elf)
+    is_own = is_elf and not loading.is_application(file)
     if host != "none" or is_elf:
-        console = BoardConsole(given["as_json"])
+        console = BoardConsole(given["as_json"], is_raw=is_own)
         click.get_current_context().call_on_close(console.clear)
         chosen["console"] = console.put
         if not chosen.keys() & {"trace_instructions", "trace_mmio"}:
             chosen["on_progress"] = console.progress
         chosen["log_functions"] = bool(given["trace"])
-    if is_elf and not loading.is_application(file):
+    if is_own:
         from dlasim.cli import run_elf
 
         return run_elf.run(file, base, machine, options, chosen, given)
@@ -89,26 +94,28 @@ def command(file: str, **given: Any) -> None:
         **machine,
     )
     for warning in result.report["warnings"]:
-        click.echo(f"dlasim: warning: {warning}", err=True)
-    _write(result, given)
+        say(f"dlasim: warning: {warning}", err=True)
+    _write(result, sources, given)
     return _print(result, given["as_json"])
 
 
-def _write(result: Any, given: dict[str, Any]) -> None:
-    """The files asked for."""
+def _write(result: Any, sources: Iterable[str | None], given: dict[str, Any]) -> None:
+    """The files asked for; none of them unless all have a place of their own."""
     import json
+    from pathlib import Path
 
-    from dlasim.fileio import atomic_write
+    from dlasim.fileio import atomic_write, keep_apart
 
-    if given["output"]:
-        from pathlib import Path
-
+    folder = Path(given["output"] or "")
+    names = range(len(result.outputs)) if given["output"] else ()
+    arrays = [folder / f"output_{number}.npy" for number in names]
+    keep_apart(sources, (*arrays, given["report"], given["trace"]))
+    if arrays:
         from dlasim.inputs import save_npy
 
-        folder = Path(given["output"])
         folder.mkdir(parents=True, exist_ok=True)
-        for number, array in enumerate(result.outputs):
-            atomic_write(folder / f"output_{number}.npy", save_npy(array))
+        for path, array in zip(arrays, result.outputs, strict=True):
+            atomic_write(path, save_npy(array))
     if given["report"]:
         atomic_write(given["report"], json.dumps(result.report, indent=2) + "\n")
     if given["trace"]:
@@ -130,10 +137,10 @@ def _print(result: Any, as_json: bool) -> None:
     import json
 
     if as_json:
-        click.echo(json.dumps(result.report, indent=2))
+        say(json.dumps(result.report, indent=2))
         return
     from dlasim.cli.summary import print_summary
 
     if result.prototyped is not None:
-        click.echo()
+        say()
     print_summary(result.report)

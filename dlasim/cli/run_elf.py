@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from dlasim.cli.terminal import say
+
 _NOT_FOR_ELF = (
     ("inputs", "--input"),
     ("output", "--output"),
@@ -46,7 +48,7 @@ def run(
         click.echo(f"dlasim: warning: {warning}", err=True)
     done.check()
     if given["as_json"]:
-        click.echo(json.dumps(report, indent=2))
+        say(json.dumps(report, indent=2))
     else:
         _print(report)
 
@@ -55,11 +57,11 @@ def _print(report: dict[str, Any]) -> None:
     from dlasim.cli.summary import function_rows, table
 
     cycles, cpu = report["cycles"], report["cpu"]
-    click.echo()
-    click.echo(table(function_rows(report), "lrrrr"))
-    click.echo()
-    click.echo(f"total      {cycles['total']:,} cycles on {cpu['model']}, exit code {report['exit_code']}")
-    click.echo(
+    say()
+    say(table(function_rows(report), "lrrrr"))
+    say()
+    say(f"total      {cycles['total']:,} cycles on {cpu['model']}, exit code {report['exit_code']}")
+    say(
         f"           CPU {cycles['cpu']:,} ({cpu['instructions']:,} instructions), asleep "
         f"{cpu['idle_cycles']:,}, DLA {cycles['dla']:,} in {len(report['streams'])} streams, overlap "
         f"{cycles['overlap']:,}"

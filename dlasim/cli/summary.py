@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
+from dlasim.cli.terminal import say
+from dlasim.errors import printable
 
 _FUNCTIONS_SHOWN = 12
 _STALLS = (
@@ -21,22 +22,23 @@ _STALLS = (
 
 def print_summary(report: dict[str, Any]) -> None:
     """The tables on standard output."""
-    click.echo(_title(report))
-    click.echo()
-    click.echo(table(_layer_rows(report), "lllrrrrrr"))
-    click.echo()
-    click.echo(table(_kind_rows(report), "lrrrr"))
-    click.echo()
-    click.echo(table(_unit_rows(report), "lrrrr"))
-    click.echo()
+    say(_title(report))
+    say()
+    say(table(_layer_rows(report), "lllrrrrrr"))
+    say()
+    say(table(_kind_rows(report), "lrrrr"))
+    say()
+    say(table(_unit_rows(report), "lrrrr"))
+    say()
     if "functions" in report:
-        click.echo(table(function_rows(report), "lrrrr"))
-        click.echo()
-    click.echo(_totals(report))
+        say(table(function_rows(report), "lrrrr"))
+        say()
+    say(_totals(report))
 
 
 def table(rows: list[list[str]], alignment: str) -> str:
     """Rows in columns, the first row as the head; `alignment` is l or r for each column."""
+    rows = [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(alignment))]
     lines = []
     for number, row in enumerate(rows):
@@ -68,7 +70,7 @@ def duration(microseconds: float) -> str:
 def _title(report: dict[str, Any]) -> str:
     config = report["config"]
     return (
-        f"{report['program']} on {config['pes']} PEs ({config['parallel']}), "
+        f"{_short(printable(report['program']), 64)} on {config['pes']} PEs ({config['parallel']}), "
         f"{size(config['sram_bytes'])} SRAM, DMA {config['dma_bandwidth'] or 'unlimited'} B/cycle"
     )
 

@@ -10,11 +10,14 @@ import click
 
 from dlasim.cli.config_options import COMPILE, MACHINE, preset_option
 from dlasim.cli.sections import SectionedCommand, SharedOption
+from dlasim.cli.terminal import say
+from dlasim.errors import printable
 
 if TYPE_CHECKING:
     from dlasim.sweeps.study import Study
     from dlasim.sweeps.sweep import Outcome
 
+_LONGEST_NAME = 100  # of a folder
 _EPILOG = """\b
 Examples:
   dlasim sweep mobilenet_v1 --pes 64,128 --sram 512KiB,1MiB --parallel input,output
@@ -94,7 +97,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
 
     study = build(targets, axes, given["where"], given["layers"])
     settings = Settings(
-        out=Path(given["out"] or f"{study.name}-sweep"),
+        out=Path(given["out"] or f"{_folder_name(study.name)}-sweep"),
         jobs=given["jobs"],
         scheduler=given["scheduler"],
         resume=given["resume"],
@@ -104,9 +107,14 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     print_points(outcome.result, study.swept)
     _tell(study, outcome)
     for path in present(study, outcome.result):
-        click.echo(f"wrote {path}", err=True)
+        say(f"wrote {path}", err=True)
     if outcome.first_failure:
         raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")
+
+
+def _folder_name(name: str) -> str:
+    """A study's name as that of a folder here; a study of somebody else's must not choose another place."""
+    return printable(name).replace("/", "_")[:_LONGEST_NAME]
 
 
 def _given_axes(given: dict[str, Any]) -> dict[str, Any]:
@@ -135,6 +143,6 @@ def _tell(study: Study, outcome: Outcome) -> None:
     if refused:
         parts.append(f"{refused:,} cannot work (column reason says why)")
     shown = f", the {SHOWN_POINTS} with the fewest cycles above" if outcome.points > SHOWN_POINTS else ""
-    click.echo(f"{study.name}: {'; '.join(parts)}{shown}; wrote {outcome.result.path}", err=True)
+    say(f"{study.name}: {'; '.join(parts)}{shown}; wrote {outcome.result.path}", err=True)
     if outcome.not_compiled:
-        click.echo(f"{outcome.not_compiled}; plain Python did the work, more slowly", err=True)
+        say(f"{outcome.not_compiled}; plain Python did the work, more slowly", err=True)

@@ -9,6 +9,7 @@ import click
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.host_options import host_options, take_host
 from dlasim.cli.sections import SectionedCommand
+from dlasim.cli.terminal import say
 
 _EPILOG = """\b
 Examples:
@@ -54,14 +55,14 @@ def command(model: str, runs: int, seed: int, engine: str, as_json: bool, **give
     choices = {**machine, **take_compile(given), "host": host, "host_options": chosen}
     result = api.verify(model, base, runs=runs, seed=seed, engine=engine, **choices)
     if as_json:
-        click.echo(json.dumps({"model": model, **result.as_dict()}, indent=2))
+        say(json.dumps({"model": model, **result.as_dict()}, indent=2))
     if result.mismatch is not None:
         raise RunError(f"{model} differs from {result.reference}: {result.mismatch}")
     if result.uncompared:
         raise RunError(f"{model}: {result.reference} lacks {', '.join(result.uncompared)}; all else is equal")
     if as_json:
         return
-    click.echo(
+    say(
         f"{model}: bit-exact against {result.reference}: {result.tensors} tensors, "
         f"{result.elements:,} elements over {result.runs} inputs"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, printable
 
 _SHOWN_COLUMNS = 100  # of a longer line, only this much is shown around the caret
 
@@ -33,11 +33,7 @@ class Source:
         line = self.lines[place.line - 1].rstrip("\r")
         column = place.column - 1
         start = max(0, column - _SHOWN_COLUMNS * 2 // 3) if len(line) > _SHOWN_COLUMNS else 0
-        shown = line[start : start + _SHOWN_COLUMNS]
+        shown = printable(line[start : start + _SHOWN_COLUMNS], also="\t")
         # Tabs are kept before the caret, so that it lands below its character.
         blank = "".join("\t" if letter == "\t" else " " for letter in shown[: column - start])
-        return f"    {_printable(shown)}\n    {blank}^"
-
-
-def _printable(text: str) -> str:
-    return "".join(letter if letter == "\t" or letter.isprintable() else "?" for letter in text)
+        return f"    {shown}\n    {blank}^"

@@ -10,7 +10,7 @@ from typing import NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, printable
 from dlasim.isa import program as p
 from dlasim.isa.instructions import WORD_BYTES
 from dlasim.isa.records import (
@@ -55,7 +55,7 @@ class Sections:
     def fail(self, what: str) -> NoReturn:
         """Refuse the file."""
         # A name from the file may hold anything; the message stays one line of a readable length.
-        shown = "".join(letter if letter.isprintable() else "?" for letter in what[:MAX_MESSAGE_CHARACTERS])
+        shown = printable(what[:MAX_MESSAGE_CHARACTERS])
         raise InputError(f"{self._origin} is not a valid program: {shown}")
 
     def require(self, holds: bool | np.bool_, what: str) -> None:

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from dlasim.errors import printable
 from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, UNITS, WORD_BYTES
 from dlasim.isa.program import Program
 from dlasim.isa.records import StepKind
@@ -132,7 +133,7 @@ class _LayerNames:
         """The name of the layer that a word belongs to."""
         layer = int(self._layers[word])
         known = 0 <= layer < len(self._program.layers)
-        return self._program.layers[layer].name if known else _NO_LAYER
+        return printable(self._program.layers[layer].name) if known else _NO_LAYER
 
 
 class _StreamCheck:

@@ -20,10 +20,10 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 
 from dlasim.errors import InputError
 from dlasim.fileio import atomic_write
+from dlasim.sweeps.study import FORMATS
 
 Side = tuple[float, float, str, str]  # offset in points, and how the text lies to it
 
-FORMATS = ("png", "svg", "pdf")
 _NOT_IN_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # as names of models may have them
 # Okabe and Ito's colours: apart for every kind of colour vision, and in grey by their order here.
 BLUE, ORANGE, GREEN, YELLOW = "#0072B2", "#E69F00", "#009E73", "#F0E442"

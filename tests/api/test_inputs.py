@@ -130,6 +130,37 @@ def test_floats_are_quantized_and_clamped() -> None:
     assert array.dtype == np.int8
 
 
+@pytest.mark.parametrize("scale", [0.0, 0.5])
+@pytest.mark.parametrize("dtype", ["float64", "float16", ">f8", "longdouble"])
+def test_floats_of_any_width_are_converted_for_a_float_input(
+    dtype: str, scale: float, tmp_path: Path
+) -> None:
+    """float64 is what NumPy gives to whoever does not choose; a scale means nothing to a float32 input."""
+    values = np.array([[[-0.5, 0.0, 0.2], [0.25, 1.0, 300.0]]], dtype)
+    (tmp_path / "x.npy").write_bytes(raw(values))
+    (array,) = prepare_inputs([tensor("float32", scale=scale)], [tmp_path / "x.npy"])
+    assert array.dtype == np.float32
+    assert (array == values.astype(np.float32)).all()
+
+
+def test_a_float_too_large_for_the_input_is_refused() -> None:
+    values = np.full((1, 2, 3), 1e300)
+    with pytest.raises(InputError, match=r"array holds 1e\+300, beyond float32 of input x"):
+        prepare_inputs([tensor("float32")], [values])
+    (kept,) = prepare_inputs([tensor("float32")], [np.full((1, 2, 3), np.inf)])
+    assert np.isinf(kept).all()
+
+
+def test_a_tiny_scale_clamps() -> None:
+    (array,) = prepare_inputs([tensor(scale=1e-45)], [np.full((1, 2, 3), 1e300)])
+    assert (array == 127).all()
+
+
+def test_floats_are_no_booleans() -> None:
+    with pytest.raises(InputError, match=r"holds float64, input x takes bool as it is$"):
+        prepare_inputs([tensor("bool")], [np.zeros((1, 2, 3))])
+
+
 def test_integers_of_the_models_type_are_taken_as_they_are() -> None:
     values = np.array([[[-128, 0, 127], [1, 2, 3]]], np.int8)
     assert (prepare_inputs([tensor()], [values])[0] == values).all()

@@ -68,7 +68,14 @@ def raising(error: BaseException) -> Callable[[], object]:
 def test_help_and_version_load_no_command_and_nothing_heavy(arguments: list[str]) -> None:
     loaded = modules_after(*arguments)
     ours = {name for name in loaded if name.split(".")[0] == "dlasim"}
-    assert ours == {"dlasim", "dlasim.cli", "dlasim.cli.group", "dlasim.cli.failure", "dlasim.errors"}
+    assert ours == {
+        "dlasim",
+        "dlasim.cli",
+        "dlasim.cli.group",
+        "dlasim.cli.failure",
+        "dlasim.cli.terminal",
+        "dlasim.errors",
+    }
     assert not loaded & HEAVY
 
 

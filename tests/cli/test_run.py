@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from dlasim import api
 from dlasim.cli import main
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.isa import container
 from dlasim.isa.assembly import assemble
 from dlasim.isa.container import write
+from tests.compiler.networks import random_network
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 UNINITIALISED = """
@@ -67,6 +71,26 @@ def test_every_form_of_a_model_gives_the_same(folder: Path, tmp_path: Path, name
     assert (np.load(tmp_path / "output_0.npy") == np.load(tmp_path / "direct" / "output_0.npy")).all()
     reports = [json.loads((tmp_path / "r.json").read_text()), json.loads(direct.stdout)]
     assert reports[0]["cycles"] == reports[1]["cycles"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_however_a_network_is_run_its_program_is_as_large(tmp_path: Path, seed: int) -> None:
+    """With and without tensors, on either host, as a file and in a sweep."""
+    model, binary = tmp_path / "m.tflite", tmp_path / "m.bin"
+    model.write_bytes(write_tflite(random_network(seed, 3, most_elements=2000)))
+    program = api.compile(model).program
+    binary.write_bytes(container.write(program))
+    expected = {
+        "constants_bytes": program.constants.nbytes,
+        "artifact_bytes": program.constants.nbytes + program.commands.nbytes,
+    }
+    (row,) = api.sweep(model, pes=[64], jobs=1).rows()
+    found = [{name: row[name] for name in expected}]
+    for file in (model, binary):
+        for choice in ({}, {"timing_only": True}, {"host": "riscv"}):
+            memory = api.run(file, **choice).report["memory"]
+            found.append({name: memory[name] for name in expected})
+    assert found == [expected] * 7
 
 
 def test_the_report_is_the_contract(folder: Path, tmp_path: Path) -> None:

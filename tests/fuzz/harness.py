@@ -1,9 +1,10 @@
-"""Tries one input: what may come of it, and how long it may take."""
+"""Tries one input: what may come of it, how long it may take, and how much memory."""
 
 from __future__ import annotations
 
 import gc
 import hashlib
+import resource
 import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -17,9 +18,12 @@ from dlasim.errors import InputError, RunError
 from tests.fuzz.mutate import mutated
 
 CORPUS = Path(__file__).parent / "corpus"
-SECONDS = 10.0  # on a busy machine; what is slower is a defect
+SECONDS = 5.0  # of processor time, so that a busy machine changes nothing; what is slower is a defect
+WAITING_SECONDS = 60.0  # by the clock: nothing here has anything to wait for
+MEMORY_BYTES = 1 << 30  # beyond what the process has; what asks for more is a defect
 LONGEST_MESSAGE = 2000
 COLLECT_EVERY = 20
+RUNNING = "running"  # the input that is being tried: what is there after a crash of the process caused it
 
 
 class DefectError(Exception):
@@ -35,6 +39,8 @@ class Target:
     check: Callable[[bytes], None]
     is_text: bool = False
     lines: int = 1  # of a message
+    reserved_bytes: int = 0  # of addresses that stay unused, as an emulator reserves them
+    damage: Callable[[Random, Sequence[bytes]], bytes] | None = None  # instead of that to bytes and text
 
     def corpus(self) -> list[Path]:
         """Inputs that once found a defect."""
@@ -44,7 +50,7 @@ class Target:
 def attempt(target: Target, data: bytes) -> bool:
     """Whether the input is taken; a DefectError unless it is, or is refused in one readable line."""
     try:
-        with _time_limit(), warnings.catch_warnings():
+        with _time_limit(), _memory_limit(target.reserved_bytes), warnings.catch_warnings():
             warnings.simplefilter("error")
             target.check(data)
     except (InputError, RunError) as error:
@@ -65,16 +71,36 @@ def _check_message(message: str, lines: int) -> None:
 
 @contextmanager
 def _time_limit() -> Iterator[None]:
-    def expire(_number: int, _frame: FrameType | None) -> None:
-        raise TimeoutError(f"more than {SECONDS:g} s")
+    def expire(number: int, _frame: FrameType | None) -> None:
+        spent = f"{SECONDS:g} s" if number == signal.SIGPROF else f"{WAITING_SECONDS:g} s, waiting"
+        raise TimeoutError(f"more than {spent}")
 
-    previous = signal.signal(signal.SIGALRM, expire)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    limits = (
+        (signal.SIGPROF, signal.ITIMER_PROF, SECONDS),
+        (signal.SIGALRM, signal.ITIMER_REAL, WAITING_SECONDS),
+    )
+    previous = [signal.signal(number, expire) for number, _, _ in limits]
+    for _, timer, seconds in limits:
+        signal.setitimer(timer, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, previous)
+        for (number, timer, _), handler in zip(limits, previous, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _memory_limit(reserved_bytes: int) -> Iterator[None]:
+    """Of addresses: an input that asks for more gets a MemoryError, and the machine does not swap."""
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    most = pages * resource.getpagesize() + reserved_bytes + MEMORY_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (most, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
 
 
 def inputs(target: Target, count: int, seed: int) -> Iterator[bytes]:
@@ -83,7 +109,7 @@ def inputs(target: Target, count: int, seed: int) -> Iterator[bytes]:
     seeds = list(target.seeds())
     yield from seeds[:count]
     for _ in range(count - len(seeds)):
-        yield mutated(random, seeds, target.is_text)
+        yield target.damage(random, seeds) if target.damage else mutated(random, seeds, target.is_text)
 
 
 def fuzz(target: Target, count: int, seed: int, folder: Path | None = None) -> tuple[int, list[str]]:
@@ -92,6 +118,8 @@ def fuzz(target: Target, count: int, seed: int, folder: Path | None = None) -> t
     for number, data in enumerate(inputs(target, count, seed)):
         if number % COLLECT_EVERY == 0:
             gc.collect()  # boards map a lot of memory, and are cycles
+        if folder is not None:
+            _keep(folder / target.name, data, RUNNING)
         try:
             taken += attempt(target, data)
         except DefectError as error:
@@ -100,9 +128,11 @@ def fuzz(target: Target, count: int, seed: int, folder: Path | None = None) -> t
                 defects[kind] = str(error)
                 if folder is not None:
                     _keep(folder / target.name, data)
+    if folder is not None:
+        (folder / target.name / RUNNING).unlink(missing_ok=True)
     return taken, list(defects.values())
 
 
-def _keep(folder: Path, data: bytes) -> None:
+def _keep(folder: Path, data: bytes, name: str = "") -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / hashlib.sha256(data).hexdigest()[:12]).write_bytes(data)
+    (folder / (name or hashlib.sha256(data).hexdigest()[:12])).write_bytes(data)

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from random import Random
 
 import numpy as np
 
@@ -18,11 +19,12 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import partition
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
-from dlasim.inputs import load_npy, save_npy
+from dlasim.inputs import load_npy, noise, save_npy
 from dlasim.isa import container
 from dlasim.isa.assembly import assemble, disassemble
 from dlasim.isa.registers import REGISTERS, WINDOW_BYTES
 from dlasim.sim import config
+from dlasim.sim.executor import make_executor
 from dlasim.sim.races import check_program
 from dlasim.sim.runner import Simulation, config_of
 from dlasim.sweeps.studyfile import read_study
@@ -31,9 +33,11 @@ from dlasim.vp.costs import load_costs
 from dlasim.vp.dla_device import attach_dla
 from dlasim.vp.elf import parse_elf
 from dlasim.vp.gdb import GdbServer
+from tests.compiler.networks import random_network
 from tests.fuzz.harness import Target
+from tests.fuzz.structure import evil
 from tests.sim_machine.bench import HALT, Bench, cfg, op
-from tests.tflite.one_operator import random_graph
+from tests.tflite.one_operator import BUILDERS, random_graph
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -42,9 +46,16 @@ NETWORKS = (
     "ADD", "AVERAGE_POOL_2D", "CONCATENATION", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "LOGISTIC",
     "MEAN", "PAD", "RESHAPE", "SOFTMAX", "STRIDED_SLICE", "SVDF", "TRANSPOSE_CONV",
 )  # fmt: skip
+EMULATOR_BYTES = 2 << 30  # Unicorn's buffer for translated code takes one
 GRAPH_HEAD_BYTES = 24
 MOST_CYCLES = 200_000  # beyond this, computing is slow and no news
 MACHINE = config.DlaConfig(sram_bytes=8192)
+MACHINES = (
+    MACHINE,
+    config.DlaConfig(pes=32, parallel="input", sram_bytes=4096),
+    config.DlaConfig(pes=128, parallel="8x16", sram_bytes=65_536),
+    config.preset("paper"),
+)
 
 
 def _through_file(suffix: str, read: Callable[[Path], object]) -> Callable[[bytes], None]:
@@ -89,6 +100,30 @@ def _compile(model: ReadModel) -> None:
     graph = prepare(model, "model")
     lowered = shim.lower_for(partition(graph), MACHINE, CompileOptions(), with_constants=False)
     Simulation(lowered.program, MACHINE, None).run([])
+
+
+@cache
+def _evil_seeds() -> Sequence[bytes]:
+    """Every operator in several forms, and networks of a few operators."""
+    graphs = [random_graph(kind, seed) for kind in sorted(BUILDERS) for seed in range(3)]
+    graphs += [random_network(seed, 6, most_elements=2000) for seed in range(60)]
+    return [write_tflite(graph) for graph in graphs]
+
+
+def _check_evil(data: bytes) -> None:
+    """All that `dlasim run` does with a model, on a machine that depends on it."""
+    random = Random(zlib.crc32(data))
+    machine = random.choice(MACHINES)
+    options = CompileOptions(fusion=random.choice(("none", "requant", "full")))
+    graph = prepare(read_model(data), "model")
+    program = shim.lower_for(partition(graph), machine, options).program
+    container.read(container.write(program), "model.bin")
+    found = check_program(program)
+    assert not found.races, f"a race: {found.races[0]}"
+    timed = Simulation(program, machine, None).run([])
+    if timed.total_cycles <= MOST_CYCLES:
+        computed = Simulation(program, machine, make_executor("auto")).run(noise(program.inputs, 0))
+        assert computed.total_cycles == timed.total_cycles, "computing takes time of its own"
 
 
 # --- programs ---
@@ -283,6 +318,7 @@ TARGETS = {
     target.name: target
     for target in (
         Target("tflite", _model_seeds, lambda data: _compile(read_model(data))),
+        Target("evil", _evil_seeds, _check_evil, damage=evil),
         Target("dlag", _graph_seeds, _through_file(".dlag", _check_graph_file)),
         Target("container", _program_seeds, _check_container),
         Target("assembly", _sources, _check_assembly, is_text=True, lines=3),
@@ -290,8 +326,8 @@ TARGETS = {
         Target("study", _study_seeds, _through_file(".toml", _check_study), is_text=True),
         Target("cpu_costs", _cost_seeds, _through_file(".toml", load_costs), is_text=True),
         Target("npy", _npy_seeds, _through_file(".npy", load_npy)),
-        Target("elf", _elf_seeds, _check_elf),
-        Target("gdb", _packet_seeds, _check_packet, is_text=True),
+        Target("elf", _elf_seeds, _check_elf, reserved_bytes=EMULATOR_BYTES),
+        Target("gdb", _packet_seeds, _check_packet, is_text=True, reserved_bytes=EMULATOR_BYTES),
         Target("stream", _stream_seeds, _check_stream),
         Target("accesses", _access_seeds, _check_accesses),
     )

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dlasim.cli import main
@@ -112,6 +113,22 @@ def test_outputs_where_a_file_is(model: Path, tmp_path: Path) -> None:
         (("run", "m.tflite", "--trace", "r.json", "--report", "r.json"), "two outputs would go there"),
         (("run", "m.tflite", "--input", "x.npy", "--report", "x.npy"), "it is read too"),
         (("run", "m.tflite", "--config", "c.toml", "--trace", "c.toml"), "it is read too"),
+        (("run", "m.tflite", "--report", "hard"), "cannot write hard: it is read too"),
+        (("run", "m.tflite", "--report", "sub/../m.tflite"), "it is read too"),
+        (("run", "m.tflite", "--cpu", "c.toml", "--host", "riscv", "--report", "c.toml"), "it is read too"),
+        (("run", "m.tflite", "--report", "new", "--output", "new"), "two outputs would go there"),
+        (("run", "m.tflite", "--input", "d/output_0.npy", "--output", "d"), "d/output_0.npy: it is read too"),
+        (("run", "m.tflite", "--output", "d", "--report", "d/output_0.npy"), "two outputs would go there"),
+        (
+            ("run", "m.tflite", "--output", "d", "--report", "d/../d/output_0.npy"),
+            "two outputs would go there",
+        ),
+        (("run", "m.tflite", "--output", "d", "--trace", "into"), "two outputs would go there"),
+        (("sweep", "s.toml", "--out", "d", "--jobs", "1"), "cannot write d/sweep.json: it is read too"),
+        (("sweep", "m.tflite", "--out", "e", "--jobs", "1"), "cannot write e/results.csv: it is read too"),
+        (("sweep", "bad.toml", "--out", "d"), "file is a name without folders that ends in .png, .svg, .pdf"),
+        (("plot", "t.svg", "-o", "t.svg"), "cannot write t.svg: it is read too"),
+        (("plot", "t.svg", "-o", "table.svg"), "cannot write table.svg: it is read too"),
         (("asm", "relu.bin"), "cannot write relu.bin: it is read too"),
         (("disasm", "relu.bin", "-o", "relu.bin"), "it is read too"),
     ],
@@ -122,18 +139,72 @@ def test_nothing_is_written_over_what_is_read(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
-    contents = {"m.tflite": model.read_bytes(), "relu.bin": b"bytes", "x.npy": b"x", "c.toml": b"pes = 1\n"}
+    contents = {
+        "m.tflite": model.read_bytes(), "relu.bin": b"bytes", "x.npy": b"x", "c.toml": b"pes = 1\n",
+        "s.toml": b'models = ["m.tflite"]\n', "t.svg": b"point,cycles_total\n",
+        "bad.toml": b'models = ["m.tflite"]\n[[charts]]\nkind = "stacked"\nfile = "../a.png"\n',
+    }  # fmt: skip
     for name, content in contents.items():
         Path(name).write_bytes(content)
     Path("link").symlink_to("m.tflite")
+    Path("hard").hardlink_to("m.tflite")
+    for folder in ("sub", "d", "e"):
+        Path(folder).mkdir()
+    np.save("d/output_0.npy", np.zeros((1, 28, 28, 1), np.int8))
+    Path("d/sweep.json").symlink_to("../s.toml")
+    Path("e/results.csv").symlink_to("../m.tflite")
+    Path("into").symlink_to("d/output_0.npy")
+    Path("table.svg").symlink_to("t.svg")
+    before = tree(tmp_path)
     with pytest.raises(SystemExit) as left:
         main(list(arguments), prog_name="dlasim")
     told = capsys.readouterr().err
     assert left.value.code == 2
     assert message in told
     assert len(told.splitlines()) == 1
-    assert sorted(os.listdir()) == sorted([*contents, "link"])
-    assert {name: Path(name).read_bytes() for name in contents} == contents
+    assert tree(tmp_path) == before
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    """All that is in a folder; in folders below too."""
+    return {str(path): path.read_bytes() if path.is_file() else b"" for path in folder.rglob("*")}
+
+
+def test_standard_input_is_a_file_too(tmp_path: Path) -> None:
+    source = tmp_path / "a.s"
+    source.write_bytes(EXAMPLE.read_bytes())
+    with source.open("rb") as file:
+        assert_one_line(call("asm", "-", "-o", source, stdin=file), 2, "it is read too")
+    assert source.read_bytes() == EXAMPLE.read_bytes()
+
+
+def test_a_stale_output_may_be_an_input(model: Path, tmp_path: Path) -> None:
+    """Only what this run writes counts: mnist has one output."""
+    np.save(tmp_path / "output_1.npy", np.zeros((1, 28, 28, 1), np.int8))
+    process = call("run", model, "--input", tmp_path / "output_1.npy", "--output", tmp_path)
+    assert process.returncode == 0, process.stderr
+
+
+@pytest.mark.parametrize("name", ["/tmp/a.png", "../a.png", "sub/a.png", "..", "", "a.csv", "a.png/"])
+def test_a_study_writes_into_its_folder_only(name: str, model: Path, tmp_path: Path) -> None:
+    study = tmp_path / "s.toml"
+    study.write_text(f'models = ["{model}"]\n[[charts]]\nkind = "stacked"\nfile = "{name}"\n')
+    process = call("sweep", study, "--out", tmp_path / "out", "--jobs", "1")
+    assert_one_line(
+        process, 2, f"a chart's file is a name without folders that ends in .png, .svg, .pdf, not {name!r}"
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["s.toml"]
+
+
+@pytest.mark.parametrize("name", ["../up", "/tmp/dlasim-elsewhere", "a/b"])
+def test_a_studys_name_chooses_no_other_folder(name: str, model: Path, tmp_path: Path) -> None:
+    here = tmp_path / "here"
+    here.mkdir()
+    study = tmp_path / "s.toml"
+    study.write_text(f'name = "{name}"\nmodels = ["{model}"]\n')
+    assert call("sweep", study, "--jobs", "1", cwd=here).returncode == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["here", "s.toml"]
+    assert [path.name for path in here.iterdir()] == [name.replace("/", "_") + "-sweep"]
 
 
 def test_devices_take_several_outputs(model: Path) -> None:

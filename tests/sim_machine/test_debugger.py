@@ -1,8 +1,6 @@
 """The debugger does what the machine does, a word at a time."""
 
-import doctest
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,8 +20,6 @@ from dlasim.sim.executor import ReferenceExecutor
 from dlasim.sim.runner import Simulation
 from tests.sim_machine.bench import CONFIG, HALT, REGION_BYTES, SRAM_BYTES, Bench, cfg, fill, op
 from tests.sim_machine.test_hostile import random_word
-
-MANUAL = Path(__file__).parents[2] / "docs" / "debugging.md"
 
 ADD_ON_BOTH = """
 .program "both"
@@ -85,12 +81,6 @@ def random_program(rng: random.Random) -> Program:
         starts.append(len(words))
         words += [*(random_word(rng) for _ in range(rng.choice([5, 30]))), HALT]
     return program_of(words, starts[1:])
-
-
-def test_the_manuals_session():
-    results = doctest.testfile(str(MANUAL), module_relative=False)
-    assert results.attempted > 15
-    assert results.failed == 0
 
 
 def test_it_computes_what_the_machine_computes():

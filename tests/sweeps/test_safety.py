@@ -1,16 +1,19 @@
 """Nothing finished is lost, nothing is half-written: killed sweeps, torn files, dying workers, neighbours."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 
 import pytest
 
 from dlasim import api
-from dlasim.sweeps.evaluate import Entry
+from dlasim.errors import InputError
+from dlasim.sweeps.evaluate import FIGURES, LAYER_FIGURES, Entry
 from dlasim.sweeps.journal import NOWHERE, Journal
 from tests.hardening.commands import listen_to_ctrl_c
 from tests.native.processes import wait_until_gone
@@ -110,10 +113,14 @@ def test_two_sweeps_into_one_folder(model: Path, tmp_path: Path, expected: bytes
     assert [path.name for path in tmp_path.glob(".*")] == []
 
 
+def figures(number: int) -> list[int]:
+    return [number] * len(FIGURES)
+
+
 def test_torn_and_damaged_lines_do_not_count(tmp_path: Path) -> None:
     keys = [f"{number << 64:032x}" for number in range(1, 9)]
     with Journal(tmp_path) as writer:
-        writer.append((key, Entry("ok", "", [number])) for number, key in enumerate(keys))
+        writer.append((key, Entry("ok", "", figures(number))) for number, key in enumerate(keys))
     (segment,) = tmp_path.glob("*.jsonl")
     whole = segment.read_bytes()
     for cut in range(len(whole)):
@@ -122,32 +129,75 @@ def test_torn_and_damaged_lines_do_not_count(tmp_path: Path) -> None:
             reader.refresh()
             found = [place != NOWHERE for place in reader.find(keys, False)]
         assert sum(found) == whole[:cut].count(b"\n")
-    segment.write_bytes(whole.replace(b'"f":[2]', b'"f":[4]'))
+    segment.write_bytes(whole.replace(b'"f":[2,', b'"f":[4,'))
     with Journal(tmp_path) as reader:
         reader.refresh()
         places = reader.find(keys, False)
         assert places[2] == NOWHERE
-        assert reader.read(places[3]).figures == [3]
+        assert reader.read(places[3]).figures == figures(3)
 
 
 def test_keys_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
     with Journal(tmp_path) as one, Journal(tmp_path) as two:
-        one.append([("ab" * 8 + "00" * 8, Entry("ok", "", [1]))])
+        one.append([("ab" * 8 + "00" * 8, Entry("ok", "", figures(1)))])
         two.refresh()
         assert two.find(["ab" * 8 + "11" * 8], False) == [NOWHERE]
 
 
 def test_what_others_add_is_found(tmp_path: Path) -> None:
-    key = "ab" * 16
+    key, layer = "ab" * 16, [0] * len(LAYER_FIGURES)
     with Journal(tmp_path) as one, Journal(tmp_path) as two:
-        one.append([(key, Entry("ok", "", [1]))])
+        one.append([(key, Entry("ok", "", figures(1)))])
         assert two.find([key], False) == [NOWHERE]
         two.refresh()
-        assert two.read(two.find([key], False)[0]).figures == [1]
+        assert two.read(two.find([key], False)[0]).figures == figures(1)
         assert two.find([key], True) == [NOWHERE]  # it has no layers
-        one.append([(key, Entry("ok", "", [1], [[0]]))])
+        one.append([(key, Entry("ok", "", figures(1), [layer]))])
         two.refresh()
-        assert two.read(two.find([key], True)[0]).layers == [[0]]
+        assert two.read(two.find([key], True)[0]).layers == [layer]
+
+
+KEY = "ef" * 16
+GOOD = {"k": KEY, "s": "ok", "r": "", "f": [1] * len(FIGURES)}
+WRONG = [
+    [], 5, None, {}, {"k": KEY}, GOOD | {"k": 5}, GOOD | {"k": "not hexadecimal"}, GOOD | {"k": "ef"},
+    GOOD | {"s": "fine"}, GOOD | {"s": None}, GOOD | {"r": 1}, GOOD | {"f": []}, GOOD | {"f": [1]},
+    GOOD | {"f": None}, GOOD | {"f": ["1"] * len(FIGURES)}, GOOD | {"l": 1}, GOOD | {"l": [[1]]},
+    GOOD | {"l": [None]}, GOOD | {"more": 1}, GOOD | {"s": "refused"},
+]  # fmt: skip
+
+
+def checked(body: bytes) -> bytes:
+    return b"%08x %s\n" % (zlib.crc32(body), body)
+
+
+@pytest.mark.parametrize(
+    "body", [b"no JSON", b"[" * 9000, b"\xff", *(json.dumps(record).encode() for record in WRONG)]
+)
+def test_a_wrong_record_with_a_right_checksum_does_not_count(tmp_path: Path, body: bytes) -> None:
+    (tmp_path / "other.jsonl").write_bytes(
+        checked(body) + checked(json.dumps(GOOD | {"k": "ab" * 16}).encode())
+    )
+    with Journal(tmp_path) as journal:
+        journal.refresh()
+        places = journal.find([KEY, "ab" * 16], False)
+        assert places[0] == NOWHERE
+        assert journal.read(places[1]).figures == figures(1)
+
+
+def test_a_sweep_goes_on_over_wrong_records(model: Path, tmp_path: Path) -> None:
+    before = api.sweep(model, out=tmp_path, pes=[16, 32], jobs=1)
+    rows = list(before)
+    (segment,) = (tmp_path / "cache").glob("*.jsonl")
+    records = [json.loads(line[9:]) for line in segment.read_bytes().splitlines()]
+    segment.write_bytes(b"".join(checked(json.dumps(record | {"f": []}).encode()) for record in records))
+    assert list(api.sweep(model, out=tmp_path, pes=[16, 32], jobs=1)) == rows
+
+
+def test_a_pipe_in_the_cache_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.jsonl")
+    with Journal(tmp_path) as journal, pytest.raises(InputError, match="it is a pipe, a file is needed"):
+        journal.refresh()
 
 
 def test_failures_are_tried_again(tmp_path: Path) -> None:

@@ -75,6 +75,18 @@ def test_a_float_operator_in_the_middle_is_named(tmp_path):
     assert "operator 1 (TANH): computes in float32" in message
 
 
+@pytest.mark.parametrize("end", ["inputs", "outputs"])
+@pytest.mark.parametrize("dtype", ["uint64", "uint32", "uint16", "complex128", "float16"])
+def test_an_unused_input_or_output_of_an_odd_type_is_refused(end, dtype, tmp_path):
+    """No operator reads it, so no rule for operators refuses it; no program can hold it."""
+    graph = random_graph("RELU", 0)
+    data = None if end == "inputs" else np.zeros((1, 4), dtype)
+    odd = Tensor("odd", (1, 4), dtype, None, data)
+    numbers = (*getattr(graph, end), len(graph.tensors))
+    message = refusal(write_tflite(replace(graph, tensors=(*graph.tensors, odd), **{end: numbers})), tmp_path)
+    assert f"{end[:-1]} odd is {dtype}, which is not supported: convert the model without it" in message
+
+
 def converting(*chain):
     """A network of these operators, each with the type of what it computes."""
     tensors = [Tensor("a", (1, 4), "int8", SCALED)]

@@ -1,0 +1,131 @@
+"""Names that others chose neither steer the terminal nor end a line, whatever shows them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from dlasim import api
+from dlasim.cli import main
+from dlasim.compiler_shim.graph import Graph
+from dlasim.compiler_shim.graph_file import write_graph
+from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.partition import partition
+from dlasim.compiler_shim.tflite.reader import read_model
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.isa import container
+from dlasim.isa.program import Program
+from dlasim.sweeps.progress import Progress
+from tests.tflite.one_operator import random_graph
+
+ROOT = Path(__file__).parents[2]
+FILE = "a\x1b[2J\x07\u202eb.tflite"
+EVIL = "a\x1b[2J\x1b]0;owned\x07\x9b31m\u202e\r\nb[/]"
+
+
+def named(graph: Graph) -> Graph:
+    tensors = tuple(replace(tensor, name=EVIL + str(number)) for number, tensor in enumerate(graph.tensors))
+    return replace(graph, name=EVIL, tensors=tensors)
+
+
+def evil_program(program: Program) -> Program:
+    layers = tuple(replace(layer, name=EVIL, operator=EVIL) for layer in program.layers)
+    tensors = tuple(replace(tensor, name=EVIL) for tensor in program.tensors)
+    return replace(program, name=EVIL, layers=layers, tensors=tensors)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    graph = named(random_graph("CONV_2D", 0))
+    (tmp_path / "m.tflite").write_bytes(write_tflite(graph))
+    prepared = replace(prepare(read_model(write_tflite(graph)), "model"), name=EVIL)
+    (tmp_path / "m.dlag").write_bytes(write_graph(prepared, partition(prepared)))
+    program = api.compile(tmp_path / "m.tflite").program
+    (tmp_path / "m.bin").write_bytes(container.write(evil_program(program)))
+    (tmp_path / FILE).write_bytes(write_tflite(graph))
+    (tmp_path / "study.toml").write_text(
+        f'name = "{escaped()}"\nmodels = [{{file = "m.tflite", label = "{escaped()}"}}]\n[[cases]]\n'
+        f'name = "{escaped()}"\n[axes]\npes = [32, 64]\n'
+    )
+    symbols = (ROOT / "firmware" / "prebuilt" / "firmware.elf").read_bytes()
+    (tmp_path / "m.elf").write_bytes(symbols.replace(b"\0main\0", b"\0\x1b[2J\0"))
+    return tmp_path
+
+
+def escaped() -> str:
+    return "".join(f"\\u{ord(letter):04x}" for letter in EVIL)
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], prog_name="dlasim")
+
+
+def assert_harmless(result: Result) -> None:
+    shown = result.stdout + result.stderr
+    assert shown
+    assert "internal error" not in shown
+    assert [line for line in shown.split("\n") if not line.replace("\t", " ").isprintable()] == []
+
+
+@pytest.mark.parametrize("name", ["m.tflite", "m.dlag", "m.bin", "evil.tflite"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run",), ("run", "--timing-only"), ("run", "--host", "riscv", "--timing-only"), ("explain",),
+        ("run", "--input", "missing.npy"), ("run", "--pes", 32, "--parallel", "8x4"),
+        ("disasm", "--annotate"), ("compile", "-o", "out.bin"), ("run", "--json", "--timing-only"),
+    ],
+    ids=lambda command: " ".join(map(str, command)),
+)  # fmt: skip
+def test_whatever_shows_a_model(folder: Path, monkeypatch, command: tuple, name: str) -> None:
+    monkeypatch.chdir(folder)
+    file = FILE if name.startswith("evil") else name
+    result = call(command[0], file, *command[1:])
+    assert_harmless(result)
+    if result.exit_code:
+        assert result.stderr.count("\n") == 1
+
+
+def test_races_and_faults(folder: Path) -> None:
+    program = container.read_file(folder / "m.bin")
+    words = program.commands.copy()
+    words[:] = words[-1]  # ends at once: nothing is written
+    words[0] = 0xFF
+    (folder / "fault.bin").write_bytes(container.write(replace(program, commands=words)))
+    result = call("run", folder / "fault.bin")
+    assert result.exit_code == 1
+    assert "faulted" in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert_harmless(result)
+
+
+def test_a_study_and_its_charts(folder: Path) -> None:
+    result = call("sweep", folder / "study.toml", "--out", folder / "out", "--jobs", 1)
+    assert result.exit_code == 0, result.stderr
+    assert_harmless(result)
+    assert_harmless(call("plot", folder / "out"))
+
+
+def test_symbols_of_firmware(folder: Path) -> None:
+    result = call("run", folder / "m.elf")
+    assert_harmless(result)
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_progress_bar_takes_any_label(monkeypatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Square brackets are markup to the package that draws it."""
+    with Progress(2, 0, visible=True) as progress:
+        for _ in range(2):
+            progress._shown = -1e9
+            progress.add(1, EVIL)
+    assert "owned\x07" not in capsys.readouterr().err
+
+
+def test_commands_say_everything_at_one_place() -> None:
+    for module in (ROOT / "dlasim" / "cli").glob("*.py"):
+        found = re.findall(r"click\.s?echo\(|\bprint\(", module.read_text(encoding="utf-8"))
+        assert not found or module.name in ("terminal.py", "compiled_code.py"), module.name
