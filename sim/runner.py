@@ -113,7 +113,7 @@ class Simulation:
     def reset_variables(self) -> None:
         """Take what lives on from inference to inference back to its start."""
         for number in self._numbers(Role.VARIABLE) if self._computes else ():
-            self._views[number][...] = self.program.tensors[number].zero_point
+            self._views[number][...] = self.program.tensors[number].initial_value
 
     def _numbers(self, role: Role) -> list[int]:
         return [number for number, tensor in enumerate(self.program.tensors) if tensor.role is role]
