@@ -13,10 +13,12 @@ from pathlib import Path
 from dlasim.compiler_shim.dilation import fold_dilation
 from dlasim.compiler_shim.folding import fold
 from dlasim.compiler_shim.graph import Graph, Operator, Tensor
+from dlasim.compiler_shim.state import separate_states
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.shape_step import Step
 from dlasim.compiler_shim.tflite.shapes import infer_shapes
 from dlasim.compiler_shim.tflite.type_check import TypeCheck
+from dlasim.compiler_shim.tflite.writer import variable_tensors
 from dlasim.errors import InputError
 
 
@@ -33,7 +35,7 @@ def prepare(model: ReadModel, name: str) -> Graph:
     check = TypeCheck(name)
     # First, so that a float model hears of that before anything else.
     check.inputs(model.graph)
-    graph = _resolve(replace(model, graph=fold_dilation(model.graph)), name)
+    graph = _resolve(replace(model, graph=fold_dilation(separate_states(model.graph))), name)
     check.operators(graph)
     check.interface(graph)
     return graph
@@ -42,11 +44,12 @@ def prepare(model: ReadModel, name: str) -> Graph:
 def _resolve(model: ReadModel, name: str) -> Graph:
     """Walks the operators once: shapes flow forward, and so do constants, on which shapes depend."""
     tensors = list(model.graph.tensors)
+    variables = variable_tensors(model.graph)
     kept: list[Operator] = []
     for operator in model.graph.operators:
         step = _step(operator, tensors, name)
         _settle_shapes(step, tensors, model.open_shapes)
-        values = fold(step, tensors)
+        values = None if variables.intersection(operator.outputs) else fold(step, tensors)
         if values is None:
             kept.append(operator)
             continue

@@ -18,6 +18,7 @@ from dlasim.compiler_shim.host_params import HostCall, lower_host
 from dlasim.compiler_shim.layer_names import Namer, layer_names
 from dlasim.compiler_shim.nodes import DlaNode, Value
 from dlasim.compiler_shim.rules import CONVOLUTIONS, Candidate, refusal
+from dlasim.compiler_shim.tflite.writer import variable_tensors
 from dlasim.compiler_shim.translate import KINDS, translate
 from dlasim.errors import InputError
 from dlasim.isa import host_ops, program
@@ -61,6 +62,7 @@ def partition(graph: Graph) -> Partitioned:
 class _Partitioner:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
+        self._variables = variable_tensors(graph)
         self._values = [_value(tensor) for tensor in graph.tensors]
         self._items: list[Item] = []
         self._names = Namer()
@@ -87,9 +89,11 @@ class _Partitioner:
         )
 
     def _alias(self, operator: Operator) -> bool:
-        """Reshapes are other views of the same bytes; only those of constants or to outputs are copied."""
+        """Reshapes are views of the same bytes; those of constants and variables or to outputs are copied."""
         source, target = operator.inputs[0], operator.outputs[0]
         if self._values[source].data is not None or target in self._graph.outputs:
+            return False
+        if not self._variables.isdisjoint((source, target)):
             return False
         self._values[target] = replace(self._values[target], alias=source)
         return True
@@ -187,8 +191,8 @@ class _Partitioner:
         return output * int(np.prod(weights[1:], dtype=np.int64))
 
     def _distinct_outputs(self) -> tuple[int, ...]:
-        """Outputs that share bytes with an input or another output get a copy of their own."""
-        taken = {self._root(number) for number in self._graph.inputs}
+        """Outputs that share bytes with an input, a variable or another output get a copy of their own."""
+        taken = {self._root(number) for number in self._graph.inputs} | self._variables
         outputs = []
         for number in self._graph.outputs:
             if self._root(number) in taken or self._values[number].data is not None:

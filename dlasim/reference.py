@@ -1,7 +1,8 @@
 """TensorFlow's own results for a model: every tensor, from TFLite Micro or, where that cannot, LiteRT.
 
-TFLite Micro computes the model as a whole. Where it lacks an operator, or stops at one, each operator is a
-model of its own, and only what TFLite Micro cannot do comes from LiteRT's reference kernels.
+TFLite Micro computes the model as a whole. Where it lacks an operator, stops at one, or is known to compute
+one wrongly (`reference_cases`), each operator is a model of its own, and only what TFLite Micro cannot do
+comes from LiteRT's reference kernels.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.graph import Graph, Operator
+from dlasim.compiler_shim.graph import Graph, Operator, Tensor
 from dlasim.compiler_shim.importing import prepare
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import variable_tensors, write_tflite
 from dlasim.errors import RunError
+from dlasim.reference_cases import micro_fault
 from dlasim.reference_kernels import LITERT, MICRO, KernelProcess, Tensors, available, run
 
 ADVICE = "pip install 'dlasim[verify]'"
@@ -32,19 +34,37 @@ class Reference:
 
     name: str
     tensors: Tensors
+    disagreements: tuple[str, ...] = ()  # where TFLite Micro, known to be wrong, differs from what is used
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What the other interpreter has for a tensor, from the same inputs."""
+
+    name: str
+    values: NDArray[Any]
 
 
 class ReferenceModel:
     """A model for TensorFlow's interpreters; `isolated` runs them in a process of their own."""
 
     def __init__(self, model: bytes, tensor_count: int, isolated: bool = True) -> None:
-        self._model, self._tensor_count = model, tensor_count
+        self._model = model
         self._installed = available()
         if not self._installed:
             raise RunError(f"nothing to verify against: TensorFlow's kernels are missing ({ADVICE})")
         self._process = KernelProcess()
         self._compute: Compute = self._process.run if isolated else run
-        self._as_a_whole = MICRO in self._installed
+        source = read_model(model)
+        self._tensor_count = min(tensor_count, len(source.graph.tensors))  # without those that import adds
+        self._graph = prepare(source, "model")
+        faults = any(micro_fault(self._graph, operator) for operator in self._graph.operators)
+        self._as_a_whole = MICRO in self._installed and not faults
+
+    @property
+    def tensor_count(self) -> int:
+        """The model's own tensors, which come first."""
+        return self._tensor_count
 
     def run(self, inputs: Sequence[NDArray[Any]]) -> Reference:
         """One inference from a fresh state."""
@@ -53,7 +73,11 @@ class ReferenceModel:
             if tensors is not None:
                 return Reference(MICRO, tensors)
             self._as_a_whole = False
-        return _Piecewise(self._model, self._installed, self._compute).run(inputs)
+        return _Piecewise(self._graph, self._installed, self._compute).run(inputs)
+
+    def second_opinion(self, tensor: int, reference: Reference) -> Opinion | None:
+        """A tensor as an interpreter has it that `reference` did not use; None where none has it."""
+        return _Piecewise(self._graph, self._installed, self._compute).second_opinion(tensor, reference)
 
     def close(self) -> None:
         """End the process, if there is one."""
@@ -63,40 +87,51 @@ class ReferenceModel:
 class _Piecewise:
     """A model computed operator by operator."""
 
-    def __init__(self, model: bytes, installed: Sequence[str], compute: Compute) -> None:
-        self._graph = prepare(read_model(model), "model")
-        self._variables = variable_tensors(self._graph)
+    def __init__(self, graph: Graph, installed: Sequence[str], compute: Compute) -> None:
+        self._graph, self._variables = graph, variable_tensors(graph)
         self._installed, self._compute = installed, compute
-        self._others: list[str] = []
+        self._others: dict[str, str] = {}  # what LiteRT computed, with the reason where TFLite Micro is wrong
+        self._disagreements: list[str] = []
 
     def run(self, inputs: Sequence[NDArray[Any]]) -> Reference:
         """What is known of every tensor; an operator that no interpreter runs leaves a gap."""
-        tensors = dict(zip(self._graph.inputs, inputs, strict=True))
+        tensors = {index: _initial_state(self._graph.tensors[index]) for index in self._variables}
+        tensors |= zip(self._graph.inputs, inputs, strict=True)
         for operator in self._graph.operators:
-            single, sources = self._single(operator)
+            sources = self._sources(operator)
             if all(index in tensors for index in sources):
-                found = self._operator(operator, single, [tensors[index] for index in sources])
-                tensors |= zip(operator.outputs, found, strict=True) if found else ()
+                tensors |= self._operator(operator, [tensors[index] for index in sources])
         if not any(operator.outputs[0] in tensors for operator in self._graph.operators):
             raise RunError("neither TFLite Micro nor LiteRT runs any operator of this model")
-        return Reference(self._name(), tensors)
+        return Reference(self._name(), tensors, tuple(self._disagreements))
+
+    def second_opinion(self, tensor: int, reference: Reference) -> Opinion | None:
+        """The tensor from LiteRT's kernel of its operator, where the reference has it from TFLite Micro."""
+        operator = next((op for op in self._graph.operators if tensor in op.outputs), None)
+        if operator is None or micro_fault(self._graph, operator) or self._installed != [MICRO, LITERT]:
+            return None
+        sources = self._sources(operator)
+        if not all(index in reference.tensors for index in sources):
+            return None
+        found = self._outputs(LITERT, operator, [reference.tensors[index] for index in sources])
+        return None if found is None else Opinion(LITERT, found[tensor])
 
     def _name(self) -> str:
         name = f"{self._installed[0]}, operator by operator"
-        return f"{name}, and {LITERT} for {', '.join(self._others)}" if self._others else name
+        others = [f"{kind} ({reason})" if reason else kind for kind, reason in self._others.items()]
+        return f"{name}, and {LITERT} for {', '.join(others)}" if others else name
 
-    def _single(self, operator: Operator) -> tuple[bytes, list[int]]:
-        """A model of one operator, and the tensors that it takes as inputs."""
+    def _sources(self, operator: Operator) -> list[int]:
+        """The tensors that it takes as inputs: all that are not constant, but for the state of SVDF."""
+        state = operator.inputs[-1:] if operator.kind == "SVDF" else ()
+        used = sorted({index for index in operator.inputs if index >= 0}.difference(state))
+        return [index for index in used if not self._graph.tensors[index].is_constant]
+
+    def _single(self, operator: Operator) -> bytes:
+        """A model of one operator; its tensors are those that it uses, in their order."""
         graph = self._graph
-        used = sorted({index for index in (*operator.inputs, *operator.outputs) if index >= 0})
+        used = _used(operator)
         number = {index: position for position, index in enumerate(used)} | {-1: -1}
-        sources = [
-            index
-            for index in used
-            if index in operator.inputs
-            and not graph.tensors[index].is_constant
-            and index not in self._variables
-        ]
         inputs = operator.inputs
         while inputs[-1] < 0:  # TFLite Micro does not survive a bias of -1; one that is not there is fine
             inputs = inputs[:-1]
@@ -106,23 +141,61 @@ class _Piecewise:
             outputs=tuple(number[index] for index in operator.outputs),
         )
         tensors = tuple(graph.tensors[index] for index in used)
-        ins, outs = tuple(number[index] for index in sources), moved.outputs
-        return write_tflite(Graph(operator.kind, tensors, (moved,), ins, outs)), sources
+        ins, outs = tuple(number[index] for index in self._sources(operator)), moved.outputs
+        return write_tflite(Graph(operator.kind, tensors, (moved,), ins, outs))
 
-    def _operator(
-        self, operator: Operator, model: bytes, inputs: list[NDArray[Any]]
-    ) -> list[NDArray[Any]] | None:
-        """Its outputs from the first interpreter that runs it."""
-        used = sorted({index for index in (*operator.inputs, *operator.outputs) if index >= 0})
+    def _operator(self, operator: Operator, inputs: list[NDArray[Any]]) -> Tensors:
+        """Its outputs from the first interpreter that implements it; none where none does."""
+        fault = micro_fault(self._graph, operator)
         for name in self._installed:
-            found = self._compute(name, model, inputs, len(used))
-            if found is not None:
-                if name != self._installed[0] and operator.kind not in self._others:
-                    self._others.append(operator.kind)
-                shapes = [self._graph.tensors[index].shape for index in operator.outputs]
-                values = [found[used.index(index)] for index in operator.outputs]
-                return [np.reshape(value, shape) for value, shape in zip(values, shapes, strict=True)]
-        return None
+            if name == MICRO and fault:
+                continue
+            found = self._outputs(name, operator, inputs)
+            if found is None:
+                continue
+            if name != self._installed[0]:
+                self._others.setdefault(operator.kind, fault or "")
+            if fault:
+                self._note_disagreement(operator, inputs, found, fault)
+            return found
+        return {}
+
+    def _outputs(self, name: str, operator: Operator, inputs: list[NDArray[Any]]) -> Tensors | None:
+        """What an interpreter has for its outputs, and for the state of SVDF."""
+        used = _used(operator)
+        found = self._compute(name, self._single(operator), inputs, len(used))
+        if found is None:
+            return None
+        written = {*operator.outputs, *(operator.inputs[-1:] if operator.kind == "SVDF" else ())}
+        return {
+            index: np.reshape(found[used.index(index)], self._graph.tensors[index].shape) for index in written
+        }
+
+    def _note_disagreement(
+        self, operator: Operator, inputs: list[NDArray[Any]], found: Tensors, reason: str
+    ) -> None:
+        other = self._outputs(MICRO, operator, inputs) if MICRO in self._installed else None
+        for index in operator.outputs if other else ():
+            count = int(np.count_nonzero(other[index] != found[index])) if other else 0
+            if count:
+                name, size = self._graph.tensors[index].name, found[index].size
+                self._disagreements.append(
+                    f"{name} ({operator.kind}): {MICRO} and {LITERT} disagree in {count} of {size} elements: "
+                    f"{reason}"
+                )
+
+
+def _used(operator: Operator) -> list[int]:
+    """The tensors that it reads or writes, in the order of their numbers."""
+    return sorted({index for index in (*operator.inputs, *operator.outputs) if index >= 0})
+
+
+def _initial_state(tensor: Tensor) -> NDArray[Any]:
+    """What a variable holds before the first inference: int8 its zero point, everything else zeros."""
+    quantization = tensor.quantization
+    if tensor.dtype != "int8" or quantization is None or quantization.per_channel:
+        return np.zeros(tensor.shape, tensor.dtype)
+    return np.full(tensor.shape, quantization.zero_point, tensor.dtype)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from dlasim.sim.runner import Simulation
 if TYPE_CHECKING:
     from dlasim.compiler_shim.lowering.lower import Lowered
     from dlasim.isa.program import Program
-    from dlasim.reference import ReferenceModel
+    from dlasim.reference import Reference, ReferenceModel
     from dlasim.sim.config import DlaConfig
     from dlasim.vp.host import Prototype
 
@@ -39,6 +39,8 @@ class Mismatch:
     actual: Any
     count: int
     elements: int
+    number: int = -1  # of the tensor in the model
+    opinion: str = ""  # what the other reference has there
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it, which knows neither infinities nor NaN: those are text."""
@@ -53,7 +55,7 @@ class Mismatch:
             )
         return (
             f"{where} is {self.actual}, the reference has {self.expected} "
-            f"({self.count} of {self.elements} differ; input: {self.pattern})"
+            f"({self.count} of {self.elements} differ; input: {self.pattern}){self.opinion}"
         )
 
 
@@ -71,6 +73,7 @@ class Verification:
     elements: int = 0
     mismatch: Mismatch | None = None
     uncompared: list[str] = field(default_factory=list)  # tensors that the reference had for no input
+    disagreements: list[str] = field(default_factory=list)  # between the references, the first of each tensor
 
     @property
     def passed(self) -> bool:
@@ -86,6 +89,7 @@ class Verification:
             "tensors": self.tensors,
             "elements": self.elements,
             "uncompared": self.uncompared,
+            "disagreements": self.disagreements,
             "mismatch": None if self.mismatch is None else self.mismatch.as_dict(),
         }
 
@@ -188,13 +192,30 @@ def _verify(
         expected = reference.run(inputs)
         known |= expected.tensors.keys()
         result.reference, result.runs = expected.name, result.runs + 1
+        result.disagreements = result.disagreements or list(expected.disagreements)
         computed = dict(_host_values(lowered, from_cpu))
         computed |= dict(zip(network.model_outputs, outputs, strict=True))
         result.mismatch = _compare(lowered, shadow, computed, expected.tensors, pattern, result)
         if result.mismatch is not None:
+            result.mismatch = _with_opinion(result.mismatch, lowered, reference, expected)
             break
-    result.uncompared = [network.values[value].name for value in _checked(lowered) if value not in known]
+    checked = (value for value in _checked(lowered) if value < reference.tensor_count)
+    result.uncompared = [network.values[value].name for value in checked if value not in known]
     return result
+
+
+def _with_opinion(
+    mismatch: Mismatch, lowered: Lowered, reference: ReferenceModel, expected: Reference
+) -> Mismatch:
+    """The mismatch, and what the other reference has for that element where it has any."""
+    if mismatch.actual is None:
+        return mismatch
+    opinion = reference.second_opinion(mismatch.number, expected)
+    if opinion is None:
+        return mismatch
+    there = opinion.values.item() if not mismatch.index else opinion.values[mismatch.index].item()
+    text = f"{opinion.name} agrees with dlasim" if there == mismatch.actual else f"{opinion.name} has {there}"
+    return replace(mismatch, opinion=f"; {text}")
 
 
 def _checked(lowered: Lowered) -> list[int]:
@@ -267,13 +288,13 @@ def _compare(
         result.elements += want.size
         mismatch = _differ(layer, name, pattern, want, have)
         if mismatch is not None:
-            return mismatch
+            return replace(mismatch, number=value)
     for value, have in computed.items():
         if value in expected:
             name = lowered.network.values[value].name
             mismatch = _differ(layers.get(value, "of the output"), name, pattern, expected[value], have)
             if mismatch is not None:
-                return mismatch
+                return replace(mismatch, number=value)
     result.tensors = count
     return None
 

@@ -55,15 +55,31 @@ class UnaryFunction(enum.IntEnum):
     SQRT = 2
 
 
+_LEAST, _GREATEST = -(1 << 31), (1 << 31) - 1
+
+
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """One named attribute: a word, or `count` of them in a row."""
+    """One named attribute: a word, or `count` of them in a row, each from `least` to `greatest`."""
 
     name: str
     doc: str
     word: Word = Word.INTEGER
     count: int = 1
     values: type[enum.IntEnum] | None = None
+    least: int = _LEAST
+    greatest: int = _GREATEST
+
+    @property
+    def range_text(self) -> str | None:
+        """What its words must be; None where any will do."""
+        if (self.least, self.greatest) == (_LEAST, _GREATEST):
+            return None
+        if self.word is Word.FLOAT32:
+            return f"{self.name} must be above 0 and finite"
+        if self.greatest == _GREATEST:
+            return f"{self.name} must be at least {self.least}"
+        return f"{self.name} must be {self.least} to {self.greatest}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,40 +122,54 @@ def _int8_in(name: str = "input", doc: str = "NHWC") -> Operand:
 
 _OUTPUT = Operand("output", _INT8, "the result")
 _RECORDS = Operand("records", _INT32, "[OC, 3]: bias, multiplier and shift of each output channel")
-_INPUT_ZERO_POINT = Attribute("input_zero_point", "the input's integer that means 0; also what padding is")
-_OUTPUT_ZERO_POINT = Attribute("output_zero_point", "the output's integer that means 0")
+
+
+def _int8(name: str, doc: str) -> Attribute:
+    return Attribute(name, doc, least=-128, greatest=127)
+
+
+def _int16(name: str, doc: str) -> Attribute:
+    return Attribute(name, doc, least=-(1 << 15), greatest=(1 << 15) - 1)
+
+
+def _distance(name: str, doc: str, least: int = 1) -> Attribute:
+    return Attribute(name, doc, least=least, greatest=1 << 30)
+
+
+_INPUT_ZERO_POINT = _int8("input_zero_point", "the input's integer that means 0; also what padding is")
+_OUTPUT_ZERO_POINT = _int8("output_zero_point", "the output's integer that means 0")
 _CLAMP = (
-    Attribute("clamp_min", "least output value"),
-    Attribute("clamp_max", "greatest output value"),
+    _int8("clamp_min", "least output value"),
+    _int8("clamp_max", "greatest output value"),
 )
 _WINDOW = (
-    Attribute("stride_height", "rows from one window to the next"),
-    Attribute("stride_width", "columns from one window to the next"),
-    Attribute("pad_top", "rows before the first; what lacks at the bottom follows from the shapes"),
-    Attribute("pad_left", "columns before the first"),
+    _distance("stride_height", "rows from one window to the next"),
+    _distance("stride_width", "columns from one window to the next"),
+    _distance("pad_top", "rows before the first; what lacks at the bottom follows from the shapes", 0),
+    _distance("pad_left", "columns before the first", 0),
 )
 _DILATION = (
-    Attribute("dilation_height", "rows from one tap to the next"),
-    Attribute("dilation_width", "columns from one tap to the next"),
+    _distance("dilation_height", "rows from one tap to the next"),
+    _distance("dilation_width", "columns from one tap to the next"),
 )
 _CONVOLUTION = (*_WINDOW, *_DILATION, _INPUT_ZERO_POINT, _OUTPUT_ZERO_POINT, *_CLAMP)
 _POOL = (
     *_WINDOW,
-    Attribute("filter_height", "rows of a window"),
-    Attribute("filter_width", "columns of a window"),
+    _distance("filter_height", "rows of a window"),
+    _distance("filter_width", "columns of a window"),
     *_CLAMP,
 )
 _TWO_INPUTS = (_int8_in("input1", "any shape"), _int8_in("input2", "broadcast with input1 as in NumPy"))
 _TWO_ZERO_POINTS = (
-    Attribute("input1_zero_point", "input1's integer that means 0"),
-    Attribute("input2_zero_point", "input2's integer that means 0"),
+    _int8("input1_zero_point", "input1's integer that means 0"),
+    _int8("input2_zero_point", "input2's integer that means 0"),
     _OUTPUT_ZERO_POINT,
 )
 
 
 def _scale(prefix: str, doc: str) -> tuple[Attribute, Attribute]:
     return (
-        Attribute(f"{prefix}multiplier", f"multiplier of {doc}"),
+        Attribute(f"{prefix}multiplier", f"multiplier of {doc}", least=0),
         Attribute(f"{prefix}shift", f"shift of {doc}"),
     )
 
@@ -153,8 +183,20 @@ _ADD = (
 )
 
 
-def _per_axis(name: str, doc: str) -> Attribute:
-    return Attribute(name, doc, count=MAX_RANK)
+def _per_axis(name: str, doc: str, least: int = _LEAST) -> Attribute:
+    return Attribute(name, doc, count=MAX_RANK, least=least)
+
+
+def _axis(name: str, doc: str) -> Attribute:
+    return Attribute(name, doc, least=0, greatest=MAX_RANK - 1)
+
+
+def _function(values: type[enum.IntEnum]) -> Attribute:
+    return Attribute("function", "what to compute", values=values, least=min(values), greatest=max(values))
+
+
+# Bit patterns of the least and the greatest float32 above 0 that are numbers.
+_SCALE = Attribute("scale", "real value of one step", Word.FLOAT32, least=1, greatest=0x7F7FFFFF)
 
 
 HOST_OPERATORS = (
@@ -231,7 +273,7 @@ HOST_OPERATORS = (
         (_OUTPUT,),
         (
             _INPUT_ZERO_POINT,
-            Attribute("alpha_zero_point", "alpha's integer that means 0"),
+            _int8("alpha_zero_point", "alpha's integer that means 0"),
             _OUTPUT_ZERO_POINT,
             *_scale("positive_", "values from 0 up"),
             *_scale("negative_", "values below 0, times alpha"),
@@ -289,7 +331,7 @@ HOST_OPERATORS = (
         (Operand("input", _ANY, "any shape"),),
         (Operand("output", _ANY, "as many dimensions"),),
         (
-            _per_axis("before", "elements before the input along each dimension, 0 beyond its rank"),
+            _per_axis("before", "elements before the input along each dimension, 0 beyond its rank", least=0),
             Attribute("value", "what surrounds the input", Word.ELEMENT),
         ),
     ),
@@ -300,7 +342,7 @@ HOST_OPERATORS = (
         "input in turn. (Hence inputs may lack the axis, as those of PACK do.)",
         (Operand("inputs", _ANY, "the output's type", repeated=True),),
         (Operand("output", _ANY, "the inputs side by side"),),
-        (Attribute("axis", "dimension of the output along which they stand"),),
+        (_axis("axis", "dimension of the output along which they stand"),),
     ),
     HostOperator(
         "STRIDED_COPY",
@@ -312,7 +354,7 @@ HOST_OPERATORS = (
         (Operand("output", _ANY, "product(size) elements, any shape"),),
         (
             Attribute("offset", "the first element read"),
-            _per_axis("size", "how many elements along each dimension; leading ones are 1"),
+            _per_axis("size", "how many elements along each dimension; leading ones are 1", least=1),
             _per_axis("stride", "elements of the input from one to the next; may be negative"),
         ),
     ),
@@ -322,8 +364,10 @@ HOST_OPERATORS = (
         "output[b, y, x] = input[b, rows[y], columns[x]], whole pixels.",
         (
             Operand("input", _ANY, "NHWC"),
-            Operand("rows", _INT32, "[OH]: the row each output row comes from"),
-            Operand("columns", _INT32, "[OW]: the column each output column comes from"),
+            Operand(
+                "rows", _INT32, "[OH]: the row each output row comes from; one outside stands for the nearest"
+            ),
+            Operand("columns", _INT32, "[OW]: the column each output column comes from, likewise"),
         ),
         (Operand("output", _ANY, "NHWC"),),
     ),
@@ -334,8 +378,10 @@ HOST_OPERATORS = (
         "fraction in each direction, divided by 2^20, rounded half away from zero; int32 holds the sums.",
         (
             _int8_in(),
-            Operand("rows", _INT32, "[OH, 3]: lower row, upper row, fraction of 1024"),
-            Operand("columns", _INT32, "[OW, 3]: lower column, upper column, fraction of 1024"),
+            Operand(
+                "rows", _INT32, "[OH, 3]: lower row, upper row, fraction of 1024; limited to what there is"
+            ),
+            Operand("columns", _INT32, "[OW, 3]: lower column, upper column, fraction of 1024, likewise"),
         ),
         (_OUTPUT,),
     ),
@@ -347,8 +393,8 @@ HOST_OPERATORS = (
         (Operand("input", ("float32",), "any shape"),),
         (Operand("output", ("int8", "uint8", "int16"), "the input's shape"),),
         (
-            Attribute("scale", "real value of one step", Word.FLOAT32),
-            Attribute("zero_point", "the integer that means 0"),
+            _SCALE,
+            _int16("zero_point", "the integer that means 0"),
         ),
     ),
     HostOperator(
@@ -358,8 +404,8 @@ HOST_OPERATORS = (
         (Operand("input", ("int16",), "any shape"),),
         (Operand("output", ("float32",), "the input's shape"),),
         (
-            Attribute("scale", "real value of one step", Word.FLOAT32),
-            Attribute("zero_point", "the integer that means 0"),
+            _SCALE,
+            _int16("zero_point", "the integer that means 0"),
         ),
     ),
     HostOperator(
@@ -382,7 +428,7 @@ HOST_OPERATORS = (
         ),
         (Operand("output", _NUMBERS, "the same type"),),
         (
-            Attribute("function", "what to compute", values=BinaryFunction),
+            _function(BinaryFunction),
             Attribute("clamp_min", "least output value; not used by MAXIMUM and MINIMUM", Word.ELEMENT),
             Attribute("clamp_max", "greatest output value; not used by MAXIMUM and MINIMUM", Word.ELEMENT),
         ),
@@ -393,7 +439,7 @@ HOST_OPERATORS = (
         "function(x) in the element type itself; SQRT of float32 only, correctly rounded.",
         (Operand("input", ("int32", "float32"), "any shape"),),
         (Operand("output", ("int32", "float32"), "the same type and shape"),),
-        (Attribute("function", "what to compute", values=UnaryFunction),),
+        (_function(UnaryFunction),),
     ),
     HostOperator(
         "ARG_MAX",
@@ -402,7 +448,7 @@ HOST_OPERATORS = (
         "first place the result.",
         (Operand("input", _NUMBERS, "any shape"),),
         (Operand("output", _INDEX, "the input's shape without that dimension"),),
-        (Attribute("axis", "dimension of the input that is searched"),),
+        (_axis("axis", "dimension of the input that is searched"),),
     ),
     HostOperator(
         "GATHER",
@@ -413,8 +459,8 @@ HOST_OPERATORS = (
         (Operand("input", _ANY, "any shape"), Operand("indices", _INDEX, "any shape")),
         (Operand("output", _ANY, "the input's type"),),
         (
-            Attribute("axis", "dimension of the input that the indices count along"),
-            Attribute("batch_dims", "leading dimensions that input and indices share"),
+            _axis("axis", "dimension of the input that the indices count along"),
+            _axis("batch_dims", "leading dimensions that input and indices share"),
         ),
     ),
     HostOperator(
@@ -447,10 +493,10 @@ HOST_OPERATORS = (
             Operand("state", ("int8", "int16"), "the tensor that is also the input state"),
         ),
         (
-            Attribute("rank", "filters of a unit"),
+            Attribute("rank", "filters of a unit", least=1),
             _INPUT_ZERO_POINT,
             _OUTPUT_ZERO_POINT,
-            Attribute("state_zero_point", "the state's integer that means 0"),
+            _int16("state_zero_point", "the state's integer that means 0"),
             *_scale("feature_", "what enters the state"),
             *_scale("output_", "the result"),
         ),

@@ -56,6 +56,11 @@ class TensorDescriptor:
     scale: float = 0.0
     zero_point: int = 0
 
+    @property
+    def initial_value(self) -> int:
+        """What a variable's elements hold before the first inference: as in TFLite, int8 its zero point."""
+        return self.zero_point if self.type is DataType.int8 else 0
+
 
 @dataclass(frozen=True, slots=True)
 class Stream:

@@ -57,7 +57,7 @@ class Role(enum.IntEnum):
     INPUT = 1
     OUTPUT = 2
     CONSTANT = 3
-    VARIABLE = 4  # holds its zero point before the first inference, and keeps what one leaves for the next
+    VARIABLE = 4  # keeps what one inference leaves for the next; see TensorDescriptor.initial_value
 
 
 class StepKind(enum.IntEnum):
@@ -182,7 +182,11 @@ TENSOR = Record(
     (
         _u32("name", "offset in STRINGS"),
         _u32("type", "element type"),
-        _u32("role", "internal, input, output, constant or variable"),
+        _u32(
+            "role",
+            "internal, input, output, constant, or variable: before the first inference, int8 holds its "
+            "zero point, any other zeros; what an inference leaves in it, the next one finds",
+        ),
         _u32("region", "region it lies in"),
         _u32("offset", "byte offset in the region"),
         _u32("size_bytes", "its length"),

@@ -267,5 +267,5 @@ def _regions(program: Program) -> list[Array]:
     for tensor in program.tensors:
         if tensor.role is Role.VARIABLE:
             raw = arrays[tensor.region][tensor.offset : tensor.offset + tensor.size_bytes]
-            raw.view(np.dtype(tensor.type.name))[...] = tensor.zero_point
+            raw.view(np.dtype(tensor.type.name))[...] = tensor.initial_value
     return [arrays[region] for region in Region]

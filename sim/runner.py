@@ -79,6 +79,20 @@ def check_config(program: Program, config: DlaConfig) -> None:
         )
 
 
+def check_host_calls(program: Program) -> None:
+    """Refuse a program with a host call that breaks the rules of its operator, as the firmware does."""
+    from dlasim.isa.host_ops import BY_CODE
+    from dlasim.isa.host_validation import refusal, view
+
+    views = [view(tensor.type.name, tensor.shape) for tensor in program.tensors]
+    for number, call in enumerate(program.host_calls):
+        operator = BY_CODE[call.code]
+        inputs, outputs = ([views[index] for index in indices] for indices in (call.inputs, call.outputs))
+        reason = refusal(operator, call.attributes, inputs, outputs)
+        if reason is not None:
+            raise RunError(f"program {program.name}: host call {number} ({operator.name}): {reason}")
+
+
 def fault_error(program: Program, fault: FaultAt) -> RunError:
     """What a fault of the DLA means to whoever runs the program."""
     layers = program.layer_of_words()
@@ -98,6 +112,8 @@ class Simulation:
         check_config(program, config)
         self.program, self.config = program, config
         self._computes = executor is not None
+        if self._computes:
+            check_host_calls(program)
         self._layout, size = self._place_regions()
         self.memory: NDArray[np.uint8] = (np.zeros if self._computes else np.empty)(size, np.uint8)
         self.host_observer: Callable[[int, NDArray[Any]], None] | None = None
@@ -113,7 +129,7 @@ class Simulation:
     def reset_variables(self) -> None:
         """Take what lives on from inference to inference back to its start."""
         for number in self._numbers(Role.VARIABLE) if self._computes else ():
-            self._views[number][...] = self.program.tensors[number].zero_point
+            self._views[number][...] = self.program.tensors[number].initial_value
 
     def _numbers(self, role: Role) -> list[int]:
         return [number for number, tensor in enumerate(self.program.tensors) if tensor.role is role]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dlasim.errors import InputError, printable
 from dlasim.isa import host_ops
 from dlasim.isa.host_ops import BinaryFunction, HostOperator, UnaryFunction
+from dlasim.isa.host_validation import refusal, view
 from dlasim.isa.program import HostCall, Program
 
 # Element types whose arithmetic the firmware has; operators that only move elements take any.
@@ -40,8 +41,18 @@ def missing_kernel(program: Program, call: HostCall) -> str | None:
     operator = host_ops.BY_CODE[call.code]
     if operator.name in _NO_KERNEL:
         return operator.name
+    if _is_refused(program, operator, call):
+        return None  # the firmware itself says why
     types = [program.tensors[number].type.name for number in (*call.inputs, *call.outputs) if number >= 0]
     return _missing_type(operator, types) or _missing_function(operator, call)
+
+
+def _is_refused(program: Program, operator: HostOperator, call: HostCall) -> bool:
+    inputs, outputs = (
+        [view(program.tensors[number].type.name, program.tensors[number].shape) for number in numbers]
+        for numbers in (call.inputs, call.outputs)
+    )
+    return refusal(operator, call.attributes, inputs, outputs) is not None
 
 
 def _missing_type(operator: HostOperator, types: list[str]) -> str | None:

@@ -102,6 +102,8 @@ class _Lowering:
             self._tensor(value, Role.INPUT)
         for value in self._network.outputs:
             self._tensor(value, Role.OUTPUT)
+        for value in sorted(self._variables):
+            self._tensor(value)  # even one that only the DLA reads: the CPU gives it its initial value
         pending: list[int] = []
         for step, node in enumerate(self._network.nodes):
             if isinstance(node, DlaNode):

@@ -95,8 +95,8 @@ def stretch(
 
 
 def sram_candidates(network: Network, leases: Mapping[int, Lease]) -> dict[int, Lease]:
-    """The values that only DLA nodes touch and that are no output of the model."""
-    outside = {root(network, value) for value in (*network.outputs, *network.inputs)}
+    """The values that only DLA nodes touch and that live within one inference."""
+    outside = {root(network, value) for value in (*network.outputs, *network.inputs)} | variables(network)
     for node in network.nodes:
         if not isinstance(node, DlaNode):
             outside |= {*reads(node, network), *writes(node, network)}

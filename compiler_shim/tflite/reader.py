@@ -111,7 +111,7 @@ def _indices(values: Any, count: int, what: str, name: str, lowest: int = 0) -> 
 
 
 def _check_data_flow(graph: Graph, variables: set[int], name: str) -> None:
-    """Every tensor has one source, which comes before its readers."""
+    """Every tensor has one source, which comes before its readers; a variable's may come after them."""
     if not graph.outputs:
         raise InputError(f"{name}: the model has no outputs")
     if len(set(graph.inputs)) < len(graph.inputs):
@@ -122,20 +122,22 @@ def _check_data_flow(graph: Graph, variables: set[int], name: str) -> None:
             raise InputError(f"{name}: input {label(tensor.name)} has constant data")
         if tensor.is_constant or index in variables:
             ready.add(index)
+    writable = variables - set(graph.inputs)
     for operator in graph.operators:
-        _take_step(graph, operator, ready, f"{name}: {operator.location} ({operator.kind})")
+        _take_step(graph, operator, ready, writable, f"{name}: {operator.location} ({operator.kind})")
     for index in graph.outputs:
         if index not in ready:
             raise InputError(f"{name}: output {label(graph.tensors[index].name)} is computed by no operator")
 
 
-def _take_step(graph: Graph, operator: Operator, ready: set[int], where: str) -> None:
+def _take_step(graph: Graph, operator: Operator, ready: set[int], writable: set[int], where: str) -> None:
     for index in operator.inputs:
         if index >= 0 and index not in ready:
             raise InputError(
                 f"{where}: reads {label(graph.tensors[index].name)} before anything has written it"
             )
     for index in operator.outputs:
-        if index in ready:
+        if index in ready and index not in writable:
             raise InputError(f"{where}: writes {label(graph.tensors[index].name)}, which already has a value")
         ready.add(index)
+        writable.discard(index)

@@ -24,8 +24,8 @@ _LARGE_CODE_MARK = 127
 def write_tflite(graph: Graph) -> bytes:
     """The graph as a .tflite file with one subgraph, a buffer per constant and int8 operator versions.
 
-    A tensor that is read but neither constant, input nor output of an operator is a variable: state that
-    starts at zero, as SVDF's.
+    A tensor that is read before an operator writes it, and neither constant nor an input, is a variable:
+    state that lasts from one inference to the next, as SVDF's.
     """
     kinds = sorted({operator.kind for operator in graph.operators})
     constants = [tensor for tensor in graph.tensors if tensor.is_constant]
@@ -72,11 +72,13 @@ def _subgraph(graph: Graph, kinds: list[str]) -> Mapping[str, Any]:
 
 
 def variable_tensors(graph: Graph) -> frozenset[int]:
-    """Tensors that keep state between inferences: read, but written by nothing that the graph shows."""
-    read = {index for operator in graph.operators for index in operator.inputs if index >= 0}
-    written = {index for operator in graph.operators for index in operator.outputs}
-    constant = {index for index, tensor in enumerate(graph.tensors) if tensor.is_constant}
-    return frozenset(read - written - constant - set(graph.inputs))
+    """Tensors that keep state between inferences: read, but not written before that."""
+    known = {index for index, tensor in enumerate(graph.tensors) if tensor.is_constant} | {-1, *graph.inputs}
+    found: set[int] = set()
+    for operator in graph.operators:
+        found |= set(operator.inputs) - known
+        known |= {*operator.inputs, *operator.outputs}
+    return frozenset(found | set(graph.outputs) - known)
 
 
 def _buffer_numbers(graph: Graph) -> list[int]:

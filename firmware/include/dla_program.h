@@ -108,7 +108,7 @@ _Static_assert(sizeof(struct dla_program_config) == 36, "size");
 struct dla_program_tensor {
     uint32_t name; /* offset in STRINGS */
     uint32_t type; /* element type */
-    uint32_t role; /* internal, input, output, constant or variable */
+    uint32_t role; /* internal, input, output, constant, or variable: before the first inference, int8 holds its zero point, any other zeros; what an inference leaves in it, the next one finds */
     uint32_t region; /* region it lies in */
     uint32_t offset; /* byte offset in the region */
     uint32_t size_bytes; /* its length */

@@ -1,7 +1,7 @@
 /* Finds the parts of a program image. */
 #include "program.h"
 
-#include <stddef.h>
+#include "string.h"
 
 static const struct dla_program_section *find_section(const struct dla_program_header *header, uint32_t kind)
 {
@@ -37,7 +37,7 @@ enum status program_open(struct program *program, const void *image)
     program->isa_version = header->isa_version;
     program->config = open_section(header, DLA_SECTION_CONFIG, &count);
     program->name = (const char *)open_section(header, DLA_SECTION_STRINGS, &count) + header->name;
-    program->tensors = open_section(header, DLA_SECTION_TENSORS, &count);
+    program->tensors = open_section(header, DLA_SECTION_TENSORS, &program->tensor_count);
     program->streams = open_section(header, DLA_SECTION_STREAMS, &program->stream_count);
     program->steps = open_section(header, DLA_SECTION_STEPS, &program->step_count);
     program->host_calls = open_section(header, DLA_SECTION_HOST_CALLS, &program->host_call_count);
@@ -53,10 +53,21 @@ enum status program_open(struct program *program, const void *image)
     return OK;
 }
 
+/* As TFLite does it: int8 starts at its zero point, everything else at zero. */
+static void reset_variables(const struct program *program)
+{
+    const struct dla_program_tensor *tensor = program->tensors;
+    for (uint32_t left = program->tensor_count; left; left--, tensor++)
+        if (tensor->role == DLA_ROLE_VARIABLE)
+            memset(program_data(program, tensor), tensor->type == DLA_DATA_TYPE_INT8 ? tensor->zero_point : 0,
+                   tensor->size_bytes);
+}
+
 void program_place(struct program *program, void *arena, void *inputs, void *outputs)
 {
     const struct dla_program_config *need = program->config;
     program->regions[DLA_REGION_ARENA] = (struct range){ arena, need->arena_bytes };
     program->regions[DLA_REGION_INPUTS] = (struct range){ inputs, need->inputs_bytes };
     program->regions[DLA_REGION_OUTPUTS] = (struct range){ outputs, need->outputs_bytes };
+    reset_variables(program);
 }

@@ -29,6 +29,7 @@ struct program {
     const struct dla_program_operand *operands;
     const struct dla_program_attribute *attributes;
     const uint64_t *commands;
+    uint32_t tensor_count;
     uint32_t step_count;
     uint32_t stream_count;
     uint32_t host_call_count;
@@ -38,7 +39,8 @@ struct program {
 
 enum status program_open(struct program *program, const void *image);
 
-/* Says where the three regions in RAM lie; the other two are parts of the image. */
+/* Says where the three regions in RAM lie, and gives variables their initial values there; the other two
+ * regions are parts of the image. */
 void program_place(struct program *program, void *arena, void *inputs, void *outputs);
 
 static inline void *program_data(const struct program *program, const struct dla_program_tensor *tensor)

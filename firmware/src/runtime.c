@@ -4,6 +4,7 @@
 #include "runtime.h"
 
 #include "kernels/call.h"
+#include "kernels/check.h"
 #include "marks.h"
 #include "uart.h"
 
@@ -55,7 +56,7 @@ enum status runtime_start(const struct program *program, enum dla_completion com
         return WRONG_MACHINE;
     dla_start(completion);
     dla_attach(program);
-    return OK;
+    return check_calls(program);
 }
 
 enum status runtime_infer(const struct program *program, enum runtime_submission submission)
@@ -82,6 +83,9 @@ void runtime_report(const struct program *program, enum status status)
         return;
     case NO_KERNEL:
         put_text("a host call has no kernel\n");
+        return;
+    case BAD_CALL:
+        report_bad_call(program);
         return;
     case DLA_FAULT: {
         struct dla_error error = dla_last_error();

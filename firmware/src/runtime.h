@@ -11,7 +11,7 @@ enum runtime_submission {
     SUBMISSION_REGISTERS, /* register by register, command by command */
 };
 
-/* Makes the accelerator ready for a program that is open and placed. */
+/* Checks the host calls of a program that is open and placed, and makes the accelerator ready for it. */
 enum status runtime_start(const struct program *program, enum dla_completion completion);
 
 /* One inference, from what lies in region INPUTS to what then lies in region OUTPUTS. */

@@ -123,9 +123,14 @@ class _Reader:
         self._require(offset % ELEMENT_BYTES[kind] == 0, f"its tensor {name} is misaligned")
         scale = float(row["scale"])
         self._require(0.0 <= scale < math.inf, f"its tensor {name} has scale {scale}")
+        role, zero_point = int(row["role"]), int(row["zero_point"])
+        self._require(
+            role != Role.VARIABLE or kind is not DataType.int8 or -128 <= zero_point <= 127,
+            f"its variable {name} has zero point {zero_point}, which is no int8",
+        )
         return p.TensorDescriptor(
-            name, kind, self._file.one_of(Role, int(row["role"]), f"tensor {name} of unknown role"),
-            region, offset, size, shape[:rank], scale, int(row["zero_point"]),
+            name, kind, self._file.one_of(Role, role, f"tensor {name} of unknown role"),
+            region, offset, size, shape[:rank], scale, zero_point,
         )  # fmt: skip
 
     def _streams(self, words: int) -> tuple[p.Stream, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dlasim.isa.documents import c_host_ops, c_isa, c_program, c_registers
+from dlasim.isa.documents import c_host_checks, c_host_ops, c_isa, c_program, c_registers
 from dlasim.isa.documents.catalogue import Thing, enumeration_doc
 from dlasim.isa.faults import Fault
 from dlasim.isa.host_ops import HostOperator
@@ -12,7 +12,9 @@ from dlasim.isa.instructions import Instruction
 from dlasim.isa.records import Record
 from dlasim.isa.registers import Register
 
-HEADERS = {module.FILE_NAME: module.render for module in (c_isa, c_registers, c_program, c_host_ops)}
+HEADERS = {
+    module.FILE_NAME: module.render for module in (c_isa, c_registers, c_program, c_host_ops, c_host_checks)
+}
 
 
 def lines(thing: Thing) -> Iterator[str]:

@@ -9,6 +9,7 @@ from dlasim.isa.bits import Field
 from dlasim.isa.documents import wording
 from dlasim.isa.documents.catalogue import Thing, enumeration_doc
 from dlasim.isa.faults import FAULT_DOCS, Fault
+from dlasim.isa.host_checks import RULES
 from dlasim.isa.host_ops import HostOperator
 from dlasim.isa.instructions import Instruction
 from dlasim.isa.records import Record
@@ -119,9 +120,12 @@ def _host_operator(operator: HostOperator) -> dict[str, Any]:
                 "word": attribute.word.name,
                 "count": attribute.count,
                 "values": {m.name: int(m) for m in attribute.values} if attribute.values else None,
+                "least": attribute.least,
+                "greatest": attribute.greatest,
                 "doc": attribute.doc,
             }
             for attribute in operator.attributes
         ],
+        "rules": [{"condition": rule.condition, "text": rule.text} for rule in RULES[operator.name]],
         "doc": operator.doc,
     }

@@ -9,6 +9,7 @@ from dlasim.isa.documents import wording
 from dlasim.isa.documents.catalogue import Thing, enumeration_doc
 from dlasim.isa.documents.sheet import Block, Code, Link, Prose, References, Sheet, Table
 from dlasim.isa.faults import FAULT_DOCS, Fault
+from dlasim.isa.host_checks import RULES
 from dlasim.isa.host_ops import Attribute, HostOperator, Word
 from dlasim.isa.instructions import INSTRUCTIONS, OPCODE, Instruction
 from dlasim.isa.records import Record
@@ -181,6 +182,9 @@ def host_sheet(operator: HostOperator) -> Sheet:
             rows.append((_words(position, attribute), attribute.name, _holds(attribute), attribute.doc))
             position += attribute.count
         blocks.append(Table("Attribute words", ("word", "name", "holds", "meaning"), tuple(rows)))
+    if RULES[operator.name]:
+        texts = dict.fromkeys(rule.text for rule in RULES[operator.name])
+        blocks.append(Table("Rules", ("what must hold",), tuple((text,) for text in texts)))
     return Sheet(operator.name, f"host operator {operator.code}", tuple(blocks))
 
 
@@ -191,4 +195,6 @@ def _words(position: int, attribute: Attribute) -> str:
 def _holds(attribute: Attribute) -> str:
     if attribute.values is not None:
         return ", ".join(f"{int(member)} = {member.name}" for member in attribute.values)
-    return {Word.INTEGER: "int32", Word.FLOAT32: "float32"}.get(attribute.word, "as the output")
+    kind = {Word.INTEGER: "int32", Word.FLOAT32: "float32"}.get(attribute.word, "as the output")
+    text = attribute.range_text
+    return kind if text is None else f"{kind}, {text.removeprefix(f'{attribute.name} must be ')}"

@@ -14,12 +14,14 @@ _ONE = 1 << RESIZE_FRACTION_BITS
 def resize_nearest(call: Call) -> list[Array]:
     """RESIZE_NEAREST."""
     image, rows, columns = call.inputs
-    return [image[:, rows][:, :, columns]]
+    height, width = image.shape[1:3]
+    return [image[:, np.clip(rows, 0, height - 1)][:, :, np.clip(columns, 0, width - 1)]]
 
 
 def resize_bilinear(call: Call) -> list[Array]:
     """RESIZE_BILINEAR."""
-    image, rows, columns = call.inputs
+    image = call.inputs[0]
+    rows, columns = (_limited(*given) for given in zip(call.inputs[1:], image.shape[1:3], strict=True))
     wide = image.astype(np.int64)
     weighted = _blended(wide[:, rows[:, 0]], wide[:, rows[:, 1]], rows[:, 2, None, None])
     left, right = weighted[:, :, columns[:, 0]], weighted[:, :, columns[:, 1]]
@@ -27,6 +29,12 @@ def resize_bilinear(call: Call) -> list[Array]:
     half = _ONE * _ONE // 2
     rounded = np.sign(sums) * ((np.abs(sums) + half) // (_ONE * _ONE))
     return [limit(rounded, 0, INT8_MIN, INT8_MAX)]
+
+
+def _limited(table: Array, size: int) -> Array:
+    """Lower and upper positions inside the image, and a fraction of one."""
+    limited: Array = np.clip(table, 0, [size - 1, size - 1, _ONE])
+    return limited
 
 
 def _blended(lower: Array, upper: Array, fraction: Array) -> Array:

@@ -10,6 +10,8 @@ import numpy as np
 
 from dlasim.errors import RunError
 from dlasim.isa import host_ops
+from dlasim.isa.host_validation import refusal, view
+from dlasim.isa.program import call_mismatch
 from dlasim.sim.host import convolution, elementwise, movement, pooling, recurrent, resize, rows
 from dlasim.sim.host.call import Array, Call, TensorSpec
 
@@ -27,8 +29,12 @@ class HostOperation:
         operator = host_ops.BY_CODE.get(code)
         if operator is None:
             raise RunError(f"host operator {code} is unknown (known: 1 to {max(host_ops.BY_CODE)})")
-        _check_types(operator, "input", operator.inputs, [tensor.dtype for tensor in inputs])
-        _check_types(operator, "output", operator.outputs, [tensor.dtype for tensor in outputs])
+        reason = call_mismatch(operator, len(inputs), len(outputs), len(words))
+        if reason is None:
+            views = ([view(tensor.dtype, tensor.shape) for tensor in given] for given in (inputs, outputs))
+            reason = refusal(operator, words, *views)
+        if reason is not None:
+            raise RunError(f"host operator {operator.name}: {reason}")
         self._name, self._kernel = operator.name, KERNELS[operator.name]
         self._attributes = host_ops.decode_attributes(operator, words)
         self._outputs = tuple(outputs)
@@ -36,6 +42,8 @@ class HostOperation:
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """The outputs; inputs, which are of the types announced, are not changed."""
+        if 0 in self._outputs[0].shape:  # nothing to compute
+            return [np.zeros(output.shape, output.dtype) for output in self._outputs]
         call = Call(self._attributes, tuple(inputs), self._outputs)
         try:
             # Overflow and division by zero have their IEEE meaning in float operators.
@@ -68,21 +76,6 @@ def _fitted(result: Array, output: TensorSpec, dtype: np.dtype[Any]) -> Array:
     if result.dtype != dtype:
         raise ValueError(f"the result is {result.dtype}, not {output.dtype}")
     return np.ascontiguousarray(result).reshape(output.shape)
-
-
-def _check_types(
-    operator: host_ops.HostOperator, what: str, operands: Sequence[host_ops.Operand], types: Sequence[str]
-) -> None:
-    repeated = operands[-1].repeated
-    if len(types) < len(operands) or (len(types) > len(operands) and not repeated):
-        raise RunError(f"host operator {operator.name}: {len(types)} {what}s, it has {len(operands)}")
-    for position, dtype in enumerate(types):
-        operand = operands[min(position, len(operands) - 1)]
-        if dtype not in operand.types:
-            raise RunError(
-                f"host operator {operator.name}: {what} {operand.name} is {dtype}, "
-                f"allowed is {', '.join(operand.types)}"
-            )
 
 
 def _bind(modules: Sequence[ModuleType]) -> Mapping[str, Kernel]:

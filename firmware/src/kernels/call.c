@@ -43,6 +43,9 @@ enum status call_kernel(const struct program *program, const struct dla_program_
     };
     if (record->code >= sizeof(kernels) / sizeof(kernels[0]) || !kernels[record->code])
         return NO_KERNEL;
+    const struct dla_program_operand *output = program->operands + record->first_operand + record->input_count;
+    if (!program->tensors[output->tensor].size_bytes)
+        return OK; /* nothing to compute, and nothing that kernels could divide by */
     return kernels[record->code](&call);
 }
 

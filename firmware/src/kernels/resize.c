@@ -3,6 +3,9 @@
 #include "fixed_point.h"
 #include "string.h"
 
+/* The pixel nearest to an entry of the tables: programs written by hand may point beside the image. */
+static inline int32_t inside(int32_t position, uint32_t size) { return clamp(position, 0, (int32_t)size - 1); }
+
 enum status resize_nearest(const struct call *call)
 {
     struct tensor input = call_input(call, 0), output = call_output(call, 0);
@@ -13,9 +16,9 @@ enum status resize_nearest(const struct call *call)
     uint8_t *target = output.data;
     for (uint32_t batch = 0; batch < batches_of(&output); batch++, image += image_bytes)
         for (uint32_t row = 0; row < height_of(&output); row++) {
-            const uint8_t *source = image + (uint32_t)rows[row] * row_bytes;
+            const uint8_t *source = image + (uint32_t)inside(rows[row], height_of(&input)) * row_bytes;
             for (uint32_t column = 0; column < width_of(&output); column++, target += pixel_bytes)
-                memcpy(target, source + (uint32_t)columns[column] * pixel_bytes, pixel_bytes);
+                memcpy(target, source + (uint32_t)inside(columns[column], width_of(&input)) * pixel_bytes, pixel_bytes);
         }
     return OK;
 }
@@ -27,6 +30,11 @@ struct place {
 };
 
 enum { ONE = 1 << DLA_HOST_RESIZE_FRACTION_BITS };
+
+static struct place limit(struct place place, uint32_t size)
+{
+    return (struct place){ inside(place.lower, size), inside(place.upper, size), clamp(place.fraction, 0, ONE) };
+}
 
 static inline int32_t blend(int32_t lower, int32_t upper, int32_t fraction)
 {
@@ -59,9 +67,10 @@ enum status resize_bilinear(const struct call *call)
     int8_t *target = output.data;
     for (uint32_t batch = 0; batch < batches_of(&output); batch++, image += height_of(&input) * row_bytes)
         for (uint32_t row = 0; row < height_of(&output); row++) {
-            const int8_t *first = image + rows[row].lower * row_bytes, *second = image + rows[row].upper * row_bytes;
+            struct place place = limit(rows[row], height_of(&input));
+            const int8_t *first = image + place.lower * row_bytes, *second = image + place.upper * row_bytes;
             for (uint32_t column = 0; column < width_of(&output); column++, target += channels)
-                blend_pixel(target, first, second, rows[row].fraction, columns[column], channels);
+                blend_pixel(target, first, second, place.fraction, limit(columns[column], width_of(&input)), channels);
         }
     return OK;
 }

@@ -1,0 +1,315 @@
+"""What a host call must fulfil besides types and ranges: rules for shapes and attributes together.
+
+Each rule is a condition in a small part of Python, which the simulator evaluates and from which the
+firmware's C is generated: integers, comparisons, arithmetic, `and`, `or`, `x if c else y`. Names are
+attributes, and operands with `.rank`, `.elements`, `.type`, `.shape[k]` (dimension k, 1 beyond the rank) and
+`.back[k]` (dimension k from the end). Element types stand for themselves. `product(operand, first, end)`
+multiplies dimensions, `volume(attribute)` the words of an attribute, `total(operand)` adds the elements of
+all repeated operands. Rules are evaluated in order up to the first that fails, so a later one may rely on an
+earlier one: what is divided has 32 bits, everything else 64. One with a repeated operand holds for each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dlasim.isa.host_ops import MAX_RANK, BinaryFunction, UnaryFunction
+
+RESIZE_ENTRY_WORDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A condition, and the sentence that says so."""
+
+    condition: str
+    text: str
+
+
+def _each(condition: str) -> str:
+    """The condition for every dimension k."""
+    return " and ".join(f"({condition.replace('[k]', f'[{k}]')})" for k in range(MAX_RANK))
+
+
+def _sum(term: str) -> str:
+    return " + ".join(f"({term.replace('[k]', f'[{k}]')})" for k in range(MAX_RANK))
+
+
+def _ranks(rank: int, *operands: str) -> tuple[Rule, ...]:
+    return tuple(
+        Rule(f"{name}.rank == {rank}", f"{name} must have {rank} dimension{'s' * (rank > 1)}")
+        for name in operands
+    )
+
+
+def _same_type(*operands: str) -> tuple[Rule, ...]:
+    return tuple(
+        Rule(f"{name}.type == output.type", f"{name} must have the output's type") for name in operands
+    )
+
+
+def _not_empty(*operands: str) -> tuple[Rule, ...]:
+    return tuple(Rule(f"{name}.elements > 0", f"{name} must not be empty") for name in operands)
+
+
+_SAME_ELEMENTS = Rule(
+    "input.elements == output.elements", "input and output must have the same number of elements"
+)
+_CLAMP = Rule("clamp_min <= clamp_max", "clamp_min must not be greater than clamp_max")
+_RECORDS = (*_ranks(2, "records"), Rule("records.shape[1] == 3", "records must have three columns"))
+_IMAGES = (
+    *_ranks(4, "input", "output"),
+    *_not_empty("input"),
+    Rule("input.shape[0] == output.shape[0]", "input and output must have the same number of images"),
+)
+_WEIGHTS = (*_ranks(4, "weights"), *_not_empty("weights"))
+_SAME_CHANNELS = Rule("input.shape[3] == output.shape[3]", "input and output must have the same channels")
+_MOST_EXTENT = 1 << 30
+
+
+def _window_along(axis: int, taps: str, stride: str, pad: str, dilation: str, what: str) -> tuple[Rule, ...]:
+    """The first window begins less than its length before the image, the last one inside it."""
+    extent = f"({taps} - 1) * {dilation} + 1"
+    return (
+        Rule(f"{extent} <= {_MOST_EXTENT}", f"a window must be at most 2^30 {what} large"),
+        Rule(f"{pad} < {extent}", f"{pad} must be less than the {what} of a window"),
+        Rule(
+            f"(output.shape[{axis}] - 1) * {stride} - {pad} < input.shape[{axis}]",
+            f"the last window must begin inside the image: output has too many {what}",
+        ),
+    )
+
+
+def _windows(taps: tuple[str, str], dilation: tuple[str, str]) -> tuple[Rule, ...]:
+    return (
+        *_window_along(1, taps[0], "stride_height", "pad_top", dilation[0], "rows"),
+        *_window_along(2, taps[1], "stride_width", "pad_left", dilation[1], "columns"),
+    )
+
+
+_FILTER_WINDOWS = _windows(("weights.shape[1]", "weights.shape[2]"), ("dilation_height", "dilation_width"))
+_POOL = (
+    *_IMAGES,
+    _SAME_CHANNELS,
+    *_windows(("filter_height", "filter_width"), ("1", "1")),
+    _CLAMP,
+)
+_OUTPUT_CHANNELS = Rule(
+    "records.shape[0] == output.shape[3]", "records must have a row for each output channel"
+)
+
+
+def _broadcast(one: str, other: str) -> Rule:
+    dimension = (
+        f"output.back[k] == ({other}.back[k] if {one}.back[k] == 1 else {one}.back[k]) "
+        f"and ({other}.back[k] == 1 or {other}.back[k] == output.back[k])"
+    )
+    return Rule(_each(dimension), f"{one} and {other} must broadcast to the output's shape")
+
+
+_TWO_INPUTS = (_broadcast("input1", "input2"), _CLAMP)
+_STEP = "(size[k] - 1) * stride[k]"
+_GATHERED = "indices.elements // product(input, 0, batch_dims)"
+_KEPT = " * ".join(f"(1 if axis_mask >> {k} & 1 else input.shape[{k}])" for k in range(MAX_RANK))
+_IMAGES_RESIZED = (*_IMAGES, _SAME_CHANNELS)
+
+RULES: dict[str, tuple[Rule, ...]] = {
+    "CONV_2D": (
+        *_IMAGES,
+        *_WEIGHTS,
+        *_RECORDS,
+        Rule("weights.shape[0] == output.shape[3]", "weights must have a filter for each output channel"),
+        _OUTPUT_CHANNELS,
+        Rule(
+            "input.shape[3] % weights.shape[3] == 0",
+            "input channels must be a multiple of the weights' depth",
+        ),
+        Rule(
+            "output.shape[3] % (input.shape[3] // weights.shape[3]) == 0",
+            "output channels must be a multiple of the groups",
+        ),
+        *_FILTER_WINDOWS,
+        _CLAMP,
+    ),
+    "DEPTHWISE_CONV_2D": (
+        *_IMAGES,
+        *_WEIGHTS,
+        *_RECORDS,
+        Rule("weights.shape[0] == 1", "the first dimension of weights must be 1"),
+        Rule("weights.shape[3] == output.shape[3]", "weights must have a filter for each output channel"),
+        _OUTPUT_CHANNELS,
+        Rule("output.shape[3] % input.shape[3] == 0", "output channels must be a multiple of input channels"),
+        *_FILTER_WINDOWS,
+        _CLAMP,
+    ),
+    "FULLY_CONNECTED": (
+        *_ranks(2, "weights"),
+        *_not_empty("weights"),
+        *_RECORDS,
+        Rule("records.shape[0] == weights.shape[0]", "records must have a row for each row of weights"),
+        Rule("input.elements % weights.shape[1] == 0", "input must be whole rows as deep as the weights"),
+        Rule(
+            "output.elements == input.elements // weights.shape[1] * weights.shape[0]",
+            "output must have a row of as many channels as weights has rows for each row of the input",
+        ),
+        _CLAMP,
+    ),
+    "TRANSPOSE_CONV": (
+        *_IMAGES,
+        *_WEIGHTS,
+        *_RECORDS,
+        Rule("weights.shape[0] == output.shape[3]", "weights must have a filter for each output channel"),
+        _OUTPUT_CHANNELS,
+        Rule("weights.shape[3] == input.shape[3]", "weights must be as deep as the input"),
+        _CLAMP,
+    ),
+    "LUT": (
+        _SAME_ELEMENTS,
+        Rule("table.elements == 256", "table must have 256 elements"),
+        *_same_type("table"),
+    ),
+    "ADD": _TWO_INPUTS,
+    "SUB": _TWO_INPUTS,
+    "MUL": _TWO_INPUTS,
+    "PRELU": (_broadcast("input", "alpha"),),
+    "AVERAGE_POOL_2D": _POOL,
+    "MAX_POOL_2D": _POOL,
+    "MEAN": (
+        *_not_empty("input"),
+        Rule(f"output.elements == {_KEPT}", "output must have the dimensions that are not reduced"),
+    ),
+    "SOFTMAX": (
+        _SAME_ELEMENTS,
+        Rule("input.rank > 0", "input must have a dimension"),
+        *_ranks(1, "table"),
+        Rule("table.elements == 256", "table must have 256 elements"),
+    ),
+    "PAD": (
+        *_same_type("input"),
+        Rule("input.rank == output.rank", "input and output must have as many dimensions"),
+        Rule(_each("before[k] + input.shape[k] <= output.shape[k]"), "the input must lie inside the output"),
+        Rule(
+            "(output.type != int8 or (value >= -128 and value <= 127))"
+            " and (output.type != uint8 or (value >= 0 and value <= 255))"
+            " and (output.type != int16 or (value >= -32768 and value <= 32767))"
+            " and (output.type != bool or (value >= 0 and value <= 1))",
+            "value must fit the output's type",
+        ),
+    ),
+    "CONCATENATION": (
+        *_same_type("inputs"),
+        Rule("axis < output.rank", "axis must be a dimension of the output"),
+        Rule(
+            "inputs.elements % product(output, 0, axis) == 0",
+            "each input must divide into as many parts as there are positions before axis",
+        ),
+        Rule("total(inputs) == output.elements", "the inputs together must have the output's elements"),
+    ),
+    "STRIDED_COPY": (
+        *_same_type("input"),
+        Rule("volume(size) == output.elements", "the product of size must be the output's elements"),
+        Rule(
+            "offset + " + _sum(f"{_STEP} if stride[k] < 0 else 0") + " >= 0",
+            "the first element read must lie inside the input",
+        ),
+        Rule(
+            "offset + " + _sum(f"{_STEP} if stride[k] > 0 else 0") + " < input.elements",
+            "the last element read must lie inside the input",
+        ),
+    ),
+    "RESIZE_NEAREST": (
+        *_same_type("input"),
+        *_IMAGES_RESIZED,
+        *_ranks(1, "rows", "columns"),
+        Rule("rows.shape[0] == output.shape[1]", "rows must have an entry for each output row"),
+        Rule("columns.shape[0] == output.shape[2]", "columns must have an entry for each output column"),
+    ),
+    "RESIZE_BILINEAR": (
+        *_IMAGES_RESIZED,
+        *_ranks(2, "rows", "columns"),
+        Rule(
+            f"rows.shape[0] == output.shape[1] and rows.shape[1] == {RESIZE_ENTRY_WORDS}",
+            "rows must have three words for each output row",
+        ),
+        Rule(
+            f"columns.shape[0] == output.shape[2] and columns.shape[1] == {RESIZE_ENTRY_WORDS}",
+            "columns must have three words for each output column",
+        ),
+    ),
+    "QUANTIZE": (_SAME_ELEMENTS,),
+    "DEQUANTIZE": (_SAME_ELEMENTS,),
+    "CAST": (_SAME_ELEMENTS,),
+    "BINARY": (
+        *_same_type("input1", "input2"),
+        _broadcast("input1", "input2"),
+        Rule(
+            f"output.type != int8 or function >= {BinaryFunction.MAXIMUM.value}",
+            "int8 has MAXIMUM and MINIMUM only",
+        ),
+        Rule(
+            f"output.type != int32 or function >= {BinaryFunction.MAXIMUM.value} or {_CLAMP.condition}",
+            _CLAMP.text,
+        ),
+    ),
+    "UNARY": (
+        *_same_type("input"),
+        _SAME_ELEMENTS,
+        Rule(
+            f"function != {UnaryFunction.SQRT.value} or output.type == float32",
+            "SQRT is for float32 only",
+        ),
+    ),
+    "ARG_MAX": (
+        *_not_empty("input"),
+        Rule("axis < input.rank", "axis must be a dimension of the input"),
+        Rule(
+            "output.elements * input.shape[axis] == input.elements",
+            "output must have the input's elements without the axis",
+        ),
+    ),
+    "GATHER": (
+        *_same_type("input"),
+        *_not_empty("input"),
+        Rule("axis < input.rank", "axis must be a dimension of the input"),
+        Rule("batch_dims <= axis", "batch_dims must not be greater than axis"),
+        Rule(
+            "indices.elements % product(input, 0, batch_dims) == 0",
+            "indices must divide into as many parts as there are batches",
+        ),
+        Rule(
+            f"output.elements == input.elements // input.shape[axis] * ({_GATHERED})",
+            "output must have an entry for each index",
+        ),
+    ),
+    "GATHER_ND": (
+        *_same_type("input"),
+        *_not_empty("input"),
+        Rule("indices.rank > 0", "indices must have a dimension"),
+        Rule(
+            "indices.back[0] > 0 and indices.back[0] <= input.rank",
+            "an index must have at least one and at most as many words as the input has dimensions",
+        ),
+        Rule(
+            "output.elements == indices.elements // indices.back[0] "
+            "* product(input, indices.back[0], input.rank)",
+            "output must have an entry for each index",
+        ),
+    ),
+    "SVDF": (
+        *_ranks(2, "input", "feature_weights", "time_weights"),
+        *_not_empty("input", "time_weights"),
+        Rule("feature_weights.shape[1] == input.shape[1]", "feature_weights must be as deep as the input"),
+        Rule(
+            "feature_weights.shape[0] == time_weights.shape[0]",
+            "feature_weights and time_weights must have the same filters",
+        ),
+        Rule(
+            "time_weights.shape[0] == bias.elements * rank", "bias must have a word for each `rank` filters"
+        ),
+        Rule(
+            "state.elements == input.shape[0] * time_weights.elements",
+            "state must have the elements of time_weights for each batch",
+        ),
+        Rule("output.elements == input.shape[0] * bias.elements", "output must have a unit for each bias"),
+    ),
+}

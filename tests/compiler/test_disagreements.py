@@ -1,0 +1,113 @@
+"""Where TFLite Micro is wrong, `verify` takes LiteRT's kernel, says so, and says where they differ."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from dlasim import verification
+from dlasim.cli import main
+from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.reference import ReferenceModel
+from tests.oracle import run_litert_reference, run_tflite_micro
+
+
+def int8(name, scale, zero_point):
+    return Tensor(name, (1, 64), "int8", Quantization((float(np.float32(scale)),), (zero_point,)))
+
+
+def relu6(scale=0.03, zero_point=-10):
+    tensors = (int8("x", 0.05, 3), int8("doubled", 0.1, 3), int8("y", scale, zero_point))
+    operators = (
+        Operator("ADD", (0, 0), (1,), {}, "operator 0"),
+        Operator("RELU6", (1,), (2,), {}, "operator 1"),
+    )
+    return Graph("relu6", tensors, operators, (0,), (2,))
+
+
+def add_of_int32():
+    tensors = tuple(Tensor(name, (1, 64), "int32") for name in ("x", "y"))
+    add = Operator("ADD", (0, 0), (1,), {"fused_activation_function": "RELU6"}, "operator 0")
+    return Graph("add", tensors, (add,), (0,), (1,))
+
+
+@pytest.fixture(params=[relu6, add_of_int32], ids=["RELU6", "ADD"])
+def graph(request):
+    return request.param()
+
+
+def save(graph, tmp_path):
+    path = tmp_path / "model.tflite"
+    path.write_bytes(write_tflite(graph))
+    return path
+
+
+def test_the_references_disagree(graph):
+    """What the case rests on: the day on which TFLite Micro is mended, it goes."""
+    x = np.arange(-32, 32, dtype=graph.tensors[0].dtype).reshape(1, 64)
+    model, output = write_tflite(graph), graph.outputs[0]
+    assert (run_tflite_micro(model, [x])[output] != run_litert_reference(model, [x])[output]).any()
+
+
+@pytest.mark.parametrize("host", ["none", "riscv"])
+def test_verify_uses_the_one_that_is_right(graph, host, tmp_path):
+    path, kind = save(graph, tmp_path), graph.operators[-1].kind
+    done = CliRunner().invoke(main, ["verify", str(path), "--host", host])
+    assert done.exit_code == 0, done.stderr
+    assert f"TFLite Micro, operator by operator, and LiteRT for {kind} (TFLite Micro " in done.stdout
+    (note,) = done.stderr.strip().splitlines()
+    assert note.startswith(f"note: y ({kind}): TFLite Micro and LiteRT disagree in ")
+    found = json.loads(CliRunner().invoke(main, ["verify", str(path), "--json"]).stdout)
+    assert found["passed"]
+    assert len(found["disagreements"]) == 1
+
+
+def test_a_relu6_that_does_not_rescale_is_left_to_tflite_micro(tmp_path):
+    done = CliRunner().invoke(main, ["verify", str(save(relu6(0.1, 3), tmp_path))])
+    assert done.exit_code == 0, done.stderr
+    assert "bit-exact against TFLite Micro:" in done.stdout
+    assert done.stderr == ""
+
+
+def test_without_the_one_that_is_right_there_is_a_gap(graph, monkeypatch, tmp_path):
+    """Rather than a fault of TFLite Micro reported as one of dlasim."""
+    monkeypatch.setattr("dlasim.reference.available", lambda: ["TFLite Micro"])
+    done = CliRunner().invoke(main, ["verify", str(save(graph, tmp_path))])
+    assert done.exit_code == 1
+    assert "differs" not in done.stderr
+
+
+@pytest.mark.parametrize(("change", "says"), [(1, "; LiteRT has "), (0, "; LiteRT agrees with dlasim")])
+def test_a_mismatch_names_what_the_other_reference_has(change, says, monkeypatch, tmp_path):
+    """With a reference whose TFLite Micro is wrong in one element, or a dlasim that is."""
+    from dataclasses import replace
+
+    path = save(relu6(0.1, 3), tmp_path)
+    run = ReferenceModel.run
+
+    def faulty(self, inputs):
+        found = run(self, inputs)
+        tensors = {**found.tensors, 2: found.tensors[2].copy()}
+        tensors[2].flat[5] ^= 1
+        return replace(found, tensors=tensors)
+
+    if change:  # both references are right, and dlasim is wrong
+        differ = verification._differ
+        monkeypatch.setattr(
+            verification, "_differ", lambda a, b, c, want, have: differ(a, b, c, want, have ^ (b == "y"))
+        )
+    else:
+        monkeypatch.setattr(ReferenceModel, "run", faulty)
+    result = verification.verify(*_lowered(path))
+    assert says in str(result.mismatch)
+
+
+def _lowered(path):
+    from dlasim.compiler_shim.compile import load_model, lower_for
+    from dlasim.compiler_shim.options import CompileOptions
+    from dlasim.sim.config import DlaConfig
+
+    config = DlaConfig()
+    return path, lower_for(load_model(path), config, CompileOptions()), config
