@@ -24,7 +24,7 @@ from dlasim.vp.exit_device import ExitDevice
 from dlasim.vp.ledger import NEVER, OUTSIDE_BLOCKS, Ledger
 from dlasim.vp.memories import Bytes, Memories
 from dlasim.vp.memory_map import MemoryMap, Region
-from dlasim.vp.result import BoardResult, Crash, Reason
+from dlasim.vp.result import BoardResult, Crash, FunctionProfile, Reason
 from dlasim.vp.uart import Uart
 
 _LOCKUP_REPEATS = 100
@@ -175,6 +175,11 @@ class Board:
             return self._exception(self.last_stop)
         return None
 
+    def poke(self, address: int, size: int, value: int) -> None:
+        """Writes a device's register, as the CPU would; for debuggers, while the CPU is stopped."""
+        self.bus.tick(self._ready.counts.cycles)
+        self.bus.store(address, size, value)
+
     def _finished(self) -> Reason | None:
         counts = self._ready.counts
         if self.exit.exit_code is not None:
@@ -246,6 +251,11 @@ class Board:
 
         return line
 
+    def profile(self) -> tuple[FunctionProfile, ...]:
+        """Where the cycles went so far, most first."""
+        loaded = self._ready
+        return profile.function_profiles(loaded.firmware, loaded.code, loaded.counts)
+
     def result(self, reason: Reason) -> BoardResult:
         """What the run amounts to so far."""
         loaded = self._ready
@@ -258,7 +268,7 @@ class Board:
             idle_cycles=self.idle_cycles,
             pc=loaded.cpu.pc,
             marks=tuple(self.exit.marks),
-            profile=profile.function_profiles(loaded.firmware, loaded.code, loaded.counts),
+            profile=self.profile(),
             stack_peak_bytes=None if loaded.stack is None else profile.stack_peak_bytes(loaded.stack),
             last_exception=self._last_exception,
             uncounted_blocks=int(loaded.counts.words[OUTSIDE_BLOCKS]),

@@ -18,6 +18,10 @@ class Device:
     def store(self, offset: int, size: int, value: int) -> None:
         """Writes `size` bytes at `offset`."""
 
+    def peek(self, offset: int) -> int | None:
+        """The byte at `offset` as a debugger shows it, changing nothing; None where it cannot be shown."""
+        return None
+
     def tick(self, now: int) -> None:
         """Does everything that is due by cycle `now`."""
 
