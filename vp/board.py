@@ -158,14 +158,12 @@ class Board:
         `slice_cycles` it stops after so many cycles at the latest. Neither changes what the guest sees.
         """
         loaded = self._ready
-        self.bus.tick(loaded.counts.cycles)
-        reason = self._finished()
-        if reason is not None:
-            return reason
-        cause = traps.accepted_interrupt(loaded.cpu, self.bus.pending())
-        if cause is not None:
-            traps.enter(loaded.cpu, cause, interrupt=True)
-            loaded.counts.charge(self.costs.trap_entry_cycles)
+        if not loaded.cpu.resumes_inside_block:
+            self.bus.tick(loaded.counts.cycles)
+            reason = self._finished()
+            if reason is not None:
+                return reason
+            self._interrupt()
         self._slice_end = None if slice_cycles is None else loaded.counts.cycles + slice_cycles
         self._plan()
         self.last_stop = loaded.cpu.run(step=step)
@@ -175,9 +173,17 @@ class Board:
             return self._exception(self.last_stop)
         return None
 
+    def _interrupt(self) -> None:
+        """Enters the interrupt that the CPU accepts now, if there is one."""
+        loaded = self._ready
+        cause = traps.accepted_interrupt(loaded.cpu, self.bus.pending())
+        if cause is not None:
+            traps.enter(loaded.cpu, cause, interrupt=True)
+            loaded.counts.charge(self.costs.trap_entry_cycles)
+
     def poke(self, address: int, size: int, value: int) -> None:
         """Writes a device's register, as the CPU would; for debuggers, while the CPU is stopped."""
-        self.bus.tick(self._ready.counts.cycles)
+        self.bus.tick(self._ready.counts.device_cycles)
         self.bus.store(address, size, value)
 
     def _finished(self) -> Reason | None:

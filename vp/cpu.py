@@ -198,6 +198,11 @@ class Cpu:
         """Lets the instruction at pc run once without stopping before it; the debugger resumes there."""
         self._passing = self.pc
 
+    @property
+    def resumes_inside_block(self) -> bool:
+        """Whether the next run goes on where the debugger stopped inside a block: nothing is due there."""
+        return self._passing == self.pc and self._ledger.was_left_inside(self.pc)
+
     def _debug_hook(self, kinds: int, action: Any, first: int, last: int) -> Callable[[], None]:
         handle = self._engine.hook_add(kinds, action, begin=first, end=last)
         self.forget_translations()
@@ -259,6 +264,8 @@ class Cpu:
         if self._passing != self.pc:
             self._passing = None
         words[ledger.PASS_ONE] = self._passing is not None
+        if self.resumes_inside_block:
+            self._ledger.reopen()
         words[ledger.STEP] = step
         self._exception = None
         error = _unicorn.UC_ERR_OK
@@ -269,7 +276,7 @@ class Cpu:
         if not words[ledger.PASS_ONE]:
             self._passing = None
         stop = self._why(error)
-        self._ledger.close(self.pc)
+        self._ledger.close(self.pc, may_reopen=stop.kind is StopKind.DEBUG)
         if stop.kind is StopKind.EXCEPTION and is_counted(stop.cause, stop.value):
             self._ledger.charge_instruction(self.pc, 4 if self.fetch(self.pc) & 3 == 3 else 2)
         return stop

@@ -6,17 +6,21 @@ import shutil
 import socket
 import subprocess
 import threading
+from dataclasses import replace
 
 import pytest
 
 from dlasim.errors import InputError
 from dlasim.sim.config import DlaConfig
-from dlasim.vp.board import Board
+from dlasim.vp.board import Board, BoardConfig
 from dlasim.vp.device import Device
 from dlasim.vp.dla_device import attach_dla
+from dlasim.vp.elf import executable_code
 from dlasim.vp.gdb import GdbServer
+from dlasim.vp.memory_map import DLA, MACHINE_EXTERNAL_INTERRUPT
 from dlasim.vp.result import Reason
 from dlasim.vp.uart import Uart
+from tests.vp.devices import JobDevice
 
 LOOP = 'int main(void) { for (;;) __asm__ volatile("nop"); }'
 
@@ -97,6 +101,40 @@ def test_single_steps_execute_each_instruction_once(build):
         whole.instructions, whole.cycles, whole.uart, whole.exit_code
     )  # fmt: skip
     assert result.profile == whole.profile
+
+
+def storm(build, drive):
+    """An interrupt storm, driven by `drive`; all that can be told from outside of how it went."""
+    device, board = JobDevice(), Board(BoardConfig(cpu="five_stage"))
+    board.attach(device, DLA.base, DLA.size_bytes, MACHINE_EXTERNAL_INTERRUPT)
+    board.load_elf(build("storm", "JOB_CYCLES=100"))
+    result = board.result(drive(board))
+    assert result.exit_code == 0
+    return replace(result, pc=0), device.started_at, device.finished_at
+
+
+def run_plainly(board):
+    return board.run().reason
+
+
+@pytest.mark.parametrize(("stride", "step"), [(10, False), (10, True)])
+def test_stops_anywhere_change_nothing(build, stride, step):
+    """Neither what is computed, nor a cycle, nor when a device is accessed or an interrupt taken."""
+
+    def drive(board):
+        board.cpu.enable_debugging()
+        base, code = executable_code(board.firmware)
+        for address in range(base, base + len(code), stride):
+            board.counts.set_breakpoint(address, True)
+        reason, turns = None, 0
+        while reason is None:
+            board.cpu.pass_breakpoint()
+            reason = board.advance(step=step and turns % stride == 0, slice_cycles=777)
+            turns += 1
+        assert turns > 1000
+        return reason
+
+    assert storm(build, drive) == storm(build, run_plainly)
 
 
 def test_detach_lets_the_program_run_on(build):
