@@ -24,6 +24,11 @@ _MOST_READ_BYTES = PACKET_BYTES // 2 - 8
 _REGISTER_BYTES = 4
 
 _STOPPED, _INTERRUPTED, _CRASHED = "S05", "S02", "S0b"
+_OVER = {  # as signals, which is how gdb knows endings
+    Reason.MAX_INSTRUCTIONS: "S18",  # SIGXCPU
+    Reason.MAX_CYCLES: "S18",
+    Reason.DEADLOCK: "S06",  # SIGABRT
+}
 _RESUMED_FROM_SIGNAL = re.compile(r"[0-9a-fA-F]{2};?")
 
 
@@ -202,7 +207,7 @@ class GdbServer:
     def _ending(self, reason: Reason) -> str:
         if reason is Reason.EXIT:
             return f"W{(self._board.exit.exit_code or 0) & 0xFF:02x}"
-        return _CRASHED
+        return _OVER.get(reason, _CRASHED)
 
     # --- about the server ---
 

@@ -327,6 +327,7 @@ def test_a_run_that_cannot_go_on_says_why(build):
         build(source="int main(void) { wait_for_interrupt(); return 0; }"), "continue", "continue", "kill"
     )
     assert session.finish().reason is Reason.DEADLOCK
+    assert "SIGABRT" in output
     assert f"dlasim: {Reason.DEADLOCK.value}\n" in output
     assert f"dlasim: the run is over: {Reason.DEADLOCK.value}\n" in output
 
