@@ -18,7 +18,13 @@ FIRMWARE = ROOT / "firmware"
 PREBUILT = FIRMWARE / "prebuilt" / "firmware.elf"
 COMPILER_NOTE = FIRMWARE / "prebuilt" / "COMPILER"
 
-TARGET_FLAGS = ("-target", "riscv32-freestanding-none", "-march=rv32imac", "-mabi=ilp32", "-mcmodel=medany")
+TARGET_FLAGS = (
+    "-target",
+    "riscv32-freestanding-none",
+    "-march=rv32imac_zicsr",
+    "-mabi=ilp32",
+    "-mcmodel=medany",
+)
 COMPILE_FLAGS = (
     *TARGET_FLAGS, "-std=c11", "-O2", "-ffreestanding", "-nostdinc", "-fwrapv", "-fno-strict-aliasing",
     "-fomit-frame-pointer", "-ffunction-sections", "-fdata-sections", "-Wall", "-Wextra", "-Werror",

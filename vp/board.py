@@ -27,7 +27,7 @@ from dlasim.vp.ledger import NEVER, OUTSIDE_BLOCKS, Ledger
 from dlasim.vp.liveness import STUCK_AFTER_SECONDS, StuckWatch, regular_pauses
 from dlasim.vp.memories import Bytes, Memories
 from dlasim.vp.memory_map import MemoryMap, Region
-from dlasim.vp.result import BoardResult, Crash, Reason
+from dlasim.vp.result import BoardResult, Crash, FunctionProfile, Reason
 from dlasim.vp.uart import Uart
 
 Progress = Callable[[int, str], None]
@@ -192,17 +192,15 @@ class Board:
         """
         loaded = self._ready
         self._must_pause = False
-        self.bus.tick(loaded.counts.cycles)
-        self.bus.event_after(loaded.counts.cycles)
-        reason = self._finished()
-        if reason is not None:
-            return reason
-        if self._is_asleep:
-            return self._sleep()
-        cause = traps.accepted_interrupt(loaded.cpu, self.bus.pending())
-        if cause is not None:
-            traps.enter(loaded.cpu, cause, interrupt=True)
-            loaded.counts.charge(self.costs.trap_entry_cycles)
+        if not loaded.cpu.resumes_inside_block:
+            self.bus.tick(loaded.counts.cycles)
+            self.bus.event_after(loaded.counts.cycles)
+            reason = self._finished()
+            if reason is not None:
+                return reason
+            if self._is_asleep:
+                return self._sleep()
+            self._interrupt()
         self._slice_end = None if slice_cycles is None else loaded.counts.cycles + slice_cycles
         self._plan()
         self.last_stop = loaded.cpu.run(step=step)
@@ -211,6 +209,19 @@ class Board:
         if self.last_stop.kind is StopKind.EXCEPTION:
             return self._exception(self.last_stop)
         return None
+
+    def _interrupt(self) -> None:
+        """Enters the interrupt that the CPU accepts now, if there is one."""
+        loaded = self._ready
+        cause = traps.accepted_interrupt(loaded.cpu, self.bus.pending())
+        if cause is not None:
+            traps.enter(loaded.cpu, cause, interrupt=True)
+            loaded.counts.charge(self.costs.trap_entry_cycles)
+
+    def poke(self, address: int, size: int, value: int) -> None:
+        """Writes a device's register, as the CPU would; for debuggers, while the CPU is stopped."""
+        self.bus.tick(self._ready.counts.device_cycles)
+        self.bus.store(address, size, value)
 
     def _finished(self) -> Reason | None:
         counts = self._ready.counts
@@ -289,6 +300,11 @@ class Board:
 
         return line
 
+    def profile(self) -> tuple[FunctionProfile, ...]:
+        """Where the cycles went so far, most first."""
+        loaded = self._ready
+        return profile.function_profiles(loaded.firmware, loaded.code, loaded.counts)
+
     def result(self, reason: Reason, hint: str = "") -> BoardResult:
         """What the run amounts to so far."""
         loaded = self._ready
@@ -303,7 +319,7 @@ class Board:
             pc=loaded.cpu.pc,
             marks=tuple(self.exit.marks),
             marks_lost=self.exit.marks_lost,
-            profile=profile.function_profiles(loaded.firmware, loaded.code, loaded.counts),
+            profile=self.profile(),
             stack_peak_bytes=None if loaded.stack is None else profile.stack_peak_bytes(loaded.stack),
             last_exception=self._last_exception,
             uncounted_blocks=int(loaded.counts.words[OUTSIDE_BLOCKS]),

@@ -90,6 +90,15 @@ class Bus(Device):
             self.changes += 1
             attachment.device.store(offset - attachment.base, size, value)
 
+    def owns(self, offset: int) -> bool:
+        """Whether a device answers at the address."""
+        return offset // PAGE_BYTES in self._pages
+
+    def peek(self, offset: int) -> int | None:
+        """The byte there as a debugger shows it; None where nobody owns the address, or does not tell."""
+        attachment = self._pages.get(offset // PAGE_BYTES)
+        return None if attachment is None else attachment.device.peek(offset - attachment.base)
+
     def tick(self, now: int) -> None:
         """Lets every device do what is due."""
         for attachment in self.attachments:

@@ -65,6 +65,10 @@ class Clint(Device):
         }.get(offset & ~7, 0)
         return value >> 8 * (offset & 7)
 
+    def peek(self, offset: int) -> int:
+        """A byte of them."""
+        return self.load(offset, 1) & 0xFF
+
     def store(self, offset: int, size: int, value: int) -> None:
         """Words only, as on the real device; other sizes are ignored."""
         if size != 4:

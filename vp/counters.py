@@ -64,12 +64,12 @@ class Counters:
     def _action(self, address: int, word: int) -> Callable[[], None]:
         def act() -> None:
             csr, target, source = word >> 20, word >> 7 & 31, word >> 15 & 31
-            old = self._read(csr, address)
+            old = self.read(csr, address)
             operand = source if word >> 14 & 1 else self._cpu.read_register(source)
             kind = word >> 12 & 3
             if kind == 1 or source:
                 new = {1: operand, 2: old | operand, 3: old & ~operand}[kind]
-                self._write(csr, address, new & 0xFFFF_FFFF)
+                self.write(csr, address + 4, new & 0xFFFF_FFFF)
             self._cpu.write_register(target, old)
             self._cpu.pc = address + 4
 
@@ -82,16 +82,18 @@ class Counters:
             return instructions + self._offsets["instructions"]
         return cycles + self._offsets["cycles"] if low in self._CYCLES else self._time(cycles)
 
-    def _read(self, csr: int, address: int) -> int:
+    def read(self, csr: int, address: int) -> int:
+        """What the instruction at `address` finds in a register."""
         if csr == self.MIP:
             self._bus.tick(self._ledger.cycles)
             return self._bus.pending()
         return self._value(csr, address) >> (32 if csr & self._HIGH else 0) & 0xFFFF_FFFF
 
-    def _write(self, csr: int, address: int, new: int) -> None:
+    def write(self, csr: int, address: int, new: int) -> None:
+        """Writes a register; takes effect before the instruction at `address`."""
         if csr == self.MIP:
             return  # the machine-mode bits of mip are read-only
-        value = self._value(csr, address + 4) & (1 << 64) - 1  # takes effect after the writing instruction
+        value = self._value(csr, address) & (1 << 64) - 1
         wanted = value & 0xFFFF_FFFF | new << 32 if csr & self._HIGH else value >> 32 << 32 | new
         low = csr & ~self._HIGH
         self._offsets["instructions" if low in self._INSTRUCTIONS else "cycles"] += wanted - value

@@ -43,6 +43,7 @@ _unicorn: Any = unicorn  # partly typed; through Any it is left unchecked
 
 REGISTERS = 32
 _TRANSLATIONS_BYTES = (1 << 30) + (64 << 20)  # Unicorn's buffer of 1 GiB and what else it allocates
+_MOST_ACCESS_BYTES = 4
 _X0 = riscv_const.UC_RISCV_REG_X0
 _PC = riscv_const.UC_RISCV_REG_PC
 
@@ -88,6 +89,7 @@ class Cpu:
         self._ledger = counts
         self._exception: tuple[int, int] | None = None
         self._failure: BaseException | None = None
+        self._passing: int | None = None
         for memory in memories:
             self._map_memory(memory)
         self._fetched = _fetched_pages(next(memory for memory in memories if memory.writable))
@@ -182,6 +184,52 @@ class Cpu:
         """Calls `action` before the instruction at `address`."""
         self._engine.hook_add(_unicorn.UC_HOOK_CODE, lambda *_: action(), begin=address, end=address)
 
+    def break_at(self, address: int) -> Callable[[], None]:
+        """Stops before the instruction at `address`, for code that the ledger does not know; what is given
+        ends that."""
+
+        def stop(engine: Any, pc: int, _: int, __: Any) -> None:
+            if pc != self._passing:
+                self._ledger.words[ledger.STOPPED] = ledger.STOP_DEBUG
+                engine.emu_stop()
+            self._passing = None
+
+        return self._debug_hook(_unicorn.UC_HOOK_CODE, stop, address, address)
+
+    def watch(
+        self, address: int, size_bytes: int, hit: Callable[[int], None], *, loads: bool, stores: bool
+    ) -> Callable[[], None]:
+        """Stops behind each access of the CPU to some bytes, having called `hit` with the first of them that
+        it touched; what is given ends that. Until then all accesses to memory are slow."""
+
+        def touched(_: Any, __: int, first: int, size: int, ___: int, ____: Any) -> None:
+            if first < address + size_bytes and address < first + size:
+                hit(max(first, address))
+                self._ledger.words[ledger.STEP] = 1
+
+        kinds = loads * _unicorn.UC_HOOK_MEM_READ | stores * _unicorn.UC_HOOK_MEM_WRITE
+        lowest = max(0, address - _MOST_ACCESS_BYTES + 1)
+        return self._debug_hook(kinds, touched, lowest, address + size_bytes - 1)
+
+    def pass_breakpoint(self) -> None:
+        """Lets the instruction at pc run once without stopping before it; the debugger resumes there."""
+        self._passing = self.pc
+
+    @property
+    def resumes_inside_block(self) -> bool:
+        """Whether the next run goes on where the debugger stopped inside a block: nothing is due there."""
+        return self._passing == self.pc and self._ledger.was_left_inside(self.pc)
+
+    def _debug_hook(self, kinds: int, action: Any, first: int, last: int) -> Callable[[], None]:
+        handle = self._engine.hook_add(kinds, action, begin=first, end=last)
+        self.forget_translations()
+
+        def remove() -> None:
+            self._engine.hook_del(handle)
+            self.forget_translations()
+
+        return remove
+
     def _on_exception(self, engine: Any, cause: int, _: Any) -> None:
         # Unicorn has moved pc on by 4, also after a compressed instruction.
         self._exception = (cause, engine.reg_read(_PC) - 4)
@@ -230,7 +278,11 @@ class Cpu:
         """Runs until a deadline, `wfi`, an exception or (when debugging) a breakpoint."""
         words = self._ledger.words
         words[ledger.STOPPED] = ledger.STOP_NONE
-        words[ledger.PASS_ONE] = 1
+        if self._passing != self.pc:
+            self._passing = None
+        words[ledger.PASS_ONE] = self._passing is not None
+        if self.resumes_inside_block:
+            self._ledger.reopen()
         words[ledger.STEP] = step
         self._exception = None
         error = _unicorn.UC_ERR_OK
@@ -241,8 +293,10 @@ class Cpu:
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
+        if not words[ledger.PASS_ONE]:
+            self._passing = None
         stop = self._why(error)
-        self._ledger.close(self.pc)
+        self._ledger.close(self.pc, may_reopen=stop.kind is StopKind.DEBUG)
         if stop.kind is StopKind.EXCEPTION and is_counted(stop.cause, stop.value):
             self._ledger.charge_instruction(self.pc, 4 if self.fetch(self.pc) & 3 == 3 else 2)
         return stop

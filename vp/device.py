@@ -30,6 +30,10 @@ class Device:
         names = [register.name for register in self.registers if register.offset == offset]
         return (names[0] if names else "", "")
 
+    def peek(self, offset: int) -> int | None:
+        """The byte at `offset` as a debugger shows it, changing nothing; None where it cannot be shown."""
+        return None
+
     def tick(self, now: int) -> None:
         """Does everything that is due by cycle `now`."""
 

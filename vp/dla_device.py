@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.isa.registers import REGISTER_BYTES
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.control import find
 from dlasim.sim.executor import Executor
@@ -58,6 +59,11 @@ class DlaDevice(Device):
     def load(self, offset: int, size: int) -> int:
         """A register."""
         return self.dla.load(offset, size)
+
+    def peek(self, offset: int) -> int:
+        """A byte of a register; reading one changes nothing."""
+        word = self.dla.load(offset & ~(REGISTER_BYTES - 1), REGISTER_BYTES)
+        return word >> 8 * (offset % REGISTER_BYTES) & 0xFF
 
     def store(self, offset: int, size: int, value: int) -> None:
         """A register."""

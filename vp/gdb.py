@@ -3,79 +3,33 @@ client on this machine."""
 
 from __future__ import annotations
 
-import select
+import re
 import socket
 from collections.abc import Callable
 
 from dlasim.errors import InputError
 from dlasim.vp.board import Board
-from dlasim.vp.cpu import REGISTERS, StopKind
+from dlasim.vp.cpu import StopKind
 from dlasim.vp.ctrl_c import deferred_interrupts
+from dlasim.vp.gdb_link import PACKET_BYTES, DisconnectedError, PacketLink
+from dlasim.vp.gdb_memory import read_memory, write_memory
+from dlasim.vp.gdb_monitor import monitor
+from dlasim.vp.gdb_registers import PC, read_register, target_description, write_register
 from dlasim.vp.result import BoardResult, Reason
+from dlasim.vp.stops import Stops
 
 _HOST = "127.0.0.1"
-_PACKET_BYTES = 0x4000
-_SLICE_CYCLES = 2_000_000  # how far the guest runs between looks for a Ctrl-C
-_INTERRUPT = b"\x03"
+_SLICE_CYCLES = 200_000  # how far the guest runs between looks for a Ctrl-C; of device accesses, 0.2 s
+_MOST_READ_BYTES = PACKET_BYTES // 2 - 8
+_REGISTER_BYTES = 4
 
 _STOPPED, _INTERRUPTED, _CRASHED = "S05", "S02", "S0b"
-
-_TARGET = (
-    '<?xml version="1.0"?><!DOCTYPE target SYSTEM "gdb-target.dtd"><target version="1.0">'
-    '<architecture>riscv:rv32</architecture><feature name="org.gnu.gdb.riscv.cpu">'
-    + "".join(f'<reg name="x{number}" bitsize="32" regnum="{number}"/>' for number in range(REGISTERS))
-    + '<reg name="pc" bitsize="32" type="code_ptr" regnum="32"/></feature></target>'
-)
-
-
-class DisconnectedError(Exception):
-    """The client went away."""
-
-
-class PacketLink:
-    """Frames packets on a connection: `$data#checksum`, each acknowledged by `+`."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        self._connection = connection
-        self._received = b""
-
-    def receive(self) -> str:
-        """The next packet's data; an interrupt sent while the guest does not run is dropped."""
-        while True:
-            start = self._received.find(b"$")
-            end = self._received.find(b"#", start)
-            if start >= 0 and end >= 0 and len(self._received) >= end + 3:
-                data = self._received[start + 1 : end]
-                checksum = self._received[end + 1 : end + 3]
-                self._received = self._received[end + 3 :]
-                if checksum == b"%02x" % (sum(data) & 0xFF):
-                    self._connection.sendall(b"+")
-                    return data.decode("latin-1")
-                self._connection.sendall(b"-")
-            else:
-                self._fill()
-
-    def send(self, text: str) -> None:
-        """Sends a packet."""
-        data = text.encode("latin-1")
-        self._connection.sendall(b"$%s#%02x" % (data, sum(data) & 0xFF))
-
-    def interrupted(self) -> bool:
-        """Whether the client asked for a stop, without waiting for it."""
-        while select.select([self._connection], [], [], 0)[0]:
-            self._fill()
-        before, found, after = self._received.partition(_INTERRUPT)
-        self._received = before + after
-        return bool(found)
-
-    def _fill(self) -> None:
-        try:
-            data = self._connection.recv(_PACKET_BYTES)
-        except OSError as error:
-            raise DisconnectedError from error
-        if not data:
-            raise DisconnectedError
-        self._received += data
+_OVER = {  # as signals, which is how gdb knows endings
+    Reason.MAX_INSTRUCTIONS: "S18",  # SIGXCPU
+    Reason.MAX_CYCLES: "S18",
+    Reason.DEADLOCK: "S06",  # SIGABRT
+}
+_RESUMED_FROM_SIGNAL = re.compile(r"[0-9a-fA-F]{2};?")
 
 
 class GdbServer:
@@ -83,8 +37,11 @@ class GdbServer:
 
     def __init__(self, board: Board, port: int) -> None:
         self._board = board
+        self._stops = Stops(board)
         self._link: PacketLink
         self._ended: Reason | None = None
+        self._status = _STOPPED
+        self._description = target_description()
         self._listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -94,22 +51,25 @@ class GdbServer:
             raise InputError(f"GDB port {port} cannot be used: {error}") from error
         self._listener.listen(1)
         self.port: int = self._listener.getsockname()[1]
-        self._commands: dict[str, Callable[[str], str | None]] = {
-            "?": lambda _: _STOPPED,
+        self._commands: dict[str, Callable[[str], str]] = {
+            "?": lambda _: self._status,
             "g": self._read_registers,
             "G": self._write_registers,
             "p": self._read_register,
             "P": self._write_register,
             "m": self._read_memory,
             "M": self._write_memory,
-            "c": lambda _: self._continue(),
-            "s": lambda _: self._step(),
+            "c": lambda text: self._resume(self._continue, text),
+            "s": lambda text: self._resume(self._step, text),
+            "C": lambda text: self._resume(self._continue, _RESUMED_FROM_SIGNAL.sub("", text, count=1)),
+            "S": lambda text: self._resume(self._step, _RESUMED_FROM_SIGNAL.sub("", text, count=1)),
             "v": self._resume_by_name,
-            "Z": lambda text: self._breakpoint(text, True),
-            "z": lambda text: self._breakpoint(text, False),
+            "Z": lambda text: self._stop(text, self._stops.add),
+            "z": lambda text: self._stop(text, self._stops.remove),
             "H": lambda _: "OK",
             "T": lambda _: "OK",
             "q": self._query,
+            "Q": self._set_mode,
         }
 
     def serve(self, max_instructions: int | None = None, max_cycles: int | None = None) -> BoardResult:
@@ -135,70 +95,69 @@ class GdbServer:
         while True:
             packet = self._link.receive()
             if packet[:1] == "D":
-                self._board.counts.clear_breakpoints()
+                self._stops.clear()
                 self._link.send("OK")
                 return True
             if packet[:1] == "k":
                 return False
             self._link.send(self._answer(packet))
+            if packet == "QStartNoAckMode":
+                self._link.stop_acknowledging()
 
     def _answer(self, packet: str) -> str:
         command = self._commands.get(packet[:1])
         if command is None:
             return ""  # the protocol's way of saying "not supported"
         try:
-            return command(packet[1:]) or ""
+            return command(packet[1:])
         except (ValueError, InputError):
             return "E01"
 
     # --- registers and memory ---
 
-    def _value(self, number: int) -> int:
-        cpu = self._board.cpu
-        return cpu.pc if number == REGISTERS else cpu.read_register(number)
-
-    def _set_value(self, number: int, value: int) -> None:
-        if number == REGISTERS:
-            self._board.cpu.pc = value
-        else:
-            self._board.cpu.write_register(number, value)
-
     def _read_registers(self, _: str) -> str:
-        return "".join(_word(self._value(number)) for number in range(REGISTERS + 1))
+        return "".join(_word(read_register(self._board, number)) for number in range(PC + 1))
 
     def _write_registers(self, text: str) -> str:
-        data = bytes.fromhex(text)
-        for number in range(min(REGISTERS + 1, len(data) // 4)):
-            self._set_value(number, int.from_bytes(data[4 * number : 4 * number + 4], "little"))
+        data = _bytes(text)
+        if len(data) != _REGISTER_BYTES * (PC + 1):
+            raise ValueError(text)
+        for number in range(PC + 1):
+            place = _REGISTER_BYTES * number
+            write_register(
+                self._board, number, int.from_bytes(data[place : place + _REGISTER_BYTES], "little")
+            )
         return "OK"
 
     def _read_register(self, text: str) -> str:
-        number = int(text, 16)
-        return _word(self._value(number)) if number <= REGISTERS else "E01"
+        return _word(read_register(self._board, _number(text)))
 
     def _write_register(self, text: str) -> str:
         number, value = text.split("=")
-        if int(number, 16) > REGISTERS:
-            return "E01"
-        self._set_value(int(number, 16), int.from_bytes(bytes.fromhex(value), "little"))
+        data = _bytes(value)
+        if len(data) != _REGISTER_BYTES:
+            raise ValueError(text)
+        write_register(self._board, _number(number), int.from_bytes(data, "little"))
         return "OK"
 
     def _read_memory(self, text: str) -> str:
-        address, size_bytes = (int(part, 16) for part in text.split(","))
-        return self._board.memories.read(address, size_bytes).hex()
+        address, size_bytes = map(_number, text.split(","))
+        return read_memory(self._board, address, min(size_bytes, _MOST_READ_BYTES)).hex()
 
     def _write_memory(self, text: str) -> str:
         place, data = text.split(":")
-        address = int(place.split(",")[0], 16)
-        self._board.memories.write(address, bytes.fromhex(data))
-        self._board.cpu.forget_translations()
+        address, size_bytes = map(_number, place.split(","))
+        if len(_bytes(data)) != size_bytes:
+            raise ValueError(text)
+        write_memory(self._board, address, _bytes(data))
         return "OK"
 
-    def _breakpoint(self, text: str, enabled: bool) -> str:
-        kind, address, _ = text.split(",")
-        if kind not in ("0", "1"):
-            return ""  # watchpoints
-        return "OK" if self._board.counts.set_breakpoint(int(address, 16), enabled) else "E01"
+    def _stop(self, text: str, change: Callable[[str, int, int], None]) -> str:
+        kind, address, size_bytes = text.split(",")
+        if not self._stops.knows(kind):
+            return ""
+        change(kind, _number(address), _number(size_bytes))
+        return "OK"
 
     # --- running ---
 
@@ -208,12 +167,27 @@ class GdbServer:
         action = text.removeprefix("Cont;")[:1].lower()
         if not text.startswith("Cont;") or action not in ("c", "s"):
             return ""
-        return self._step() if action == "s" else self._continue()
+        return self._resume(self._step if action == "s" else self._continue)
+
+    def _resume(self, run: Callable[[], str], address: str = "") -> str:
+        """Runs, from another address if one is given; the answer says why it stopped."""
+        if address:
+            write_register(self._board, PC, _number(address))
+        self._board.cpu.pass_breakpoint()
+        was_over = self._ended is not None
+        self._stops.take_hit()
+        self._status = run()
+        if self._ended is not None and self._ended is not Reason.EXIT:
+            again = "the run is over: " if was_over else ""
+            self._say(f"dlasim: {again}{self._ended.value}\n")
+        return self._status
 
     def _continue(self) -> str:
         while self._ended is None:
             with deferred_interrupts():
                 self._ended = self._board.advance(slice_cycles=_SLICE_CYCLES)
+            if (accessed := self._stops.take_hit()) is not None:
+                return _accessed(*accessed)
             if self._ended is None and self._board.last_stop.kind is StopKind.DEBUG:
                 return _STOPPED
             if self._link.interrupted():
@@ -224,6 +198,8 @@ class GdbServer:
         while self._ended is None:
             with deferred_interrupts():
                 self._ended = self._board.advance(step=True)
+            if (accessed := self._stops.take_hit()) is not None:
+                return _accessed(*accessed)
             if self._ended is None and self._board.last_stop.kind is not StopKind.DEADLINE:
                 return _STOPPED
         return self._ending(self._ended)
@@ -231,18 +207,51 @@ class GdbServer:
     def _ending(self, reason: Reason) -> str:
         if reason is Reason.EXIT:
             return f"W{(self._board.exit.exit_code or 0) & 0xFF:02x}"
-        return _CRASHED
+        return _OVER.get(reason, _CRASHED)
+
+    # --- about the server ---
 
     def _query(self, text: str) -> str:
         if text.startswith("Supported"):
-            return f"PacketSize={_PACKET_BYTES:x};qXfer:features:read+;vContSupported+"
+            return f"PacketSize={PACKET_BYTES:x};qXfer:features:read+;vContSupported+;QStartNoAckMode+"
         if text.startswith("Xfer:features:read:target.xml:"):
-            offset, size_bytes = (int(part, 16) for part in text.rsplit(":", 1)[1].split(","))
-            part = _TARGET[offset : offset + size_bytes]
-            return ("m" if offset + size_bytes < len(_TARGET) else "l") + part
+            offset, size_bytes = map(_number, text.rsplit(":", 1)[1].split(","))
+            part = self._description[offset : offset + min(size_bytes, PACKET_BYTES - 8)]
+            return ("m" if offset + len(part) < len(self._description) else "l") + part
+        if text.startswith("Rcmd,"):
+            self._say(monitor(self._board, _bytes(text.removeprefix("Rcmd,")).decode("utf-8", "replace")))
+            return "OK"
         known = {"Attached": "1", "C": "QC1", "fThreadInfo": "m1", "sThreadInfo": "l"}
         return known.get(text, "")
 
+    def _set_mode(self, text: str) -> str:
+        return "OK" if text == "StartNoAckMode" else ""
+
+    def _say(self, text: str) -> None:
+        """Shows text on the debugger's console."""
+        data = text.encode().hex()
+        longest = PACKET_BYTES - 8
+        for place in range(0, len(data), longest):
+            self._link.send("O" + data[place : place + longest])
+
+
+def _accessed(kind: str, address: int) -> str:
+    return f"T05{kind}:{address:08x};"
+
 
 def _word(value: int) -> str:
-    return value.to_bytes(4, "little").hex()
+    return value.to_bytes(_REGISTER_BYTES, "little").hex()
+
+
+def _number(text: str) -> int:
+    """A number as the protocol writes it: hexadecimal digits, and nothing else that Python would take."""
+    if not re.fullmatch("[0-9a-fA-F]{1,16}", text):
+        raise ValueError(text)
+    return int(text, 16)
+
+
+def _bytes(text: str) -> bytes:
+    """Bytes as the protocol writes them: pairs of hexadecimal digits."""
+    if not re.fullmatch("([0-9a-fA-F]{2})*", text):
+        raise ValueError(text)
+    return bytes.fromhex(text)

@@ -12,6 +12,7 @@ register, are those of its start, and a block left early is charged for just the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -39,13 +40,14 @@ MSTATUS_ID = 15  # the emulator's names of the registers
 MIE_ID = 16
 OWN_ADDRESS = 17
 SCRATCH = 18
-PASS_ONE = 19  # debugging: let one instruction pass before looking at breakpoints again
+PASS_ONE = 19  # debugging: let the first instruction pass without looking at breakpoints
 STEP = 20  # debugging: stop at every instruction
 OUTSIDE_BLOCKS = 21  # blocks outside the known code: cannot be charged
 FUNCTION_NOW = 22  # number of the function that the last known block belongs to
 LOG_AT = 23  # address of the next entry of the log of function changes: (cycle, number)
 LOG_END = 24
 LOG_LOST = 25  # changes that found the log full
+RESUME_FIRST = 58  # debugging: where the block starts inside which the CPU goes on; 0: at a start
 RING = 26
 RING_BLOCKS = 32
 HEAD_WORDS = 64
@@ -72,6 +74,16 @@ _SLOTS_BEYOND = 4100 // 2
 _LOG_ENTRIES = 1 << 20
 
 
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """A block that the CPU left inside: where, its first record's address, and the counts at its start."""
+
+    pc: int
+    first: int
+    instructions: int
+    cycles: int
+
+
 class Ledger:
     """Owns the array; the emulator must be stopped, or inside a callback, when it is used."""
 
@@ -80,6 +92,7 @@ class Ledger:
         self.words: npt.NDArray[np.int64] = np.zeros(HEAD_WORDS + slots * RECORD_WORDS, np.int64)
         self._records = self.words[HEAD_WORDS:].reshape(slots, RECORD_WORDS)
         self._slots = len(code.costs)
+        self._left: _Left | None = None
         self._log: npt.NDArray[np.int64] | None = None
         for word, values in ((INSTRUCTION_SUM, code.starts), (CYCLE_SUM, code.costs)):
             self._records[1:, word] = np.cumsum(np.append(values, np.zeros(_SLOTS_BEYOND, np.int64)))
@@ -125,16 +138,21 @@ class Ledger:
         cycles = record[CYCLE_SUM] - start[CYCLE_SUM]
         return self.instructions + int(instructions), self.cycles + int(cycles)
 
-    def close(self, pc: int) -> None:
+    def close(self, pc: int, *, may_reopen: bool = False) -> None:
         """Charges the running block up to `pc`, where it was left; all of it if it jumped away to there."""
-        first = int(self.words[OPEN_FIRST])
+        self._left = None
+        first = int(self.words[RESUME_FIRST] or self.words[OPEN_FIRST])
+        self.words[RESUME_FIRST] = 0
         if not first:
             return
+        self.words[OPEN_FIRST] = first
         start_record = self._record_at(first)
         start = self._base + (first - int(self._records.ctypes.data)) // RECORD_BYTES_PER_CODE_BYTE
         end = int(self.words[OPEN_END])
         left_at = pc if start <= pc <= end else end
         last = self._records[self._slot(left_at)]
+        if may_reopen and start < pc < end:
+            self._left = _Left(pc, first, self.instructions, self.cycles)
         self.words[INSTRUCTIONS], self.words[CYCLES] = self.counts_at(left_at)
         if left_at != pc:
             self.words[CYCLES] += last[TAKEN_CYCLES]
@@ -142,6 +160,25 @@ class Ledger:
         start_record[EDGES] += 1
         last[EDGES] -= 1
         self.words[OPEN_FIRST] = 0
+
+    def was_left_inside(self, pc: int) -> bool:
+        """Whether the CPU stopped at `pc` in the middle of a block, and could go on there."""
+        return self._left is not None and self._left.pc == pc
+
+    @property
+    def device_cycles(self) -> int:
+        """What devices take for now: the start of the running block, also if it was left inside."""
+        return self.cycles if self._left is None else self._left.cycles
+
+    def reopen(self) -> None:
+        """Takes back the charge of the block that was left, so that going on inside it changes nothing."""
+        left = self._left
+        assert left is not None
+        self._record_at(left.first)[EDGES] -= 1
+        self._records[self._slot(left.pc)][EDGES] += 1
+        self.words[INSTRUCTIONS], self.words[CYCLES] = left.instructions, left.cycles
+        self.words[RESUME_FIRST] = left.first
+        self._left = None
 
     def charge_instruction(self, pc: int, size_bytes: int) -> None:
         """Charges one instruction by itself: one that trapped."""

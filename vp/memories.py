@@ -43,13 +43,21 @@ class Memories:
         """RAM or flash itself, as an array; None where there is neither. Devices' DMA goes through it."""
         for memory in (self.ram, self.flash):
             offset = address - memory.base
-            if offset >= 0 and offset + size_bytes <= memory.data.nbytes:
+            if offset >= 0 and size_bytes >= 0 and offset + size_bytes <= memory.data.nbytes:
                 return memory.data[offset : offset + size_bytes]
         return None
 
     def read(self, address: int, size_bytes: int) -> bytes:
         """A copy of RAM or flash."""
         return self._existing(address, size_bytes).tobytes()
+
+    def read_up_to(self, address: int, most_bytes: int) -> bytes | None:
+        """The same up to where the memory ends; None where there is none."""
+        for memory in (self.ram, self.flash):
+            offset = address - memory.base
+            if 0 <= offset < memory.data.nbytes:
+                return memory.data[offset : offset + most_bytes].tobytes()
+        return None
 
     def write(self, address: int, data: bytes) -> None:
         """Writes RAM, or (as a programmer would, not the guest) flash."""

@@ -197,6 +197,9 @@ def _rare_function(module: ir.Module) -> None:
     rare.function.attributes.add("noinline")
     build, engine = rare.build, rare.arguments[0]
     stop, look = build.append_basic_block("stop"), build.append_basic_block("look")
+    on, due = build.append_basic_block("on"), build.append_basic_block("due")
+    build.cbranch(build.icmp_unsigned("!=", rare.load(at.RESUME_FIRST), _LONG(0)), on, due)
+    build.position_at_end(due)  # events wait for the next start of a block
     late = build.icmp_signed(">=", rare.load(at.CYCLES), rare.load(at.EVENT_CYCLES))
     full = build.icmp_signed(">=", rare.load(at.INSTRUCTIONS), rare.load(at.DEADLINE_INSTRUCTIONS))
     build.cbranch(build.or_(late, full), stop, look)
@@ -210,7 +213,6 @@ def _rare_function(module: ir.Module) -> None:
         enabled.append(rare.load(at.SCRATCH))
     globally = build.icmp_unsigned("!=", build.and_(enabled[0], _LONG(_MSTATUS_MIE)), _LONG(0))
     singly = build.icmp_unsigned("!=", build.and_(enabled[1], rare.load(at.PENDING)), _LONG(0))
-    on = build.append_basic_block("on")
     build.cbranch(build.and_(globally, singly), stop, on)
     build.position_at_end(on)
     build.ret(ir.IntType(1)(0))
@@ -227,6 +229,10 @@ def _debug_function(module: ir.Module) -> None:
     build, (engine, pc, _, _) = hook.build, hook.arguments
     with build.if_then(build.icmp_unsigned("!=", hook.load(at.PASS_ONE), _LONG(0))):
         hook.store(at.PASS_ONE, 0)
+        inside = hook.load(at.RESUME_FIRST)
+        with build.if_then(build.icmp_unsigned("!=", inside, _LONG(0))):
+            hook.store(at.OPEN_FIRST, inside)
+            hook.store(at.RESUME_FIRST, 0)
         build.ret_void()
     with build.if_then(build.icmp_unsigned("!=", hook.load(at.STEP), _LONG(0))):
         _stop(hook, engine)

@@ -43,6 +43,12 @@ class Uart(Device):
             return self._to_guest.pop(0)
         return 0
 
+    def peek(self, offset: int) -> int:
+        """As `load`; a received byte stays where it is."""
+        if offset == DATA.offset:
+            return self._to_guest[0] if self._to_guest else 0
+        return self.load(offset, 1)
+
     def store(self, offset: int, size: int, value: int) -> None:
         """Sends the low byte."""
         if offset == DATA.offset:

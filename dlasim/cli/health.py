@@ -30,6 +30,7 @@ EXTRAS = {
 PROGRAMS = (
     (("qemu-system-riscv32",), "a second RISC-V machine that tests compare the prototype with"),
     (("gdb-multiarch", "riscv32-unknown-elf-gdb", "riscv64-unknown-elf-gdb"), "debugs firmware"),
+    (("riscv64-unknown-elf-gcc", "riscv32-unknown-elf-gcc"), "builds applications, too"),
 )
 _FEATURES = {
     "x86_64": {

@@ -8,6 +8,9 @@
     .globl _start
     .type _start, @function
 _start:
+    .cfi_sections .debug_frame
+    .cfi_startproc
+    .cfi_undefined ra               /* nobody called this: debuggers stop here */
     csrw mie, zero
     csrci mstatus, 8                /* MIE off */
 
@@ -43,6 +46,7 @@ _start:
     li a1, 0
     call main
     call board_exit                 /* exit code: what main returned */
+    .cfi_endproc
     .size _start, . - _start
 
 /* _Noreturn void board_exit(int code): ends the run; 0 passes. */
@@ -50,6 +54,7 @@ _start:
     .globl board_exit
     .type board_exit, @function
 board_exit:
+    .cfi_startproc
     li t0, DLASIM_EXIT_STATUS
     li t1, DLASIM_EXIT_PASS
     beqz a0, 1f
@@ -58,4 +63,5 @@ board_exit:
     or t1, t1, a0
 1:  sw t1, 0(t0)
 2:  j 2b                            /* the board stops at the end of a block at the latest */
+    .cfi_endproc
     .size board_exit, . - board_exit

@@ -1,6 +1,7 @@
 """`--host riscv` and ELF files from the command line, as a user runs them."""
 
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -191,23 +192,40 @@ def test_the_c_array_is_the_program(folder):
     assert image == (folder / "program.bin").read_bytes()
 
 
-def test_the_example_builds_and_runs(tmp_path, builder):
+def make_example(place, *arguments):
+    """`make run` in a copy of the example; what it printed, and its classes and ticks."""
     if shutil.which("make") is None:
         pytest.skip("make is not installed: nothing to build the example with")
-    place = tmp_path / "bare-metal"
     place.mkdir()
     for name in ("main.c", "Makefile"):
         shutil.copy(ROOT / "examples" / "bare-metal" / name, place)
     done = subprocess.run(
-        ["make", "-s", "run", f"PYTHON={sys.executable}"],
+        ["make", "run", f"PYTHON={sys.executable}", *arguments],
         cwd=place, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    lines = [line for line in done.stdout.splitlines() if line.startswith("inference")]
-    assert len(lines) == 3
-    ticks = [int(line.split()[-1]) for line in lines]
+    assert "warning" not in done.stderr
+    assert all(len(line) <= 120 for line in done.stdout.splitlines())
+    lines = re.findall(r"^inference (\d+): class (\d+), ticks so far (\d+)$", done.stdout, re.MULTILINE)
+    return done.stdout, [tuple(map(int, line)) for line in lines]
+
+
+def check_inferences(lines):
+    assert [number for number, _, _ in lines] == [0, 1, 2]
+    ticks = [ticks for _, _, ticks in lines]
     assert 10 < ticks[0] < ticks[1] < ticks[2]
-    assert "in 3 streams" in done.stdout
+
+
+def test_the_example_builds_and_runs(tmp_path, builder):
+    output, lines = make_example(tmp_path / "bare-metal")
+    check_inferences(lines)
+    assert "in 3 streams" in output
+    gcc = shutil.which("riscv64-unknown-elf-gcc")
+    if gcc is None:
+        pytest.skip("riscv64-unknown-elf-gcc is not installed: the example was built with ziglang only")
+    _, lines_of_gcc = make_example(tmp_path / "gcc", f"GCC={gcc}")
+    check_inferences(lines_of_gcc)
+    assert [line[:2] for line in lines_of_gcc] == [line[:2] for line in lines]
 
 
 def test_the_firmware_that_ships_is_what_its_sources_give(builder, tmp_path):

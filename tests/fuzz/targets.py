@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import re
+import socket
 import tempfile
 import zlib
 from collections.abc import Callable, Sequence
@@ -33,6 +36,7 @@ from dlasim.vp.costs import load_costs
 from dlasim.vp.dla_device import attach_dla
 from dlasim.vp.elf import parse_elf
 from dlasim.vp.gdb import GdbServer
+from dlasim.vp.gdb_link import DisconnectedError, PacketLink
 from tests.compiler.networks import random_network
 from tests.fuzz.harness import Target
 from tests.fuzz.structure import evil
@@ -221,37 +225,67 @@ def _check_elf(data: bytes) -> None:
 # --- the debugger's connection ---
 
 
-class _QuietLink:
-    """A client that never interrupts."""
-
-    def interrupted(self) -> bool:
-        return False
-
-
 @cache
 def _debugger() -> GdbServer:
     board = Board()
+    attach_dla(board, MACHINE, None)
     board.load_elf(FIRMWARE)
     server = GdbServer(board, 0)
-    server._link = _QuietLink()  # type: ignore[assignment]
+    server._listener.close()
     board.cpu.enable_debugging()
-    board.limit(100_000, None)
+    board.limit(100_000, 1_000_000)
     return server
+
+
+def _frame(packet: bytes) -> bytes:
+    return b"$%s#%02x" % (packet, sum(packet) & 0xFF)
 
 
 def _packet_seeds() -> Sequence[bytes]:
     packets = (
-        "?", "g", "G" + "00000000" * 33, "p20", "P1=00000000", "m20000000,10", "M80000000,4:01020304", "s",
-        "c", "vCont?", "vCont;s:1", "Z0,20000000,2", "z1,20000004,4", "Hg0", "T1", "qSupported:swbreak+",
-        "qXfer:features:read:target.xml:0,3fb", "qfThreadInfo", "X80000000,0:", "D", "k",
+        "?", "g", "G" + "00000000" * 33, "p20", "p382", "P1=00000000", "P381=01000000", "m20000000,10",
+        "m11000000,40", "M80000000,4:01020304", "M10000000,1:41", "s", "c", "c20000000", "C05;20000000",
+        "vCont?",
+        "vCont;s:1", "vCont;C05:1", "Z0,20000000,2", "z1,20000004,4", "Z0,80000000,4", "Z2,80010000,4",
+        "Z4,11000000,1000", "z3,80010000,4", "Hg0", "T1", "qSupported:swbreak+", "QStartNoAckMode",
+        "qXfer:features:read:target.xml:0,3fb", "qfThreadInfo", "qRcmd,68656c70",
+        "qRcmd,646c6120535441545553",
+        "X80000000,0:", "D", "k",
     )  # fmt: skip
     return [packet.encode() for packet in packets]
 
 
+def _conversation_seeds() -> Sequence[bytes]:
+    whole = b"+".join(_frame(packet) for packet in _packet_seeds() if packet not in (b"D", b"k"))
+    return [whole, whole.replace(b"+", b"\x03-"), _frame(b"k"), _frame(b"D"), b"$?#3f", b"-" + whole]
+
+
 def _check_packet(data: bytes) -> None:
+    """One packet, its frame intact."""
+    if b"#" not in data and b"$" not in data:
+        _check_conversation(_frame(data))
+
+
+def _check_conversation(data: bytes) -> None:
+    """All that a client may say before it hangs up; each answer is a packet that it would take."""
+    if _debugger()._ended is not None:
+        _debugger.cache_clear()
     server = _debugger()
-    answer = server._answer(data.decode("latin-1"))
-    answer.encode("latin-1")
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        for end in (ours, theirs):
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)
+        theirs.settimeout(1)
+        theirs.sendall(data)
+        theirs.shutdown(socket.SHUT_WR)
+        server._link = PacketLink(ours)
+        with contextlib.suppress(DisconnectedError):
+            server._converse()
+        ours.close()
+        answers = b"".join(iter(lambda: theirs.recv(1 << 16), b""))
+    rest = re.sub(rb"\$([^#$]*)#[0-9a-f]{2}", b"", answers)
+    assert not rest.strip(b"+-"), f"an answer that is no packet: {rest[:80]!r}"
+    server._stops.clear()
 
 
 # --- the DLA itself ---
@@ -328,6 +362,7 @@ TARGETS = {
         Target("npy", _npy_seeds, _through_file(".npy", load_npy)),
         Target("elf", _elf_seeds, _check_elf, reserved_bytes=EMULATOR_BYTES),
         Target("gdb", _packet_seeds, _check_packet, is_text=True, reserved_bytes=EMULATOR_BYTES),
+        Target("gdb_connection", _conversation_seeds, _check_conversation, reserved_bytes=EMULATOR_BYTES),
         Target("stream", _stream_seeds, _check_stream),
         Target("accesses", _access_seeds, _check_accesses),
     )

@@ -40,7 +40,7 @@ class Toolchain:
         key = (source, " ".join(defines))
         if key not in self._objects:
             target = self._folder / f"{source.name}{''.join(defines)}.o"
-            flags = "-target riscv32-freestanding-none -march=rv32imac -mabi=ilp32 -mcmodel=medany -O2"
+            flags = "-target riscv32-freestanding-none -march=rv32imac_zicsr -mabi=ilp32 -mcmodel=medany -O2"
             flags += " -ffreestanding -nostdinc -ffunction-sections -fdata-sections -Wall -Wextra -Werror -g"
             folders = (self._headers, FIRMWARE / "include", FIRMWARE / "boot", PROGRAMS)
             includes = [part for folder in folders for part in ("-isystem", str(folder))]
