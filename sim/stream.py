@@ -59,10 +59,15 @@ class DecodedStream:
         units: NDArray[np.int64] = _UNIT_OF_OPCODE[self.opcodes[self.positions]]
         return units
 
-    def batches(self, count: int | None = None) -> Iterator[tuple[NDArray[np.int64], Batch]]:
-        """The first `count` operations (all, if None) grouped by instruction, each with their numbers."""
+    def batches(
+        self, count: int | None = None, unit: Unit | None = None
+    ) -> Iterator[tuple[NDArray[np.int64], Batch]]:
+        """The first `count` operations (all, if None) grouped by instruction, each with their numbers; those
+        of one unit, or of all."""
         opcodes = self.opcodes[self.positions[:count]]
         for opcode in np.flatnonzero(np.bincount(opcodes)):
+            if unit is not None and _UNIT_OF_OPCODE[opcode] != unit:
+                continue
             chosen = np.flatnonzero(opcodes == opcode)
             instruction = BY_OPCODE[int(opcode)]
             positions = self.positions[chosen]
