@@ -22,9 +22,11 @@ from dlasim.isa.records import (
     StepKind,
 )
 from dlasim.isa.registers import Region
+from dlasim.isa.source_lines import SourceLines
 
 MAX_LANES = 0xFFFF  # what CAP_GRID has room for
 MAX_SRAM_BYTES = 1 << 31  # what address registers reach
+MAX_LINE = 0xFFFF_FFFF
 
 
 def read_file(path: str | Path) -> p.Program:
@@ -63,6 +65,7 @@ class _Reader:
             layers=layers,
             spans=self._spans(len(commands), len(layers)),
             debug=self._slices(len(commands)),
+            lines=self._lines(len(commands)),
         )
         features = int(self._file.header["features"])
         self._require(
@@ -185,7 +188,7 @@ class _Reader:
             self._require(word + count <= len(words), f"its host call {i} has attributes beyond the table")
             self._require(layer < layers, f"its host call {i} names layer {layer} of {layers}")
             wrong = p.call_mismatch(host_ops.BY_CODE[code], inputs, outputs, count)
-            self._require(wrong is None, f"its host call {i} is {wrong}")
+            self._require(wrong is None, f"in its host call {i}, {wrong}")
             calls.append(
                 p.HostCall(
                     code,
@@ -224,3 +227,21 @@ class _Reader:
         slices = self._file.rows(Section.DEBUG)
         self._require((slices["word"] < words).all(), "a debug slice names a word that does not exist")
         return slices
+
+    def _lines(self, words: int) -> SourceLines:
+        runs = self._file.rows(Section.LINES).copy()
+        first, length, line = (runs[name].astype(np.int64) for name in ("first_word", "words", "line"))
+        end = first + length
+        self._require(
+            (end[:-1] <= first[1:]).all() and (end <= words).all(),
+            "runs of section LINES overlap or reach beyond the commands",
+        )
+        self._require((length > 0).all(), "a run of section LINES has no words")
+        self._require(
+            ((line > 0) & (line + length <= MAX_LINE + 1)).all(),
+            f"a run of section LINES has lines outside 1 to {MAX_LINE}",
+        )
+        offsets, first_run, numbers = np.unique(runs["file"], return_index=True, return_inverse=True)
+        order = np.argsort(first_run)  # files are numbered as they first appear
+        runs["file"] = np.argsort(order)[numbers]
+        return SourceLines(tuple(self._file.string(int(offsets[i])) for i in order), runs)
