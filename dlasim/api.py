@@ -218,5 +218,5 @@ def refuse_races(program: Program) -> list[str]:
 
     found = check_program(program)
     if found.races:
-        raise RunError(f"program {program.name} has races:\n" + "\n".join(map(str, found.races)))
+        raise RunError(f"{program.label} has races:\n" + "\n".join(map(str, found.races)))
     return [str(read) for read in found.uninitialised]

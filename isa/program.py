@@ -144,6 +144,11 @@ class Program:
     lines: SourceLines = field(default_factory=SourceLines)
 
     @property
+    def label(self) -> str:
+        """What messages call it."""
+        return f"program {self.name}" if self.name else "the program"
+
+    @property
     def inputs(self) -> tuple[TensorDescriptor, ...]:
         """The model's inputs, in its order."""
         return tuple(tensor for tensor in self.tensors if tensor.role is Role.INPUT)

@@ -11,6 +11,7 @@ from dlasim.sim.executor import Executor
 from dlasim.sim.machine import Run
 from dlasim.sim.report import total_account
 from dlasim.sim.runner import Inference
+from dlasim.sim.stream import FaultAt
 from dlasim.vp.board import Board, BoardConfig
 from dlasim.vp.dla_device import attach_dla
 from dlasim.vp.drive import Drive
@@ -29,11 +30,20 @@ class BareMetal:
     cpu: str
     board: BoardResult
     runs: tuple[Run, ...]
+    fault: FaultAt | None = None  # at which the accelerator stopped
 
     def check(self) -> None:
         """A RunError unless the guest ended the run and is content."""
         if self.board.reason is not Reason.EXIT or self.board.exit_code:
-            raise RunError(f"{self.firmware.origin}: {self.board.summary(self.firmware)}")
+            raise RunError(f"{self.firmware.origin}: {self.board.summary(self.firmware)}{self._fault_text}")
+
+    @property
+    def _fault_text(self) -> str:
+        """The accelerator's fault in words, which the guest cannot know."""
+        if self.fault is None:
+            return ""
+        where = f"{self.fault.code.name} at word {self.fault.position}"
+        return f"\nthe accelerator faulted: {where} of region COMMANDS: {self.fault.detail}"
 
     def report(self) -> dict[str, Any]:
         """All figures, from reset to exit, for scripts."""
@@ -96,4 +106,4 @@ def run_bare_metal(
     device = attach_dla(board, config, executor)
     board.load(firmware)
     result = drive.run(board)
-    return BareMetal(firmware, config, cpu, result, tuple(device.runs))
+    return BareMetal(firmware, config, cpu, result, tuple(device.runs), device.dla.fault)

@@ -28,9 +28,7 @@ def refuse_missing_kernels(program: Program) -> None:
         reason = missing_kernel(program, call)
         if reason is not None:
             layer = program.layers[call.layer].name if 0 <= call.layer < len(program.layers) else "?"
-            raise InputError(
-                f"program {program.name}, layer {layer}: the firmware has no kernel for {reason}"
-            )
+            raise InputError(f"{program.label}, layer {layer}: the firmware has no kernel for {reason}")
 
 
 def missing_kernel(program: Program, call: HostCall) -> str | None:

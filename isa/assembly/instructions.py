@@ -51,15 +51,9 @@ class Statement:
         for part, value in zip(self.parts, values, strict=True):
             if not part.field.holds(value):
                 place = part.expression.start.place
-                source.note(place, f"{part.name} {_must_be(part.field)} (got {value})")
+                source.note(place, f"{part.name} must be {part.field.allowed} (got {value})")
             word |= part.field.insert(value) << part.shift
         return word
-
-
-def _must_be(field: Field) -> str:
-    if field.names:
-        return f"must be {joined(field.names)}"
-    return f"must be from {field.lowest} to {field.highest}"
 
 
 def parse_word(line: Line) -> Statement:
@@ -98,7 +92,9 @@ def _parse_fields(line: Line, instruction: Instruction) -> Statement:
             line.fail(f"expected a comma or the end of the line, found {line.next}")
     if missing and not instruction.is_operation:
         names = joined([field.name for field in missing], "and")
-        line.fail(f"{instruction.mnemonic} needs {names} as well; {missing[0].name} {_must_be(missing[0])}")
+        line.fail(
+            f"{instruction.mnemonic} needs {names} as well; {missing[0].name} must be {missing[0].allowed}"
+        )
     for field in missing:
         word |= field.insert(field.default)
     return Statement(word, tuple(parts))
