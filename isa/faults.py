@@ -24,7 +24,7 @@ class Fault(enum.IntEnum):
 
 FAULT_DOCS = {
     Fault.NONE: "no fault",
-    Fault.ILLEGAL_INSTRUCTION: "not an instruction: unknown opcode, illegal field value or a reserved bit set",
+    Fault.ILLEGAL_INSTRUCTION: "not an instruction: unknown opcode, illegal field value or reserved bit",
     Fault.QUEUE: "the queue lies outside region COMMANDS, is misaligned, or ends without HALT",
     Fault.BAD_REGISTER: "CFG names a register that is not an operand register",
     Fault.BAD_VALUE: "CFG writes a value that the register does not allow",

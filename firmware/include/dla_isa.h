@@ -20,7 +20,7 @@ enum dla_unit {
 /* ERROR_CODE. */
 enum dla_fault {
     DLA_FAULT_NONE = 0, /* no fault */
-    /* not an instruction: unknown opcode, illegal field value or a reserved bit set */
+    /* not an instruction: unknown opcode, illegal field value or reserved bit */
     DLA_FAULT_ILLEGAL_INSTRUCTION = 1,
     /* the queue lies outside region COMMANDS, is misaligned, or ends without HALT */
     DLA_FAULT_QUEUE = 2,
