@@ -15,7 +15,7 @@ from dlasim.errors import InputError
 
 UNNAMED = "<text>"
 MAX_SHOWN_ERRORS = 20
-MAX_ERRORS = 1000  # after so many the rest of the text is not read
+MAX_ERRORS = 200  # after so many the rest of the text is not read
 _SHOWN_COLUMNS = 100  # of a longer line, only this much is shown around the caret
 
 
