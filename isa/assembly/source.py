@@ -78,7 +78,7 @@ class Source:
         found = sorted(dict.fromkeys(self._errors))
         shown = [self._text(place, what) for place, what in found[:MAX_SHOWN_ERRORS]]
         if len(found) > 1:
-            shown.insert(0, f"{self.name or UNNAMED} has {self._count(len(found))} errors:")
+            shown.insert(0, f"{self.name or UNNAMED}: {self._count(len(found))} errors")
         if len(found) > MAX_SHOWN_ERRORS:
             shown.append(f"… and {self._count(len(found) - MAX_SHOWN_ERRORS)} more")
         raise InputError("\n".join(shown))
