@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.errors import RunError, printable
+from dlasim.errors import RunError
 from dlasim.isa.program import Program
 from dlasim.loading import Loaded, is_elf, load, load_network, split_choices
 from dlasim.sim.config import DlaConfig
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from dlasim.compiler_shim.lowering.lower import Lowered
     from dlasim.inputs import Given
+    from dlasim.sim.unwritten import UnwrittenOutput
     from dlasim.sweeps.result import SweepResult
     from dlasim.verification import Verification
     from dlasim.vp.host import Prototyped
@@ -42,6 +43,7 @@ class RunResult:
     inference: Inference
     loaded: Loaded
     prototyped: Prototyped | None = None  # what the board did, where there was one
+    unwritten: tuple[UnwrittenOutput, ...] = ()  # outputs that the program left unwritten, wholly or in part
 
 
 def compile(model: str | Path, config: DlaConfig | None = None, **choices: Any) -> Lowered:
@@ -116,8 +118,19 @@ def run(
         seconds["steady"] = min(inference.wall_seconds for inference in inferences[1:])
     last = inferences[-1]
     figures = report(loaded.program, loaded.config, last, seconds)
-    figures["warnings"] = warnings
-    return RunResult(last.outputs, figures, last, loaded)
+    return _result(RunResult(last.outputs, figures, last, loaded), warnings)
+
+
+def _result(result: RunResult, warnings: list[str]) -> RunResult:
+    """The result with everything to warn of, in its report too."""
+    from dlasim.sim.unwritten import unwritten_outputs
+
+    result.unwritten = unwritten_outputs(result.loaded.program, result.inference)
+    result.report["warnings"] = warnings + [str(output) for output in result.unwritten]
+    missing = {output.name: output.missing_bytes for output in result.unwritten}
+    for output in result.report["outputs"]:
+        output["unwritten_bytes"] = missing.get(output["name"], 0)
+    return result
 
 
 def _run_on_board(
@@ -134,8 +147,7 @@ def _run_on_board(
     on_board.check_host(host)
     chosen = on_board.host_options(inferences=max(repeat, 1), **host_options)
     done, figures = on_board.run_loaded(loaded, executor, arrays, chosen)
-    figures["warnings"] = warnings
-    return RunResult(done.inference.outputs, figures, done.inference, loaded, done)
+    return _result(RunResult(done.inference.outputs, figures, done.inference, loaded, done), warnings)
 
 
 def explain(model: str | Path, config: DlaConfig | None = None, **choices: Any) -> list[dict[str, Any]]:
@@ -206,5 +218,5 @@ def refuse_races(program: Program) -> list[str]:
 
     found = check_program(program)
     if found.races:
-        raise RunError(f"program {printable(program.name)} has races:\n" + "\n".join(map(str, found.races)))
+        raise RunError(f"{program.label} has races:\n" + "\n".join(map(str, found.races)))
     return [str(read) for read in found.uninitialised]

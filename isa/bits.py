@@ -44,8 +44,10 @@ class Field:
 
     @property
     def allowed(self) -> str:
-        """The legal values, as a reader wants to see them."""
-        return ", ".join(self.names) if self.names else f"{self.lowest} to {self.highest}"
+        """The legal values, as a message goes on after `must be`."""
+        if self.names:
+            return f"{', '.join(self.names[:-1])} or {self.names[-1]}"
+        return f"from {self.lowest} to {self.highest}"
 
     def insert(self, value: int) -> int:
         """The bits of `value` in place; the caller has checked the range."""
@@ -63,7 +65,7 @@ class Field:
     def check(self, value: int, owner: str) -> int:
         """`value`, or an error that names the field and what it allows."""
         if not self.holds(value):
-            raise InputError(f"{owner}: {self.name} = {value} is out of range (allowed: {self.allowed})")
+            raise InputError(f"{owner}: {self.name} must be {self.allowed} (got {value})")
         return value
 
     def text(self, value: int) -> str:

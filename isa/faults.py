@@ -24,14 +24,14 @@ class Fault(enum.IntEnum):
 
 FAULT_DOCS = {
     Fault.NONE: "no fault",
-    Fault.ILLEGAL_INSTRUCTION: "no instruction: unknown opcode, illegal field value or a reserved bit set",
+    Fault.ILLEGAL_INSTRUCTION: "not an instruction: unknown opcode, illegal field value or reserved bit",
     Fault.QUEUE: "the queue lies outside region COMMANDS, is misaligned, or ends without HALT",
     Fault.BAD_REGISTER: "CFG names a register that is not an operand register",
     Fault.BAD_VALUE: "CFG writes a value that the register does not allow",
     Fault.CONFIG_MISMATCH: "the program was lowered for another configuration (REQUIRE_CONFIG)",
     Fault.BAD_OPERANDS: "the operands do not fit together: ACT_MIN above ACT_MAX, channels that do not "
     "divide, a pooling window without a pixel, or more than 2^48 steps",
-    Fault.MISALIGNED: "an int32 operand or a record whose address or stride is no multiple of 4",
+    Fault.MISALIGNED: "an int32 operand or a record whose address or stride is not a multiple of 4",
     Fault.SRAM_RANGE: "an operand reaches beyond the SRAM",
     Fault.OVERLAP: "an operand that is written, or is the input of a window, overlaps itself",
     Fault.REGION_RANGE: "a transfer reaches beyond its region",

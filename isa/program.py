@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.errors import printable
 from dlasim.isa import codec
 from dlasim.isa.host_ops import HostOperator
 from dlasim.isa.records import SLICE, SPAN, DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import BY_NAME, Region
+from dlasim.isa.source_lines import SourceLines
 
 ISA_VERSION = BY_NAME["ISA_VERSION"].reset
 ISA_MAJOR = ISA_VERSION >> 16
@@ -102,15 +104,20 @@ class Layer:
 
 def call_mismatch(operator: HostOperator, inputs: int, outputs: int, attributes: int) -> str | None:
     """What is wrong with these numbers of operands and attribute words, None if they are right."""
+    name = operator.name
     repeated = any(operand.repeated for operand in operator.inputs)
     if inputs < len(operator.inputs) or (inputs > len(operator.inputs) and not repeated):
-        more = " or more" if repeated else ""
-        return f"{operator.name} with {inputs} inputs (allowed: {len(operator.inputs)}{more})"
+        least = "at least " if repeated else ""
+        return f"{name} takes {least}{_counted(len(operator.inputs), 'input')} (got {inputs})"
     if outputs != len(operator.outputs):
-        return f"{operator.name} with {outputs} outputs (allowed: {len(operator.outputs)})"
+        return f"{name} gives {_counted(len(operator.outputs), 'output')} (got {outputs})"
     if attributes != operator.words:
-        return f"{operator.name} with {attributes} attribute words (allowed: {operator.words})"
+        return f"{name} takes {_counted(operator.words, 'attribute word')} (got {attributes})"
     return None
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _no_spans() -> NDArray[np.void]:
@@ -140,6 +147,12 @@ class Program:
     layers: tuple[Layer, ...] = ()
     spans: NDArray[np.void] = field(default_factory=_no_spans)
     debug: NDArray[np.void] = field(default_factory=_no_slices)
+    lines: SourceLines = field(default_factory=SourceLines)
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return f"program {printable(self.name)}" if self.name else "the program"
 
     @property
     def inputs(self) -> tuple[TensorDescriptor, ...]:

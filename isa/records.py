@@ -15,6 +15,7 @@ MAGIC = b"DLAPROG\0"
 FORMAT_VERSION = 1
 SECTION_ALIGNMENT = 64
 MAX_RANK = 6
+FIRST_OPTIONAL_SECTION = 64  # a reader skips sections of this kind and above that it does not know
 
 _NUMPY = {"u8": "u1", "u32": "<u4", "i32": "<i4", "u64": "<u8", "f32": "<f4"}
 C_TYPES = {"u8": "uint8_t", "u32": "uint32_t", "i32": "int32_t", "u64": "uint64_t", "f32": "float"}
@@ -36,6 +37,7 @@ class Section(enum.IntEnum):
     CONSTANTS = 11
     COMMANDS = 12
     DEBUG = 13
+    LINES = 64
 
 
 class DataType(enum.IntEnum):
@@ -254,6 +256,17 @@ SLICE = Record(
         _u32("size", "rows, columns and channels", 3),
     ),
 )
+LINES = Record(
+    "lines",
+    "Debug information: command words that were assembled from consecutive lines of a text, one word a line. "
+    "Runs ascend and do not overlap; words in none of them have no known line.",
+    (
+        _u32("first_word", "index of its first word in COMMANDS"),
+        _u32("words", "its length"),
+        _u32("file", "name of the text: offset in STRINGS"),
+        _u32("line", "line of the first word, counted from 1; each word after it is one line further down"),
+    ),
+)
 OPERAND = Record("operand", "A tensor by number.", (_u32("tensor", "index in TENSORS"),))
 ATTRIBUTE = Record("attribute", "An attribute word of a host call.", (Member("word", "i32", "its value"),))
 
@@ -270,6 +283,7 @@ RECORDS = (
     LAYER,
     SPAN,
     SLICE,
+    LINES,
 )
 SECTION_RECORDS = {
     Section.CONFIG: CONFIG,
@@ -282,6 +296,7 @@ SECTION_RECORDS = {
     Section.LAYERS: LAYER,
     Section.SPANS: SPAN,
     Section.DEBUG: SLICE,
+    Section.LINES: LINES,
 }
 ENUMS: tuple[tuple[type[enum.IntEnum], str], ...] = (
     (Section, "section kinds"),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +11,13 @@ from numpy.typing import NDArray
 from dlasim.isa.faults import Fault
 from dlasim.isa.instructions import Extent, Unit
 from dlasim.isa.registers import Region
+from dlasim.sim import fault_text
 from dlasim.sim.footprint import WIDE_BYTES, Count, Footprint, all_footprints, dma_prefix, product, system_box
 from dlasim.sim.operation import Batch
 from dlasim.sim.stream import Batches, FaultAt
 
 MAX_STEPS = 1 << 48
+Why = Callable[[int], str]  # what is wrong with an operation, by its number in the batch
 READ_ONLY_REGIONS = (Region.CONSTANTS, Region.COMMANDS)
 _IS_READ_ONLY = np.array([number in READ_ONLY_REGIONS for number in Region])
 
@@ -28,80 +31,125 @@ def first_fault(
     """
     found = decoded
     for _, batch in batches:
-        codes, addresses = check_batch(batch, sram_bytes, region_bytes)
-        faulty = np.flatnonzero(codes)
+        report = check_batch(batch, sram_bytes, region_bytes)
+        faulty = np.flatnonzero(report.codes)
         if len(faulty):
             first = int(faulty[0])
             position = int(batch.positions[first])
             if found is None or position < found.position:
-                found = FaultAt(Fault(int(codes[first])), position, int(addresses[first]))
+                found = report.fault(first, position)
     return found
 
 
-def check_batch(
-    batch: Batch, sram_bytes: int, region_bytes: Mapping[int, int] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For each operation the code of its fault and the address at fault."""
-    report = _Report(len(batch.positions))
+def check_batch(batch: Batch, sram_bytes: int, region_bytes: Mapping[int, int] | None) -> FaultReport:
+    """For each operation the code of its fault, the address at fault and why."""
+    report = FaultReport(len(batch.positions))
     if batch.instruction.unit in (Unit.DMA_IN, Unit.DMA_OUT):
         _check_system(report, batch, region_bytes)
     for footprint in all_footprints(batch):
         _check_operand(report, footprint, sram_bytes)
     _check_shapes(report, batch)
-    return report.codes, report.addresses
+    return report
 
 
-class _Report:
+class FaultReport:
     """Keeps the lowest fault code of each operation, and the address that belongs to it."""
 
     def __init__(self, count: int) -> None:
         self.codes = np.zeros(count, np.int64)
         self.addresses = np.zeros(count, np.int64)
+        self._whys: list[tuple[NDArray[np.bool_], Why]] = []
 
-    def note(self, code: Fault, fails: NDArray[np.bool_] | np.bool_, address: Count = 0) -> None:
+    def fault(self, number: int, position: int) -> FaultAt:
+        """The fault of one operation."""
+        code = Fault(int(self.codes[number]))
+        why = [why for worse, why in self._whys if worse[number]][-1]  # a lower code came later
+        return FaultAt(code, position, int(self.addresses[number]), why(number))
+
+    def note(self, code: Fault, fails: NDArray[np.bool_] | np.bool_, address: Count, why: Why) -> None:
+        """These operations fail; `why` tells it of one of them."""
         if not fails.any():
             return
         worse = fails & ((self.codes == 0) | (self.codes > code))
         self.codes = np.where(worse, int(code), self.codes)
         self.addresses = np.where(worse, address, self.addresses)
+        self._whys.append((worse, why))
 
 
-def _check_operand(report: _Report, footprint: Footprint, sram_bytes: int) -> None:
+def _check_operand(report: FaultReport, footprint: Footprint, sram_bytes: int) -> None:
     box, operand, present = footprint.box, footprint.operand, footprint.present
     if present is not True and not present.any():
         return
     wide = np.equal(footprint.element_bytes, WIDE_BYTES)
     if wide.any():
         alignment = box.address | box.plane_stride | box.run_stride
-        report.note(Fault.MISALIGNED, present & wide & (alignment % WIDE_BYTES != 0), box.address)
-    report.note(Fault.SRAM_RANGE, present & np.greater(box.end, sram_bytes), box.address)
+        fails = present & wide & (alignment % WIDE_BYTES != 0)
+        report.note(Fault.MISALIGNED, fails, box.address, partial(fault_text.misaligned, footprint))
+    report.note(
+        Fault.SRAM_RANGE,
+        present & np.greater(box.end, sram_bytes),
+        box.address,
+        lambda number: fault_text.beyond_sram(footprint, number, sram_bytes),
+    )
     if operand.writes or operand.extent is Extent.INPUT:
-        report.note(Fault.OVERLAP, present & ~box.is_disjoint, box.address)
+        what = f"operand {operand.register}"
+        why = partial(fault_text.overlapping, what, box)
+        report.note(Fault.OVERLAP, present & ~box.is_disjoint, box.address, why)
 
 
-def _check_system(report: _Report, batch: Batch, region_bytes: Mapping[int, int] | None) -> None:
+def _check_system(report: FaultReport, batch: Batch, region_bytes: Mapping[int, int] | None) -> None:
     box = system_box(batch)
     region = batch.value(f"{dma_prefix(batch.instruction)}_REGION")
     if region_bytes is not None:
         sizes = np.array([region_bytes.get(number, 0) for number in Region], np.int64)
-        report.note(Fault.REGION_RANGE, box.end > sizes[region], box.address)
+        report.note(
+            Fault.REGION_RANGE,
+            box.end > sizes[region],
+            box.address,
+            lambda i: fault_text.beyond_region(box, i, int(region[i]), int(sizes[region[i]])),
+        )
     if batch.instruction.unit is Unit.DMA_OUT:
-        report.note(Fault.REGION_READ_ONLY, _IS_READ_ONLY[region], box.address)
-        report.note(Fault.OVERLAP, ~box.is_disjoint, box.address)
+        report.note(
+            Fault.REGION_READ_ONLY,
+            _IS_READ_ONLY[region],
+            box.address,
+            lambda i: f"region {Region(int(region[i])).name} cannot be written",
+        )
+        why = partial(fault_text.overlapping, "what it writes to system memory", box)
+        report.note(Fault.OVERLAP, ~box.is_disjoint, box.address, why)
 
 
-def _check_shapes(report: _Report, batch: Batch) -> None:
-    names = batch.instruction.parameters
+def _check_shapes(report: FaultReport, batch: Batch) -> None:
+    names, value = batch.instruction.parameters, batch.value
+
+    def bad(fails: NDArray[np.bool_], why: Why) -> None:
+        report.note(Fault.BAD_OPERANDS, fails, 0, why)
+
     if "ACT_MIN" in names:
-        report.note(Fault.BAD_OPERANDS, batch.value("ACT_MIN") > batch.value("ACT_MAX"))
-    if batch.instruction.mnemonic == "OP_DEPTH_CONV":
-        remainder = batch.value("OUT_CHANNELS") % batch.value("IN_CHANNELS")
-        report.note(Fault.BAD_OPERANDS, remainder != 0)
+        low, high = value("ACT_MIN"), value("ACT_MAX")
+        bad(low > high, lambda i: f"ACT_MIN = {low[i]} is above ACT_MAX = {high[i]}")
+    if batch.instruction.mnemonic in ("OP_DEPTH_CONV", "OP_POOL"):
+        out, deep = value("OUT_CHANNELS"), value("IN_CHANNELS")
+        channels = partial(_channels_text, batch.instruction.mnemonic, out, deep)
+        bad(out % deep != 0 if batch.instruction.mnemonic == "OP_DEPTH_CONV" else out != deep, channels)
     if batch.instruction.mnemonic == "OP_POOL":
-        report.note(Fault.BAD_OPERANDS, batch.value("OUT_CHANNELS") != batch.value("IN_CHANNELS"))
         for axis in (0, 1):
-            report.note(Fault.BAD_OPERANDS, _has_empty_window(batch, axis))
-    report.note(Fault.BAD_OPERANDS, np.greater(_steps(batch), MAX_STEPS))
+            bad(_has_empty_window(batch, axis), partial(_empty_window_text, axis))
+    steps = _steps(batch)
+    bad(
+        np.greater(steps, MAX_STEPS),
+        lambda i: f"it has {fault_text.one(steps, i)} steps, more than {MAX_STEPS}",
+    )
+
+
+def _channels_text(mnemonic: str, out: NDArray[np.int64], deep: NDArray[np.int64], number: int) -> str:
+    relation = "equal" if mnemonic == "OP_POOL" else "be a multiple of"
+    return f"OUT_CHANNELS = {out[number]} must {relation} IN_CHANNELS = {deep[number]}"
+
+
+def _empty_window_text(axis: int, number: int) -> str:
+    side = ("height", "width")[axis]
+    return f"a window lies wholly outside the input in {side}; see IN_SIZE, OUT_SIZE, KERNEL, STRIDE and PAD"
 
 
 def _steps(batch: Batch) -> Count:

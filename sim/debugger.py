@@ -7,12 +7,13 @@ same bits and shows the same cycles. It walks the program's steps in order, each
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.errors import InputError, printable
+from dlasim.errors import InputError, printable, suggestion
 from dlasim.isa import codec, registers
 from dlasim.isa.assembly.text import word_texts
 from dlasim.isa.instructions import BY_MNEMONIC
@@ -24,7 +25,7 @@ from dlasim.sim.cost import word_cycles
 from dlasim.sim.executor import execute_operation
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import Plan, plan_stream
-from dlasim.sim.runner import check_config
+from dlasim.sim.runner import check_config, check_input
 from dlasim.sim.stops import Breakpoint, Position, Reason, Stop, Stops, Watchpoint
 from dlasim.sim.stream import FaultAt
 
@@ -78,7 +79,7 @@ class Debugger:
         """An operand register: its number, or both halves of a packed one."""
         register = registers.BY_NAME.get(name)
         if register is None or not register.is_operand:
-            raise InputError(f"{name} is no operand register (they are listed by `dlasim isa`)")
+            raise InputError(f"{name} is not an operand register; `dlasim isa registers` lists them")
         values = [field.extract(self.file[register.index - _FIRST]) for field in register.fields]
         return values[0] if len(values) == 1 else (values[0], values[1])
 
@@ -91,7 +92,7 @@ class Debugger:
         found = next((tensor for tensor in self.program.tensors if tensor.name == name), None)
         if found is None:
             known = ", ".join(printable(tensor.name) for tensor in self.program.tensors)
-            raise InputError(f"no tensor {name} (allowed: {known})")
+            raise InputError(f"there is no tensor {name}; the tensors are {known}")
         return self._view(found)
 
     # Stopping
@@ -100,19 +101,19 @@ class Debugger:
         """A breakpoint before a word, a mnemonic, a layer's words, or what fits all that is given; its
         number."""
         if mnemonic is not None and mnemonic not in BY_MNEMONIC:
-            raise InputError(f"no instruction {mnemonic} (allowed: {', '.join(BY_MNEMONIC)})")
+            raise InputError(f"unknown instruction {mnemonic}{suggestion(mnemonic, BY_MNEMONIC)}")
         if layer is not None and layer not in {known.name for known in self.program.layers}:
             known = ", ".join(printable(known.name) for known in self.program.layers)
-            raise InputError(f"no layer {layer} (allowed: {known})")
+            raise InputError(f"there is no layer {layer}; the layers are {known}")
         if word is not None and not 0 <= word < len(self.program.commands):
-            raise InputError(f"no word {word} (allowed: 0 to {len(self.program.commands) - 1})")
+            raise InputError(f"word must be from 0 to {len(self.program.commands) - 1} (got {word})")
         return self._stops.add(Breakpoint(word, mnemonic, layer))
 
     def watch(self, address: int, size_bytes: int = 1) -> int:
         """A watchpoint on a range of SRAM; its number."""
         if address < 0 or size_bytes < 1 or address + size_bytes > len(self.sram):
             raise InputError(
-                f"{size_bytes} bytes from {address:#x} are not all in SRAM ({len(self.sram)} bytes)"
+                f"{size_bytes} bytes from {address:#x} are not all in the SRAM ({len(self.sram)} bytes)"
             )
         return self._stops.add(Watchpoint(address, size_bytes))
 
@@ -166,7 +167,7 @@ class Debugger:
         """False where the word faults: nothing happens then, and nothing more will."""
         plan, position = self._stream_plan, self._word - self._first
         if plan.fault is not None and plan.fault.position == position:
-            self.fault = FaultAt(plan.fault.code, self._word, plan.fault.address)
+            self.fault = replace(plan.fault, position=self._word)
             return False
         decoded = codec.decode(int(self.program.commands[self._word]))
         assert decoded.instruction is not None, "the plan would have shown a fault"
@@ -233,11 +234,7 @@ class Debugger:
     def _give(self, inputs: Sequence[NDArray[Any]]) -> None:
         for described, array in zip(self.program.inputs, inputs, strict=False):
             view = self._view(described)
-            if array.shape != view.shape or array.dtype != view.dtype:
-                raise InputError(
-                    f"input {printable(described.name)} is {view.dtype} {list(view.shape)}, "
-                    f"{array.dtype} {list(array.shape)} was given"
-                )
+            check_input(described, array)
             view[...] = array
 
     def _view(self, described: TensorDescriptor) -> NDArray[Any]:

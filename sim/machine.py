@@ -8,7 +8,7 @@ completes at the cycle that its timeline gives.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,7 @@ class Dla:
         self._on_complete = on_complete
         self._now = 0
         self._run: Run | None = None
+        self._fault: FaultAt | None = None
         self._markers: list[int] = []
         self._tail = 0
         self._rung = False
@@ -150,10 +151,7 @@ class Dla:
         """The fault that stopped the machine."""
         if not self.has_faulted:
             return None
-        code, position, address = (
-            self.registers[f"ERROR_{name}"] for name in ("CODE", "POSITION", "ADDRESS")
-        )
-        return FaultAt(Fault(code), position, address)
+        return self._fault
 
     def region(self, number: int) -> NDArray[np.uint8]:
         """The bytes of a region, none where its registers name memory that does not exist."""
@@ -181,7 +179,7 @@ class Dla:
         self.registers.reset()
         self._regions = None
         self.file = reset_file()
-        self._run = None
+        self._run = self._fault = None
         self._markers = []
         self._tail = 0
         self._rung = False
@@ -215,7 +213,12 @@ class Dla:
             return
         words = self._queue_words(first)
         if words is None:
-            self._stop(FaultAt(Fault.QUEUE, first, self.registers["QUEUE_BASE"]))
+            base, end = self.registers["QUEUE_BASE"], self._tail * WORD_BYTES
+            room = len(self.region(Region.COMMANDS))
+            detail = f"{end} bytes of queue at offset {base:#x} do not lie in region COMMANDS ({room} bytes)"
+            if base % WORD_BYTES:
+                detail = f"QUEUE_BASE = {base:#x} must be a multiple of {WORD_BYTES}"
+            self._stop(FaultAt(Fault.QUEUE, first, base, detail))
             return
         self._start(now, words, first, from_queue=True)
 
@@ -260,7 +263,7 @@ class Dla:
             self._on_complete(run)
         if plan.fault is not None:
             position = run.first_word + plan.fault.position
-            return self._stop(FaultAt(plan.fault.code, position, plan.fault.address))
+            return self._stop(replace(plan.fault, position=position))
         self.registers.flags("IRQ_STATUS", done=True)
         if run.from_queue:
             self.registers["QUEUE_READ"] = run.first_word + len(plan.stream.words)
@@ -268,6 +271,7 @@ class Dla:
         return self._start_next(run.end)
 
     def _stop(self, fault: FaultAt) -> None:
+        self._fault = fault
         self.registers.flags("STATUS", fault=True)
         self.registers.flags("IRQ_STATUS", fault=True)
         self.registers["ERROR_CODE"] = fault.code

@@ -17,6 +17,7 @@ from dlasim.isa.records import Role, StepKind
 from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import Executor, Observer
+from dlasim.sim.fault_text import mnemonic_of
 from dlasim.sim.host_estimate import DOORBELL_CYCLES, call_cycles
 from dlasim.sim.machine import Dla, Run
 from dlasim.sim.memory import SystemMemory
@@ -73,7 +74,7 @@ def check_config(program: Program, config: DlaConfig) -> None:
     if config.fingerprint != need.fingerprint:
         inputs, outputs = config.lanes
         raise InputError(
-            f"program {printable(program.name)} was lowered for {need.pes} PEs as {need.input_lanes}x"
+            f"{program.label} was lowered for {need.pes} PEs as {need.input_lanes}x"
             f"{need.output_lanes} with {need.sram_bytes} bytes of SRAM, the machine has {config.pes} PEs as "
             f"{inputs}x{outputs} with {config.sram_bytes}; bandwidth and latency may differ, these may not"
         )
@@ -90,18 +91,29 @@ def check_host_calls(program: Program) -> None:
         inputs, outputs = ([views[index] for index in indices] for indices in (call.inputs, call.outputs))
         reason = refusal(operator, call.attributes, inputs, outputs)
         if reason is not None:
-            raise RunError(f"program {program.name}: host call {number} ({operator.name}): {reason}")
+            raise RunError(f"{program.label}: host call {number} ({operator.name}): {reason}")
+
+
+def check_input(described: TensorDescriptor, array: NDArray[Any]) -> None:
+    """Refuse an array that is not of the input's type and shape."""
+    expected = np.dtype(described.type.name)
+    if array.shape != described.shape or array.dtype != expected:
+        raise InputError(
+            f"input {printable(described.name)}: expected {expected} {list(described.shape)}, "
+            f"got {array.dtype} {list(array.shape)}"
+        )
 
 
 def fault_error(program: Program, fault: FaultAt) -> RunError:
     """What a fault of the DLA means to whoever runs the program."""
-    layers = program.layer_of_words()
-    layer = layers[fault.position] if fault.position < len(layers) else -1
-    where = f" in layer {printable(program.layers[layer].name)}" if layer >= 0 else ""
-    return RunError(
-        f"program {printable(program.name)} faulted: {fault.code.name} at word {fault.position}{where}, "
-        f"address {fault.address:#x}"
-    )
+    text = f"{program.label} faulted: {fault.code.name} at word {fault.position}"
+    if fault.position < len(program.commands):
+        layer = program.layer_of_words()[fault.position]
+        place = program.lines.place(fault.position)
+        text += f" ({place})" if place else ""
+        text += f", {mnemonic_of(int(program.commands[fault.position]))}"
+        text += f" in layer {printable(program.layers[layer].name)}" if layer >= 0 else ""
+    return RunError(f"{text}: {fault.detail}")
 
 
 class Simulation:
@@ -192,8 +204,8 @@ class Simulation:
             position += -(-size // REGION_ALIGNMENT) * REGION_ALIGNMENT
         if position > MAX_MEMORY_BYTES:
             raise InputError(
-                f"program {printable(self.program.name)} asks for {position} bytes of memory "
-                f"(allowed: {MAX_MEMORY_BYTES})"
+                f"{self.program.label} needs {position} bytes of system memory; at most {MAX_MEMORY_BYTES} "
+                "are possible"
             )
         return layout, position
 
@@ -212,18 +224,10 @@ class Simulation:
 
     def _give(self, inputs: Sequence[NDArray[Any]]) -> None:
         if len(inputs) != len(self._inputs):
-            raise InputError(
-                f"program {printable(self.program.name)} has {len(self._inputs)} inputs, "
-                f"{len(inputs)} were given"
-            )
+            raise InputError(f"{self.program.label} takes {len(self._inputs)} inputs (got {len(inputs)})")
         for number, array in zip(self._inputs, inputs, strict=True):
             view = self._views[number]
-            if array.shape != view.shape or array.dtype != view.dtype:
-                name = printable(self.program.tensors[number].name)
-                raise InputError(
-                    f"input {name} is {view.dtype} {list(view.shape)}, "
-                    f"{array.dtype} {list(array.shape)} was given"
-                )
+            check_input(self.program.tensors[number], array)
             view[...] = array
 
     def _step(self, step: Step, now: int, result: Inference) -> int:

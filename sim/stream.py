@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from dlasim.isa import codec, instructions, registers
 from dlasim.isa.bits import Field
 from dlasim.isa.faults import Fault
 from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, Unit
+from dlasim.sim import fault_text
 from dlasim.sim.operation import Batch, Operation
 
 _CFG = BY_MNEMONIC["CFG"]
@@ -29,11 +30,12 @@ Batches = Iterable[tuple[NDArray[np.int64], Batch]]  # with the numbers of their
 
 @dataclass(frozen=True, slots=True)
 class FaultAt:
-    """A fault, the word that caused it, and the address at fault."""
+    """A fault, the word that caused it, the address at fault, and what is wrong in words."""
 
     code: Fault
     position: int
     address: int = 0
+    detail: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +61,20 @@ class DecodedStream:
         units: NDArray[np.int64] = _UNIT_OF_OPCODE[self.opcodes[self.positions]]
         return units
 
-    def batches(self, count: int | None = None) -> Iterator[tuple[NDArray[np.int64], Batch]]:
-        """The first `count` operations (all, if None) grouped by instruction, each with their numbers."""
+    def batches(
+        self, count: int | None = None, unit: Unit | None = None
+    ) -> Iterator[tuple[NDArray[np.int64], Batch]]:
+        """The first `count` operations (all, if None) grouped by instruction, each with their numbers; those
+        of one unit, or of all."""
         opcodes = self.opcodes[self.positions[:count]]
         for opcode in np.flatnonzero(np.bincount(opcodes)):
+            if unit is not None and _UNIT_OF_OPCODE[opcode] != unit:
+                continue
             chosen = np.flatnonzero(opcodes == opcode)
             instruction = BY_OPCODE[int(opcode)]
             positions = self.positions[chosen]
             words = self.words[positions]
-            fields = {field.name: codec.extract(words, field) for field in instruction.fields}
+            fields = {part.name: codec.extract(words, part) for part in instruction.fields}
             yield chosen, Batch(instruction, positions, fields, self.columns, chosen)
 
     def operation(self, number: int) -> Operation:
@@ -84,12 +91,12 @@ def decode_stream(words: NDArray[np.uint64], file: Sequence[int], config_fingerp
     halts = np.flatnonzero(words == _HALT_WORD)
     words = words[: halts[0] + 1] if len(halts) else words
     opcodes = codec.decode_opcodes(words)
-    fault = None if len(halts) else FaultAt(Fault.QUEUE, len(words))
+    fault = None if len(halts) else FaultAt(Fault.QUEUE, len(words), detail="the stream ends without HALT")
     configured = np.flatnonzero(opcodes == _CFG.opcode)
     columns = codec.extract(words[configured], _CFG.field("register")) - _FIRST
     patterns = codec.extract(words[configured], _CFG.field("value"))
     for found in (
-        _first_illegal(opcodes),
+        _first_illegal(words, opcodes),
         _first_bad_write(configured, columns, patterns, config_fingerprint),
     ):
         if found is not None and (fault is None or found.position < fault.position):
@@ -103,9 +110,13 @@ def decode_stream(words: NDArray[np.uint64], file: Sequence[int], config_fingerp
     return DecodedStream(words[:end], opcodes[:end], positions, state[:, :-1], state[:, -1], fault)
 
 
-def _first_illegal(opcodes: NDArray[np.uint8]) -> FaultAt | None:
+def _first_illegal(words: NDArray[np.uint64], opcodes: NDArray[np.uint8]) -> FaultAt | None:
     illegal = np.flatnonzero(opcodes == codec.ILLEGAL)
-    return FaultAt(Fault.ILLEGAL_INSTRUCTION, int(illegal[0])) if len(illegal) else None
+    if not len(illegal):
+        return None
+    position = int(illegal[0])
+    detail = fault_text.illegal_word(int(words[position]))
+    return FaultAt(Fault.ILLEGAL_INSTRUCTION, position, detail=detail)
 
 
 def _first_bad_write(
@@ -124,8 +135,9 @@ def _first_bad_write(
         code = Fault.BAD_REGISTER
     elif not legal[first]:
         code = Fault.BAD_VALUE
-    address = (int(columns[first]) + _FIRST) * registers.REGISTER_BYTES
-    return FaultAt(code, int(positions[first]), address)
+    index = int(columns[first]) + _FIRST
+    detail = fault_text.bad_write(index, int(patterns[first]), fingerprint)
+    return FaultAt(code, int(positions[first]), index * registers.REGISTER_BYTES, detail)
 
 
 def legal_patterns(columns: NDArray[np.int64], patterns: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -148,8 +160,8 @@ def _allows(number: int, columns: NDArray[np.int64], patterns: NDArray[np.int64]
 def _field_limits(number: int) -> tuple[NDArray[np.int64], ...]:
     rows = []
     for register in registers.OPERANDS:
-        field: Field = register.fields[min(number, len(register.fields) - 1)]
-        rows.append((field.low, (1 << field.width) - 1, field.lowest, field.highest - field.lowest))
+        part: Field = register.fields[min(number, len(register.fields) - 1)]
+        rows.append((part.low, (1 << part.width) - 1, part.lowest, part.highest - part.lowest))
     return tuple(np.array(column, np.int64) for column in zip(*rows, strict=True))
 
 
@@ -157,8 +169,7 @@ _FIELDS = np.array([len(register.fields) for register in registers.OPERANDS])
 _MOST_FIELDS = int(_FIELDS.max())
 _FIELD_LIMITS = tuple(_field_limits(number) for number in range(_MOST_FIELDS))
 assert all(
-    sum(field.width for field in register.fields) == registers.REGISTER_BITS
-    for register in registers.OPERANDS
+    sum(part.width for part in register.fields) == registers.REGISTER_BITS for register in registers.OPERANDS
 ), "legal_patterns relies on operand registers without unclaimed bits"
 
 

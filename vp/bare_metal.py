@@ -12,6 +12,7 @@ from dlasim.sim.executor import Executor
 from dlasim.sim.machine import Run
 from dlasim.sim.report import total_account
 from dlasim.sim.runner import Inference
+from dlasim.sim.stream import FaultAt
 from dlasim.vp.board import Board, BoardConfig
 from dlasim.vp.device_loading import attach_devices
 from dlasim.vp.dla_device import attach_dla
@@ -32,11 +33,20 @@ class BareMetal:
     board: BoardResult
     runs: tuple[Run, ...]
     runs_lost: int = 0  # streams beyond those that are kept
+    fault: FaultAt | None = None  # at which the accelerator stopped
 
     def check(self) -> None:
         """A RunError unless the guest ended the run and is content."""
         if self.board.reason is not Reason.EXIT or self.board.exit_code:
-            raise RunError(f"{self.firmware.origin}: {self.board.summary(self.firmware)}")
+            raise RunError(f"{self.firmware.origin}: {self.board.summary(self.firmware)}{self._fault_text}")
+
+    @property
+    def _fault_text(self) -> str:
+        """The accelerator's fault in words, which the guest cannot know."""
+        if self.fault is None:
+            return ""
+        where = f"{self.fault.code.name} at word {self.fault.position}"
+        return f"\nthe accelerator faulted: {where} of region COMMANDS: {self.fault.detail}"
 
     def report(self) -> dict[str, Any]:
         """All figures, from reset to exit, for scripts."""
@@ -109,4 +119,5 @@ def run_bare_metal(
     attach_devices(board, drive.devices)
     board.load(firmware)
     result = drive.run(board)
-    return BareMetal(firmware, config, cpu, result, tuple(device.runs), device.runs_lost)
+    runs = tuple(device.runs)
+    return BareMetal(firmware, config, cpu, result, runs, device.runs_lost, device.dla.fault)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.errors import InputError, RunError, printable
+from dlasim.errors import InputError, RunError
 from dlasim.isa import codec, container
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import Program, TensorDescriptor
@@ -21,7 +21,8 @@ from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import Executor, Observer
 from dlasim.sim.machine import Run
-from dlasim.sim.runner import HostSpan, Inference, check_config, fault_error
+from dlasim.sim.runner import HostSpan, Inference, check_config, check_input, fault_error
+from dlasim.sim.stream import FaultAt
 from dlasim.vp import launch
 from dlasim.vp.board import Board, BoardConfig
 from dlasim.vp.device_loading import attach_devices
@@ -156,15 +157,9 @@ class Prototype:
     def _give(self, board: Board, inputs: Sequence[NDArray[Any]]) -> None:
         expected = self.program.inputs
         if len(inputs) != len(expected):
-            raise InputError(
-                f"program {printable(self.program.name)} has {len(expected)} inputs, {len(inputs)} were given"
-            )
+            raise InputError(f"{self.program.label} takes {len(expected)} inputs (got {len(inputs)})")
         for described, array in zip(expected, inputs, strict=True):
-            if array.shape != described.shape or array.dtype != np.dtype(described.type.name):
-                raise InputError(
-                    f"input {described.name} is {described.type.name} {list(described.shape)}, "
-                    f"{array.dtype} {list(array.shape)} was given"
-                )
+            check_input(described, array)
             board.memories.write(self._address(described), array.tobytes())
 
     def _address(self, described: TensorDescriptor) -> int:
@@ -202,13 +197,19 @@ class Prototype:
         if result.reason is Reason.EXIT and result.exit_code == 0:
             return
         console = result.uart.decode("ascii", "replace").strip().splitlines()
-        said = f"; its last words: {console[-1]}" if console else ""
+        said = f"; the firmware said: {console[-1]}" if console else ""
         fault = device.dla.fault
-        if fault is not None and self.options.submission is Submission.QUEUE:
+        if fault is not None:
+            fault = replace(fault, position=self._word_of(fault, len(device.runs)))
             raise RunError(f"{fault_error(self.program, fault)}{said}")
-        raise RunError(
-            f"program {printable(self.program.name)} on the board: {result.summary(board.firmware)}{said}"
-        )
+        raise RunError(f"{self.program.label} on the board: {result.summary(board.firmware)}{said}")
+
+    def _word_of(self, fault: FaultAt, runs: int) -> int:
+        """The word of the program that faulted; of single commands, the last of so many that ran."""
+        if self.options.submission is Submission.QUEUE:
+            return fault.position
+        words = submitted_words(self.program)
+        return words[(runs - 1) % len(words)]
 
     def _figures(self, board: Board, device: DlaDevice, result: BoardResult) -> Prototyped:
         begin, end = _spans(result.marks, MARK_INFERENCE)[-1]

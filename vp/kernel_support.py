@@ -28,12 +28,9 @@ def refuse_missing_kernels(program: Program) -> None:
     for call in program.host_calls:
         reason = missing_kernel(program, call)
         if reason is not None:
-            layer = (
-                printable(program.layers[call.layer].name) if 0 <= call.layer < len(program.layers) else "?"
-            )
-            raise InputError(
-                f"program {printable(program.name)}, layer {layer}: the firmware has no kernel for {reason}"
-            )
+            known = 0 <= call.layer < len(program.layers)
+            layer = printable(program.layers[call.layer].name) if known else "?"
+            raise InputError(f"{program.label}, layer {layer}: the firmware has no kernel for {reason}")
 
 
 def missing_kernel(program: Program, call: HostCall) -> str | None:

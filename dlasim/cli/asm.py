@@ -20,8 +20,9 @@ Examples:
 def command(file: str, output: str | None) -> None:
     """Assemble FILE.s (- for standard input) to a program.
 
-    The language is described in docs/assembly.md, the instructions by `dlasim isa`. An error names file,
-    line and column, shows the line, and says what is allowed there.
+    The language is described in docs/assembly.md, the instructions by `dlasim isa`. All errors are reported
+    at once, each with its line and column. The program knows its source lines, so that faults and races can
+    name them.
     """
     from pathlib import Path
 
@@ -37,7 +38,7 @@ def command(file: str, output: str | None) -> None:
     program = assemble(_text(file), "<stdin>" if file == "-" else file)
     data = write(program)
     atomic_write(output, data)
-    counts = f"{len(program.streams)} streams, {len(program.commands):,} words, {len(data):,} bytes"
+    counts = f"{len(program.streams):,} streams, {len(program.commands):,} words, {len(data):,} bytes"
     say(f"wrote {output}: {counts}", err=True)
 
 

@@ -20,7 +20,7 @@ enum dla_unit {
 /* ERROR_CODE. */
 enum dla_fault {
     DLA_FAULT_NONE = 0, /* no fault */
-    /* no instruction: unknown opcode, illegal field value or a reserved bit set */
+    /* not an instruction: unknown opcode, illegal field value or reserved bit */
     DLA_FAULT_ILLEGAL_INSTRUCTION = 1,
     /* the queue lies outside region COMMANDS, is misaligned, or ends without HALT */
     DLA_FAULT_QUEUE = 2,
@@ -31,7 +31,7 @@ enum dla_fault {
     /* the operands do not fit together: ACT_MIN above ACT_MAX, channels that do not divide, a pooling window
        without a pixel, or more than 2^48 steps */
     DLA_FAULT_BAD_OPERANDS = 6,
-    /* an int32 operand or a record whose address or stride is no multiple of 4 */
+    /* an int32 operand or a record whose address or stride is not a multiple of 4 */
     DLA_FAULT_MISALIGNED = 7,
     DLA_FAULT_SRAM_RANGE = 8, /* an operand reaches beyond the SRAM */
     /* an operand that is written, or is the input of a window, overlaps itself */

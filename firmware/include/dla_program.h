@@ -27,6 +27,7 @@ enum dla_section {
     DLA_SECTION_CONSTANTS = 11,
     DLA_SECTION_COMMANDS = 12,
     DLA_SECTION_DEBUG = 13,
+    DLA_SECTION_LINES = 64,
 };
 
 /* Element types. */
@@ -185,5 +186,15 @@ struct dla_program_slice {
     uint32_t size[3]; /* rows, columns and channels */
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_program_slice) == 32, "size");
+
+/* Debug information: command words that were assembled from consecutive lines of a text, one word a line.
+   Runs ascend and do not overlap; words in none of them have no known line. */
+struct dla_program_lines {
+    uint32_t first_word; /* index of its first word in COMMANDS */
+    uint32_t words; /* its length */
+    uint32_t file; /* name of the text: offset in STRINGS */
+    uint32_t line; /* line of the first word, counted from 1; each word after it is one line further down */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_program_lines) == 16, "size");
 
 #endif

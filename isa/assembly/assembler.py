@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dlasim.errors import InputError, suggestion
+from dlasim.errors import InputError
 from dlasim.isa.assembly import data, description, steps
 from dlasim.isa.assembly.builder import Builder, Mode
 from dlasim.isa.assembly.data import hex_bytes
 from dlasim.isa.assembly.instructions import parse_instruction, quick_word
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
-from dlasim.isa.assembly.source import Source
+from dlasim.isa.assembly.source import UNNAMED, ErrorLimitError, Refused, Source
+from dlasim.isa.assembly.wording import meant
 from dlasim.isa.program import Program
 
 MAX_TEXT_CHARACTERS = 1 << 29
@@ -17,10 +18,16 @@ _DIRECTIVES = description.DIRECTIVES | data.DIRECTIVES | steps.DIRECTIVES
 _HEX = '.hex "'
 
 
-def assemble(text: str, origin: str = "<text>") -> Program:
-    """The program that `text` describes; `origin` names it in errors."""
+def assemble(text: str, origin: str | None = None) -> Program:
+    """The program that `text` describes; `origin` names it in errors, and as the source of each word.
+
+    A text without a name gives a program that does not know its source lines. One InputError tells all that
+    is wrong with the text.
+    """
     if len(text) > MAX_TEXT_CHARACTERS:
-        raise InputError(f"{origin} is too long: {len(text)} characters (allowed: {MAX_TEXT_CHARACTERS})")
+        raise InputError(
+            f"{origin or UNNAMED} must have at most {MAX_TEXT_CHARACTERS} characters (it has {len(text)})"
+        )
     return _Assembler(Source(text.removeprefix("\ufeff"), origin)).run()
 
 
@@ -33,12 +40,17 @@ class _Assembler:
         self._words: dict[str, int] = {}  # lines seen before whose word depends on no symbol
 
     def run(self) -> Program:
-        for number, text in enumerate(self._source.lines, 1):
-            if self._builder.mode is Mode.NOTHING or not self._quick(text):
-                self._line(number, text)
-        return self._builder.finish()
+        try:
+            for number, text in enumerate(self._source.lines, 1):
+                if self._builder.mode is Mode.NOTHING or not self._quick(number, text):
+                    with self._source.collect():
+                        self._line(number, text)
+            return self._builder.finish()
+        except ErrorLimitError:
+            self._source.check()
+            raise
 
-    def _quick(self, text: str) -> bool:
+    def _quick(self, number: int, text: str) -> bool:
         """Take the short way, which large programs need, where the line is of a common form."""
         builder = self._builder
         if builder.mode is Mode.STREAM:
@@ -46,7 +58,7 @@ class _Assembler:
             if word is None:
                 word = quick_word(text)
             if word is not None:
-                builder.commands.append(word)
+                builder.add_known_word(word, number)
             return word is not None
         if not (text.startswith(_HEX) and text.endswith('"')):
             return False
@@ -57,7 +69,8 @@ class _Assembler:
         line = Line(self._source, number)
         labelled = False
         while line.starts_label():
-            self._builder.add_label(line.take())
+            with self._source.collect():
+                self._builder.add_label(line.take())
             line.expect(":")
             labelled = True
         if line.at_end:
@@ -65,12 +78,22 @@ class _Assembler:
         token = line.expect_kind("an instruction, a directive or a label", Kind.NAME, Kind.DIRECTIVE)
         if token.kind is Kind.DIRECTIVE:
             self._directive(line, token)
-        elif self._builder.add_word(line, token, parse_instruction(line, token)) and not labelled:
+        elif self._instruction(line, token) and not labelled:
             self._words[text] = self._builder.commands[-1]
+
+    def _instruction(self, line: Line, token: Token) -> bool:
+        """Whether its word is final already."""
+        try:
+            statement = parse_instruction(line, token)
+        except Refused:
+            self._builder.add_lost_word(line.number)
+            raise
+        return self._builder.add_word(line, token, statement)
 
     def _directive(self, line: Line, token: Token) -> None:
         handler = _DIRECTIVES.get(token.text.lower())
         if handler is None:
-            hint = suggestion(token.text, _DIRECTIVES)
-            line.fail(f"unknown directive {token} (allowed: {', '.join(_DIRECTIVES)}){hint}", token)
+            self._builder.lose_section()
+            hint = meant(token.text, _DIRECTIVES, "the directives are")
+            line.fail(f"unknown directive {token}{hint}", token)
         handler(self._builder, line, token)

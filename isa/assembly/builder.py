@@ -11,12 +11,14 @@ import numpy as np
 
 from dlasim.isa import codec
 from dlasim.isa import program as p
-from dlasim.isa.assembly.calls import Call, Tensors
+from dlasim.isa.assembly.calls import Call, Lost, Tensors
 from dlasim.isa.assembly.expressions import Expression, Symbols
 from dlasim.isa.assembly.instructions import Statement
 from dlasim.isa.assembly.lexer import Token
+from dlasim.isa.assembly.lines import LineTable
 from dlasim.isa.assembly.parser import Line
 from dlasim.isa.assembly.source import Place, Source
+from dlasim.isa.assembly.wording import must_be
 from dlasim.isa.records import SLICE, SPAN, StepKind
 from dlasim.isa.registers import Region
 
@@ -41,6 +43,7 @@ class _OpenStream:
     place: Place
     first_word: int
     must_halt: bool
+    is_lost: bool = False  # some of its lines may not be what they seem
 
 
 @dataclass(slots=True)
@@ -59,6 +62,7 @@ class Builder:
         for region in Region:
             self.symbols.predefine(region.name, int(region))
         self.mode = Mode.NOTHING
+        self.lines = LineTable(source)
         self.name: str | None = None
         self.config: p.Requirement | None = None
         self._given_sizes: frozenset[Region] = frozenset()
@@ -71,6 +75,11 @@ class Builder:
         self.steps: list[p.Step] = []
         self.debug: list[tuple[int, int, tuple[int, ...], tuple[int, ...]]] = []
         self.debug_places: list[Place] = []
+        # What is unknown after an error, so that nothing more is said of what follows from it.
+        self.offsets_are_lost = self.sizes_are_lost = False
+        self.lost_tensors, self.lost_layers = Lost(), Lost()
+        self._section_is_lost = False
+        self._lost_words: set[int] = set()
         self._streams: list[p.Stream] = []
         self._spans: list[tuple[int, int, int]] = []
         self._to_halt: list[tuple[Place, int]] = []
@@ -88,17 +97,14 @@ class Builder:
         expression = line.expression()
         value = expression.value(self.source, self.symbols)
         if isinstance(value, Token):
-            self.source.fail(
-                value.place, f"{value} is not defined above (allowed: a name with a value by now)"
-            )
+            self.source.fail(value.place, f"{value} is not defined above this line{self.symbols.hint(value)}")
         return self.in_range(expression, value, minimum, maximum)
 
     def in_range(self, expression: Expression, value: int, minimum: int, maximum: int) -> int:
         """`value`, which must be in range; the error points at its expression."""
         if not minimum <= value <= maximum:
-            self.source.fail(
-                expression.start.place, f"{value} is out of range (allowed: {minimum} to {maximum})"
-            )
+            place = expression.start.place
+            self.source.fail(place, f"the value {must_be(minimum, maximum)} (got {value})")
         return value
 
     def when_known(self, expressions: Sequence[Expression], action: Action) -> None:
@@ -112,11 +118,11 @@ class Builder:
 
     def reserve(self, line: Line, token: Token, count: int) -> int:
         """Append `count` zero bytes to the constants; where they start."""
-        if self.mode is not Mode.DATA:
-            line.fail(f"{token} outside of .data (allowed: after .data)", token)
+        if not self.is_in(Mode.DATA):
+            line.fail(f"{token} must be in .data; put .data above it", token)
         start = len(self.constants)
         if start + count > MAX_CONSTANT_BYTES:
-            line.fail(f"more than {MAX_CONSTANT_BYTES} bytes of constants", token)
+            line.fail(f"the constants exceed {MAX_CONSTANT_BYTES} bytes here", token)
         self.constants += bytes(count)
         return start
 
@@ -129,10 +135,10 @@ class Builder:
 
     def add_word(self, line: Line, token: Token, statement: Statement) -> bool:
         """Append a command word; whether it is final already."""
-        if self.mode is not Mode.STREAM:
-            line.fail(f"{token} outside of a stream (allowed: after .stream)", token)
+        if not self.is_in(Mode.STREAM):
+            line.fail(f"{token} must be in a stream; put .stream above it", token)
         index = len(self.commands)
-        self.commands.append(statement.word)
+        self.add_known_word(statement.word, line.number)
 
         def put(values: list[int]) -> None:
             self.commands[index] = statement.encode(self.source, values)
@@ -140,20 +146,50 @@ class Builder:
         self.when_known([part.expression for part in statement.parts], put)
         return all(isinstance(item, int) for part in statement.parts for item in part.expression.items)
 
+    def add_known_word(self, word: int, line: int) -> None:
+        """Append a command word that is final."""
+        self.commands.append(word)
+        self.lines.of_words.append(line)
+
+    def add_lost_word(self, line: int) -> None:
+        """An instruction with an error still takes its place, so that the words after it keep theirs."""
+        if self.mode is Mode.STREAM:
+            self._lost_words.add(len(self.commands))
+            self.add_known_word(0, line)
+
     def add_label(self, token: Token) -> None:
         """A label is an offset in the constants, or the index of a command word."""
-        if self.mode is Mode.NOTHING:
-            self.source.fail(
-                token.place, f"label {token} belongs to nothing (allowed: after .data or .stream)"
-            )
-        self.symbols.define(token, len(self.constants) if self.mode is Mode.DATA else len(self.commands))
+        if self.mode is Mode.NOTHING or self._section_is_lost:
+            self.symbols.lose(token)
+        if self.mode is Mode.NOTHING and not self._section_is_lost:
+            self.source.fail(token.place, f"label {token} must be in .data or in a stream; put one above it")
+        if self.mode is Mode.DATA and self.offsets_are_lost:
+            self.symbols.lose(token)
+        elif not self._section_is_lost:
+            self.symbols.define(token, len(self.constants) if self.mode is Mode.DATA else len(self.commands))
+
+    def enter(self, mode: Mode) -> None:
+        """What follows belongs to a section of this kind."""
+        self.mode, self._section_is_lost = mode, False
+
+    def is_in(self, mode: Mode) -> bool:
+        """Whether this is a section of a kind; where a line above made that unclear, it may well be."""
+        found = self.mode is mode or self._section_is_lost
+        self._section_is_lost |= not found
+        return found
+
+    def lose_section(self) -> None:
+        """After an unknown directive, which may have begun another section."""
+        self._section_is_lost = True
+        if self._open_stream is not None:
+            self._open_stream.is_lost = True
 
     def open_stream(self, place: Place, must_halt: bool, after: int) -> None:
         """Begin a command stream and its step."""
         self.close_stream()
         self.steps.append(p.Step(StepKind.STREAM, self.stream_count, after))
         self._open_stream = _OpenStream(place, len(self.commands), must_halt)
-        self.mode = Mode.STREAM
+        self.enter(Mode.STREAM)
 
     def close_stream(self) -> None:
         """End the stream that is open, if one is."""
@@ -161,11 +197,9 @@ class Builder:
         if stream is None:
             return
         words = len(self.commands) - stream.first_word
-        if not words:
-            self.source.fail(
-                stream.place, "a stream without an instruction (allowed: one that ends with HALT)"
-            )
-        if stream.must_halt:
+        if not words and not stream.is_lost:
+            self.source.note(stream.place, "this stream has no instructions; it needs a HALT at least")
+        if words and stream.must_halt and not stream.is_lost:
             self._to_halt.append((stream.place, len(self.commands) - 1))
         self._streams.append(p.Stream(stream.first_word, words))
 
@@ -183,64 +217,75 @@ class Builder:
         """Words from here on belong to a layer."""
         if self._open_layer is not None:
             line = self._open_layer.place.line
-            self.source.fail(
-                place, f"the layer of line {line} is still open (allowed: .endlayer before this)"
-            )
+            self.source.note(place, f"the layer of line {line} is still open; put .endlayer above this line")
         self._open_layer = _OpenLayer(place, index, len(self.commands))
 
     def close_layer(self, place: Place) -> None:
         """Words from here on belong to no layer."""
         layer, self._open_layer = self._open_layer, None
         if layer is None:
-            self.source.fail(place, "no layer is open (allowed: after .layer)")
+            self.source.fail(place, "no layer is open here")
         words = len(self.commands) - layer.first_word
         if words:
             self._spans.append((layer.first_word, words, layer.index))
 
     def finish(self) -> p.Program:
-        """The program, once the text has ended."""
+        """The program, once the text has ended; every error of the text if there are any."""
         self.close_stream()
+        self.lines.close()
         if self._open_layer is not None:
-            self.source.fail(self._open_layer.place, "this layer does not end (allowed: .endlayer after it)")
+            self.source.note(self._open_layer.place, "this layer is never closed; add .endlayer after it")
         self._settle()
         self._check_halts()
-        for place, row in zip(self.debug_places, self.debug, strict=True):
-            if row[0] >= len(self.commands):
-                self.source.fail(place, f"there is no word {row[0]} (allowed: 0 to {len(self.commands) - 1})")
-        tensors = Tensors(self.source, self.tensors)
+        self._check_debug()
+        tensors = Tensors(self.source, self.tensors, self.lost_tensors)
+        calls = tuple(call.resolve(tensors) for call in self.calls)
+        requirement = self._requirement()
+        self.source.check()
         return p.Program(
             name=self.name or "",
-            requirement=self._requirement(),
+            requirement=requirement,
             commands=np.array(self.commands, np.uint64),
             streams=tuple(self._streams),
             steps=tuple(self.steps),
             constants=np.frombuffer(bytes(self.constants), np.uint8),
             tensors=tuple(self.tensors),
-            host_calls=tuple(call.resolve(tensors) for call in self.calls),
+            host_calls=calls,
             layers=tuple(self.layers),
             spans=np.array(self._spans, SPAN.dtype),
             debug=np.array(self.debug, SLICE.dtype),
+            lines=self.lines.finish(),
         )
 
     def _settle(self) -> None:
+        """Finish what waited for symbols; one that is defined nowhere is one error, wherever it is used."""
         if self.config is None:
             self.set_config(DEFAULT_CONFIG, frozenset())
+        unknown: dict[str, list[Token]] = {}
         for expressions, action in self._waiting:
-            values = []
-            for expression in expressions:
-                value = expression.value(self.source, self.symbols)
-                if isinstance(value, Token):
-                    self.symbols.fail_unknown(value)
-                else:
-                    values.append(value)
-            action(values)
+            with self.source.collect():
+                values = [expression.value(self.source, self.symbols) for expression in expressions]
+                missing = [value for value in values if isinstance(value, Token)]
+                for token in missing:
+                    unknown.setdefault(token.text, []).append(token)
+                if not missing:
+                    action([value for value in values if not isinstance(value, Token)])
+        for uses in unknown.values():
+            self.symbols.note_unknown(uses)
 
     def _check_halts(self) -> None:
         for place, last in self._to_halt:
-            if self.commands[last] != _HALT:
-                self.source.fail(
-                    place, "this stream does not end with HALT (allowed: HALT at its end, or halt=no here)"
+            if self.commands[last] != _HALT and last not in self._lost_words:
+                self.source.note(
+                    place, "this stream does not end with HALT; add it, or write halt=no if it is to fault"
                 )
+
+    def _check_debug(self) -> None:
+        count = len(self.commands)
+        for place, row in zip(self.debug_places, self.debug, strict=True):
+            if row[0] >= count and not self._section_is_lost:
+                known = f"they are numbered 0 to {count - 1}" if count else "the program has none"
+                self.source.note(place, f"there is no command word {row[0]}; {known}")
 
     def _requirement(self) -> p.Requirement:
         need = self.config
@@ -252,7 +297,10 @@ class Builder:
             if region not in self._given_sizes:
                 need = replace(need, **{member: self._end_of(region)})
         room = {region: int(getattr(need, member)) for region, member in members.items()}
-        self._check_tensors(room | {Region.CONSTANTS: len(self.constants)})
+        if not self.offsets_are_lost:
+            room[Region.CONSTANTS] = len(self.constants)
+        if not self.sizes_are_lost:
+            self._check_tensors(room)
         return need
 
     def _end_of(self, region: Region) -> int:
@@ -262,9 +310,7 @@ class Builder:
     def _check_tensors(self, room: dict[Region, int]) -> None:
         for place, tensor in zip(self.tensor_places, self.tensors, strict=True):
             end = tensor.offset + tensor.size_bytes
-            if end > room[tensor.region]:
-                self.source.fail(
-                    place,
-                    f"the tensor ends at byte {end} of {tensor.region.name} "
-                    f"(allowed: up to {room[tensor.region]})",
-                )
+            size = room.get(tensor.region, end)
+            if end > size:
+                where = f"byte {end} of {tensor.region.name}"
+                self.source.note(place, f"the tensor ends at {where}, which has only {size} bytes")

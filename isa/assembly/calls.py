@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dlasim.errors import suggestion
 from dlasim.isa.assembly.expressions import number
 from dlasim.isa.assembly.lexer import Kind, Token
-from dlasim.isa.assembly.source import Source
+from dlasim.isa.assembly.source import Refused, Source
+from dlasim.isa.assembly.wording import joined, meant
 from dlasim.isa.program import HostCall, TensorDescriptor
 
 
@@ -21,7 +21,7 @@ class Call:
     outputs: tuple[Token, ...]
 
     def resolve(self, tensors: Tensors) -> HostCall:
-        """The call with its tensors by number."""
+        """The call with its tensors by number; tensors that are not there are errors."""
         return replace(
             self.call,
             inputs=tuple(tensors.number(token) for token in self.inputs),
@@ -29,32 +29,63 @@ class Call:
         )
 
 
+class Lost:
+    """Names whose definitions have errors; what uses them is not an error of its own."""
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()
+        self._any_name = False
+
+    def add(self, name: str | None) -> None:
+        """A definition with an error, perhaps even in its name."""
+        self._names.add(name or "")
+        self._any_name |= name is None
+
+    def may_hold(self, name: str) -> bool:
+        """Whether a name may belong to one of them."""
+        return self._any_name or name in self._names
+
+    def __bool__(self) -> bool:
+        return bool(self._names)
+
+
 class Tensors:
     """The tensors of a program by name."""
 
-    def __init__(self, source: Source, tensors: Sequence[TensorDescriptor]) -> None:
+    def __init__(self, source: Source, tensors: Sequence[TensorDescriptor], lost: Lost) -> None:
         self._source = source
         self._count = len(tensors)
+        self._lost = lost
         self._by_name: dict[str, list[int]] = {}
         for i, tensor in enumerate(tensors):
             self._by_name.setdefault(tensor.name, []).append(i)
 
     def number(self, token: Token) -> int:
-        """The number of the tensor that a token names."""
-        if token.kind is Kind.NUMBER:
-            return self._numbered(token)
+        """The number of the tensor that a token names; -1 after an error."""
+        found = -1
+        with self._source.collect():
+            found = self._numbered(token) if token.kind is Kind.NUMBER else self._named(token)
+        return found  # noqa: RET504 (collect ends the block at an error)
+
+    def _named(self, token: Token) -> int:
         found = self._by_name.get(token.text, [])
+        if self._lost.may_hold(token.text):
+            raise Refused
         if not found:
-            hint = suggestion(token.text, self._by_name)
-            self._source.fail(token.place, f"no tensor {token} (allowed: a .tensor, its number){hint}")
+            hint = meant(token.text, self._by_name, "the tensors are")
+            self._source.fail(token.place, f"unknown tensor {token}{hint}")
         if len(found) > 1:
-            numbers = ", ".join(str(i) for i in found[:8])
-            self._source.fail(token.place, f"{token} names several tensors (allowed: a number of {numbers})")
+            numbers = joined(str(i) for i in found[:8])
+            self._source.fail(
+                token.place, f"{token} names several tensors; write the number instead: {numbers}"
+            )
         return found[0]
 
     def _numbered(self, token: Token) -> int:
         value = number(self._source, token)
-        if value >= self._count:
-            allowed = f"0 to {self._count - 1}" if self._count else "none, there are no tensors"
-            self._source.fail(token.place, f"no tensor {token} (allowed: {allowed})")
+        if value >= self._count and not self._lost:
+            known = (
+                f"they are numbered 0 to {self._count - 1}" if self._count else "the program has no tensors"
+            )
+            self._source.fail(token.place, f"there is no tensor {token}; {known}")
         return value

@@ -8,19 +8,21 @@ from dlasim.isa.assembly.builder import MAX_CONSTANT_BYTES, Builder, Mode
 from dlasim.isa.assembly.expressions import Expression
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
+from dlasim.isa.assembly.source import Refused
 from dlasim.isa.instructions import RECORD_BYTES
 
 _MAX_ALIGNMENT = 1 << 16
 _I32 = (-(1 << 31), (1 << 31) - 1)
+Handler = Callable[[Builder, Line, Token], None]
 
 
 def _begin(builder: Builder, line: Line, directive: Token) -> None:
-    line.expect_end()
     builder.close_stream()
-    builder.mode = Mode.DATA
+    builder.enter(Mode.DATA)
+    line.expect_end()
 
 
-def _values(size: int, lowest: int, highest: int) -> Callable[[Builder, Line, Token], None]:
+def _values(size: int, lowest: int, highest: int) -> Handler:
     def directive(builder: Builder, line: Line, token: Token) -> None:
         expressions = line.values(line.expression)
         start = builder.reserve(line, token, size * len(expressions))
@@ -36,10 +38,11 @@ def _fill(
 
     def put(values: list[int]) -> None:
         mask = (1 << 8 * size) - 1
-        raw = b"".join(
-            (builder.in_range(expression, value, lowest, highest) & mask).to_bytes(size, "little")
-            for expression, value in zip(expressions, values, strict=True)
-        )
+        raw = bytearray()
+        for expression, value in zip(expressions, values, strict=True):
+            with builder.source.collect():
+                builder.in_range(expression, value, lowest, highest)
+            raw += (value & mask).to_bytes(size, "little")
         builder.constants[start : start + len(raw)] = raw
 
     builder.when_known(expressions, put)
@@ -62,7 +65,7 @@ def _hex(builder: Builder, line: Line, directive: Token) -> None:
     line.expect_end()
     raw = hex_bytes(token.text)
     if raw is None:
-        line.fail("not pairs of hexadecimal digits (allowed: 0 to 9, a to f, blanks between bytes)", token)
+        line.fail('.hex takes pairs of hexadecimal digits, such as "00ff a5"', token)
     start = builder.reserve(line, directive, len(raw))
     builder.constants[start:] = raw
 
@@ -79,18 +82,32 @@ def _record(builder: Builder, line: Line, directive: Token) -> None:
     first = line.next
     expressions = line.values(line.expression)
     if len(expressions) != RECORD_BYTES // 4:
-        line.fail(f"a record has 3 values, not {len(expressions)} (allowed: bias, multiplier, shift)", first)
+        line.fail(f".record takes 3 values, bias, multiplier and shift (got {len(expressions)})", first)
     start = builder.reserve(line, directive, RECORD_BYTES)
     _fill(builder, expressions, start, 4, *_I32)
 
 
-DIRECTIVES: dict[str, Callable[[Builder, Line, Token], None]] = {
+def _placed(handler: Handler) -> Handler:
+    """After an error that leaves the size of the data unknown, so are the offsets of what follows."""
+
+    def directive(builder: Builder, line: Line, token: Token) -> None:
+        before = len(builder.constants)
+        try:
+            handler(builder, line, token)
+        except Refused:
+            builder.offsets_are_lost |= len(builder.constants) == before
+            raise
+
+    return directive
+
+
+DIRECTIVES: dict[str, Handler] = {
     ".data": _begin,
-    ".i8": _values(1, -(1 << 7), (1 << 8) - 1),
-    ".i16": _values(2, -(1 << 15), (1 << 16) - 1),
-    ".i32": _values(4, -(1 << 31), (1 << 32) - 1),
-    ".zero": _zero,
-    ".align": _align,
-    ".hex": _hex,
-    ".record": _record,
+    ".i8": _placed(_values(1, -(1 << 7), (1 << 8) - 1)),
+    ".i16": _placed(_values(2, -(1 << 15), (1 << 16) - 1)),
+    ".i32": _placed(_values(4, -(1 << 31), (1 << 32) - 1)),
+    ".zero": _placed(_zero),
+    ".align": _placed(_align),
+    ".hex": _placed(_hex),
+    ".record": _placed(_record),
 }

@@ -13,6 +13,7 @@ from dlasim.isa.assembly.builder import DEFAULT_CONFIG, Builder
 from dlasim.isa.assembly.expressions import Expression
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
+from dlasim.isa.assembly.source import Refused
 from dlasim.isa.container.reader import MAX_LANES, MAX_SRAM_BYTES
 from dlasim.isa.records import ELEMENT_BYTES, MAX_RANK, DataType, Role
 from dlasim.isa.registers import Region
@@ -27,22 +28,33 @@ SCALAR = "scalar"
 
 def _program(builder: Builder, line: Line, directive: Token) -> None:
     if builder.name is not None:
-        line.fail("the program is already named", directive)
+        line.fail("a program has only one .program", directive)
     builder.name = line.expect_kind("the model's name", Kind.STRING, Kind.NAME).text
     line.expect_end()
 
 
 def _equ(builder: Builder, line: Line, directive: Token) -> None:
     name = line.expect_kind("the symbol", Kind.NAME)
-    line.expect(",")
-    value = builder.now(line, -(1 << 63), (1 << 64) - 1)
-    line.expect_end()
+    try:
+        line.expect(",")
+        value = builder.now(line, -(1 << 63), (1 << 64) - 1)
+        line.expect_end()
+    except Refused:
+        builder.symbols.lose(name)
+        raise
     builder.symbols.define(name, value)
 
 
 def _config(builder: Builder, line: Line, directive: Token) -> None:
     if builder.config is not None:
-        line.fail("the configuration is already given", directive)
+        line.fail("a program has only one .config", directive)
+    builder.sizes_are_lost = True
+    builder.set_config(*_machine(builder, line, directive))
+    builder.sizes_are_lost = False
+
+
+def _machine(builder: Builder, line: Line, directive: Token) -> tuple[p.Requirement, frozenset[Region]]:
+    """What a program needs, and the regions whose sizes it gives."""
 
     def size() -> int:
         return builder.now(line)
@@ -64,31 +76,31 @@ def _config(builder: Builder, line: Line, directive: Token) -> None:
         sizes["sram_peak_bytes"] = given["peak"]
     pes, lanes = _spread(line, directive, given)
     config = replace(DEFAULT_CONFIG, pes=pes, input_lanes=lanes[0], output_lanes=lanes[1], **sizes)
-    builder.set_config(config, frozenset(Region[name.upper()] for name in given if name.upper() in _REGIONS))
+    return config, frozenset(Region[name.upper()] for name in given if name.upper() in _REGIONS)
 
 
 def _grid(line: Line) -> tuple[int, ...]:
     token = line.next
     lanes = line.by_x("a grid")
     if len(lanes) != 2 or not all(1 <= count <= MAX_LANES for count in lanes):
-        line.fail(f"{token} is not a grid (allowed: INPUTxOUTPUT, each 1 to {MAX_LANES} lanes)", token)
+        line.fail(f"{token} is not a grid; write INPUTxOUTPUT with 1 to {MAX_LANES} lanes each", token)
     return lanes
 
 
 def _spread(line: Line, directive: Token, given: dict[str, Any]) -> tuple[int, tuple[int, ...]]:
     """The PEs, and how they spread over input and output channels."""
     if "grid" in given and "parallel" in given:
-        line.fail("grid and parallel say the same thing (allowed: one of them)", directive)
+        line.fail("grid and parallel say the same thing; leave one of them out", directive)
     if "grid" not in given:
         pes = given.get("pes", DEFAULT_CONFIG.pes)
         if pes > MAX_LANES:
-            line.fail(f"{pes} PEs in one row of lanes (allowed: up to {MAX_LANES}, or a grid)", directive)
+            line.fail(f"one row has at most {MAX_LANES} PEs (got {pes}); write grid=INPUTxOUTPUT", directive)
         return pes, ((pes, 1) if given.get("parallel") == _PARALLEL.index("input") else (1, pes))
     lanes = given["grid"]
     pes = math.prod(lanes)
     if given.get("pes", pes) != pes:
         line.fail(
-            f"a grid of {lanes[0]}x{lanes[1]} has {pes} PEs, not {given['pes']} (allowed: pes={pes})",
+            f"a grid of {lanes[0]}x{lanes[1]} has {pes} PEs (got pes={given['pes']}); leave pes out",
             directive,
         )
     return pes, lanes
@@ -96,7 +108,16 @@ def _spread(line: Line, directive: Token, given: dict[str, Any]) -> tuple[int, t
 
 def _tensor(builder: Builder, line: Line, directive: Token) -> None:
     """`name, type, role, REGION+offset, shape=…, scale=…, zero_point=…`."""
-    name = line.expect_kind("the tensor's name", Kind.STRING, Kind.NAME)
+    name: Token | None = None
+    try:
+        name = line.expect_kind("the tensor's name", Kind.STRING, Kind.NAME)
+        _describe_tensor(builder, line, name)
+    except Refused:
+        builder.lost_tensors.add(name.text if name else None)
+        raise
+
+
+def _describe_tensor(builder: Builder, line: Line, name: Token) -> None:
     line.expect(",")
     kind = DataType(line.choice("an element type", _DATA_TYPES))
     line.expect(",")
@@ -108,7 +129,7 @@ def _tensor(builder: Builder, line: Line, directive: Token) -> None:
     shape, quantization = _keywords(builder, line)
     size = math.prod(shape) * ELEMENT_BYTES[kind]
     if size > _U32_MAX:
-        line.fail(f"a tensor of {size} bytes (allowed: up to {_U32_MAX})", name)
+        line.fail(f"a tensor has at most {_U32_MAX} bytes (this one has {size})", name)
     tensor = p.TensorDescriptor(name.text, kind, role, region, 0, size, shape, *quantization)
     builder.tensors.append(tensor)
     builder.tensor_places.append(name.place)
@@ -126,7 +147,7 @@ def _keywords(builder: Builder, line: Line) -> tuple[tuple[int, ...], tuple[floa
         }
     )
     if "shape" not in found:
-        line.fail("the tensor has no shape (allowed: shape=1x8x8x3, shape=scalar)", start)
+        line.fail("the tensor has no shape; add one such as shape=1x8x8x3 or shape=scalar", start)
     return found["shape"], (found.get("scale", 0.0), found.get("zero_point", 0))
 
 
@@ -137,7 +158,10 @@ def _place(builder: Builder, line: Line, index: int, offset: Expression) -> None
     def put(values: list[int]) -> None:
         value = builder.in_range(offset, values[0], 0, _U32_MAX)
         if value % unit:
-            line.fail(f"offset {value} is misaligned (allowed: multiples of {unit})", offset.start)
+            kind = builder.tensors[index].type.name
+            line.fail(
+                f"the offset of {kind} tensors must be a multiple of {unit} (got {value})", offset.start
+            )
         builder.tensors[index] = replace(builder.tensors[index], offset=value)
 
     builder.when_known([offset], put)
@@ -150,7 +174,7 @@ def _shape(line: Line) -> tuple[int, ...]:
     token = line.next
     shape = line.by_x("a shape")
     if len(shape) > MAX_RANK or max(shape) > _U32_MAX:
-        line.fail(f"{token} is too large (allowed: up to {MAX_RANK} dimensions up to {_U32_MAX})", token)
+        line.fail(f"{token} is too large: a shape has up to {MAX_RANK} dimensions of up to {_U32_MAX}", token)
     return shape
 
 
@@ -161,7 +185,8 @@ def _scale(line: Line) -> float:
     value = _float32(token.text)
     if value is None or (sign is not None and value != 0.0):
         line.fail(
-            f"{token} is not a scale (allowed: 0 and positive decimal numbers up to 3.4e38)", sign or token
+            f"{sign or ''}{token} is not a scale; write 0 or a positive decimal number up to 3.4e38",
+            sign or token,
         )
     return -value if sign else value
 

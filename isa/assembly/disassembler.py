@@ -31,8 +31,8 @@ def disassemble(source: Program, annotate: bool = False) -> str:
     """The text of a program; `annotate` adds what each operation reads and computes, as comments."""
     if len(source.constants) > MAX_CONSTANT_BYTES:
         raise InputError(
-            f"{len(source.constants)} bytes of constants are too many for text "
-            f"(allowed: {MAX_CONSTANT_BYTES})"
+            f"text can hold at most {MAX_CONSTANT_BYTES} bytes of constants "
+            f"(the program has {len(source.constants)})"
         )
     lines = _head(source)
     lines += _Steps(source, annotate).lines()
@@ -47,6 +47,8 @@ def _head(source: Program) -> list[str]:
         f".program {quote(source.name)}",
         _config(source.requirement),
     ]
+    if not _starts_with_line(source):
+        lines.append(".line none")
     if source.tensors:
         lines += ["", *(_tensor(i, tensor) for i, tensor in enumerate(source.tensors))]
     return lines
@@ -102,7 +104,8 @@ class _Steps:
         self._ends = {first + words for first, words, _ in spans}
         assert all(words for _, words, _ in spans), "a span without words"
         self._boxes, self._late_boxes = _boxes(source.debug)
-        cuts = {*self._starts, *self._ends, *self._boxes}
+        self._source_lines = _source_lines(source)
+        cuts = {*self._starts, *self._ends, *self._boxes, *self._source_lines}
         self._cuts = np.array(sorted(cuts), np.int64)
         self._host_words, self._host_layers = _host_places(source)
         self._open_until = 0  # the word after the span that is open, if one is
@@ -155,6 +158,8 @@ class _Steps:
             self._open_until = word + words
             self._open(layer, self._hosted(word, word + words))
         self._lines += [_INDENT + box for box in self._boxes.get(word, ())]
+        if word in self._source_lines:
+            self._lines.append(self._source_lines[word])
 
     def _close(self, word: int) -> None:
         if self._open_until == word:
@@ -191,6 +196,23 @@ class _Steps:
             self._declare(call.layer)
             self._open(call.layer, -1)
             self._lines += [_INDENT + text, *(_INDENT + comment for comment in comments), ".endlayer"]
+
+
+def _starts_with_line(source: Program) -> bool:
+    runs = source.lines.runs
+    return len(runs) > 0 and int(runs[0]["first_word"]) == 0
+
+
+def _source_lines(source: Program) -> dict[int, str]:
+    """The directives that say where words come from, by the word that they precede."""
+    lines: dict[int, str] = {}
+    named = None
+    for first, words, file, line in source.lines.runs.tolist():
+        name = "" if file == named else f", {quote(source.lines.files[file])}"
+        lines[first] = f".line {line}{name}"
+        lines[first + words] = ".line none"
+        named = file
+    return lines
 
 
 def _host_places(source: Program) -> tuple[list[int], list[int]]:

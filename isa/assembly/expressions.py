@@ -5,17 +5,18 @@ An expression is kept as a postfix list and computed with a stack, so no text ca
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
 
-from dlasim.errors import suggestion
 from dlasim.isa.assembly.lexer import Kind, Token
-from dlasim.isa.assembly.source import Source
+from dlasim.isa.assembly.source import Refused, Source
+from dlasim.isa.assembly.wording import meant
 
 LIMIT = 1 << 64  # no intermediate result may reach it
 _MAX_DIGITS = 80
+_MOST_LINES = 5  # listed where a name is used again
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-_NUMBERS = "decimal, 0x hexadecimal, 0b binary, or with KiB, MiB, GiB"
+_NUMBERS = "12, 0x1F, 0b101, 0o17 or 64KiB (MiB, GiB)"
 
 
 def number(source: Source, token: Token) -> int:
@@ -28,16 +29,20 @@ def number(source: Source, token: Token) -> int:
     except ValueError:
         value = None
     if value is None:
-        source.fail(token.place, f"{token} is not a number (allowed: {_NUMBERS})")
+        source.fail(token.place, f"{token} is not a number; write it like {_NUMBERS}")
     return value
 
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A name with its value; `line` is where it was defined, 0 if it always is."""
+    """A name with its value; `line` is where it was defined, 0 if it always is.
+
+    A symbol that is lost has no value because its own definition has an error.
+    """
 
     value: int
     line: int
+    is_lost: bool = False
 
 
 class Symbols:
@@ -55,19 +60,35 @@ class Symbols:
         """A name of this program; each is defined once."""
         known = self._table.get(token.text)
         if known is not None:
-            where = f"in line {known.line}" if known.line else "by the assembler"
+            if known.is_lost:
+                raise Refused
+            where = f"in line {known.line}" if known.line else "by the assembler; choose another name"
             self._source.fail(token.place, f"{token} is already defined {where}")
         self._table[token.text] = Symbol(value, token.place.line)
+
+    def lose(self, token: Token) -> None:
+        """A name whose definition has an error: what uses it says nothing more of it."""
+        self._table.setdefault(token.text, Symbol(0, token.place.line, is_lost=True))
 
     def get(self, name: str) -> int | None:
         """The value of a name, None as long as it has none."""
         symbol = self._table.get(name)
+        if symbol is not None and symbol.is_lost:
+            raise Refused
         return None if symbol is None else symbol.value
 
-    def fail_unknown(self, token: Token) -> NoReturn:
-        """Raise the error that a name is defined nowhere."""
-        hint = suggestion(token.text, self._table)
-        self._source.fail(token.place, f"{token} is not defined (allowed: a label, an .equ name){hint}")
+    def note_unknown(self, uses: Sequence[Token]) -> None:
+        """Keep the error that a name is defined nowhere, at the first place that uses it."""
+        first, lines = uses[0], sorted({token.place.line for token in uses[1:]})
+        again = f" (used again in line {', '.join(map(str, lines[:_MOST_LINES]))}" if lines else ""
+        more = f" and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
+        end = ")" if lines else ""
+        hint = self.hint(first)
+        self._source.note(first.place, f"{first} is not defined{again}{more}{end}{hint}")
+
+    def hint(self, token: Token) -> str:
+        """The known name that was probably meant."""
+        return meant(token.text, self._table)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +112,7 @@ class Expression:
             else:
                 stack.append(_apply(item.text, stack))
             if abs(stack[-1]) >= LIMIT:
-                source.fail(self.start.place, "a value beyond 64 bits")
+                source.fail(self.start.place, "this expression needs more than 64 bits")
         return stack[0]
 
 

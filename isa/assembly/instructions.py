@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-from dlasim.errors import suggestion
 from dlasim.isa import registers
 from dlasim.isa.assembly.expressions import Expression
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
 from dlasim.isa.assembly.source import Source
+from dlasim.isa.assembly.wording import counted, joined, meant
 from dlasim.isa.bits import Field
 from dlasim.isa.instructions import BY_MNEMONIC, OPCODE, WORD_BITS, Instruction
 from dlasim.isa.registers import Register
@@ -19,6 +19,7 @@ _CFG = BY_MNEMONIC["CFG"]
 _REGISTER, _VALUE = _CFG.field("register"), _CFG.field("value")
 _RAW = Field("raw", 0, registers.REGISTER_BITS, "any 32-bit pattern")
 _WORD = Field("word", 0, WORD_BITS, "any 64-bit pattern")
+_ONLY_FIELDS = ("value", "word")
 _OPERAND_NAMES = tuple(register.name for register in registers.OPERANDS)
 
 
@@ -30,6 +31,11 @@ class Part:
     field: Field
     shift: int
     expression: Expression
+
+    @property
+    def name(self) -> str:
+        """What errors call it: the field, or its owner where that has no other."""
+        return self.owner if self.field.name in _ONLY_FIELDS else f"{self.owner}: {self.field.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +50,8 @@ class Statement:
         word = self.word
         for part, value in zip(self.parts, values, strict=True):
             if not part.field.holds(value):
-                source.fail(
-                    part.expression.start.place,
-                    f"{part.owner}: {part.field.name} = {value} is out of range "
-                    f"(allowed: {part.field.allowed})",
-                )
+                place = part.expression.start.place
+                source.note(place, f"{part.name} must be {part.field.allowed} (got {value})")
             word |= part.field.insert(value) << part.shift
         return word
 
@@ -64,8 +67,10 @@ def parse_instruction(line: Line, mnemonic: Token) -> Statement:
     """An instruction; its mnemonic has just been taken."""
     instruction = BY_MNEMONIC.get(mnemonic.text.upper())
     if instruction is None:
-        hint = suggestion(mnemonic.text, BY_MNEMONIC)
-        line.fail(f"{mnemonic} is no instruction (allowed: those of `dlasim isa`){hint}", mnemonic)
+        hint = meant(mnemonic.text, BY_MNEMONIC)
+        line.fail(
+            f"unknown instruction {mnemonic}{hint}; `dlasim isa` lists all".replace("?;", "?"), mnemonic
+        )
     statement = _parse_cfg(line) if instruction is _CFG else _parse_fields(line, instruction)
     line.expect_end()
     return statement
@@ -80,34 +85,36 @@ def _parse_fields(line: Line, instruction: Instruction) -> Statement:
         field = _next_field(line, instruction, missing)
         missing.remove(field)
         if field.names and line.next.kind is not Kind.NUMBER:
-            word |= field.insert(line.choice(f"a value of {field.name}", field.names))
+            word |= field.insert(line.choice(field.name, field.names))
         else:
             parts.append(Part(instruction.mnemonic, field, 0, line.expression()))
         if not line.accept(",") and not line.at_end and not line.starts_keyword():
-            line.fail(f"unexpected {line.next} (allowed: a comma, the end of the line)")
+            line.fail(f"expected a comma or the end of the line, found {line.next}")
     if missing and not instruction.is_operation:
-        names = ", ".join(field.name for field in missing)
-        line.fail(f"{instruction.mnemonic} needs {names} (allowed: {missing[0].name} = {missing[0].allowed})")
+        names = joined([field.name for field in missing], "and")
+        line.fail(
+            f"{instruction.mnemonic} needs {names} as well; {missing[0].name} must be {missing[0].allowed}"
+        )
     for field in missing:
         word |= field.insert(field.default)
     return Statement(word, tuple(parts))
 
 
 def _next_field(line: Line, instruction: Instruction, missing: list[Field]) -> Field:
-    allowed = ", ".join(field.name for field in missing) or "no more fields"
     if not line.starts_keyword():
         if not missing:
-            line.fail(f"unexpected {line.next} after {instruction.mnemonic} (allowed: {allowed})")
+            takes = counted(len(instruction.fields), "field")
+            line.fail(f"unexpected {line.next}: {instruction.mnemonic} takes {takes}")
         return missing[0]
     key = line.take()
     line.expect("=")
     name = key.text.casefold()
     found = next((field for field in missing if field.name == name), None)
     if found is None:
-        hint = suggestion(name, [field.name for field in missing])
-        twice = any(field.name == name for field in instruction.fields)
-        what = "is given twice" if twice else f"is no field of {instruction.mnemonic}"
-        line.fail(f"{key} {what} (allowed: {allowed}){hint}", key)
+        names = [field.name for field in instruction.fields]
+        if name in names:
+            line.fail(f"{key} is given twice", key)
+        line.fail(f"{instruction.mnemonic} has no field {key}{meant(name, names, 'its fields are')}", key)
     return found
 
 
@@ -131,26 +138,28 @@ def _register(line: Line) -> Register:
     token = line.expect_kind("a register", Kind.NAME, Kind.NUMBER)
     register = registers.BY_NAME.get(token.text.upper())
     if register is None:
-        hint = suggestion(token.text, _OPERAND_NAMES)
-        line.fail(
-            f"{token} is no register (allowed: the operand registers of docs/registers.md){hint}", token
-        )
+        hint = meant(token.text, _OPERAND_NAMES) or "; `dlasim isa registers` lists all"
+        line.fail(f"unknown register {token}{hint}", token)
     if not register.is_operand:
-        line.fail(f"{register.name} is no operand register, so CFG faults on it (allowed: its number)", token)
+        line.fail(
+            f"CFG cannot write {register.name}, which is not an operand register; to see it fault, write the "
+            f"register's number, {register.index}",
+            token,
+        )
     return register
 
 
 def _raw(line: Line, owner: str) -> Part:
     if line.starts_keyword():
-        line.choice("a field", (_RAW.name,))
+        line.choice("the keyword", (_RAW.name,))
         line.expect("=")
     return Part(owner, _RAW, _VALUE.low, line.expression())
 
 
 def _plain(line: Line, register: Register) -> Part:
     if not register.is_plain:
-        parts = ", ".join(f"{field.name}=" for field in register.fields)
-        line.fail(f"{register.name} has several parts (allowed: {parts}, or raw=)")
+        parts = joined([f"{field.name}=" for field in register.fields], "and")
+        line.fail(f"{register.name} has several parts; write {parts}, or raw=")
     return Part(register.name, register.fields[0], _VALUE.low, line.expression())
 
 

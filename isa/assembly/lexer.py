@@ -5,9 +5,10 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from dlasim.isa.assembly.source import Place, Source
+from dlasim.isa.assembly.source import Place, Refused, Source
+from dlasim.isa.assembly.wording import joined
 
 if TYPE_CHECKING:
     import re
@@ -25,6 +26,7 @@ class Kind(enum.Enum):
     DIRECTIVE = "a directive"
     SIGN = "a sign"
     END = "the end of the line"
+    WRONG = "no token"  # its text is the error
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,10 @@ def _pattern() -> re.Pattern[str]:
 
 
 def tokenize(source: Source, line: int) -> list[Token]:
-    """The tokens of a line, by its number; the last is always END."""
+    """The tokens of a line, by its number; the last is always END, or WRONG where the line cannot be read on.
+
+    An error is raised only by who comes to it, so that what stands before it is still known.
+    """
     text = source.lines[line - 1]
     match = _pattern().match
     tokens: list[Token] = []
@@ -68,20 +73,29 @@ def tokenize(source: Source, line: int) -> list[Token]:
         found = match(text, position)
         place = Place(line, position + 1)
         if found is None:
-            _refuse(source, text, place)
+            return [*tokens, _wrong(text, place)]
         kind, position = found.lastgroup, found.end()
         assert kind is not None
         if kind == "STRING":
-            tokens.append(Token(Kind.STRING, _unquote(source, found.group(), place), place))
+            tokens.append(_string(source, found.group(), place))
+            if tokens[-1].kind is Kind.WRONG:
+                return tokens
         elif kind != "BLANK":
             tokens.append(Token(Kind[kind], found.group(), place))
     return [*tokens, Token(Kind.END, "", Place(line, len(text.rstrip("\r")) + 1))]
 
 
-def _refuse(source: Source, text: str, place: Place) -> NoReturn:
+def _wrong(text: str, place: Place) -> Token:
     if text[place.column - 1] == '"':
-        source.fail(place, 'a string that does not end (allowed: "...", with \\" for a quote inside)')
-    source.fail(place, f"the character {text[place.column - 1]!r} has no meaning here")
+        return Token(Kind.WRONG, 'this string does not end; close it with "', place)
+    return Token(Kind.WRONG, f"unexpected character {text[place.column - 1]!r}", place)
+
+
+def _string(source: Source, text: str, place: Place) -> Token:
+    try:
+        return Token(Kind.STRING, _unquote(source, text, place), place)
+    except Refused as refused:
+        return Token(Kind.WRONG, refused.what, refused.place or place)
 
 
 def _unquote(source: Source, text: str, place: Place) -> str:
@@ -104,9 +118,9 @@ def _unquote(source: Source, text: str, place: Place) -> str:
         elif letter in _ESCAPES:
             parts.append(_ESCAPES[letter])
         else:
-            allowed = ", ".join(f"\\{known}" for known in _ESCAPES)
+            known = joined([*(f"\\{known}" for known in _ESCAPES), "\\u{hexadecimal}"])
             at = Place(place.line, place.column + position - 2)
-            source.fail(at, f"unknown escape \\{letter} (allowed: {allowed}, \\u{{hexadecimal}})")
+            source.fail(at, f"unknown escape \\{letter}; write {known}")
     return _storable(source, "".join(parts), place)
 
 
@@ -116,14 +130,14 @@ def _character(source: Source, braces: str, place: Place, position: int) -> str:
     code = int(digits, 16) if legal else -1
     if not 0 < code < 0x110000 or 0xD800 <= code < 0xE000:
         at = Place(place.line, place.column + position)
-        source.fail(at, "no character (allowed: \\u{1} to \\u{10ffff} without surrogates)")
+        source.fail(at, "this is not a character; write \\u{1} to \\u{10ffff} without surrogates")
     return chr(code)
 
 
 def _storable(source: Source, text: str, place: Place) -> str:
     """The text, if a file can hold it: UTF-8 that a zero byte ends."""
     if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text):
-        source.fail(place, "a string with a zero or half a surrogate pair (allowed: any other character)")
+        source.fail(place, "a string cannot hold a zero character or half a surrogate pair")
     return text
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
-from dlasim.errors import suggestion
 from dlasim.isa.assembly.expressions import Expression, number
 from dlasim.isa.assembly.lexer import Kind, Token, tokenize
 from dlasim.isa.assembly.source import Source
+from dlasim.isa.assembly.wording import joined, meant
 
 T = TypeVar("T")
 _RANK = {"+": 1, "-": 1, "*": 2, "~": 3}
@@ -18,14 +18,17 @@ class Line:
     """A cursor over the tokens of one line."""
 
     def __init__(self, source: Source, line: int) -> None:
-        self.source = source
+        self.source, self.number = source, line
         self._tokens = tokenize(source, line)
         self._position = 0
 
     @property
     def next(self) -> Token:
         """The token that comes next; END stays."""
-        return self._tokens[self._position]
+        token = self._tokens[self._position]
+        if token.kind is Kind.WRONG:
+            self.source.fail(token.place, token.text)
+        return token
 
     @property
     def at_end(self) -> bool:
@@ -33,7 +36,7 @@ class Line:
         return self.next.kind is Kind.END
 
     def fail(self, what: str, token: Token | None = None) -> NoReturn:
-        """Raise an error at a token, or at the next one."""
+        """Refuse the line for an error at a token, or at the next one."""
         self.source.fail((token or self.next).place, what)
 
     def take(self) -> Token:
@@ -49,19 +52,18 @@ class Line:
 
     def expect(self, sign: str) -> Token:
         """The next token, which must be this sign."""
-        return self.accept(sign) or self.fail(f"expected {sign!r} before {self.next}")
+        return self.accept(sign) or self.fail(f"expected {sign!r}, found {self.next}")
 
     def expect_kind(self, what: str, *kinds: Kind) -> Token:
         """The next token, which must be of one of these kinds; `what` names it in the error."""
         if self.next.kind not in kinds:
-            allowed = " or ".join(kind.value for kind in kinds)
-            self.fail(f"expected {what} before {self.next} (allowed: {allowed})")
+            self.fail(f"expected {what}, found {self.next}")
         return self.take()
 
     def expect_end(self) -> None:
         """The line must be used up."""
         if not self.at_end:
-            self.fail(f"unexpected {self.next} (allowed: the end of the line)")
+            self.fail(f"expected the end of the line, found {self.next}")
 
     def starts_keyword(self) -> bool:
         """Whether `name =` comes next."""
@@ -78,24 +80,23 @@ class Line:
         token = self.next
         folded = [name.casefold() for name in names]
         if token.kind is not Kind.NAME or token.text.casefold() not in folded:
-            hint = suggestion(token.text, names) if token.kind is Kind.NAME else ""
-            self.fail(f"{token} is not {what} (allowed: {', '.join(names)}){hint}")
+            hint = meant(token.text, names) if token.kind is Kind.NAME else ""
+            self.fail(f"expected {what} ({joined(names)}), found {token}{hint}")
         return folded.index(self.take().text.casefold())
 
     def keywords(self, readers: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
         """The rest of the line as `key=value`, commas between them optional; each key once."""
         found: dict[str, Any] = {}
         while not self.at_end:
-            key = self.expect_kind(f"one of {', '.join(readers)}", Kind.NAME)
+            key = self.expect_kind(f"a keyword ({joined(readers)})", Kind.NAME)
             if key.text not in readers:
-                hint = suggestion(key.text, readers)
-                self.fail(f"{key} has no meaning here (allowed: {', '.join(readers)}){hint}", key)
+                self.fail(f"unknown keyword {key}{meant(key.text, readers, 'the keywords are')}", key)
             if key.text in found:
                 self.fail(f"{key} is given twice", key)
             self.expect("=")
             found[key.text] = readers[key.text]()
             if self.accept(",") and self.at_end:
-                self.fail("expected another value after the comma")
+                self.fail("expected another keyword after the comma")
         return found
 
     def items(self, reader: Callable[[], T]) -> tuple[T, ...]:
@@ -121,7 +122,7 @@ class Line:
         token = self.expect_kind(what, Kind.NUMBER)
         parts = token.text.split("x")
         if not all(part.isdigit() and len(part) <= 10 for part in parts):
-            self.fail(f"{token} is not {what} (allowed: decimal numbers joined by x)", token)
+            self.fail(f"{token} is not {what}; write decimal numbers joined by x", token)
         return tuple(int(part) for part in parts)
 
     def expression(self) -> Expression:
@@ -139,7 +140,7 @@ class Line:
                 break
             _push(output, signs, self.take())
         if depth:
-            self.fail(f"expected ')' before {self.next}")
+            self.fail(f"expected ')', found {self.next}")
         output += reversed(signs)
         return Expression(start, tuple(output))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dlasim.errors import suggestion
 from dlasim.isa import host_ops
 from dlasim.isa import program as p
 from dlasim.isa.assembly.builder import Builder, Mode
@@ -13,25 +12,51 @@ from dlasim.isa.assembly.expressions import number
 from dlasim.isa.assembly.instructions import parse_word
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
+from dlasim.isa.assembly.source import Refused
+from dlasim.isa.assembly.wording import counted, joined, meant
 from dlasim.isa.records import LayerKind, StepKind
 
 _LAYER_KINDS = tuple(kind.name for kind in LayerKind)
 _ANSWERS = ("no", "yes")
+_UNKNOWN_LAYER = -1  # after an error
 
 
 def _stream(builder: Builder, line: Line, directive: Token) -> None:
     started = builder.stream_count
-    given = line.keywords(
-        {
-            "after": lambda: builder.now(line, 0, started),
-            "halt": lambda: line.choice("an answer", _ANSWERS),
-        }
-    )
+    try:
+        given = line.keywords(
+            {
+                "after": lambda: builder.now(line, 0, started),
+                "halt": lambda: line.choice("an answer", _ANSWERS),
+            }
+        )
+    except Refused:
+        builder.open_stream(directive.place, must_halt=False, after=0)
+        raise
     builder.open_stream(directive.place, bool(given.get("halt", 1)), given.get("after", 0))
 
 
 def _word(builder: Builder, line: Line, directive: Token) -> None:
-    builder.add_word(line, directive, parse_word(line))
+    try:
+        statement = parse_word(line)
+    except Refused:
+        builder.add_lost_word(line.number)
+        raise
+    builder.add_word(line, directive, statement)
+
+
+def _line(builder: Builder, line: Line, directive: Token) -> None:
+    """`NUMBER, "FILE"`, `NUMBER` or `none`: the source line of the words that follow."""
+    start = line.next
+    if start.kind is Kind.NAME:
+        if line.take().text.casefold() != "none":
+            line.fail("write a line number, or none where the words have no source line", start)
+        line.expect_end()
+        return builder.lines.begin(directive.place, None, None)
+    number = builder.now(line, 1)
+    file = line.expect_kind("the name of the file", Kind.STRING).text if line.accept(",") else None
+    line.expect_end()
+    return builder.lines.begin(directive.place, number, file)
 
 
 def _host(builder: Builder, line: Line, directive: Token) -> None:
@@ -52,7 +77,10 @@ def _host(builder: Builder, line: Line, directive: Token) -> None:
     )
     layer = given.get("layer", builder.current_layer)
     if layer is None:
-        line.fail("a host call of no layer (allowed: layer=…, or between .layer and .endlayer)", directive)
+        line.fail(
+            "this host call belongs to no layer; add layer=, or put it between .layer and .endlayer",
+            directive,
+        )
     inputs, outputs = given.get("inputs", ()), given.get("outputs", ())
     attributes = given.get("attributes", ())
     if wrong := p.call_mismatch(operator, len(inputs), len(outputs), len(attributes)):
@@ -68,8 +96,8 @@ def _operator(line: Line) -> host_ops.HostOperator:
     else:
         operator = host_ops.BY_NAME.get(token.text.upper())
     if operator is None:
-        hint = suggestion(token.text, host_ops.BY_NAME)
-        line.fail(f"{token} is no host operator (allowed: those of docs/host-operators.md){hint}", token)
+        hint = meant(token.text, host_ops.BY_NAME) or "; `dlasim isa host` lists all"
+        line.fail(f"unknown host operator {token}{hint}", token)
     return operator
 
 
@@ -79,14 +107,21 @@ def _tensor(line: Line) -> Token:
 
 def _layer(builder: Builder, line: Line, directive: Token) -> None:
     """`"name", OPERATOR, KIND, macs=…` opens a new layer; `"name"` or a number opens a known one again."""
-    name = line.next
-    if name.kind in (Kind.STRING, Kind.NAME):
-        line.take()
-        index = _new_layer(builder, line, name) if line.accept(",") else _layer_by_name(builder, line, name)
-    else:
-        index = _layer_index(builder, line)
-    line.expect_end()
-    builder.open_layer(directive.place, index)
+    index, name = _UNKNOWN_LAYER, None
+    try:
+        if line.next.kind in (Kind.STRING, Kind.NAME):
+            name = line.take()
+            index = (
+                _new_layer(builder, line, name) if line.accept(",") else _layer_by_name(builder, line, name)
+            )
+        else:
+            index = _layer_index(builder, line)
+        line.expect_end()
+    except Refused:
+        builder.lost_layers.add(name.text if name else None)
+        raise
+    finally:
+        builder.open_layer(directive.place, index)
 
 
 def _new_layer(builder: Builder, line: Line, name: Token) -> int:
@@ -104,27 +139,29 @@ def _layer_index(builder: Builder, line: Line) -> int:
         return _layer_by_name(builder, line, line.take())
     start = line.next
     index = builder.now(line)
-    if index >= len(builder.layers):
-        line.fail(f"there are {len(builder.layers)} layers above, not {index + 1}", start)
+    if index >= len(builder.layers) and not builder.lost_layers:
+        known = counted(len(builder.layers), "layer")
+        line.fail(f"there is no layer {index}; the text has {known} above this line", start)
     return index
 
 
 def _layer_by_name(builder: Builder, line: Line, name: Token) -> int:
     found = [i for i, layer in enumerate(builder.layers) if layer.name == name.text]
+    if builder.lost_layers.may_hold(name.text):
+        raise Refused
     if not found:
-        hint = suggestion(name.text, [layer.name for layer in builder.layers])
-        line.fail(
-            f"no layer {name} above (allowed: a known layer; name, OPERATOR, KIND for a new one){hint}", name
-        )
+        hint = meant(name.text, [layer.name for layer in builder.layers])
+        hint = hint or "; to define it, write its operator and kind as well: .layer NAME, OPERATOR, KIND"
+        line.fail(f"unknown layer {name}{hint}", name)
     if len(found) > 1:
-        numbers = ", ".join(str(i) for i in found[:8])
-        line.fail(f"{name} names several layers (allowed: a number of {numbers})", name)
+        numbers = joined(str(i) for i in found[:8])
+        line.fail(f"{name} names several layers; write the number instead: {numbers}", name)
     return found[0]
 
 
 def _end_layer(builder: Builder, line: Line, directive: Token) -> None:
-    line.expect_end()
     builder.close_layer(directive.place)
+    line.expect_end()
 
 
 def _debug(builder: Builder, line: Line, directive: Token) -> None:
@@ -134,7 +171,7 @@ def _debug(builder: Builder, line: Line, directive: Token) -> None:
         start = line.next
         values = line.items(lambda: builder.now(line))
         if len(values) != 3:
-            line.fail("a box has three sides (allowed: rows, columns, channels)", start)
+            line.fail(f"a box has three sides: rows, columns and channels (got {len(values)})", start)
         return values
 
     given = line.keywords(
@@ -147,9 +184,9 @@ def _debug(builder: Builder, line: Line, directive: Token) -> None:
     )
     missing = [name for name in ("tensor", "start", "size") if name not in given]
     if missing:
-        line.fail(f"missing {', '.join(missing)} (allowed: tensor=, start=(), size=(), word=)", directive)
-    if "word" not in given and builder.mode is not Mode.STREAM:
-        line.fail("no instruction follows (allowed: in a stream, or with word=)", directive)
+        line.fail(f".debug needs {joined([f'{name}=' for name in missing], 'and')} as well", directive)
+    if "word" not in given and not builder.is_in(Mode.STREAM):
+        line.fail("no instruction follows this .debug; put it in a stream, or add word=", directive)
     word = given.get("word", len(builder.commands))
     builder.debug.append((word, given["tensor"], given["start"], given["size"]))
     builder.debug_places.append(directive.place)
@@ -158,6 +195,7 @@ def _debug(builder: Builder, line: Line, directive: Token) -> None:
 DIRECTIVES: dict[str, Callable[[Builder, Line, Token], None]] = {
     ".stream": _stream,
     ".word": _word,
+    ".line": _line,
     ".host": _host,
     ".layer": _layer,
     ".endlayer": _end_layer,

@@ -22,9 +22,11 @@ from dlasim.isa.records import (
     StepKind,
 )
 from dlasim.isa.registers import Region
+from dlasim.isa.source_lines import SourceLines
 
 MAX_LANES = 0xFFFF  # what CAP_GRID has room for
 MAX_SRAM_BYTES = 1 << 31  # what address registers reach
+MAX_LINE = 0xFFFF_FFFF
 
 
 def read_file(path: str | Path) -> p.Program:
@@ -63,29 +65,32 @@ class _Reader:
             layers=layers,
             spans=self._spans(len(commands), len(layers)),
             debug=self._slices(len(commands)),
+            lines=self._lines(len(commands)),
         )
-        features = int(self._file.header["features"])
+        claimed, actual = int(self._file.header["features"]), program.features
         self._require(
-            program.features == features, f"its features {features:#x} are not those of its commands"
+            claimed == actual, f"its header has features {claimed:#x}, but its commands have {actual:#x}"
         )
         return program
 
     def _requirement(self) -> p.Requirement:
         rows = self._file.rows(Section.CONFIG)
-        self._require(len(rows) == 1, f"it has {len(rows)} config records instead of one")
+        self._require(len(rows) == 1, f"it must have one config record (it has {len(rows)})")
         values = {name: int(rows[0][name]) for name in rows.dtype.names or ()}
         stored = values.pop("fingerprint")
         requirement = p.Requirement(**values)
         lanes = (requirement.input_lanes, requirement.output_lanes)
         self._require(
             all(1 <= count <= MAX_LANES for count in lanes) and requirement.pes == lanes[0] * lanes[1],
-            f"its {requirement.pes} PEs are not a grid of {lanes[0]}x{lanes[1]}",
+            f"a grid of {lanes[0]}x{lanes[1]} lanes does not have {requirement.pes} PEs",
         )
         self._require(
-            1 <= requirement.sram_bytes <= MAX_SRAM_BYTES, f"its SRAM has {requirement.sram_bytes} bytes"
+            1 <= requirement.sram_bytes <= MAX_SRAM_BYTES,
+            f"its SRAM must have from 1 to {MAX_SRAM_BYTES} bytes (it has {requirement.sram_bytes})",
         )
         self._require(
-            requirement.sram_peak_bytes <= requirement.sram_bytes, "it uses more SRAM than its machine has"
+            requirement.sram_peak_bytes <= requirement.sram_bytes,
+            f"it uses {requirement.sram_peak_bytes} bytes of SRAM of {requirement.sram_bytes}",
         )
         self._require(stored == requirement.fingerprint, "its config fingerprint does not match its config")
         return requirement
@@ -104,29 +109,36 @@ class _Reader:
         kind = self._file.one_of(DataType, int(row["type"]), f"tensor {name} of unknown type")
         region = self._file.one_of(Region, int(row["region"]), f"tensor {name} in unknown region")
         offset, size, rank = int(row["offset"]), int(row["size_bytes"]), int(row["rank"])
-        self._require(
-            rank <= MAX_RANK, f"its tensor {name} has {rank} dimensions, at most {MAX_RANK} are allowed"
-        )
+        self._require(rank <= MAX_RANK, f"its tensor {name} has {rank} dimensions, more than {MAX_RANK}")
         shape = tuple(int(extent) for extent in row["shape"])
         elements = 1
         for extent in shape:
             elements *= extent
-        self._require(all(extent == 1 for extent in shape[rank:]), f"its tensor {name} has stray dimensions")
+        self._require(
+            all(extent == 1 for extent in shape[rank:]),
+            f"its tensor {name} has dimensions beyond its rank of {rank}",
+        )
         self._require(
             elements * ELEMENT_BYTES[kind] == size,
-            f"its tensor {name} has {size} bytes for shape {shape[:rank]}",
+            f"its tensor {name} has {size} bytes, which do not fit its shape {shape[:rank]}",
         )
         self._require(
             region in room and offset + size <= room[region],
-            f"its tensor {name} lies outside region {region.name}",
+            f"its tensor {name} does not lie within region {region.name}",
         )
-        self._require(offset % ELEMENT_BYTES[kind] == 0, f"its tensor {name} is misaligned")
+        self._require(
+            offset % ELEMENT_BYTES[kind] == 0,
+            f"its tensor {name} must be at a multiple of {ELEMENT_BYTES[kind]} (it is at {offset})",
+        )
         scale = float(row["scale"])
-        self._require(0.0 <= scale < math.inf, f"its tensor {name} has scale {scale}")
+        self._require(
+            0.0 <= scale < math.inf,
+            f"its tensor {name} has scale {scale}, which must be finite and not negative",
+        )
         role, zero_point = int(row["role"]), int(row["zero_point"])
         self._require(
             role != Role.VARIABLE or kind is not DataType.int8 or -128 <= zero_point <= 127,
-            f"its variable {name} has zero point {zero_point}, which is no int8",
+            f"its variable {name} is int8, so its zero point must be from -128 to 127 (it is {zero_point})",
         )
         return p.TensorDescriptor(
             name, kind, self._file.one_of(Role, role, f"tensor {name} of unknown role"),
@@ -141,10 +153,10 @@ class _Reader:
         for i, stream in enumerate(streams):
             self._require(
                 stream.first_word == position and stream.words > 0,
-                f"its stream {i} does not follow the one before",
+                f"its stream {i} is empty or does not begin where the one before ends",
             )
             position += stream.words
-        self._require(position == words, f"its streams have {position} words, its commands {words}")
+        self._require(position == words, f"its streams have {position} words, but its commands {words}")
         return streams
 
     def _steps(self, streams: int, calls: int) -> tuple[p.Step, ...]:
@@ -154,18 +166,20 @@ class _Reader:
             kind = self._file.one_of(StepKind, int(row["kind"]), f"step {i} of unknown kind")
             index, after = int(row["index"]), int(row["after_streams"])
             if kind is StepKind.STREAM:
-                self._require(index == rung, f"its step {i} runs stream {index} where stream {rung} is next")
+                self._require(index == rung, f"its step {i} runs stream {index}, but stream {rung} is next")
                 rung += 1
             else:
                 self._require(
-                    index == called, f"its step {i} makes host call {index} where call {called} is next"
+                    index == called, f"its step {i} makes host call {index}, but call {called} is next"
                 )
                 called += 1
             self._require(
-                index < (streams if kind is StepKind.STREAM else calls), f"its step {i} names no {kind.name}"
+                index < (streams if kind is StepKind.STREAM else calls),
+                f"its step {i} names {kind.name} {index}, which does not exist",
             )
             self._require(
-                after <= rung - (kind is StepKind.STREAM), f"its step {i} waits for streams not yet started"
+                after <= rung - (kind is StepKind.STREAM),
+                f"its step {i} waits for {after} streams, but fewer have started",
             )
             steps.append(p.Step(kind, index, after))
         self._require(rung == streams, f"its steps run {rung} of {streams} streams")
@@ -190,7 +204,7 @@ class _Reader:
             self._require(word + count <= len(words), f"its host call {i} has attributes beyond the table")
             self._require(layer < layers, f"its host call {i} names layer {layer} of {layers}")
             wrong = p.call_mismatch(host_ops.BY_CODE[code], inputs, outputs, count)
-            self._require(wrong is None, f"its host call {i} is {wrong}")
+            self._require(wrong is None, f"in its host call {i}, {wrong}")
             calls.append(
                 p.HostCall(
                     code,
@@ -229,3 +243,21 @@ class _Reader:
         slices = self._file.rows(Section.DEBUG)
         self._require((slices["word"] < words).all(), "a debug slice names a word that does not exist")
         return slices
+
+    def _lines(self, words: int) -> SourceLines:
+        runs = self._file.rows(Section.LINES).copy()
+        first, length, line = (runs[name].astype(np.int64) for name in ("first_word", "words", "line"))
+        end = first + length
+        self._require(
+            (end[:-1] <= first[1:]).all() and (end <= words).all(),
+            "runs of section LINES overlap or reach beyond the commands",
+        )
+        self._require((length > 0).all(), "a run of section LINES has no words")
+        self._require(
+            ((line > 0) & (line + length <= MAX_LINE + 1)).all(),
+            f"a run of section LINES has lines outside 1 to {MAX_LINE}",
+        )
+        offsets, first_run, numbers = np.unique(runs["file"], return_index=True, return_inverse=True)
+        order = np.argsort(first_run)  # files are numbered as they first appear
+        runs["file"] = np.argsort(order)[numbers]
+        return SourceLines(tuple(self._file.string(int(offsets[i])) for i in order), runs)

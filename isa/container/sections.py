@@ -14,6 +14,7 @@ from dlasim.errors import InputError, printable
 from dlasim.isa import program as p
 from dlasim.isa.instructions import WORD_BYTES
 from dlasim.isa.records import (
+    FIRST_OPTIONAL_SECTION,
     FORMAT_VERSION,
     HEADER,
     MAGIC,
@@ -26,6 +27,8 @@ from dlasim.isa.records import (
 
 MAX_FILE_BYTES = 1 << 31
 MAX_MESSAGE_CHARACTERS = 200
+MAX_SECTIONS = 256
+_KNOWN_SECTIONS = frozenset(int(section) for section in Section)
 T = TypeVar("T")
 
 
@@ -93,24 +96,36 @@ class Sections:
     def _read_table(self) -> dict[Section, Part]:
         count = int(self.header["section_count"])
         end = HEADER.size_bytes + count * SECTION.size_bytes
-        self.require(count <= len(Section) and end <= len(self._data), f"it claims {count} sections")
+        self.require(
+            count <= MAX_SECTIONS and end <= len(self._data),
+            f"its header says that it has {count} sections, which do not fit",
+        )
         parts: dict[Section, Part] = {}
         previous = 0
         for row in np.frombuffer(self._data, SECTION.dtype, count, HEADER.size_bytes):
             kind, offset, size, records = (int(row[name]) for name in SECTION.dtype.names or ())
-            self.require(kind in set(Section), f"it has a section of unknown kind {kind}")
-            self.require(kind > previous, f"its section {kind} is out of order")
-            self.require(
-                offset % SECTION_ALIGNMENT == 0 and end <= offset and offset + size <= len(self._data),
-                f"its section {Section(kind).name} lies outside the file or on another",
-            )
-            unit = self._record_bytes(Section(kind))
-            self.require(
-                size == records * unit, f"its section {Section(kind).name} is no whole number of records"
-            )
-            parts[Section(kind)] = Part(memoryview(self._data)[offset : offset + size], records)
+            self._check_place(kind, previous, offset, size, end)
+            if kind in _KNOWN_SECTIONS:
+                section = Section(kind)
+                self.require(
+                    size == records * self._record_bytes(section),
+                    f"its section {section.name} has {size} bytes, which is not {records} records of "
+                    f"{self._record_bytes(section)}",
+                )
+                parts[section] = Part(memoryview(self._data)[offset : offset + size], records)
             previous, end = kind, offset + size
         return parts
+
+    def _check_place(self, kind: int, previous: int, offset: int, size: int, end: int) -> None:
+        """A section that this version does not know may be skipped if it is optional, and is in its place."""
+        is_known = kind in _KNOWN_SECTIONS
+        name = Section(kind).name if is_known else str(kind)
+        self.require(is_known or kind >= FIRST_OPTIONAL_SECTION, f"it has a section of unknown kind {kind}")
+        self.require(kind > previous, f"its section {name} is out of order")
+        self.require(
+            offset % SECTION_ALIGNMENT == 0 and end <= offset and offset + size <= len(self._data),
+            f"its section {name} is misaligned, overlaps another section or reaches beyond the file",
+        )
 
     @staticmethod
     def _record_bytes(kind: Section) -> int:

@@ -20,6 +20,7 @@ from dlasim.isa.records import (
     SECTION_RECORDS,
     Section,
 )
+from dlasim.isa.source_lines import SourceLines
 
 
 def write(program: p.Program) -> bytes:
@@ -107,6 +108,7 @@ def _sections(program: p.Program, strings: _Strings) -> dict[Section, NDArray[An
         Section.LAYERS: layers,
         Section.SPANS: program.spans,
         Section.DEBUG: program.debug,
+        Section.LINES: _lines(program.lines, strings),
     }
     arrays: dict[Section, NDArray[Any]] = {
         kind: np.array(rows[kind], SECTION_RECORDS[kind].dtype) for kind in rows if len(rows[kind])
@@ -114,3 +116,11 @@ def _sections(program: p.Program, strings: _Strings) -> dict[Section, NDArray[An
     arrays[Section.CONSTANTS] = np.ascontiguousarray(program.constants, np.uint8)
     arrays[Section.COMMANDS] = np.ascontiguousarray(program.commands, "<u8")
     return arrays
+
+
+def _lines(lines: SourceLines, strings: _Strings) -> NDArray[np.void]:
+    """The runs with the names of their files as offsets."""
+    runs = lines.runs.copy()
+    if len(runs):
+        runs["file"] = np.array([strings.add(file) for file in lines.files], "<u4")[runs["file"]]
+    return runs

@@ -28,7 +28,11 @@ PAIRS_AT_ONCE = 1 << 16
 _MOST_OUTSTANDING = BY_MNEMONIC["WAIT"].field("max_outstanding").highest
 _NO_LAYER = ""
 
-LayerOf = Callable[[int], str]
+TextOf = Callable[[int], str]  # of a word, by its number
+
+
+def _unknown(word: int) -> str:
+    return _NO_LAYER
 
 
 def check_races(
@@ -37,20 +41,22 @@ def check_races(
     *,
     operations: int | None = None,
     first_word: int = 0,
-    layer_of: LayerOf | None = None,
+    layer_of: TextOf | None = None,
+    source_of: TextOf | None = None,
     written: WrittenMap | None = None,
     limit: int = LIMIT,
 ) -> RaceReport:
     """The races and uninitialised reads of one stream, the first `limit` of each.
 
     `operations` says how many of its operations run (`Plan.operations`); without it the operand checks are
-    made here. `first_word` is added to positions, and `layer_of` names the layer of a word so numbered.
+    made here. `first_word` is added to positions, and `layer_of` and `source_of` tell the layer and the
+    source line of a word so numbered.
     `written` carries what earlier streams wrote, and is brought up to date; without it SRAM starts unwritten.
     """
     if operations is None:
         fault = first_fault(stream.fault, stream.batches(), sram_bytes, None)
         operations = int(np.searchsorted(stream.positions, fault.position)) if fault else len(stream)
-    check = _StreamCheck(stream, operations, first_word, layer_of or (lambda word: _NO_LAYER))
+    check = _StreamCheck(stream, operations, first_word, layer_of or _unknown, source_of or _unknown)
     races, all_races = check.races(limit)
     reads = check.uninitialised(WrittenMap(sram_bytes) if written is None else written, limit)
     return RaceReport(races, reads, all_races and len(reads) < limit)
@@ -72,6 +78,7 @@ def check_program(program: Program, limit: int = LIMIT) -> RaceReport:
             operations=operations,
             first_word=first_word,
             layer_of=names.of,
+            source_of=program.lines.place,
             written=written,
             limit=limit,
         )
@@ -139,10 +146,12 @@ class _LayerNames:
 class _StreamCheck:
     """One stream under check."""
 
-    def __init__(self, stream: DecodedStream, operations: int, first_word: int, layer_of: LayerOf) -> None:
+    def __init__(
+        self, stream: DecodedStream, operations: int, first_word: int, layer_of: TextOf, source_of: TextOf
+    ) -> None:
         self._stream = stream
         self._first_word = first_word
-        self._layer_of = layer_of
+        self._layer_of, self._source_of = layer_of, source_of
         self._order: Order = order_of(stream, operations)
         self._table: AccessTable = access_table(stream, operations)
         # What the WAITs that were proposed so far would have shown complete.
@@ -224,4 +233,5 @@ class _StreamCheck:
             last=first + box.end - box.address - 1,
             runs=box.planes * box.runs,
             run_bytes=box.run_bytes,
+            source=self._source_of(word),
         )

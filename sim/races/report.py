@@ -12,7 +12,7 @@ class Access:
     """One operand of one operation: `runs` runs of `run_bytes` between two addresses of a memory.
 
     `word` is the instruction's index in the command region (in the stream, where one was checked alone);
-    `layer` is empty where the program does not say; `memory` is SRAM or a region.
+    `layer` and `source` (FILE:LINE) are empty where the program does not say; `memory` is SRAM or a region.
     """
 
     word: int
@@ -26,12 +26,18 @@ class Access:
     last: int
     runs: int
     run_bytes: int
+    source: str = ""
 
     @property
     def where(self) -> str:
         """The instruction, as a reader finds it in a disassembly."""
         layer = f" of layer {self.layer}" if self.layer else ""
-        return f"word {self.word} {self.mnemonic}{layer}"
+        return f"word {self.word}{self.at} {self.mnemonic}{layer}"
+
+    @property
+    def at(self) -> str:
+        """Its source line in parentheses, where it is known."""
+        return f" ({self.source})" if self.source else ""
 
     @property
     def range(self) -> str:
@@ -60,7 +66,7 @@ class Race:
             f"race on byte {self.byte:#x} of {later.memory}: {later.where} "
             f"{'writes' if later.writes else 'reads'} {later.range} on {later.unit.name.lower()}, while "
             f"{earlier.where} may still {'write' if earlier.writes else 'read'} {earlier.range} on "
-            f"{earlier.unit.name.lower()}; insert `{self.wait}` before word {later.word}"
+            f"{earlier.unit.name.lower()}; insert `{self.wait}` before word {later.word}{later.at}"
         )
 
 

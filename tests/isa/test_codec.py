@@ -132,9 +132,9 @@ def test_extract_takes_fields_of_many_words() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"unit": 4}, "WAIT: unit = 4 is out of range (allowed: dma_in, dma_out, mac, vector)"),
-        ({"max_outstanding": 256}, "WAIT: max_outstanding = 256 is out of range (allowed: 0 to 255)"),
-        ({"max_outstanding": -1}, "WAIT: max_outstanding = -1 is out of range (allowed: 0 to 255)"),
+        ({"unit": 4}, "WAIT: unit must be dma_in, dma_out, mac or vector (got 4)"),
+        ({"max_outstanding": 256}, "WAIT: max_outstanding must be from 0 to 255 (got 256)"),
+        ({"max_outstanding": -1}, "WAIT: max_outstanding must be from 0 to 255 (got -1)"),
     ],
 )
 def test_encode_refuses_what_does_not_fit(values: dict[str, int], message: str) -> None:

@@ -48,9 +48,9 @@ def test_the_default_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b".stream\nHALTT\n", b"bad.s:2:1: HALTT is no instruction"),
+        (b".stream\nHALTT\n", b"bad.s:2:1: unknown instruction HALTT; did you mean HALT?"),
         (b".program \"\xff\"\n", b"bad.s:1: the text is not UTF-8"),
-        (b"\x7fELF\x00\x00", b"bad.s:1:1: the character"),
+        (b"\x7fELF\x00\x00", b"bad.s:1:1: unexpected character"),
     ],
 )  # fmt: skip
 def test_a_bad_text_leaves_the_old_file(tmp_path: Path, text: bytes, message: bytes) -> None:

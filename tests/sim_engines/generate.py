@@ -63,7 +63,7 @@ def as_batch(operation: Operation) -> Batch:
 
 def is_legal(operation: Operation, sram_bytes: int) -> bool:
     """Whether the machine would run it."""
-    return not check_batch(as_batch(operation), sram_bytes, None)[0].any()
+    return not check_batch(as_batch(operation), sram_bytes, None).codes.any()
 
 
 def random_scene(rng: np.random.Generator, mnemonic: str, limits: Limits = SMALL) -> Scene:

@@ -234,7 +234,7 @@ def test_mistakes_are_named(act, named):
 
 def test_inputs_and_machines_that_do_not_fit_are_refused():
     program = assemble(ADD_ON_BOTH.replace("(t, table)", "(t, t)"))
-    with pytest.raises(InputError, match="input x is int8"):
+    with pytest.raises(InputError, match="input x: expected int8"):
         Debugger(program, CONFIG, [np.zeros(4, np.int8)])
     with pytest.raises(InputError, match="lowered for"):
         Debugger(program, DlaConfig())

@@ -1,0 +1,34 @@
+"""How errors list what is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dlasim.errors import suggestion
+
+_MOST_LISTED = 20
+
+
+def joined(names: Iterable[str], word: str = "or") -> str:
+    """`a, b or c`."""
+    *most, last = names
+    return f"{', '.join(most)} {word} {last}" if most else last
+
+
+def meant(name: str, known: Iterable[str], what: str = "") -> str:
+    """`; did you mean X?` where a known name is close; else, if `what` is given, all of them if few."""
+    names = list(known)
+    hint = suggestion(name, names)
+    if hint or not what or not 0 < len(names) <= _MOST_LISTED:
+        return hint
+    return f"; {what} {joined(names, 'and')}"
+
+
+def must_be(lowest: int, highest: int) -> str:
+    """`must be from 0 to 7`, `must be 0`."""
+    return f"must be {lowest}" if lowest == highest else f"must be from {lowest} to {highest}"
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 input`, `2 inputs`, `no inputs`."""
+    return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"
