@@ -57,10 +57,12 @@ class RegisterFiles:
         self._before, self._columns, self._patterns = before, columns.astype(np.uint8), patterns
         self._operations = operations
         self._starts = [start]
-        self._number, self._piece = 0, self._made(0)
+        self._number = 0
         if operations <= PIECE_OPERATIONS:
+            self._piece = _register_columns(before, operations, self._columns, patterns, start)
             self.final = self._piece[:, -1]
             return
+        self._piece = self._made(0)
         for first in range(PIECE_OPERATIONS, operations, PIECE_OPERATIONS):
             self._starts.append(self._after(self._starts[-1], first - PIECE_OPERATIONS, first))
         self.final = self._after(self._starts[-1], (len(self._starts) - 1) * PIECE_OPERATIONS, operations)
@@ -136,7 +138,8 @@ class DecodedStream:
     ) -> Iterator[tuple[NDArray[np.int64], Batch]]:
         """Those of one piece."""
         first = piece * PIECE_OPERATIONS
-        places = self.positions[:count][first : first + PIECE_OPERATIONS]
+        end = min(first + PIECE_OPERATIONS, len(self) if count is None else count)
+        places, columns = self.positions[first:end], self.files.piece(piece)
         opcodes = self.opcodes[places]
         for opcode in np.flatnonzero(np.bincount(opcodes)):
             chosen = np.flatnonzero(opcodes == opcode)
@@ -144,7 +147,8 @@ class DecodedStream:
             positions = places[chosen]
             words = self.words[positions]
             fields = {field.name: codec.extract(words, field) for field in instruction.fields}
-            yield chosen + first, Batch(instruction, positions, fields, self.files.piece(piece), chosen)
+            numbers = chosen + first if first else chosen
+            yield numbers, Batch(instruction, positions, fields, columns, chosen)
 
     def operation(self, number: int) -> Operation:
         """One operation by its number."""
