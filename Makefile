@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all nightly check docs docs-site accuracy bench fuzz golden firmware kernels wheel clean
+.PHONY: help demo test test-all nightly random check docs docs-site accuracy bench fuzz golden firmware kernels wheel clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -22,6 +22,9 @@ test-all: $(VENV)/ready-test ## every test
 
 nightly: $(VENV)/ready-test ## every network on every kind of machine, for hours; resumable
 	$(BIN)/python tools/nightly.py
+
+random: $(VENV)/ready-test ## 20,000 random networks on both hosts, for hours; resumable; COUNT=
+	$(BIN)/python tools/random_networks.py --count $(or $(COUNT),20000)
 
 check: $(VENV)/ready-dev ## style, types, import directions, generated files, firmware, kernels, wheel
 	$(BIN)/ruff check

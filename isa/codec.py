@@ -74,6 +74,15 @@ def decode_opcodes(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
     return np.where(legal, opcodes, np.uint8(ILLEGAL))
 
 
+def count_operations(words: NDArray[np.uint64]) -> int:
+    """How many of the words are operations, which units execute."""
+    import numpy as np
+
+    is_operation = np.zeros(1 << OPCODE.width, bool)
+    is_operation[[row.opcode for row in instructions.INSTRUCTIONS if row.is_operation]] = True
+    return int(np.count_nonzero(is_operation[decode_opcodes(words)]))
+
+
 def extract(words: NDArray[np.uint64], field: Field) -> NDArray[np.int64]:
     """A field of many words at once."""
     import numpy as np

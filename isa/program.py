@@ -17,6 +17,7 @@ from dlasim.isa.source_lines import SourceLines
 
 ISA_VERSION = BY_NAME["ISA_VERSION"].reset
 ISA_MAJOR = ISA_VERSION >> 16
+MAX_OPERATIONS = 1 << 21  # keeps what analyses a program within about 2 GiB
 
 
 def fingerprint(pes: int, input_lanes: int, output_lanes: int, sram_bytes: int) -> int:

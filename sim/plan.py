@@ -13,7 +13,7 @@ from dlasim.sim.checks import first_fault
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import Costs, stream_costs
 from dlasim.sim.counters import counter_values
-from dlasim.sim.stream import DecodedStream, FaultAt, decode_stream
+from dlasim.sim.stream import PIECE_OPERATIONS, Batches, DecodedStream, FaultAt, decode_stream
 from dlasim.sim.timeline import Timeline, schedule
 
 
@@ -44,16 +44,18 @@ def plan_stream(
 ) -> Plan:
     """The plan of the stream that starts at the first of `words`, with these operand registers."""
     stream = decode_stream(words, file, config.fingerprint)
-    batches = list(stream.batches())
+    # Batches remember what they were asked for; those of a long stream would fill the memory.
+    is_long = len(stream) > PIECE_OPERATIONS
+    batches: Batches = stream.batches() if is_long else list(stream.batches())
     fault = first_fault(stream.fault, batches, config.sram_bytes, region_bytes)
     stop = fault.position if fault else len(stream.words)
     operations = int(np.searchsorted(stream.positions, stop))
-    if operations < len(stream):
-        batches = list(stream.batches(operations))
+    if operations < len(stream) or is_long:
+        batches = stream.batches(operations)
     costs = stream_costs(config, stream.units[:operations], batches)
     timeline = schedule(config, stream, costs, stop)
     books = account(timeline, costs)
     counters = counter_values(config, costs, books)
-    final = stream.columns[:, operations] if operations < len(stream) else stream.final_file
+    final = stream.file_at(operations) if operations < len(stream) else stream.final_file
     final_file = tuple((final & 0xFFFF_FFFF).tolist())
     return Plan(stream, costs, timeline, books, fault, operations, counters, final_file)

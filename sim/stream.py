@@ -25,6 +25,8 @@ for _row in instructions.INSTRUCTIONS:
     _UNIT_OF_OPCODE[_row.opcode] = _row.unit
 _IS_OPERATION = _UNIT_OF_OPCODE != Unit.ISSUE
 
+PIECE_OPERATIONS = 1 << 16  # a stream's registers are laid out for so many at a time
+
 Batches = Iterable[tuple[NDArray[np.int64], Batch]]  # with the numbers of their operations
 
 
@@ -38,6 +40,66 @@ class FaultAt:
     detail: str = field(default="", compare=False)
 
 
+class RegisterFiles:
+    """The operand registers at each operation of a stream, as columns, made for a piece of it at a time: for
+    all of a long stream they would need a hundred times the memory of its words."""
+
+    def __init__(
+        self,
+        before: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        patterns: NDArray[np.int64],
+        file: Sequence[int],
+        operations: int,
+    ) -> None:
+        """Writes of patterns to registers, of which each has so many operations `before` it."""
+        start = np.array(file, np.int64) & 0xFFFF_FFFF
+        start -= np.where(_SIGNED & (start >> 31 != 0), 1 << 32, 0)
+        patterns = patterns - np.where(_SIGNED[columns] & (patterns >> 31 != 0), 1 << 32, 0)
+        self._before, self._columns, self._patterns = before, columns.astype(np.uint8), patterns
+        self._operations = operations
+        self._starts = [start]
+        self._number = 0
+        if operations <= PIECE_OPERATIONS:
+            self._piece = _register_columns(before, operations, self._columns, patterns, start)
+            self.final = self._piece[:, -1]
+            return
+        self._piece = self._made(0)
+        for first in range(PIECE_OPERATIONS, operations, PIECE_OPERATIONS):
+            self._starts.append(self._after(self._starts[-1], first - PIECE_OPERATIONS, first))
+        self.final = self._after(self._starts[-1], (len(self._starts) - 1) * PIECE_OPERATIONS, operations)
+
+    def piece(self, number: int) -> NDArray[np.int64]:
+        """A row for each register, a column for each operation of a piece; the last one made is kept."""
+        if number != self._number:
+            self._number, self._piece = number, self._made(number)
+        return self._piece
+
+    def _made(self, number: int) -> NDArray[np.int64]:
+        first = number * PIECE_OPERATIONS
+        last = min(first + PIECE_OPERATIONS, self._operations)
+        chosen = self._between(first, last if last == self._operations else last - 1)
+        return _register_columns(
+            self._before[chosen] - first, last - first, self._columns[chosen], self._patterns[chosen],
+            self._starts[number],
+        )  # fmt: skip
+
+    def _between(self, first: int, last: int) -> slice:
+        """The writes before which there are more than `first` operations, and at most `last`.
+
+        The first piece begins with those that none is before.
+        """
+        begin, end = np.searchsorted(self._before, (first, last), side="right")
+        return slice(int(begin) if first else 0, int(end))
+
+    def _after(self, start: NDArray[np.int64], first: int, last: int) -> NDArray[np.int64]:
+        """The registers at operation `last`, from those at operation `first`."""
+        chosen = self._between(first, last)
+        file = start.copy()
+        file[self._columns[chosen]] = self._patterns[chosen]  # the last of several counts
+        return file
+
+
 @dataclass(frozen=True, slots=True)
 class DecodedStream:
     """What a stream will do. Positions count words from its start.
@@ -48,12 +110,16 @@ class DecodedStream:
     words: NDArray[np.uint64]
     opcodes: NDArray[np.uint8]
     positions: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    final_file: NDArray[np.int64]
+    files: RegisterFiles
     fault: FaultAt | None
 
     def __len__(self) -> int:
         return len(self.positions)
+
+    @property
+    def final_file(self) -> NDArray[np.int64]:
+        """The operand registers after all operations."""
+        return self.files.final
 
     @property
     def units(self) -> NDArray[np.int64]:
@@ -65,25 +131,49 @@ class DecodedStream:
         self, count: int | None = None, unit: Unit | None = None
     ) -> Iterator[tuple[NDArray[np.int64], Batch]]:
         """The first `count` operations (all, if None) grouped by instruction, each with their numbers; those
-        of one unit, or of all."""
-        opcodes = self.opcodes[self.positions[:count]]
+        of one unit, or of all.
+
+        Of a long stream they come piece by piece.
+        """
+        for piece in range(piece_count(len(self) if count is None else count)):
+            yield from self.piece_batches(piece, count, unit)
+
+    def piece_batches(
+        self, piece: int, count: int | None = None, unit: Unit | None = None
+    ) -> Iterator[tuple[NDArray[np.int64], Batch]]:
+        """Those of one piece."""
+        first = piece * PIECE_OPERATIONS
+        end = min(first + PIECE_OPERATIONS, len(self) if count is None else count)
+        places, columns = self.positions[first:end], self.files.piece(piece)
+        opcodes = self.opcodes[places]
         for opcode in np.flatnonzero(np.bincount(opcodes)):
             if unit is not None and _UNIT_OF_OPCODE[opcode] != unit:
                 continue
             chosen = np.flatnonzero(opcodes == opcode)
             instruction = BY_OPCODE[int(opcode)]
-            positions = self.positions[chosen]
+            positions = places[chosen]
             words = self.words[positions]
             fields = {part.name: codec.extract(words, part) for part in instruction.fields}
-            yield chosen, Batch(instruction, positions, fields, self.columns, chosen)
+            numbers = chosen + first if first else chosen
+            yield numbers, Batch(instruction, positions, fields, columns, chosen)
 
     def operation(self, number: int) -> Operation:
         """One operation by its number."""
         position = int(self.positions[number])
         decoded = codec.decode(int(self.words[position]))
         assert decoded.instruction is not None
-        file = [int(value) & 0xFFFF_FFFF for value in self.columns[:, number]]
+        file = [int(value) & 0xFFFF_FFFF for value in self.file_at(number)]
         return Operation(position, decoded.instruction, decoded.values, file)
+
+    def file_at(self, number: int) -> NDArray[np.int64]:
+        """The operand registers that an operation sees."""
+        piece, place = divmod(number, PIECE_OPERATIONS)
+        return self.files.piece(piece)[:, place]
+
+
+def piece_count(operations: int) -> int:
+    """How many pieces so many operations are."""
+    return -(-operations // PIECE_OPERATIONS)
 
 
 def decode_stream(words: NDArray[np.uint64], file: Sequence[int], config_fingerprint: int) -> DecodedStream:
@@ -106,8 +196,8 @@ def decode_stream(words: NDArray[np.uint64], file: Sequence[int], config_fingerp
     positions = np.flatnonzero(is_operation)
     kept = len(configured) if fault is None else int(np.searchsorted(configured, end))
     before = np.cumsum(is_operation)[configured[:kept]]
-    state = _register_columns(before, len(positions), columns[:kept], patterns[:kept], file)
-    return DecodedStream(words[:end], opcodes[:end], positions, state[:, :-1], state[:, -1], fault)
+    files = RegisterFiles(before, columns[:kept], patterns[:kept], file, len(positions))
+    return DecodedStream(words[:end], opcodes[:end], positions, files, fault)
 
 
 def _first_illegal(words: NDArray[np.uint64], opcodes: NDArray[np.uint8]) -> FaultAt | None:
@@ -176,21 +266,20 @@ assert all(
 def _register_columns(
     before: NDArray[np.int64],
     operations: int,
-    columns: NDArray[np.int64],
+    columns: NDArray[np.uint8],
     patterns: NDArray[np.int64],
-    file: Sequence[int],
+    start: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """For each register its value at each operation, and at the end; so many operations are `before` a write.
 
     Register by register, each write holds up to the next one.
     """
-    count = len(file)
+    count = len(start)
     width = operations + 1
-    column = np.concatenate((np.arange(count), columns))
-    pattern = np.concatenate((np.array(file, np.int64) & 0xFFFF_FFFF, patterns))
-    pattern -= np.where(_SIGNED[column] & (pattern >> 31 != 0), 1 << 32, 0)
-    order = np.argsort(column.astype(np.uint8), kind="stable")
-    begin = column * width
+    column = np.concatenate((np.arange(count, dtype=np.uint8), columns))
+    pattern = np.concatenate((start, patterns))
+    order = np.argsort(column, kind="stable")
+    begin = column.astype(np.int64) * width
     begin[count:] += before
     begin = np.append(begin[order], count * width)
     return np.repeat(pattern[order], np.diff(begin)).reshape(count, width)

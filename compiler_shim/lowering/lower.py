@@ -28,10 +28,11 @@ from dlasim.compiler_shim.lowering.tiling import Tiling
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, Network, Shape
 from dlasim.errors import InputError
 from dlasim.isa import program as p
+from dlasim.isa.codec import count_operations
 from dlasim.isa.records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
 
-MAX_OPERATIONS = 1 << 20
+MAX_TILES = 1 << 20
 _NO_BYTE = np.zeros(1, np.uint8)  # stands for constants that nobody reads, however many
 
 
@@ -83,18 +84,26 @@ class _Lowering:
 
     def _refuse_crumbs(self) -> None:
         """Refuse a program beyond all size, which a tiny SRAM makes of a large layer."""
-        operations = 0
+        tiles = 0
         for step, tiling in self._sram.tilings.items():
             node = self._network.nodes[step]
             assert isinstance(node, DlaNode)
-            operations += tiling.tasks * (tiling.cut.channels if node.one_by_one else 1)
-            if operations > MAX_OPERATIONS:
+            tiles += tiling.tasks * (tiling.cut.channels if node.one_by_one else 1)
+            if tiles > MAX_TILES:
                 layer = self._network.layers[node.layer]
                 raise InputError(
                     f"layer {layer.name} ({layer.operator}) would be cut into {tiling.tasks:,} tiles to fit "
                     f"{self._config.sram_bytes} bytes of SRAM, and a program holds at most "
-                    f"{MAX_OPERATIONS:,} operations: give it more SRAM"
+                    f"{MAX_TILES:,} in all: give it more SRAM"
                 )
+
+    def _refuse_too_many(self, operations: int) -> None:
+        if operations > p.MAX_OPERATIONS:
+            raise InputError(
+                f"network {self._network.name} would take {operations:,} operations with "
+                f"{self._config.sram_bytes} bytes of SRAM, and a program holds at most "
+                f"{p.MAX_OPERATIONS:,}: give it more SRAM"
+            )
 
     def run(self) -> Lowered:
         """Walk the nodes: runs of DLA nodes become streams, host nodes steps between them."""
@@ -225,6 +234,8 @@ class _Lowering:
             for layer in self._network.layers
         )
         size = self._pool.size_bytes
+        if len(emitter.words) > p.MAX_OPERATIONS:
+            self._refuse_too_many(count_operations(emitter.words))
         return p.Program(
             name=self._network.name,
             requirement=self._config.requirement(

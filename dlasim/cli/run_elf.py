@@ -45,7 +45,7 @@ def run(
 
         atomic_write(given["trace"], json.dumps(bare_metal_trace(done)) + "\n")
     for warning in report["warnings"]:
-        click.echo(f"dlasim: warning: {warning}", err=True)
+        say(f"dlasim: warning: {warning}", err=True)
     done.check()
     if given["as_json"]:
         say(json.dumps(report, indent=2))

@@ -58,7 +58,7 @@ def command(model: str, runs: int, seed: int, engine: str, as_json: bool, **give
     choices = {**machine, **take_compile(given), "host": host, "host_options": chosen}
     result = api.verify(model, base, runs=runs, seed=seed, engine=engine, **choices)
     for disagreement in result.disagreements:
-        click.echo(f"note: {disagreement}", err=True)
+        say(f"note: {disagreement}", err=True)
     if as_json:
         say(json.dumps({"model": model, **result.as_dict()}, indent=2))
     if result.mismatch is not None:

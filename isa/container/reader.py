@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dlasim.fileio import read_file as read_bytes
 from dlasim.isa import host_ops
 from dlasim.isa import program as p
+from dlasim.isa.codec import count_operations
 from dlasim.isa.container.sections import Sections
 from dlasim.isa.records import (
     ELEMENT_BYTES,
@@ -49,6 +50,11 @@ class _Reader:
         requirement = self._requirement()
         constants = np.frombuffer(self._file.part(Section.CONSTANTS).data, np.uint8)
         commands = np.frombuffer(self._file.part(Section.COMMANDS).data, "<u8").astype(np.uint64, copy=False)
+        operations = count_operations(commands)
+        self._require(
+            operations <= p.MAX_OPERATIONS,
+            f"it has {operations:,} operations, at most {p.MAX_OPERATIONS:,} are allowed",
+        )
         layers = self._layers()
         tensors = self._tensors(requirement, len(constants))
         streams = self._streams(len(commands))

@@ -68,6 +68,7 @@ def instruction_sheet(instruction: Instruction) -> Sheet:
     if instruction.operands:
         columns = ("placed by", "access", "elements", "takes part", "covers")
         blocks.append(Table("Operands in SRAM", columns, tuple(_operand_rows(instruction))))
+        blocks.append(Prose(f"Overlap: {wording.overlap(instruction)}"))
     if instruction.registers:
         items = tuple((register_link(name), BY_NAME[name].doc) for name in instruction.registers)
         blocks.append(References("Registers read", items))

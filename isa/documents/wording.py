@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dlasim.isa.bits import Field
-from dlasim.isa.instructions import OPCODE, WORD_BITS, Instruction, Operand, Out, When
+from dlasim.isa.instructions import OPCODE, WORD_BITS, Extent, Instruction, Operand, Out, When
 from dlasim.isa.registers import Register
 
 RESERVED = "reserved, 0"
@@ -104,6 +104,31 @@ def elements(instruction: Instruction, operand: Operand) -> str:
 def operand_name(operand: Operand) -> str:
     """The register that places it, or a view's three as `IN_*`."""
     return f"{operand.register}_*" if operand.extent.is_view else operand.register
+
+
+def overlap(instruction: Instruction) -> str:
+    """What it means that operands of an operation share bytes; the page has the rule that this applies."""
+    *inputs, output = instruction.operands
+    if output.extent is Extent.TRANSFER:
+        return "Source and destination are different memories: they never overlap."
+    if not inputs:
+        return "It reads nothing that its output could overlap."
+    places = [_in_place(instruction, operand, output) for operand in inputs if _fits_place(operand, output)]
+    rule = f"All operands are read before {output.register} is written"
+    if not places:
+        return f"{rule}, wherever it lies; no operand has the same form, so there is no updating in place."
+    return f"{rule}, wherever it lies; in place is {output.register} exactly on {' or '.join(places)}."
+
+
+def _fits_place(operand: Operand, output: Operand) -> bool:
+    """Whether the output can lie on an operand element by element."""
+    widths = {output.element_bytes, 4 if output.wide_when else output.element_bytes}
+    return operand.extent is output.extent and operand.element_bytes in widths
+
+
+def _in_place(instruction: Instruction, operand: Operand, output: Operand) -> str:
+    needs_wide = operand.element_bytes != output.element_bytes and output.wide_when
+    return f"{operand.register} ({condition(instruction, needs_wide)})" if needs_wide else operand.register
 
 
 def paragraphs(doc: str) -> Iterator[tuple[bool, list[str]]]:

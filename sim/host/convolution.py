@@ -2,47 +2,119 @@
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+import math
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from dlasim.sim.host.call import Array, Call
-from dlasim.sim.host.windows import padded, tap_offsets, tap_views
+from dlasim.sim.host.windows import Axis, Span, pairs
 from dlasim.sim.numerics import limit, requant, wrap32
 
 # float32 holds every integer up to here, so sums below it are exact in any order.
 _EXACT_FLOAT32 = 1 << 24
+_MOST_ELEMENTS = 1 << 24  # of windows laid out at once
+_CALL_ELEMENTS = 1 << 15  # as many elements take as long as a call of NumPy or three
 # Requantization in pieces that stay in the processor's cache.
 _BLOCK_ELEMENTS = 1 << 16
 
 
+Spans: TypeAlias = list[Span]
+
+
 def conv_2d(call: Call) -> list[Array]:
-    """CONV_2D: every window as a row (im2col), one matrix product per group."""
+    """CONV_2D: what windows see is laid out as rows (im2col), and multiplied by the weights of those taps."""
     image, weights, records = call.inputs
-    channels, height, width, depth = weights.shape
-    windows = _windows(call, image, height, width)
-    pixels = windows.shape[:3]
-    groups = image.shape[3] // depth
-    per_group = channels // groups
-    sums = np.empty((*pixels, channels), np.int64)
-    for group in range(groups):
-        rows = windows[..., group * depth : (group + 1) * depth].reshape(-1, height * width * depth)
-        chosen = slice(group * per_group, (group + 1) * per_group)
-        sums[..., chosen] = exact_product(rows, weights[chosen].reshape(per_group, -1)).reshape(*pixels, -1)
+    channels, height, width, _ = weights.shape
+    rows, columns = (axis.spans() for axis in _axes(call, height, width))
+    sums = np.zeros((image.shape[0], *call.shape[1:3], channels), np.int64)
+    centred = (image.astype(np.int16) - np.int16(call.attributes.input_zero_point)).astype(np.float32)
+    for some_rows, some_columns in _blocks(rows, columns, len(image) * image.shape[3]):
+        _add_taps(sums, centred, weights, some_rows, some_columns)
     return [_finished(call, sums, records)]
 
 
-def _windows(call: Call, image: Array, height: int, width: int) -> Array:
-    """[N, rows, columns, KH, KW, C]: what each window sees, less the zero point; 1x1 needs no copy."""
-    attributes, grid = call.attributes, call.shape[1:3]
-    dilation = attributes.dilation_height, attributes.dilation_width
-    extent = ((height - 1) * dilation[0] + 1, (width - 1) * dilation[1] + 1)
-    centred = (image.astype(np.int16) - np.int16(attributes.input_zero_point)).astype(np.float32)
-    field = padded(centred, attributes, (grid[0], grid[1]), extent, 0)
-    taps = list(tap_views(field, attributes, (grid[0], grid[1]), tap_offsets(height, width, *dilation)))
-    if len(taps) == 1:
-        return taps[0][:, :, :, None, None]
-    return np.stack(taps, axis=3).reshape(*taps[0].shape[:3], height, width, image.shape[3])
+def _axes(call: Call, height: int, width: int) -> tuple[Axis, Axis]:
+    """Windows of so many taps along height and width."""
+    at, size, grid = call.attributes, call.inputs[0].shape[1:3], call.shape[1:3]
+    rows = Axis(size[0], grid[0], at.stride_height, at.pad_top, height, at.dilation_height)
+    columns = Axis(size[1], grid[1], at.stride_width, at.pad_left, width, at.dilation_width)
+    for axis in (rows, columns):
+        axis.require_pixels()
+    return rows, columns
+
+
+def _blocks(rows: Spans, columns: Spans, depth: int) -> list[tuple[Spans, Spans]]:
+    """The taps in blocks that are laid out at once: all, those of a row or a column, or single ones.
+
+    One block is quickest where most windows see most taps. Where few do, as with kernels larger than the
+    image, it would be nearly empty.
+    """
+    ways = [
+        (row_blocks, column_blocks)
+        for row_blocks in ([rows], [[row] for row in rows])
+        for column_blocks in ([columns], [[column] for column in columns])
+    ]
+
+    def cost(way: tuple[list[Spans], list[Spans]]) -> float:
+        row_blocks, column_blocks = way
+        sizes = [[_hull(block)[1] * len(block) for block in blocks] for blocks in way]
+        widest = max((_hull(block)[1] * len(block) for block in column_blocks), default=0)
+        if widest * max(map(len, row_blocks), default=0) * depth > _MOST_ELEMENTS:
+            return math.inf
+        return sum(sizes[0]) * sum(sizes[1]) * depth + _CALL_ELEMENTS * len(row_blocks) * len(column_blocks)
+
+    if not rows or not columns:
+        return []
+    return list(itertools.product(*min(ways, key=cost)))
+
+
+def _hull(spans: Spans) -> tuple[int, int]:
+    """The first window that one of these taps meets, and the number of windows to the last."""
+    first = min(span.first for span in spans)
+    return first, max(span.end for span in spans) - first
+
+
+def _add_taps(sums: Array, image: Array, weights: Array, rows: Spans, columns: Spans) -> None:
+    """Add what windows see through these taps, so many output rows at a time that memory stays small."""
+    (top, height), (left, width) = _hull(rows), _hull(columns)
+    row_elements = len(image) * width * len(rows) * len(columns) * image.shape[3]
+    step = max(1, _MOST_ELEMENTS // max(1, row_elements))
+    chosen = weights[:, [row.tap for row in rows]][:, :, [column.tap for column in columns]]
+    inside = [column.within(left, left + width) for column in columns]
+    for first in range(top, top + height, step):
+        end = min(first + step, top + height)
+        field = _laid_out(image, [row.within(first, end) for row in rows], inside, end - first, width)
+        _add_product(sums[:, first:end, left : left + width], field, chosen)
+
+
+def _laid_out(
+    image: Array, rows: list[Span | None], columns: list[Span | None], height: int, width: int
+) -> Array:
+    """[N, rows, columns, taps, taps, C]: what each window sees, 0 outside the image."""
+    if len(rows) == len(columns) == 1 and rows[0] and columns[0]:
+        return image[:, rows[0].pixels, columns[0].pixels, None, None]
+    field = np.zeros((len(image), height, width, len(rows), len(columns), image.shape[3]), np.float32)
+    for i, row in enumerate(rows):
+        for j, column in enumerate(columns):
+            if row and column:
+                field[:, row.windows, column.windows, i, j] = image[:, row.pixels, column.pixels]
+    return field
+
+
+def _add_product(sums: Array, values: Array, weights: Array) -> None:
+    """sums[..., o] += values[...] * weights[o], in as many groups of channels as the shapes say."""
+    channels, depth = len(weights), weights.shape[-1]
+    groups = values.shape[-1] // depth
+    if values.shape[-1] % depth or channels % groups:
+        raise ValueError(f"{values.shape[-1]} channels do not divide into groups of {depth}")
+    per_group = channels // groups
+    for group in range(groups):
+        chosen = slice(group * per_group, (group + 1) * per_group)
+        factors = weights[chosen].reshape(per_group, -1)
+        rows = values[..., group * depth : (group + 1) * depth].reshape(-1, factors.shape[1])
+        sums[..., chosen] += exact_product(rows, factors).reshape(*sums.shape[:-1], per_group)
 
 
 def exact_product(rows: Array, weights: Array) -> Array:
@@ -59,16 +131,15 @@ def depthwise_conv_2d(call: Call) -> list[Array]:
     """DEPTHWISE_CONV_2D: tap by tap in int32, which wraps as TensorFlow's does."""
     image, weights, records = call.inputs
     _, height, width, channels = weights.shape
-    attributes, grid = call.attributes, (call.shape[1], call.shape[2])
-    dilation = attributes.dilation_height, attributes.dilation_width
-    extent = ((height - 1) * dilation[0] + 1, (width - 1) * dilation[1] + 1)
-    centred = image.astype(np.int32) - np.int32(attributes.input_zero_point)
-    centred = np.repeat(centred, channels // image.shape[3], axis=3)
-    field = padded(centred, attributes, grid, extent, 0)
-    sums = np.zeros((image.shape[0], *grid, channels), np.int32)
-    taps = tap_views(field, attributes, grid, tap_offsets(height, width, *dilation))
-    for tap, factors in zip(taps, weights.reshape(-1, channels).astype(np.int32), strict=True):
-        sums += tap * factors
+    rows, columns = (axis.spans() for axis in _axes(call, height, width))
+    centred = image.astype(np.int32) - np.int32(call.attributes.input_zero_point)
+    factors = weights[0].astype(np.int32)
+    sums = np.zeros((image.shape[0], *call.shape[1:3], channels), np.int32)
+    for row, column in pairs(rows, columns):
+        seen = centred[:, row.pixels, column.pixels]
+        if channels != image.shape[3]:
+            seen = np.repeat(seen, channels // image.shape[3], axis=3)
+        sums[:, row.windows, column.windows] += seen * factors[row.tap, column.tap]
     return [_finished(call, sums, records)]
 
 
@@ -76,33 +147,23 @@ def fully_connected(call: Call) -> list[Array]:
     """FULLY_CONNECTED."""
     values, weights, records = call.inputs
     rows = values.reshape(-1, weights.shape[1]).astype(np.int16) - np.int16(call.attributes.input_zero_point)
+    call.require_elements(len(rows) * len(weights))
     return [_finished(call, exact_product(rows, weights), records)]
 
 
 def transpose_conv(call: Call) -> list[Array]:
-    """TRANSPOSE_CONV: each tap adds the input, weighted, to its place in a field, which is then cropped."""
+    """TRANSPOSE_CONV: a window of the output for each input pixel, which each tap adds to, weighted."""
     image, weights, records = call.inputs
-    attributes = call.attributes
-    channels, height, width, depth = weights.shape
-    batch, rows, columns, _ = image.shape
-    strides = attributes.stride_height, attributes.stride_width
-    top, left = attributes.pad_top, attributes.pad_left
-    field = np.zeros(
-        (
-            batch,
-            max((rows - 1) * strides[0] + height, top + call.shape[1]),
-            max((columns - 1) * strides[1] + width, left + call.shape[2]),
-            channels,
-        ),
-        np.int64,
-    )
-    pixels = image.reshape(-1, depth).astype(np.int16) - np.int16(attributes.input_zero_point)
-    for row, column in tap_offsets(height, width):
-        product = exact_product(pixels, weights[:, row, column]).reshape(batch, rows, columns, channels)
-        field[
-            :, row : row + rows * strides[0] : strides[0], column : column + columns * strides[1] : strides[1]
-        ][:, :rows, :columns] += product
-    return [_finished(call, field[:, top : top + call.shape[1], left : left + call.shape[2]], records)]
+    attributes, grid = call.attributes, call.shape[1:3]
+    channels, height, width, _ = weights.shape
+    rows = Axis(grid[0], image.shape[1], attributes.stride_height, attributes.pad_top, height)
+    columns = Axis(grid[1], image.shape[2], attributes.stride_width, attributes.pad_left, width)
+    centred = (image.astype(np.int16) - np.int16(attributes.input_zero_point)).astype(np.float32)
+    sums = np.zeros((image.shape[0], *grid, channels), np.int64)
+    for row, column in pairs(rows.spans(), columns.spans()):
+        target, source = sums[:, row.pixels, column.pixels], centred[:, row.windows, column.windows]
+        _add_product(target, source, weights[:, row.tap, column.tap])
+    return [_finished(call, sums, records)]
 
 
 def _finished(call: Call, sums: Array, records: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -30,7 +31,13 @@ def sub(call: Call) -> list[Array]:
     return [_rescaled(call, first - second)]
 
 
+def _require_broadcast(call: Call) -> None:
+    """Small inputs may broadcast to far more than the output holds."""
+    call.require_elements(math.prod(np.broadcast_shapes(*(values.shape for values in call.inputs))))
+
+
 def _centred(call: Call) -> tuple[Array, Array]:
+    _require_broadcast(call)
     first, second = (values.astype(np.int64) for values in call.inputs)
     return first - call.attributes.input1_zero_point, second - call.attributes.input2_zero_point
 
@@ -59,6 +66,7 @@ def mul(call: Call) -> list[Array]:
 
 def prelu(call: Call) -> list[Array]:
     """PRELU."""
+    _require_broadcast(call)
     attributes = call.attributes
     values, alpha = (array.astype(np.int64) for array in call.inputs)
     values, alpha = values - attributes.input_zero_point, alpha - attributes.alpha_zero_point
@@ -138,6 +146,7 @@ _UNARY: Mapping[int, Callable[[Array], Array]] = {
 
 def binary(call: Call) -> list[Array]:
     """BINARY."""
+    _require_broadcast(call)
     attributes = call.attributes
     if attributes.function not in _BINARY:
         raise ValueError(f"no function {attributes.function}")

@@ -5,33 +5,65 @@ from __future__ import annotations
 import numpy as np
 
 from dlasim.sim.host.call import Array, Call
-from dlasim.sim.host.windows import padded, tap_offsets, tap_views
+from dlasim.sim.host.windows import Axis
 from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, requant, rounded_average, wrap32
 
 
-def _taps(call: Call, image: Array, value: int) -> list[Array]:
-    window = (call.attributes.filter_height, call.attributes.filter_width)
-    grid = (call.shape[1], call.shape[2])
-    field = padded(image, call.attributes, grid, window, value)
-    return list(tap_views(field, call.attributes, grid, tap_offsets(*window)))
+def _axes(call: Call) -> tuple[Axis, Axis]:
+    """The windows along height and width."""
+    attributes, (_, height, width, _) = call.attributes, call.inputs[0].shape
+    rows = Axis(height, call.shape[1], attributes.stride_height, attributes.pad_top, attributes.filter_height)
+    columns = Axis(
+        width, call.shape[2], attributes.stride_width, attributes.pad_left, attributes.filter_width
+    )
+    for axis in (rows, columns):
+        axis.require_pixels()
+    return rows, columns
 
 
 def average_pool_2d(call: Call) -> list[Array]:
     """AVERAGE_POOL_2D: what lies outside counts neither in the sum nor in the number."""
-    image = call.inputs[0].astype(np.int32)
-    sums = sum(_taps(call, image, 0))
-    counts = sum(_taps(call, np.ones((1, *image.shape[1:3], 1), np.int32), 0))
-    averages = rounded_average(sums, counts)
+    rows, columns = _axes(call)
+    sums = _sums(_sums(call.inputs[0].astype(np.int32), rows, 1), columns, 2)
+    heights, widths = (high - low for low, high in (rows.bounds(), columns.bounds()))
+    averages = rounded_average(sums, (heights[:, None] * widths)[:, :, None])
     return [limit(averages, 0, call.attributes.clamp_min, call.attributes.clamp_max)]
+
+
+def _sums(values: Array, windows: Axis, axis: int) -> Array:
+    """The sum of each window, from running sums in int32, whose differences are right though they wrap."""
+    low, high = windows.bounds()
+    shape = (*values.shape[:axis], windows.size + 1, *values.shape[axis + 1 :])
+    running = np.zeros(shape, np.int32)
+    inner = tuple(slice(1 if number == axis else 0, None) for number in range(values.ndim))
+    np.cumsum(values, axis=axis, dtype=np.int32, out=running[inner])
+    sums: Array = running.take(high, axis) - running.take(low, axis)
+    return sums
 
 
 def max_pool_2d(call: Call) -> list[Array]:
     """MAX_POOL_2D."""
-    taps = _taps(call, call.inputs[0], INT8_MIN)
-    largest = taps[0].copy()
-    for tap in taps[1:]:
-        np.maximum(largest, tap, out=largest)
+    rows, columns = _axes(call)
+    largest = _maxima(_maxima(call.inputs[0], rows, 1), columns, 2)
     return [limit(largest, 0, call.attributes.clamp_min, call.attributes.clamp_max)]
+
+
+def _maxima(values: Array, windows: Axis, axis: int) -> Array:
+    """The greatest of each window: that of two runs of a power of two pixels which cover it."""
+    low, high = windows.bounds()
+    levels = np.frexp(high - low)[1] - 1  # floor(log2)
+    shape = (*values.shape[:axis], windows.windows, *values.shape[axis + 1 :])
+    result, runs = np.empty(shape, values.dtype), values
+    for level in range(int(levels.max()) + 1):
+        chosen = np.flatnonzero(levels == level)
+        place = (slice(None),) * axis + (chosen,)
+        result[place] = np.maximum(runs.take(low[chosen], axis), runs.take(high[chosen] - (1 << level), axis))
+        if level < levels.max():
+            count = runs.shape[axis] - (1 << level)
+            runs = np.maximum(
+                runs.take(range(count), axis), runs.take(range(1 << level, runs.shape[axis]), axis)
+            )
+    return result
 
 
 def mean(call: Call) -> list[Array]:

@@ -14,17 +14,24 @@ _ONE = 1 << RESIZE_FRACTION_BITS
 def resize_nearest(call: Call) -> list[Array]:
     """RESIZE_NEAREST."""
     image, rows, columns = call.inputs
+    _require_size(call, image, rows, columns)
     height, width = image.shape[1:3]
-    return [image[:, np.clip(rows, 0, height - 1)][:, :, np.clip(columns, 0, width - 1)]]
+    return [image[:, np.clip(rows, 0, height - 1)[:, None], np.clip(columns, 0, width - 1)]]
 
 
 def resize_bilinear(call: Call) -> list[Array]:
     """RESIZE_BILINEAR."""
     image = call.inputs[0]
     rows, columns = (_limited(*given) for given in zip(call.inputs[1:], image.shape[1:3], strict=True))
-    wide = image.astype(np.int64)
-    weighted = _blended(wide[:, rows[:, 0]], wide[:, rows[:, 1]], rows[:, 2, None, None])
-    left, right = weighted[:, :, columns[:, 0]], weighted[:, :, columns[:, 1]]
+    _require_size(call, image, rows, columns)
+    left, right = (
+        _blended(
+            _corner(image, rows[:, 0], columns[:, side]),
+            _corner(image, rows[:, 1], columns[:, side]),
+            rows[:, 2, None, None],
+        )
+        for side in (0, 1)
+    )
     sums = _blended(left, right, columns[:, 2, None])
     half = _ONE * _ONE // 2
     rounded = np.sign(sums) * ((np.abs(sums) + half) // (_ONE * _ONE))
@@ -35,6 +42,16 @@ def _limited(table: Array, size: int) -> Array:
     """Lower and upper positions inside the image, and a fraction of one."""
     limited: Array = np.clip(table, 0, [size - 1, size - 1, _ONE])
     return limited
+
+
+def _require_size(call: Call, image: Array, rows: Array, columns: Array) -> None:
+    call.require_elements(len(image) * len(rows) * len(columns) * image.shape[3])
+
+
+def _corner(image: Array, rows: Array, columns: Array) -> Array:
+    """One of the four pixels from which each pixel of the output is blended."""
+    corner: Array = image[:, rows[:, None], columns].astype(np.int64)
+    return corner
 
 
 def _blended(lower: Array, upper: Array, fraction: Array) -> Array:

@@ -1,53 +1,92 @@
-"""Sliding windows over NHWC images: padding, and the pixels that each tap of a window sees."""
+"""Sliding windows over images, clipped to the image: nothing outside it is ever stored."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import SimpleNamespace
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dlasim.sim.host.call import Array
-
-
-def padded(
-    image: Array, attributes: SimpleNamespace, grid: tuple[int, int], window: tuple[int, int], value: int
-) -> Array:
-    """The image with `value` around it, large enough for every window; `window` includes dilation."""
-    pads = (
-        (0, 0),
-        _pads(image.shape[1], grid[0], attributes.stride_height, window[0], attributes.pad_top),
-        _pads(image.shape[2], grid[1], attributes.stride_width, window[1], attributes.pad_left),
-        (0, 0),
-    )
-    if not any(sum(pair) for pair in pads):
-        return image
-    return np.pad(image, pads, constant_values=value)
+Ints = NDArray[np.int64]
 
 
-def _pads(size: int, windows: int, stride: int, window: int, before: int) -> tuple[int, int]:
-    """Rows or columns before and after, so that every window lies inside and sees some of the image."""
-    after = max(0, (windows - 1) * stride + window - before - size)
-    if stride < 1 or window < 1 or not 0 <= before < window or after >= window:
-        raise ValueError(f"{windows} windows of {window}, {stride} apart, from -{before} on in {size}")
-    return before, after
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The windows whose tap number `tap` lies in the image, and the pixels that it meets there."""
+
+    tap: int
+    first: int
+    end: int
+    pixel: int
+    stride: int
+
+    @property
+    def windows(self) -> slice:
+        """The windows, `first` to `end`."""
+        return slice(self.first, self.end)
+
+    @property
+    def pixels(self) -> slice:
+        """The pixel of each of these windows."""
+        return slice(self.pixel, self.pixel + (self.end - self.first - 1) * self.stride + 1, self.stride)
+
+    def within(self, first: int, end: int) -> Span | None:
+        """The same for the windows from `first` to `end`, counted from there; None if there are none."""
+        begin, stop = max(first, self.first), min(end, self.end)
+        if begin >= stop:
+            return None
+        pixel = self.pixel + (begin - self.first) * self.stride
+        return Span(self.tap, begin - first, stop - first, pixel, self.stride)
 
 
-def tap_views(
-    image: Array, attributes: SimpleNamespace, grid: tuple[int, int], offsets: Iterator[tuple[int, int]]
-) -> Iterator[Array]:
-    """For each tap's offset from its window's corner, the pixels it sees: [N, rows, columns, C]."""
-    rows, columns = attributes.stride_height, attributes.stride_width
-    for top, left in offsets:
-        yield image[:, top : top + grid[0] * rows : rows, left : left + grid[1] * columns : columns][
-            :, : grid[0], : grid[1]
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Windows of `taps` taps along a dimension of `size` pixels; the first begins `pad` before it."""
+
+    size: int
+    windows: int
+    stride: int
+    pad: int
+    taps: int
+    dilation: int = 1
+
+    def __post_init__(self) -> None:
+        if min(self.size, self.windows, self.stride, self.taps, self.dilation) < 1 or self.pad < 0:
+            raise ValueError(f"no such windows: {self}")
+
+    @property
+    def reach(self) -> int:
+        """Pixels from a window's first tap to its last, both counted."""
+        return (self.taps - 1) * self.dilation + 1
+
+    def require_pixels(self) -> None:
+        """Raise ValueError unless every window has some of the image between its first and its last tap."""
+        after = (self.windows - 1) * self.stride + self.reach - self.pad - self.size
+        if self.pad >= self.reach or after >= self.reach:
+            raise ValueError(f"of these windows not all meet the image: {self}")
+
+    def bounds(self) -> tuple[Ints, Ints]:
+        """The first pixel of each window without dilation, and the one after its last, inside the image."""
+        starts = np.arange(self.windows, dtype=np.int64) * self.stride - self.pad
+        return np.maximum(starts, 0), np.minimum(starts + self.taps, self.size)
+
+    def spans(self) -> list[Span]:
+        """The taps that meet the image at all."""
+        offsets = np.arange(self.taps, dtype=np.int64) * self.dilation - self.pad
+        firsts = np.maximum(-(offsets // self.stride), 0)
+        ends = np.minimum((self.size - 1 - offsets) // self.stride + 1, self.windows)
+        return [
+            Span(tap, first, end, first * self.stride + offset, self.stride)
+            for tap, (first, end, offset) in enumerate(
+                zip(firsts.tolist(), ends.tolist(), offsets.tolist(), strict=True)
+            )
+            if first < end
         ]
 
 
-def tap_offsets(
-    height: int, width: int, dilation_height: int = 1, dilation_width: int = 1
-) -> Iterator[tuple[int, int]]:
-    """The taps of a window in row-major order."""
-    for row in range(height):
-        for column in range(width):
-            yield row * dilation_height, column * dilation_width
+def pairs(rows: list[Span], columns: list[Span]) -> Iterator[tuple[Span, Span]]:
+    """The taps of a window in row-major order, by row and column."""
+    for row in rows:
+        for column in columns:
+            yield row, column

@@ -16,7 +16,7 @@ from dlasim.sim.kernels.layout import ROW_LENGTH, Rows, batch_rows, column, opco
 from dlasim.sim.kernels.library import best_kind, load_library
 from dlasim.sim.operation import Operation
 from dlasim.sim.reference import execute as execute_reference
-from dlasim.sim.stream import DecodedStream
+from dlasim.sim.stream import PIECE_OPERATIONS, DecodedStream, piece_count
 
 Bytes = NDArray[np.uint8]
 _FIRST_ARENA_BYTES = 1 << 20
@@ -49,11 +49,7 @@ class Engine:
 
     def prepare(self, stream: DecodedStream, count: int | None = None) -> PreparedStream:
         """The first `count` operations of a stream, ready to run any number of times."""
-        rows = np.zeros((len(stream), ROW_LENGTH), np.int64)
-        for chosen, batch in stream.batches():
-            rows[chosen] = batch_rows(batch)
-            rows[chosen[needs_reference(batch)], 0] = _NO_KERNEL
-        return PreparedStream(self, stream, rows[: len(stream) if count is None else count])
+        return PreparedStream(self, stream, len(stream) if count is None else count)
 
     def run_rows(self, rows: int, first: int, last: int, sram: int, regions: int) -> int:
         """Run rows, all by address, until one that the kernels do not do; returns its number, or `last`."""
@@ -77,32 +73,48 @@ class Engine:
 
 
 class PreparedStream:
-    """Operations of a stream in the kernels' form; `Engine.prepare` makes it."""
+    """Operations of a stream in the kernels' form, a piece at a time; `Engine.prepare` makes it."""
 
-    def __init__(self, engine: Engine, stream: DecodedStream, rows: Rows) -> None:
-        self._engine, self._stream, self._rows = engine, stream, rows
+    def __init__(self, engine: Engine, stream: DecodedStream, count: int) -> None:
+        self._engine, self._stream, self._count = engine, stream, count
         self._regions = np.zeros(REGION_COUNT, np.int64)
-        self._used = _used_regions(rows)
         # Asking NumPy for an address takes longer than some operations.
-        self._rows_address, self._regions_address = address_of(rows), address_of(self._regions)
+        self._regions_address = address_of(self._regions)
+        self._load(0)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return self._count
 
     def run(self, sram: Bytes, regions: Sequence[Bytes]) -> None:
         """All operations in program order, on this SRAM and these regions."""
-        self._find_regions(regions)
-        self._advance(0, len(self._rows), address_of(sram), sram, regions)
+        for piece in range(piece_count(self._count)):
+            self._find(piece, regions)
+            self._advance(0, len(self._rows), address_of(sram), sram, regions)
 
     def steps(self, sram: Bytes, regions: Sequence[Bytes]) -> Iterator[int]:
         """All operations in program order, with a pause after each, which has its number."""
-        self._find_regions(regions)
         sram_address = address_of(sram)
-        for number in range(len(self._rows)):
-            self._advance(number, number + 1, sram_address, sram, regions)
-            yield number
+        for piece in range(piece_count(self._count)):
+            self._find(piece, regions)
+            for number in range(len(self._rows)):
+                self._advance(number, number + 1, sram_address, sram, regions)
+                yield self._first + number
 
-    def _find_regions(self, regions: Sequence[Bytes]) -> None:
+    def _load(self, piece: int) -> None:
+        """Make the rows of a piece."""
+        self._piece, self._first = piece, piece * PIECE_OPERATIONS
+        self._rows = np.zeros((min(PIECE_OPERATIONS, self._count - self._first), ROW_LENGTH), np.int64)
+        for chosen, batch in self._stream.piece_batches(piece, self._count):
+            rows = chosen - self._first
+            self._rows[rows] = batch_rows(batch)
+            self._rows[rows[needs_reference(batch)], 0] = _NO_KERNEL
+        self._rows_address = address_of(self._rows)
+        self._used = _used_regions(self._rows)
+
+    def _find(self, piece: int, regions: Sequence[Bytes]) -> None:
+        """Make ready a piece, and find the regions that its transfers name."""
+        if piece != self._piece:
+            self._load(piece)
         for number in self._used:
             self._regions[number] = address_of(regions[number])
 
@@ -114,7 +126,7 @@ class PreparedStream:
                 self._rows_address, first, last, sram_address, self._regions_address
             )
             if first < last:
-                execute_operation(self._stream.operation(first), sram, regions)
+                execute_operation(self._stream.operation(self._first + first), sram, regions)
                 first += 1
 
 

@@ -47,14 +47,13 @@ ROWS = 4  # rows of weights that one pass over a patch multiplies
 
 
 @kernel
-def stage_patch(row: Pointer, sram: Pointer, stage: Pointer, y: Number, x: Number) -> None:
-    """The window of one output pixel as one run, in the order of the weights."""
+def stage_patch(row: Pointer, sram: Pointer, stage: Pointer, at: Number, y: Number, x: Number) -> None:
+    """The window of one output pixel as one run from `at` on, in the order of the weights."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, top, left = geometry(row)
     channels = row[IN_CHANNELS]
     matrix = row[OPCODE] == MAT_MUL
     in_h, in_w = (row[OUT_H], row[OUT_W]) if matrix else (row[IN_H], row[IN_W])
     offset = 128 if element_bytes(stage) == 1 else -row[IN_ZP]
-    at = 0
     for ky in range(kernel_h):
         iy = y * stride_h + ky * dilation_h - top
         for kx in range(kernel_w):
@@ -71,7 +70,10 @@ def stage_patch(row: Pointer, sram: Pointer, stage: Pointer, y: Number, x: Numbe
 
 @kernel
 def convolve_few(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witness: Pointer) -> Number:
-    """Few output pixels, as in fully connected layers: weights are used once, so where they lie."""
+    """Few output pixels, as in fully connected layers: weights are used once, so where they lie.
+
+    All windows are staged before the first output is written, which may lie upon the input.
+    """
     kernel_h, kernel_w, _, _, _, _, _, _ = geometry(row)
     length = kernel_h * kernel_w * row[IN_CHANNELS]
     outputs, element = row[OUT_CHANNELS], element_bytes(witness)
@@ -81,7 +83,8 @@ def convolve_few(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, 
     done = turns * per_turn
     rest = length - done
 
-    sums_at = aligned((length + per_turn) * element)
+    patch = aligned((length + per_turn) * element) // element
+    sums_at = pixels * patch * element
     rows_at = sums_at + 4 * BYTES32
     outs_at = rows_at + 2 * BYTES32
     spare_at = outs_at + 2 * BYTES32
@@ -105,9 +108,11 @@ def convolve_few(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, 
         sums[i] = 0
         more[i] = 0
     for pixel in range(pixels):
-        stage_patch(row, sram, stage, pixel // row[OUT_W], pixel % row[OUT_W])
+        stage_patch(row, sram, stage, pixel * patch, pixel // row[OUT_W], pixel % row[OUT_W])
         for i in range(length, done + per_turn):
-            stage[i] = 0
+            stage[pixel * patch + i] = 0
+    for pixel in range(pixels):
+        patch_at = pixel * patch * element
         for channel in range(0, outputs, LANES):
             channel_constants(row, sram, channel, constants)
             count = min(LANES, outputs - channel)
@@ -115,11 +120,11 @@ def convolve_few(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, 
                 for i in range(ROWS):
                     rows[i] = row[WEIGHT_ADDR] + min(channel + o + i, outputs - 1) * length
                 if turns > 0:
-                    dot_rows(ROWS, stage, 0, sram, rows, turns, fold, sums)
+                    dot_rows(ROWS, stage, patch_at, sram, rows, turns, fold, sums)
                 if rest > 0:
                     for i in range(ROWS):
                         copy_bytes(spare, i * BYTES32, sram, rows[i] + done, rest)
-                    dot_rows(ROWS, stage, turns * BYTES32, spare, spare_rows, 1, fold, more)
+                    dot_rows(ROWS, stage, patch_at + turns * BYTES32, spare, spare_rows, 1, fold, more)
                 for i in range(ROWS):
                     tile[o + i] = sums[i] + more[i] + constants[o + i]
             finish(row, sram, tile, 1, 0, 1, pixel, outs, accs, constants, channel)

@@ -24,11 +24,37 @@ MOST_BY_TIME = 1 << 17  # pairs of one block; with more it goes by place
 SMALLEST_BLOCK = 512  # operations
 
 
+class _Side:
+    """The reads or the writes of one unit, in program order, as the earlier accesses of pairs."""
+
+    def __init__(self, table: AccessTable, order: Order, accesses: Ints) -> None:
+        self.accesses = accesses
+        self.operation = table.operation[accesses]
+        self.rank = order.rank[self.operation]
+        self._table = table
+        self._seen = 0
+        self._latest: Ints | None = None
+        self._place: Ints = accesses
+
+    def latest(self, end: int) -> Ints:
+        """The latest of the first `end` of them at each place, by place; `end` never falls."""
+        if self._latest is None:
+            places = self._table.place[self.accesses]
+            order = np.argsort(places, kind="stable")
+            self._place = np.empty_like(places)
+            self._place[order] = np.cumsum(np.diff(places[order], prepend=places[order[0]]) != 0)
+            self._latest = np.full(int(self._place.max()) + 1, -1, np.int64)
+        fresh = np.arange(self._seen, end)
+        self._latest[self._place[fresh]] = fresh
+        self._seen = max(self._seen, end)
+        return self._latest
+
+
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """For each of `later` the accesses of `earlier` from `first` up to `last` it is not ordered after."""
+    """For each of `later` the accesses of `side` from `first` up to `last` it is not ordered after."""
 
-    earlier: Ints
+    side: _Side
     later: Ints
     first: Ints
     last: Ints
@@ -42,8 +68,10 @@ class PairFinder:
         self._order = order
         self._unit = order.unit[table.operation]
         # For each unit its reads and its writes.
-        self._lists = {
-            (int(unit), writes): np.flatnonzero((self._unit == unit) & (table.writes == writes))
+        self._sides = {
+            (int(unit), writes): _Side(
+                table, order, np.flatnonzero((self._unit == unit) & (table.writes == writes))
+            )
             for unit in UNITS
             for writes in (False, True)
         }
@@ -73,24 +101,23 @@ class PairFinder:
         found: list[tuple[Ints, Ints]] = []
         begin, end = np.searchsorted(self._table.operation, (first, last))
         later = np.arange(begin, end)
-        for (unit, writes), earlier in self._lists.items():
-            if len(earlier):
+        for (unit, writes), side in self._sides.items():
+            if len(side.accesses):
                 others = later[(self._unit[later] != unit) & (writes | self._table.writes[later])]
-                found.extend(self._meeting(self._window(unit, earlier, others, int(complete[unit])), begin))
+                found.extend(self._meeting(self._window(unit, side, others, int(complete[unit])), begin))
         if not found:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         pairs = np.concatenate([pair[0] for pair in found]), np.concatenate([pair[1] for pair in found])
         order = np.lexsort((pairs[1], pairs[0], self._table.operation[pairs[1]]))
         return pairs[0][order], pairs[1][order]
 
-    def _window(self, unit: int, earlier: Ints, later: Ints, complete: int) -> _Window:
-        operation = self._table.operation
-        rank = self._order.rank[operation[earlier]]
-        known = np.maximum(self._order.complete[unit, operation[later]], complete)
-        first = np.searchsorted(rank, known)
-        last = np.searchsorted(operation[earlier], operation[later])
+    def _window(self, unit: int, side: _Side, later: Ints, complete: int) -> _Window:
+        operation = self._table.operation[later]
+        known = np.maximum(self._order.complete[unit, operation], complete)
+        first = np.searchsorted(side.rank, known)
+        last = np.searchsorted(side.operation, operation)
         waiting = first < last
-        return _Window(earlier, later[waiting], first[waiting], last[waiting])
+        return _Window(side, later[waiting], first[waiting], last[waiting])
 
     def _meeting(self, window: _Window, begin: int) -> Iterator[tuple[Ints, Ints]]:
         if not len(window.later):
@@ -109,7 +136,7 @@ class PairFinder:
     def _by_time(self, window: _Window) -> Iterator[tuple[Ints, Ints]]:
         low, high = self._table.low, self._table.high
         for rows, position in expand(window.last - window.first, PAIRS_AT_ONCE):
-            earlier = window.earlier[window.first[rows] + position]
+            earlier = window.side.accesses[window.first[rows] + position]
             later = window.later[rows]
             meet = (low[earlier] < high[later]) & (low[later] < high[earlier])
             yield earlier[meet], later[meet]
@@ -117,16 +144,16 @@ class PairFinder:
     def _by_place(self, window: _Window, begin: int) -> Iterator[tuple[Ints, Ints]]:
         low, high = self._table.low, self._table.high
         index = self._representatives(window, begin)
-        index = index[np.argsort(low[window.earlier[index]], kind="stable")]
+        index = index[np.argsort(low[window.side.accesses[index]], kind="stable")]
         rows = np.argsort(low[window.later], kind="stable")
-        early_low, late_low = low[window.earlier[index]], low[window.later[rows]]
+        early_low, late_low = low[window.side.accesses[index]], low[window.later[rows]]
         # Two ranges meet if the one that starts later (the earlier access, on a tie) starts inside the other.
         inside = np.searchsorted(early_low, late_low), np.searchsorted(early_low, high[window.later[rows]])
         for row, position in expand(inside[1] - inside[0], PAIRS_AT_ONCE):
             yield self._in_window(window, index[inside[0][row] + position], rows[row])
         inside = (
             np.searchsorted(late_low, early_low, side="right"),
-            np.searchsorted(late_low, high[window.earlier[index]]),
+            np.searchsorted(late_low, high[window.side.accesses[index]]),
         )
         for row, position in expand(np.maximum(inside[1] - inside[0], 0), PAIRS_AT_ONCE):
             yield self._in_window(window, index[row], rows[inside[0][row] + position])
@@ -134,14 +161,11 @@ class PairFinder:
     def _representatives(self, window: _Window, begin: int) -> Ints:
         """Of the accesses in any window: the latest to each box before the block, and all inside it."""
         first, last = int(window.first.min()), int(window.last.max())
-        middle = int(np.clip(np.searchsorted(window.earlier, begin), first, last))
-        before = np.arange(first, middle)
-        places = self._table.place[window.earlier[before]]
-        latest = np.full(int(places.max(initial=-1)) + 1, -1, np.int64)
-        latest[places] = before
-        return np.concatenate((latest[latest >= 0], np.arange(middle, last)))
+        before = int(np.searchsorted(window.side.accesses, begin))
+        latest = window.side.latest(before)
+        return np.concatenate((latest[latest >= first], np.arange(max(before, first), last)))
 
     @staticmethod
     def _in_window(window: _Window, index: Ints, row: Ints) -> tuple[Ints, Ints]:
         kept: NDArray[np.bool_] = (window.first[row] <= index) & (index < window.last[row])
-        return window.earlier[index[kept]], window.later[row[kept]]
+        return window.side.accesses[index[kept]], window.later[row[kept]]

@@ -51,6 +51,7 @@ def test_each_instruction_has_a_complete_section(instruction: object) -> None:
         assert f"[{name}](registers.md#" in text
     for fault in row.errors:
         assert f"[{fault.name}](#faults)" in text
+    assert ("Overlap: " in text) == row.is_operation, "operations say what overlapping operands mean"
 
 
 def test_each_register_has_a_row_with_its_address_access_and_meaning() -> None:

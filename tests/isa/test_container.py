@@ -2,6 +2,7 @@
 
 import struct
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -9,10 +10,10 @@ import numpy as np
 import pytest
 
 from dlasim.errors import InputError
-from dlasim.isa import container
+from dlasim.isa import codec, container
 from dlasim.isa.assembly import assemble, disassemble
 from dlasim.isa.container import read, read_file, write
-from dlasim.isa.program import Program
+from dlasim.isa.program import Program, Stream
 from dlasim.isa.records import HEADER, SECTION, SECTION_RECORDS, Section
 
 from .generate import random_program
@@ -222,3 +223,22 @@ def test_damaged_files_end_in_one_error() -> None:
 @pytest.mark.slow
 def test_a_hundred_thousand_damaged_files() -> None:
     _mutate(100_000, seed=2)
+
+
+def test_a_program_of_too_many_operations_is_refused() -> None:
+    """The limit is that of the manual, and a program that reaches it can be read."""
+    manual = Path("docs/program-format.md").read_text(encoding="utf-8")
+    limit = 2_097_152
+    assert f"at most {limit:,} operations" in manual
+    for operations in (limit, limit + 1):
+        words = np.full(operations + 1, codec.encode("OP_FILL"), np.uint64)
+        words[-1] = codec.encode("HALT")
+        program = assemble(_TEXT)
+        data = write(
+            replace(program, commands=words, streams=(Stream(0, len(words)),), spans=program.spans[:0])
+        )
+        if operations <= limit:
+            assert len(read(data).commands) == len(words)
+            continue
+        with pytest.raises(InputError, match="it has 2,097,153 operations, at most 2,097,152 are allowed"):
+            read(data)

@@ -1,0 +1,175 @@
+"""Operands that share bytes: every operation reads all of them before it writes, on every engine."""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dlasim.isa import codec
+from dlasim.isa.instructions import BY_MNEMONIC
+from dlasim.isa.registers import OPERANDS, REGION_COUNT, Region
+from dlasim.native.target import host
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.executor import make_executor
+from dlasim.sim.footprint import Box, footprints
+from dlasim.sim.kernels import Engine
+from dlasim.sim.kernels.hazards import needs_reference
+from dlasim.sim.operation import Operation, reset_file
+from dlasim.sim.plan import plan_stream
+from dlasim.sim.reference import execute as execute_reference
+from tests.sim_engines import oracle
+from tests.sim_engines.generate import COMPUTED, Limits, as_batch, is_legal, make_operation, random_scene
+
+ENGINES = ("reference", "vnni", "portable")
+# Many operations of one and two pixels: those have kernels of their own.
+TINY = Limits(pixels=3, channels=5, kernel=2, sram_bytes=1024)
+WIDE = Limits(pixels=2, channels=40, kernel=2, sram_bytes=8192)
+SCENES = {TINY: 10, WIDE: 3}  # of each pair of operands
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def execute(request):
+    if request.param == "reference":
+        return execute_reference
+    if request.param == "vnni" and not host().has_vnni:
+        pytest.skip("this CPU has no VNNI")
+    return Engine(request.param).execute
+
+
+def addresses(box: Box) -> np.ndarray:
+    """Every byte of a box, listed."""
+    planes = np.arange(box.planes) * box.plane_stride
+    runs = np.arange(box.runs) * box.run_stride
+    return np.unique(box.address + np.add.outer(np.add.outer(planes, runs), np.arange(box.run_bytes)))
+
+
+def overlapping(rng, mnemonic: str, pair: tuple[str, str], limits: Limits):
+    """A legal operation in which this pair of operands shares a byte, and its SRAM; None for bad luck."""
+    scene = random_scene(rng, mnemonic, limits)
+    present = {f.operand.register: f for f in footprints(scene.operation)}
+    if not set(pair) <= present.keys():
+        return None
+    fixed, moved = (present[name] for name in pair)
+    low, high = fixed.box.address - (moved.box.end - moved.box.address) + 1, fixed.box.end
+    address = int(rng.integers(max(0, low), high))
+    address -= address % moved.element_bytes
+    operation = moved_to(scene.operation, moved.operand.address_register, address)
+    if not is_legal(operation, limits.sram_bytes):
+        return None
+    boxes = {f.operand.register: f.box for f in footprints(operation)}
+    shared = np.intersect1d(*(addresses(boxes[name]) for name in pair))
+    return (operation, scene.sram) if len(shared) else None
+
+
+def moved_to(operation: Operation, register: str, address: int) -> Operation:
+    """The same operation with one register changed."""
+    file = list(operation.file)
+    file[[operand.name for operand in OPERANDS].index(register)] = address
+    return replace(operation, file=file)
+
+
+def pairs_of(mnemonic: str) -> list[tuple[str, str]]:
+    """Every two operands of an instruction."""
+    names = [operand.register for operand in BY_MNEMONIC[mnemonic].operands]
+    return list(itertools.combinations(names, 2))
+
+
+CASES = [(mnemonic, pair) for mnemonic in COMPUTED for pair in pairs_of(mnemonic)]
+
+
+@pytest.mark.parametrize("limits", [TINY, WIDE], ids=["tiny", "wide"])
+@pytest.mark.parametrize(
+    ("mnemonic", "pair"), CASES, ids=lambda value: "-".join(value) if isinstance(value, tuple) else value
+)
+def test_everything_is_read_before_anything_is_written(execute, mnemonic, pair, limits):
+    rng = np.random.default_rng(sum(mnemonic.encode()) + sum("".join(pair).encode()))
+    left = SCENES[limits]
+    for _ in range(40 * left):
+        scene = overlapping(rng, mnemonic, pair, limits)
+        if scene is None:
+            continue
+        operation, sram = scene
+        expected = oracle.execute(operation, sram.tobytes())
+        execute(operation, sram)
+        assert sram.tobytes() == expected, operation
+        left -= 1
+        if not left:
+            return
+    pytest.fail(f"{left} operations that overlap are missing")
+
+
+@pytest.mark.parametrize("pixels", range(1, 7))
+@pytest.mark.parametrize("distance", range(-24, 25, 4))
+@pytest.mark.parametrize("mnemonic", ["OP_CONV", "OP_CONV_RELU", "OP_MAT_MUL"])
+def test_a_product_moved_over_its_own_input(execute, mnemonic, pixels, distance):
+    """An identity matrix: the output is the input as it was, wherever it goes."""
+    channels, start, weights = 8, 64, 512
+    fields = {"init": 0, "quant": 0} | ({} if mnemonic == "OP_CONV_RELU" else {"out": 0})
+    row = {"PIXEL_STRIDE": channels, "ROW_STRIDE": channels * pixels}
+    values = {
+        "OUT_SIZE": (1, pixels), "IN_SIZE": (1, pixels), "IN_CHANNELS": channels, "OUT_CHANNELS": channels,
+        "WEIGHT_ADDR": weights, "OUT_MULT": 1 << 30, "OUT_SHIFT": 1,
+        "IN_ADDR": start, "OUT_ADDR": start + distance,
+        **{f"{name}_{part}": value for name in ("IN", "OUT") for part, value in row.items()},
+    }  # fmt: skip
+    operation = make_operation(mnemonic, fields, values)
+    sram = np.zeros(1024, np.uint8)
+    sram[weights : weights + channels**2] = np.eye(channels, dtype=np.uint8).reshape(-1)
+    data = np.arange(1, channels * pixels + 1, dtype=np.uint8)
+    sram[start : start + len(data)] = data
+    assert is_legal(operation, len(sram))
+    execute(operation, sram)
+    assert sram[start + distance : start + distance + len(data)].tolist() == data.tolist()
+
+
+def test_the_kernels_do_what_overlaps_only_with_what_they_have_copied():
+    """Else the tests above would compare the readable engine with itself."""
+    rng = np.random.default_rng(1)
+    compiled = {}
+    for mnemonic in ("OP_CONV", "OP_CONV_RELU", "OP_MAT_MUL"):
+        scenes = [overlapping(rng, mnemonic, ("IN", "OUT"), TINY) for _ in range(60)]
+        batches = [as_batch(scene[0]) for scene in scenes if scene is not None]
+        compiled[mnemonic] = sum(not needs_reference(batch)[0] for batch in batches)
+    assert all(compiled.values()), compiled
+
+
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+@pytest.mark.parametrize("mnemonic", ["OP_DMA_READ", "OP_DMA_WRITE"])
+def test_a_transfer_may_read_a_byte_many_times(engine, mnemonic):
+    """Source runs that repeat, interleave or run backwards through each other; bytes copied one by one."""
+    rng = np.random.default_rng(7)
+    executor = make_executor(engine)
+    for _ in range(100):
+        values = transfer(rng), transfer(rng, planes_apart=True)
+        planes, runs, size = (int(number) for number in rng.integers(1, 5, 3))
+        is_read = mnemonic == "OP_DMA_READ"
+        prefix = "DMA_IN" if is_read else "DMA_OUT"
+        system, inside = values if is_read else values[::-1]
+        words = [
+            codec.encode_cfg(f"{prefix}_{name}", value)
+            for name, value in {
+                "REGION": int(Region.OUTPUTS), "PLANES": planes, "RUNS": runs, "RUN_BYTES": size,
+                "OFFSET": system[0], "RUN_STRIDE": system[1], "PLANE_STRIDE": system[2],
+                "SRAM_ADDR": inside[0], "RUN_SRAM_STRIDE": inside[1], "PLANE_SRAM_STRIDE": inside[2],
+            }.items()
+        ]  # fmt: skip
+        stream = np.array([*words, codec.encode(mnemonic), codec.encode("HALT")], np.uint64)
+        plan = plan_stream(DlaConfig(sram_bytes=1024), stream, reset_file())
+        assert plan.fault is None
+        sram = rng.integers(0, 256, 1024, np.uint8)
+        regions = [rng.integers(0, 256, 1024, np.uint8) for _ in range(REGION_COUNT)]
+        memories = [bytes(regions[Region.OUTPUTS]), bytearray(sram)]
+        if not is_read:
+            memories = [bytes(sram), bytearray(regions[Region.OUTPUTS])]
+        for plane, run, byte in itertools.product(range(planes), range(runs), range(size)):
+            place = [start + plane * far + run * near + byte for start, near, far in values]
+            memories[1][place[1]] = memories[0][place[0]]
+        executor.run(plan, sram, regions, None, 0)
+        assert bytes(sram if is_read else regions[Region.OUTPUTS]) == memories[1]
+
+
+def transfer(rng, planes_apart: bool = False) -> tuple[int, int, int]:
+    """Address, stride of runs and stride of planes; apart from each other, or however they fall."""
+    near = int(rng.integers(4, 9)) if planes_apart else int(rng.integers(0, 7))
+    return int(rng.integers(0, 64)), near, int(rng.integers(4, 9)) * 8 if planes_apart else near // 2
