@@ -31,6 +31,7 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.races import check_program
 from dlasim.verification import verify
 from tests.compiler.steps import missing_wait
+from tests.zoo import int8_models
 
 KIB, MIB = 1 << 10, 1 << 20
 ARRAYS = (("input", 64), ("input", 128), ("output", 64), ("output", 128), ("8x8", 64))
@@ -103,7 +104,7 @@ class Model:
 def zoo_files() -> list[Path]:
     """The real models, none where DLASIM_MODEL_ZOO is not set."""
     folder = os.environ.get("DLASIM_MODEL_ZOO")
-    return [] if folder is None else sorted(Path(folder).glob("*/*.tflite"))
+    return [] if folder is None else int8_models(Path(folder))
 
 
 def model_names() -> list[str]:

@@ -8,6 +8,7 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from tests.host.models import run_on_host
 from tests.oracle import random_inputs, run_tflite_micro
+from tests.zoo import int8_models
 
 
 def check_network(data, seed=0):
@@ -30,7 +31,7 @@ def test_large_built_in_network(name):
 
 
 def test_real_networks(model_zoo):
-    models = sorted(model_zoo.rglob("*.tflite"))
+    models = int8_models(model_zoo)
     assert models, f"no models in {model_zoo}"
     for model in models:
         check_network(model.read_bytes())

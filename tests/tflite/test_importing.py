@@ -1,6 +1,7 @@
 """What import accepts, folds and refuses; the refusals on networks made by hand."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
 from tests.tflite.one_operator import random_graph
 from tests.tflite.test_damaged_files import broken, raw_model
+from tests.zoo import refused_models
 
 SCALED = Quantization((0.5,), (0,))
 
@@ -238,3 +240,11 @@ def test_an_open_batch_is_one(tmp_path):
 def test_unknown_operators_stay_for_a_later_pass_to_refuse(tmp_path):
     codes = [{"deprecated_builtin_code": 5, "builtin_code": 5}]
     assert import_bytes(broken(("operator_codes",), codes), tmp_path).operators[0].kind == "DEPTH_TO_SPACE"
+
+
+def test_real_models_of_other_types_are_refused_in_one_line(model_zoo: Path) -> None:
+    for path in refused_models(model_zoo):
+        with pytest.raises(InputError) as refused:
+            import_model(path)
+        assert str(path) in str(refused.value)
+        assert "\n" not in str(refused.value)

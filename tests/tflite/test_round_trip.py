@@ -9,6 +9,7 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from tests.oracle import random_inputs, run_litert_reference, run_tflite_micro
 from tests.tflite.comparison import assert_same_graph
 from tests.tflite.one_operator import BUILDERS, random_graph
+from tests.zoo import int8_models
 
 SEEDS = range(4)
 # TFLite Micro knows these only for float, or not at all.
@@ -63,7 +64,7 @@ def test_a_large_operator_code_and_scalars_survive():
 def test_real_models_read_as_tensorflow_sees_them(model_zoo):
     from tests.oracle import litert_interpreter
 
-    paths = sorted(model_zoo.glob("**/*.tflite"))
+    paths = int8_models(model_zoo)
     assert paths
     for path in paths:
         graph = import_model(path)

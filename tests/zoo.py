@@ -1,0 +1,13 @@
+"""The real models that tests may be given in the folder DLASIM_MODEL_ZOO."""
+
+from pathlib import Path
+
+
+def int8_models(zoo: Path) -> list[Path]:
+    """Those that dlasim runs; the folder `more` has types that it refuses."""
+    return [path for path in sorted(zoo.glob("*/*.tflite")) if path.parent.name != "more"]
+
+
+def refused_models(zoo: Path) -> list[Path]:
+    """Networks of types that are not supported."""
+    return sorted(zoo.glob("more/*.tflite"))
