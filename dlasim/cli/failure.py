@@ -10,7 +10,6 @@ import click
 
 from dlasim.cli.terminal import say
 from dlasim.errors import DlasimError, printable
-from dlasim.fileio import WRONG_PATH
 
 RUN_FAILED = 1
 BAD_INPUT = 2
@@ -102,6 +101,8 @@ def _built_in(name: str, program: str) -> str:
 
 
 def _is_path(error: OSError) -> bool:
+    from dlasim.fileio import WRONG_PATH
+
     return error.filename is not None and isinstance(error, WRONG_PATH)
 
 
