@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -38,9 +37,3 @@ class Call:
     def dtype(self) -> np.dtype[Any]:
         """The type of the first output."""
         return np.dtype(self.outputs[0].dtype)
-
-    def require_elements(self, count: int) -> None:
-        """Raise ValueError unless the first output has so many elements: before as many are made."""
-        size = math.prod(self.shape)
-        if count != size:
-            raise ValueError(f"it makes {count} elements, the output has {size}")

@@ -26,7 +26,6 @@ def pad(call: Call) -> list[Array]:
 def concatenation(call: Call) -> list[Array]:
     """CONCATENATION."""
     outer = math.prod(call.shape[: call.attributes.axis])
-    call.require_elements(sum(values.size for values in call.inputs))
     return [np.concatenate([values.reshape(outer, -1) for values in call.inputs], axis=1)]
 
 
@@ -38,7 +37,6 @@ def strided_copy(call: Call) -> list[Array]:
     last = attributes.offset + sum(max(step, 0) for step in steps)
     if min(attributes.size) < 1 or first < 0 or last >= len(values):
         raise ValueError(f"reads elements {first} to {last} of {len(values)}")
-    call.require_elements(math.prod(attributes.size))
     strides = [stride * values.itemsize for stride in attributes.stride]
     return [np.lib.stride_tricks.as_strided(values[attributes.offset :], attributes.size, strides)]
 
@@ -51,7 +49,6 @@ def gather(call: Call) -> list[Array]:
     between, behind = math.prod(values.shape[batch_dims:axis]), math.prod(values.shape[axis + 1 :])
     blocks = values.reshape(batches, between, size, behind)
     chosen = indices.reshape(batches, -1)
-    call.require_elements(chosen.size * between * behind)
     inside: Array = (chosen >= 0) & (chosen < size)
     picked = blocks[np.arange(batches)[:, None], :, np.where(inside, chosen, 0)]
     return [np.where(inside[:, :, None, None], picked, 0).transpose(0, 2, 1, 3).astype(call.dtype)]
@@ -62,7 +59,6 @@ def gather_nd(call: Call) -> list[Array]:
     values, indices = call.inputs
     depth = indices.shape[-1]
     chosen = indices.reshape(-1, depth)
-    call.require_elements(len(chosen) * math.prod(values.shape[depth:]))
     sizes = np.array(values.shape[:depth])
     inside: Array = np.all((chosen >= 0) & (chosen < sizes), axis=1)
     picked = values[tuple(np.where(inside[:, None], chosen, 0).T)].reshape(len(chosen), -1)

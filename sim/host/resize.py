@@ -14,7 +14,6 @@ _ONE = 1 << RESIZE_FRACTION_BITS
 def resize_nearest(call: Call) -> list[Array]:
     """RESIZE_NEAREST."""
     image, rows, columns = call.inputs
-    _require_size(call, image, rows, columns)
     height, width = image.shape[1:3]
     return [image[:, np.clip(rows, 0, height - 1)[:, None], np.clip(columns, 0, width - 1)]]
 
@@ -23,7 +22,6 @@ def resize_bilinear(call: Call) -> list[Array]:
     """RESIZE_BILINEAR."""
     image = call.inputs[0]
     rows, columns = (_limited(*given) for given in zip(call.inputs[1:], image.shape[1:3], strict=True))
-    _require_size(call, image, rows, columns)
     left, right = (
         _blended(
             _corner(image, rows[:, 0], columns[:, side]),
@@ -42,10 +40,6 @@ def _limited(table: Array, size: int) -> Array:
     """Lower and upper positions inside the image, and a fraction of one."""
     limited: Array = np.clip(table, 0, [size - 1, size - 1, _ONE])
     return limited
-
-
-def _require_size(call: Call, image: Array, rows: Array, columns: Array) -> None:
-    call.require_elements(len(image) * len(rows) * len(columns) * image.shape[3])
 
 
 def _corner(image: Array, rows: Array, columns: Array) -> Array:

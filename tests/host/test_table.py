@@ -105,8 +105,8 @@ POOL_WORDS = (1, 1, 0, 0, 2, 2, -128, 127)
     ("code", "words", "inputs", "outputs", "message"),
     [
         (99, (), [IMAGE], [spec(1)], "99 is unknown"),
-        (10, (1, 2), [IMAGE], [spec(1)], "AVERAGE_POOL_2D with 2 attribute words (allowed: 8)"),
-        (10, POOL_WORDS, [], [spec(1)], "AVERAGE_POOL_2D with 0 inputs (allowed: 1)"),
+        (10, (1, 2), [IMAGE], [spec(1)], "AVERAGE_POOL_2D takes 8 attribute words (got 2)"),
+        (10, POOL_WORDS, [], [spec(1)], "AVERAGE_POOL_2D takes 1 input (got 0)"),
         (10, POOL_WORDS, [IMAGE.astype(np.int32)], [spec(1)], "input must be int8 (got int32)"),
         (10, POOL_WORDS, [IMAGE], [spec(1, 9, 9, 9)], "must have the same channels"),
         (
