@@ -1,6 +1,6 @@
 """dlasim: instruction-set simulator and virtual prototype of an int8 deep-learning accelerator.
 
-The verbs of the command line are functions here: compile, run, verify, explain, sweep.
+The verbs of the command line are functions here: inspect, compile, run, verify, explain, sweep.
 """
 
 TYPE_CHECKING = False  # typing itself is not loaded: it might be found in the current folder, see __main__.py
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["DlaConfig", "compile", "explain", "run", "sweep", "verify"]
+__all__ = ["DlaConfig", "compile", "explain", "inspect", "run", "sweep", "verify"]
 
 _PLACES = {"DlaConfig": "dlasim.sim.config"}
 

@@ -150,6 +150,14 @@ def _run_on_board(
     return _result(RunResult(done.inference.outputs, figures, done.inference, loaded, done), warnings)
 
 
+def inspect(model: str | Path) -> dict[str, Any]:
+    """What a .tflite or .dlag file contains: inputs, outputs, operators, sizes; `refusal` says why dlasim
+    cannot run it, if so."""
+    from dlasim.compiler_shim.inspection import inspect_model
+
+    return inspect_model(model)
+
+
 def explain(model: str | Path, config: DlaConfig | None = None, **choices: Any) -> list[dict[str, Any]]:
     """For each layer where it runs and why, its tiling, and what it moves and costs."""
     from dlasim.sim.report import report

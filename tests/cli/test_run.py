@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,9 @@ from click.testing import CliRunner, Result
 
 from dlasim import api
 from dlasim.cli import main
+from dlasim.compiler_shim.tflite.reader import read_tflite
 from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.compiler_shim.topologies import build_topology
 from dlasim.isa import container
 from dlasim.isa.assembly import assemble
 from dlasim.isa.container import write
@@ -277,6 +280,28 @@ def test_too_little_sram_names_the_layer_and_the_bytes(folder: Path) -> None:
     assert result.exit_code == 2
     assert "bytes" in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_inspect_shows_what_the_file_contains(folder: Path) -> None:
+    found = json.loads(succeed("inspect", folder / "mnist.tflite", "--json").stdout)
+    report = json.loads(succeed("run", folder / "mnist.tflite", "--json").stdout)
+    assert found["macs"] == report["macs"]
+    assert not found["refusal"]
+    assert [output["shape"] for output in found["outputs"]] == [o["shape"] for o in report["outputs"]]
+    assert sum(row["macs"] for row in found["operators"]) == found["macs"]
+    assert found["file_bytes"] == (folder / "mnist.tflite").stat().st_size
+    assert "CONV_2D" in succeed("inspect", folder / "mnist.dlag").stdout
+
+
+def test_inspect_shows_a_model_that_cannot_run(tmp_path: Path) -> None:
+    graph = read_tflite(write_tflite(build_topology("mnist")))
+    tensors = [
+        replace(tensor, dtype="float32") if tensor.data is None else tensor for tensor in graph.tensors
+    ]
+    (tmp_path / "float.tflite").write_bytes(write_tflite(replace(graph, tensors=tuple(tensors))))
+    text = succeed("inspect", tmp_path / "float.tflite").stdout
+    assert "CONV_2D" in text
+    assert "dlasim cannot run it: " in text
 
 
 def test_explain_tells_where_and_why(folder: Path) -> None:
