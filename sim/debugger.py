@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 
 from dlasim.errors import InputError, printable, suggestion
 from dlasim.isa import codec, registers
-from dlasim.isa.assembly.text import word_texts
+from dlasim.isa.assembly.word_text import word_texts
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import Program, Step, TensorDescriptor
 from dlasim.isa.records import Role, StepKind
 from dlasim.isa.registers import Region
+from dlasim.sim.breakpoints import Breakpoint, DebuggerStop, Position, StopPoints, StopReason, Watchpoint
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import word_cycles
 from dlasim.sim.executor import execute_operation
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import Plan, plan_stream
 from dlasim.sim.runner import check_config, check_input
-from dlasim.sim.stops import Breakpoint, Position, Reason, Stop, Stops, Watchpoint
 from dlasim.sim.stream import FaultAt
 
 Array = NDArray[np.uint8]
@@ -44,7 +44,7 @@ class Debugger:
         self.regions = _regions(program)
         self.file = reset_file()
         self.fault: FaultAt | None = None
-        self._stops = Stops()
+        self._stops = StopPoints()
         self._layers = program.layer_of_words()
         self._step = 0
         self._plan: Plan | None = None
@@ -123,45 +123,45 @@ class Debugger:
 
     # Going on
 
-    def step(self, count: int = 1) -> Stop:
+    def step(self, count: int = 1) -> DebuggerStop:
         """Execute the next words or host calls; breakpoints do not hold up a step, watchpoints do."""
         for _ in range(count):
             stop = self._execute()
-            if stop.reason is not Reason.STEP:
+            if stop.reason is not StopReason.STEP:
                 return stop
-        return Stop(Reason.STEP)
+        return DebuggerStop(StopReason.STEP)
 
-    def resume(self) -> Stop:
+    def resume(self) -> DebuggerStop:
         """Execute up to the next breakpoint, watchpoint or fault, or to the end."""
-        while (stop := self._execute()).reason is Reason.STEP:
+        while (stop := self._execute()).reason is StopReason.STEP:
             here = self.position if self._stops.has_breakpoints else None
             number = self._stops.breakpoint_at(here) if here else None
             if number is not None:
-                return Stop(Reason.BREAKPOINT, number)
+                return DebuggerStop(StopReason.BREAKPOINT, number)
         return stop
 
     def run(self) -> list[NDArray[Any]]:
         """Execute to the end, whatever breakpoints say; the model's outputs."""
-        while self._execute().reason not in (Reason.END, Reason.FAULT):
+        while self._execute().reason not in (StopReason.END, StopReason.FAULT):
             pass
         return [self._view(tensor).copy() for tensor in self.program.outputs]
 
     # One word
 
-    def _execute(self) -> Stop:
+    def _execute(self) -> DebuggerStop:
         if self.is_finished:
-            return Stop(Reason.FAULT if self.fault else Reason.END)
+            return DebuggerStop(StopReason.FAULT if self.fault else StopReason.END)
         watched = self._stops.watched(self.sram)
         step = self.program.steps[self._step]
         if step.kind is StepKind.HOST:
             self._host(step.index)
             self._leave()
         elif not self._execute_word():
-            return Stop(Reason.FAULT)
+            return DebuggerStop(StopReason.FAULT)
         for number, now in self._stops.watched(self.sram).items():
             if now != watched[number]:
-                return Stop(Reason.WATCHPOINT, number)
-        return Stop(Reason.END if self.is_finished else Reason.STEP)
+                return DebuggerStop(StopReason.WATCHPOINT, number)
+        return DebuggerStop(StopReason.END if self.is_finished else StopReason.STEP)
 
     def _execute_word(self) -> bool:
         """False where the word faults: nothing happens then, and nothing more will."""

@@ -52,7 +52,7 @@ class ReferenceExecutor:
 def execute_operation(operation: Operation, sram: Array, regions: Sequence[Array]) -> None:
     """One operation of any unit, on the readable engine."""
     from dlasim.sim.reference import execute
-    from dlasim.sim.reference.transfer import copy_box
+    from dlasim.sim.reference.box_copy import copy_box
 
     unit = operation.instruction.unit
     if unit not in (Unit.DMA_IN, Unit.DMA_OUT):

@@ -20,10 +20,10 @@ from dlasim.isa.registers import REGION_COUNT, REGISTER_BYTES, Access, Region
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.control import ControlRegisters, find, may_write
 from dlasim.sim.executor import Executor, Observer
-from dlasim.sim.memory import Memory
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import Plan, plan_stream
 from dlasim.sim.stream import FaultAt
+from dlasim.sim.system_memory import DmaMemory
 
 NO_MEMORY = np.zeros(0, np.uint8)
 MAX_CACHED_PLANS = 1024
@@ -53,7 +53,7 @@ class Dla:
     def __init__(
         self,
         config: DlaConfig,
-        memory: Memory,
+        memory: DmaMemory,
         executor: Executor | None = None,
         on_complete: Callable[[Run], None] | None = None,
     ) -> None:

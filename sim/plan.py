@@ -12,7 +12,7 @@ from dlasim.sim.accounting import Account, account
 from dlasim.sim.checks import first_fault
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import Costs, stream_costs
-from dlasim.sim.counters import counter_values
+from dlasim.sim.counter_values import counter_values
 from dlasim.sim.stream import PIECE_OPERATIONS, Batches, DecodedStream, FaultAt, decode_stream
 from dlasim.sim.timeline import Timeline, schedule
 

@@ -20,8 +20,8 @@ from dlasim.sim.executor import Executor, Observer
 from dlasim.sim.fault_text import mnemonic_of
 from dlasim.sim.host_estimate import DOORBELL_CYCLES, call_cycles
 from dlasim.sim.machine import Dla, Run
-from dlasim.sim.memory import SystemMemory
 from dlasim.sim.stream import FaultAt
+from dlasim.sim.system_memory import SystemMemory
 
 if TYPE_CHECKING:
     from dlasim.sim.host import HostOperation

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dlasim.isa.assembly.expressions import number
+from dlasim.isa.assembly.error_text import joined, meant
 from dlasim.isa.assembly.lexer import Kind, Token
-from dlasim.isa.assembly.source import Refused, Source
-from dlasim.isa.assembly.wording import joined, meant
+from dlasim.isa.assembly.source import Refused, SourceText
+from dlasim.isa.assembly.symbol_expressions import number
 from dlasim.isa.program import HostCall, TensorDescriptor
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class UnresolvedCall:
     """A host call and the tokens that name its tensors."""
 
     call: HostCall
@@ -52,7 +52,7 @@ class Lost:
 class Tensors:
     """The tensors of a program by name."""
 
-    def __init__(self, source: Source, tensors: Sequence[TensorDescriptor], lost: Lost) -> None:
+    def __init__(self, source: SourceText, tensors: Sequence[TensorDescriptor], lost: Lost) -> None:
         self._source = source
         self._count = len(tensors)
         self._lost = lost

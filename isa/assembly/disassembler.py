@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from dlasim.errors import InputError
 from dlasim.isa import host_ops, program
 from dlasim.isa.assembly.annotate import operation_comments
-from dlasim.isa.assembly.builder import FINGERPRINT, MAX_CONSTANT_BYTES
 from dlasim.isa.assembly.description import SCALAR
 from dlasim.isa.assembly.lexer import quote
-from dlasim.isa.assembly.text import word_texts
+from dlasim.isa.assembly.program_builder import FINGERPRINT, MAX_CONSTANT_BYTES
+from dlasim.isa.assembly.word_text import word_texts
 from dlasim.isa.codec import encode, encode_cfg
 from dlasim.isa.program import HostCall, Layer, Program, Requirement, Step, Stream, TensorDescriptor
 from dlasim.isa.records import StepKind

@@ -15,11 +15,11 @@ from dlasim.isa.registers import Region
 from dlasim.sim.checks import first_fault
 from dlasim.sim.operation import reset_file
 from dlasim.sim.races.accesses import SPACE_BYTES, AccessTable, access_table, memory_name
+from dlasim.sim.races.box_overlap import common_byte, intersect
 from dlasim.sim.races.boxes import Ints
-from dlasim.sim.races.common import common_byte, intersect
+from dlasim.sim.races.findings import OperandAccess, Race, RaceReport, UninitialisedRead
 from dlasim.sim.races.order import Order, order_of
 from dlasim.sim.races.pairs import PairFinder
-from dlasim.sim.races.report import Access, Race, RaceReport, UninitialisedRead
 from dlasim.sim.races.written import WrittenMap, uninitialised_reads
 from dlasim.sim.stream import DecodedStream, decode_stream
 
@@ -214,14 +214,14 @@ class _StreamCheck:
         found = uninitialised_reads(self._table, written, limit)
         return tuple(UninitialisedRead(self._access(access), byte) for access, byte in found)
 
-    def _access(self, number: int) -> Access:
+    def _access(self, number: int) -> OperandAccess:
         table, stream = self._table, self._stream
         position = int(stream.positions[table.operation[number]])
         instruction = BY_OPCODE[int(stream.opcodes[position])]
         box = table.boxes.one(number)
         first = box.address % SPACE_BYTES
         word = self._first_word + position
-        return Access(
+        return OperandAccess(
             word=word,
             mnemonic=instruction.mnemonic,
             unit=instruction.unit,

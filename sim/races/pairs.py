@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from dlasim.isa.instructions import UNITS
 from dlasim.sim.races.accesses import AccessTable
+from dlasim.sim.races.box_overlap import may_meet
 from dlasim.sim.races.boxes import Ints, expand
-from dlasim.sim.races.common import may_meet
 from dlasim.sim.races.order import Order
 
 PAIRS_AT_ONCE = 1 << 20  # bounds memory

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dlasim.isa.instructions import RECORD_BYTES
 from dlasim.sim.footprint import WIDE_BYTES, Footprint, all_footprints
 from dlasim.sim.operation import Operation
-from dlasim.sim.reference.transfer import window
+from dlasim.sim.reference.box_copy import window
 
 Integers = NDArray[np.int64]
 
@@ -25,7 +25,7 @@ def _element(footprint: Footprint) -> np.dtype[np.signedinteger[Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class RecordColumns:
     """The per-channel records, a column each."""
 
     bias: Integers
@@ -60,10 +60,10 @@ class Context:
         """An operand that is one run of elements, in this shape."""
         return _integers(self.sram, self._footprint(register)).reshape(shape)
 
-    def records(self) -> Records:
+    def records(self) -> RecordColumns:
         """The records at PARAM_ADDR."""
         columns = self.linear("PARAM_ADDR", -1, RECORD_BYTES // WIDE_BYTES).T
-        return Records(*columns)
+        return RecordColumns(*columns)
 
     def store(self, result: Integers) -> None:
         """Write the result to OUT; it is broadcast to OUT's shape."""

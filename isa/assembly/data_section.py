@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dlasim.isa.assembly.builder import MAX_CONSTANT_BYTES, Builder, Mode
-from dlasim.isa.assembly.expressions import Expression
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
+from dlasim.isa.assembly.program_builder import MAX_CONSTANT_BYTES, Builder, Mode
 from dlasim.isa.assembly.source import Refused
+from dlasim.isa.assembly.symbol_expressions import SymbolicExpression
 from dlasim.isa.instructions import RECORD_BYTES
 
 _MAX_ALIGNMENT = 1 << 16
@@ -32,7 +32,7 @@ def _values(size: int, lowest: int, highest: int) -> Handler:
 
 
 def _fill(
-    builder: Builder, expressions: list[Expression], start: int, size: int, lowest: int, highest: int
+    builder: Builder, expressions: list[SymbolicExpression], start: int, size: int, lowest: int, highest: int
 ) -> None:
     """Put each value in place as soon as it is known."""
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Memory(Protocol):
+class DmaMemory(Protocol):
     """Where the DLA's transfers go to and come from."""
 
     def window(self, address: int, size_bytes: int) -> NDArray[np.uint8] | None:

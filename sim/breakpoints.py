@@ -13,7 +13,7 @@ from dlasim.errors import InputError
 Array = NDArray[np.uint8]
 
 
-class Reason(enum.Enum):
+class StopReason(enum.Enum):
     """Why the debugger handed control back."""
 
     STEP = "step"
@@ -43,10 +43,10 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class DebuggerStop:
     """Why execution stopped, and which breakpoint or watchpoint it was."""
 
-    reason: Reason
+    reason: StopReason
     number: int | None = None
 
     def __str__(self) -> str:
@@ -70,7 +70,7 @@ class Watchpoint:
     size_bytes: int
 
 
-class Stops:
+class StopPoints:
     """The breakpoints and watchpoints that are set, by number."""
 
     def __init__(self) -> None:

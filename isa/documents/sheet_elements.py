@@ -25,7 +25,7 @@ class Prose:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeBlock:
     """Lines to be shown as they are."""
 
     lines: tuple[str, ...]
@@ -48,7 +48,7 @@ class References:
     items: tuple[tuple[Link, str], ...]
 
 
-Block: TypeAlias = Prose | Code | Table | References
+Block: TypeAlias = Prose | CodeBlock | Table | References
 
 
 @dataclass(frozen=True, slots=True)
