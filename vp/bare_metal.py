@@ -10,7 +10,7 @@ from dlasim.errors import RunError
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import Executor
 from dlasim.sim.machine import Run
-from dlasim.sim.report import total_account
+from dlasim.sim.measured import total_account
 from dlasim.sim.runner import Inference
 from dlasim.sim.stream import FaultAt
 from dlasim.vp.board import Board, BoardConfig
