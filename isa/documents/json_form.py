@@ -66,6 +66,7 @@ def _instruction(instruction: Instruction) -> dict[str, Any]:
             }
             for operand in instruction.operands
         ],
+        "channels": instruction.channels.name.lower(),
         "registers": list(instruction.registers),
         "faults": [fault.name for fault in instruction.errors],
     }

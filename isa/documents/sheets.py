@@ -11,7 +11,7 @@ from dlasim.isa.documents.sheet_elements import Block, CodeBlock, Link, Prose, R
 from dlasim.isa.faults import FAULT_DOCS, Fault
 from dlasim.isa.host_checks import RULES
 from dlasim.isa.host_ops import Attribute, HostOperator, Word
-from dlasim.isa.instructions import INSTRUCTIONS, OPCODE, Instruction
+from dlasim.isa.instructions import INSTRUCTIONS, OPCODE, Channels, Instruction
 from dlasim.isa.records import Record
 from dlasim.isa.registers import BY_NAME, REGISTER_BITS, Access, Register
 
@@ -69,6 +69,8 @@ def instruction_sheet(instruction: Instruction) -> Sheet:
         columns = ("placed by", "access", "elements", "takes part", "covers")
         blocks.append(Table("Operands in SRAM", columns, tuple(_operand_rows(instruction))))
         blocks.append(Prose(f"Overlap: {captions.overlap(instruction)}"))
+    if instruction.channels is not Channels.NONE:
+        blocks.append(Prose(f"Channels: {instruction.channels.value}."))
     if instruction.registers:
         items = tuple((register_link(name), BY_NAME[name].doc) for name in instruction.registers)
         blocks.append(References("Registers read", items))

@@ -85,7 +85,7 @@ def access_table(stream: DecodedStream, operations: int) -> AccessTable:
             operand = footprint.operand
             present = np.broadcast_to(footprint.present, len(numbers))
             parts.append(_part(numbers, present, operand.register, operand.writes, SRAM, footprint.box))
-        if batch.instruction.unit in (Unit.DMA_IN, Unit.DMA_OUT):
+        if batch.instruction.is_transfer:
             parts.append(_system_part(numbers, batch))
     return _table(parts)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import INSTRUCTIONS, Unit
+from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.sim.operation import Operation
 from dlasim.sim.reference import mac, vector
 from dlasim.sim.reference.operands import Context, Integers
@@ -35,7 +35,7 @@ SEMANTICS: Mapping[str, Body] = {
     "OP_C_MAX": vector.maximum,
 }
 
-COMPUTED = tuple(row.mnemonic for row in INSTRUCTIONS if row.unit in (Unit.MAC, Unit.VECTOR))
+COMPUTED = tuple(row.mnemonic for row in INSTRUCTIONS if row.is_compute)
 assert sorted(SEMANTICS) == sorted(COMPUTED), "each instruction of the table has one meaning, and no other"
 
 
