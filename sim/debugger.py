@@ -23,10 +23,10 @@ from dlasim.isa.registers import Region
 from dlasim.sim.breakpoints import Breakpoint, DebuggerStop, Position, StopPoints, StopReason, Watchpoint
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import word_cycles
-from dlasim.sim.executor import execute_operation
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import Plan, plan_stream
-from dlasim.sim.runner import check_config, check_input
+from dlasim.sim.reference import execute_operation
+from dlasim.sim.runner import check_config, checked_inputs
 from dlasim.sim.stream import FaultAt
 
 Array = NDArray[np.uint8]
@@ -50,7 +50,8 @@ class Debugger:
         self._plan: Plan | None = None
         self._first = self._word = 0  # of the current stream, and the next
         self._done_cycles = 0
-        self._give(inputs)
+        for described, array in checked_inputs(program, inputs, least=0):
+            self._view(described)[...] = array
         self._enter()
 
     # Looking
@@ -231,12 +232,6 @@ class Debugger:
 
     # Small things
 
-    def _give(self, inputs: Sequence[NDArray[Any]]) -> None:
-        for described, array in zip(self.program.inputs, inputs, strict=False):
-            view = self._view(described)
-            check_input(described, array)
-            view[...] = array
-
     def _view(self, described: TensorDescriptor) -> NDArray[Any]:
         raw = self.regions[described.region][described.offset : described.offset + described.size_bytes]
         return raw.view(np.dtype(described.type.name)).reshape(described.shape)
@@ -253,14 +248,9 @@ class Debugger:
 
 def _regions(program: Program) -> list[Array]:
     """System memory as the program finds it, a region an array."""
-    need = program.requirement
-    arrays = {
-        Region.CONSTANTS: program.constants.copy(),
-        Region.ARENA: np.zeros(need.arena_bytes, np.uint8),
-        Region.INPUTS: np.zeros(need.inputs_bytes, np.uint8),
-        Region.OUTPUTS: np.zeros(need.outputs_bytes, np.uint8),
-        Region.COMMANDS: program.commands.view(np.uint8).copy(),
-    }
+    arrays = {region: np.zeros(size, np.uint8) for region, size in program.region_bytes.items()}
+    arrays[Region.CONSTANTS][:] = program.constants
+    arrays[Region.COMMANDS][:] = program.commands.view(np.uint8)
     for tensor in program.tensors:
         if tensor.role is Role.VARIABLE:
             raw = arrays[tensor.region][tensor.offset : tensor.offset + tensor.size_bytes]

@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.errors import InputError
-from dlasim.isa.instructions import Unit
-from dlasim.sim.footprint import all_footprints, dma_prefix, system_box
 from dlasim.sim.operation import Operation
 from dlasim.sim.plan import Plan
 
@@ -42,28 +40,13 @@ class ReferenceExecutor:
         self, plan: Plan, sram: Array, regions: Sequence[Array], observer: Observer | None, first_word: int
     ) -> None:
         """Execute the plan's operations up to its fault."""
+        from dlasim.sim.reference import execute_operation
+
         for number in range(plan.operations):
             operation = plan.stream.operation(number)
             execute_operation(operation, sram, regions)
             if observer is not None:
                 observer(first_word + operation.position, partial(plan.stream.operation, number), sram)
-
-
-def execute_operation(operation: Operation, sram: Array, regions: Sequence[Array]) -> None:
-    """One operation of any unit, on the readable engine."""
-    from dlasim.sim.reference import execute
-    from dlasim.sim.reference.box_copy import copy_box
-
-    unit = operation.instruction.unit
-    if unit not in (Unit.DMA_IN, Unit.DMA_OUT):
-        execute(operation, sram)
-        return
-    (inside,) = all_footprints(operation)
-    region = regions[operation.value(f"{dma_prefix(operation.instruction)}_REGION")]
-    if unit is Unit.DMA_IN:
-        copy_box(region, system_box(operation), sram, inside.box)
-    else:
-        copy_box(sram, inside.box, region, system_box(operation))
 
 
 class FastExecutor:
@@ -101,5 +84,5 @@ class FastExecutor:
 def make_executor(engine: str) -> Executor:
     """The engine of that name; `auto` takes the fast one."""
     if engine not in ENGINES:
-        raise InputError(f"engine = {engine!r} is unknown (allowed: {', '.join(ENGINES)})")
+        raise InputError(f"engine must be one of {', '.join(ENGINES)} (got {engine!r})")
     return ReferenceExecutor() if engine == "reference" else FastExecutor()
