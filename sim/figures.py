@@ -84,19 +84,19 @@ def _term(name: str, text: str, label: str, section: str = "") -> Figure:
 
 # Of each unit; all nine add up to the cycles of the DLA.
 UNIT_FIGURES: tuple[Figure, ...] = (
-    _term("work", "it works: what the formulas of MAC, VECTOR and DMA count", "work", "mac"),
-    _term("fill", "its pipeline fills, once for each operation", "pipeline fill", "mac"),
-    _term("drain", "its pipeline drains, once for each operation", "pipeline drain", "mac"),
+    _term("work", "it works, by the formulas of MAC, VECTOR and DMA", "work", "mac"),
+    _term("fill", "its pipeline fills, once per operation", "pipeline fill", "mac"),
+    _term("drain", "its pipeline drains, once per operation", "pipeline drain", "mac"),
     _term("latency", "a transfer waits for its first byte", "DMA latency", "dma"),
     _term("sram", "the SRAM's ports are too narrow for the operation", "SRAM bandwidth", "sram-bandwidth"),
     _term("contention", "two transfers share the bus", "DMA contention", "two-transfers-on-one-bus"),
-    _term("idle_issue", "it has nothing to do while words are issued", "idle: issue is busy"),
+    _term("idle_issue", "it is idle while words are being issued", "idle: issue is busy"),
     _term(
-        "idle_wait", "it has nothing to do while a WAIT, IRQ or HALT holds up issue",
+        "idle_wait", "it is idle while a WAIT, IRQ or HALT blocks issue",
         "idle: issue waits for another unit",
     ),
     _term(
-        "idle_queue", "it has nothing to do while the full queue of another unit holds up issue",
+        "idle_queue", "it is idle while the full queue of another unit blocks issue",
         "idle: another unit's queue is full",
     ),
 )  # fmt: skip
@@ -108,12 +108,12 @@ LAYER_FIGURES: tuple[Figure, ...] = (
     Figure("unit", "text", "`dla` or `cpu`", lambda layer: layer.unit, "unit", "unit"),
     Figure(
         "cycles", "cycles", "those in which its operation is the oldest that runs, or the CPU works on it",
-        lambda layer: layer.cycles, "cycles", "cycles", "the-books",
+        lambda layer: layer.cycles, "cycles", "cycles", "cycle-accounting",
     ),
     Figure("macs", "MACs", "multiply-accumulates done", lambda layer: layer.macs, "macs", "MACs"),
     Figure(
         "utilization", "share", "macs / (PEs · cycles in which its operations ran); 0 on the CPU",
-        lambda layer: layer.utilization, "utilization", "used", "the-books",
+        lambda layer: layer.utilization, "utilization", "used", "cycle-accounting",
     ),
     Figure("tiles", "count", "its compute operations", lambda layer: layer.tiles, "tiles", "tiles"),
     Figure(
@@ -167,7 +167,8 @@ RUN_FIGURES: tuple[Figure, ...] = (
         lambda run: run.dla_cycles, "cycles_dla", "DLA",
     ),
     Figure(
-        "cycles.cpu", "cycles", "the CPU's work, not its waits: measured with --host riscv, else an estimate",
+        "cycles.cpu", "cycles",
+        "the CPU's work, not its waits; measured with --host riscv, otherwise an estimate",
         lambda run: run.cpu_cycles, "cycles_cpu", "CPU", "the-cpu-without-a-board",
     ),
     Figure(
@@ -176,9 +177,9 @@ RUN_FIGURES: tuple[Figure, ...] = (
     ),
     Figure(
         "cycles.by_kind", "cycles",
-        "an object: for each kind of layer the DLA's cycles in which the oldest compute operation that runs "
-        "is of this kind, fill and drain included",
-        lambda run: run.cycles_by_kind, section="the-books",
+        "an object: for each kind of layer the DLA's cycles in which the oldest running compute operation "
+        "is of this kind, including fill and drain",
+        lambda run: run.cycles_by_kind, section="cycle-accounting",
     ),
     *(
         Figure(f"cycles.by_kind.{kind}", "cycles", f"those of kind {kind}", None, f"cycles_{kind.lower()}")
@@ -186,7 +187,8 @@ RUN_FIGURES: tuple[Figure, ...] = (
     ),
     Figure(
         "cycles.stall", "cycles", "the other cycles of the DLA: no compute operation runs",
-        lambda run: run.dla_cycles - sum(run.cycles_by_kind.values()), "cycles_stall", "stall", "the-books",
+        lambda run: run.dla_cycles - sum(run.cycles_by_kind.values()),
+        "cycles_stall", "stall", "cycle-accounting",
     ),
     Figure(
         "cycles.dma", "cycles", "those of the DLA in which a transfer runs",
@@ -195,7 +197,8 @@ RUN_FIGURES: tuple[Figure, ...] = (
     Figure("macs", "MACs", "multiply-accumulates of the DLA", lambda run: run.macs, "macs", "MACs"),
     Figure(
         "utilization", "share", "macs / (PEs · cycles.dla)",
-        lambda run: ratio(run.macs, run.config.pes * run.dla_cycles), "utilization", "used", "the-books",
+        lambda run: ratio(run.macs, run.config.pes * run.dla_cycles),
+        "utilization", "used", "cycle-accounting",
     ),
     Figure(
         "dma_bytes.read", "bytes", "read from system memory", _moved(Unit.DMA_IN), "dma_read_bytes", "read"

@@ -62,7 +62,7 @@ _LOWEST = -128
 
 @inlined
 def valid_taps(start: Number, dilation: Number, taps: Number, size: Number) -> Any:
-    """(first, last): the taps that meet the input, of those at start, start + dilation, ..."""
+    """(first, last): the taps inside the input, of those at start, start + dilation, ..."""
     first = (-start + dilation - 1) // dilation if start < 0 else 0
     last = (size - 1 - start) // dilation + 1 if start < size else 0
     return first, min(taps, last)

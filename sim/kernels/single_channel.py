@@ -1,7 +1,7 @@
 """One filter on one channel, as in depthwise convolution emulated channel by channel: sixteen pixels at once.
 
 The input's channel is gathered into a padded plane whose rows hold every stride-th column together, so that
-neighbouring outputs meet neighbouring bytes whatever the stride and the dilation.
+neighbouring outputs read neighbouring bytes whatever the stride and the dilation.
 """
 
 from __future__ import annotations

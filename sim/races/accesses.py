@@ -65,16 +65,16 @@ class AccessTable:
         return self.boxes.gap
 
     @cached_property
-    def place(self) -> Ints:
+    def box_number(self) -> Ints:
         """A number for each different box, ascending with its first byte."""
         columns = (*self.boxes.columns[:0:-1], self.boxes.address)
         order = np.lexsort(columns)
         new = np.zeros(len(self), bool)
         for column in columns:
             new[1:] |= np.diff(column[order]) != 0
-        places = np.empty(len(self), np.int64)
-        places[order] = np.cumsum(new)
-        return places
+        numbers = np.empty(len(self), np.int64)
+        numbers[order] = np.cumsum(new)
+        return numbers
 
 
 def access_table(stream: DecodedStream, operations: int) -> AccessTable:
