@@ -71,7 +71,7 @@ class FaultReport:
         return FaultAt(code, position, int(self.addresses[number]), why(number))
 
     def note(self, code: Fault, fails: NDArray[np.bool_] | np.bool_, address: Count, why: Why) -> None:
-        """These operations fail; `why` tells it of one of them."""
+        """Note that these operations fail; `why` gives the reason for one of them."""
         if not fails.any():
             return
         worse = fails & ((self.codes == 0) | (self.codes > code))

@@ -1,4 +1,4 @@
-"""The machine's configuration: one frozen object that everything is told explicitly."""
+"""The machine's configuration: one frozen object, passed explicitly."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class DlaConfig:
 
     @property
     def fingerprint(self) -> int:
-        """What programs lowered for this machine carry."""
+        """The number that programs lowered for this machine contain."""
         from dlasim.isa.program import fingerprint  # with NumPy behind it, which defaults and help do without
 
         return fingerprint(self.pes, *self.lanes, self.sram_bytes)
@@ -156,7 +156,7 @@ _SIZE = re.compile(r"(\d{1,18})(?:([KMG])(?:I?B)?|B)?", re.IGNORECASE | re.ASCII
 
 
 def parse_size(text: str) -> int | None:
-    """The bytes of `512KiB`, `512K` or `512KB`, `1G` or `65536`, K always 1024; None if it is no size."""
+    """The bytes of `512KiB`, `512K` or `512KB`, `1G` or `65536`, K always 1024; None for any other text."""
     match = _SIZE.fullmatch(text.strip())
     return None if match is None else int(match[1]) * _UNITS[(match[2] or "").upper()]
 

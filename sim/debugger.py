@@ -1,7 +1,7 @@
 """Steps through a program word by word: registers, SRAM and regions at every point, and stops where asked.
 
-Built on what the machine is built on (plans, `execute_operation`, the host's kernels), so it computes the
-same bits and shows the same cycles. It walks the program's steps in order, each stream to its end.
+It uses the machine's own parts (plans, `execute_operation`, the host's kernels), so results and cycles are
+the same. It walks the program's steps in order, each stream to its end.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Debugger:
             self._view(described)[...] = array
         self._enter()
 
-    # Looking
+    # State
 
     @property
     def is_finished(self) -> bool:
@@ -93,19 +93,21 @@ class Debugger:
         found = next((tensor for tensor in self.program.tensors if tensor.name == name), None)
         if found is None:
             known = ", ".join(printable(tensor.name) for tensor in self.program.tensors)
-            raise InputError(f"there is no tensor {name}; the tensors are {known}")
+            raise InputError(f"unknown tensor {name}; the tensors are {known}")
         return self._view(found)
 
-    # Stopping
+    # Breakpoints and watchpoints
 
     def break_at(self, word: int | None = None, mnemonic: str | None = None, layer: str | None = None) -> int:
-        """A breakpoint before a word, a mnemonic, a layer's words, or what fits all that is given; its
-        number."""
+        """Set a breakpoint before a word, a mnemonic or a layer's words, or where all that is given matches.
+
+        Returns its number.
+        """
         if mnemonic is not None and mnemonic not in BY_MNEMONIC:
             raise InputError(f"unknown instruction {mnemonic}{suggestion(mnemonic, BY_MNEMONIC)}")
         if layer is not None and layer not in {known.name for known in self.program.layers}:
             known = ", ".join(printable(known.name) for known in self.program.layers)
-            raise InputError(f"there is no layer {layer}; the layers are {known}")
+            raise InputError(f"unknown layer {layer}; the layers are {known}")
         if word is not None and not 0 <= word < len(self.program.commands):
             raise InputError(f"word must be from 0 to {len(self.program.commands) - 1} (got {word})")
         return self._stops.add(Breakpoint(word, mnemonic, layer))
@@ -119,10 +121,10 @@ class Debugger:
         return self._stops.add(Watchpoint(address, size_bytes))
 
     def remove(self, number: int) -> None:
-        """Take a breakpoint or watchpoint away."""
+        """Remove a breakpoint or watchpoint."""
         self._stops.remove(number)
 
-    # Going on
+    # Execution
 
     def step(self, count: int = 1) -> DebuggerStop:
         """Execute the next words or host calls; breakpoints do not hold up a step, watchpoints do."""
@@ -191,7 +193,7 @@ class Debugger:
 
     @property
     def _end(self) -> int:
-        """One past the last word of the current stream; a HALT before it starts the machine anew there."""
+        """One past the last word of the current stream. After an earlier HALT the next word starts anew."""
         stream = self.program.streams[self.program.steps[self._step].index]
         return stream.first_word + stream.words
 
@@ -230,7 +232,7 @@ class Debugger:
         for described, array in zip(outputs, results, strict=True):
             self._view(described)[...] = array
 
-    # Small things
+    # Helpers
 
     def _view(self, described: TensorDescriptor) -> NDArray[Any]:
         raw = self.regions[described.region][described.offset : described.offset + described.size_bytes]
@@ -247,7 +249,7 @@ class Debugger:
 
 
 def _regions(program: Program) -> list[Array]:
-    """System memory as the program finds it, a region an array."""
+    """System memory at the start of the program, an array for each region."""
     arrays = {region: np.zeros(size, np.uint8) for region, size in program.region_bytes.items()}
     arrays[Region.CONSTANTS][:] = program.constants
     arrays[Region.COMMANDS][:] = program.commands.view(np.uint8)

@@ -20,12 +20,12 @@ ENGINES = ("auto", "fast", "reference")
 MAX_PREPARED = 1024  # streams; as many as the machine keeps plans
 Array = NDArray[np.uint8]
 Observer = Callable[[int, Callable[[], Operation], Array], None]
-"""Called after an operation with its word's index in the command region, a function that tells the operation,
-and the SRAM."""
+"""Called after each operation with the index of its word in the command region, a function that returns the
+operation, and the SRAM."""
 
 
 class Executor(Protocol):
-    """Computes what a plan says; engines differ in speed, never in a bit."""
+    """Executes a plan. Engines differ in speed; their results are the same, bit for bit."""
 
     def run(
         self, plan: Plan, sram: Array, regions: Sequence[Array], observer: Observer | None, first_word: int
@@ -50,7 +50,7 @@ class ReferenceExecutor:
 
 
 class FastExecutor:
-    """The compiled kernels; a plan is made ready once, and kept for the next time."""
+    """The compiled kernels; each plan is prepared once and cached."""
 
     def __init__(self) -> None:
         from dlasim.sim.kernels import Engine
@@ -71,7 +71,7 @@ class FastExecutor:
             observer(word, partial(plan.stream.operation, number), sram)
 
     def _prepare(self, plan: Plan) -> PreparedStream:
-        """Kept by identity; holding the plan keeps its identity from being used again."""
+        """Cached by identity; the cache holds the plan, so its identity cannot be reused."""
         kept = self._prepared.get(id(plan))
         if kept is None:
             if len(self._prepared) >= MAX_PREPARED:

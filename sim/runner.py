@@ -68,7 +68,7 @@ def config_of(program: Program, base: DlaConfig | None = None) -> DlaConfig:
 
 
 def check_config(program: Program, config: DlaConfig) -> None:
-    """Refuse a machine that the program was not lowered for, naming both sides."""
+    """Raise an error if the program was lowered for another machine, naming both."""
     need = program.requirement
     if config.fingerprint != need.fingerprint:
         inputs, outputs = config.lanes
@@ -96,7 +96,7 @@ def check_host_calls(program: Program) -> None:
 def checked_inputs(
     program: Program, inputs: Sequence[NDArray[Any]], least: int | None = None
 ) -> list[tuple[TensorDescriptor, NDArray[Any]]]:
-    """The program's inputs with an array for each, or at least for so many of the first."""
+    """The program's inputs with their arrays, checked; `least` permits fewer arrays, for the first inputs."""
     expected = program.inputs
     if not (len(expected) if least is None else least) <= len(inputs) <= len(expected):
         most = "" if least is None else "at most "
@@ -117,7 +117,7 @@ def _check_input(described: TensorDescriptor, array: NDArray[Any]) -> None:
 
 
 def fault_error(program: Program, fault: FaultAt) -> RunError:
-    """What a fault of the DLA means to whoever runs the program."""
+    """The error for a program that faulted, with the word, its source line and its layer."""
     text = f"{program.label} faulted: {fault.code.name} at word {fault.position}"
     if fault.position < len(program.commands):
         layer = program.layer_of_words()[fault.position]
@@ -150,7 +150,7 @@ class Simulation:
         self.reset_variables()
 
     def reset_variables(self) -> None:
-        """Take what lives on from inference to inference back to its start."""
+        """Reset the tensors that persist from inference to inference."""
         for number in self._numbers(Role.VARIABLE) if self._computes else ():
             self._views[number][...] = self.program.tensors[number].initial_value
 

@@ -21,7 +21,7 @@ _HEX = '.hex "'
 def assemble(text: str, origin: str | None = None) -> Program:
     """The program that `text` describes; `origin` names it in errors, and as the source of each word.
 
-    A text without a name gives a program that does not know its source lines. One InputError tells all that
+    A text without a name gives a program that does not know its source lines. One InputError lists all that
     is wrong with the text.
     """
     if len(text) > MAX_TEXT_CHARACTERS:

@@ -1,4 +1,4 @@
-"""Host calls whose operands are still text, because their tensors may come later."""
+"""Host calls whose operands are still names, because their tensors may be defined later."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class UnresolvedCall:
 
 
 class Lost:
-    """Names whose definitions have errors; what uses them is not an error of its own."""
+    """Names whose definitions have errors; using them is not reported as a further error."""
 
     def __init__(self) -> None:
         self._names: set[str] = set()

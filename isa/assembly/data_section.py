@@ -71,7 +71,7 @@ def _hex(builder: Builder, line: Line, directive: Token) -> None:
 
 
 def hex_bytes(text: str) -> bytes | None:
-    """The bytes that pairs of digits mean, None where they are no such pairs."""
+    """The bytes of pairs of hexadecimal digits, or None if the text is anything else."""
     try:
         return bytes.fromhex(text)
     except ValueError:
@@ -88,7 +88,7 @@ def _record(builder: Builder, line: Line, directive: Token) -> None:
 
 
 def _placed(handler: Handler) -> Handler:
-    """After an error that leaves the size of the data unknown, so are the offsets of what follows."""
+    """After an error that leaves the size of the data unknown, later offsets are unknown too."""
 
     def directive(builder: Builder, line: Line, token: Token) -> None:
         before = len(builder.constants)

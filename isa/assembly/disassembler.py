@@ -150,7 +150,7 @@ class _Steps:
             self._lines += [f"{_INDENT};   {comment}" for comment in self._comments.get(index, ())]
 
     def _mark(self, word: int) -> None:
-        """What stands before a word: the end of a layer, the start of another, debug information."""
+        """The directives before a word: the end of a layer, the start of another, debug information."""
         if word in self._ends:
             self._close(word)
         if word in self._starts:

@@ -63,7 +63,7 @@ def _pattern() -> re.Pattern[str]:
 def tokenize(source: SourceText, line: int) -> list[Token]:
     """The tokens of a line, by its number; the last is always END, or WRONG where the line cannot be read on.
 
-    An error is raised only by who comes to it, so that what stands before it is still known.
+    An error is raised only when the parser reaches it, so the tokens before it are still parsed.
     """
     text = source.lines[line - 1]
     match = _pattern().match

@@ -27,7 +27,7 @@ class LineTable:
 
     def __init__(self, source: SourceText) -> None:
         self._source = source
-        self.of_words: array[int] = array("I")  # the line that each word stands in
+        self.of_words: array[int] = array("I")  # the line of each word
         self._directives_from: int | None = None  # the word that the first `.line` precedes
         self._files: dict[str, int] = {}
         self._file: int | None = None  # of the latest directive

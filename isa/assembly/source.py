@@ -15,7 +15,7 @@ from dlasim.errors import InputError, printable
 
 UNNAMED = "<text>"
 MAX_SHOWN_ERRORS = 20
-MAX_ERRORS = 200  # after so many the rest of the text is not read
+MAX_ERRORS = 200  # the assembler stops after this many
 _SHOWN_COLUMNS = 100  # of a longer line, only this much is shown around the caret
 
 
@@ -28,7 +28,7 @@ class TextPosition:
 
 
 class Refused(Exception):  # noqa: N818 (never leaves the assembler)
-    """What is being read has an error; one that follows from another has no message of its own."""
+    """The statement being read has an error. An error that follows from another one has no message."""
 
     def __init__(self, place: TextPosition | None = None, what: str = "") -> None:
         super().__init__(what)
@@ -36,7 +36,7 @@ class Refused(Exception):  # noqa: N818 (never leaves the assembler)
 
 
 class ErrorLimitError(Exception):
-    """There are so many errors that reading on would help nobody."""
+    """The text has MAX_ERRORS errors; the assembler stops."""
 
 
 class SourceText:
@@ -53,7 +53,7 @@ class SourceText:
         return bool(self._errors)
 
     def fail(self, place: TextPosition, what: str) -> NoReturn:
-        """Give up what is being read: `what` is wrong at `place`."""
+        """Stop reading this statement: `what` is wrong at `place`."""
         raise Refused(place, what)
 
     def note(self, place: TextPosition, what: str) -> None:

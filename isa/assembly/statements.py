@@ -1,4 +1,4 @@
-"""Statements that are one command word: what they say, and the word once every symbol is known."""
+"""Statements that become one command word, encoded once every symbol is known."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class WordPart:
 
     @property
     def name(self) -> str:
-        """What errors call it: the field, or its owner where that has no other."""
+        """Its name in errors: the field, or the owner if the owner has no other field."""
         return self.owner if self.field.name in _ONLY_FIELDS else f"{self.owner}: {self.field.name}"
 
 
@@ -186,7 +186,7 @@ def _plain_registers() -> dict[str, tuple[int, Field]]:
 
 
 def quick_word(text: str) -> int | None:
-    """The word of a line like `CFG NAME, 12` or `.word 12`, None for any other; most lines are such."""
+    """The word of a line like `CFG NAME, 12` or `.word 12`, the most frequent; None for any other."""
     parts = text.split()
     if len(parts) == 2 and parts[0] == ".word" and len(parts[1]) <= 20 and text.isascii():
         value = _integer(parts[1])

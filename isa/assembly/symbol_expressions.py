@@ -1,6 +1,6 @@
 """Numbers, symbols and the arithmetic on them.
 
-An expression is kept as a postfix list and computed with a stack, so no text can exhaust Python's own.
+An expression is a postfix list, evaluated with an explicit stack, so that no text can overflow Python's.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Symbols:
         self._table[token.text] = Symbol(value, token.place.line)
 
     def lose(self, token: Token) -> None:
-        """A name whose definition has an error: what uses it says nothing more of it."""
+        """Mark a name whose definition has an error; using it is not reported as a further error."""
         self._table.setdefault(token.text, Symbol(0, token.place.line, is_lost=True))
 
     def get(self, name: str) -> int | None:

@@ -1,4 +1,4 @@
-"""A sheet: what there is to say about one entry, before it takes the form of text or Markdown."""
+"""The elements of a sheet, which documents one entry of the tables; rendered as text or Markdown."""
 
 from __future__ import annotations
 

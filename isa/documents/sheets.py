@@ -23,7 +23,7 @@ _ACCESS = {
 
 
 def sheet(thing: Thing) -> Sheet:
-    """What there is to say about an entry."""
+    """The sheet of an entry."""
     if isinstance(thing, Instruction):
         return instruction_sheet(thing)
     if isinstance(thing, Register):

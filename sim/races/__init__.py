@@ -1,4 +1,4 @@
-"""The race checker: what a stream leaves to chance, found before it runs. `docs/races.md` defines it.
+"""The race checker finds accesses that a stream leaves unordered. `docs/races.md` defines a race.
 
 Read in this order: findings, boxes, box_overlap, accesses, order, pairs, written, checker.
 """
