@@ -21,7 +21,7 @@ from dlasim.isa import codec
 from dlasim.isa.instructions import Init, Out, Quant
 from dlasim.isa.registers import BY_NAME
 from dlasim.sim.kernels import Engine
-from dlasim.sim.kernels.library import best_kind
+from dlasim.sim.kernels.loader import best_kind
 from dlasim.sim.operation import reset_file
 from dlasim.sim.reference import execute as execute_reference
 from dlasim.sim.stream import DecodedStream, decode_stream

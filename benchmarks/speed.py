@@ -256,7 +256,7 @@ def _process(command: list[str]) -> tuple[float, int]:
 
 
 def _has_vnni() -> bool:
-    from dlasim.sim.kernels.library import best_kind
+    from dlasim.sim.kernels.loader import best_kind
 
     return "vnni" in str(best_kind()).lower()
 

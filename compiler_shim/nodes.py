@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import HostCall
 from dlasim.isa.records import LayerKind
 
 Shape = tuple[int, int, int]  # height, width, channels
 Pair = tuple[int, int]
-
-DENSE = ("OP_CONV", "OP_CONV_RELU", "OP_MAT_MUL")
-"""Operations in which every output channel reads every input channel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ class DlaNode:
     @property
     def is_dense(self) -> bool:
         """Whether every output channel reads every input channel."""
-        return self.mnemonic in DENSE and not self.one_by_one
+        return BY_MNEMONIC[self.mnemonic].reduces_channels and not self.one_by_one
 
     @property
     def multiplier(self) -> int:

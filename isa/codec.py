@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-ILLEGAL = 0  # the opcode that a decoded stream shows for a word that is no instruction
+ILLEGAL = 0  # the opcode of a word that is not a legal instruction
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def decode(word: int) -> Decoded:
 
 
 def decode_opcodes(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """The opcode of each word, ILLEGAL where it is no instruction; one pass over a whole stream."""
+    """The opcode of each word of a stream, or ILLEGAL where the word is not a legal instruction."""
     import numpy as np
 
     opcodes = (words & np.uint64(OPCODE.mask)).astype(np.uint8)

@@ -83,7 +83,7 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class HostOperand:
     """A tensor's role, and the element types it may have; `repeated` stands for one or more."""
 
     name: str
@@ -99,8 +99,8 @@ class HostOperator:
     name: str
     code: int
     doc: str
-    inputs: tuple[Operand, ...]
-    outputs: tuple[Operand, ...]
+    inputs: tuple[HostOperand, ...]
+    outputs: tuple[HostOperand, ...]
     attributes: tuple[Attribute, ...] = ()
 
     @property
@@ -116,12 +116,12 @@ _NUMBERS = ("int8", "int32", "int64", "float32")
 _ANY = ("int8", "int32", "float32", "bool", "int64", "uint8", "int16")
 
 
-def _int8_in(name: str = "input", doc: str = "NHWC") -> Operand:
-    return Operand(name, _INT8, doc)
+def _int8_in(name: str = "input", doc: str = "NHWC") -> HostOperand:
+    return HostOperand(name, _INT8, doc)
 
 
-_OUTPUT = Operand("output", _INT8, "the result")
-_RECORDS = Operand("records", _INT32, "[OC, 3]: bias, multiplier and shift of each output channel")
+_OUTPUT = HostOperand("output", _INT8, "the result")
+_RECORDS = HostOperand("records", _INT32, "[OC, 3]: bias, multiplier and shift of each output channel")
 
 
 def _int8(name: str, doc: str) -> Attribute:
@@ -223,7 +223,7 @@ HOST_OPERATORS = (
         3,
         "As CONV_2D, for a matrix: the input is cut into rows as deep as the weights, whatever its shape.",
         (_int8_in(doc="elements in rows of IC"), _int8_in("weights", "[OC, IC]"), _RECORDS),
-        (Operand("output", _INT8, "a row of OC for each row of the input"),),
+        (HostOperand("output", _INT8, "a row of OC for each row of the input"),),
         (_INPUT_ZERO_POINT, _OUTPUT_ZERO_POINT, *_CLAMP),
     ),
     HostOperator(
@@ -241,10 +241,10 @@ HOST_OPERATORS = (
         5,
         "table[q + 128] for int8, table[q] for uint8: every operator with one 8-bit input and no neighbours.",
         (
-            Operand("input", ("int8", "uint8"), "any shape"),
-            Operand("table", _ANY, "256 elements of the output's type"),
+            HostOperand("input", ("int8", "uint8"), "any shape"),
+            HostOperand("table", _ANY, "256 elements of the output's type"),
         ),
-        (Operand("output", _ANY, "the input's shape"),),
+        (HostOperand("output", _ANY, "the input's shape"),),
     ),
     HostOperator(
         "ADD",
@@ -302,7 +302,7 @@ HOST_OPERATORS = (
         "requant(sum - n * input_zero_point) + output_zero_point, limited to int8, over the n elements that "
         "differ only along the reduced axes. 1/n is part of the multiplier.",
         (_int8_in(doc="any shape"),),
-        (Operand("output", _INT8, "the axes that stay, in order; reduced ones may stand as 1"),),
+        (HostOperand("output", _INT8, "the axes that stay, in order; reduced ones may stand as 1"),),
         (
             Attribute("axis_mask", "bit n: dimension n of the input is reduced"),
             _INPUT_ZERO_POINT,
@@ -320,16 +320,16 @@ HOST_OPERATORS = (
         "less 128, limited to int8.",
         (
             _int8_in(doc="rows along the last dimension"),
-            Operand("table", _INT32, "[256]: exp(-d * beta * scale) in Q0.31 for d = 0 .. 255"),
+            HostOperand("table", _INT32, "[256]: exp(-d * beta * scale) in Q0.31 for d = 0 .. 255"),
         ),
-        (Operand("output", _INT8, "scale 1/256, zero point -128"),),
+        (HostOperand("output", _INT8, "scale 1/256, zero point -128"),),
     ),
     HostOperator(
         "PAD",
         14,
         "The input with `value` around it. What follows it along a dimension is what the output has left.",
-        (Operand("input", _ANY, "any shape"),),
-        (Operand("output", _ANY, "as many dimensions"),),
+        (HostOperand("input", _ANY, "any shape"),),
+        (HostOperand("output", _ANY, "as many dimensions"),),
         (
             _per_axis("before", "elements before the input along each dimension, 0 beyond its rank", least=0),
             Attribute("value", "what surrounds the input", Word.ELEMENT),
@@ -340,8 +340,8 @@ HOST_OPERATORS = (
         15,
         "With n = the product of the output's dimensions before `axis`: n times, the next 1/n-th of each "
         "input in turn. (Hence inputs may lack the axis, as those of PACK do.)",
-        (Operand("inputs", _ANY, "the output's type", repeated=True),),
-        (Operand("output", _ANY, "the inputs side by side"),),
+        (HostOperand("inputs", _ANY, "the output's type", repeated=True),),
+        (HostOperand("output", _ANY, "the inputs side by side"),),
         (_axis("axis", "dimension of the output along which they stand"),),
     ),
     HostOperator(
@@ -350,8 +350,8 @@ HOST_OPERATORS = (
         "Copies input[offset + sum(i[k] * stride[k])] for every i with 0 <= i[k] < size[k], the last index "
         "fastest, into consecutive elements of the output. Serves slices, splits, transposes and reshapes. "
         "The compiler merges dimensions, so the last ones are as long as can be.",
-        (Operand("input", _ANY, "any shape"),),
-        (Operand("output", _ANY, "product(size) elements, any shape"),),
+        (HostOperand("input", _ANY, "any shape"),),
+        (HostOperand("output", _ANY, "product(size) elements, any shape"),),
         (
             Attribute("offset", "the first element read"),
             _per_axis("size", "how many elements along each dimension; leading ones are 1", least=1),
@@ -363,13 +363,13 @@ HOST_OPERATORS = (
         17,
         "output[b, y, x] = input[b, rows[y], columns[x]], whole pixels.",
         (
-            Operand("input", _ANY, "NHWC"),
-            Operand(
+            HostOperand("input", _ANY, "NHWC"),
+            HostOperand(
                 "rows", _INT32, "[OH]: the row each output row comes from; one outside stands for the nearest"
             ),
-            Operand("columns", _INT32, "[OW]: the column each output column comes from, likewise"),
+            HostOperand("columns", _INT32, "[OW]: the column each output column comes from, likewise"),
         ),
-        (Operand("output", _ANY, "NHWC"),),
+        (HostOperand("output", _ANY, "NHWC"),),
     ),
     HostOperator(
         "RESIZE_BILINEAR",
@@ -378,10 +378,10 @@ HOST_OPERATORS = (
         "fraction in each direction, divided by 2^20, rounded half away from zero; int32 holds the sums.",
         (
             _int8_in(),
-            Operand(
+            HostOperand(
                 "rows", _INT32, "[OH, 3]: lower row, upper row, fraction of 1024; limited to what there is"
             ),
-            Operand("columns", _INT32, "[OW, 3]: lower column, upper column, fraction of 1024, likewise"),
+            HostOperand("columns", _INT32, "[OW, 3]: lower column, upper column, fraction of 1024, likewise"),
         ),
         (_OUTPUT,),
     ),
@@ -390,8 +390,8 @@ HOST_OPERATORS = (
         19,
         "round(x / scale) + zero_point, limited to the output's type: float32 division, rounded half away "
         "from zero.",
-        (Operand("input", ("float32",), "any shape"),),
-        (Operand("output", ("int8", "uint8", "int16"), "the input's shape"),),
+        (HostOperand("input", ("float32",), "any shape"),),
+        (HostOperand("output", ("int8", "uint8", "int16"), "the input's shape"),),
         (
             _SCALE,
             _int16("zero_point", "the integer that means 0"),
@@ -401,8 +401,8 @@ HOST_OPERATORS = (
         "DEQUANTIZE",
         20,
         "scale * (q - zero_point) in float64, rounded once to float32; 8-bit inputs use LUT instead.",
-        (Operand("input", ("int16",), "any shape"),),
-        (Operand("output", ("float32",), "the input's shape"),),
+        (HostOperand("input", ("int16",), "any shape"),),
+        (HostOperand("output", ("float32",), "the input's shape"),),
         (
             _SCALE,
             _int16("zero_point", "the integer that means 0"),
@@ -413,8 +413,8 @@ HOST_OPERATORS = (
         21,
         "As a C cast: integers wrap, floats are truncated, bool is whether it is not 0. A float outside the "
         "integer's range becomes its nearest value, NaN becomes 0.",
-        (Operand("input", _ANY, "any shape"),),
-        (Operand("output", _ANY, "the input's shape"),),
+        (HostOperand("input", _ANY, "any shape"),),
+        (HostOperand("output", _ANY, "the input's shape"),),
     ),
     HostOperator(
         "BINARY",
@@ -423,10 +423,10 @@ HOST_OPERATORS = (
         "not clamped. DIV truncates; FLOOR_DIV floors, and divides float32 in float64; an integer divided "
         "by 0 is 0. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM x1 < x2 ? x1 : x2. int8 only for these two.",
         (
-            Operand("input1", _NUMBERS, "any shape"),
-            Operand("input2", _NUMBERS, "the same type; broadcast with input1 as in NumPy"),
+            HostOperand("input1", _NUMBERS, "any shape"),
+            HostOperand("input2", _NUMBERS, "the same type; broadcast with input1 as in NumPy"),
         ),
-        (Operand("output", _NUMBERS, "the same type"),),
+        (HostOperand("output", _NUMBERS, "the same type"),),
         (
             _function(BinaryFunction),
             Attribute("clamp_min", "least output value; not used by MAXIMUM and MINIMUM", Word.ELEMENT),
@@ -437,8 +437,8 @@ HOST_OPERATORS = (
         "UNARY",
         23,
         "function(x) in the element type itself; SQRT of float32 only, correctly rounded.",
-        (Operand("input", ("int32", "float32"), "any shape"),),
-        (Operand("output", ("int32", "float32"), "the same type and shape"),),
+        (HostOperand("input", ("int32", "float32"), "any shape"),),
+        (HostOperand("output", ("int32", "float32"), "the same type and shape"),),
         (_function(UnaryFunction),),
     ),
     HostOperator(
@@ -446,8 +446,8 @@ HOST_OPERATORS = (
         24,
         "The position of the greatest element along a dimension, the first of equals; NaN is none, but in "
         "first place the result.",
-        (Operand("input", _NUMBERS, "any shape"),),
-        (Operand("output", _INDEX, "the input's shape without that dimension"),),
+        (HostOperand("input", _NUMBERS, "any shape"),),
+        (HostOperand("output", _INDEX, "the input's shape without that dimension"),),
         (_axis("axis", "dimension of the input that is searched"),),
     ),
     HostOperator(
@@ -456,8 +456,8 @@ HOST_OPERATORS = (
         "output[b, o, i, k] = input[b, o, indices[b, i], k], where b are the batch dimensions, o those "
         "between them and the axis, i the remaining ones of indices, k those behind the axis. An index "
         "outside gives zeros.",
-        (Operand("input", _ANY, "any shape"), Operand("indices", _INDEX, "any shape")),
-        (Operand("output", _ANY, "the input's type"),),
+        (HostOperand("input", _ANY, "any shape"), HostOperand("indices", _INDEX, "any shape")),
+        (HostOperand("output", _ANY, "the input's type"),),
         (
             _axis("axis", "dimension of the input that the indices count along"),
             _axis("batch_dims", "leading dimensions that input and indices share"),
@@ -468,8 +468,8 @@ HOST_OPERATORS = (
         26,
         "The last dimension of indices holds an index for each of the input's first dimensions; what lies "
         "there is copied. An index outside gives zeros.",
-        (Operand("input", _ANY, "any shape"), Operand("indices", _INDEX, "[..., n]")),
-        (Operand("output", _ANY, "the input's type"),),
+        (HostOperand("input", _ANY, "any shape"), HostOperand("indices", _INDEX, "[..., n]")),
+        (HostOperand("output", _ANY, "the input's type"),),
     ),
     HostOperator(
         "SVDF",
@@ -484,13 +484,13 @@ HOST_OPERATORS = (
         (
             _int8_in(doc="[batch, IC]"),
             _int8_in("feature_weights", "[filters, IC]"),
-            Operand("time_weights", ("int8", "int16"), "[filters, memory]"),
-            Operand("bias", _INT32, "[filters / rank]"),
-            Operand("state", ("int8", "int16"), "[batch, filters * memory]"),
+            HostOperand("time_weights", ("int8", "int16"), "[filters, memory]"),
+            HostOperand("bias", _INT32, "[filters / rank]"),
+            HostOperand("state", ("int8", "int16"), "[batch, filters * memory]"),
         ),
         (
-            Operand("output", _INT8, "[batch, filters / rank]"),
-            Operand("state", ("int8", "int16"), "the tensor that is also the input state"),
+            HostOperand("output", _INT8, "[batch, filters / rank]"),
+            HostOperand("state", ("int8", "int16"), "the tensor that is also the input state"),
         ),
         (
             Attribute("rank", "filters of a unit", least=1),

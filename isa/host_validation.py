@@ -13,7 +13,7 @@ from types import CodeType
 from typing import Any
 
 from dlasim.isa.host_checks import RULES
-from dlasim.isa.host_ops import MAX_RANK, HostOperator, Operand, Word
+from dlasim.isa.host_ops import MAX_RANK, HostOperand, HostOperator, Word
 from dlasim.isa.records import DataType
 
 
@@ -53,7 +53,7 @@ def refusal(
     return _broken_rule(operator, words, inputs, outputs)
 
 
-def type_text(operand: Operand) -> str:
+def type_text(operand: HostOperand) -> str:
     """What an operand's type must be."""
     return f"{operand.name} must be {' or '.join(operand.types)}"
 
@@ -64,7 +64,7 @@ def is_for_each(operator: HostOperator, condition: str) -> bool:
     return last.repeated and f"{last.name}." in condition
 
 
-def _wrong_type(operands: Sequence[Operand], views: Sequence[OperandView]) -> str | None:
+def _wrong_type(operands: Sequence[HostOperand], views: Sequence[OperandView]) -> str | None:
     for number, tensor in enumerate(views):
         operand = operands[min(number, len(operands) - 1)]
         if DataType(tensor.type).name not in operand.types:

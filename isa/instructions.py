@@ -14,6 +14,8 @@ WORD_BITS = 64
 OPCODE = Field("opcode", 0, 8, "operation")
 RECORD_BYTES = 12  # {i32 bias, i32 multiplier, i32 shift}
 TABLE_BYTES = 256
+INT8_BYTES = 1
+INT32_BYTES = 4
 
 
 class Unit(enum.IntEnum):
@@ -86,6 +88,15 @@ class Extent(enum.Enum):
         return self in (Extent.INPUT, Extent.OUTPUT, Extent.ROWS_OF_INPUT)
 
 
+class Channels(enum.Enum):
+    """How OUT_CHANNELS goes with IN_CHANNELS."""
+
+    NONE = "IN_CHANNELS is not read"
+    REDUCED = "every output channel sums over all input channels"
+    GROUPED = "an output channel reads one input channel; OUT_CHANNELS must be a multiple of IN_CHANNELS"
+    EQUAL = "an output channel reads the input channel of its number; OUT_CHANNELS must equal IN_CHANNELS"
+
+
 @dataclass(frozen=True, slots=True)
 class When:
     """A condition on a field of the instruction: it holds one of these values."""
@@ -101,8 +112,8 @@ class Operand:
     register: str
     extent: Extent
     writes: bool = False
-    element_bytes: int = 1
-    wide_when: When | None = None  # elements of 4 bytes where this holds
+    element_bytes: int = INT8_BYTES
+    wide_when: When | None = None  # int32 elements where this holds
     present_when: tuple[When, ...] = ()  # any of these; empty: always
 
     @property
@@ -131,6 +142,7 @@ class Instruction:
     operands: tuple[Operand, ...] = ()
     parameters: tuple[str, ...] = ()  # registers read besides those that place the operands
     errors: tuple[Fault, ...] = ()
+    channels: Channels = Channels.NONE
 
     @property
     def registers(self) -> tuple[str, ...]:
@@ -142,6 +154,46 @@ class Instruction:
     def is_operation(self) -> bool:
         """Whether it runs on a unit rather than in the issue stage."""
         return self.unit is not Unit.ISSUE
+
+    @property
+    def is_transfer(self) -> bool:
+        """Whether it moves bytes between SRAM and system memory."""
+        return self.unit in (Unit.DMA_IN, Unit.DMA_OUT)
+
+    @property
+    def is_compute(self) -> bool:
+        """Whether it computes an output of OUT_SIZE pixels in SRAM."""
+        return self.unit in (Unit.MAC, Unit.VECTOR)
+
+    @property
+    def reduces_channels(self) -> bool:
+        """Whether every output channel sums over all input channels."""
+        return self.channels is Channels.REDUCED
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether it multiplies each input channel with weights of its own."""
+        return self.channels is Channels.GROUPED
+
+    @property
+    def reads_weights(self) -> bool:
+        """Whether it multiplies its input with weights."""
+        return self.channels in (Channels.REDUCED, Channels.GROUPED)
+
+    @property
+    def has_window(self) -> bool:
+        """Whether an output pixel depends on a kernel window of input pixels."""
+        return "KERNEL" in self.parameters
+
+    @property
+    def pads_window(self) -> bool:
+        """Whether taps of the window outside the input read PAD_VALUE, rather than being left out."""
+        return "PAD_VALUE" in self.parameters
+
+    @property
+    def clamps(self) -> bool:
+        """Whether it limits its output to ACT_MIN to ACT_MAX."""
+        return "ACT_MIN" in self.parameters
 
     def field(self, name: str) -> Field:
         """The field of that name."""
@@ -172,15 +224,15 @@ _QUANT = Field(
 
 _WIDE_OUT = When("out", (Out.INT32,))
 _NEEDS_RECORDS = (When("init", (Init.BIAS,)), When("quant", (Quant.CHANNEL,)))
-_ACC = Operand("ACC", Extent.OUTPUT, element_bytes=4, present_when=(When("init", (Init.PARTIAL,)),))
-_RECORDS = Operand("PARAM_ADDR", Extent.RECORDS, element_bytes=4, present_when=_NEEDS_RECORDS)
+_ACC = Operand("ACC", Extent.OUTPUT, element_bytes=INT32_BYTES, present_when=(When("init", (Init.PARTIAL,)),))
+_RECORDS = Operand("PARAM_ADDR", Extent.RECORDS, element_bytes=INT32_BYTES, present_when=_NEEDS_RECORDS)
 _OUT8 = Operand("OUT", Extent.OUTPUT, writes=True)
-_OUT32 = Operand("OUT", Extent.OUTPUT, writes=True, element_bytes=4)
+_OUT32 = Operand("OUT", Extent.OUTPUT, writes=True, element_bytes=INT32_BYTES)
 _OUT_EITHER = Operand("OUT", Extent.OUTPUT, writes=True, wide_when=_WIDE_OUT)
 _IN8 = Operand("IN", Extent.OUTPUT)
-_IN32 = Operand("IN", Extent.OUTPUT, element_bytes=4)
+_IN32 = Operand("IN", Extent.OUTPUT, element_bytes=INT32_BYTES)
 _IN2_8 = Operand("IN2", Extent.OUTPUT)
-_IN2_32 = Operand("IN2", Extent.OUTPUT, element_bytes=4)
+_IN2_32 = Operand("IN2", Extent.OUTPUT, element_bytes=INT32_BYTES)
 
 _SIZES = ("OUT_SIZE", "OUT_CHANNELS")
 _WINDOW = ("IN_SIZE", "IN_CHANNELS", "KERNEL", "STRIDE", "DILATION", "PAD", "PAD_VALUE")
@@ -301,6 +353,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         ),
         parameters=(*_SIZES, *_WINDOW, "IN_ZP", *_RESCALE),
         errors=_WIDE_ERRORS,
+        channels=Channels.REDUCED,
     ),
     Instruction(
         "OP_CONV_RELU",
@@ -318,6 +371,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         ),
         parameters=(*_SIZES, *_WINDOW, "IN_ZP", *_RESCALE),
         errors=_WIDE_ERRORS,
+        channels=Channels.REDUCED,
     ),
     Instruction(
         "OP_DEPTH_CONV",
@@ -336,6 +390,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         ),
         parameters=(*_SIZES, *_WINDOW, "IN_ZP", *_RESCALE),
         errors=_WIDE_ERRORS,
+        channels=Channels.GROUPED,
     ),
     Instruction(
         "OP_MAT_MUL",
@@ -355,6 +410,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         ),
         parameters=(*_SIZES, "IN_CHANNELS", "IN_ZP", *_RESCALE),
         errors=_WIDE_ERRORS,
+        channels=Channels.REDUCED,
     ),
     Instruction(
         "OP_REQUANT",
@@ -367,7 +423,10 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         operands=(
             _IN32,
             Operand(
-                "PARAM_ADDR", Extent.RECORDS, element_bytes=4, present_when=(When("quant", (Quant.CHANNEL,)),)
+                "PARAM_ADDR",
+                Extent.RECORDS,
+                element_bytes=INT32_BYTES,
+                present_when=(When("quant", (Quant.CHANNEL,)),),
             ),
             _OUT8,
         ),
@@ -419,6 +478,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
             *_RESCALE,
         ),
         errors=_SRAM_ERRORS,
+        channels=Channels.EQUAL,
     ),
     Instruction(
         "OP_ACT_RELU",
@@ -538,6 +598,20 @@ def _check_table() -> None:
         for operand in instruction.operands:
             conditions = (*operand.present_when, *((operand.wide_when,) if operand.wide_when else ()))
             assert {c.field for c in conditions} <= fields, f"{instruction.mnemonic}: condition on no field"
+        _check_traits(instruction)
+
+
+def _check_traits(instruction: Instruction) -> None:
+    """The traits that a row states must be those that its operands and registers show."""
+    extents = {operand.extent for operand in instruction.operands}
+    shown = instruction.mnemonic
+    assert (instruction.channels is not Channels.NONE) == ("IN_CHANNELS" in instruction.parameters), shown
+    assert instruction.reduces_channels == bool(extents & {Extent.CONV_WEIGHTS, Extent.MATRIX}), shown
+    assert instruction.is_depthwise == (Extent.DEPTH_WEIGHTS in extents), shown
+    assert instruction.has_window == (Extent.INPUT in extents), shown
+    assert instruction.is_compute == ("OUT_SIZE" in instruction.parameters), shown
+    assert instruction.is_transfer == (Extent.TRANSFER in extents), shown
+    assert not instruction.is_compute or instruction.operands[-1].writes, f"{shown}: list the output last"
 
 
 _check_table()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dlasim.errors import printable
 from dlasim.isa import codec
 from dlasim.isa.host_ops import HostOperator
+from dlasim.isa.instructions import WORD_BYTES
 from dlasim.isa.records import SLICE, SPAN, DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import BY_NAME, Region
 from dlasim.isa.source_lines import SourceLines
@@ -43,6 +44,15 @@ class Requirement:
     def fingerprint(self) -> int:
         """What REQUIRE_CONFIG checks."""
         return fingerprint(self.pes, self.input_lanes, self.output_lanes, self.sram_bytes)
+
+    @property
+    def region_bytes(self) -> dict[Region, int]:
+        """The sizes of the regions that hold tensors only."""
+        return {
+            Region.ARENA: self.arena_bytes,
+            Region.INPUTS: self.inputs_bytes,
+            Region.OUTPUTS: self.outputs_bytes,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +180,15 @@ class Program:
         """Bit n is set when some command word has opcode n."""
         opcodes = np.flatnonzero(np.bincount(codec.decode_opcodes(self.commands)))
         return sum(1 << int(opcode) for opcode in opcodes if opcode != codec.ILLEGAL)
+
+    @property
+    def region_bytes(self) -> dict[Region, int]:
+        """The size of each region of system memory."""
+        return {
+            Region.CONSTANTS: len(self.constants),
+            **self.requirement.region_bytes,
+            Region.COMMANDS: len(self.commands) * WORD_BYTES,
+        }
 
     def layer_of_words(self) -> NDArray[np.int64]:
         """For each command word the layer it belongs to, -1 for none."""

@@ -69,7 +69,7 @@ class Account:
 
 
 def account(timeline: Timeline, costs: Costs) -> Account:
-    """The books of a stream."""
+    """The account of a stream."""
     is_compute = costs.unit[: len(timeline.start)] >= Unit.MAC
     compute = union(timeline.start[is_compute], timeline.end[is_compute])
     dma = union(timeline.start[~is_compute], timeline.end[~is_compute])

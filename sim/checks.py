@@ -9,16 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa.faults import Fault
-from dlasim.isa.instructions import Extent, Unit
+from dlasim.isa.instructions import INT32_BYTES, Channels, Extent, Unit
 from dlasim.isa.registers import Region
 from dlasim.sim import fault_text
-from dlasim.sim.footprint import WIDE_BYTES, Count, Footprint, all_footprints, dma_prefix, product, system_box
+from dlasim.sim.footprint import Count, Footprint, Truth, all_footprints, dma_prefix, product, system_box
 from dlasim.sim.operation import Batch
 from dlasim.sim.stream import Batches, FaultAt
 
 MAX_STEPS = 1 << 48
 Why = Callable[[int], str]  # what is wrong with an operation, by its number in the batch
 READ_ONLY_REGIONS = (Region.CONSTANTS, Region.COMMANDS)
+_CHANNEL_RULES: dict[Channels, tuple[str, Callable[[Count, Count], Truth]]] = {
+    Channels.GROUPED: ("be a multiple of", lambda out, deep: out % deep == 0),
+    Channels.EQUAL: ("equal", lambda out, deep: out == deep),
+}
 _IS_READ_ONLY = np.array([number in READ_ONLY_REGIONS for number in Region])
 
 
@@ -44,7 +48,7 @@ def first_fault(
 def check_batch(batch: Batch, sram_bytes: int, region_bytes: Mapping[int, int] | None) -> FaultReport:
     """For each operation the code of its fault, the address at fault and why."""
     report = FaultReport(len(batch.positions))
-    if batch.instruction.unit in (Unit.DMA_IN, Unit.DMA_OUT):
+    if batch.instruction.is_transfer:
         _check_system(report, batch, region_bytes)
     for footprint in all_footprints(batch):
         _check_operand(report, footprint, sram_bytes)
@@ -67,7 +71,7 @@ class FaultReport:
         return FaultAt(code, position, int(self.addresses[number]), why(number))
 
     def note(self, code: Fault, fails: NDArray[np.bool_] | np.bool_, address: Count, why: Why) -> None:
-        """These operations fail; `why` tells it of one of them."""
+        """Note that these operations fail; `why` gives the reason for one of them."""
         if not fails.any():
             return
         worse = fails & ((self.codes == 0) | (self.codes > code))
@@ -80,10 +84,10 @@ def _check_operand(report: FaultReport, footprint: Footprint, sram_bytes: int) -
     box, operand, present = footprint.box, footprint.operand, footprint.present
     if present is not True and not present.any():
         return
-    wide = np.equal(footprint.element_bytes, WIDE_BYTES)
+    wide = np.equal(footprint.element_bytes, INT32_BYTES)
     if wide.any():
         alignment = box.address | box.plane_stride | box.run_stride
-        fails = present & wide & (alignment % WIDE_BYTES != 0)
+        fails = present & wide & (alignment % INT32_BYTES != 0)
         report.note(Fault.MISALIGNED, fails, box.address, partial(fault_text.misaligned, footprint))
     report.note(
         Fault.SRAM_RANGE,
@@ -120,19 +124,19 @@ def _check_system(report: FaultReport, batch: Batch, region_bytes: Mapping[int, 
 
 
 def _check_shapes(report: FaultReport, batch: Batch) -> None:
-    names, value = batch.instruction.parameters, batch.value
+    instruction, value = batch.instruction, batch.value
 
     def bad(fails: NDArray[np.bool_], why: Why) -> None:
         report.note(Fault.BAD_OPERANDS, fails, 0, why)
 
-    if "ACT_MIN" in names:
+    if instruction.clamps:
         low, high = value("ACT_MIN"), value("ACT_MAX")
         bad(low > high, lambda i: f"ACT_MIN = {low[i]} is above ACT_MAX = {high[i]}")
-    if batch.instruction.mnemonic in ("OP_DEPTH_CONV", "OP_POOL"):
+    if instruction.channels in _CHANNEL_RULES:
         out, deep = value("OUT_CHANNELS"), value("IN_CHANNELS")
-        channels = partial(_channels_text, batch.instruction.mnemonic, out, deep)
-        bad(out % deep != 0 if batch.instruction.mnemonic == "OP_DEPTH_CONV" else out != deep, channels)
-    if batch.instruction.mnemonic == "OP_POOL":
+        relation, holds = _CHANNEL_RULES[instruction.channels]
+        bad(~holds(out, deep), partial(_channels_text, relation, out, deep))
+    if instruction.has_window and not instruction.pads_window:
         for axis in (0, 1):
             bad(_has_empty_window(batch, axis), partial(_empty_window_text, axis))
     steps = _steps(batch)
@@ -142,8 +146,7 @@ def _check_shapes(report: FaultReport, batch: Batch) -> None:
     )
 
 
-def _channels_text(mnemonic: str, out: NDArray[np.int64], deep: NDArray[np.int64], number: int) -> str:
-    relation = "equal" if mnemonic == "OP_POOL" else "be a multiple of"
+def _channels_text(relation: str, out: NDArray[np.int64], deep: NDArray[np.int64], number: int) -> str:
     return f"OUT_CHANNELS = {out[number]} must {relation} IN_CHANNELS = {deep[number]}"
 
 
@@ -154,12 +157,11 @@ def _empty_window_text(axis: int, number: int) -> str:
 
 def _steps(batch: Batch) -> Count:
     """Products, window taps or elements that a compute operation goes through; 0 for a transfer."""
-    names = batch.instruction.parameters
-    if "OUT_SIZE" not in names:
+    instruction = batch.instruction
+    if not instruction.is_compute:
         return 0
-    kernel = batch.pair("KERNEL") if "KERNEL" in names else (1, 1)
-    sums = batch.instruction.mnemonic in ("OP_CONV", "OP_CONV_RELU", "OP_MAT_MUL")
-    deep = batch.value("IN_CHANNELS") if sums else 1
+    kernel = batch.pair("KERNEL") if instruction.has_window else (1, 1)
+    deep = batch.value("IN_CHANNELS") if instruction.reduces_channels else 1
     return product(*kernel, *batch.pair("OUT_SIZE"), batch.value("OUT_CHANNELS"), deep)
 
 

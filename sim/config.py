@@ -1,11 +1,11 @@
-"""The machine's configuration: one frozen object that everything is told explicitly."""
+"""The machine's configuration: one frozen object, passed explicitly."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,11 +55,11 @@ class DlaConfig:
         for name, (low, high) in _RANGES.items():
             value = getattr(self, name)
             if not low <= value <= high:
-                raise InputError(f"{name} = {value} is out of range (allowed: {low} to {high})")
+                raise InputError(f"{name} must be from {low} to {high} (got {value})")
         if self.timing not in TIMINGS:
-            raise InputError(f"timing = {self.timing!r} is unknown (allowed: {', '.join(TIMINGS)})")
+            raise InputError(f"timing must be one of {', '.join(TIMINGS)} (got {self.timing!r})")
         if not 0 < self.clock_mhz <= 100_000:
-            raise InputError(f"clock_mhz = {self.clock_mhz} is out of range (allowed: above 0, to 100000)")
+            raise InputError(f"clock_mhz must be above 0 and at most 100000 (got {self.clock_mhz})")
         inputs, outputs = self.lanes
         if inputs * outputs != self.pes:
             raise InputError(
@@ -72,7 +72,7 @@ class DlaConfig:
         if expected is float and isinstance(value, int) and not isinstance(value, bool):
             object.__setattr__(self, name, float(value))
         elif not isinstance(value, expected) or isinstance(value, bool):
-            raise InputError(f"{name} = {value!r} is not a {_TYPE_NAMES[expected]}")
+            raise InputError(f"{name} must be {_TYPE_NAMES[expected]} (got {value!r})")
 
     @property
     def lanes(self) -> tuple[int, int]:
@@ -90,7 +90,7 @@ class DlaConfig:
 
     @property
     def fingerprint(self) -> int:
-        """What programs lowered for this machine carry."""
+        """The number that programs lowered for this machine contain."""
         from dlasim.isa.program import fingerprint  # with NumPy behind it, which defaults and help do without
 
         return fingerprint(self.pes, *self.lanes, self.sram_bytes)
@@ -130,7 +130,7 @@ _TYPES: dict[str, type] = {
     for field in dataclasses.fields(DlaConfig)
 }
 _SIZES = {"sram_bytes", "dma_burst_bytes"}
-_TYPE_NAMES = {int: "whole number", str: "text", float: "number"}
+_TYPE_NAMES = {int: "a whole number", str: "text", float: "a number"}
 _RANGES = {
     "pes": (1, MAX_PES),
     "sram_bytes": (16, MAX_SRAM_BYTES),
@@ -156,7 +156,7 @@ _SIZE = re.compile(r"(\d{1,18})(?:([KMG])(?:I?B)?|B)?", re.IGNORECASE | re.ASCII
 
 
 def parse_size(text: str) -> int | None:
-    """The bytes of `512KiB`, `512K` or `512KB`, `1G` or `65536`, K always 1024; None if it is no size."""
+    """The bytes of `512KiB`, `512K` or `512KB`, `1G` or `65536`, K always 1024; None for any other text."""
     match = _SIZE.fullmatch(text.strip())
     return None if match is None else int(match[1]) * _UNITS[(match[2] or "").upper()]
 
@@ -167,21 +167,26 @@ def _size(name: str, value: Any) -> Any:
         return value
     size = parse_size(value)
     if size is None:
-        raise InputError(f"{name} = {value!r} is not a size (allowed: 512KiB, 1M, 65536; K is 1024)")
+        raise InputError(f"{name} must be a size such as 65536, 512KiB or 1M (got {value!r})")
     return size
 
 
 def _unknown_parameter(name: str) -> str:
     longer = [known for known in _TYPES if known.startswith(name)]
     hint = f"; did you mean {longer[0]}?" if longer else suggestion(name, _TYPES)
-    return f"unknown parameter {name}{hint} (allowed: {', '.join(_TYPES)})"
+    return f"unknown parameter {name}{hint or f'; the parameters are {_listed(_TYPES)}'}"
+
+
+def _listed(names: Iterable[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}"
 
 
 def parse_grid(text: str) -> tuple[int, int]:
     """Input and output lanes of `ICxOC`."""
     parts = text.lower().split("x")
     if len(parts) != 2 or not all(part.isascii() and part.isdigit() and 0 < len(part) < 8 for part in parts):
-        raise InputError(f"parallel = {text!r} is unknown (allowed: input, output, or a grid such as 8x8)")
+        raise InputError(f"parallel must be input, output or a grid such as 8x8 (got {text!r})")
     return int(parts[0]), int(parts[1])
 
 
@@ -217,7 +222,8 @@ def preset(name: str) -> DlaConfig:
     """A preset by name."""
     if name not in preset_names():
         known = preset_names()
-        raise InputError(f"unknown preset {name!r}{suggestion(name, known)} (allowed: {', '.join(known)})")
+        hint = suggestion(name, known) or f"; the presets are {_listed(known)}"
+        raise InputError(f"unknown preset {name!r}{hint}")
     return from_mapping({"name": name, **parse_toml(_preset_text(name), name)}, f"preset {name}")
 
 

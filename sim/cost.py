@@ -107,7 +107,7 @@ def stream_costs(config: DlaConfig, unit: NDArray[np.int64], batches: Batches) -
     """The costs of operations in order, which must be legal: their units, and what they are."""
     work, sram_stall, macs, dma_bytes = np.zeros((4, len(unit)), np.int64)
     for chosen, batch in batches:
-        if batch.instruction.unit in (Unit.DMA_IN, Unit.DMA_OUT):
+        if batch.instruction.is_transfer:
             box = system_box(batch)
             dma_bytes[chosen] = box.total_bytes
             if config.timing == "full":
@@ -146,13 +146,9 @@ def _taps(batch: Batch) -> Count:
 
 def _macs(batch: Batch) -> Count:
     outputs = product(_pixels(batch), batch.value("OUT_CHANNELS"))
-    match batch.instruction.mnemonic:
-        case "OP_MAT_MUL":
-            return product(outputs, batch.value("IN_CHANNELS"))
-        case "OP_DEPTH_CONV":
-            return product(outputs, _taps(batch))
-        case _:
-            return product(outputs, _taps(batch), batch.value("IN_CHANNELS"))
+    instruction = batch.instruction
+    taps = _taps(batch) if instruction.has_window else 1
+    return product(outputs, taps, batch.value("IN_CHANNELS") if instruction.reduces_channels else 1)
 
 
 def _mac_work(config: DlaConfig, batch: Batch) -> Count:

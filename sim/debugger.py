@@ -1,7 +1,7 @@
 """Steps through a program word by word: registers, SRAM and regions at every point, and stops where asked.
 
-Built on what the machine is built on (plans, `execute_operation`, the host's kernels), so it computes the
-same bits and shows the same cycles. It walks the program's steps in order, each stream to its end.
+It uses the machine's own parts (plans, `execute_operation`, the host's kernels), so results and cycles are
+the same. It walks the program's steps in order, each stream to its end.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 
 from dlasim.errors import InputError, printable, suggestion
 from dlasim.isa import codec, registers
-from dlasim.isa.assembly.text import word_texts
+from dlasim.isa.assembly.word_text import word_texts
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import Program, Step, TensorDescriptor
 from dlasim.isa.records import Role, StepKind
 from dlasim.isa.registers import Region
+from dlasim.sim.breakpoints import Breakpoint, DebuggerStop, Position, StopPoints, StopReason, Watchpoint
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import word_cycles
-from dlasim.sim.executor import execute_operation
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import Plan, plan_stream
-from dlasim.sim.runner import check_config, check_input
-from dlasim.sim.stops import Breakpoint, Position, Reason, Stop, Stops, Watchpoint
+from dlasim.sim.reference import execute_operation
+from dlasim.sim.runner import check_config, checked_inputs
 from dlasim.sim.stream import FaultAt
 
 Array = NDArray[np.uint8]
@@ -44,16 +44,17 @@ class Debugger:
         self.regions = _regions(program)
         self.file = reset_file()
         self.fault: FaultAt | None = None
-        self._stops = Stops()
+        self._stops = StopPoints()
         self._layers = program.layer_of_words()
         self._step = 0
         self._plan: Plan | None = None
         self._first = self._word = 0  # of the current stream, and the next
         self._done_cycles = 0
-        self._give(inputs)
+        for described, array in checked_inputs(program, inputs, least=0):
+            self._view(described)[...] = array
         self._enter()
 
-    # Looking
+    # State
 
     @property
     def is_finished(self) -> bool:
@@ -92,19 +93,21 @@ class Debugger:
         found = next((tensor for tensor in self.program.tensors if tensor.name == name), None)
         if found is None:
             known = ", ".join(printable(tensor.name) for tensor in self.program.tensors)
-            raise InputError(f"there is no tensor {name}; the tensors are {known}")
+            raise InputError(f"unknown tensor {name}; the tensors are {known}")
         return self._view(found)
 
-    # Stopping
+    # Breakpoints and watchpoints
 
     def break_at(self, word: int | None = None, mnemonic: str | None = None, layer: str | None = None) -> int:
-        """A breakpoint before a word, a mnemonic, a layer's words, or what fits all that is given; its
-        number."""
+        """Set a breakpoint before a word, a mnemonic or a layer's words, or where all that is given matches.
+
+        Returns its number.
+        """
         if mnemonic is not None and mnemonic not in BY_MNEMONIC:
             raise InputError(f"unknown instruction {mnemonic}{suggestion(mnemonic, BY_MNEMONIC)}")
         if layer is not None and layer not in {known.name for known in self.program.layers}:
             known = ", ".join(printable(known.name) for known in self.program.layers)
-            raise InputError(f"there is no layer {layer}; the layers are {known}")
+            raise InputError(f"unknown layer {layer}; the layers are {known}")
         if word is not None and not 0 <= word < len(self.program.commands):
             raise InputError(f"word must be from 0 to {len(self.program.commands) - 1} (got {word})")
         return self._stops.add(Breakpoint(word, mnemonic, layer))
@@ -118,50 +121,50 @@ class Debugger:
         return self._stops.add(Watchpoint(address, size_bytes))
 
     def remove(self, number: int) -> None:
-        """Take a breakpoint or watchpoint away."""
+        """Remove a breakpoint or watchpoint."""
         self._stops.remove(number)
 
-    # Going on
+    # Execution
 
-    def step(self, count: int = 1) -> Stop:
+    def step(self, count: int = 1) -> DebuggerStop:
         """Execute the next words or host calls; breakpoints do not hold up a step, watchpoints do."""
         for _ in range(count):
             stop = self._execute()
-            if stop.reason is not Reason.STEP:
+            if stop.reason is not StopReason.STEP:
                 return stop
-        return Stop(Reason.STEP)
+        return DebuggerStop(StopReason.STEP)
 
-    def resume(self) -> Stop:
+    def resume(self) -> DebuggerStop:
         """Execute up to the next breakpoint, watchpoint or fault, or to the end."""
-        while (stop := self._execute()).reason is Reason.STEP:
+        while (stop := self._execute()).reason is StopReason.STEP:
             here = self.position if self._stops.has_breakpoints else None
             number = self._stops.breakpoint_at(here) if here else None
             if number is not None:
-                return Stop(Reason.BREAKPOINT, number)
+                return DebuggerStop(StopReason.BREAKPOINT, number)
         return stop
 
     def run(self) -> list[NDArray[Any]]:
         """Execute to the end, whatever breakpoints say; the model's outputs."""
-        while self._execute().reason not in (Reason.END, Reason.FAULT):
+        while self._execute().reason not in (StopReason.END, StopReason.FAULT):
             pass
         return [self._view(tensor).copy() for tensor in self.program.outputs]
 
     # One word
 
-    def _execute(self) -> Stop:
+    def _execute(self) -> DebuggerStop:
         if self.is_finished:
-            return Stop(Reason.FAULT if self.fault else Reason.END)
+            return DebuggerStop(StopReason.FAULT if self.fault else StopReason.END)
         watched = self._stops.watched(self.sram)
         step = self.program.steps[self._step]
         if step.kind is StepKind.HOST:
             self._host(step.index)
             self._leave()
         elif not self._execute_word():
-            return Stop(Reason.FAULT)
+            return DebuggerStop(StopReason.FAULT)
         for number, now in self._stops.watched(self.sram).items():
             if now != watched[number]:
-                return Stop(Reason.WATCHPOINT, number)
-        return Stop(Reason.END if self.is_finished else Reason.STEP)
+                return DebuggerStop(StopReason.WATCHPOINT, number)
+        return DebuggerStop(StopReason.END if self.is_finished else StopReason.STEP)
 
     def _execute_word(self) -> bool:
         """False where the word faults: nothing happens then, and nothing more will."""
@@ -190,7 +193,7 @@ class Debugger:
 
     @property
     def _end(self) -> int:
-        """One past the last word of the current stream; a HALT before it starts the machine anew there."""
+        """One past the last word of the current stream. After an earlier HALT the next word starts anew."""
         stream = self.program.streams[self.program.steps[self._step].index]
         return stream.first_word + stream.words
 
@@ -229,13 +232,7 @@ class Debugger:
         for described, array in zip(outputs, results, strict=True):
             self._view(described)[...] = array
 
-    # Small things
-
-    def _give(self, inputs: Sequence[NDArray[Any]]) -> None:
-        for described, array in zip(self.program.inputs, inputs, strict=False):
-            view = self._view(described)
-            check_input(described, array)
-            view[...] = array
+    # Helpers
 
     def _view(self, described: TensorDescriptor) -> NDArray[Any]:
         raw = self.regions[described.region][described.offset : described.offset + described.size_bytes]
@@ -252,15 +249,10 @@ class Debugger:
 
 
 def _regions(program: Program) -> list[Array]:
-    """System memory as the program finds it, a region an array."""
-    need = program.requirement
-    arrays = {
-        Region.CONSTANTS: program.constants.copy(),
-        Region.ARENA: np.zeros(need.arena_bytes, np.uint8),
-        Region.INPUTS: np.zeros(need.inputs_bytes, np.uint8),
-        Region.OUTPUTS: np.zeros(need.outputs_bytes, np.uint8),
-        Region.COMMANDS: program.commands.view(np.uint8).copy(),
-    }
+    """System memory at the start of the program, an array for each region."""
+    arrays = {region: np.zeros(size, np.uint8) for region, size in program.region_bytes.items()}
+    arrays[Region.CONSTANTS][:] = program.constants
+    arrays[Region.COMMANDS][:] = program.commands.view(np.uint8)
     for tensor in program.tensors:
         if tensor.role is Role.VARIABLE:
             raw = arrays[tensor.region][tensor.offset : tensor.offset + tensor.size_bytes]

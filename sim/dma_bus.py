@@ -11,7 +11,7 @@ from dlasim.native.record import Record, Records, array, pointer, record
 from dlasim.native.routine import Numbers, routine
 
 UNIT_COUNT = len(UNITS)
-TRANSFERRING = max(Unit.DMA_IN, Unit.DMA_OUT) + 1  # so many of the first units share the bus
+TRANSFERRING = max(Unit.DMA_IN, Unit.DMA_OUT) + 1  # the first units, which share the bus
 
 
 @record

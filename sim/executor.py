@@ -10,8 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.errors import InputError
-from dlasim.isa.instructions import Unit
-from dlasim.sim.footprint import all_footprints, dma_prefix, system_box
 from dlasim.sim.operation import Operation
 from dlasim.sim.plan import Plan
 
@@ -22,12 +20,12 @@ ENGINES = ("auto", "fast", "reference")
 MAX_PREPARED = 1024  # streams; as many as the machine keeps plans
 Array = NDArray[np.uint8]
 Observer = Callable[[int, Callable[[], Operation], Array], None]
-"""Called after an operation with its word's index in the command region, a function that tells the operation,
-and the SRAM."""
+"""Called after each operation with the index of its word in the command region, a function that returns the
+operation, and the SRAM."""
 
 
 class Executor(Protocol):
-    """Computes what a plan says; engines differ in speed, never in a bit."""
+    """Executes a plan. Engines differ in speed; their results are the same, bit for bit."""
 
     def run(
         self, plan: Plan, sram: Array, regions: Sequence[Array], observer: Observer | None, first_word: int
@@ -42,6 +40,8 @@ class ReferenceExecutor:
         self, plan: Plan, sram: Array, regions: Sequence[Array], observer: Observer | None, first_word: int
     ) -> None:
         """Execute the plan's operations up to its fault."""
+        from dlasim.sim.reference import execute_operation
+
         for number in range(plan.operations):
             operation = plan.stream.operation(number)
             execute_operation(operation, sram, regions)
@@ -49,25 +49,8 @@ class ReferenceExecutor:
                 observer(first_word + operation.position, partial(plan.stream.operation, number), sram)
 
 
-def execute_operation(operation: Operation, sram: Array, regions: Sequence[Array]) -> None:
-    """One operation of any unit, on the readable engine."""
-    from dlasim.sim.reference import execute
-    from dlasim.sim.reference.transfer import copy_box
-
-    unit = operation.instruction.unit
-    if unit not in (Unit.DMA_IN, Unit.DMA_OUT):
-        execute(operation, sram)
-        return
-    (inside,) = all_footprints(operation)
-    region = regions[operation.value(f"{dma_prefix(operation.instruction)}_REGION")]
-    if unit is Unit.DMA_IN:
-        copy_box(region, system_box(operation), sram, inside.box)
-    else:
-        copy_box(sram, inside.box, region, system_box(operation))
-
-
 class FastExecutor:
-    """The compiled kernels; a plan is made ready once, and kept for the next time."""
+    """The compiled kernels; each plan is prepared once and cached."""
 
     def __init__(self) -> None:
         from dlasim.sim.kernels import Engine
@@ -88,7 +71,7 @@ class FastExecutor:
             observer(word, partial(plan.stream.operation, number), sram)
 
     def _prepare(self, plan: Plan) -> PreparedStream:
-        """Kept by identity; holding the plan keeps its identity from being used again."""
+        """Cached by identity; the cache holds the plan, so its identity cannot be reused."""
         kept = self._prepared.get(id(plan))
         if kept is None:
             if len(self._prepared) >= MAX_PREPARED:
@@ -101,5 +84,5 @@ class FastExecutor:
 def make_executor(engine: str) -> Executor:
     """The engine of that name; `auto` takes the fast one."""
     if engine not in ENGINES:
-        raise InputError(f"engine = {engine!r} is unknown (allowed: {', '.join(ENGINES)})")
+        raise InputError(f"engine must be one of {', '.join(ENGINES)} (got {engine!r})")
     return ReferenceExecutor() if engine == "reference" else FastExecutor()

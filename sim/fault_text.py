@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from dlasim.isa import codec, registers
-from dlasim.isa.instructions import BY_OPCODE, OPCODE, Extent
+from dlasim.isa.instructions import BY_OPCODE, INT32_BYTES, OPCODE, Extent
 from dlasim.isa.registers import Region
-from dlasim.sim.footprint import WIDE_BYTES, Box, Footprint
+from dlasim.sim.footprint import Box, Footprint
 
 _ADDRESSES = ("_ADDR", "_OFFSET")
 
@@ -16,10 +16,10 @@ def misaligned(footprint: Footprint, number: int) -> str:
     """An int32 operand or a record that is not at a multiple of 4."""
     operand, box = footprint.operand, box_of(footprint.box, number)
     placed = zip(operand.registers, (box.address, box.run_stride, box.plane_stride), strict=False)
-    wrong = [(name, value) for name, value in placed if value % WIDE_BYTES]
+    wrong = [(name, value) for name, value in placed if value % INT32_BYTES]
     what = "records" if operand.extent is Extent.RECORDS else "int32 values"
     values = " and ".join(f"{name} = {_number(name, value)}" for name, value in wrong)
-    return f"operand {operand.register} holds {what}, so {values} must be a multiple of {WIDE_BYTES}"
+    return f"operand {operand.register} holds {what}, so {values} must be a multiple of {INT32_BYTES}"
 
 
 def beyond_sram(footprint: Footprint, number: int, sram_bytes: int) -> str:

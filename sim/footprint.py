@@ -8,10 +8,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import RECORD_BYTES, TABLE_BYTES, Extent, Instruction, Operand, Unit
+from dlasim.isa.instructions import INT32_BYTES, RECORD_BYTES, TABLE_BYTES, Extent, Instruction, Operand, Unit
 from dlasim.sim.operation import Batch, Operation
 
-WIDE_BYTES = 4
 STEP_LIMIT = 1 << 62  # products beyond are cut here; nothing so large is legal
 _ONE: NDArray[np.int64] = np.ones(1, np.int64)
 _ONE_ABOUT: NDArray[np.float64] = np.ones(1)
@@ -133,9 +132,9 @@ def _element_bytes(operation: Operation | Batch, operand: Operand) -> Count:
         return operand.element_bytes
     wide = operation.fields[condition.field] == condition.values[0]
     return (
-        np.where(wide, WIDE_BYTES, operand.element_bytes)
+        np.where(wide, INT32_BYTES, operand.element_bytes)
         if isinstance(operation, Batch)
-        else (WIDE_BYTES if wide else operand.element_bytes)
+        else (INT32_BYTES if wide else operand.element_bytes)
     )
 
 

@@ -1,8 +1,8 @@
 """The DLA as a whole: registers, queue, SRAM, faults and interrupts, in the host's time.
 
 The standalone simulator and the virtual prototype drive this same object. A stream is executed functionally
-when it starts (the race checker tells when that is not the same as executing it beside the host), and
-completes at the cycle that its timeline gives.
+when it starts, and completes at the cycle that its timeline gives. (The race checker finds streams for which
+this differs from executing while the host runs.)
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from dlasim.isa.registers import REGION_COUNT, REGISTER_BYTES, Access, Region
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.control import ControlRegisters, find, may_write
 from dlasim.sim.executor import Executor, Observer
-from dlasim.sim.memory import Memory
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import Plan, plan_stream
 from dlasim.sim.stream import FaultAt
+from dlasim.sim.system_memory import DmaMemory
 
 NO_MEMORY = np.zeros(0, np.uint8)
 MAX_CACHED_PLANS = 1024
-MAX_CACHED_WORDS = 1 << 20  # of their streams: a guest may ring for any number of long ones
+MAX_CACHED_WORDS = 1 << 20  # of their streams, since a guest may submit any number of long ones
 _REGION_REGISTERS = [(f"REGION{number}_BASE", f"REGION{number}_SIZE") for number in range(REGION_COUNT)]
 _PLACES_REGIONS = frozenset(name for names in _REGION_REGISTERS for name in names)
 
@@ -53,7 +53,7 @@ class Dla:
     def __init__(
         self,
         config: DlaConfig,
-        memory: Memory,
+        memory: DmaMemory,
         executor: Executor | None = None,
         on_complete: Callable[[Run], None] | None = None,
     ) -> None:
@@ -79,7 +79,7 @@ class Dla:
     # The host's side
 
     def reset(self) -> None:
-        """Stop at once and go back to the state after power-on; SRAM reads as zero again."""
+        """Stop at once and return to the state after power-on; SRAM reads as zero."""
         self.sram = np.zeros(len(self.sram), np.uint8)
         self._restart()
 
@@ -110,7 +110,7 @@ class Dla:
         return None
 
     def tick(self, now: int) -> None:
-        """Do everything that is due by cycle `now`."""
+        """Process all events up to cycle `now`."""
         assert now >= self._now, "time goes forward"
         while (due := self.next_event()) is not None and due <= now:
             self._now = due

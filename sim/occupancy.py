@@ -1,7 +1,7 @@
-"""How much of the SRAM holds something that is still needed, over the time of an inference.
+"""How much of the SRAM holds live data, over the time of an inference.
 
 A byte is occupied from the start of the operation that writes it to the end of the last one that reads it
-before it is written again; one that nobody reads, until its writer ends.
+before it is written again. A byte that is never read is occupied until its writer ends.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dlasim.sim.footprint import all_footprints
 from dlasim.sim.machine import Run
 
 Integers = NDArray[np.int64]
-_NOBODY = 0
+_NO_READER = 0
 
 
 def occupancy_changes(runs: Sequence[Run]) -> tuple[Integers, Integers]:
@@ -38,13 +38,13 @@ def occupancy_changes(runs: Sequence[Run]) -> tuple[Integers, Integers]:
             operation = first + number
             bytes_of = _bytes(last_reader, box)
             if not writes:
-                np.copyto(bytes_of, operation + 1, where=bytes_of == _NOBODY)
+                np.copyto(bytes_of, operation + 1, where=bytes_of == _NO_READER)
                 continue
             readers, counts = _tally(bytes_of, operation)
             cycles += [starts[[operation]], ends[readers]]
             amounts += [np.array([bytes_of.size]), -counts]
-            bytes_of[...] = _NOBODY
-    readers, counts = _tally(last_reader[np.flatnonzero(last_reader)], 0)  # read, but written by nobody
+            bytes_of[...] = _NO_READER
+    readers, counts = _tally(last_reader[np.flatnonzero(last_reader)], 0)  # read, but never written
     cycles += [np.zeros(1, np.int64), ends[readers]]
     amounts += [np.array([counts.sum()]), -counts]
     return np.concatenate(cycles), np.concatenate(amounts)

@@ -12,7 +12,7 @@ from dlasim.sim.accounting import Account, account
 from dlasim.sim.checks import first_fault
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import Costs, stream_costs
-from dlasim.sim.counters import counter_values
+from dlasim.sim.counter_values import counter_values
 from dlasim.sim.stream import PIECE_OPERATIONS, Batches, DecodedStream, FaultAt, decode_stream
 from dlasim.sim.timeline import Timeline, schedule
 
@@ -54,8 +54,8 @@ def plan_stream(
         batches = stream.batches(operations)
     costs = stream_costs(config, stream.units[:operations], batches)
     timeline = schedule(config, stream, costs, stop)
-    books = account(timeline, costs)
-    counters = counter_values(config, costs, books)
+    stream_account = account(timeline, costs)
+    counters = counter_values(config, costs, stream_account)
     final = stream.file_at(operations) if operations < len(stream) else stream.final_file
     final_file = tuple((final & 0xFFFF_FFFF).tolist())
-    return Plan(stream, costs, timeline, books, fault, operations, counters, final_file)
+    return Plan(stream, costs, timeline, stream_account, fault, operations, counters, final_file)

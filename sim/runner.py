@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.errors import InputError, RunError, printable
-from dlasim.isa.instructions import WORD_BYTES
 from dlasim.isa.program import HostCall, Program, Step, TensorDescriptor
 from dlasim.isa.records import Role, StepKind
 from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
@@ -20,8 +19,8 @@ from dlasim.sim.executor import Executor, Observer
 from dlasim.sim.fault_text import mnemonic_of
 from dlasim.sim.host_estimate import DOORBELL_CYCLES, call_cycles
 from dlasim.sim.machine import Dla, Run
-from dlasim.sim.memory import SystemMemory
 from dlasim.sim.stream import FaultAt
+from dlasim.sim.system_memory import SystemMemory
 
 if TYPE_CHECKING:
     from dlasim.sim.host import HostOperation
@@ -69,7 +68,7 @@ def config_of(program: Program, base: DlaConfig | None = None) -> DlaConfig:
 
 
 def check_config(program: Program, config: DlaConfig) -> None:
-    """Refuse a machine that the program was not lowered for, naming both sides."""
+    """Raise an error if the program was lowered for another machine, naming both."""
     need = program.requirement
     if config.fingerprint != need.fingerprint:
         inputs, outputs = config.lanes
@@ -94,8 +93,21 @@ def check_host_calls(program: Program) -> None:
             raise RunError(f"{program.label}: host call {number} ({operator.name}): {reason}")
 
 
-def check_input(described: TensorDescriptor, array: NDArray[Any]) -> None:
-    """Refuse an array that is not of the input's type and shape."""
+def checked_inputs(
+    program: Program, inputs: Sequence[NDArray[Any]], least: int | None = None
+) -> list[tuple[TensorDescriptor, NDArray[Any]]]:
+    """The program's inputs with their arrays, checked; `least` permits fewer arrays, for the first inputs."""
+    expected = program.inputs
+    if not (len(expected) if least is None else least) <= len(inputs) <= len(expected):
+        most = "" if least is None else "at most "
+        raise InputError(f"{program.label} takes {most}{len(expected)} inputs (got {len(inputs)})")
+    pairs = list(zip(expected, inputs, strict=False))
+    for described, array in pairs:
+        _check_input(described, array)
+    return pairs
+
+
+def _check_input(described: TensorDescriptor, array: NDArray[Any]) -> None:
     expected = np.dtype(described.type.name)
     if array.shape != described.shape or array.dtype != expected:
         raise InputError(
@@ -105,7 +117,7 @@ def check_input(described: TensorDescriptor, array: NDArray[Any]) -> None:
 
 
 def fault_error(program: Program, fault: FaultAt) -> RunError:
-    """What a fault of the DLA means to whoever runs the program."""
+    """The error for a program that faulted, with the word, its source line and its layer."""
     text = f"{program.label} faulted: {fault.code.name} at word {fault.position}"
     if fault.position < len(program.commands):
         layer = program.layer_of_words()[fault.position]
@@ -134,12 +146,11 @@ class Simulation:
         self.dla = Dla(config, SystemMemory(self.memory), executor, self._runs.append)
         self._load()
         self._views = [self.tensor(described) for described in program.tensors if self._computes]
-        self._inputs = self._numbers(Role.INPUT)
         self._outputs = self._numbers(Role.OUTPUT)
         self.reset_variables()
 
     def reset_variables(self) -> None:
-        """Take what lives on from inference to inference back to its start."""
+        """Reset the tensors that persist from inference to inference."""
         for number in self._numbers(Role.VARIABLE) if self._computes else ():
             self._views[number][...] = self.program.tensors[number].initial_value
 
@@ -159,7 +170,8 @@ class Simulation:
         """One inference; its cycles count from its own start."""
         began = time.perf_counter()
         if self._computes:
-            self._give(inputs)
+            for described, array in checked_inputs(self.program, inputs):
+                self.tensor(described)[...] = array
         self._runs.clear()
         start = now = self.dla.now
         self._write("QUEUE_READ", 0)
@@ -187,19 +199,9 @@ class Simulation:
         """The bytes of a region."""
         return self.dla.region(region)
 
-    def _region_bytes(self) -> dict[Region, int]:
-        need = self.program.requirement
-        return {
-            Region.CONSTANTS: len(self.program.constants),
-            Region.ARENA: need.arena_bytes,
-            Region.INPUTS: need.inputs_bytes,
-            Region.OUTPUTS: need.outputs_bytes,
-            Region.COMMANDS: len(self.program.commands) * WORD_BYTES,
-        }
-
     def _place_regions(self) -> tuple[dict[Region, int], int]:
         layout, position = {}, 0
-        for region, size in self._region_bytes().items():
+        for region, size in self.program.region_bytes.items():
             layout[region] = position
             position += -(-size // REGION_ALIGNMENT) * REGION_ALIGNMENT
         if position > MAX_MEMORY_BYTES:
@@ -210,7 +212,7 @@ class Simulation:
         return layout, position
 
     def _load(self) -> None:
-        sizes = self._region_bytes()
+        sizes = self.program.region_bytes
         for region, base in self._layout.items():
             self._write(f"REGION{region.value}_BASE", base)
             self._write(f"REGION{region.value}_SIZE", sizes[region])
@@ -221,14 +223,6 @@ class Simulation:
 
     def _write(self, register: str, value: int) -> None:
         self.dla.store(BY_NAME[register].address, REGISTER_BYTES, value)
-
-    def _give(self, inputs: Sequence[NDArray[Any]]) -> None:
-        if len(inputs) != len(self._inputs):
-            raise InputError(f"{self.program.label} takes {len(self._inputs)} inputs (got {len(inputs)})")
-        for number, array in zip(self._inputs, inputs, strict=True):
-            view = self._views[number]
-            check_input(self.program.tensors[number], array)
-            view[...] = array
 
     def _step(self, step: Step, now: int, result: Inference) -> int:
         if step.kind is StepKind.STREAM:

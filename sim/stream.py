@@ -25,7 +25,7 @@ for _row in instructions.INSTRUCTIONS:
     _UNIT_OF_OPCODE[_row.opcode] = _row.unit
 _IS_OPERATION = _UNIT_OF_OPCODE != Unit.ISSUE
 
-PIECE_OPERATIONS = 1 << 16  # a stream's registers are laid out for so many at a time
+PIECE_OPERATIONS = 1 << 16  # register columns are made for this many at a time
 
 Batches = Iterable[tuple[NDArray[np.int64], Batch]]  # with the numbers of their operations
 
@@ -52,7 +52,7 @@ class RegisterFiles:
         file: Sequence[int],
         operations: int,
     ) -> None:
-        """Writes of patterns to registers, of which each has so many operations `before` it."""
+        """Writes of patterns to registers; `before` counts the operations before each write."""
         start = np.array(file, np.int64) & 0xFFFF_FFFF
         start -= np.where(_SIGNED & (start >> 31 != 0), 1 << 32, 0)
         patterns = patterns - np.where(_SIGNED[columns] & (patterns >> 31 != 0), 1 << 32, 0)
@@ -102,7 +102,7 @@ class RegisterFiles:
 
 @dataclass(frozen=True, slots=True)
 class DecodedStream:
-    """What a stream will do. Positions count words from its start.
+    """The operations of a stream. Positions count words from its start.
 
     `fault` is the first that decoding shows; nothing from its position on is in the arrays.
     """
@@ -172,7 +172,7 @@ class DecodedStream:
 
 
 def piece_count(operations: int) -> int:
-    """How many pieces so many operations are."""
+    """The number of pieces of a stream with this many operations."""
     return -(-operations // PIECE_OPERATIONS)
 
 
@@ -270,7 +270,7 @@ def _register_columns(
     patterns: NDArray[np.int64],
     start: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """For each register its value at each operation, and at the end; so many operations are `before` a write.
+    """Each register's value at each operation and at the end; `before` counts the operations before a write.
 
     Register by register, each write holds up to the next one.
     """

@@ -1,7 +1,7 @@
 """Output bytes that an inference never wrote, as a forgotten or too short OP_DMA_WRITE leaves them.
 
-What was written follows from the transfers of the plans and from the host calls, so no tensor is looked at:
-the check works where only time is computed, and costs what the transfers to the output regions cost to list.
+What was written follows from the transfers of the plans and from the host calls, so the check reads no
+tensor. It also works where only time is computed; its cost is that of listing the transfers to the outputs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dlasim.sim.races.boxes import Boxes, Ints, canonical, expand
 from dlasim.sim.runner import Inference
 
 MAX_RUNS = 1 << 24  # of contiguous bytes; a program that writes more single runs is not checked
-_FILLED_BEFORE = (Role.INPUT, Role.VARIABLE, Role.CONSTANT)  # by whoever starts the inference
+_FILLED_BEFORE = (Role.INPUT, Role.VARIABLE, Role.CONSTANT)  # before the inference starts
 _NO_RANGES = np.zeros((0, 2), np.int64)
 
 

@@ -15,32 +15,15 @@ from typing import Any
 from dlasim.compiler_shim.compile import lower_for
 from dlasim.compiler_shim.partition import Partitioned
 from dlasim.errors import DlasimError
-from dlasim.isa.instructions import UNITS
-from dlasim.sim.report import KINDS, SCHEMA, report
+from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, cells, columns
+from dlasim.sim.report import SCHEMA, report
 from dlasim.sim.runner import Simulation
 from dlasim.sweeps.models import Blueprint, code_hash
 from dlasim.sweeps.parameters import resolve
 
 OK, REFUSED, FAILED = "ok", "refused", "failed"
-UNIT_TERMS = (
-    "work", "fill", "drain", "latency", "sram", "contention", "idle_issue", "idle_wait", "idle_queue",
-)  # fmt: skip
-# Only the virtual prototype has these; the seconds are those of its emulation, and a measurement.
-BOARD_FIGURES = (
-    "cpu_setup_instructions", "cpu_idle_cycles", "stack_peak_bytes", "ram_peak_bytes", "simulation_seconds",
-)  # fmt: skip
-FIGURES = (
-    "cycles_total", "milliseconds", "cycles_dla", "cycles_cpu", "cycles_overlap",
-    *(f"cycles_{kind.lower()}" for kind in KINDS), "cycles_stall", "cycles_dma",
-    "macs", "utilization", "dma_read_bytes", "dma_write_bytes", "sram_peak_bytes", "arena_peak_bytes",
-    "constants_bytes", "artifact_bytes", "cpu_instructions", *BOARD_FIGURES,
-    "layers_dla", "layers_cpu", "tiles",
-    *(f"unit_{unit.name.lower()}_{term}" for unit in UNITS for term in UNIT_TERMS),
-)  # fmt: skip
-LAYER_FIGURES = (
-    "layer", "name", "operator", "kind", "unit", "cycles", "macs", "utilization", "tiles",
-    "dma_read_bytes", "dma_write_bytes",
-)  # fmt: skip
+FIGURES = columns(RUN_FIGURES)
+LAYER_COLUMNS = ("layer", *columns(LAYER_FIGURES))  # the first is its number
 MOST_REMEMBERED = 256  # machines with SRAM to spare
 
 
@@ -146,40 +129,9 @@ def timing_entry(network: Partitioned, values: Mapping[str, Any], layers: bool) 
 
 def row_figures(told: Mapping[str, Any], simulation_seconds: float | None = None) -> list[Any]:
     """A report as the cells of one row."""
-    cycles, moved, memory, layers = told["cycles"], told["dma_bytes"], told["memory"], told["layers"]
-    milliseconds = round(cycles["total"] / told["config"]["clock_mhz"] / 1000, 6)
-    cells = [cycles["total"], milliseconds, cycles["dla"], cycles["cpu"], cycles["overlap"]]
-    cells += [cycles["by_kind"].get(kind, 0) for kind in KINDS]
-    cells += [
-        cycles["stall"],
-        cycles["dma"],
-        told["macs"],
-        told["utilization"],
-        moved["read"],
-        moved["write"],
-    ]
-    cells += [told["sram_peak_bytes"]]
-    cells += [memory[name] for name in ("arena_peak_bytes", "constants_bytes", "artifact_bytes")]
-    on_dla = sum(layer["unit"] == "dla" for layer in layers)
-    cells += [told["cpu"]["instructions"], *_board_figures(told), simulation_seconds]
-    cells += [on_dla, len(layers) - on_dla]
-    cells += [sum(layer["tiles"] for layer in layers)]
-    for unit in UNITS:
-        terms = told["units"].get(unit.name, {})
-        cells += [terms.get(term, 0) for term in UNIT_TERMS]
-    assert len(cells) == len(FIGURES)
-    return cells
-
-
-def _board_figures(told: Mapping[str, Any]) -> list[Any]:
-    cpu, memory = told["cpu"], told["memory"]
-    cells = (cpu.get("setup_instructions"), cpu.get("idle_cycles"))
-    return [*cells, memory.get("stack_peak_bytes"), memory.get("ram_peak_bytes")]
+    return cells(RUN_FIGURES, {**told, "simulation_seconds": simulation_seconds})
 
 
 def layer_rows(told: Mapping[str, Any]) -> list[list[Any]]:
     """The report's layers as rows of cells."""
-    return [
-        [number, *(layer[name] for name in LAYER_FIGURES[1:-2]), *layer["dma_bytes"].values()]
-        for number, layer in enumerate(told["layers"])
-    ]  # fmt: skip
+    return [[number, *cells(LAYER_FIGURES, layer)] for number, layer in enumerate(told["layers"])]

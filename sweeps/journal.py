@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dlasim.errors import InputError, RunError
 from dlasim.fileio import open_file
-from dlasim.sweeps.evaluate import FAILED, FIGURES, LAYER_FIGURES, OK, REFUSED, Entry
+from dlasim.sweeps.evaluate import FAILED, FIGURES, LAYER_COLUMNS, OK, REFUSED, Entry
 
 NOWHERE = -1
 _SEGMENT_BITS = 20  # a location is an offset and, below it, the number of a segment
@@ -200,7 +200,7 @@ def _is_entry(record: Any) -> bool:
         and isinstance(record["r"], str)
         and _is_row(record["f"], len(FIGURES) if record["s"] == OK else 0, int | float | None)
         and isinstance(record.get("l", []), list)
-        and all(_is_row(layer, len(LAYER_FIGURES), int | float | str) for layer in record.get("l", ()))
+        and all(_is_row(layer, len(LAYER_COLUMNS), int | float | str) for layer in record.get("l", ()))
     )
 
 

@@ -19,7 +19,7 @@ from dlasim.native.demand import demand
 from dlasim.sweeps.evaluate import (
     FAILED,
     FIGURES,
-    LAYER_FIGURES,
+    LAYER_COLUMNS,
     OK,
     REFUSED,
     Entry,
@@ -238,7 +238,7 @@ class _Sweep:
 
 _LAYER_PARAMETERS = ("pes", "parallel", "sram_bytes", "dma_bandwidth", "dma_shared_bandwidth", "vector_lanes",
                      "clock_mhz", "fusion", "depthwise", "tiling")  # fmt: skip
-_LAYER_COLUMNS = ["point", "case", "model", "label", *_LAYER_PARAMETERS, *LAYER_FIGURES]
+_LAYER_COLUMNS = ["point", "case", "model", "label", *_LAYER_PARAMETERS, *LAYER_COLUMNS]
 
 
 def _make_folder(path: Path) -> None:

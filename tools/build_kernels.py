@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from dlasim.native import build, target
-from dlasim.sim.kernels.library import KINDS, kernel_unit
+from dlasim.sim.kernels.loader import KINDS, kernel_unit
 from dlasim.sim.kernels.prebuilt import LEVELS, MANIFEST, Level
 
 FOLDER = Path(__file__).resolve().parent.parent / "sim" / "kernels" / "prebuilt"

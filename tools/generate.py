@@ -13,6 +13,7 @@ from pathlib import Path
 from dlasim.cli import manual
 from dlasim.compiler_shim import operators_page
 from dlasim.isa.documents import c_entry, pages
+from dlasim.sim import figures_page
 from dlasim.vp import generate as board
 from dlasim.vp import launch
 
@@ -27,6 +28,7 @@ FILES: dict[str, Callable[[], str]] = {
     "firmware/board.ld": board.linker_script,
     "docs/operators.md": operators_page.page,
     "docs/cli.md": manual.page,
+    "docs/figures.md": figures_page.page,
 }
 
 

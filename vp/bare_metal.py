@@ -10,7 +10,7 @@ from dlasim.errors import RunError
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import Executor
 from dlasim.sim.machine import Run
-from dlasim.sim.report import total_account
+from dlasim.sim.measured import total_account
 from dlasim.sim.runner import Inference
 from dlasim.sim.stream import FaultAt
 from dlasim.vp.board import Board, BoardConfig
@@ -51,8 +51,8 @@ class BareMetal:
     def report(self) -> dict[str, Any]:
         """All figures, from reset to exit, for scripts."""
         result = self.board
-        books = total_account(Inference(runs=list(self.runs)))
-        dla = books.total if books else 0
+        account = total_account(Inference(runs=list(self.runs)))
+        dla = account.total if account else 0
         return {
             "schema": SCHEMA,
             "firmware": self.firmware.origin,
@@ -63,7 +63,7 @@ class BareMetal:
                 "total": result.cycles,
                 "dla": dla,
                 "cpu": result.cycles - result.idle_cycles,
-                "dma": books.only_dma + books.both if books else 0,
+                "dma": account.only_dma + account.both if account else 0,
                 "overlap": max(0, dla - result.idle_cycles),
             },
             "cpu": {

@@ -12,7 +12,7 @@ import dlasim.sweeps.evaluate  # noqa: F401 - with it comes every routine
 from dlasim.cli.health import Compiled
 from dlasim.native.library import find_code
 from dlasim.native.routine import routines
-from dlasim.sim.kernels.library import best_kind, find_kernels, kernel_unit
+from dlasim.sim.kernels.loader import best_kind, find_kernels, kernel_unit
 
 
 def compiled_code() -> list[Compiled]:

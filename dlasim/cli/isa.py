@@ -37,13 +37,13 @@ def command(names: tuple[str, ...], kind: str) -> None:
 
 
 def _text(names: tuple[str, ...]) -> str:
-    from dlasim.isa.documents import text
+    from dlasim.isa.documents import plain_text
     from dlasim.isa.documents.catalogue import find_all, topics
     from dlasim.isa.documents.sheets import sheet
 
     if not names:
-        return text.overview(topics().values())
-    return "\n".join(text.render(sheet(thing)) for thing in find_all(names))
+        return plain_text.overview(topics().values())
+    return "\n".join(plain_text.render(sheet(thing)) for thing in find_all(names))
 
 
 def _markdown(names: tuple[str, ...]) -> str:

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dlasim.cli.terminal import say
 from dlasim.errors import printable
+from dlasim.sim.figures import LAYER_FIGURES, UNIT_FIGURES, Figure
 
 _FUNCTIONS_SHOWN = 12
-_STALLS = (
-    ("idle_wait", "idle: issue waits for another unit"),
-    ("idle_issue", "idle: issue is busy"),
-    ("idle_queue", "idle: another unit's queue is full"),
-    ("latency", "DMA latency"),
-    ("contention", "DMA contention"),
-    ("sram", "SRAM bandwidth"),
-    ("fill", "pipeline fill"),
-    ("drain", "pipeline drain"),
-)
+_MAC_FIGURES = ("macs", "utilization")  # of a layer; without MACs they say nothing
+_CPU_FIGURES = ("name", "operator", "unit", "cycles", "macs")  # the others say nothing of a layer on the CPU
 
 
 def print_summary(report: dict[str, Any]) -> None:
@@ -60,6 +54,25 @@ def size(count: int) -> str:
     return f"{count} B"
 
 
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def _short(name: str, width: int = 32) -> str:
+    """The end of a long name: that is where layers differ."""
+    return name if len(name) <= width else "…" + name[1 - width :]
+
+
+_FORMATS: dict[str, Callable[[Any], str]] = {
+    "text": _short,
+    "cycles": "{:,}".format,
+    "MACs": "{:,}".format,
+    "count": "{:,}".format,
+    "share": _percent,
+    "bytes": size,
+}
+
+
 def duration(microseconds: float) -> str:
     """A time as people say it."""
     if microseconds < 1000:
@@ -75,28 +88,20 @@ def _title(report: dict[str, Any]) -> str:
     )
 
 
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
 def _layer_rows(report: dict[str, Any]) -> list[list[str]]:
-    rows = [["layer", "operator", "unit", "cycles", "MACs", "used", "tiles", "read", "written"]]
-    for layer in report["layers"]:
-        moved = layer["dma_bytes"]
-        on_dla = layer["unit"] == "dla"
-        rows.append([
-            _short(layer["name"], 32), layer["operator"], layer["unit"], f"{layer['cycles']:,}",
-            f"{layer['macs']:,}" if layer["macs"] else "",
-            _percent(layer["utilization"]) if layer["macs"] and on_dla else "",
-            str(layer["tiles"]) if on_dla else "", size(moved["read"]) if on_dla else "",
-            size(moved["write"]) if on_dla else "",
-        ])  # fmt: skip
+    shown = [figure for figure in LAYER_FIGURES if figure.label]
+    rows = [[figure.label for figure in shown]]
+    rows.extend([_layer_cell(figure, layer) for figure in shown] for layer in report["layers"])
     return rows
 
 
-def _short(name: str, width: int) -> str:
-    """The end of a long name: that is where layers differ."""
-    return name if len(name) <= width else "…" + name[1 - width :]
+def _layer_cell(figure: Figure, layer: dict[str, Any]) -> str:
+    """A figure as text; empty where it says nothing."""
+    if figure.name in _MAC_FIGURES and not layer["macs"]:
+        return ""
+    if figure.name not in _CPU_FIGURES and layer["unit"] != "dla":
+        return ""
+    return _FORMATS[figure.unit](figure.cell(layer))
 
 
 def _kind_rows(report: dict[str, Any]) -> list[list[str]]:
@@ -121,10 +126,9 @@ def _kind_rows(report: dict[str, Any]) -> list[list[str]]:
 def _unit_rows(report: dict[str, Any]) -> list[list[str]]:
     units = report["units"]
     rows = [["unit cycles", *units]]
-    rows.append(["work", *(f"{unit['work']:,}" for unit in units.values())])
-    for key, text in _STALLS:
-        if any(unit[key] for unit in units.values()):
-            rows.append([text, *(f"{unit[key]:,}" for unit in units.values())])
+    for figure in UNIT_FIGURES:
+        if figure.name == "work" or any(unit[figure.name] for unit in units.values()):
+            rows.append([figure.label, *(f"{unit[figure.name]:,}" for unit in units.values())])
     return rows if units else [["unit cycles", "", "", "", ""]]
 
 

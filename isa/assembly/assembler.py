@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 from dlasim.errors import InputError
-from dlasim.isa.assembly import data, description, steps
-from dlasim.isa.assembly.builder import Builder, Mode
-from dlasim.isa.assembly.data import hex_bytes
-from dlasim.isa.assembly.instructions import parse_instruction, quick_word
+from dlasim.isa.assembly import data_section, description, steps
+from dlasim.isa.assembly.data_section import hex_bytes
+from dlasim.isa.assembly.error_text import meant
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
-from dlasim.isa.assembly.source import UNNAMED, ErrorLimitError, Refused, Source
-from dlasim.isa.assembly.wording import meant
+from dlasim.isa.assembly.program_builder import Builder, Mode
+from dlasim.isa.assembly.source import UNNAMED, ErrorLimitError, Refused, SourceText
+from dlasim.isa.assembly.statements import parse_instruction, quick_word
 from dlasim.isa.program import Program
 
 MAX_TEXT_CHARACTERS = 1 << 29
-_DIRECTIVES = description.DIRECTIVES | data.DIRECTIVES | steps.DIRECTIVES
+_DIRECTIVES = description.DIRECTIVES | data_section.DIRECTIVES | steps.DIRECTIVES
 _HEX = '.hex "'
 
 
 def assemble(text: str, origin: str | None = None) -> Program:
     """The program that `text` describes; `origin` names it in errors, and as the source of each word.
 
-    A text without a name gives a program that does not know its source lines. One InputError tells all that
+    A text without a name gives a program that does not know its source lines. One InputError lists all that
     is wrong with the text.
     """
     if len(text) > MAX_TEXT_CHARACTERS:
         raise InputError(
             f"{origin or UNNAMED} must have at most {MAX_TEXT_CHARACTERS} characters (it has {len(text)})"
         )
-    return _Assembler(Source(text.removeprefix("\ufeff"), origin)).run()
+    return _Assembler(SourceText(text.removeprefix("\ufeff"), origin)).run()
 
 
 class _Assembler:
     """One pass over the lines; symbols that come later are filled in at the end."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         self._source = source
         self._builder = Builder(source)
         self._words: dict[str, int] = {}  # lines seen before whose word depends on no symbol

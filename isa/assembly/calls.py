@@ -1,19 +1,19 @@
-"""Host calls whose operands are still text, because their tensors may come later."""
+"""Host calls whose operands are still names, because their tensors may be defined later."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from dlasim.isa.assembly.expressions import number
+from dlasim.isa.assembly.error_text import joined, meant
 from dlasim.isa.assembly.lexer import Kind, Token
-from dlasim.isa.assembly.source import Refused, Source
-from dlasim.isa.assembly.wording import joined, meant
+from dlasim.isa.assembly.source import Refused, SourceText
+from dlasim.isa.assembly.symbol_expressions import number
 from dlasim.isa.program import HostCall, TensorDescriptor
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class UnresolvedCall:
     """A host call and the tokens that name its tensors."""
 
     call: HostCall
@@ -30,7 +30,7 @@ class Call:
 
 
 class Lost:
-    """Names whose definitions have errors; what uses them is not an error of its own."""
+    """Names whose definitions have errors; using them is not reported as a further error."""
 
     def __init__(self) -> None:
         self._names: set[str] = set()
@@ -52,7 +52,7 @@ class Lost:
 class Tensors:
     """The tensors of a program by name."""
 
-    def __init__(self, source: Source, tensors: Sequence[TensorDescriptor], lost: Lost) -> None:
+    def __init__(self, source: SourceText, tensors: Sequence[TensorDescriptor], lost: Lost) -> None:
         self._source = source
         self._count = len(tensors)
         self._lost = lost

@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from dlasim.isa import program as p
-from dlasim.isa.assembly.builder import DEFAULT_CONFIG, Builder
-from dlasim.isa.assembly.expressions import Expression
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
+from dlasim.isa.assembly.program_builder import DEFAULT_CONFIG, Builder
 from dlasim.isa.assembly.source import Refused
+from dlasim.isa.assembly.symbol_expressions import SymbolicExpression
 from dlasim.isa.container.reader import MAX_LANES, MAX_SRAM_BYTES
 from dlasim.isa.records import ELEMENT_BYTES, MAX_RANK, DataType, Role
 from dlasim.isa.registers import Region
@@ -151,7 +151,7 @@ def _keywords(builder: Builder, line: Line) -> tuple[tuple[int, ...], tuple[floa
     return found["shape"], (found.get("scale", 0.0), found.get("zero_point", 0))
 
 
-def _place(builder: Builder, line: Line, index: int, offset: Expression) -> None:
+def _place(builder: Builder, line: Line, index: int, offset: SymbolicExpression) -> None:
     """Put a tensor where it belongs once its offset is known."""
     unit = ELEMENT_BYTES[builder.tensors[index].type]
 

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from dlasim.errors import InputError
 from dlasim.isa import host_ops, program
 from dlasim.isa.assembly.annotate import operation_comments
-from dlasim.isa.assembly.builder import FINGERPRINT, MAX_CONSTANT_BYTES
 from dlasim.isa.assembly.description import SCALAR
 from dlasim.isa.assembly.lexer import quote
-from dlasim.isa.assembly.text import word_texts
+from dlasim.isa.assembly.program_builder import FINGERPRINT, MAX_CONSTANT_BYTES
+from dlasim.isa.assembly.word_text import word_texts
 from dlasim.isa.codec import encode, encode_cfg
 from dlasim.isa.program import HostCall, Layer, Program, Requirement, Step, Stream, TensorDescriptor
 from dlasim.isa.records import StepKind
@@ -150,7 +150,7 @@ class _Steps:
             self._lines += [f"{_INDENT};   {comment}" for comment in self._comments.get(index, ())]
 
     def _mark(self, word: int) -> None:
-        """What stands before a word: the end of a layer, the start of another, debug information."""
+        """The directives before a word: the end of a layer, the start of another, debug information."""
         if word in self._ends:
             self._close(word)
         if word in self._starts:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from dlasim.isa.assembly.source import Place, Refused, Source
-from dlasim.isa.assembly.wording import joined
+from dlasim.isa.assembly.error_text import joined
+from dlasim.isa.assembly.source import Refused, SourceText, TextPosition
 
 if TYPE_CHECKING:
     import re
@@ -35,7 +35,7 @@ class Token:
 
     kind: Kind
     text: str
-    place: Place
+    place: TextPosition
 
     def __str__(self) -> str:
         """The token as errors show it."""
@@ -60,10 +60,10 @@ def _pattern() -> re.Pattern[str]:
     )
 
 
-def tokenize(source: Source, line: int) -> list[Token]:
+def tokenize(source: SourceText, line: int) -> list[Token]:
     """The tokens of a line, by its number; the last is always END, or WRONG where the line cannot be read on.
 
-    An error is raised only by who comes to it, so that what stands before it is still known.
+    An error is raised only when the parser reaches it, so the tokens before it are still parsed.
     """
     text = source.lines[line - 1]
     match = _pattern().match
@@ -71,7 +71,7 @@ def tokenize(source: Source, line: int) -> list[Token]:
     position = 0
     while position < len(text):
         found = match(text, position)
-        place = Place(line, position + 1)
+        place = TextPosition(line, position + 1)
         if found is None:
             return [*tokens, _wrong(text, place)]
         kind, position = found.lastgroup, found.end()
@@ -82,23 +82,23 @@ def tokenize(source: Source, line: int) -> list[Token]:
                 return tokens
         elif kind != "BLANK":
             tokens.append(Token(Kind[kind], found.group(), place))
-    return [*tokens, Token(Kind.END, "", Place(line, len(text.rstrip("\r")) + 1))]
+    return [*tokens, Token(Kind.END, "", TextPosition(line, len(text.rstrip("\r")) + 1))]
 
 
-def _wrong(text: str, place: Place) -> Token:
+def _wrong(text: str, place: TextPosition) -> Token:
     if text[place.column - 1] == '"':
         return Token(Kind.WRONG, 'this string does not end; close it with "', place)
     return Token(Kind.WRONG, f"unexpected character {text[place.column - 1]!r}", place)
 
 
-def _string(source: Source, text: str, place: Place) -> Token:
+def _string(source: SourceText, text: str, place: TextPosition) -> Token:
     try:
         return Token(Kind.STRING, _unquote(source, text, place), place)
     except Refused as refused:
         return Token(Kind.WRONG, refused.what, refused.place or place)
 
 
-def _unquote(source: Source, text: str, place: Place) -> str:
+def _unquote(source: SourceText, text: str, place: TextPosition) -> str:
     """What a string in quotes means."""
     if "\\" not in text and text.isprintable():
         return text[1:-1]
@@ -119,22 +119,22 @@ def _unquote(source: Source, text: str, place: Place) -> str:
             parts.append(_ESCAPES[letter])
         else:
             known = joined([*(f"\\{known}" for known in _ESCAPES), "\\u{hexadecimal}"])
-            at = Place(place.line, place.column + position - 2)
+            at = TextPosition(place.line, place.column + position - 2)
             source.fail(at, f"unknown escape \\{letter}; write {known}")
     return _storable(source, "".join(parts), place)
 
 
-def _character(source: Source, braces: str, place: Place, position: int) -> str:
+def _character(source: SourceText, braces: str, place: TextPosition, position: int) -> str:
     digits = braces[1:-1]
     legal = braces[:1] == "{" and 0 < len(digits) <= 6 and all(d in "0123456789abcdefABCDEF" for d in digits)
     code = int(digits, 16) if legal else -1
     if not 0 < code < 0x110000 or 0xD800 <= code < 0xE000:
-        at = Place(place.line, place.column + position)
+        at = TextPosition(place.line, place.column + position)
         source.fail(at, "this is not a character; write \\u{1} to \\u{10ffff} without surrogates")
     return chr(code)
 
 
-def _storable(source: Source, text: str, place: Place) -> str:
+def _storable(source: SourceText, text: str, place: TextPosition) -> str:
     """The text, if a file can hold it: UTF-8 that a zero byte ends."""
     if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text):
         source.fail(place, "a string cannot hold a zero character or half a surrogate pair")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.assembly.source import Place, Source
+from dlasim.isa.assembly.source import SourceText, TextPosition
 from dlasim.isa.container.reader import MAX_LINE
 from dlasim.isa.records import LINES
 from dlasim.isa.source_lines import SourceLines
@@ -16,7 +16,7 @@ from dlasim.isa.source_lines import SourceLines
 
 @dataclass(frozen=True, slots=True)
 class _OpenRun:
-    place: Place
+    place: TextPosition
     first_word: int
     file: int
     line: int
@@ -25,16 +25,16 @@ class _OpenRun:
 class LineTable:
     """Grows with the words of a text; from its first `.line` on, only such directives count."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         self._source = source
-        self.of_words: array[int] = array("I")  # the line that each word stands in
+        self.of_words: array[int] = array("I")  # the line of each word
         self._directives_from: int | None = None  # the word that the first `.line` precedes
         self._files: dict[str, int] = {}
         self._file: int | None = None  # of the latest directive
         self._runs: list[tuple[int, int, int, int]] = []
         self._open: _OpenRun | None = None
 
-    def begin(self, place: Place, line: int | None, file: str | None) -> None:
+    def begin(self, place: TextPosition, line: int | None, file: str | None) -> None:
         """The words that follow are from this line on or, with None, from no known line."""
         self.close()
         if self._directives_from is None:

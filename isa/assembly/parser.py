@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
-from dlasim.isa.assembly.expressions import Expression, number
+from dlasim.isa.assembly.error_text import joined, meant
 from dlasim.isa.assembly.lexer import Kind, Token, tokenize
-from dlasim.isa.assembly.source import Source
-from dlasim.isa.assembly.wording import joined, meant
+from dlasim.isa.assembly.source import SourceText
+from dlasim.isa.assembly.symbol_expressions import SymbolicExpression, number
 
 T = TypeVar("T")
 _RANK = {"+": 1, "-": 1, "*": 2, "~": 3}
@@ -17,7 +17,7 @@ _RANK = {"+": 1, "-": 1, "*": 2, "~": 3}
 class Line:
     """A cursor over the tokens of one line."""
 
-    def __init__(self, source: Source, line: int) -> None:
+    def __init__(self, source: SourceText, line: int) -> None:
         self.source, self.number = source, line
         self._tokens = tokenize(source, line)
         self._position = 0
@@ -125,7 +125,7 @@ class Line:
             self.fail(f"{token} is not {what}; write decimal numbers joined by x", token)
         return tuple(int(part) for part in parts)
 
-    def expression(self) -> Expression:
+    def expression(self) -> SymbolicExpression:
         """An expression of numbers, names, + - * and parentheses."""
         start = self.next
         output: list[int | Token] = []
@@ -142,7 +142,7 @@ class Line:
         if depth:
             self.fail(f"expected ')', found {self.next}")
         output += reversed(signs)
-        return Expression(start, tuple(output))
+        return SymbolicExpression(start, tuple(output))
 
     def _operand(self, output: list[int | Token], signs: list[Token]) -> int:
         """Read up to and including one number or name; the number of parentheses opened before it."""

@@ -15,12 +15,12 @@ from dlasim.errors import InputError, printable
 
 UNNAMED = "<text>"
 MAX_SHOWN_ERRORS = 20
-MAX_ERRORS = 200  # after so many the rest of the text is not read
+MAX_ERRORS = 200  # the assembler stops after this many
 _SHOWN_COLUMNS = 100  # of a longer line, only this much is shown around the caret
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Place:
+class TextPosition:
     """A position in the text; both numbers count from 1."""
 
     line: int
@@ -28,35 +28,35 @@ class Place:
 
 
 class Refused(Exception):  # noqa: N818 (never leaves the assembler)
-    """What is being read has an error; one that follows from another has no message of its own."""
+    """The statement being read has an error. An error that follows from another one has no message."""
 
-    def __init__(self, place: Place | None = None, what: str = "") -> None:
+    def __init__(self, place: TextPosition | None = None, what: str = "") -> None:
         super().__init__(what)
         self.place, self.what = place, what
 
 
 class ErrorLimitError(Exception):
-    """There are so many errors that reading on would help nobody."""
+    """The text has MAX_ERRORS errors; the assembler stops."""
 
 
-class Source:
+class SourceText:
     """The lines of one text, and its errors; `name` is that of its file, if it has one."""
 
     def __init__(self, text: str, name: str | None) -> None:
         self.name = name
         self.lines = text.split("\n")
-        self._errors: list[tuple[Place, str]] = []
+        self._errors: list[tuple[TextPosition, str]] = []
 
     @property
     def has_errors(self) -> bool:
         """Whether any was found so far."""
         return bool(self._errors)
 
-    def fail(self, place: Place, what: str) -> NoReturn:
-        """Give up what is being read: `what` is wrong at `place`."""
+    def fail(self, place: TextPosition, what: str) -> NoReturn:
+        """Stop reading this statement: `what` is wrong at `place`."""
         raise Refused(place, what)
 
-    def note(self, place: Place, what: str) -> None:
+    def note(self, place: TextPosition, what: str) -> None:
         """Keep an error and go on."""
         self._errors.append((place, what))
         if len(self._errors) >= MAX_ERRORS:
@@ -86,10 +86,10 @@ class Source:
     def _count(self, number: int) -> str:
         return f"at least {number}" if len(self._errors) >= MAX_ERRORS else str(number)
 
-    def _text(self, place: Place, what: str) -> str:
+    def _text(self, place: TextPosition, what: str) -> str:
         return f"{self.name or UNNAMED}:{place.line}:{place.column}: {what}\n{self._picture(place)}"
 
-    def _picture(self, place: Place) -> str:
+    def _picture(self, place: TextPosition) -> str:
         """The line, and a caret below its column."""
         line = self.lines[place.line - 1].rstrip("\r")
         column = place.column - 1

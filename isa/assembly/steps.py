@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from dlasim.isa import host_ops
 from dlasim.isa import program as p
-from dlasim.isa.assembly.builder import Builder, Mode
-from dlasim.isa.assembly.calls import Call
-from dlasim.isa.assembly.expressions import number
-from dlasim.isa.assembly.instructions import parse_word
+from dlasim.isa.assembly.calls import UnresolvedCall
+from dlasim.isa.assembly.error_text import counted, joined, meant
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
+from dlasim.isa.assembly.program_builder import Builder, Mode
 from dlasim.isa.assembly.source import Refused
-from dlasim.isa.assembly.wording import counted, joined, meant
+from dlasim.isa.assembly.statements import parse_word
+from dlasim.isa.assembly.symbol_expressions import number
 from dlasim.isa.records import LayerKind, StepKind
 
 _LAYER_KINDS = tuple(kind.name for kind in LayerKind)
@@ -86,7 +86,9 @@ def _host(builder: Builder, line: Line, directive: Token) -> None:
     if wrong := p.call_mismatch(operator, len(inputs), len(outputs), len(attributes)):
         line.fail(wrong, place)
     builder.steps.append(p.Step(StepKind.HOST, len(builder.calls), given.get("after", started)))
-    builder.calls.append(Call(p.HostCall(operator.code, (), (), attributes, layer), inputs, outputs))
+    builder.calls.append(
+        UnresolvedCall(p.HostCall(operator.code, (), (), attributes, layer), inputs, outputs)
+    )
 
 
 def _operator(line: Line) -> host_ops.HostOperator:

@@ -102,12 +102,7 @@ class _Reader:
         return requirement
 
     def _tensors(self, need: p.Requirement, constants: int) -> tuple[p.TensorDescriptor, ...]:
-        room = {
-            Region.CONSTANTS: constants,
-            Region.ARENA: need.arena_bytes,
-            Region.INPUTS: need.inputs_bytes,
-            Region.OUTPUTS: need.outputs_bytes,
-        }
+        room = {Region.CONSTANTS: constants, **need.region_bytes}
         return tuple(self._tensor(row, room) for row in self._file.rows(Section.TENSORS))
 
     def _tensor(self, row: np.void, room: dict[Region, int]) -> p.TensorDescriptor:

@@ -38,7 +38,7 @@ def is_program(head: bytes) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SectionBytes:
     """The bytes of a section, and how many records they are."""
 
     data: memoryview
@@ -93,14 +93,14 @@ class Sections:
         actual = zlib.crc32(view[offset + 4 :], zlib.crc32(bytes(4), zlib.crc32(view[:offset])))
         self.require(actual == expected, f"its checksum is {actual:#010x}, its header says {expected:#010x}")
 
-    def _read_table(self) -> dict[Section, Part]:
+    def _read_table(self) -> dict[Section, SectionBytes]:
         count = int(self.header["section_count"])
         end = HEADER.size_bytes + count * SECTION.size_bytes
         self.require(
             count <= MAX_SECTIONS and end <= len(self._data),
             f"its header says that it has {count} sections, which do not fit",
         )
-        parts: dict[Section, Part] = {}
+        parts: dict[Section, SectionBytes] = {}
         previous = 0
         for row in np.frombuffer(self._data, SECTION.dtype, count, HEADER.size_bytes):
             kind, offset, size, records = (int(row[name]) for name in SECTION.dtype.names or ())
@@ -112,7 +112,7 @@ class Sections:
                     f"its section {section.name} has {size} bytes, which is not {records} records of "
                     f"{self._record_bytes(section)}",
                 )
-                parts[section] = Part(memoryview(self._data)[offset : offset + size], records)
+                parts[section] = SectionBytes(memoryview(self._data)[offset : offset + size], records)
             previous, end = kind, offset + size
         return parts
 
@@ -133,9 +133,9 @@ class Sections:
             return WORD_BYTES
         return SECTION_RECORDS[kind].size_bytes if kind in SECTION_RECORDS else 1
 
-    def part(self, kind: Section) -> Part:
+    def part(self, kind: Section) -> SectionBytes:
         """A section; one that is not there is empty."""
-        return self._parts.get(kind, Part(memoryview(b""), 0))
+        return self._parts.get(kind, SectionBytes(memoryview(b""), 0))
 
     def rows(self, kind: Section) -> NDArray[np.void]:
         """The records of a section."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from dlasim.isa.documents import c_text
 from dlasim.isa.host_checks import RULES
-from dlasim.isa.host_ops import HOST_OPERATORS, HostOperator, Operand, Word
+from dlasim.isa.host_ops import HOST_OPERATORS, HostOperand, HostOperator, Word
 from dlasim.isa.host_validation import is_for_each, type_text
 from dlasim.isa.records import ELEMENT_BYTES, DataType
 
@@ -185,7 +185,7 @@ def _rule_lines(operator: HostOperator, condition: str, text: str) -> Iterator[s
     yield f"{indent}    return {_text(text)};"
 
 
-def _types(name: str, operands: tuple[Operand, ...]) -> Iterator[str]:
+def _types(name: str, operands: tuple[HostOperand, ...]) -> Iterator[str]:
     yield f"static const struct dla_host_types {name}[] = {{"
     for operand in operands:
         mask = sum(1 << DataType[kind] for kind in operand.types)

@@ -86,5 +86,6 @@ def _unknown(name: str) -> str:
     for key, _ in _everything():
         meant |= {key.lower(): key, _bare(key): key}
     close = dict.fromkeys(meant[match] for match in get_close_matches(name.lower(), meant, n=3, cutoff=0.6))
-    hint = f"did you mean {' or '.join(close)}?" if close else f"allowed: {', '.join(topics())}, or an entry"
-    return f"nothing is called {name!r}; {hint}"
+    if close:
+        return f"unknown name {name!r}; did you mean {' or '.join(close)}?"
+    return f"unknown name {name!r}; `dlasim isa` lists all, by topic: {', '.join(topics())}"

@@ -6,7 +6,7 @@ import enum
 from typing import Any
 
 from dlasim.isa.bits import Field
-from dlasim.isa.documents import wording
+from dlasim.isa.documents import captions
 from dlasim.isa.documents.catalogue import Thing, enumeration_doc
 from dlasim.isa.faults import FAULT_DOCS, Fault
 from dlasim.isa.host_checks import RULES
@@ -53,19 +53,20 @@ def _instruction(instruction: Instruction) -> dict[str, Any]:
         "unit": instruction.unit.name,
         "summary": instruction.summary,
         "doc": instruction.doc,
-        "syntax": wording.syntax(instruction),
+        "syntax": captions.syntax(instruction),
         "fields": [_field(field) for field in instruction.fields],
         "operands": [
             {
-                "name": wording.operand_name(operand),
+                "name": captions.operand_name(operand),
                 "writes": operand.writes,
-                "elements": wording.elements(instruction, operand),
+                "elements": captions.elements(instruction, operand),
                 "covers": operand.extent.value,
-                "takes_part": wording.presence(instruction, operand),
+                "takes_part": captions.presence(instruction, operand),
                 "registers": list(operand.registers),
             }
             for operand in instruction.operands
         ],
+        "channels": instruction.channels.name.lower(),
         "registers": list(instruction.registers),
         "faults": [fault.name for fault in instruction.errors],
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dlasim.isa.documents.sheet import Block, Cell, Code, Link, Prose, References, Sheet, Table
+from dlasim.isa.documents.sheet_elements import Block, Cell, CodeBlock, Link, Prose, References, Sheet, Table
 
 
 def render(shown: Sheet, level: int = 2, page: str = "") -> str:
@@ -42,7 +42,7 @@ def link(target: Link, page: str = "") -> str:
 def _block_lines(block: Block, page: str) -> Iterator[str]:
     if isinstance(block, Prose):
         yield escape(block.text)
-    elif isinstance(block, Code):
+    elif isinstance(block, CodeBlock):
         yield from ("```", *block.lines, "```")
     elif isinstance(block, Table):
         yield from (f"**{block.title}**", "", *table(block.columns, block.rows, page))

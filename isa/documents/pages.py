@@ -7,9 +7,9 @@ from importlib import resources
 from itertools import groupby
 
 from dlasim.isa.bits import Field
-from dlasim.isa.documents import wording
+from dlasim.isa.documents import captions
 from dlasim.isa.documents.markdown import render, table
-from dlasim.isa.documents.sheet import Cell
+from dlasim.isa.documents.sheet_elements import Cell
 from dlasim.isa.documents.sheets import (
     field_rows,
     host_sheet,
@@ -140,13 +140,13 @@ def _register_row(register: Register) -> tuple[Cell, ...]:
 
 def _reset_text(register: Register) -> str:
     if register.is_plain and register.name != "ID":
-        return wording.number_text(register.fields[0].default)
+        return captions.number_text(register.fields[0].default)
     return f"0x{register.reset:08X}"
 
 
 def _values_text(field: Field) -> str:
     full = field.lowest == 0 and field.highest == (1 << field.width) - 1
-    return "any" if full else wording.allowed(field)
+    return "any" if full else captions.allowed(field)
 
 
 def _program_lines() -> Iterator[str]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 
-from dlasim.isa.documents import wording
+from dlasim.isa.documents import captions
 from dlasim.isa.documents.catalogue import Thing, enumeration_doc
-from dlasim.isa.documents.sheet import Block, Code, Link, Prose, References, Sheet, Table
+from dlasim.isa.documents.sheet_elements import Block, CodeBlock, Link, Prose, References, Sheet, Table
 from dlasim.isa.faults import FAULT_DOCS, Fault
 from dlasim.isa.host_checks import RULES
 from dlasim.isa.host_ops import Attribute, HostOperator, Word
-from dlasim.isa.instructions import INSTRUCTIONS, OPCODE, Instruction
+from dlasim.isa.instructions import INSTRUCTIONS, OPCODE, Channels, Instruction
 from dlasim.isa.records import Record
 from dlasim.isa.registers import BY_NAME, REGISTER_BITS, Access, Register
 
@@ -23,7 +23,7 @@ _ACCESS = {
 
 
 def sheet(thing: Thing) -> Sheet:
-    """What there is to say about an entry."""
+    """The sheet of an entry."""
     if isinstance(thing, Instruction):
         return instruction_sheet(thing)
     if isinstance(thing, Register):
@@ -61,14 +61,16 @@ def instruction_sheet(instruction: Instruction) -> Sheet:
     """An instruction: how it is written and encoded, what it touches and how it fails."""
     blocks: list[Block] = [
         Prose(f"Opcode 0x{instruction.opcode:02X}, {_where(instruction)}."),
-        Code((wording.syntax(instruction),)),
+        CodeBlock((captions.syntax(instruction),)),
         *_doc_blocks(instruction.doc),
         Table("Encoding", ("bits", "field", "values", "meaning"), tuple(_encoding_rows(instruction))),
     ]
     if instruction.operands:
         columns = ("placed by", "access", "elements", "takes part", "covers")
         blocks.append(Table("Operands in SRAM", columns, tuple(_operand_rows(instruction))))
-        blocks.append(Prose(f"Overlap: {wording.overlap(instruction)}"))
+        blocks.append(Prose(f"Overlap: {captions.overlap(instruction)}"))
+    if instruction.channels is not Channels.NONE:
+        blocks.append(Prose(f"Channels: {instruction.channels.value}."))
     if instruction.registers:
         items = tuple((register_link(name), BY_NAME[name].doc) for name in instruction.registers)
         blocks.append(References("Registers read", items))
@@ -83,27 +85,27 @@ def _where(instruction: Instruction) -> str:
 
 
 def _doc_blocks(doc: str) -> Iterator[Block]:
-    for is_formula, lines in wording.paragraphs(doc):
-        yield Code(tuple(lines)) if is_formula else Prose(" ".join(lines))
+    for is_formula, lines in captions.paragraphs(doc):
+        yield CodeBlock(tuple(lines)) if is_formula else Prose(" ".join(lines))
 
 
 def _encoding_rows(instruction: Instruction) -> Iterator[tuple[str, ...]]:
-    for bits, field in wording.encoding(instruction):
+    for bits, field in captions.encoding(instruction):
         if field is None:
-            yield bits, "", wording.RESERVED, ""
+            yield bits, "", captions.RESERVED, ""
         elif field is OPCODE:
             yield bits, OPCODE.name, f"0x{instruction.opcode:02X}", OPCODE.doc
         else:
-            yield bits, field.name, wording.allowed(field), field.doc
+            yield bits, field.name, captions.allowed(field), field.doc
 
 
 def _operand_rows(instruction: Instruction) -> Iterator[tuple[str, ...]]:
     for operand in instruction.operands:
         yield (
-            wording.operand_name(operand),
+            captions.operand_name(operand),
             "written" if operand.writes else "read",
-            wording.elements(instruction, operand),
-            wording.presence(instruction, operand),
+            captions.elements(instruction, operand),
+            captions.presence(instruction, operand),
             operand.extent.value,
         )
 
@@ -119,7 +121,7 @@ def register_sheet(register: Register) -> Sheet:
     if register.is_operand:
         blocks += [
             Prose(f"CFG writes it as register {register.index}:"),
-            Code((wording.register_syntax(register),)),
+            CodeBlock((captions.register_syntax(register),)),
         ]
     blocks.append(Table("Fields", ("bits", "field", "values", "reset", "meaning"), field_rows(register)))
     readers = tuple(
@@ -133,10 +135,10 @@ def register_sheet(register: Register) -> Sheet:
 def field_rows(register: Register) -> tuple[tuple[str, ...], ...]:
     """The fields of a register from the highest bit down, reserved bits included."""
     return tuple(
-        (bits, "", wording.RESERVED, "", "")
+        (bits, "", captions.RESERVED, "", "")
         if field is None
-        else (bits, field.name, wording.allowed(field), wording.number_text(field.default), field.doc)
-        for bits, field in wording.layout(register.fields, REGISTER_BITS)
+        else (bits, field.name, captions.allowed(field), captions.number_text(field.default), field.doc)
+        for bits, field in captions.layout(register.fields, REGISTER_BITS)
     )
 
 

@@ -14,7 +14,6 @@ from dlasim.sim.kernels.dot import (
     element_bytes,
     stage_at,
 )
-from dlasim.sim.kernels.few import convolve_few
 from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
     OPCODE,
@@ -26,7 +25,7 @@ from dlasim.sim.kernels.finish import (
     finish,
     place_outputs,
 )
-from dlasim.sim.kernels.geometry import (
+from dlasim.sim.kernels.input_view import (
     IN_ADDR,
     IN_CHANNELS,
     IN_H,
@@ -41,12 +40,13 @@ from dlasim.sim.kernels.geometry import (
     geometry,
 )
 from dlasim.sim.kernels.jit import Number, Pointer, inlined, kernel
-from dlasim.sim.kernels.memory import (
+from dlasim.sim.kernels.memory_access import (
     shifted,
     table_at,
 )
 from dlasim.sim.kernels.packing import fold_offset, pack_block
-from dlasim.sim.kernels.plane import convolve_plane
+from dlasim.sim.kernels.single_channel import convolve_single_channel
+from dlasim.sim.kernels.unpacked import convolve_unpacked
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,
@@ -114,9 +114,9 @@ def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witn
     out_w, channels, outputs = row[OUT_W], row[IN_CHANNELS], row[OUT_CHANNELS]
     pixels = row[OUT_H] * out_w
     if pixels <= FEW_PIXELS:
-        return convolve_few(row, sram, arena, capacity, witness)
+        return convolve_unpacked(row, sram, arena, capacity, witness)
     if channels == 1 and outputs == 1:
-        return convolve_plane(row, sram, arena, capacity, witness)
+        return convolve_single_channel(row, sram, arena, capacity, witness)
     element = element_bytes(witness)
     # Neighbouring taps of a row are neighbours in the staged input too: one run.
     merged = dilation_w == 1 or kernel_w == 1

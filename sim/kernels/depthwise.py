@@ -19,7 +19,7 @@ from dlasim.sim.kernels.finish import (
     part8,
     place_outputs,
 )
-from dlasim.sim.kernels.geometry import (
+from dlasim.sim.kernels.input_view import (
     DILATION_H,
     DILATION_W,
     IN_ADDR,
@@ -39,7 +39,7 @@ from dlasim.sim.kernels.geometry import (
     WEIGHT_ADDR,
 )
 from dlasim.sim.kernels.jit import Number, Pointer, kernel
-from dlasim.sim.kernels.memory import (
+from dlasim.sim.kernels.memory_access import (
     copy_bytes,
     get8,
     load8,

@@ -36,15 +36,15 @@ from dlasim.sim.kernels.finish import (
     put_part32,
     put_scale,
 )
-from dlasim.sim.kernels.geometry import IN_ADDR, IN_PIXEL, IN_ROW, IN_ZP
+from dlasim.sim.kernels.input_view import IN_ADDR, IN_PIXEL, IN_ROW, IN_ZP
 from dlasim.sim.kernels.jit import Number, Pointer, Vector, inlined, kernel
-from dlasim.sim.kernels.layout import column, opcode
-from dlasim.sim.kernels.memory import (
+from dlasim.sim.kernels.memory_access import (
     get8,
     load32,
     put8,
     table_at,
 )
+from dlasim.sim.kernels.operation_rows import column, opcode
 from dlasim.sim.kernels.vectors import (
     LANES,
     add,

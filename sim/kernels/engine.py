@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from dlasim.isa.registers import REGION_COUNT
 from dlasim.native.library import Library
-from dlasim.sim.executor import execute_operation
 from dlasim.sim.kernels.hazards import needs_reference
-from dlasim.sim.kernels.layout import ROW_LENGTH, Rows, batch_rows, column, opcode, operation_batch
-from dlasim.sim.kernels.library import best_kind, load_library
+from dlasim.sim.kernels.loader import best_kind, load_library
+from dlasim.sim.kernels.operation_rows import ROW_LENGTH, Rows, batch_rows, column, opcode, operation_batch
 from dlasim.sim.operation import Operation
 from dlasim.sim.reference import execute as execute_reference
+from dlasim.sim.reference import execute_operation
 from dlasim.sim.stream import PIECE_OPERATIONS, DecodedStream, piece_count
 
 Bytes = NDArray[np.uint8]

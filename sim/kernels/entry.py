@@ -9,8 +9,8 @@ from dlasim.sim.kernels.depthwise import depthwise
 from dlasim.sim.kernels.elementwise import binary8, binary32, fill, requant, unary8
 from dlasim.sim.kernels.finish import OPCODE
 from dlasim.sim.kernels.jit import Number, Pointer, kernel
-from dlasim.sim.kernels.layout import ROW_LENGTH, opcode
-from dlasim.sim.kernels.memory import shifted
+from dlasim.sim.kernels.memory_access import shifted
+from dlasim.sim.kernels.operation_rows import ROW_LENGTH, opcode
 from dlasim.sim.kernels.pooling import pool
 from dlasim.sim.kernels.transfer import dma_read, dma_write
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dlasim.isa.instructions import RECORD_BYTES, Init, Out, Quant
 from dlasim.sim.kernels.jit import Number, Pointer, Vector, inlined, kernel
-from dlasim.sim.kernels.layout import column, opcode
-from dlasim.sim.kernels.memory import (
+from dlasim.sim.kernels.memory_access import (
     get32,
     load8,
     load8_some,
@@ -16,6 +15,7 @@ from dlasim.sim.kernels.memory import (
     store32,
     store32_some,
 )
+from dlasim.sim.kernels.operation_rows import column, opcode
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,

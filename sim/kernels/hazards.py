@@ -10,25 +10,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import Extent, Unit
+from dlasim.isa.instructions import Extent
 from dlasim.sim.footprint import Box, Count, Footprint, all_footprints
 from dlasim.sim.operation import Batch
 
 MOST_TAPS = 1 << 20
 MOST_STAGED = 1 << 31
-# Copied before anything is written.
-_STAGED = {"OP_CONV": "IN", "OP_CONV_RELU": "IN", "OP_MAT_MUL": "IN"}
 
 
 def needs_reference(batch: Batch) -> NDArray[np.bool_]:
     """For each operation whether the kernels must not run it."""
     clash = np.zeros(len(batch.positions), bool)
-    if batch.instruction.unit not in (Unit.MAC, Unit.VECTOR):
+    if not batch.instruction.is_compute:
         return clash
     *inputs, output = all_footprints(batch)
-    assert output.operand.writes, "the table lists the output last"
     for source in inputs:
-        if _STAGED.get(batch.instruction.mnemonic) != source.operand.register:
+        # Kernels that sum over channels copy their input before they write anything.
+        if not (batch.instruction.reduces_channels and source.operand.register == "IN"):
             clash |= source.present & _touches(source.box, output.box) & ~_is_same(source, output)
     return clash | _is_extreme(batch)
 
@@ -74,7 +72,7 @@ def _is_extreme(batch: Batch) -> NDArray[np.bool_]:
 
     In doubles, which do not wrap.
     """
-    if "KERNEL" not in batch.instruction.registers:
+    if not batch.instruction.has_window:
         return np.zeros(len(batch.positions), bool)
     taps, padded = np.ones(1), np.maximum(batch.value("IN_CHANNELS"), batch.value("OUT_CHANNELS")) + 16.0
     for axis in (0, 1):
@@ -84,6 +82,6 @@ def _is_extreme(batch: Batch) -> NDArray[np.bool_]:
         taps = taps * kernel
         padded = padded * (outputs * stride + kernel * dilation)
     extreme: NDArray[np.bool_] = taps > MOST_TAPS
-    if batch.instruction.mnemonic != "OP_POOL":  # which stages nothing
+    if batch.instruction.reads_weights:  # pooling stages nothing
         extreme = extreme | (padded > MOST_STAGED)
     return extreme

@@ -12,12 +12,12 @@ from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
     OUT_CHANNELS,
 )
-from dlasim.sim.kernels.geometry import (
+from dlasim.sim.kernels.input_view import (
     IN_ZP,
     WEIGHT_ADDR,
 )
 from dlasim.sim.kernels.jit import Number, Pointer, inlined, kernel
-from dlasim.sim.kernels.memory import (
+from dlasim.sim.kernels.memory_access import (
     copy_bytes,
     load32,
     put32,

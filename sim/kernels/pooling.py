@@ -25,7 +25,7 @@ from dlasim.sim.kernels.finish import (
     put_part8,
     put_scale,
 )
-from dlasim.sim.kernels.geometry import (
+from dlasim.sim.kernels.input_view import (
     DILATION_H,
     DILATION_W,
     IN_ADDR,
@@ -42,8 +42,8 @@ from dlasim.sim.kernels.geometry import (
     STRIDE_W,
 )
 from dlasim.sim.kernels.jit import Number, Pointer, inlined, kernel
-from dlasim.sim.kernels.layout import column
-from dlasim.sim.kernels.memory import load32, table_at
+from dlasim.sim.kernels.memory_access import load32, table_at
+from dlasim.sim.kernels.operation_rows import column
 from dlasim.sim.kernels.vectors import (
     LANES,
     add,
@@ -62,7 +62,7 @@ _LOWEST = -128
 
 @inlined
 def valid_taps(start: Number, dilation: Number, taps: Number, size: Number) -> Any:
-    """(first, last): the taps that meet the input, of those at start, start + dilation, ..."""
+    """(first, last): the taps inside the input, of those at start, start + dilation, ..."""
     first = (-start + dilation - 1) // dilation if start < 0 else 0
     last = (size - 1 - start) // dilation + 1 if start < size else 0
     return first, min(taps, last)

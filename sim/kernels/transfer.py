@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dlasim.isa.registers import Region
 from dlasim.sim.kernels.jit import Number, Pointer, kernel
-from dlasim.sim.kernels.layout import column
-from dlasim.sim.kernels.memory import (
+from dlasim.sim.kernels.memory_access import (
     copy_bytes,
     get8,
     pointer_at,
     put8,
 )
+from dlasim.sim.kernels.operation_rows import column
 
 _PARTS = (
     "REGION", "OFFSET", "SRAM_ADDR", "RUN_BYTES", "RUNS", "RUN_STRIDE", "RUN_SRAM_STRIDE", "PLANES",

@@ -1,14 +1,14 @@
-"""The race checker: what a stream leaves to chance, found before it runs. `docs/races.md` defines it.
+"""The race checker finds accesses that a stream leaves unordered. `docs/races.md` defines a race.
 
-Read in this order: report, boxes, common, accesses, order, pairs, written, checker.
+Read in this order: findings, boxes, box_overlap, accesses, order, pairs, written, checker.
 """
 
 from dlasim.sim.races.checker import check_program, check_races
-from dlasim.sim.races.report import Access, Race, RaceReport, UninitialisedRead
+from dlasim.sim.races.findings import OperandAccess, Race, RaceReport, UninitialisedRead
 from dlasim.sim.races.written import WrittenMap
 
 __all__ = [
-    "Access",
+    "OperandAccess",
     "Race",
     "RaceReport",
     "UninitialisedRead",

@@ -65,16 +65,16 @@ class AccessTable:
         return self.boxes.gap
 
     @cached_property
-    def place(self) -> Ints:
+    def box_number(self) -> Ints:
         """A number for each different box, ascending with its first byte."""
         columns = (*self.boxes.columns[:0:-1], self.boxes.address)
         order = np.lexsort(columns)
         new = np.zeros(len(self), bool)
         for column in columns:
             new[1:] |= np.diff(column[order]) != 0
-        places = np.empty(len(self), np.int64)
-        places[order] = np.cumsum(new)
-        return places
+        numbers = np.empty(len(self), np.int64)
+        numbers[order] = np.cumsum(new)
+        return numbers
 
 
 def access_table(stream: DecodedStream, operations: int) -> AccessTable:
@@ -85,7 +85,7 @@ def access_table(stream: DecodedStream, operations: int) -> AccessTable:
             operand = footprint.operand
             present = np.broadcast_to(footprint.present, len(numbers))
             parts.append(_part(numbers, present, operand.register, operand.writes, SRAM, footprint.box))
-        if batch.instruction.unit in (Unit.DMA_IN, Unit.DMA_OUT):
+        if batch.instruction.is_transfer:
             parts.append(_system_part(numbers, batch))
     return _table(parts)
 

@@ -91,7 +91,7 @@ def canonical(box: Box, count: int) -> Boxes:
         touching = run_stride <= run_bytes
         run_bytes = np.where(touching, run_bytes + (runs - 1) * run_stride, run_bytes)
         runs = np.where(touching, 1, runs)
-    # Planes that carry on where the runs of the one before stop are more runs.
+    # Planes that continue where the runs of the previous plane end are more runs.
     steps = plane_stride // np.maximum(run_stride, 1)
     even = (planes > 1) & (runs > 1) & (steps * run_stride == plane_stride) & (steps <= runs)
     runs = np.where(even, runs + (planes - 1) * steps, runs)

@@ -8,18 +8,17 @@ from functools import cached_property
 import numpy as np
 
 from dlasim.errors import printable
-from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, UNITS, WORD_BYTES
+from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, UNITS
 from dlasim.isa.program import Program
 from dlasim.isa.records import StepKind
-from dlasim.isa.registers import Region
 from dlasim.sim.checks import first_fault
 from dlasim.sim.operation import reset_file
 from dlasim.sim.races.accesses import SPACE_BYTES, AccessTable, access_table, memory_name
+from dlasim.sim.races.box_overlap import common_byte, intersect
 from dlasim.sim.races.boxes import Ints
-from dlasim.sim.races.common import common_byte, intersect
+from dlasim.sim.races.findings import OperandAccess, Race, RaceReport, UninitialisedRead
 from dlasim.sim.races.order import Order, order_of
 from dlasim.sim.races.pairs import PairFinder
-from dlasim.sim.races.report import Access, Race, RaceReport, UninitialisedRead
 from dlasim.sim.races.written import WrittenMap, uninitialised_reads
 from dlasim.sim.stream import DecodedStream, decode_stream
 
@@ -91,7 +90,7 @@ def check_program(program: Program, limit: int = LIMIT) -> RaceReport:
 def _executed(program: Program) -> Iterator[tuple[int, DecodedStream, int]]:
     """First word, stream and number of operations of each stream that runs."""
     requirement = program.requirement
-    sizes = region_bytes(program)
+    sizes = {int(region): size for region, size in program.region_bytes.items()}
     file = reset_file()
     for step in program.steps:
         if step.kind is not StepKind.STREAM:
@@ -105,18 +104,6 @@ def _executed(program: Program) -> Iterator[tuple[int, DecodedStream, int]]:
             return
         yield place.first_word, stream, len(stream)
         file = [int(value) & 0xFFFF_FFFF for value in stream.final_file]
-
-
-def region_bytes(program: Program) -> dict[int, int]:
-    """The size of each region as the program asks for it."""
-    requirement = program.requirement
-    return {
-        Region.CONSTANTS: len(program.constants),
-        Region.ARENA: requirement.arena_bytes,
-        Region.INPUTS: requirement.inputs_bytes,
-        Region.OUTPUTS: requirement.outputs_bytes,
-        Region.COMMANDS: len(program.commands) * WORD_BYTES,
-    }
 
 
 def _joined(total: RaceReport, report: RaceReport, limit: int) -> RaceReport:
@@ -214,14 +201,14 @@ class _StreamCheck:
         found = uninitialised_reads(self._table, written, limit)
         return tuple(UninitialisedRead(self._access(access), byte) for access, byte in found)
 
-    def _access(self, number: int) -> Access:
+    def _access(self, number: int) -> OperandAccess:
         table, stream = self._table, self._stream
         position = int(stream.positions[table.operation[number]])
         instruction = BY_OPCODE[int(stream.opcodes[position])]
         box = table.boxes.one(number)
         first = box.address % SPACE_BYTES
         word = self._first_word + position
-        return Access(
+        return OperandAccess(
             word=word,
             mnemonic=instruction.mnemonic,
             unit=instruction.unit,

@@ -1,8 +1,8 @@
-"""Pairs of accesses that nothing orders and whose address ranges meet: what the exact test has to look at.
+"""Pairs of accesses that nothing orders and whose address ranges overlap: the input of the exact test.
 
 Where WAITs keep few operations in flight, pairs are listed by time: for each access those of other units
-still in flight. Where they do not, by place: a join of sorted address ranges, in which only the latest
-access of each kind to the same box matters, because units work in order.
+still in flight. Otherwise they are listed by address: a join of sorted address ranges. Units work in order,
+so only the latest access of each kind to the same box matters.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from dlasim.isa.instructions import UNITS
 from dlasim.sim.races.accesses import AccessTable
+from dlasim.sim.races.box_overlap import may_overlap
 from dlasim.sim.races.boxes import Ints, expand
-from dlasim.sim.races.common import may_meet
 from dlasim.sim.races.order import Order
 
 PAIRS_AT_ONCE = 1 << 20  # bounds memory
-MOST_BY_TIME = 1 << 17  # pairs of one block; with more it goes by place
+MOST_BY_TIME = 1 << 17  # pairs of one block; more are listed by address
 SMALLEST_BLOCK = 512  # operations
 
 
@@ -34,18 +34,18 @@ class _Side:
         self._table = table
         self._seen = 0
         self._latest: Ints | None = None
-        self._place: Ints = accesses
+        self._box_number: Ints = accesses
 
     def latest(self, end: int) -> Ints:
-        """The latest of the first `end` of them at each place, by place; `end` never falls."""
+        """The latest of the first `end` of them to each box, by box number; `end` never falls."""
         if self._latest is None:
-            places = self._table.place[self.accesses]
-            order = np.argsort(places, kind="stable")
-            self._place = np.empty_like(places)
-            self._place[order] = np.cumsum(np.diff(places[order], prepend=places[order[0]]) != 0)
-            self._latest = np.full(int(self._place.max()) + 1, -1, np.int64)
+            numbers = self._table.box_number[self.accesses]
+            order = np.argsort(numbers, kind="stable")
+            self._box_number = np.empty_like(numbers)
+            self._box_number[order] = np.cumsum(np.diff(numbers[order], prepend=numbers[order[0]]) != 0)
+            self._latest = np.full(int(self._box_number.max()) + 1, -1, np.int64)
         fresh = np.arange(self._seen, end)
-        self._latest[self._place[fresh]] = fresh
+        self._latest[self._box_number[fresh]] = fresh
         self._seen = max(self._seen, end)
         return self._latest
 
@@ -104,7 +104,7 @@ class PairFinder:
         for (unit, writes), side in self._sides.items():
             if len(side.accesses):
                 others = later[(self._unit[later] != unit) & (writes | self._table.writes[later])]
-                found.extend(self._meeting(self._window(unit, side, others, int(complete[unit])), begin))
+                found.extend(self._overlapping(self._window(unit, side, others, int(complete[unit])), begin))
         if not found:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         pairs = np.concatenate([pair[0] for pair in found]), np.concatenate([pair[1] for pair in found])
@@ -119,18 +119,18 @@ class PairFinder:
         waiting = first < last
         return _Window(side, later[waiting], first[waiting], last[waiting])
 
-    def _meeting(self, window: _Window, begin: int) -> Iterator[tuple[Ints, Ints]]:
+    def _overlapping(self, window: _Window, begin: int) -> Iterator[tuple[Ints, Ints]]:
         if not len(window.later):
             return
         if int((window.last - window.first).sum()) <= MOST_BY_TIME:
             pairs = self._by_time(window)
         else:
-            pairs = self._by_place(window, begin)
+            pairs = self._by_address(window, begin)
         for earlier, later in pairs:
             table, runs = self._table, self._table.boxes.run_bytes
             distance = table.low[later] - table.low[earlier]
             divisor = np.gcd(table.gap[earlier], table.gap[later])
-            kept = may_meet(distance, divisor, runs[earlier], runs[later])
+            kept = may_overlap(distance, divisor, runs[earlier], runs[later])
             yield earlier[kept], later[kept]
 
     def _by_time(self, window: _Window) -> Iterator[tuple[Ints, Ints]]:
@@ -138,16 +138,16 @@ class PairFinder:
         for rows, position in expand(window.last - window.first, PAIRS_AT_ONCE):
             earlier = window.side.accesses[window.first[rows] + position]
             later = window.later[rows]
-            meet = (low[earlier] < high[later]) & (low[later] < high[earlier])
-            yield earlier[meet], later[meet]
+            overlap = (low[earlier] < high[later]) & (low[later] < high[earlier])
+            yield earlier[overlap], later[overlap]
 
-    def _by_place(self, window: _Window, begin: int) -> Iterator[tuple[Ints, Ints]]:
+    def _by_address(self, window: _Window, begin: int) -> Iterator[tuple[Ints, Ints]]:
         low, high = self._table.low, self._table.high
         index = self._representatives(window, begin)
         index = index[np.argsort(low[window.side.accesses[index]], kind="stable")]
         rows = np.argsort(low[window.later], kind="stable")
         early_low, late_low = low[window.side.accesses[index]], low[window.later[rows]]
-        # Two ranges meet if the one that starts later (the earlier access, on a tie) starts inside the other.
+        # Two ranges overlap if the one that starts later (on a tie, the earlier access) starts in the other.
         inside = np.searchsorted(early_low, late_low), np.searchsorted(early_low, high[window.later[rows]])
         for row, position in expand(inside[1] - inside[0], PAIRS_AT_ONCE):
             yield self._in_window(window, index[inside[0][row] + position], rows[row])

@@ -80,7 +80,7 @@ def uninitialised_reads(table: AccessTable, written: WrittenMap, limit: int) -> 
     pending = pending[~written.covers(table.low[pending], table.high[pending])]
     if len(pending) > ACCESSES_AT_ONCE:
         # Whatever the first access to a box is, all of it counts as written afterwards.
-        pending = pending[np.sort(np.unique(table.place[pending], return_index=True)[1])]
+        pending = pending[np.sort(np.unique(table.box_number[pending], return_index=True)[1])]
     while len(pending):
         for access in pending[:ACCESSES_AT_ONCE].tolist():
             byte = _follow(table, access, written)

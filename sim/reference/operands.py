@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import RECORD_BYTES
-from dlasim.sim.footprint import WIDE_BYTES, Footprint, all_footprints
+from dlasim.isa.instructions import INT32_BYTES, RECORD_BYTES
+from dlasim.sim.footprint import Footprint, all_footprints
 from dlasim.sim.operation import Operation
-from dlasim.sim.reference.transfer import window
+from dlasim.sim.reference.box_copy import window
 
 Integers = NDArray[np.int64]
 
 
 def _element(footprint: Footprint) -> np.dtype[np.signedinteger[Any]]:
-    return np.dtype("<i4") if footprint.element_bytes == WIDE_BYTES else np.dtype("i1")
+    return np.dtype("<i4") if footprint.element_bytes == INT32_BYTES else np.dtype("i1")
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class RecordColumns:
     """The per-channel records, a column each."""
 
     bias: Integers
@@ -60,10 +60,10 @@ class Context:
         """An operand that is one run of elements, in this shape."""
         return _integers(self.sram, self._footprint(register)).reshape(shape)
 
-    def records(self) -> Records:
+    def records(self) -> RecordColumns:
         """The records at PARAM_ADDR."""
-        columns = self.linear("PARAM_ADDR", -1, RECORD_BYTES // WIDE_BYTES).T
-        return Records(*columns)
+        columns = self.linear("PARAM_ADDR", -1, RECORD_BYTES // INT32_BYTES).T
+        return RecordColumns(*columns)
 
     def store(self, result: Integers) -> None:
         """Write the result to OUT; it is broadcast to OUT's shape."""

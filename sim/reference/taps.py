@@ -1,4 +1,4 @@
-"""Windows over an image: the input pixels that one tap of a kernel meets, for all outputs at once."""
+"""Windows over an image: the input pixels that one tap of a kernel reads, for all outputs at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dlasim.sim.reference.operands import Integers
 
 @dataclass(frozen=True, slots=True)
 class Tap:
-    """One position in the kernel, and the input row and column that each output row and column meets."""
+    """One position in the kernel, and the input rows and columns that it reads for the outputs."""
 
     y: int
     x: int
@@ -41,23 +41,25 @@ def taps(operation: Operation) -> Iterator[Tap]:
             yield Tap(y, x, _positions(operation, 0, y), _positions(operation, 1, x))
 
 
-def meeting_taps(operation: Operation) -> Iterator[Tap]:
-    """The taps that meet the input at all: no weights bound a pooling window, which may be far larger."""
+def inside_taps(operation: Operation) -> Iterator[Tap]:
+    """The taps that read any input pixel: a pooling window may be far larger than the input."""
     height, width = operation.pair("KERNEL")
-    columns = [(x, found) for x in range(width) if _meets(operation, 1, found := _positions(operation, 1, x))]
+    columns = [
+        (x, found) for x in range(width) if _is_inside(operation, 1, found := _positions(operation, 1, x))
+    ]
     for y in range(height):
         rows = _positions(operation, 0, y)
-        if _meets(operation, 0, rows):
+        if _is_inside(operation, 0, rows):
             for x, found in columns:
                 yield Tap(y, x, rows, found)
 
 
-def _meets(operation: Operation, axis: int, positions: Integers) -> bool:
+def _is_inside(operation: Operation, axis: int, positions: Integers) -> bool:
     return bool(_within(positions, operation.pair("IN_SIZE")[axis]).any())
 
 
 def _positions(operation: Operation, axis: int, tap: int) -> Integers:
-    """Input row (axis 0) or column (axis 1) that each output position meets through this tap."""
+    """Input row (axis 0) or column (axis 1) that this tap reads for each output position."""
     size, stride, dilation, pad = (
         operation.pair(name)[axis] for name in ("OUT_SIZE", "STRIDE", "DILATION", "PAD")
     )

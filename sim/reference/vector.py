@@ -8,7 +8,7 @@ from dlasim.isa.instructions import PoolMode, ShiftMode
 from dlasim.sim.numerics import requant, rounded_average, rounding_divide, wrap32
 from dlasim.sim.reference.mac import rescaled
 from dlasim.sim.reference.operands import Context, Integers
-from dlasim.sim.reference.taps import meeting_taps
+from dlasim.sim.reference.taps import inside_taps
 
 LOWEST = -128
 
@@ -131,7 +131,7 @@ def _clamped(context: Context, value: Integers) -> Integers:
 def _largest(context: Context) -> Integers:
     image = context.view("IN")
     largest = np.full((*context.pair("OUT_SIZE"), image.shape[2]), LOWEST, np.int64)
-    for tap in meeting_taps(context.operation):
+    for tap in inside_taps(context.operation):
         np.maximum(largest, tap.read(image, LOWEST), out=largest)
     return largest
 
@@ -139,7 +139,7 @@ def _largest(context: Context) -> Integers:
 def _window_sum(context: Context) -> Integers:
     image = context.view("IN")
     total = np.zeros((*context.pair("OUT_SIZE"), image.shape[2]), np.int64)
-    for tap in meeting_taps(context.operation):
+    for tap in inside_taps(context.operation):
         total += tap.read(image, 0)
     return total
 
@@ -148,6 +148,6 @@ def _window_pixels(context: Context) -> Integers:
     """[row, column, 1]: how many pixels of each window lie inside the input."""
     image = context.view("IN")
     count = np.zeros(context.pair("OUT_SIZE"), np.int64)
-    for tap in meeting_taps(context.operation):
+    for tap in inside_taps(context.operation):
         count += tap.inside(image)
     return count[:, :, None]

@@ -206,7 +206,7 @@ def test_presets_are_listed_without_a_model() -> None:
     for name in ("default", "paper", "nvdla-small", "ethos-u55-128"):
         assert f"\n{name}" in text
     assert succeed("sweep", "--preset", "list").stdout == text
-    fail(2, "unknown preset 'x' (allowed: default", "run", "x.tflite", "--preset", "x")
+    fail(2, "unknown preset 'x'; the presets are default", "run", "x.tflite", "--preset", "x")
 
 
 def test_presets_as_json() -> None:

@@ -16,9 +16,10 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.executor import ReferenceExecutor, execute_operation
+from dlasim.sim.executor import ReferenceExecutor
 from dlasim.sim.footprint import footprints
 from dlasim.sim.host import HostOperation
+from dlasim.sim.reference import execute_operation
 from dlasim.verification import verify
 
 CONFIG = DlaConfig().replace(sram_bytes=4096)

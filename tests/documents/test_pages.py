@@ -142,7 +142,7 @@ def test_a_name_with_two_meanings_shows_both() -> None:
 def test_an_unknown_name_suggests_and_fails() -> None:
     result = call("OP_CNOV")
     assert result.exit_code == 2
-    assert result.stderr.startswith("dlasim: nothing is called 'OP_CNOV'; did you mean OP_CONV")
+    assert result.stderr.startswith("dlasim: unknown name 'OP_CNOV'; did you mean OP_CONV")
     assert len(result.stderr.splitlines()) == 1
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from dlasim.isa import codec
 from dlasim.isa.assembly import assemble
-from dlasim.isa.documents import wording
+from dlasim.isa.documents import captions
 from dlasim.isa.instructions import INSTRUCTIONS, Instruction
 from dlasim.isa.registers import OPERANDS, Register
 
@@ -28,11 +28,11 @@ def filled(syntax: str) -> str:
 
 @pytest.mark.parametrize("instruction", INSTRUCTIONS, ids=lambda i: i.mnemonic)
 def test_the_syntax_of_each_instruction_assembles_to_it(instruction: Instruction) -> None:
-    line = filled(wording.syntax(instruction))
+    line = filled(captions.syntax(instruction))
     assert codec.decode(words(line)[0]).instruction is instruction
 
 
 @pytest.mark.parametrize("register", OPERANDS, ids=lambda r: r.name)
 def test_the_syntax_of_each_register_writes_it(register: Register) -> None:
-    decoded = codec.decode(words(filled(wording.register_syntax(register)))[0])
+    decoded = codec.decode(words(filled(captions.register_syntax(register)))[0])
     assert decoded.values["register"] == register.index

@@ -107,10 +107,13 @@ def _tensors(random: Random, need: Requirement, constants: int) -> tuple[TensorD
             continue
         units = (room[region] - size) // ELEMENT_BYTES[kind]
         offset = ELEMENT_BYTES[kind] * random.choice((0, units, units // 2))
+        role = random.choice(list(Role))
+        is_filled = role is Role.VARIABLE and kind is DataType.int8  # with its zero point
+        zero_points = (0, -128, 127) if is_filled else (0, -128, 127, -(1 << 31), (1 << 31) - 1)
         tensors.append(
             TensorDescriptor(
-                random.choice(NAMES), kind, random.choice(list(Role)), region, offset, size, shape,
-                _scale(random), random.choice((0, -128, 127, -(1 << 31), (1 << 31) - 1)),
+                random.choice(NAMES), kind, role, region, offset, size, shape,
+                _scale(random), random.choice(zero_points),
             )
         )  # fmt: skip
     return tuple(tensors)

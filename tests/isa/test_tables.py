@@ -6,7 +6,16 @@ import pytest
 
 from dlasim.isa import instructions, registers
 from dlasim.isa.bits import Field, check_layout
-from dlasim.isa.instructions import BY_MNEMONIC, Extent, Instruction, Operand, Unit, When
+from dlasim.isa.instructions import (
+    BY_MNEMONIC,
+    INSTRUCTIONS,
+    Channels,
+    Extent,
+    Instruction,
+    Operand,
+    Unit,
+    When,
+)
 from dlasim.isa.registers import Access, Register
 
 
@@ -134,3 +143,31 @@ def test_features_have_a_bit_for_every_opcode() -> None:
 def test_every_number_of_a_register_fits_cfg() -> None:
     cfg = BY_MNEMONIC["CFG"].field("register")
     assert all(cfg.holds(register.index) for register in registers.REGISTERS)
+
+
+def test_traits_are_those_that_the_manual_describes() -> None:
+    """Stated here once more, by hand, from the sentences of the manual."""
+    traits = {
+        "reduces_channels": {"OP_CONV", "OP_CONV_RELU", "OP_MAT_MUL"},
+        "is_depthwise": {"OP_DEPTH_CONV"},
+        "reads_weights": {"OP_CONV", "OP_CONV_RELU", "OP_MAT_MUL", "OP_DEPTH_CONV"},
+        "has_window": {"OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_POOL"},
+        "pads_window": {"OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV"},
+        "is_transfer": {"OP_DMA_READ", "OP_DMA_WRITE"},
+    }
+    for trait, names in traits.items():
+        assert {row.mnemonic for row in INSTRUCTIONS if getattr(row, trait)} == names, trait
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "channels"),
+    [
+        ("OP_CONV", Channels.GROUPED),
+        ("OP_DEPTH_CONV", Channels.REDUCED),
+        ("OP_POOL", Channels.NONE),
+        ("OP_E_ADD", Channels.EQUAL),
+    ],
+)
+def test_a_trait_that_the_operands_contradict_is_noticed(mnemonic: str, channels: Channels) -> None:
+    with pytest.raises(AssertionError, match=mnemonic):
+        instructions._check_traits(replace(BY_MNEMONIC[mnemonic], channels=channels))

@@ -14,8 +14,8 @@ from dlasim.native.build import unsealed
 from dlasim.native.library import Library
 from dlasim.native.target import describe, host
 from dlasim.sim import kernels
-from dlasim.sim.kernels import engine, layout, library, prebuilt
-from dlasim.sim.kernels.library import COMPILED_MODULES, KINDS, kernel_unit
+from dlasim.sim.kernels import engine, loader, operation_rows, prebuilt
+from dlasim.sim.kernels.loader import COMPILED_MODULES, KINDS, kernel_unit
 from dlasim.sim.kernels.prebuilt import LEVELS, Level
 from dlasim.sim.reference import execute
 from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, random_scene
@@ -69,7 +69,7 @@ def test_changed_sources_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     if not prebuilt._is_this_system():
         pytest.skip("kernels ship for x86-64 Linux alone")
     assert prebuilt.find(unit, target) is not None
-    monkeypatch.setattr(layout, "isa_facts", lambda: "another instruction set")
+    monkeypatch.setattr(operation_rows, "isa_facts", lambda: "another instruction set")
     assert prebuilt.find(kernel_unit("portable"), target) is None
     monkeypatch.undo()
     assert prebuilt.find(dataclasses.replace(unit, sources=unit.sources[1:]), target) is None
@@ -128,10 +128,10 @@ def test_what_is_hashed_is_what_is_compiled() -> None:
                 continue
             if node.module.startswith("dlasim.sim.kernels."):
                 pending += {node.module.rpartition(".")[2]} - found
-            elif node.module.startswith("dlasim.isa") and name != "layout":
+            elif node.module.startswith("dlasim.isa") and name != "operation_rows":
                 facts |= {alias.name for alias in node.names}
     assert found == set(COMPILED_MODULES)
-    told = layout.isa_facts()
+    told = operation_rows.isa_facts()
     assert facts == {"Init", "Out", "PoolMode", "Quant", "RECORD_BYTES", "Region", "ShiftMode"}
     assert all(member in told for member in ("INT8", "OP_E_ADD", "DMA_IN_REGION"))
-    assert library.find_kernels("portable")
+    assert loader.find_kernels("portable")

@@ -5,7 +5,7 @@ import pytest
 
 from dlasim.sim.footprint import Box
 from dlasim.sim.reference import execute
-from dlasim.sim.reference.transfer import copy_box
+from dlasim.sim.reference.box_copy import copy_box
 from tests.sim_engines import oracle
 from tests.sim_engines.generate import COMPUTED, random_scene
 

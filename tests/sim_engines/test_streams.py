@@ -9,10 +9,10 @@ import pytest
 from dlasim.isa import codec
 from dlasim.isa.registers import OPERANDS, REGION_COUNT
 from dlasim.native import library
-from dlasim.sim.executor import execute_operation
 from dlasim.sim.kernels import Engine
-from dlasim.sim.kernels.library import best_kind, find_kernels, kernel_unit
+from dlasim.sim.kernels.loader import best_kind, find_kernels, kernel_unit
 from dlasim.sim.operation import reset_file
+from dlasim.sim.reference import execute_operation
 from dlasim.sim.stream import decode_stream
 from tests.sim_engines.generate import COMPUTED, SMALL, random_scene
 

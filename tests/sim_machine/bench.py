@@ -9,7 +9,7 @@ from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import ReferenceExecutor
 from dlasim.sim.machine import Dla
-from dlasim.sim.memory import SystemMemory
+from dlasim.sim.system_memory import SystemMemory
 
 BASE = 0x8000_0000
 REGION_BYTES = 4096

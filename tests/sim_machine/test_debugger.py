@@ -15,9 +15,9 @@ from dlasim.isa.program import Program, Step, Stream
 from dlasim.isa.records import StepKind
 from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.debugger import Debugger, Reason
+from dlasim.sim.debugger import Debugger, StopReason
 from dlasim.sim.executor import ReferenceExecutor
-from dlasim.sim.runner import Simulation
+from dlasim.sim.runner import Simulation, config_of
 from tests.sim_machine.bench import CONFIG, HALT, REGION_BYTES, SRAM_BYTES, Bench, cfg, fill, op
 from tests.sim_machine.test_hostile import random_word
 
@@ -95,7 +95,7 @@ def test_it_computes_what_the_machine_computes():
         bench.write("REGION4_SIZE", 8 * len(program.commands))
         bench.ring(bench.place(program.commands.tolist()))
         bench.finish()
-        while debugger.step().reason not in (Reason.END, Reason.FAULT):
+        while debugger.step().reason not in (StopReason.END, StopReason.FAULT):
             assert debugger.position.cycle <= bench.dla.now
         assert debugger.fault == bench.dla.fault
         assert (debugger.sram == bench.dla.sram).all()
@@ -123,7 +123,7 @@ def test_cycles_are_the_machines():
     at = {}
     while (position := debugger.position) is not None:
         at[position.word] = position
-        assert debugger.step().reason in (Reason.STEP, Reason.END)
+        assert debugger.step().reason in (StopReason.STEP, StopReason.END)
     assert at[4].cycle + 1 == first.plan.timeline.issued[0]
     assert at[6].cycle == 0
     assert at[6].dla_cycle == first.end
@@ -138,19 +138,19 @@ def test_streams_and_host_calls_in_turn():
     x = np.array([1, 2, 3, 4], np.int8).reshape(1, 1, 4, 1)
     debugger = Debugger(program, CONFIG, [x])
     debugger.break_at(layer="second")
-    assert debugger.resume().reason is Reason.BREAKPOINT
+    assert debugger.resume().reason is StopReason.BREAKPOINT
     here = debugger.position
     assert (here.step, here.word, here.layer, here.text) == (1, None, "second", "host LUT")
     doubled = debugger.tensor("t").ravel().tolist()
     assert debugger.tensor("u").ravel().tolist() == [0] * 4
-    assert debugger.step().reason is Reason.STEP
+    assert debugger.step().reason is StopReason.STEP
     assert debugger.tensor("u").ravel().tolist() == [-1 - value for value in doubled]
     assert debugger.register("OUT_CHANNELS") == 4, "registers last over host calls"
     (y,) = debugger.run()
     assert y.ravel().tolist() == [abs(value) if value < 0 else value for value in (-1 - v for v in doubled)]
     assert debugger.is_finished
     assert debugger.position is None
-    assert debugger.step().reason is Reason.END
+    assert debugger.step().reason is StopReason.END
 
 
 def test_a_compiled_network_ends_as_the_simulator_ends(tmp_path):
@@ -176,12 +176,12 @@ def test_a_compiled_network_ends_as_the_simulator_ends(tmp_path):
 def test_a_fault_stands_at_its_word():
     words = [HALT, cfg("OUT_ADDR", SRAM_BYTES), op("OP_FILL"), HALT]
     debugger = Debugger(program_of(words, [1]), CONFIG)
-    assert debugger.resume().reason is Reason.FAULT
+    assert debugger.resume().reason is StopReason.FAULT
     assert debugger.fault.code is Fault.SRAM_RANGE
     assert debugger.fault.position == debugger.position.word == 2
     assert debugger.position.text == "OP_FILL"
     assert debugger.is_finished
-    assert debugger.step().reason is Reason.FAULT
+    assert debugger.step().reason is StopReason.FAULT
     assert debugger.register("OUT_ADDR") == SRAM_BYTES
 
 
@@ -198,10 +198,10 @@ def test_breakpoints_combine_and_go():
     debugger = Debugger(program_of(words), CONFIG)
     both = debugger.break_at(mnemonic="OP_FILL", word=9)
     stop = debugger.resume()
-    assert (stop.reason, stop.number, debugger.position.word) == (Reason.BREAKPOINT, both, 9)
+    assert (stop.reason, stop.number, debugger.position.word) == (StopReason.BREAKPOINT, both, 9)
     assert debugger.sram[:2].tolist() == [1, 0]
     debugger.remove(both)
-    assert debugger.resume().reason is Reason.END
+    assert debugger.resume().reason is StopReason.END
     assert debugger.sram[:2].tolist() == [1, 2]
 
 
@@ -210,7 +210,7 @@ def test_a_step_passes_breakpoints_and_a_watchpoint_holds_it_up():
     debugger.break_at(word=2)
     number = debugger.watch(4)
     stop = debugger.step(100)
-    assert (stop.reason, stop.number) == (Reason.WATCHPOINT, number)
+    assert (stop.reason, stop.number) == (StopReason.WATCHPOINT, number)
     assert debugger.position.word == 10
 
 
@@ -238,3 +238,9 @@ def test_inputs_and_machines_that_do_not_fit_are_refused():
         Debugger(program, CONFIG, [np.zeros(4, np.int8)])
     with pytest.raises(InputError, match="lowered for"):
         Debugger(program, DlaConfig())
+
+
+def test_more_inputs_than_the_program_has_are_refused() -> None:
+    program = assemble('.program "p"\n.config pes=16 parallel=output sram=4KiB\n.stream\nHALT\n')
+    with pytest.raises(InputError, match=r"takes at most 0 inputs \(got 1\)"):
+        Debugger(program, config_of(program), [np.zeros(1, np.int8)])

@@ -114,17 +114,17 @@ def test_accounts_add_up():
         if number % 3 == 0:
             words = words[: rng.randint(0, len(words))]
         plan = plan_stream(config, words, reset_file())
-        books = plan.account
-        for unit in books.units:
-            assert unit.total == books.total == plan.timeline.total
+        account = plan.account
+        for unit in account.units:
+            assert unit.total == account.total == plan.timeline.total
             assert min(getattr(unit, name) for name in type(unit).__slots__) >= 0
-        assert books.only_compute + books.only_dma + books.both + books.neither == books.total
-        assert books.issue_busy + books.stall_wait + books.stall_queue == books.total
+        assert account.only_compute + account.only_dma + account.both + account.neither == account.total
+        assert account.issue_busy + account.stall_wait + account.stall_queue == account.total
         _, owned = compute_owner(plan.timeline, plan.costs)
-        assert int(owned.sum()) == books.only_compute + books.both
+        assert int(owned.sum()) == account.only_compute + account.both
         assert (owned >= 0).all()
-        doubled = books + books
-        assert doubled.total == 2 * books.total
+        doubled = account + account
+        assert doubled.total == 2 * account.total
         assert doubled.units[2].total == doubled.total
 
 

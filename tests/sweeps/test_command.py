@@ -100,7 +100,7 @@ def test_a_bar_on_a_terminal(model: Path, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["nothing.tflite"], "nothing.tflite"),
-        (["ds_cnn", "--pes", "many"], "pes = 'many' is not a whole number"),
+        (["ds_cnn", "--pes", "many"], "pes must be a whole number (got 'many')"),
         (["ds_cnn", "--set", "pes"], "NAME=VALUES"),
         (["ds_cnn", "--set", "speed=3"], "unknown parameter 'speed'"),
         (["ds_cnn", "--where", "pes >"], "ends too early"),

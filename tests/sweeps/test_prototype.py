@@ -8,7 +8,7 @@ import pytest
 
 from dlasim import api
 from dlasim.errors import InputError
-from dlasim.sweeps.evaluate import BOARD_FIGURES
+from dlasim.sim.figures import BOARD_COLUMNS
 from dlasim.sweeps.present import present
 from dlasim.sweeps.prototype_page import PAPER, saved_fraction
 from dlasim.sweeps.result import SweepResult
@@ -110,7 +110,7 @@ def test_saved_is_the_papers_formula(model_name: str) -> None:
 
 def test_without_a_board_its_figures_are_empty(model: Path) -> None:
     (row,) = api.sweep(model, jobs=1)
-    assert all(row[name] is None for name in BOARD_FIGURES)
+    assert all(row[name] is None for name in BOARD_COLUMNS)
 
 
 def test_cores_of_equal_cost_share_their_entries(model: Path, tmp_path: Path) -> None:

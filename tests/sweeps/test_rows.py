@@ -11,7 +11,7 @@ import pytest
 
 from dlasim import api
 from dlasim.errors import InputError
-from dlasim.sim.report import KINDS
+from dlasim.sim.figures import KINDS
 from dlasim.sweeps.result import SweepResult, open_results
 
 AXES = {

@@ -13,7 +13,7 @@ import pytest
 
 from dlasim import api
 from dlasim.errors import InputError
-from dlasim.sweeps.evaluate import FIGURES, LAYER_FIGURES, Entry
+from dlasim.sweeps.evaluate import FIGURES, LAYER_COLUMNS, Entry
 from dlasim.sweeps.journal import NOWHERE, Journal
 from tests.hardening.commands import listen_to_ctrl_c
 from tests.native.processes import wait_until_gone
@@ -145,7 +145,7 @@ def test_keys_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_what_others_add_is_found(tmp_path: Path) -> None:
-    key, layer = "ab" * 16, [0] * len(LAYER_FIGURES)
+    key, layer = "ab" * 16, [0] * len(LAYER_COLUMNS)
     with Journal(tmp_path) as one, Journal(tmp_path) as two:
         one.append([(key, Entry("ok", "", figures(1)))])
         assert two.find([key], False) == [NOWHERE]

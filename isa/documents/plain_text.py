@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from dlasim.isa.documents.catalogue import Topic
-from dlasim.isa.documents.sheet import Block, Code, Prose, References, Sheet, Table, cell_text
+from dlasim.isa.documents.sheet_elements import Block, CodeBlock, Prose, References, Sheet, Table, cell_text
 from dlasim.isa.documents.sheets import sheet
 
 WIDTH = 100
@@ -38,7 +38,7 @@ def overview(topics: Iterable[Topic]) -> str:
 def _block_lines(block: Block) -> Iterator[str]:
     if isinstance(block, Prose):
         yield from _wrap(block.text, "")
-    elif isinstance(block, Code):
+    elif isinstance(block, CodeBlock):
         yield from (f"{_INDENT}{_INDENT}{line}" for line in block.lines)
     elif isinstance(block, Table):
         yield block.title

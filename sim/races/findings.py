@@ -8,7 +8,7 @@ from dlasim.isa.instructions import Unit
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class OperandAccess:
     """One operand of one operation: `runs` runs of `run_bytes` between two addresses of a memory.
 
     `word` is the instruction's index in the command region (in the stream, where one was checked alone);
@@ -50,8 +50,8 @@ class Access:
 class Race:
     """Two accesses to a common byte that nothing orders, and the WAIT that would."""
 
-    earlier: Access
-    later: Access
+    earlier: OperandAccess
+    later: OperandAccess
     byte: int
     max_outstanding: int
 
@@ -74,7 +74,7 @@ class Race:
 class UninitialisedRead:
     """A read of SRAM bytes that nothing wrote before; `byte` is the first of them."""
 
-    access: Access
+    access: OperandAccess
     byte: int
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Command words as text, one form for each word, such that assembling gives the word back."""
+"""Command words as text. Each word has one form, which assembles to the same word."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from dlasim.sim.kernels.finish import (
     finish,
     place_outputs,
 )
-from dlasim.sim.kernels.geometry import (
+from dlasim.sim.kernels.input_view import (
     IN_ADDR,
     IN_CHANNELS,
     IN_H,
@@ -32,7 +32,7 @@ from dlasim.sim.kernels.geometry import (
     geometry,
 )
 from dlasim.sim.kernels.jit import Number, Pointer, kernel
-from dlasim.sim.kernels.memory import (
+from dlasim.sim.kernels.memory_access import (
     copy_bytes,
     put32,
     shifted,
@@ -69,7 +69,9 @@ def stage_patch(row: Pointer, sram: Pointer, stage: Pointer, at: Number, y: Numb
 
 
 @kernel
-def convolve_few(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witness: Pointer) -> Number:
+def convolve_unpacked(
+    row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witness: Pointer
+) -> Number:
     """Few output pixels, as in fully connected layers: weights are used once, so where they lie.
 
     All windows are staged before the first output is written, which may lie upon the input.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dlasim.isa.bits import Field
-from dlasim.isa.instructions import OPCODE, WORD_BITS, Extent, Instruction, Operand, Out, When
+from dlasim.isa.instructions import INT32_BYTES, OPCODE, WORD_BITS, Extent, Instruction, Operand, Out, When
 from dlasim.isa.registers import Register
 
 RESERVED = "reserved, 0"
@@ -96,7 +96,7 @@ def elements(instruction: Instruction, operand: Operand) -> str:
     if operand.extent.name in ("TRANSFER", "TABLE"):
         return "bytes"
     if operand.wide_when is None:
-        return "int32" if operand.element_bytes == 4 else "int8"
+        return "int32" if operand.element_bytes == INT32_BYTES else "int8"
     assert operand.wide_when == When("out", (Out.INT32,))
     return f"int8; int32 if {condition(instruction, operand.wide_when)}"
 
@@ -122,7 +122,7 @@ def overlap(instruction: Instruction) -> str:
 
 def _fits_place(operand: Operand, output: Operand) -> bool:
     """Whether the output can lie on an operand element by element."""
-    widths = {output.element_bytes, 4 if output.wide_when else output.element_bytes}
+    widths = {output.element_bytes, INT32_BYTES if output.wide_when else output.element_bytes}
     return operand.extent is output.extent and operand.element_bytes in widths
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Memory(Protocol):
-    """Where the DLA's transfers go to and come from."""
+class DmaMemory(Protocol):
+    """The memory that the DLA's transfers read and write."""
 
     def window(self, address: int, size_bytes: int) -> NDArray[np.uint8] | None:
         """The bytes from `address`, not a copy, or None where they are not all there."""
@@ -18,7 +18,7 @@ class Memory(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SystemMemory:
-    """Bytes from `base` on; the array may be shared with whoever else sees that memory."""
+    """Bytes from `base` on; the array may be shared with other users of that memory."""
 
     data: NDArray[np.uint8]
     base: int = 0

@@ -11,14 +11,14 @@ import numpy as np
 
 from dlasim.isa import codec
 from dlasim.isa import program as p
-from dlasim.isa.assembly.calls import Call, Lost, Tensors
-from dlasim.isa.assembly.expressions import Expression, Symbols
-from dlasim.isa.assembly.instructions import Statement
+from dlasim.isa.assembly.calls import Lost, Tensors, UnresolvedCall
+from dlasim.isa.assembly.error_text import must_be
 from dlasim.isa.assembly.lexer import Token
 from dlasim.isa.assembly.lines import LineTable
 from dlasim.isa.assembly.parser import Line
-from dlasim.isa.assembly.source import Place, Source
-from dlasim.isa.assembly.wording import must_be
+from dlasim.isa.assembly.source import SourceText, TextPosition
+from dlasim.isa.assembly.statements import Statement
+from dlasim.isa.assembly.symbol_expressions import SymbolicExpression, Symbols
 from dlasim.isa.records import SLICE, SPAN, StepKind
 from dlasim.isa.registers import Region
 
@@ -40,7 +40,7 @@ class Mode(enum.Enum):
 
 @dataclass(slots=True)
 class _OpenStream:
-    place: Place
+    place: TextPosition
     first_word: int
     must_halt: bool
     is_lost: bool = False  # some of its lines may not be what they seem
@@ -48,7 +48,7 @@ class _OpenStream:
 
 @dataclass(slots=True)
 class _OpenLayer:
-    place: Place
+    place: TextPosition
     index: int
     first_word: int
 
@@ -56,7 +56,7 @@ class _OpenLayer:
 class Builder:
     """What the text has said so far."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         self.source = source
         self.symbols = Symbols(source)
         for region in Region:
@@ -70,11 +70,11 @@ class Builder:
         self.commands: array[int] = array("Q")
         self.layers: list[p.Layer] = []
         self.tensors: list[p.TensorDescriptor] = []
-        self.tensor_places: list[Place] = []
-        self.calls: list[Call] = []
+        self.tensor_places: list[TextPosition] = []
+        self.calls: list[UnresolvedCall] = []
         self.steps: list[p.Step] = []
         self.debug: list[tuple[int, int, tuple[int, ...], tuple[int, ...]]] = []
-        self.debug_places: list[Place] = []
+        self.debug_places: list[TextPosition] = []
         # What is unknown after an error, so that nothing more is said of what follows from it.
         self.offsets_are_lost = self.sizes_are_lost = False
         self.lost_tensors, self.lost_layers = Lost(), Lost()
@@ -82,10 +82,10 @@ class Builder:
         self._lost_words: set[int] = set()
         self._streams: list[p.Stream] = []
         self._spans: list[tuple[int, int, int]] = []
-        self._to_halt: list[tuple[Place, int]] = []
+        self._to_halt: list[tuple[TextPosition, int]] = []
         self._open_stream: _OpenStream | None = None
         self._open_layer: _OpenLayer | None = None
-        self._waiting: list[tuple[Sequence[Expression], Action]] = []
+        self._waiting: list[tuple[Sequence[SymbolicExpression], Action]] = []
 
     def set_config(self, config: p.Requirement, given: frozenset[Region]) -> None:
         """What the program needs; regions that are not `given` become as large as their tensors need."""
@@ -100,15 +100,15 @@ class Builder:
             self.source.fail(value.place, f"{value} is not defined above this line{self.symbols.hint(value)}")
         return self.in_range(expression, value, minimum, maximum)
 
-    def in_range(self, expression: Expression, value: int, minimum: int, maximum: int) -> int:
+    def in_range(self, expression: SymbolicExpression, value: int, minimum: int, maximum: int) -> int:
         """`value`, which must be in range; the error points at its expression."""
         if not minimum <= value <= maximum:
             place = expression.start.place
             self.source.fail(place, f"the value {must_be(minimum, maximum)} (got {value})")
         return value
 
-    def when_known(self, expressions: Sequence[Expression], action: Action) -> None:
-        """Call `action` with the values: at once, or at the end where a symbol comes later."""
+    def when_known(self, expressions: Sequence[SymbolicExpression], action: Action) -> None:
+        """UnresolvedCall `action` with the values: at once, or at the end where a symbol comes later."""
         values = [expression.value(self.source, self.symbols) for expression in expressions]
         known = [value for value in values if not isinstance(value, Token)]
         if len(known) == len(values):
@@ -184,7 +184,7 @@ class Builder:
         if self._open_stream is not None:
             self._open_stream.is_lost = True
 
-    def open_stream(self, place: Place, must_halt: bool, after: int) -> None:
+    def open_stream(self, place: TextPosition, must_halt: bool, after: int) -> None:
         """Begin a command stream and its step."""
         self.close_stream()
         self.steps.append(p.Step(StepKind.STREAM, self.stream_count, after))
@@ -213,14 +213,14 @@ class Builder:
         """The layer that is open."""
         return None if self._open_layer is None else self._open_layer.index
 
-    def open_layer(self, place: Place, index: int) -> None:
+    def open_layer(self, place: TextPosition, index: int) -> None:
         """Words from here on belong to a layer."""
         if self._open_layer is not None:
             line = self._open_layer.place.line
             self.source.note(place, f"the layer of line {line} is still open; put .endlayer above this line")
         self._open_layer = _OpenLayer(place, index, len(self.commands))
 
-    def close_layer(self, place: Place) -> None:
+    def close_layer(self, place: TextPosition) -> None:
         """Words from here on belong to no layer."""
         layer, self._open_layer = self._open_layer, None
         if layer is None:

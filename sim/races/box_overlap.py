@@ -1,6 +1,6 @@
 """Whether two strided boxes have a byte in common: exactly, and without listing their bytes.
 
-Run x of one box and run y of the other meet when y - x lies in an open window as wide as both runs. The
+Run x of one box and run y of the other overlap when y - x lies in an open window as wide as both runs. The
 difference is a sum of at most four terms, count times stride. The search fixes one count after the other,
 largest stride first: what the smaller strides can still add bounds each count, and their common divisor
 rules most cases out at once (the channel slices of one tensor differ by no multiple of its pixel stride).
@@ -31,7 +31,7 @@ def intersect(left: Boxes, right: Boxes) -> NDArray[np.bool_]:
     return found
 
 
-def may_meet(distance: Ints, divisor: Ints, left_bytes: Ints, right_bytes: Ints) -> NDArray[np.bool_]:
+def may_overlap(distance: Ints, divisor: Ints, left_bytes: Ints, right_bytes: Ints) -> NDArray[np.bool_]:
     """Whether runs of these lengths can have a byte in common, the right one `distance` and any multiple of
     `divisor` further: cheap, and enough to part most channel slices."""
     low = 1 - right_bytes
@@ -72,7 +72,7 @@ class _Level:
 
 
 class _Search:
-    """The pairs of one call, and which of them are known to meet."""
+    """The pairs of one call, and which of them are known to overlap."""
 
     def __init__(self, left: Boxes, right: Boxes) -> None:
         self._low, self._high = 1 - right.run_bytes, left.run_bytes - 1
@@ -89,7 +89,7 @@ class _Search:
         self._found = np.zeros(len(left), bool)
 
     def run(self) -> NDArray[np.bool_]:
-        """Whether each pair meets."""
+        """Whether each pair overlaps."""
         self._descend(0, np.arange(len(self._found)), self._offset)
         return self._found
 

@@ -1,6 +1,6 @@
 """Numbers, symbols and the arithmetic on them.
 
-An expression is kept as a postfix list and computed with a stack, so no text can exhaust Python's own.
+An expression is a postfix list, evaluated with an explicit stack, so that no text can overflow Python's.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dlasim.isa.assembly.error_text import meant
 from dlasim.isa.assembly.lexer import Kind, Token
-from dlasim.isa.assembly.source import Refused, Source
-from dlasim.isa.assembly.wording import meant
+from dlasim.isa.assembly.source import Refused, SourceText
 
 LIMIT = 1 << 64  # no intermediate result may reach it
 _MAX_DIGITS = 80
@@ -19,7 +19,7 @@ _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _NUMBERS = "12, 0x1F, 0b101, 0o17 or 64KiB (MiB, GiB)"
 
 
-def number(source: Source, token: Token) -> int:
+def number(source: SourceText, token: Token) -> int:
     """The value of a number token."""
     text, unit = token.text, 1
     if text[-3:] in _UNITS:
@@ -48,7 +48,7 @@ class Symbol:
 class Symbols:
     """Every name that expressions may use."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceText) -> None:
         self._source = source
         self._table: dict[str, Symbol] = {}
 
@@ -67,7 +67,7 @@ class Symbols:
         self._table[token.text] = Symbol(value, token.place.line)
 
     def lose(self, token: Token) -> None:
-        """A name whose definition has an error: what uses it says nothing more of it."""
+        """Mark a name whose definition has an error; using it is not reported as a further error."""
         self._table.setdefault(token.text, Symbol(0, token.place.line, is_lost=True))
 
     def get(self, name: str) -> int | None:
@@ -92,13 +92,13 @@ class Symbols:
 
 
 @dataclass(frozen=True, slots=True)
-class Expression:
+class SymbolicExpression:
     """Postfix: numbers, symbol tokens, and the signs + - * and ~ for negation, as tokens."""
 
     start: Token
     items: tuple[int | Token, ...]
 
-    def value(self, source: Source, symbols: Symbols) -> int | Token:
+    def value(self, source: SourceText, symbols: Symbols) -> int | Token:
         """Its value, or the first symbol that has none yet."""
         stack: list[int] = []
         for item in self.items:

@@ -1,4 +1,4 @@
-"""Where a debugger stands and why it stopped: positions, breakpoints, watchpoints."""
+"""A debugger's positions, breakpoints and watchpoints, and why it stopped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dlasim.errors import InputError
 Array = NDArray[np.uint8]
 
 
-class Reason(enum.Enum):
+class StopReason(enum.Enum):
     """Why the debugger handed control back."""
 
     STEP = "step"
@@ -43,10 +43,10 @@ class Position:
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class DebuggerStop:
     """Why execution stopped, and which breakpoint or watchpoint it was."""
 
-    reason: Reason
+    reason: StopReason
     number: int | None = None
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Breakpoint:
-    """Stops before what fits everything that is given."""
+    """Stops before a position that matches all the given values."""
 
     word: int | None = None
     mnemonic: str | None = None
@@ -70,7 +70,7 @@ class Watchpoint:
     size_bytes: int
 
 
-class Stops:
+class StopPoints:
     """The breakpoints and watchpoints that are set, by number."""
 
     def __init__(self) -> None:
@@ -87,9 +87,9 @@ class Stops:
         return number
 
     def remove(self, number: int) -> None:
-        """Take one away."""
+        """Remove one."""
         if self._breakpoints.pop(number, None) is None and self._watchpoints.pop(number, None) is None:
-            raise InputError(f"no breakpoint or watchpoint {number}")
+            raise InputError(f"unknown breakpoint or watchpoint {number}")
 
     @property
     def has_breakpoints(self) -> bool:
@@ -97,7 +97,7 @@ class Stops:
         return bool(self._breakpoints)
 
     def breakpoint_at(self, here: Position) -> int | None:
-        """The first breakpoint that fits."""
+        """The number of the first breakpoint that matches."""
         mnemonic = here.text.split(" ", 1)[0] if here.word is not None else None
         for number, stop in self._breakpoints.items():
             wanted = ((stop.word, here.word), (stop.mnemonic, mnemonic), (stop.layer, here.layer))

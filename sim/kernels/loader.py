@@ -13,8 +13,9 @@ from dlasim.native.unit import Unit
 KINDS = ("vnni", "portable")
 _ARGUMENTS = 9  # of `entry.run`, which only the build imports: numba comes with it
 COMPILED_MODULES = (
-    "convolution", "depthwise", "dot", "elementwise", "entry", "few", "finish", "geometry", "jit", "layout",
-    "memory", "multiplication", "packing", "plane", "pooling", "transfer", "vectors",
+    "convolution", "depthwise", "dot", "elementwise", "entry", "finish", "input_view", "jit", "memory_access",
+    "multiplication", "operation_rows", "packing", "pooling", "single_channel", "transfer", "unpacked",
+    "vectors",
 )  # fmt: skip
 
 
@@ -27,7 +28,7 @@ def kernel_unit(kind: str) -> Unit:
     """The kernels of a kind, as a unit that is compiled."""
     assert kind in KINDS
     modules = tuple(f"dlasim.sim.kernels.{name}" for name in COMPILED_MODULES)
-    sources = (*modules, "dlasim.sim.kernels.layout:isa_facts")
+    sources = (*modules, "dlasim.sim.kernels.operation_rows:isa_facts")
     return Unit(f"kernels-{kind}", "dlasim.sim.kernels.entry", "run", _ARGUMENTS, sources, kind)
 
 

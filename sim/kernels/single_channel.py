@@ -1,7 +1,7 @@
 """One filter on one channel, as in depthwise convolution emulated channel by channel: sixteen pixels at once.
 
 The input's channel is gathered into a padded plane whose rows hold every stride-th column together, so that
-neighbouring outputs meet neighbouring bytes whatever the stride and the dilation.
+neighbouring outputs read neighbouring bytes whatever the stride and the dilation.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from dlasim.sim.kernels.finish import (
     channel_constants,
     lower_clamp,
 )
-from dlasim.sim.kernels.geometry import (
+from dlasim.sim.kernels.input_view import (
     IN_ADDR,
     IN_H,
     IN_PIXEL,
@@ -44,7 +44,7 @@ from dlasim.sim.kernels.geometry import (
     geometry,
 )
 from dlasim.sim.kernels.jit import Number, Pointer, kernel
-from dlasim.sim.kernels.memory import (
+from dlasim.sim.kernels.memory_access import (
     get8,
     get32,
     load8,
@@ -97,7 +97,9 @@ def gather_plane(row: Pointer, sram: Pointer, plane: Pointer, height: Number, sp
 
 
 @kernel
-def convolve_plane(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witness: Pointer) -> Number:
+def convolve_single_channel(
+    row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witness: Pointer
+) -> Number:
     """OP_CONV of one input and one output channel. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)
     out_w, taps = row[OUT_W], kernel_h * kernel_w

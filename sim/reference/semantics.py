@@ -1,17 +1,20 @@
-"""Binds the semantics to the instruction table, by mnemonic."""
+"""Binds the semantics to the instruction table, by mnemonic, and executes one operation of any unit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa.instructions import INSTRUCTIONS, Unit
+from dlasim.sim.footprint import all_footprints, dma_prefix, system_box
 from dlasim.sim.operation import Operation
 from dlasim.sim.reference import mac, vector
+from dlasim.sim.reference.box_copy import copy_box
 from dlasim.sim.reference.operands import Context, Integers
 
+Bytes = NDArray[np.uint8]
 Body = Callable[[Context], Integers]
 
 SEMANTICS: Mapping[str, Body] = {
@@ -35,14 +38,27 @@ SEMANTICS: Mapping[str, Body] = {
     "OP_C_MAX": vector.maximum,
 }
 
-COMPUTED = tuple(row.mnemonic for row in INSTRUCTIONS if row.unit in (Unit.MAC, Unit.VECTOR))
+COMPUTED = tuple(row.mnemonic for row in INSTRUCTIONS if row.is_compute)
 assert sorted(SEMANTICS) == sorted(COMPUTED), "each instruction of the table has one meaning, and no other"
 
 
-def execute(operation: Operation, sram: NDArray[np.uint8]) -> None:
+def execute(operation: Operation, sram: Bytes) -> None:
     """Compute a MAC or VECTOR operation whose operands have been checked.
 
     A body returns its result, so everything is read before anything is written.
     """
     context = Context(operation, sram)
     context.store(SEMANTICS[operation.instruction.mnemonic](context))
+
+
+def execute_operation(operation: Operation, sram: Bytes, regions: Sequence[Bytes]) -> None:
+    """Execute an operation of any unit whose operands have been checked."""
+    if not operation.instruction.is_transfer:
+        execute(operation, sram)
+        return
+    (inside,) = all_footprints(operation)
+    region = regions[operation.value(f"{dma_prefix(operation.instruction)}_REGION")]
+    if operation.instruction.unit is Unit.DMA_IN:
+        copy_box(region, system_box(operation), sram, inside.box)
+    else:
+        copy_box(sram, inside.box, region, system_box(operation))

@@ -1,4 +1,4 @@
-"""A sheet: what there is to say about one entry, before it takes the form of text or Markdown."""
+"""The elements of a sheet, which documents one entry of the tables; rendered as text or Markdown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Prose:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class CodeBlock:
     """Lines to be shown as they are."""
 
     lines: tuple[str, ...]
@@ -48,7 +48,7 @@ class References:
     items: tuple[tuple[Link, str], ...]
 
 
-Block: TypeAlias = Prose | Code | Table | References
+Block: TypeAlias = Prose | CodeBlock | Table | References
 
 
 @dataclass(frozen=True, slots=True)

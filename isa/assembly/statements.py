@@ -1,4 +1,4 @@
-"""Statements that are one command word: what they say, and the word once every symbol is known."""
+"""Statements that become one command word, encoded once every symbol is known."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from dlasim.isa import registers
-from dlasim.isa.assembly.expressions import Expression
+from dlasim.isa.assembly.error_text import counted, joined, meant
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
-from dlasim.isa.assembly.source import Source
-from dlasim.isa.assembly.wording import counted, joined, meant
+from dlasim.isa.assembly.source import SourceText
+from dlasim.isa.assembly.symbol_expressions import SymbolicExpression
 from dlasim.isa.bits import Field
 from dlasim.isa.instructions import BY_MNEMONIC, OPCODE, WORD_BITS, Instruction
 from dlasim.isa.registers import Register
@@ -24,17 +24,17 @@ _OPERAND_NAMES = tuple(register.name for register in registers.OPERANDS)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WordPart:
     """A field of the word whose value is an expression; `shift` is where the field's own word starts."""
 
     owner: str
     field: Field
     shift: int
-    expression: Expression
+    expression: SymbolicExpression
 
     @property
     def name(self) -> str:
-        """What errors call it: the field, or its owner where that has no other."""
+        """Its name in errors: the field, or the owner if the owner has no other field."""
         return self.owner if self.field.name in _ONLY_FIELDS else f"{self.owner}: {self.field.name}"
 
 
@@ -43,9 +43,9 @@ class Statement:
     """A command word with the parts still to be put into it."""
 
     word: int
-    parts: tuple[Part, ...]
+    parts: tuple[WordPart, ...]
 
-    def encode(self, source: Source, values: list[int]) -> int:
+    def encode(self, source: SourceText, values: list[int]) -> int:
         """The word with these values of its parts, each checked against its field."""
         word = self.word
         for part, value in zip(self.parts, values, strict=True):
@@ -60,7 +60,7 @@ def parse_word(line: Line) -> Statement:
     """What follows `.word`: any 64 bits."""
     expression = line.expression()
     line.expect_end()
-    return Statement(0, (Part(".word", _WORD, 0, expression),))
+    return Statement(0, (WordPart(".word", _WORD, 0, expression),))
 
 
 def parse_instruction(line: Line, mnemonic: Token) -> Statement:
@@ -79,7 +79,7 @@ def parse_instruction(line: Line, mnemonic: Token) -> Statement:
 def _parse_fields(line: Line, instruction: Instruction) -> Statement:
     """Fields by position, then by name; operations may leave out a field that has a default."""
     word = OPCODE.insert(instruction.opcode)
-    parts: list[Part] = []
+    parts: list[WordPart] = []
     missing = list(instruction.fields)
     while not line.at_end:
         field = _next_field(line, instruction, missing)
@@ -87,7 +87,7 @@ def _parse_fields(line: Line, instruction: Instruction) -> Statement:
         if field.names and line.next.kind is not Kind.NUMBER:
             word |= field.insert(line.choice(field.name, field.names))
         else:
-            parts.append(Part(instruction.mnemonic, field, 0, line.expression()))
+            parts.append(WordPart(instruction.mnemonic, field, 0, line.expression()))
         if not line.accept(",") and not line.at_end and not line.starts_keyword():
             line.fail(f"expected a comma or the end of the line, found {line.next}")
     if missing and not instruction.is_operation:
@@ -121,7 +121,7 @@ def _next_field(line: Line, instruction: Instruction, missing: list[Field]) -> F
 def _parse_cfg(line: Line) -> Statement:
     word = OPCODE.insert(_CFG.opcode)
     if line.next.kind is Kind.NUMBER:
-        number = Part("CFG", _REGISTER, 0, line.expression())
+        number = WordPart("CFG", _REGISTER, 0, line.expression())
         line.expect(",")
         return Statement(word, (number, _raw(line, "CFG")))
     register = _register(line)
@@ -149,18 +149,18 @@ def _register(line: Line) -> Register:
     return register
 
 
-def _raw(line: Line, owner: str) -> Part:
+def _raw(line: Line, owner: str) -> WordPart:
     if line.starts_keyword():
         line.choice("the keyword", (_RAW.name,))
         line.expect("=")
-    return Part(owner, _RAW, _VALUE.low, line.expression())
+    return WordPart(owner, _RAW, _VALUE.low, line.expression())
 
 
-def _plain(line: Line, register: Register) -> Part:
+def _plain(line: Line, register: Register) -> WordPart:
     if not register.is_plain:
         parts = joined([f"{field.name}=" for field in register.fields], "and")
         line.fail(f"{register.name} has several parts; write {parts}, or raw=")
-    return Part(register.name, register.fields[0], _VALUE.low, line.expression())
+    return WordPart(register.name, register.fields[0], _VALUE.low, line.expression())
 
 
 def _parse_packed(line: Line, register: Register, word: int) -> Statement:
@@ -168,7 +168,7 @@ def _parse_packed(line: Line, register: Register, word: int) -> Statement:
     parts = []
     for field in register.fields:
         if field.name in given:
-            parts.append(Part(register.name, field, _VALUE.low, given[field.name]))
+            parts.append(WordPart(register.name, field, _VALUE.low, given[field.name]))
         else:
             word |= field.insert(field.default) << _VALUE.low
     return Statement(word, tuple(parts))
@@ -186,7 +186,7 @@ def _plain_registers() -> dict[str, tuple[int, Field]]:
 
 
 def quick_word(text: str) -> int | None:
-    """The word of a line like `CFG NAME, 12` or `.word 12`, None for any other; most lines are such."""
+    """The word of a line like `CFG NAME, 12` or `.word 12`, the most frequent; None for any other."""
     parts = text.split()
     if len(parts) == 2 and parts[0] == ".word" and len(parts[1]) <= 20 and text.isascii():
         value = _integer(parts[1])

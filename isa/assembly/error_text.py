@@ -1,4 +1,4 @@
-"""How errors list what is possible."""
+"""Parts of error messages: lists of names, suggestions, ranges and counts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def joined(names: Iterable[str], word: str = "or") -> str:
 
 
 def meant(name: str, known: Iterable[str], what: str = "") -> str:
-    """`; did you mean X?` where a known name is close; else, if `what` is given, all of them if few."""
+    """`; did you mean X?` if a known name is close; otherwise, given `what`, the known names if few."""
     names = list(known)
     hint = suggestion(name, names)
     if hint or not what or not 0 < len(names) <= _MOST_LISTED:

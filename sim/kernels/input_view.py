@@ -6,7 +6,7 @@ from typing import Any
 
 from dlasim.sim.kernels.finish import OPCODE
 from dlasim.sim.kernels.jit import Pointer, inlined
-from dlasim.sim.kernels.layout import column, opcode
+from dlasim.sim.kernels.operation_rows import column, opcode
 
 IN_H, IN_W, IN_CHANNELS = (column(name) for name in ("IN_SIZE.0", "IN_SIZE.1", "IN_CHANNELS"))
 IN_ADDR, IN_PIXEL, IN_ROW = (column(f"IN_{part}") for part in ("ADDR", "PIXEL_STRIDE", "ROW_STRIDE"))

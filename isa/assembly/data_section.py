@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dlasim.isa.assembly.builder import MAX_CONSTANT_BYTES, Builder, Mode
-from dlasim.isa.assembly.expressions import Expression
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
+from dlasim.isa.assembly.program_builder import MAX_CONSTANT_BYTES, Builder, Mode
 from dlasim.isa.assembly.source import Refused
+from dlasim.isa.assembly.symbol_expressions import SymbolicExpression
 from dlasim.isa.instructions import RECORD_BYTES
 
 _MAX_ALIGNMENT = 1 << 16
@@ -32,7 +32,7 @@ def _values(size: int, lowest: int, highest: int) -> Handler:
 
 
 def _fill(
-    builder: Builder, expressions: list[Expression], start: int, size: int, lowest: int, highest: int
+    builder: Builder, expressions: list[SymbolicExpression], start: int, size: int, lowest: int, highest: int
 ) -> None:
     """Put each value in place as soon as it is known."""
 
@@ -71,7 +71,7 @@ def _hex(builder: Builder, line: Line, directive: Token) -> None:
 
 
 def hex_bytes(text: str) -> bytes | None:
-    """The bytes that pairs of digits mean, None where they are no such pairs."""
+    """The bytes of pairs of hexadecimal digits, or None if the text is anything else."""
     try:
         return bytes.fromhex(text)
     except ValueError:
@@ -88,7 +88,7 @@ def _record(builder: Builder, line: Line, directive: Token) -> None:
 
 
 def _placed(handler: Handler) -> Handler:
-    """After an error that leaves the size of the data unknown, so are the offsets of what follows."""
+    """After an error that leaves the size of the data unknown, later offsets are unknown too."""
 
     def directive(builder: Builder, line: Line, token: Token) -> None:
         before = len(builder.constants)

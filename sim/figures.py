@@ -1,0 +1,270 @@
+"""The table of a report's figures: what each is called, its unit, how it is worked out, what it means.
+
+The JSON report, a sweep's columns, the printed summary and `docs/figures.md` follow from these rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dlasim.isa.instructions import UNITS, WORD_BYTES, Unit
+from dlasim.isa.records import LayerKind
+
+if TYPE_CHECKING:
+    from dlasim.sim.measured import Measured
+
+Report = Mapping[str, Any]
+KINDS = tuple(kind.name for kind in LayerKind if kind not in (LayerKind.HOST, LayerKind.OTHER))
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One row.
+
+    `name` is the path in the JSON report; a figure without one is only in a sweep's table, where `derive`
+    works it out from a report. `column` names it there, and `missing` is the cell where the report lacks it.
+    A figure without `get` belongs to an object above it, or is added by the virtual prototype.
+    """
+
+    name: str
+    unit: str
+    text: str
+    get: Callable[[Any], Any] | None = None
+    column: str = ""
+    label: str = ""  # what the printed summary calls it
+    section: str = ""  # of docs/timing-model.md
+    derive: Callable[[Report], Any] | None = None
+    missing: Any = None
+
+    def cell(self, report: Report) -> Any:
+        """Its cell in a row of a table."""
+        if self.derive is not None:
+            return self.derive(report)
+        value: Any = report
+        for part in self.name.split("."):
+            value = value.get(part)
+            if value is None:
+                return self.missing
+        return value
+
+
+def ratio(part: int, whole: int) -> float:
+    """The share of a whole; 0 of nothing."""
+    return round(part / whole, 6) if whole else 0.0
+
+
+def values(table: Iterable[Figure], source: Any) -> dict[str, Any]:
+    """The figures of a table that have a getter, as the nested objects of the JSON report."""
+    result: dict[str, Any] = {}
+    for figure in table:
+        if figure.get is not None:
+            *parents, last = figure.name.split(".")
+            owner = result
+            for parent in parents:
+                owner = owner.setdefault(parent, {})
+            owner[last] = figure.get(source)
+    return result
+
+
+def columns(table: Iterable[Figure]) -> tuple[str, ...]:
+    """The columns of a table."""
+    return tuple(figure.column for figure in table if figure.column)
+
+
+def cells(table: Iterable[Figure], report: Report) -> list[Any]:
+    """The cells below those columns."""
+    return [figure.cell(report) for figure in table if figure.column]
+
+
+def _term(name: str, text: str, label: str, section: str = "") -> Figure:
+    return Figure(name, "cycles", text, lambda account: getattr(account, name), "", label, section)
+
+
+# Of each unit; all nine add up to the cycles of the DLA.
+UNIT_FIGURES: tuple[Figure, ...] = (
+    _term("work", "it works, by the formulas of MAC, VECTOR and DMA", "work", "mac"),
+    _term("fill", "its pipeline fills, once per operation", "pipeline fill", "mac"),
+    _term("drain", "its pipeline drains, once per operation", "pipeline drain", "mac"),
+    _term("latency", "a transfer waits for its first byte", "DMA latency", "dma"),
+    _term("sram", "the SRAM's ports are too narrow for the operation", "SRAM bandwidth", "sram-bandwidth"),
+    _term("contention", "two transfers share the bus", "DMA contention", "two-transfers-on-one-bus"),
+    _term("idle_issue", "it is idle while words are being issued", "idle: issue is busy"),
+    _term(
+        "idle_wait", "it is idle while a WAIT, IRQ or HALT blocks issue",
+        "idle: issue waits for another unit",
+    ),
+    _term(
+        "idle_queue", "it is idle while the full queue of another unit blocks issue",
+        "idle: another unit's queue is full",
+    ),
+)  # fmt: skip
+
+LAYER_FIGURES: tuple[Figure, ...] = (
+    Figure("name", "text", "what the layer is called", lambda layer: layer.name, "name", "layer"),
+    Figure("operator", "text", "its TFLite operator", lambda layer: layer.operator, "operator", "operator"),
+    Figure("kind", "text", "the kind that its cycles count as", lambda layer: layer.kind, "kind"),
+    Figure("unit", "text", "`dla` or `cpu`", lambda layer: layer.unit, "unit", "unit"),
+    Figure(
+        "cycles", "cycles", "those in which its operation is the oldest that runs, or the CPU works on it",
+        lambda layer: layer.cycles, "cycles", "cycles", "cycle-accounting",
+    ),
+    Figure("macs", "MACs", "multiply-accumulates done", lambda layer: layer.macs, "macs", "MACs"),
+    Figure(
+        "utilization", "share", "macs / (PEs · cycles in which its operations ran); 0 on the CPU",
+        lambda layer: layer.utilization, "utilization", "used", "cycle-accounting",
+    ),
+    Figure("tiles", "count", "its compute operations", lambda layer: layer.tiles, "tiles", "tiles"),
+    Figure(
+        "dma_bytes.read", "bytes", "read from system memory", lambda layer: layer.read,
+        "dma_read_bytes", "read",
+    ),
+    Figure(
+        "dma_bytes.write", "bytes", "written to system memory", lambda layer: layer.written,
+        "dma_write_bytes", "written",
+    ),
+)  # fmt: skip
+
+
+def _moved(unit: Unit) -> Callable[[Measured], int]:
+    return lambda run: run.moved_bytes(unit)
+
+
+def _count(unit: str) -> Callable[[Report], int]:
+    return lambda report: sum(layer["unit"] == unit for layer in report["layers"])
+
+
+def _artifact_bytes(run: Measured) -> int:
+    return len(run.program.commands) * WORD_BYTES + len(run.program.constants)
+
+
+def _milliseconds(report: Report) -> float:
+    microseconds: float = report["cycles"]["total"] / report["config"]["clock_mhz"]
+    return round(microseconds / 1000, 6)
+
+
+def _units(run: Measured) -> dict[str, dict[str, int]]:
+    if run.account is None:
+        return {}
+    return {
+        unit.name: values(UNIT_FIGURES, part) for unit, part in zip(UNITS, run.account.units, strict=True)
+    }
+
+
+def _layers(run: Measured) -> list[dict[str, Any]]:
+    return [values(LAYER_FIGURES, layer) for layer in run.layers]
+
+
+RUN_FIGURES: tuple[Figure, ...] = (
+    Figure(
+        "cycles.total", "cycles", "from the first step to the end of the last: DLA + CPU - overlap",
+        lambda run: run.inference.total_cycles, "cycles_total", "total",
+    ),
+    Figure("", "ms", "cycles.total at the machine's clock", column="milliseconds", derive=_milliseconds),
+    Figure(
+        "cycles.dla", "cycles", "the streams, each from its doorbell to its HALT",
+        lambda run: run.dla_cycles, "cycles_dla", "DLA",
+    ),
+    Figure(
+        "cycles.cpu", "cycles",
+        "the CPU's work, not its waits; measured with --host riscv, otherwise an estimate",
+        lambda run: run.cpu_cycles, "cycles_cpu", "CPU", "the-cpu-without-a-board",
+    ),
+    Figure(
+        "cycles.overlap", "cycles", "those in which CPU and DLA both work",
+        lambda run: run.overlap_cycles, "cycles_overlap", "overlap",
+    ),
+    Figure(
+        "cycles.by_kind", "cycles",
+        "an object: for each kind of layer the DLA's cycles in which the oldest running compute operation "
+        "is of this kind, including fill and drain",
+        lambda run: run.cycles_by_kind, section="cycle-accounting",
+    ),
+    *(
+        Figure(f"cycles.by_kind.{kind}", "cycles", f"those of kind {kind}", None, f"cycles_{kind.lower()}")
+        for kind in KINDS
+    ),
+    Figure(
+        "cycles.stall", "cycles", "the other cycles of the DLA: no compute operation runs",
+        lambda run: run.dla_cycles - sum(run.cycles_by_kind.values()),
+        "cycles_stall", "stall", "cycle-accounting",
+    ),
+    Figure(
+        "cycles.dma", "cycles", "those of the DLA in which a transfer runs",
+        lambda run: run.dma_cycles, "cycles_dma",
+    ),
+    Figure("macs", "MACs", "multiply-accumulates of the DLA", lambda run: run.macs, "macs", "MACs"),
+    Figure(
+        "utilization", "share", "macs / (PEs · cycles.dla)",
+        lambda run: ratio(run.macs, run.config.pes * run.dla_cycles),
+        "utilization", "used", "cycle-accounting",
+    ),
+    Figure(
+        "dma_bytes.read", "bytes", "read from system memory", _moved(Unit.DMA_IN), "dma_read_bytes", "read"
+    ),
+    Figure(
+        "dma_bytes.write", "bytes", "written to system memory", _moved(Unit.DMA_OUT),
+        "dma_write_bytes", "written",
+    ),
+    Figure(
+        "sram_peak_bytes", "bytes", "one past the highest byte of SRAM in use",
+        lambda run: run.sram_peak_bytes, "sram_peak_bytes", "SRAM",
+    ),
+    Figure(
+        "memory.arena_peak_bytes", "bytes", "system memory for tensors between steps",
+        lambda run: run.program.requirement.arena_bytes, "arena_peak_bytes", "arena",
+    ),
+    Figure(
+        "memory.constants_bytes", "bytes", "weights, records and tables in system memory",
+        lambda run: len(run.program.constants), "constants_bytes", "constants",
+    ),
+    Figure(
+        "memory.artifact_bytes", "bytes", "command words and constants", _artifact_bytes, "artifact_bytes"
+    ),
+    Figure(
+        "cpu.instructions", "instructions", "of the inference; null without a board",
+        lambda _: None, "cpu_instructions",
+    ),
+    Figure("cpu.estimated", "truth", "whether cycles.cpu is an estimate", lambda _: True),
+    Figure(
+        "cpu.setup_instructions", "instructions", "before and after the inference; only with --host riscv",
+        column="cpu_setup_instructions",
+    ),
+    Figure(
+        "cpu.idle_cycles", "cycles", "in which the CPU sleeps; only with --host riscv",
+        column="cpu_idle_cycles",
+    ),
+    Figure(
+        "memory.stack_peak_bytes", "bytes", "the firmware's stack; only with --host riscv",
+        column="stack_peak_bytes",
+    ),
+    Figure(
+        "memory.ram_peak_bytes", "bytes", "the board's RAM in use; only with --host riscv",
+        column="ram_peak_bytes",
+    ),
+    Figure(
+        "", "s", "that emulating the board took on this computer",
+        column="simulation_seconds", derive=lambda report: report.get("simulation_seconds"),
+    ),
+    Figure("", "count", "layers on the DLA", column="layers_dla", derive=_count("dla")),
+    Figure("", "count", "layers on the CPU", column="layers_cpu", derive=_count("cpu")),
+    Figure(
+        "", "count", "compute operations of all layers", column="tiles",
+        derive=lambda report: sum(layer["tiles"] for layer in report["layers"]),
+    ),
+    Figure("layers", "list", "the figures of each layer, in the model's order", _layers),
+    Figure("units", "object", "the figures of each unit", _units),
+    *(
+        Figure(
+            f"units.{unit.name}.{term.name}", term.unit, f"those of {unit.name}", None,
+            f"unit_{unit.name.lower()}_{term.name}", missing=0,
+        )
+        for unit in UNITS
+        for term in UNIT_FIGURES
+    ),
+    Figure("wall_seconds", "s", "what dlasim itself took, by phase", lambda run: dict(run.wall_seconds)),
+)  # fmt: skip
+BOARD_COLUMNS = (
+    "cpu_setup_instructions", "cpu_idle_cycles", "stack_peak_bytes", "ram_peak_bytes", "simulation_seconds",
+)  # fmt: skip

@@ -1,0 +1,169 @@
+"""What an inference measured, worked out once: the numbers from which the table of figures takes its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dlasim.isa.instructions import Unit
+from dlasim.isa.program import Program
+from dlasim.sim.accounting import Account, compute_owner
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.figures import KINDS, ratio
+from dlasim.sim.footprint import all_footprints
+from dlasim.sim.plan import Plan
+from dlasim.sim.runner import Inference
+
+
+@dataclass(slots=True)
+class LayerCosts:
+    """What one layer cost; `pes` are those of the machine."""
+
+    name: str
+    operator: str
+    kind: str
+    unit: str
+    pes: int
+    cycles: int = 0
+    busy: int = 0
+    macs: int = 0
+    tiles: int = 0
+    read: int = 0
+    written: int = 0
+
+    @property
+    def utilization(self) -> float:
+        """MACs per PE and cycle in which its operations ran; 0 on the CPU."""
+        return ratio(self.macs, self.pes * self.busy) if self.unit == "dla" else 0.0
+
+
+# cached_property keeps its values in the instance's dictionary, so no slots here.
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One inference of a program on a machine."""
+
+    program: Program
+    config: DlaConfig
+    inference: Inference
+    wall_seconds: Mapping[str, float]
+
+    @cached_property
+    def layers(self) -> list[LayerCosts]:
+        """The costs of each layer, in the model's order."""
+        return layer_costs(self.program, self.config, self.inference)
+
+    @cached_property
+    def account(self) -> Account | None:
+        """Where the cycles of all streams went; None without a stream."""
+        return total_account(self.inference)
+
+    @property
+    def dla_cycles(self) -> int:
+        """Cycles of all streams."""
+        return self.account.total if self.account else 0
+
+    @property
+    def dma_cycles(self) -> int:
+        """Cycles of the streams in which a transfer runs."""
+        return self.account.only_dma + self.account.both if self.account else 0
+
+    @property
+    def cpu_cycles(self) -> int:
+        """Cycles in which the CPU works."""
+        return sum(end - start for start, end in self.inference.cpu_spans)
+
+    @property
+    def overlap_cycles(self) -> int:
+        """Cycles in which CPU and DLA both work."""
+        return sum(
+            max(0, min(end, run.end) - max(start, run.start))
+            for start, end in self.inference.cpu_spans
+            for run in self.inference.runs
+        )
+
+    @cached_property
+    def cycles_by_kind(self) -> dict[str, int]:
+        """The DLA's cycles by the kind of layer that owns them."""
+        by_kind = dict.fromkeys(KINDS, 0)
+        for layer in self.layers:
+            if layer.unit == "dla":
+                by_kind[layer.kind] = by_kind.get(layer.kind, 0) + layer.cycles
+        return by_kind
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of the DLA."""
+        return sum(run.plan.macs for run in self.inference.runs)
+
+    def moved_bytes(self, unit: Unit) -> int:
+        """Bytes that a DMA unit moved."""
+        costs = [run.plan.costs for run in self.inference.runs]
+        return sum(int(cost.dma_bytes[cost.unit == unit].sum()) for cost in costs)
+
+    @property
+    def sram_peak_bytes(self) -> int:
+        """One past the highest byte of SRAM in use: as the compiler says, else as the operations touch it."""
+        return self.program.requirement.sram_peak_bytes or sram_high_water(self.inference)
+
+
+def layer_costs(program: Program, config: DlaConfig, inference: Inference) -> list[LayerCosts]:
+    """The costs of each layer, in the model's order."""
+    on_cpu = {call.layer for call in program.host_calls}
+    layers = [
+        LayerCosts(layer.name, layer.operator, layer.kind.name, "cpu" if i in on_cpu else "dla", config.pes)
+        for i, layer in enumerate(program.layers)
+    ]
+    layer_of = program.layer_of_words()
+    for run in inference.runs:
+        _add_run(layers, layer_of[run.first_word :], run.plan)
+    for span in inference.host:
+        number = program.host_calls[span.call].layer
+        layers[number].cycles += span.end - span.start
+        layers[number].busy += span.end - span.start
+        layers[number].macs = program.layers[number].macs
+    return layers
+
+
+def _add_run(costs_of: list[LayerCosts], layer_of: np.ndarray[Any, Any], plan: Plan) -> None:
+    costs, timeline = plan.costs, plan.timeline
+    count = plan.operations
+    layers = layer_of[plan.stream.positions[:count]]
+    numbers, owned = compute_owner(timeline, costs)
+    busy = timeline.end - timeline.start
+
+    def add(field: str, where: np.ndarray[Any, Any], amounts: np.ndarray[Any, Any]) -> None:
+        sums = np.bincount(where + 1, amounts, len(costs_of) + 1).tolist()  # the first is of no layer
+        for layer, amount in zip(costs_of, sums[1:], strict=True):
+            if amount:
+                setattr(layer, field, getattr(layer, field) + int(amount))
+
+    add("cycles", layers[numbers], owned)
+    add("busy", layers[numbers], busy[numbers])
+    add("macs", layers, costs.macs[:count])
+    add("tiles", layers[numbers], np.ones(len(numbers)))
+    for field, unit in (("read", Unit.DMA_IN), ("written", Unit.DMA_OUT)):
+        chosen = np.flatnonzero(costs.unit[:count] == unit)
+        add(field, layers[chosen], costs.dma_bytes[chosen])
+
+
+def total_account(inference: Inference) -> Account | None:
+    """The account of all streams together."""
+    total: Account | None = None
+    for run in inference.runs:
+        total = run.plan.account if total is None else total + run.plan.account
+    return total
+
+
+def sram_high_water(inference: Inference) -> int:
+    """One past the highest SRAM byte that any operation touches."""
+    peak = 0
+    for run in inference.runs:
+        for _, batch in run.plan.stream.batches(run.plan.operations):
+            for footprint in all_footprints(batch):
+                ends = np.where(footprint.present, footprint.box.end, 0)
+                peak = max(peak, int(np.max(ends, initial=0)))
+    return peak
