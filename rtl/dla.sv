@@ -33,7 +33,7 @@ module dla
     input logic [31:0] host_write_data,
     output logic [31:0] host_read_data,
     output logic irq,
-    // Commands: the word at this address of system memory, in the same cycle
+    // Commands: the word at this address of system memory, before this cycle ends
     output logic [31:0] fetch_address,
     input logic [63:0] fetch_data,
     // Data: bytes from an address on, which arrive in the next cycle
@@ -66,7 +66,7 @@ module dla
 
   logic start, start_from_queue, write_operand, running, from_queue, issuing, waits, waits_for_queue;
   logic marker, halts, faults;
-  logic [31:0] start_index, start_limit, index, fault_address, queue_base;
+  logic [31:0] start_index, start_limit, fetch_index, index, fault_address, queue_base;
   logic [63:0] host_word;
   /* verilator lint_off UNUSEDSIGNAL */
   logic [63:0] word;  // operations have no fields beyond bit 11
@@ -130,8 +130,9 @@ module dla
       .start_index,
       .start_limit,
       .host_word,
+      .fetch_index,
+      .fetch_data,
       .index,
-      .fetched(fetch_data),
       .region_bytes,
       .write_operand,
       .operand_index,
@@ -154,7 +155,7 @@ module dla
       .fault_address
   );
   assign file = operand_file_t'(operand_words);
-  assign fetch_address = region_base[REGION_COMMANDS] + queue_base + WORD_BYTES * index;
+  assign fetch_address = region_base[REGION_COMMANDS] + queue_base + WORD_BYTES * fetch_index;
   assign watch_running = running;
   assign watch_issued = push;
   assign watch_done = done;

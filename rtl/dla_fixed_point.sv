@@ -46,8 +46,11 @@ package dla_fixed_point;
     return descale(scale(value, multiplier, limit_shift(shift)), limit_shift(shift));
   endfunction
 
+  // Where ReLU's lowest lies above highest, highest wins.
   function automatic logic signed [31:0] clamp(input logic signed [31:0] value, lowest, highest);
-    return value < lowest ? lowest : value > highest ? highest : value;
+    logic signed [31:0] raised;
+    raised = value < lowest ? lowest : value;
+    return raised > highest ? highest : raised;
   endfunction
 
   function automatic logic signed [31:0] larger(input logic signed [31:0] a, b);

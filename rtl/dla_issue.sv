@@ -20,9 +20,10 @@ module dla_issue
     input logic [31:0] start_index,
     input logic [31:0] start_limit,
     input logic [63:0] host_word,
-    // The word at `index`, in the same cycle
-    output logic [31:0] index,
-    input logic [63:0] fetched,
+    // The fetch of the next cycle's word: what lies at fetch_index is taken at the end of this cycle.
+    output logic [31:0] fetch_index,
+    input logic [63:0] fetch_data,
+    output logic [31:0] index,  // of the word at hand
     input logic [31:0] region_bytes[REGION_COUNT],
     // The host's access to the operand registers, while no stream runs
     input logic write_operand,
@@ -50,7 +51,7 @@ module dla_issue
   if (ISSUE_CYCLES < 1) $error("issue_cycles must be at least 1: a word takes time");
 
   operand_file_t file;
-  logic [63:0] command;
+  logic [63:0] command, fetched;
   logic [31:0] limit, spent;
   assign file = operand_file_t'(words);
 
@@ -144,6 +145,9 @@ module dla_issue
   for (genvar u = 0; u < UNIT_COUNT; u++) begin : pushes
     assign push[u] = acts && 32'(unit) == u;
   end
+
+  assign fetch_index = start ? start_index : acts ? index + 1 : index;
+  always_ff @(posedge clock) fetched <= fetch_data;
 
   always_ff @(posedge clock) begin
     if (reset) begin

@@ -49,9 +49,8 @@ uint8_t* place(uint32_t address, uint64_t bytes) {
 // The cycle up to its end: everything has settled, and shows what the edge will do.
 void settle() {
     top.clock = 0;
-    if (top.watch_running && top.fetch_address + 8ull <= memory_bytes)
-        std::memcpy(&top.fetch_data, memory + top.fetch_address, 8);
     top.eval();
+    if (top.fetch_address + 8ull <= memory_bytes) std::memcpy(&top.fetch_data, memory + top.fetch_address, 8);
 }
 
 // The edge: the RTL takes its step, and memory answers for the next cycle.
