@@ -31,7 +31,7 @@ module dla_dma
 );
   // ------------------------------------------------------------------------------------------------ latency
   logic [31:0] elapsed;
-  assign wants_bus = valid && elapsed >= LATENCY;
+  assign wants_bus = valid && elapsed == LATENCY;
   always_ff @(posedge clock) begin
     if (reset || done) elapsed <= '0;
     else if (valid && !wants_bus) elapsed <= elapsed + 1;
