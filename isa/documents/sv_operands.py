@@ -24,7 +24,9 @@ def operand_lines() -> Iterator[str]:
     )
     members = [("logic", "present"), ("logic", "wide"), ("logic", "disjoint"), ("extent_kind_t", "extent")]
     yield from sv_text.structure("operand_use_t", members)
-    yield from sv_text.structure("operand_uses_t", [("operand_use_t", member) for member in _MEMBERS.values()])
+    yield from sv_text.structure(
+        "operand_uses_t", [("operand_use_t", member) for member in _MEMBERS.values()]
+    )
     yield ""
     yield from sv_text.function("operand_uses_t", "operand_uses", "input logic [63:0] word", _uses())
     yield ""

@@ -52,7 +52,17 @@ def render() -> str:
     """The package."""
     notice = "The DLA's instructions and registers. Generated from the tables in dlasim/isa; edit those."
     body = (sv_text.INDENT + line if line else "" for line in _lines())
-    lines = [*sv_text.comment(notice), "", *_WAIVERS, "package dla_isa;", *body, "endpackage", "", *_restored(), ""]
+    lines = [
+        *sv_text.comment(notice),
+        "",
+        *_WAIVERS,
+        "package dla_isa;",
+        *body,
+        "endpackage",
+        "",
+        *_restored(),
+        "",
+    ]
     return "\n".join(lines)
 
 
@@ -122,7 +132,9 @@ def _decoding() -> Iterator[str]:
     body = sv_text.case_returns("opcode", by_unit, "UNIT_ISSUE")
     yield from sv_text.function("unit_t", "unit_of", "input logic [7:0] opcode", body)
     yield ""
-    yield from sv_text.comment("Whether a word is an instruction: opcode, reserved bits, values of its fields.")
+    yield from sv_text.comment(
+        "Whether a word is an instruction: opcode, reserved bits, values of its fields."
+    )
     rows = [([f"OPCODE_{i.mnemonic}"], _legal_word(i)) for i in INSTRUCTIONS]
     body = sv_text.case_returns(f"word[{OPCODE.width - 1}:0]", rows, "1'b0")
     yield from sv_text.function("logic", "is_instruction", f"input logic [{WORD_BITS - 1}:0] word", body)
@@ -284,6 +296,10 @@ def _dma_snapshots() -> Iterator[str]:
 
 
 def _taking(name: str, kind: str, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
-    body = [f"{kind} taken;", *(f"taken.{target} = file.{source};" for target, source in pairs), "return taken;"]
+    body = [
+        f"{kind} taken;",
+        *(f"taken.{target} = file.{source};" for target, source in pairs),
+        "return taken;",
+    ]
     yield from sv_text.function(kind, name, "input operand_file_t file", body)
     yield ""

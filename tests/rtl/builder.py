@@ -58,16 +58,16 @@ def lint_command(config: DlaConfig, folder: Path = RTL) -> list[str]:
     return ["verilator", "--lint-only", "-Wall", "--top-module", "dla", *generics, *files]
 
 
-def build(config: DlaConfig, folder: Path = RTL, optimise: str = "-O1") -> Path:
-    """The simulator of a machine's RTL: an executable that drives it over pipes."""
+def build(config: DlaConfig, folder: Path = RTL, optimise: str = "-O1", kept: Path = KEPT) -> Path:
+    """The simulator of a machine's RTL: an executable that drives it over pipes; kept in that folder."""
     values = parameters(config)
     key = hashlib.sha256(repr((sorted(values.items()), optimise)).encode())
     for path in (*sources(folder), HARNESS):
         key.update(path.read_bytes())
-    target = KEPT / key.hexdigest()[:16]
+    target = kept / key.hexdigest()[:16]
     if not target.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=KEPT) as work:
+        with tempfile.TemporaryDirectory(dir=kept) as work:
             os.replace(_build(values, beat_bytes(config), folder, optimise, Path(work)), target)
     return target
 
@@ -102,7 +102,18 @@ def _runtime(include: Path) -> list[str]:
         target = KEPT / f"{name}.o"
         if not target.exists():
             part = target.with_suffix(f".{os.getpid()}.o")
-            _run(["g++", "-std=c++17", "-O1", *_includes(include), "-c", str(include / f"{name}.cpp"), "-o", str(part)])
+            _run(
+                [
+                    "g++",
+                    "-std=c++17",
+                    "-O1",
+                    *_includes(include),
+                    "-c",
+                    str(include / f"{name}.cpp"),
+                    "-o",
+                    str(part),
+                ]
+            )
             os.replace(part, target)
         objects.append(str(target))
     return [*objects, "-pthread"]

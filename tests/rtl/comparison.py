@@ -64,7 +64,12 @@ def compare_stream(
 
 
 def _run(
-    rtl: RtlMachine, plan: Plan, file: Sequence[int], sram: Array, places: Sequence[tuple[int, int]], words: int
+    rtl: RtlMachine,
+    plan: Plan,
+    file: Sequence[int],
+    sram: Array,
+    places: Sequence[tuple[int, int]],
+    words: int,
 ) -> Events:
     rtl.reset()
     rtl.sram = sram

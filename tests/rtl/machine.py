@@ -141,5 +141,3 @@ class RtlMachine:
         events.seconds = float(words[2])
         assert int(words[1]) < limit, f"the RTL still runs after {limit} cycles"
         return events
-
-

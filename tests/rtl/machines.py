@@ -34,7 +34,14 @@ LARGE = {
     "8x8 64 KiB": {"parallel": "8x8", "sram_bytes": 64 * 1024},
 }
 
+# Every mistake must be able to show on it, so nothing of it is as it is by default.
+MUTANT = {
+    "parallel": "2x3", "sram_bytes": 12_000, "vector_lanes": 2, "dma_bandwidth": 4, "dma_shared_bandwidth": 5,
+    "dma_latency": 3, "dma_burst_bytes": 10, "dma_burst_overhead": 2, "issue_cycles": 2, "queue_depth": 2,
+    "mac_fill": 6, "mac_drain": 5, "vector_fill": 3, "vector_drain": 4,
+}  # fmt: skip
+
 
 def machine(name: str) -> DlaConfig:
     """One of them by name."""
-    return DlaConfig(name=name.replace(" ", "-")).replace(**(MACHINES | LARGE)[name])
+    return DlaConfig(name=name.replace(" ", "-")).replace(**(MACHINES | LARGE | {"mutant": MUTANT})[name])

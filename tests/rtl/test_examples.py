@@ -19,8 +19,10 @@ _MENDED = ("    ; Here `WAIT vector, 0` is missing.", "    WAIT vector, 0")
 def example(name: str, config: DlaConfig) -> Program:
     """An example for this machine; a race has no one result, so the one with a race is mended."""
     text = (FOLDER / f"{name}.s").read_text().replace(*_MENDED)
-    parallel = f"pes={config.pes} parallel={config.parallel}"
-    text, changed = re.subn(r"^\.config .*$", f".config {parallel} sram={config.sram_bytes}", text, flags=re.M)
+    parallel = f"grid={config.lanes[0]}x{config.lanes[1]}"
+    text, changed = re.subn(
+        r"^\.config .*$", f".config {parallel} sram={config.sram_bytes}", text, flags=re.M
+    )
     assert changed == 1
     return assemble(text, name)
 

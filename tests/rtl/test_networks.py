@@ -7,7 +7,12 @@ import pytest
 from tests.rtl.machines import LARGE, MACHINES, machine
 from tests.rtl.networks import lowered, run_on_both
 
-BUILT_IN = {"mnist": tuple(MACHINES), "autoencoder": tuple(MACHINES), "ds_cnn": ("grid", "output"), "resnet8": ("grid",)}
+BUILT_IN = {
+    "mnist": tuple(MACHINES),
+    "autoencoder": tuple(MACHINES),
+    "ds_cnn": ("grid", "output"),
+    "resnet8": ("grid",),
+}
 REAL = ("aww", "resnet", "toycar", "vww")  # MLPerf Tiny
 
 

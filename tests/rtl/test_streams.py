@@ -4,9 +4,10 @@ import os
 
 import numpy as np
 import pytest
-from numpy.random import Generator
 
+from dlasim.isa import codec
 from dlasim.isa.instructions import INSTRUCTIONS, UNITS
+from dlasim.sim.config import DlaConfig
 from dlasim.sim.operation import reset_file
 from tests.rtl.comparison import Comparison, compare_stream
 from tests.rtl.machine import RtlMachine
@@ -18,13 +19,16 @@ STREAMS = int(os.environ.get("DLASIM_RTL_STREAMS", "40"))  # for each machine
 LIMITS = Limits(pixels=5, channels=21, kernel=3, sram_bytes=6000)
 
 
-def random_stream(rtl: RtlMachine, name: str, rng: Generator, operations: int) -> Comparison:
-    """One stream of so many operations on both."""
-    config = machine(name)
+def compare_random(rtl: RtlMachine, config: DlaConfig, number: int) -> Comparison:
+    """A random stream on both."""
+    rng = np.random.default_rng([number, *config.name.encode()])
+    operations = int(rng.integers(1, 13))
     maker = StreamMaker(rng, config.sram_bytes, config.fingerprint, LIMITS)
     words = maker.stream(operations, waits=0.1)
     rtl.memory[:] = rng.integers(0, 256, MEMORY_BYTES, np.uint8)
-    return compare_stream(rtl, config, words, reset_file(), maker.sram, places())
+    found = compare_stream(rtl, config, words, reset_file(), maker.sram, places())
+    assert not found.differences, f"stream {number}"
+    return found
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -32,15 +36,47 @@ def test_equal_to_the_simulator(rtl: RtlMachine, name: str) -> None:
     seen: set[int] = set()
     overlapping = 0
     for number in range(STREAMS):
-        rng = np.random.default_rng([number, *name.encode()])
-        found = random_stream(rtl, name, rng, int(rng.integers(1, 13)))
-        assert not found.differences, f"stream {number}"
+        found = compare_random(rtl, machine(name), number)
         assert found.plan.fault is None
         seen |= set(found.plan.stream.opcodes.tolist())
         overlapping += _overlaps(found)
     assert overlapping > STREAMS // 2, "units must work at the same time"
     if STREAMS >= 40:
         assert seen >= {row.opcode for row in INSTRUCTIONS}, "every instruction must occur"
+
+
+EDGES = (-(1 << 31), 1 - (1 << 31), -(1 << 30), -3, -1, 0, 1, 3, 1 << 30, (1 << 31) - 1)
+
+
+def compare_edges(rtl: RtlMachine, config: DlaConfig) -> None:
+    """Rescaling where it wraps, saturates and rounds halves: records of every pair of such numbers."""
+    values, multipliers, shifts = (
+        grid.ravel() for grid in np.meshgrid(EDGES, EDGES, (-40, -1, 0, 1, 31))
+    )
+    sram = np.zeros(config.sram_bytes, np.uint8)
+    count = len(values)
+    records = np.stack((values, multipliers, shifts), axis=1).astype("<i4").view(np.uint8).ravel()
+    sram[: len(records)] = records
+    sram[len(records) : len(records) + 4 * count] = values.astype("<i4").view(np.uint8)
+    registers = {
+        "PARAM_ADDR": 0,
+        "IN_ADDR": len(records),
+        "OUT_CHANNELS": count,
+        "OUT_ADDR": len(records) + 4 * count,
+    }
+    words = [codec.encode_cfg(name, value) for name, value in registers.items()]
+    words += [codec.encode("OP_REQUANT", quant=1), codec.encode_cfg("OUT_MULT", 1 << 30)]
+    words += [codec.encode_cfg("OUT_ADDR", registers["OUT_ADDR"] + count), codec.encode_cfg("OUT_SHIFT", 0)]
+    words += [codec.encode("OP_REQUANT"), codec.encode("HALT")]
+    rtl.memory[:] = 0
+    found = compare_stream(rtl, config, np.array(words, np.uint64), reset_file(), sram, places())
+    assert not found.differences
+    assert found.plan.fault is None
+
+
+@pytest.mark.parametrize("name", ["small", "shared"])
+def test_edges_of_rescaling(rtl: RtlMachine, name: str) -> None:
+    compare_edges(rtl, machine(name))
 
 
 def _overlaps(found: Comparison) -> bool:
