@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all nightly check docs docs-site accuracy bench fuzz golden firmware wheel clean
+.PHONY: help demo test test-all nightly check docs docs-site accuracy bench fuzz rtl rtl-all golden firmware wheel clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +47,13 @@ accuracy: $(VENV)/ready-test ## docs/accuracy.md and docs/zoo.md anew (ZOO=folde
 
 fuzz: $(VENV)/ready-test ## damaged inputs for every parser, COUNT of each (20000)
 	$(BIN)/python -m tests.fuzz --count $(or $(COUNT),20000)
+
+rtl: $(VENV)/ready-test ## build the RTL with Verilator, and compare it with the simulator
+	$(PYTEST) -m 'rtl and not slow' tests/rtl
+
+rtl-all: $(VENV)/ready-test ## the same with large machines and seeded mistakes, and the table of docs/rtl.md
+	$(PYTEST) -m rtl tests/rtl
+	$(BIN)/python -m tests.rtl
 
 golden: $(VENV)/ready-test ## rewrite the golden files; read their diff before committing it
 	$(PYTEST) --update-golden

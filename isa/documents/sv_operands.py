@@ -63,7 +63,8 @@ def _use(instruction: Instruction, operand: Operand) -> str:
     if operand.wide_when:
         wide = _holds(instruction, operand.wide_when)
     disjoint = "1'b1" if operand.writes or operand.extent is Extent.INPUT else "1'b0"
-    return f"uses.{_MEMBERS[operand.register]} = {{{present}, {wide}, {disjoint}, EXTENT_{operand.extent.name}}};"
+    extent = f"EXTENT_{operand.extent.name}"
+    return f"uses.{_MEMBERS[operand.register]} = {{{present}, {wide}, {disjoint}, {extent}}};"
 
 
 def _holds(instruction: Instruction, when: When) -> str:

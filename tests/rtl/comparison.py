@@ -39,10 +39,10 @@ def compare_stream(
     places: Sequence[tuple[int, int]],
     executor: Executor | None = None,
 ) -> Comparison:
-    """Run the stream, which lies in the RTL's memory already or is put there, from this state on both sides.
+    """Run the stream from this state on both sides.
 
-    `places` are base and size of the regions. The RTL's memory holds what the regions hold, and is left as the
-    simulator's run leaves them where they agree.
+    `places` are base and size of the regions, whose bytes the RTL's memory holds; the words go to the start of
+    region COMMANDS.
     """
     base, _ = places[Region.COMMANDS]
     rtl.memory[base : base + WORD_BYTES * len(words)] = words.view(np.uint8)

@@ -1,4 +1,4 @@
-"""Random streams of the whole instruction set whose units overlap as far as they may, and no race among them."""
+"""Random race-free streams of the whole instruction set whose units overlap as far as they may."""
 
 import numpy as np
 from numpy.random import Generator
@@ -153,4 +153,4 @@ def places() -> list[tuple[int, int]]:
 
 
 MEMORY_BYTES = sum(REGION_BYTES)
-assert Region.COMMANDS == len(REGION_BYTES) - 1
+assert len(REGION_BYTES) == Region.COMMANDS + 1

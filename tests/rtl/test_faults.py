@@ -75,8 +75,8 @@ def compare_damaged(rtl: RtlMachine, config: DlaConfig, number: int) -> Fault | 
         return None
     rtl.memory[:] = rng.integers(0, 256, MEMORY_BYTES, np.uint8)
     found = compare_stream(rtl, config, words, reset_file(), maker.sram, places())
-    # What was harmless before the damage may race after it, or write upon its inputs: times must agree all the
-    # same, and so must the fault.
+    # What was harmless before the damage may race after it, or write upon its inputs. Times must agree all
+    # the same, and so must the fault.
     bytes_differ = ("SRAM", "memory")
     assert not [text for text in found.differences if not text.startswith(bytes_differ)], f"stream {number}"
     return found.plan.fault.code if found.plan.fault else None

@@ -50,9 +50,7 @@ EDGES = (-(1 << 31), 1 - (1 << 31), -(1 << 30), -3, -1, 0, 1, 3, 1 << 30, (1 << 
 
 def compare_edges(rtl: RtlMachine, config: DlaConfig) -> None:
     """Rescaling where it wraps, saturates and rounds halves: records of every pair of such numbers."""
-    values, multipliers, shifts = (
-        grid.ravel() for grid in np.meshgrid(EDGES, EDGES, (-40, -1, 0, 1, 31))
-    )
+    values, multipliers, shifts = (grid.ravel() for grid in np.meshgrid(EDGES, EDGES, (-40, -1, 0, 1, 31)))
     sram = np.zeros(config.sram_bytes, np.uint8)
     count = len(values)
     records = np.stack((values, multipliers, shifts), axis=1).astype("<i4").view(np.uint8).ravel()
