@@ -41,8 +41,8 @@ def compare_stream(
 ) -> Comparison:
     """Run the stream from this state on both sides.
 
-    `places` are base and size of the regions, whose bytes the RTL's memory holds; the words go to the start of
-    region COMMANDS.
+    `places` are base and size of the regions, whose bytes the RTL's memory holds; the words go to the start
+    of region COMMANDS.
     """
     base, _ = places[Region.COMMANDS]
     rtl.memory[base : base + WORD_BYTES * len(words)] = words.view(np.uint8)
