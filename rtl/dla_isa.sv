@@ -340,12 +340,12 @@ package dla_isa;
       6'd2, 6'd3, 6'd6, 6'd7, 6'd9, 6'd10, 6'd12, 6'd13, 6'd16, 6'd17, 6'd19, 6'd20, 6'd21, 6'd22, 6'd23,
         6'd24, 6'd25, 6'd26, 6'd27, 6'd28, 6'd29, 6'd30, 6'd31, 6'd32, 6'd33, 6'd34, 6'd35, 6'd50, 6'd52,
         6'd54: return value[31:0] <= 32'h7fffffff;
-      6'd4, 6'd14: return 32'(value[31:0] - 32'h00000001) <= 32'h7ffffffe;
-      6'd5, 6'd8, 6'd15, 6'd18, 6'd37, 6'd39: return 32'(value[31:0] - 32'h00000001) <= 32'h00fffffe;
-      6'd36, 6'd38, 6'd40, 6'd41, 6'd42: return 16'(value[15:0] - 16'h0001) <= 16'hfffe && 16'(value[31:16] -
+      6'd4, 6'd14: return (value[31:0] - 32'h00000001) <= 32'h7ffffffe;
+      6'd5, 6'd8, 6'd15, 6'd18, 6'd37, 6'd39: return (value[31:0] - 32'h00000001) <= 32'h00fffffe;
+      6'd36, 6'd38, 6'd40, 6'd41, 6'd42: return (value[15:0] - 16'h0001) <= 16'hfffe && (value[31:16] -
         16'h0001) <= 16'hfffe;
-      6'd44, 6'd45, 6'd46, 6'd47, 6'd48, 6'd49, 6'd58: return 32'(value[31:0] - 32'hffffff80) <= 32'h000000ff;
-      6'd51, 6'd53, 6'd55: return 32'(value[31:0] - 32'hffffffe1) <= 32'h0000003e;
+      6'd44, 6'd45, 6'd46, 6'd47, 6'd48, 6'd49, 6'd58: return (value[31:0] - 32'hffffff80) <= 32'h000000ff;
+      6'd51, 6'd53, 6'd55: return (value[31:0] - 32'hffffffe1) <= 32'h0000003e;
       6'd56, 6'd57: return value[31:0] <= 32'h0000001f;
       default: return 1'b0;
     endcase

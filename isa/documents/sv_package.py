@@ -163,7 +163,7 @@ def _in_range(field: Field, subject: str) -> str:
     highest = sv_text.literal(field.highest - field.lowest, field.width)
     if field.lowest == 0:
         return f"{bits} <= {highest}"
-    return f"{field.width}'({bits} - {sv_text.literal(field.lowest, field.width)}) <= {highest}"
+    return f"({bits} - {sv_text.literal(field.lowest, field.width)}) <= {highest}"
 
 
 def _legal_value(register: Register, subject: str) -> str:
