@@ -20,8 +20,8 @@ BUILT_IN = ("mnist", "autoencoder", "ds_cnn", "resnet8")
 def main(arguments: list[str]) -> int:
     """Print a row for each network and machine; 1 where one differs."""
     demand.leave_building()
-    print("| network | machine | RTL, cycles | simulator, cycles | RTL | simulator |")
-    print("| --- | --- | ---: | ---: | ---: | ---: |")
+    print("| network | machine | RTL, cycles | simulator, cycles | difference | RTL | simulator |")
+    print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
     different = 0
     with tempfile.TemporaryDirectory() as folder:
         models = [Path(argument) for argument in arguments] or list(_models(Path(folder)))
@@ -44,6 +44,7 @@ def _row(model: Path, name: str) -> bool:
     outcome = run_on_both(lowered(model, config), config)
     print(
         f"| {model.stem} | {name} | {outcome.rtl_cycles:,} | {outcome.simulator_cycles:,} "
+        f"| {outcome.rtl_cycles - outcome.simulator_cycles} "
         f"| {outcome.rtl_seconds:.1f} s | {1000 * outcome.simulator_seconds:.1f} ms |",
         flush=True,
     )
