@@ -63,7 +63,7 @@ MUTATIONS = (
     Mutation("average", "dla_fixed_point.sv", "magnitude + (count >> 1)", "magnitude"),
     Mutation("second input", "dla_vector_lane.sv", "aligned - aligned2", "aligned2 - aligned"),
     Mutation("leaky ReLU", "dla_vector_lane.sv",
-             "OPCODE_OP_ACT_LRELU && value < 0", "OPCODE_OP_ACT_LRELU && value < -1"),
+             "OPCODE_OP_ACT_LRELU && value < 0", "OPCODE_OP_ACT_LRELU && value > 0"),
     Mutation("zero point of a mean", "dla_vector_lane.sv",
              "default: pooled = pooled + centred", "default: pooled = pooled + in"),
     Mutation("table", "dla_vector.sv", "in_data[l] + 128", "in_data[l] + 127"),
