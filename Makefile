@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all nightly random check docs docs-site accuracy bench fuzz golden firmware kernels wheel clean
+.PHONY: help demo test quick test-all nightly random check docs docs-site accuracy bench fuzz rtl rtl-all golden firmware kernels wheel clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -17,8 +17,8 @@ demo: $(VENV)/ready-demo ## from an empty checkout to results, in out/demo
 test: $(VENV)/ready-test ## the tests, without those that take minutes
 	$(PYTEST)
 
-test-all: $(VENV)/ready-test ## every test
-	$(PYTEST) -m ''
+test-all: $(VENV)/ready-test ## every test but those of the RTL, which `make rtl-all` has
+	$(PYTEST) -m 'not rtl'
 
 nightly: $(VENV)/ready-test ## every network on every kind of machine, for hours; resumable
 	$(BIN)/python tools/nightly.py
@@ -51,6 +51,13 @@ accuracy: $(VENV)/ready-test ## docs/accuracy.md and docs/zoo.md anew (ZOO=folde
 
 fuzz: $(VENV)/ready-test ## damaged inputs for every parser, COUNT of each (20000), or for TARGETS only
 	$(BIN)/python -m tests.fuzz $(TARGETS) --count $(or $(COUNT),20000) --seed $(or $(SEED),0)
+
+rtl: $(VENV)/ready-test ## build the RTL with Verilator, and compare it with the simulator
+	$(PYTEST) -m 'rtl and not slow' tests/rtl
+
+rtl-all: $(VENV)/ready-test ## the same with large machines and seeded mistakes, and the table of docs/rtl.md
+	$(PYTEST) -m rtl tests/rtl
+	$(BIN)/python -m tests.rtl
 
 golden: $(VENV)/ready-test ## rewrite the golden files; read their diff before committing it
 	$(PYTEST) --update-golden

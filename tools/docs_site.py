@@ -27,7 +27,7 @@ OUTSIDE = {
 NAVIGATION: dict[str, tuple[str, ...]] = {
     "Start": ("tutorial", "examples"),
     "How to": ("how-to/*", "sweeps", "firmware", "bare-metal", "debugging"),
-    "Explanation": ("architecture", "timing-model", "numerics", "races", "accuracy", "zoo"),
+    "Explanation": ("architecture", "timing-model", "rtl", "numerics", "races", "accuracy", "zoo"),
     "Reference": (
         "cli", "isa", "registers", "assembly", "program-format", "operators", "host-operators",
         "virtual-prototype", "driver-api",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dlasim.cli import manual
 from dlasim.compiler_shim import operators_page
-from dlasim.isa.documents import c_entry, pages
+from dlasim.isa.documents import c_entry, pages, sv_package
 from dlasim.sim import figures_page
 from dlasim.vp import generate as board
 from dlasim.vp import launch
@@ -26,6 +26,7 @@ FILES: dict[str, Callable[[], str]] = {
     "firmware/include/dlasim_board.h": board.c_header,
     "firmware/include/dlasim_launch.h": launch.c_header,
     "firmware/board.ld": board.linker_script,
+    f"rtl/{sv_package.FILE_NAME}": sv_package.render,
     "docs/operators.md": operators_page.page,
     "docs/cli.md": manual.page,
     "docs/figures.md": figures_page.page,

@@ -1,0 +1,442 @@
+// The accelerator: register window, issue stage, four units with their queues, the SRAM, and the bus of system
+// memory. docs/rtl.md has the picture. The parameters are those of the machine's configuration (sim/config.py);
+// bandwidths are in bytes per cycle, and FINGERPRINT is what a program is lowered for.
+
+module dla
+  import dla_isa::*;
+#(
+    parameter int unsigned INPUT_LANES = 1,
+    parameter int unsigned OUTPUT_LANES = 64,
+    parameter int unsigned SRAM_BYTES = 524288,
+    parameter int unsigned DMA_BANDWIDTH = 8,  // each way
+    parameter int unsigned DMA_SHARED_BANDWIDTH = 0,  // both ways together; 0: no limit
+    parameter int unsigned DMA_LATENCY = 64,
+    parameter int unsigned DMA_BURST_BYTES = 64,
+    parameter int unsigned DMA_BURST_OVERHEAD = 0,
+    parameter int unsigned VECTOR_LANES = 16,
+    parameter int unsigned ISSUE_CYCLES = 1,
+    parameter int unsigned QUEUE_DEPTH = 4,
+    parameter int unsigned MAC_FILL = 4,
+    parameter int unsigned MAC_DRAIN = 4,
+    parameter int unsigned VECTOR_FILL = 2,
+    parameter int unsigned VECTOR_DRAIN = 2,
+    parameter logic [31:0] FINGERPRINT = 32'd1,
+    // What follows: a beat is what one transfer alone moves in a cycle.
+    parameter bit LIMITED = DMA_SHARED_BANDWIDTH != 0 && DMA_SHARED_BANDWIDTH < DMA_BANDWIDTH,
+    parameter int unsigned BEAT_BYTES = LIMITED ? DMA_SHARED_BANDWIDTH : DMA_BANDWIDTH
+) (
+    input logic clock,
+    input logic reset,
+    // The host
+    input logic host_write,
+    input logic [ADDRESS_BITS-1:0] host_address,
+    input logic [31:0] host_write_data,
+    output logic [31:0] host_read_data,
+    output logic irq,
+    // Commands: the word at this address of system memory, before this cycle ends
+    output logic [31:0] fetch_address,
+    input logic [63:0] fetch_data,
+    // Data: bytes from an address on, which arrive in the next cycle
+    output logic memory_read,
+    output logic [31:0] memory_read_address,
+    input logic [8*BEAT_BYTES-1:0] memory_read_data,
+    // Data: bytes from an address on, those whose bit is set
+    output logic [BEAT_BYTES-1:0] memory_write,
+    output logic [31:0] memory_write_address,
+    output logic [8*BEAT_BYTES-1:0] memory_write_data,
+    // For whoever watches: what happens at the end of this cycle
+    output logic watch_running,
+    output logic watch_counts,  // the cycle is one of the stream's
+    output logic [UNIT_COUNT-1:0] watch_issued,
+    output logic [UNIT_COUNT-1:0] watch_done,
+    output logic watch_marker,
+    output logic watch_ends
+);
+  localparam int unsigned PES = INPUT_LANES * OUTPUT_LANES;
+  localparam int unsigned MAC_LANES = OUTPUT_LANES == 1 ? PES : OUTPUT_LANES;
+  localparam int unsigned INPUTS = MAC_LANES > INPUT_LANES ? MAC_LANES : INPUT_LANES;
+  if (DMA_BANDWIDTH < 1) $error("dma_bandwidth must be at least 1: a bus has a width");
+
+  localparam int unsigned DMA_IN = 32'(UNIT_DMA_IN), DMA_OUT = 32'(UNIT_DMA_OUT);
+  localparam int unsigned MAC = 32'(UNIT_MAC), VECTOR = 32'(UNIT_VECTOR);
+
+  // ---------------------------------------------------------------------------------------------- host and issue
+  logic restart, soft_reset;
+  assign restart = reset || soft_reset;
+
+  logic start, start_from_queue, write_operand, running, from_queue, issuing, waits, waits_for_queue;
+  logic marker, halts, faults;
+  logic [31:0] start_index, start_limit, fetch_index, index, fault_address, queue_base;
+  logic [63:0] host_word;
+  /* verilator lint_off UNUSEDSIGNAL */
+  logic [63:0] word;  // operations have no fields beyond bit 11
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic [OPERAND_INDEX_BITS-1:0] operand_index;
+  logic [31:0] region_base[REGION_COUNT], region_bytes[REGION_COUNT];
+  operand_words_t operand_words;
+  operand_file_t file;
+  fault_t fault;
+  logic [UNIT_COUNT-1:0] push, busy, done;
+  logic [8:0] outstanding[UNIT_COUNT], remaining[UNIT_COUNT];
+  logic [31:0] count[COUNTER_COUNT];
+
+  dla_host #(
+      .PES(PES),
+      .INPUT_LANES(INPUT_LANES),
+      .OUTPUT_LANES(OUTPUT_LANES),
+      .SRAM_BYTES(SRAM_BYTES),
+      .FINGERPRINT(FINGERPRINT)
+  ) host (
+      .clock,
+      .reset(restart),
+      .soft_reset,
+      .write(host_write),
+      .address(host_address),
+      .write_data(host_write_data),
+      .read_data(host_read_data),
+      .irq,
+      .region_base,
+      .region_bytes,
+      .queue_base,
+      .start,
+      .start_from_queue,
+      .start_index,
+      .start_limit,
+      .host_word,
+      .write_operand,
+      .operand_index,
+      .operand_words,
+      .running,
+      .from_queue,
+      .index,
+      .marker,
+      .halts,
+      .faults,
+      .fault,
+      .fault_address,
+      .count
+  );
+
+  dla_issue #(
+      .SRAM_BYTES(SRAM_BYTES),
+      .ISSUE_CYCLES(ISSUE_CYCLES),
+      .QUEUE_DEPTH(QUEUE_DEPTH),
+      .FINGERPRINT(FINGERPRINT)
+  ) issue (
+      .clock,
+      .reset(restart),
+      .start,
+      .start_from_queue,
+      .start_index,
+      .start_limit,
+      .host_word,
+      .fetch_index,
+      .fetch_data,
+      .index,
+      .region_bytes,
+      .write_operand,
+      .operand_index,
+      .operand_value(host_write_data),
+      .words(operand_words),
+      .push,
+      .word,
+      .outstanding,
+      .remaining,
+      .running,
+      .from_queue,
+      .counts(watch_counts),
+      .issuing,
+      .waits,
+      .waits_for_queue,
+      .marker,
+      .halts,
+      .faults,
+      .fault,
+      .fault_address
+  );
+  assign file = operand_file_t'(operand_words);
+  assign fetch_address = region_base[REGION_COMMANDS] + queue_base + WORD_BYTES * fetch_index;
+  assign watch_running = running;
+  assign watch_issued = push;
+  assign watch_done = done;
+  assign watch_marker = marker;
+  assign watch_ends = halts || faults;
+
+  // ------------------------------------------------------------------------------------------------------- queues
+  localparam int unsigned FIELD_BITS = QUANT_LOW + QUANT_BITS - INIT_LOW;  // of a word: init or mode, out, quant
+  typedef struct packed {
+    logic [7:0] opcode;
+    logic [FIELD_BITS-1:0] fields;
+    mac_operands_t operands;
+  } mac_operation_t;
+  typedef struct packed {
+    logic [7:0] opcode;
+    logic [FIELD_BITS-1:0] fields;
+    vector_operands_t operands;
+  } vector_operation_t;
+  dma_operands_t dma_issued[2], dma_head[2];
+  mac_operation_t mac_issued, mac_head;
+  vector_operation_t vector_issued, vector_head;
+
+  assign dma_issued[DMA_IN] = dma_in_operands(file);
+  assign dma_issued[DMA_OUT] = dma_out_operands(file);
+  assign mac_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], mac_operands(file)};
+  assign vector_issued = {word[OPCODE_LOW+:OPCODE_BITS], word[INIT_LOW+:FIELD_BITS], vector_operands(file)};
+
+  for (genvar d = 0; d < 2; d++) begin : dma_queue
+    dla_queue #(
+        .WIDTH($bits(dma_operands_t)),
+        .DEPTH(QUEUE_DEPTH)
+    ) queue (
+        .clock,
+        .reset(restart),
+        .push(push[d]),
+        .pushed(dma_issued[d]),
+        .pop(done[d]),
+        .valid(busy[d]),
+        .head(dma_head[d]),
+        .outstanding(outstanding[d]),
+        .remaining(remaining[d])
+    );
+  end
+  dla_queue #(
+      .WIDTH($bits(mac_operation_t)),
+      .DEPTH(QUEUE_DEPTH)
+  ) mac_queue (
+      .clock,
+      .reset(restart),
+      .push(push[MAC]),
+      .pushed(mac_issued),
+      .pop(done[MAC]),
+      .valid(busy[MAC]),
+      .head(mac_head),
+      .outstanding(outstanding[MAC]),
+      .remaining(remaining[MAC])
+  );
+  dla_queue #(
+      .WIDTH($bits(vector_operation_t)),
+      .DEPTH(QUEUE_DEPTH)
+  ) vector_queue (
+      .clock,
+      .reset(restart),
+      .push(push[VECTOR]),
+      .pushed(vector_issued),
+      .pop(done[VECTOR]),
+      .valid(busy[VECTOR]),
+      .head(vector_head),
+      .outstanding(outstanding[VECTOR]),
+      .remaining(remaining[VECTOR])
+  );
+
+  // ------------------------------------------------------------------------------------------------------ transfers
+  // A transfer alone does a beat a cycle. Two together have DMA_SHARED_BANDWIDTH, half of it each, where that is
+  // less than a beat each.
+  localparam bit SHARED = DMA_SHARED_BANDWIDTH != 0 && DMA_SHARED_BANDWIDTH < 2 * BEAT_BYTES;
+  logic [1:0] wants_bus, delivers, beat;
+  logic [31:0] system_address[2], beat_bytes[2], dma_sram_address[2][BEAT_BYTES];
+  dla_dma_bus #(
+      .ALONE(SHARED ? 2 * BEAT_BYTES : 1),
+      .TOGETHER(SHARED ? DMA_SHARED_BANDWIDTH : 1)
+  ) bus (
+      .clock,
+      .reset(restart),
+      .wants(wants_bus),
+      .done(done[1:0]),
+      .delivers
+  );
+  for (genvar d = 0; d < 2; d++) begin : dma
+    dla_dma #(
+        .BEAT_BYTES(BEAT_BYTES),
+        .LATENCY(DMA_LATENCY),
+        .BURST_BYTES(DMA_BURST_BYTES),
+        .BURST_OVERHEAD(DMA_BURST_OVERHEAD)
+    ) engine (
+        .clock,
+        .reset(restart),
+        .valid(busy[d]),
+        .operands(dma_head[d]),
+        .region_base(region_base[dma_head[d].region[2:0]]),
+        .wants_bus(wants_bus[d]),
+        .delivers(delivers[d]),
+        .done(done[d]),
+        .beat(beat[d]),
+        .system_address(system_address[d]),
+        .beat_bytes(beat_bytes[d]),
+        .sram_address(dma_sram_address[d])
+    );
+  end
+
+  // A beat's data follows its addresses by a cycle, from system memory as from the SRAM.
+  logic [BEAT_BYTES-1:0] arriving, leaving;
+  logic [31:0] arriving_address[BEAT_BYTES], leaving_address;
+  logic [7:0] arriving_data[BEAT_BYTES], leaving_data[BEAT_BYTES];
+  assign memory_read = beat[DMA_IN];
+  assign memory_read_address = system_address[DMA_IN];
+  assign memory_write = leaving;
+  assign memory_write_address = leaving_address;
+  always_ff @(posedge clock) leaving_address <= system_address[DMA_OUT];
+  for (genvar i = 0; i < BEAT_BYTES; i++) begin : beat_byte
+    assign arriving_data[i] = memory_read_data[8*i+:8];
+    assign memory_write_data[8*i+:8] = leaving_data[i];
+    always_ff @(posedge clock) begin
+      arriving[i] <= !restart && beat[DMA_IN] && i < beat_bytes[DMA_IN];
+      leaving[i] <= !restart && beat[DMA_OUT] && i < beat_bytes[DMA_OUT];
+      arriving_address[i] <= dma_sram_address[DMA_IN][i];
+    end
+  end
+
+  // -------------------------------------------------------------------------------------------- compute, and SRAM
+  logic mac_read, mac_finish_read, mac_write_wide, vector_read, vector_read_wide, vector_finish_read;
+  logic vector_write_wide;
+  logic [31:0] macs, mac_partial_address, mac_record_address;
+  logic [31:0] mac_input_address[INPUTS], mac_weight_address[PES], mac_partial[MAC_LANES], mac_bias[MAC_LANES];
+  logic [31:0] mac_multiplier[MAC_LANES], mac_shift[MAC_LANES], mac_result_address[MAC_LANES];
+  logic [31:0] mac_result[MAC_LANES];
+  logic [7:0] mac_input[INPUTS], mac_weight[PES];
+  logic [MAC_LANES-1:0] mac_write;
+  logic [31:0] vector_in_address, vector_in2_address, vector_record_address;
+  logic [31:0] vector_in[VECTOR_LANES], vector_in2[VECTOR_LANES], vector_table_address[VECTOR_LANES];
+  logic [31:0] vector_multiplier[VECTOR_LANES], vector_shift[VECTOR_LANES];
+  logic [31:0] vector_result_address[VECTOR_LANES], vector_result[VECTOR_LANES];
+  logic [7:0] vector_table[VECTOR_LANES];
+  logic [VECTOR_LANES-1:0] vector_write;
+
+  dla_mac #(
+      .INPUT_LANES(INPUT_LANES),
+      .OUTPUT_LANES(OUTPUT_LANES),
+      .FILL(MAC_FILL),
+      .DRAIN(MAC_DRAIN)
+  ) mac (
+      .clock,
+      .reset(restart),
+      .valid(busy[MAC]),
+      .opcode(mac_head.opcode),
+      .init(mac_head.fields[INIT_BITS-1:0]),
+      .wide(mac_head.fields[OUT_LOW-INIT_LOW] == OUT_INT32),
+      .by_channel(mac_head.fields[QUANT_LOW-INIT_LOW] == QUANT_CHANNEL),
+      .operands(mac_head.operands),
+      .done(done[MAC]),
+      .macs,
+      .read(mac_read),
+      .input_address(mac_input_address),
+      .input_data(mac_input),
+      .weight_address(mac_weight_address),
+      .weight_data(mac_weight),
+      .finish_read(mac_finish_read),
+      .partial_address(mac_partial_address),
+      .partial_data(mac_partial),
+      .record_address(mac_record_address),
+      .bias_data(mac_bias),
+      .multiplier_data(mac_multiplier),
+      .shift_data(mac_shift),
+      .write(mac_write),
+      .write_wide(mac_write_wide),
+      .result_address(mac_result_address),
+      .result(mac_result)
+  );
+
+  dla_vector #(
+      .LANES(VECTOR_LANES),
+      .FILL(VECTOR_FILL),
+      .DRAIN(VECTOR_DRAIN)
+  ) vector (
+      .clock,
+      .reset(restart),
+      .valid(busy[VECTOR]),
+      .opcode(vector_head.opcode),
+      .mode(vector_head.fields[MODE_LOW-INIT_LOW+:MODE_BITS]),
+      .by_channel(vector_head.fields[QUANT_LOW-INIT_LOW] == QUANT_CHANNEL),
+      .operands(vector_head.operands),
+      .done(done[VECTOR]),
+      .read(vector_read),
+      .read_wide(vector_read_wide),
+      .in_address(vector_in_address),
+      .in_data(vector_in),
+      .in2_address(vector_in2_address),
+      .in2_data(vector_in2),
+      .finish_read(vector_finish_read),
+      .table_address(vector_table_address),
+      .table_data(vector_table),
+      .record_address(vector_record_address),
+      .multiplier_data(vector_multiplier),
+      .shift_data(vector_shift),
+      .write(vector_write),
+      .write_wide(vector_write_wide),
+      .result_address(vector_result_address),
+      .result(vector_result)
+  );
+
+  dla_sram #(
+      .BYTES(SRAM_BYTES),
+      .INPUTS(INPUTS),
+      .PES(PES),
+      .MAC_LANES(MAC_LANES),
+      .VECTOR_LANES(VECTOR_LANES),
+      .BEAT_BYTES(BEAT_BYTES)
+  ) sram (
+      .clock,
+      .mac_read,
+      .mac_input_address,
+      .mac_input,
+      .mac_weight_address,
+      .mac_weight,
+      .mac_finish_read,
+      .mac_partial_address,
+      .mac_partial,
+      .mac_record_address,
+      .mac_bias,
+      .mac_multiplier,
+      .mac_shift,
+      .mac_write,
+      .mac_write_wide,
+      .mac_result_address,
+      .mac_result,
+      .vector_read,
+      .vector_read_wide,
+      .vector_in_address,
+      .vector_in,
+      .vector_in2_address,
+      .vector_in2,
+      .vector_finish_read,
+      .vector_table_address,
+      .vector_table,
+      .vector_record_address,
+      .vector_multiplier,
+      .vector_shift,
+      .vector_write,
+      .vector_write_wide,
+      .vector_result_address,
+      .vector_result,
+      .dma_write(arriving),
+      .dma_write_address(arriving_address),
+      .dma_write_data(arriving_data),
+      .dma_read(beat[DMA_OUT]),
+      .dma_read_address(dma_sram_address[DMA_OUT]),
+      .dma_read_data(leaving_data)
+  );
+
+  // ------------------------------------------------------------------------------------------------- the counters
+  logic computes, transfers;
+  assign computes = busy[MAC] || busy[VECTOR];
+  assign transfers = busy[DMA_IN] || busy[DMA_OUT];
+  always_comb begin
+    count[COUNT_CYCLES] = 32'(watch_counts);
+    count[COUNT_MACS] = macs;
+    count[COUNT_MACS_POSSIBLE] = busy[MAC] ? PES : 0;
+    count[COUNT_BYTES_READ] = beat[DMA_IN] ? beat_bytes[DMA_IN] : 0;
+    count[COUNT_BYTES_WRITTEN] = beat[DMA_OUT] ? beat_bytes[DMA_OUT] : 0;
+    count[COUNT_DMA_IN_BUSY] = 32'(busy[DMA_IN]);
+    count[COUNT_DMA_OUT_BUSY] = 32'(busy[DMA_OUT]);
+    count[COUNT_MAC_BUSY] = 32'(busy[MAC]);
+    count[COUNT_VECTOR_BUSY] = 32'(busy[VECTOR]);
+    count[COUNT_ISSUE_BUSY] = 32'(issuing);
+    count[COUNT_STALL_WAIT] = 32'(waits);
+    count[COUNT_STALL_QUEUE] = 32'(waits_for_queue);
+    count[COUNT_STALL_CONTENTION] = 32'(wants_bus[0] && !delivers[0]) + 32'(wants_bus[1] && !delivers[1]);
+    count[COUNT_STALL_SRAM] = '0;  // this SRAM never makes a unit wait
+    count[COUNT_ONLY_COMPUTE] = 32'(computes && !transfers);
+    count[COUNT_ONLY_DMA] = 32'(transfers && !computes);
+    count[COUNT_BOTH] = 32'(computes && transfers);
+    count[COUNT_NEITHER] = 32'(watch_counts && !computes && !transfers);
+  end
+endmodule

@@ -1,0 +1,132 @@
+// One direction of the DMA: after LATENCY cycles it walks the runs of a transfer in beats of BEAT_BYTES.
+//
+// In system memory, runs that touch are one run, and planes of one run that touch are too; a run begins a new
+// beat. The SRAM's side keeps its own runs, and is walked byte by byte within a beat. Before the bytes of each
+// burst come BURST_OVERHEAD cycles of a request.
+
+module dla_dma
+  import dla_isa::*;
+#(
+    parameter int unsigned BEAT_BYTES = 8,
+    parameter int unsigned LATENCY = 64,
+    parameter int unsigned BURST_BYTES = 64,
+    parameter int unsigned BURST_OVERHEAD = 0
+) (
+    input logic clock,
+    input logic reset,
+    input logic valid,
+    // The region has been looked up.
+    /* verilator lint_off UNUSEDSIGNAL */
+    input dma_operands_t operands,
+    /* verilator lint_on UNUSEDSIGNAL */
+    input logic [31:0] region_base,
+    output logic wants_bus,
+    input logic delivers,
+    output logic done,
+    // The beat of this cycle: its first byte in system memory, and each byte's place in SRAM.
+    output logic beat,
+    output logic [31:0] system_address,
+    output logic [31:0] beat_bytes,
+    output logic [31:0] sram_address[BEAT_BYTES]
+);
+  // ------------------------------------------------------------------------------------------------ latency
+  logic [31:0] elapsed;
+  assign wants_bus = valid && elapsed == LATENCY;
+  always_ff @(posedge clock) begin
+    if (reset || done) elapsed <= '0;
+    else if (valid && !wants_bus) elapsed <= elapsed + 1;
+  end
+
+  // ------------------------------------------------------------- the transfer as system memory sees it: merged
+  logic [31:0] run_bytes, runs, planes;
+  logic runs_touch, planes_touch;
+  assign runs_touch = operands.run_stride == operands.run_bytes || operands.runs == 1;
+  assign planes_touch = (runs_touch || operands.runs == 1)
+      && (operands.plane_stride == operands.run_bytes * operands.runs || operands.planes == 1);
+  assign run_bytes = operands.run_bytes * (runs_touch ? operands.runs : 1) * (planes_touch ? operands.planes : 1);
+  assign runs = runs_touch ? 1 : operands.runs;
+  assign planes = planes_touch ? 1 : operands.planes;
+
+  // --------------------------------------------------------------------------- requests, at the head of bursts
+  logic [31:0] offset, left;  // in the merged run: bytes done, and to do
+  logic needs_request;
+  assign left = run_bytes - offset;
+  assign beat_bytes = left < BEAT_BYTES ? left : BEAT_BYTES;
+
+  if (BURST_OVERHEAD == 0) begin : without_requests
+    assign needs_request = 1'b0;
+  end else begin : with_requests
+    logic [31:0] requested, spent;  // bytes of the run that have been asked for; cycles of this request
+    assign needs_request = requested < offset + beat_bytes;
+    always_ff @(posedge clock) begin
+      if (reset || done) begin
+        requested <= '0;
+        spent <= '0;
+      end else if (delivers && needs_request) begin
+        spent <= spent == BURST_OVERHEAD - 1 ? '0 : spent + 1;
+        if (spent == BURST_OVERHEAD - 1) requested <= requested + BURST_BYTES;
+      end else if (beat && ends_run) requested <= '0;
+    end
+  end
+
+  // ------------------------------------------------------------------------------- the walk in system memory
+  logic [31:0] run, plane, run_offset, plane_offset;
+  logic ends_run, ends_plane;
+  assign beat = delivers && !needs_request;
+  assign ends_run = left <= BEAT_BYTES;
+  assign ends_plane = run + 1 >= runs;
+  assign done = beat && ends_run && ends_plane && plane + 1 >= planes;
+  assign system_address = region_base + operands.offset + plane_offset + run_offset + offset;
+  always_ff @(posedge clock) begin
+    if (reset || done) begin
+      {offset, run, plane, run_offset, plane_offset} <= '0;
+    end else if (beat && !ends_run) offset <= offset + beat_bytes;
+    else if (beat) begin
+      offset <= '0;
+      run <= ends_plane ? '0 : run + 1;
+      run_offset <= ends_plane ? '0 : run_offset + operands.run_stride;
+      if (ends_plane) begin
+        plane <= plane + 1;
+        plane_offset <= plane_offset + operands.plane_stride;
+      end
+    end
+  end
+
+  // -------------------------------------------------------------------------------------- the walk in the SRAM
+  typedef struct packed {
+    logic [31:0] column;
+    logic [31:0] run;
+    logic [31:0] run_offset;
+    logic [31:0] plane_offset;
+  } place_t;
+  place_t place, next;
+
+  function automatic place_t next_place(input place_t at);
+    place_t after;
+    after = at;
+    after.column = at.column + 1;
+    if (after.column == operands.run_bytes) begin
+      after.column = '0;
+      after.run = at.run + 1;
+      after.run_offset = at.run_offset + operands.run_sram_stride;
+      if (after.run == operands.runs) begin
+        after.run = '0;
+        after.run_offset = '0;
+        after.plane_offset = at.plane_offset + operands.plane_sram_stride;
+      end
+    end
+    return after;
+  endfunction
+
+  always_comb begin
+    next = place;
+    for (int unsigned i = 0; i < BEAT_BYTES; i++) begin
+      sram_address[i] = operands.sram_addr + next.plane_offset + next.run_offset + next.column;
+      if (beat && i < beat_bytes) next = next_place(next);
+    end
+  end
+  always_ff @(posedge clock) begin
+    if (reset || done) place <= '0;
+    else place <= next;
+  end
+endmodule

@@ -1,0 +1,298 @@
+// The MAC unit: a grid of INPUT_LANES x OUTPUT_LANES multipliers, an adder tree and an accumulator for each
+// output lane. A step in each cycle, through a pipeline of nine stages:
+//
+//   address | read | multiply | tree | accumulate | start | multiply | round | write
+//   ----------- fill: 4 --------------|-- work ----|---------- drain: 4 -------------
+//
+// The loops, from the outside: group of output channels, row, column, tap, group of input channels. In a
+// depthwise convolution there is no tree: each lane takes a product of its own channel. With an array of one
+// output lane all multipliers are such lanes then, so there are as many accumulators.
+
+module dla_mac
+  import dla_isa::*;
+  import dla_fixed_point::*;
+#(
+    parameter int unsigned INPUT_LANES = 1,
+    parameter int unsigned OUTPUT_LANES = 64,
+    parameter int unsigned FILL = 4,
+    parameter int unsigned DRAIN = 4,
+    // What follows from the array
+    parameter int unsigned PES = INPUT_LANES * OUTPUT_LANES,
+    parameter int unsigned LANES = OUTPUT_LANES == 1 ? PES : OUTPUT_LANES,
+    parameter int unsigned INPUTS = LANES > INPUT_LANES ? LANES : INPUT_LANES
+) (
+    input logic clock,
+    input logic reset,
+    input logic valid,
+    input logic [7:0] opcode,
+    input logic [1:0] init,
+    input logic wide,
+    input logic by_channel,
+    input mac_operands_t operands,
+    output logic done,
+    output logic [31:0] macs,  // multiply-accumulates that begin in this cycle
+    output logic read,
+    output logic [31:0] input_address[INPUTS],
+    input logic [7:0] input_data[INPUTS],
+    output logic [31:0] weight_address[PES],
+    input logic [7:0] weight_data[PES],
+    output logic finish_read,
+    output logic [31:0] partial_address,
+    input logic [31:0] partial_data[LANES],
+    output logic [31:0] record_address,
+    input logic [31:0] bias_data[LANES],
+    input logic [31:0] multiplier_data[LANES],
+    input logic [31:0] shift_data[LANES],
+    output logic [LANES-1:0] write,
+    output logic write_wide,
+    output logic [31:0] result_address[LANES],
+    output logic [31:0] result[LANES]
+);
+  localparam int unsigned LEAST_FILL = 4, LEAST_DRAIN = 4;
+  if (FILL < LEAST_FILL || DRAIN < LEAST_DRAIN)
+    $error("this pipeline needs mac_fill and mac_drain of at least 4");
+
+  // What a stage knows of its step.
+  typedef struct packed {
+    logic valid;
+    logic first;  // of the products of an output
+    logic last;  // of them
+    logic ends;  // the operation
+    logic meets;  // the tap meets the input
+    logic [31:0] output_channel;  // of the first lane
+    logic [31:0] input_channel;  // of the first lane
+    logic [31:0] pixel;  // address of the input pixel
+    logic [31:0] weight;  // address of the first lane's weight
+    logic [31:0] partial;  // addresses of the output pixel
+    logic [31:0] result;
+  } step_t;
+  // Every stage keeps the whole step, of which the last ones look at little.
+  /* verilator lint_off UNUSEDSIGNAL */
+  step_t address_s, read_s, multiply_s, tree_s, accumulate_s, start_s, scale_s, round_s, write_s;
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  // ------------------------------------------------------------------------------------------ shape of the work
+  logic depthwise, matrix;
+  logic [31:0] kernel_height, kernel_width, in_height, in_width, out_height, out_width;
+  logic [31:0] in_step, out_step, filter_bytes;
+  assign depthwise = opcode == OPCODE_OP_DEPTH_CONV;
+  assign matrix = opcode == OPCODE_OP_MAT_MUL;
+  assign kernel_height = matrix ? 1 : 32'(operands.kernel.height);
+  assign kernel_width = matrix ? 1 : 32'(operands.kernel.width);
+  assign out_height = 32'(operands.out_size.height);
+  assign out_width = 32'(operands.out_size.width);
+  assign in_height = matrix ? out_height : 32'(operands.in_size.height);
+  assign in_width = matrix ? out_width : 32'(operands.in_size.width);
+  assign in_step = depthwise ? operands.in_channels : INPUT_LANES;
+  assign out_step = depthwise ? LANES : OUTPUT_LANES;
+  assign filter_bytes = kernel_height * kernel_width * operands.in_channels;
+
+  // ---------------------------------------------------------------------------------- address: the loops, a step
+  logic [31:0] group, row, column, tap_row, tap_column, depth, warm_up;
+  logic more, ends_depth, ends_tap_column, ends_tap_row, ends_column, ends_row, ends_group;
+  logic signed [31:0] in_row, in_column;
+  logic [31:0] tap;
+  assign ends_depth = depth + in_step >= operands.in_channels;
+  assign ends_tap_column = tap_column + 1 == kernel_width;
+  assign ends_tap_row = tap_row + 1 == kernel_height;
+  assign ends_column = column + 1 == out_width;
+  assign ends_row = row + 1 == out_height;
+  assign ends_group = group + out_step >= operands.out_channels;
+  assign tap = tap_row * kernel_width + tap_column;
+  assign in_row = matrix ? row : row * 32'(operands.stride.height)
+      + tap_row * 32'(operands.dilation.height) - 32'(operands.pad.top);
+  assign in_column = matrix ? column : column * 32'(operands.stride.width)
+      + tap_column * 32'(operands.dilation.width) - 32'(operands.pad.left);
+
+  always_comb begin
+    address_s.valid = valid && more && warm_up == FILL - LEAST_FILL;
+    address_s.first = tap == 0 && depth == 0;
+    address_s.last = ends_depth && ends_tap_column && ends_tap_row;
+    address_s.ends = address_s.last && ends_column && ends_row && ends_group;
+    address_s.meets = in_row >= 0 && in_row < in_height && in_column >= 0 && in_column < in_width;
+    address_s.output_channel = group;
+    address_s.input_channel = depth;
+    address_s.pixel = operands.in_addr + in_row * operands.in_row_stride
+        + in_column * operands.in_pixel_stride + (depthwise ? 0 : depth);
+    address_s.weight = operands.weight_addr + (depthwise ? tap * operands.out_channels + group
+        : group * filter_bytes + tap * operands.in_channels + depth);
+    address_s.partial = operands.acc_addr + row * operands.acc_row_stride
+        + column * operands.acc_pixel_stride + 4 * group;
+    address_s.result = operands.out_addr + row * operands.out_row_stride
+        + column * operands.out_pixel_stride + (wide ? 4 * group : group);
+  end
+
+  always_ff @(posedge clock) begin
+    if (reset || done) begin
+      {group, row, column, tap_row, tap_column, depth, warm_up} <= '0;
+      more <= 1'b1;
+    end else if (address_s.valid) begin
+      depth <= ends_depth ? 0 : depth + in_step;
+      if (ends_depth) begin
+        tap_column <= ends_tap_column ? 0 : tap_column + 1;
+        if (ends_tap_column) begin
+          tap_row <= ends_tap_row ? 0 : tap_row + 1;
+          if (ends_tap_row) begin
+            column <= ends_column ? 0 : column + 1;
+            if (ends_column) begin
+              row <= ends_row ? 0 : row + 1;
+              if (ends_row) begin
+                if (ends_group) more <= 1'b0;
+                else group <= group + out_step;
+              end
+            end
+          end
+        end
+      end
+    end else if (valid && more) warm_up <= warm_up + 1;
+  end
+
+  // Depthwise: which input channel each lane works on. The first lane's is kept, with how many outputs of that
+  // channel came before; the others count on from there.
+  logic [31:0] per_input, group_channel, group_before, next_channel, next_before;
+  logic [31:0] fed_channel[LANES], lane_channel[LANES];
+  assign per_input = depthwise ? operands.out_channels / operands.in_channels : 1;
+  always_comb begin
+    next_channel = group_channel;
+    next_before = group_before;
+    for (int unsigned l = 0; l < LANES; l++) begin
+      fed_channel[l] = next_channel;
+      next_before = next_before + 1;
+      if (next_before == per_input) begin
+        next_before = '0;
+        next_channel = next_channel + 1;
+      end
+    end
+  end
+  for (genvar l = 0; l < LANES; l++) begin : lane_channels
+    always_ff @(posedge clock) if (address_s.valid) lane_channel[l] <= fed_channel[l];
+  end
+  always_ff @(posedge clock) begin
+    if (reset || done) {group_channel, group_before} <= '0;
+    else if (address_s.valid && address_s.last && ends_column && ends_row) begin
+      group_channel <= next_channel;
+      group_before <= next_before;
+    end
+  end
+
+  // ------------------------------------------------------------------------------------------- the stages' steps
+  always_ff @(posedge clock) begin
+    read_s <= address_s;
+    multiply_s <= read_s;
+    tree_s <= multiply_s;
+    accumulate_s <= tree_s;
+    start_s <= accumulate_s;
+    start_s.valid <= accumulate_s.valid && accumulate_s.last;
+    scale_s <= start_s;
+    round_s <= scale_s;
+    write_s <= round_s;
+    if (reset) begin
+      read_s.valid <= 1'b0;
+      multiply_s.valid <= 1'b0;
+      tree_s.valid <= 1'b0;
+      accumulate_s.valid <= 1'b0;
+      start_s.valid <= 1'b0;
+      scale_s.valid <= 1'b0;
+      round_s.valid <= 1'b0;
+      write_s.valid <= 1'b0;
+    end
+  end
+
+  // -------------------------------------------------------------------------------------------------------- read
+  assign read = read_s.valid;
+  for (genvar i = 0; i < INPUTS; i++) begin : input_ports
+    if (i < LANES)
+      assign input_address[i] = read_s.pixel + (depthwise ? lane_channel[i] : i);
+    else assign input_address[i] = read_s.pixel + i;
+  end
+  for (genvar p = 0; p < PES; p++) begin : weight_ports
+    localparam int unsigned OUTPUT = p / INPUT_LANES, INPUT = p % INPUT_LANES;
+    localparam int unsigned LANE = OUTPUT_LANES == 1 ? p : OUTPUT;
+    assign weight_address[p] = read_s.weight + (depthwise ? LANE : OUTPUT * filter_bytes + INPUT);
+  end
+
+  // ---------------------------------------------------------------------------------------------------- multiply
+  logic signed [8:0] value[INPUTS];
+  logic signed [16:0] product[PES];
+  for (genvar i = 0; i < INPUTS; i++) begin : inputs
+    logic signed [31:0] raw;
+    assign raw = multiply_s.meets ? 32'($signed(input_data[i])) : operands.pad_value;
+    assign value[i] = depthwise || multiply_s.input_channel + i < operands.in_channels
+        ? 9'(raw - operands.in_zp) : '0;
+  end
+  for (genvar p = 0; p < PES; p++) begin : pe
+    localparam int unsigned INPUT = p % INPUT_LANES;
+    localparam int unsigned LANE = OUTPUT_LANES == 1 ? p : p / INPUT_LANES;
+    dla_mac_pe multiplier (
+        .clock,
+        .enable(multiply_s.valid),
+        .value(depthwise ? value[LANE] : value[INPUT]),
+        .weight($signed(weight_data[p])),
+        .product(product[p])
+    );
+  end
+
+  // -------------------------------------------------------------------------------------- tree, and what follows
+  logic signed [31:0] lowest;
+  assign lowest = opcode == OPCODE_OP_CONV_RELU ? larger(operands.act_min, operands.out_zp) : operands.act_min;
+  for (genvar l = 0; l < LANES; l++) begin : lane
+    localparam int unsigned OWN = OUTPUT_LANES == 1 ? l : l * INPUT_LANES;
+    logic signed [31:0] sum;
+    if (l < OUTPUT_LANES) begin : with_tree
+      always_comb begin
+        sum = 32'(product[OWN]);
+        if (!depthwise)
+          for (int unsigned i = 1; i < INPUT_LANES; i++) sum = sum + 32'(product[l*INPUT_LANES+i]);
+      end
+    end else begin : without_tree
+      assign sum = 32'(product[OWN]);
+    end
+    dla_mac_lane tail (
+        .clock,
+        .tree(tree_s.valid),
+        .accumulate(accumulate_s.valid),
+        .accumulate_first(accumulate_s.first),
+        .start(start_s.valid),
+        .multiply(scale_s.valid),
+        .round(round_s.valid),
+        .sum,
+        .init,
+        .wide,
+        .by_channel,
+        .partial($signed(partial_data[l])),
+        .bias($signed(bias_data[l])),
+        .record_multiplier($signed(multiplier_data[l])),
+        .record_shift($signed(shift_data[l])),
+        .multiplier($signed(operands.out_mult)),
+        .shift(operands.out_shift),
+        .zero_point(operands.out_zp),
+        .lowest,
+        .highest(operands.act_max),
+        .result(result[l])
+    );
+    assign write[l] = write_s.valid && l < out_step && write_s.output_channel + l < operands.out_channels;
+    assign result_address[l] = write_s.result + (wide ? 4 * l : l);
+  end
+  assign write_wide = wide;
+  assign finish_read = accumulate_s.valid && accumulate_s.last;
+  assign partial_address = accumulate_s.partial;
+  assign record_address = operands.param_addr + RECORD_BYTES * accumulate_s.output_channel;
+
+  // --------------------------------------------------------------------------------------------------------- end
+  if (DRAIN == LEAST_DRAIN) begin : drained
+    assign done = write_s.valid && write_s.ends;
+  end else begin : drains_on
+    logic [31:0] cool_down;  // cycles since the last result
+    assign done = cool_down == DRAIN - LEAST_DRAIN;
+    always_ff @(posedge clock) begin
+      if (reset || done) cool_down <= '0;
+      else if (cool_down != 0 || (write_s.valid && write_s.ends)) cool_down <= cool_down + 1;
+    end
+  end
+
+  logic [31:0] outputs_left, inputs_left;
+  assign outputs_left = operands.out_channels - group;
+  assign inputs_left = operands.in_channels - depth;
+  assign macs = !address_s.valid ? 0 : (outputs_left < out_step ? outputs_left : out_step)
+      * (depthwise ? 1 : inputs_left < INPUT_LANES ? inputs_left : INPUT_LANES);
+endmodule

@@ -1,0 +1,49 @@
+// One accumulator of the MAC unit and what leads from it to a result. The letters name the pipeline's stages:
+// the sum of products arrives in `tree`, and the result is ready in `write`, five cycles later.
+
+module dla_mac_lane
+  import dla_isa::*;
+  import dla_fixed_point::*;
+(
+    input logic clock,
+    input logic tree,  // valid bits of the stages
+    input logic accumulate,
+    input logic accumulate_first,  // the first product of an output
+    input logic start,
+    input logic multiply,
+    input logic round,
+    input logic signed [31:0] sum,  // in tree: of this lane's products
+    input logic [1:0] init,
+    input logic wide,  // out=int32
+    input logic by_channel,  // quant=channel
+    input logic signed [31:0] partial,  // in start: what the SRAM holds for this lane
+    input logic signed [31:0] bias,
+    input logic signed [31:0] record_multiplier,
+    input logic signed [31:0] record_shift,
+    input logic signed [31:0] multiplier,
+    input logic signed [31:0] shift,
+    input logic signed [31:0] zero_point,
+    input logic signed [31:0] lowest,
+    input logic signed [31:0] highest,
+    output logic [31:0] result  // in write
+);
+  /* verilator no_inline_module */  // compiled once for all lanes
+  logic signed [31:0] summed, accumulator, started, scaled, rounded, multiplier_kept;
+  logic signed [6:0] shift_kept, shift_last;
+
+  always_ff @(posedge clock) begin
+    if (tree) summed <= sum;
+    if (accumulate) accumulator <= (accumulate_first ? 0 : accumulator) + summed;
+    if (start) begin
+      started <= accumulator + (init == INIT_BIAS ? bias : init == INIT_PARTIAL ? partial : 0);
+      multiplier_kept <= by_channel ? record_multiplier : multiplier;
+      shift_kept <= limit_shift(by_channel ? record_shift : shift);
+    end
+    if (multiply) begin
+      scaled <= wide ? started : scale(started, multiplier_kept, shift_kept);
+      shift_last <= shift_kept;
+    end
+    if (round) rounded <= wide ? scaled : descale(scaled, shift_last) + zero_point;
+  end
+  assign result = wide ? rounded : clamp(rounded, lowest, highest);
+endmodule

@@ -1,0 +1,123 @@
+// The accelerator's memory and its ports: the one place that says what the SRAM can do in a cycle.
+//
+// This one is ideal, as the timing model's default is (sram_bandwidth = 0): every port reads or writes any bytes
+// in any cycle. Reads are synchronous: an address that is presented in a cycle gives its data in the next.
+// Another memory, of banks with few ports, replaces this module; the units would then need to be told to stall.
+
+module dla_sram #(
+    parameter int unsigned BYTES = 524288,
+    parameter int unsigned INPUTS = 64,  // bytes of input that the MAC array takes in a cycle
+    parameter int unsigned PES = 64,
+    parameter int unsigned MAC_LANES = 64,  // accumulators
+    parameter int unsigned VECTOR_LANES = 16,
+    parameter int unsigned BEAT_BYTES = 8
+) (
+    input logic clock,
+    // MAC: a byte of input for each channel, of weight for each PE
+    input logic mac_read,
+    input logic [31:0] mac_input_address[INPUTS],
+    output logic [7:0] mac_input[INPUTS],
+    input logic [31:0] mac_weight_address[PES],
+    output logic [7:0] mac_weight[PES],
+    // MAC: for each accumulator a partial sum, the three words of its record, and the result
+    input logic mac_finish_read,
+    input logic [31:0] mac_partial_address,  // of the first accumulator; the others follow
+    output logic [31:0] mac_partial[MAC_LANES],
+    input logic [31:0] mac_record_address,
+    output logic [31:0] mac_bias[MAC_LANES],
+    output logic [31:0] mac_multiplier[MAC_LANES],
+    output logic [31:0] mac_shift[MAC_LANES],
+    input logic [MAC_LANES-1:0] mac_write,
+    input logic mac_write_wide,  // 4 bytes rather than 1
+    input logic [31:0] mac_result_address[MAC_LANES],
+    input logic [31:0] mac_result[MAC_LANES],
+    // VECTOR: a word, or a byte of it, of both inputs for each lane
+    input logic vector_read,
+    input logic vector_read_wide,
+    input logic [31:0] vector_in_address,  // of the first lane; the others follow
+    output logic [31:0] vector_in[VECTOR_LANES],
+    input logic [31:0] vector_in2_address,
+    output logic [31:0] vector_in2[VECTOR_LANES],
+    // VECTOR: a byte of the table, and two words of the record
+    input logic vector_finish_read,
+    input logic [31:0] vector_table_address[VECTOR_LANES],
+    output logic [7:0] vector_table[VECTOR_LANES],
+    input logic [31:0] vector_record_address,
+    output logic [31:0] vector_multiplier[VECTOR_LANES],
+    output logic [31:0] vector_shift[VECTOR_LANES],
+    input logic [VECTOR_LANES-1:0] vector_write,
+    input logic vector_write_wide,
+    input logic [31:0] vector_result_address[VECTOR_LANES],
+    input logic [31:0] vector_result[VECTOR_LANES],
+    // DMA: bytes of a beat
+    input logic [BEAT_BYTES-1:0] dma_write,
+    input logic [31:0] dma_write_address[BEAT_BYTES],
+    input logic [7:0] dma_write_data[BEAT_BYTES],
+    input logic dma_read,
+    input logic [31:0] dma_read_address[BEAT_BYTES],
+    output logic [7:0] dma_read_data[BEAT_BYTES]
+);
+  import dla_isa::RECORD_BYTES;
+  localparam int unsigned PLACE_BITS = $clog2(BYTES);
+
+  logic [7:0] memory[BYTES]  /* verilator public_flat_rw */;  // public: tests load and compare it
+
+  // Addresses are checked when an operation issues; beyond the memory lie only lanes without a channel.
+  function automatic logic [31:0] word_at(input logic [31:0] address);
+    return {
+      memory[PLACE_BITS'(address+3)], memory[PLACE_BITS'(address+2)],
+      memory[PLACE_BITS'(address+1)], memory[PLACE_BITS'(address)]
+    };
+  endfunction
+
+  // ------------------------------------------------------------------------------------------------- MAC
+  for (genvar i = 0; i < INPUTS; i++) begin : input_port
+    always_ff @(posedge clock) if (mac_read) mac_input[i] <= memory[PLACE_BITS'(mac_input_address[i])];
+  end
+  for (genvar p = 0; p < PES; p++) begin : weight_port
+    always_ff @(posedge clock) if (mac_read) mac_weight[p] <= memory[PLACE_BITS'(mac_weight_address[p])];
+  end
+  for (genvar l = 0; l < MAC_LANES; l++) begin : mac_port
+    always_ff @(posedge clock) begin
+      if (mac_finish_read) begin
+        mac_partial[l] <= word_at(mac_partial_address + 4 * l);
+        mac_bias[l] <= word_at(mac_record_address + RECORD_BYTES * l);
+        mac_multiplier[l] <= word_at(mac_record_address + RECORD_BYTES * l + 4);
+        mac_shift[l] <= word_at(mac_record_address + RECORD_BYTES * l + 8);
+      end
+    end
+    for (genvar b = 0; b < 4; b++) begin : result
+      always @(posedge clock)
+        if (mac_write[l] && (b == 0 || mac_write_wide))
+          memory[PLACE_BITS'(mac_result_address[l]+b)] <= mac_result[l][8*b+:8];
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------- VECTOR
+  for (genvar l = 0; l < VECTOR_LANES; l++) begin : vector_port
+    always_ff @(posedge clock) begin
+      if (vector_read) begin
+        vector_in[l] <= vector_read_wide ? word_at(vector_in_address + 4 * l)
+            : 32'($signed(memory[PLACE_BITS'(vector_in_address+l)]));
+        vector_in2[l] <= vector_read_wide ? word_at(vector_in2_address + 4 * l)
+            : 32'($signed(memory[PLACE_BITS'(vector_in2_address+l)]));
+      end
+      if (vector_finish_read) begin
+        vector_table[l] <= memory[PLACE_BITS'(vector_table_address[l])];
+        vector_multiplier[l] <= word_at(vector_record_address + RECORD_BYTES * l + 4);
+        vector_shift[l] <= word_at(vector_record_address + RECORD_BYTES * l + 8);
+      end
+    end
+    for (genvar b = 0; b < 4; b++) begin : result
+      always @(posedge clock)
+        if (vector_write[l] && (b == 0 || vector_write_wide))
+          memory[PLACE_BITS'(vector_result_address[l]+b)] <= vector_result[l][8*b+:8];
+    end
+  end
+
+  // ------------------------------------------------------------------------------------------------- DMA
+  for (genvar i = 0; i < BEAT_BYTES; i++) begin : dma_port
+    always_ff @(posedge clock) if (dma_read) dma_read_data[i] <= memory[PLACE_BITS'(dma_read_address[i])];
+    always @(posedge clock) if (dma_write[i]) memory[PLACE_BITS'(dma_write_address[i])] <= dma_write_data[i];
+  end
+endmodule

@@ -1,0 +1,189 @@
+// The VECTOR unit: LANES channels of one pixel at a time, or one tap of a pooling window of them. A step in each
+// cycle, through a pipeline of five stages:
+//
+//   address | read | compute | finish | write
+//   --- fill: 2 ---|- work --|--- drain: 2 ---
+
+module dla_vector
+  import dla_isa::*;
+#(
+    parameter int unsigned LANES = 16,
+    parameter int unsigned FILL = 2,
+    parameter int unsigned DRAIN = 2
+) (
+    input logic clock,
+    input logic reset,
+    input logic valid,
+    input logic [7:0] opcode,
+    input logic [1:0] mode,
+    input logic by_channel,
+    // in_channels is a register of OP_POOL that equals out_channels; the checks have seen to it.
+    /* verilator lint_off UNUSEDSIGNAL */
+    input vector_operands_t operands,
+    /* verilator lint_on UNUSEDSIGNAL */
+    output logic done,
+    output logic read,
+    output logic read_wide,
+    output logic [31:0] in_address,
+    input logic [31:0] in_data[LANES],
+    output logic [31:0] in2_address,
+    input logic [31:0] in2_data[LANES],
+    output logic finish_read,
+    output logic [31:0] table_address[LANES],
+    input logic [7:0] table_data[LANES],
+    output logic [31:0] record_address,
+    input logic [31:0] multiplier_data[LANES],
+    input logic [31:0] shift_data[LANES],
+    output logic [LANES-1:0] write,
+    output logic write_wide,
+    output logic [31:0] result_address[LANES],
+    output logic [31:0] result[LANES]
+);
+  localparam int unsigned LEAST_FILL = 2, LEAST_DRAIN = 2;
+  if (FILL < LEAST_FILL || DRAIN < LEAST_DRAIN)
+    $error("this pipeline needs vector_fill and vector_drain of at least 2");
+
+  typedef struct packed {
+    logic valid;
+    logic first;  // tap of a window
+    logic last;  // tap of it
+    logic ends;  // the operation
+    logic meets;  // the tap meets the input
+    logic [31:0] channel;  // of the first lane
+    logic [31:0] in;  // addresses of the first lane
+    logic [31:0] in2;
+    logic [31:0] result;
+  } step_t;
+  // Every stage keeps the whole step, of which the last ones look at little.
+  /* verilator lint_off UNUSEDSIGNAL */
+  step_t address_s, read_s, compute_s, finish_s, write_s;
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  // ------------------------------------------------------------------------------------------ shape of the work
+  logic pool, wide_in, wide_out;
+  logic [31:0] kernel_height, kernel_width, out_height, out_width;
+  assign pool = opcode == OPCODE_OP_POOL;
+  assign wide_in = opcode == OPCODE_OP_REQUANT || wide_out;
+  assign wide_out = opcode == OPCODE_OP_E32_SHIFT || opcode == OPCODE_OP_E32_ADD;
+  assign kernel_height = pool ? 32'(operands.kernel.height) : 1;
+  assign kernel_width = pool ? 32'(operands.kernel.width) : 1;
+  assign out_height = 32'(operands.out_size.height);
+  assign out_width = 32'(operands.out_size.width);
+
+  // ---------------------------------------------------------------------------------- address: the loops, a step
+  logic [31:0] row, column, channel, tap_row, tap_column, warm_up;
+  logic more, ends_tap_column, ends_tap_row, ends_channel, ends_column, ends_row;
+  logic signed [31:0] in_row, in_column;
+  assign ends_tap_column = tap_column + 1 == kernel_width;
+  assign ends_tap_row = tap_row + 1 == kernel_height;
+  assign ends_channel = channel + LANES >= operands.out_channels;
+  assign ends_column = column + 1 == out_width;
+  assign ends_row = row + 1 == out_height;
+  assign in_row = !pool ? row : row * 32'(operands.stride.height)
+      + tap_row * 32'(operands.dilation.height) - 32'(operands.pad.top);
+  assign in_column = !pool ? column : column * 32'(operands.stride.width)
+      + tap_column * 32'(operands.dilation.width) - 32'(operands.pad.left);
+
+  always_comb begin
+    address_s.valid = valid && more && warm_up == FILL - LEAST_FILL;
+    address_s.first = tap_row == 0 && tap_column == 0;
+    address_s.last = ends_tap_column && ends_tap_row;
+    address_s.ends = address_s.last && ends_channel && ends_column && ends_row;
+    address_s.meets = in_row >= 0 && in_row < 32'(operands.in_size.height)
+        && in_column >= 0 && in_column < 32'(operands.in_size.width);
+    address_s.channel = channel;
+    address_s.in = operands.in_addr + in_row * operands.in_row_stride + in_column * operands.in_pixel_stride
+        + (wide_in ? 4 * channel : channel);
+    address_s.in2 = operands.in2_addr + row * operands.in2_row_stride + column * operands.in2_pixel_stride
+        + (wide_in ? 4 * channel : channel);
+    address_s.result = operands.out_addr + row * operands.out_row_stride + column * operands.out_pixel_stride
+        + (wide_out ? 4 * channel : channel);
+  end
+
+  always_ff @(posedge clock) begin
+    if (reset || done) begin
+      {row, column, channel, tap_row, tap_column, warm_up} <= '0;
+      more <= 1'b1;
+    end else if (address_s.valid) begin
+      tap_column <= ends_tap_column ? 0 : tap_column + 1;
+      if (ends_tap_column) begin
+        tap_row <= ends_tap_row ? 0 : tap_row + 1;
+        if (ends_tap_row) begin
+          channel <= ends_channel ? 0 : channel + LANES;
+          if (ends_channel) begin
+            column <= ends_column ? 0 : column + 1;
+            if (ends_column) begin
+              if (ends_row) more <= 1'b0;
+              else row <= row + 1;
+            end
+          end
+        end
+      end
+    end else if (valid && more) warm_up <= warm_up + 1;
+  end
+
+  always_ff @(posedge clock) begin
+    read_s <= address_s;
+    compute_s <= read_s;
+    finish_s <= compute_s;
+    finish_s.valid <= compute_s.valid && compute_s.last;
+    write_s <= finish_s;
+    if (reset) begin
+      read_s.valid <= 1'b0;
+      compute_s.valid <= 1'b0;
+      finish_s.valid <= 1'b0;
+      write_s.valid <= 1'b0;
+    end
+  end
+
+  // -------------------------------------------------------------------------------------------------------- read
+  assign read = read_s.valid;
+  assign read_wide = wide_in;
+  assign in_address = read_s.in;
+  assign in2_address = read_s.in2;
+
+  // ------------------------------------------------------------------------------- compute, which looks up tables
+  logic [31:0] pixels, pixels_before;  // taps of a window that meet the input
+  assign pixels_before = compute_s.first ? 0 : pixels;
+  always_ff @(posedge clock)
+    if (compute_s.valid) pixels <= pixels_before + 32'(compute_s.meets);
+
+  assign finish_read = compute_s.valid && compute_s.last;
+  assign record_address = operands.param_addr + RECORD_BYTES * compute_s.channel;
+  assign write_wide = wide_out;
+  for (genvar l = 0; l < LANES; l++) begin : lane
+    assign table_address[l] = operands.lut_addr + in_data[l] + 128;
+    dla_vector_lane arithmetic (
+        .clock,
+        .compute(compute_s.valid),
+        .finish(finish_s.valid),
+        .opcode,
+        .mode,
+        .by_channel,
+        .operands,
+        .first(compute_s.first),
+        .meets(compute_s.meets),
+        .in($signed(in_data[l])),
+        .in2($signed(in2_data[l])),
+        .pixels,
+        .looked_up(table_data[l]),
+        .record_multiplier($signed(multiplier_data[l])),
+        .record_shift($signed(shift_data[l])),
+        .result(result[l])
+    );
+    assign write[l] = write_s.valid && write_s.channel + l < operands.out_channels;
+    assign result_address[l] = write_s.result + (wide_out ? 4 * l : l);
+  end
+
+  // --------------------------------------------------------------------------------------------------------- end
+  if (DRAIN == LEAST_DRAIN) begin : drained
+    assign done = write_s.valid && write_s.ends;
+  end else begin : drains_on
+    logic [31:0] cool_down;  // cycles since the last result
+    assign done = cool_down == DRAIN - LEAST_DRAIN;
+    always_ff @(posedge clock) begin
+      if (reset || done) cool_down <= '0;
+      else if (cool_down != 0 || (write_s.valid && write_s.ends)) cool_down <= cool_down + 1;
+    end
+  end
+endmodule

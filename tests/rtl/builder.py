@@ -1,0 +1,125 @@
+"""Builds the RTL for a machine with Verilator, and keeps what is built by the hash of what it came from."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from dlasim.sim.config import DlaConfig
+
+ROOT = Path(__file__).parents[2]
+RTL = ROOT / "rtl"
+HARNESS = RTL / "verilator" / "harness.cpp"
+KEPT = ROOT / "out" / "rtl"
+PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv")  # before what uses them
+CYCLES = ("mac_fill", "mac_drain", "vector_fill", "vector_drain")
+SAME = (
+    "sram_bytes", "dma_bandwidth", "dma_shared_bandwidth", "dma_latency", "dma_burst_bytes",
+    "dma_burst_overhead", "vector_lanes", "issue_cycles", "queue_depth", *CYCLES,
+)  # fmt: skip
+
+
+def needs_verilator() -> None:
+    """Skip the test where there is no Verilator."""
+    if shutil.which("verilator") is None:
+        pytest.skip("verilator is not installed: the RTL cannot be built (Debian: apt-get install verilator)")
+    if shutil.which("g++") is None:
+        pytest.skip("g++ is not installed: what Verilator writes cannot be compiled")
+
+
+def sources(folder: Path = RTL) -> list[Path]:
+    """The RTL's files in the order in which Verilator wants them."""
+    modules = sorted(path for path in folder.glob("*.sv") if path.name not in PACKAGES)
+    return [*(folder / name for name in PACKAGES), *modules]
+
+
+def parameters(config: DlaConfig) -> dict[str, int]:
+    """The RTL's parameters for a machine."""
+    assert config.timing == "full", "the RTL has no other timing"
+    assert config.sram_bandwidth == 0, "the RTL's SRAM is ideal"
+    inputs, outputs = config.lanes
+    fixed = {"INPUT_LANES": inputs, "OUTPUT_LANES": outputs, "FINGERPRINT": config.fingerprint}
+    return fixed | {name.upper(): getattr(config, name) for name in SAME}
+
+
+def beat_bytes(config: DlaConfig) -> int:
+    """What one transfer alone moves in a cycle."""
+    return min(rate for rate in (config.dma_bandwidth, config.dma_shared_bandwidth) if rate)
+
+
+def lint_command(config: DlaConfig, folder: Path = RTL) -> list[str]:
+    """Verilator as a linter of one machine."""
+    generics = [f"-G{name}={value}" for name, value in parameters(config).items()]
+    files = [str(path) for path in sources(folder)]
+    return ["verilator", "--lint-only", "-Wall", "--top-module", "dla", *generics, *files]
+
+
+def build(config: DlaConfig, folder: Path = RTL, optimise: str = "-O1", kept: Path = KEPT) -> Path:
+    """The simulator of a machine's RTL: an executable that drives it over pipes; kept in that folder."""
+    values = parameters(config)
+    key = hashlib.sha256(repr((sorted(values.items()), optimise)).encode())
+    for path in (*sources(folder), HARNESS):
+        key.update(path.read_bytes())
+    target = kept / key.hexdigest()[:16]
+    if not target.exists():
+        KEPT.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=kept) as work:
+            os.replace(_build(values, beat_bytes(config), folder, optimise, Path(work)), target)
+    return target
+
+
+def _build(values: dict[str, int], beat: int, folder: Path, optimise: str, work: Path) -> Path:
+    generics = [f"-G{name}={value}" for name, value in values.items()]
+    make = ["verilator", "--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert"]
+    options = ["--top-module", "dla", "--Mdir", str(work), "-Wno-fatal", "--output-split-cfuncs", "1000"]
+    _run([*make, *options, *generics, *map(str, sources(folder))])
+    include = Path(_run(["verilator", "--getenv", "VERILATOR_ROOT"]).strip()) / "include"
+    compiler = ["g++", "-std=c++17", f"-DBEAT_BYTES={beat}", f"-I{work}", *_includes(include), "-c"]
+    written = sorted(work.glob("Vdla*.cpp"))
+    once = [path for path in written if "Slow" in path.name]  # runs when it starts, and never again
+    often = [path for path in written if path not in once]
+    objects = []
+    for name, level, files in (("once", "-O0", once), ("often", optimise, [*often, HARNESS])):
+        (work / f"{name}.cc").write_text("".join(f'#include "{path}"\n' for path in files))
+        objects.append(str(work / f"{name}.o"))
+        _run([*compiler, level, str(work / f"{name}.cc"), "-o", objects[-1]])
+    _run(["g++", "-o", str(work / "dla"), *objects, *_runtime(include)])
+    return work / "dla"
+
+
+def _includes(include: Path) -> list[str]:
+    return [f"-isystem{include}", f"-isystem{include}/vltstd"]
+
+
+def _runtime(include: Path) -> list[str]:
+    """Verilator's own library, compiled once."""
+    objects = []
+    for name in ("verilated", "verilated_threads"):
+        target = KEPT / f"{name}.o"
+        if not target.exists():
+            part = target.with_suffix(f".{os.getpid()}.o")
+            _run(
+                [
+                    "g++",
+                    "-std=c++17",
+                    "-O1",
+                    *_includes(include),
+                    "-c",
+                    str(include / f"{name}.cpp"),
+                    "-o",
+                    str(part),
+                ]
+            )
+            os.replace(part, target)
+        objects.append(str(target))
+    return [*objects, "-pthread"]
+
+
+def _run(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(command[:3])}…:\n{done.stdout}{done.stderr}"
+    return done.stdout

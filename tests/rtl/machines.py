@@ -1,0 +1,47 @@
+"""The machines that the RTL is built for: small ones of every kind, quick to build, and large ones."""
+
+from dlasim.sim.config import DlaConfig
+
+_SMALL = {"sram_bytes": 64 * 1024, "vector_lanes": 4}
+
+MACHINES = {
+    "output": {"parallel": "output", "pes": 16, **_SMALL},
+    "input": {"parallel": "input", "pes": 16, **_SMALL},
+    "grid": {"parallel": "4x4", **_SMALL},
+    "narrow": {
+        "parallel": "8x2", **_SMALL, "dma_bandwidth": 1, "dma_latency": 5, "dma_burst_bytes": 16,
+        "dma_burst_overhead": 3, "queue_depth": 1,
+    },
+    "wide": {
+        "parallel": "2x8", **_SMALL, "vector_lanes": 8, "dma_bandwidth": 64, "dma_latency": 200,
+        "dma_burst_bytes": 10, "dma_burst_overhead": 1, "queue_depth": 7, "mac_fill": 9, "mac_drain": 6,
+    },
+    "shared": {
+        "parallel": "2x3", **_SMALL, "vector_lanes": 5, "dma_bandwidth": 8, "dma_shared_bandwidth": 11,
+        "dma_latency": 1, "vector_fill": 3, "vector_drain": 5,
+    },
+    "small": {
+        "parallel": "1x1", "sram_bytes": 12_000, "vector_lanes": 1, "dma_bandwidth": 3,
+        "dma_shared_bandwidth": 2, "dma_latency": 0, "issue_cycles": 3, "queue_depth": 2,
+    },
+}  # fmt: skip
+LARGE = {
+    "64 O": {},
+    "64 I": {"parallel": "input"},
+    "8x8": {"parallel": "8x8"},
+    "8x8 shared bus": {"parallel": "8x8", "dma_shared_bandwidth": 8},
+    "8x8 1 B/cycle": {"parallel": "8x8", "dma_bandwidth": 1},
+    "8x8 64 KiB": {"parallel": "8x8", "sram_bytes": 64 * 1024},
+}
+
+# Every mistake must be able to show on it, so nothing of it is as it is by default.
+MUTANT = {
+    "parallel": "2x3", "sram_bytes": 12_000, "vector_lanes": 2, "dma_bandwidth": 4, "dma_shared_bandwidth": 5,
+    "dma_latency": 3, "dma_burst_bytes": 10, "dma_burst_overhead": 2, "issue_cycles": 2, "queue_depth": 2,
+    "mac_fill": 6, "mac_drain": 5, "vector_fill": 3, "vector_drain": 4,
+}  # fmt: skip
+
+
+def machine(name: str) -> DlaConfig:
+    """One of them by name."""
+    return DlaConfig(name=name.replace(" ", "-")).replace(**(MACHINES | LARGE | {"mutant": MUTANT})[name])

@@ -1,0 +1,156 @@
+"""Random race-free streams of the whole instruction set whose units overlap as far as they may."""
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from dlasim.isa import codec, registers
+from dlasim.isa.instructions import INSTRUCTIONS, UNITS, Extent, Unit
+from dlasim.isa.registers import Region
+from dlasim.sim.footprint import Box, footprints
+from dlasim.sim.operation import Operation, reset_file
+from dlasim.sim.races import check_races
+from dlasim.sim.stream import decode_stream
+from tests.sim_engines.generate import Limits, make_operation, random_scene
+
+Array = NDArray[np.uint8]
+OPERATIONS = tuple(row.mnemonic for row in INSTRUCTIONS if row.is_operation)
+# MAC and transfers more often, so that every unit has work.
+_WEIGHTS = np.array([{Unit.MAC: 2.5}.get(row.unit, 1.0) for row in INSTRUCTIONS if row.is_operation])
+_WEIGHTS[:2] = 5.0
+REGION_BYTES = (4096, 16384, 4096, 8192, 65536)
+ROUNDS = 400  # of mending
+
+
+class StreamMaker:
+    """Puts operations behind each other, their operands here and there in an SRAM of its own."""
+
+    def __init__(self, rng: Generator, sram_bytes: int, fingerprint: int, limits: Limits) -> None:
+        self._rng, self._limits, self._fingerprint = rng, limits, fingerprint
+        self.sram: Array = rng.integers(0, 256, sram_bytes, np.uint8)
+        self._words: list[int] = []
+        self._known = reset_file()
+
+    def stream(self, operations: int, waits: float = 0.0) -> NDArray[np.uint64]:
+        """So many operations, with the WAITs that they need, and some that they do not need."""
+        for _ in range(operations):
+            mnemonic = str(self._rng.choice(OPERATIONS, p=_WEIGHTS / _WEIGHTS.sum()))
+            self._put(self._transfer(mnemonic) if "DMA" in mnemonic else self._compute(mnemonic))
+            while self._rng.random() < waits:
+                self._words.append(self._control())
+        words = [*self._words, codec.encode("HALT")]
+        return np.array(self._without_races(words), np.uint64)
+
+    def _put(self, operation: Operation) -> None:
+        """The CFGs of what changes, and the operation's word."""
+        for number, register in enumerate(registers.OPERANDS):
+            value = operation.file[number]
+            if register.name in operation.instruction.registers and value != self._known[number]:
+                self._words.append(codec.encode_cfg(register.name, value))
+                self._known[number] = value
+        self._words.append(codec.encode(operation.instruction.mnemonic, **operation.fields))
+
+    def _control(self) -> int:
+        match self._rng.integers(6):
+            case 0:
+                return codec.encode("IRQ")
+            case 1:
+                return codec.encode("NOP")
+            case _:
+                unit, most = int(self._rng.integers(4)), int(self._rng.integers(3))
+                return codec.encode("WAIT", unit=unit, max_outstanding=most)
+
+    def _compute(self, mnemonic: str) -> Operation:
+        """An operation of the engines' tests, moved to some place of the SRAM."""
+        while True:
+            scene = random_scene(self._rng, mnemonic, self._limits)
+            if is_streamable(scene.operation):
+                break
+        shift = 4 * int(self._rng.integers(0, (len(self.sram) - self._limits.sram_bytes) // 4 + 1))
+        operation = scene.operation
+        values = {}
+        for register in operation.instruction.registers:
+            entry = registers.BY_NAME[register]
+            moved = shift if register.endswith("_ADDR") else 0
+            values[register] = (
+                operation.value(register) + moved if entry.is_plain else operation.pair(register)
+            )
+        moved_operation = make_operation(mnemonic, operation.fields, values)
+        for footprint in footprints(operation):  # records have to make sense, or results saturate
+            if footprint.operand.extent is Extent.RECORDS and self._rng.random() < 0.7:
+                start, size = int(footprint.box.address), int(footprint.box.run_bytes)
+                self.sram[start + shift : start + shift + size] = scene.sram[start : start + size]
+        return moved_operation
+
+    def _transfer(self, mnemonic: str) -> Operation:
+        """A transfer of a few runs, touching or apart, on either side."""
+        rng = self._rng
+        prefix = "DMA_IN" if mnemonic == "OP_DMA_READ" else "DMA_OUT"
+        region = int(rng.integers(0, 4)) if prefix == "DMA_IN" else int(rng.choice([1, 3]))
+        run, runs, planes = int(rng.integers(1, 60)), int(rng.integers(1, 5)), int(rng.integers(1, 4))
+        values: dict[str, object] = {"REGION": region, "RUN_BYTES": run, "RUNS": runs, "PLANES": planes}
+        ends = []
+        for side in ("STRIDE", "SRAM_STRIDE"):
+            between = run + int(rng.choice([0, 0, 1, 3, 20]))
+            plane = (runs - 1) * between + run + int(rng.choice([0, 0, 2, 50]))
+            values |= {f"RUN_{side}": between, f"PLANE_{side}": plane}
+            ends.append((planes - 1) * plane + (runs - 1) * between + run)
+        values["OFFSET"] = int(rng.integers(0, REGION_BYTES[region] - ends[0] + 1))
+        values["SRAM_ADDR"] = int(rng.integers(0, len(self.sram) - ends[1] + 1))
+        return make_operation(mnemonic, {}, {f"{prefix}_{name}": value for name, value in values.items()})
+
+    def _without_races(self, words: list[int]) -> list[int]:
+        """With each WAIT that the race checker proposes, one after the other."""
+        for _ in range(ROUNDS):
+            stream = decode_stream(np.array(words, np.uint64), reset_file(), self._fingerprint)
+            races = check_races(stream, len(self.sram), limit=1).races
+            if not races:
+                return words
+            words.insert(races[0].later.word, _encoded(races[0].wait))
+        raise AssertionError("the proposed waits do not come to an end")
+
+
+def _encoded(wait: str) -> int:
+    """`WAIT unit, n` as a word."""
+    _, unit, most = wait.replace(",", "").split()
+    number = [unit.name.lower() for unit in UNITS].index(unit)
+    return codec.encode("WAIT", unit=number, max_outstanding=int(most))
+
+
+def is_streamable(operation: Operation) -> bool:
+    """Whether an operation that writes while it reads gives what one that reads everything first gives.
+
+    So it is where the output is apart from the inputs, or lies element for element on one of them.
+    """
+    *sources, output = footprints(operation)
+    target = _bytes(output.box)
+    for source in sources:
+        same_place = _layout(source.box) == _layout(output.box)
+        same_element = source.element_bytes == output.element_bytes
+        in_place = source.operand.extent is Extent.OUTPUT and same_place and same_element
+        if not in_place and len(np.intersect1d(_bytes(source.box), target)):
+            return False
+    return True
+
+
+def _layout(box: Box) -> tuple[int, ...]:
+    return (
+        box.address, box.planes, box.runs, box.run_bytes,
+        box.plane_stride if box.planes > 1 else 0, box.run_stride if box.runs > 1 else 0,
+    )  # fmt: skip
+
+
+def _bytes(box: Box) -> NDArray[np.int64]:
+    planes, runs, run = (np.arange(count) for count in (box.planes, box.runs, box.run_bytes))
+    places = planes[:, None, None] * box.plane_stride + runs[:, None] * box.run_stride + run
+    return np.unique(places + box.address)
+
+
+def places() -> list[tuple[int, int]]:
+    """Where the regions lie, one after the other."""
+    bases = np.cumsum((0, *REGION_BYTES))
+    return [(int(base), size) for base, size in zip(bases, REGION_BYTES, strict=False)]
+
+
+MEMORY_BYTES = sum(REGION_BYTES)
+assert len(REGION_BYTES) == Region.COMMANDS + 1

@@ -1,0 +1,94 @@
+"""Streams that fault: the RTL stops at the same word, in the same cycle, for the same reason."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from dlasim.isa import codec, registers
+from dlasim.isa.faults import Fault
+from dlasim.isa.instructions import BY_MNEMONIC
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.operation import reset_file
+from dlasim.sim.plan import plan_stream
+from tests.rtl.comparison import compare_stream
+from tests.rtl.machine import RtlMachine
+from tests.rtl.machines import machine
+from tests.rtl.streams import MEMORY_BYTES, StreamMaker, is_streamable, places
+from tests.sim_engines.generate import Limits, make_operation
+
+STREAMS = 150
+MOST_CYCLES = 100_000
+LIMITS = Limits(pixels=4, channels=10, kernel=3, sram_bytes=3000)
+_CFG = BY_MNEMONIC["CFG"].opcode
+_EXTREMES = (
+    0,
+    1,
+    2,
+    3,
+    0xFFFF,
+    0x10000,
+    0x20001,
+    0x00FF_FFFF,
+    0x7FFF_FFFF,
+    0x8000_0000,
+    0xFFFF_FF80,
+    0xFFFF_FFFF,
+)
+
+
+def damaged(rng: Generator, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The stream with one word changed, put in, or everything from one on cut off."""
+    at = int(rng.integers(0, len(words)))
+    configured = np.flatnonzero((words & np.uint64(0xFF)) == _CFG)
+    match int(rng.integers(7)):
+        case 0:
+            return words[:at]
+        case 1:
+            return np.insert(words, at, rng.integers(0, 1 << 63, dtype=np.uint64))
+        case 2:
+            words[at] ^= np.uint64(1) << np.uint64(rng.integers(0, 64))
+        case 3:
+            number = int(rng.choice([0, 255, 256, 256 + len(registers.OPERANDS), 1023]))
+            return np.insert(words, at, codec.encode("CFG", register=number, value=12345))
+        case _ if len(configured):
+            chosen = int(rng.choice(configured))
+            value = int(rng.choice(_EXTREMES)) if rng.random() < 0.7 else int(rng.integers(0, 1 << 32))
+            words[chosen] = (int(words[chosen]) & 0xFFFF_FFFF) | value << 32
+    return words
+
+
+def _cycles(config: DlaConfig, words: NDArray[np.uint64]) -> int:
+    """What the stream takes: damage can make an operation enormous."""
+    sizes = {number: size for number, (_, size) in enumerate(places())}
+    return plan_stream(config, words, reset_file(), sizes).timeline.total
+
+
+def compare_damaged(rtl: RtlMachine, config: DlaConfig, number: int) -> Fault | None:
+    """A damaged stream on both; the fault, if it has one."""
+    rng = np.random.default_rng([number, *config.name.encode()])
+    maker = StreamMaker(rng, config.sram_bytes, config.fingerprint, LIMITS)
+    words = damaged(rng, maker.stream(int(rng.integers(1, 6)), waits=0.2))
+    if not len(words) or _cycles(config, words) > MOST_CYCLES:
+        return None
+    rtl.memory[:] = rng.integers(0, 256, MEMORY_BYTES, np.uint8)
+    found = compare_stream(rtl, config, words, reset_file(), maker.sram, places())
+    # What was harmless before the damage may race after it, or write upon its inputs. Times must agree all
+    # the same, and so must the fault.
+    bytes_differ = ("SRAM", "memory")
+    assert not [text for text in found.differences if not text.startswith(bytes_differ)], f"stream {number}"
+    return found.plan.fault.code if found.plan.fault else None
+
+
+@pytest.mark.parametrize("name", ["shared", "small"])
+def test_stops_as_the_simulator_does(rtl: RtlMachine, name: str) -> None:
+    seen = Counter(compare_damaged(rtl, machine(name), number) for number in range(STREAMS))
+    assert len(seen) >= 8, f"more kinds of faults must occur: {seen}"
+
+
+def test_the_generator_knows_what_can_be_streamed() -> None:
+    placed = {"OUT_CHANNELS": 8, "IN_ADDR": 0, "OUT_ADDR": 0}
+    assert is_streamable(make_operation("OP_E_ABS", {}, placed))
+    assert not is_streamable(make_operation("OP_E_ABS", {}, placed | {"OUT_ADDR": 1}))

@@ -1,0 +1,52 @@
+"""Each seeded mistake in the RTL is found; the RTL as it is passes the same checks."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.rtl.builder import RTL, build
+from tests.rtl.machine import RtlMachine
+from tests.rtl.machines import machine
+from tests.rtl.mutations import MUTATIONS, Mutation
+from tests.rtl.streams import MEMORY_BYTES
+from tests.rtl.test_faults import compare_damaged
+from tests.rtl.test_host import Pair, scenario
+from tests.rtl.test_streams import compare_edges, compare_random
+
+CONFIG = machine("mutant")
+RANDOM, DAMAGED = 40, 60
+
+pytestmark = pytest.mark.slow
+
+
+def check(binary: Path) -> None:
+    """All comparisons; an error where one differs."""
+    with RtlMachine(binary, CONFIG.sram_bytes, MEMORY_BYTES) as rtl:
+        compare_edges(rtl, CONFIG)
+        scenario(Pair(rtl, CONFIG))
+        for number in range(RANDOM):
+            compare_random(rtl, CONFIG, number)
+        for number in range(DAMAGED):
+            compare_damaged(rtl, CONFIG, number)
+
+
+def mutated(mutation: Mutation, folder: Path) -> Path:
+    """The RTL with one mistake."""
+    shutil.copytree(RTL, folder / "rtl")
+    file = folder / "rtl" / mutation.file
+    text = file.read_text()
+    assert text.count(mutation.old) == 1, f"{mutation.name}: its text must occur once in {mutation.file}"
+    file.write_text(text.replace(mutation.old, mutation.new))
+    return folder / "rtl"
+
+
+def test_without_a_mistake() -> None:
+    check(build(CONFIG, optimise="-O0"))
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name.replace(" ", "-"))
+def test_each_mistake_is_found(mutation: Mutation, tmp_path: Path) -> None:
+    binary = build(CONFIG, mutated(mutation, tmp_path), optimise="-O0", kept=tmp_path)
+    with pytest.raises(AssertionError):
+        check(binary)

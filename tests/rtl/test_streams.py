@@ -1,0 +1,97 @@
+"""Random streams: every byte, every cycle, every counter of the RTL is the simulator's."""
+
+import os
+
+import numpy as np
+import pytest
+
+from dlasim.isa import codec
+from dlasim.isa.instructions import INSTRUCTIONS, UNITS, Unit
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.operation import reset_file
+from tests.rtl.comparison import Comparison, compare_stream
+from tests.rtl.machine import RtlMachine
+from tests.rtl.machines import MACHINES, machine
+from tests.rtl.streams import MEMORY_BYTES, StreamMaker, places
+from tests.sim_engines.generate import Limits
+
+STREAMS = int(os.environ.get("DLASIM_RTL_STREAMS", "40"))  # for each machine
+LIMITS = Limits(pixels=5, channels=21, kernel=3, sram_bytes=6000)
+
+
+def compare_random(rtl: RtlMachine, config: DlaConfig, number: int) -> Comparison:
+    """A random stream on both."""
+    rng = np.random.default_rng([number, *config.name.encode()])
+    operations = int(rng.integers(1, 13))
+    maker = StreamMaker(rng, config.sram_bytes, config.fingerprint, LIMITS)
+    words = maker.stream(operations, waits=0.1)
+    rtl.memory[:] = rng.integers(0, 256, MEMORY_BYTES, np.uint8)
+    found = compare_stream(rtl, config, words, reset_file(), maker.sram, places())
+    assert not found.differences, f"stream {number}"
+    return found
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_equal_to_the_simulator(rtl: RtlMachine, name: str) -> None:
+    seen: set[int] = set()
+    overlapping = 0
+    for number in range(STREAMS):
+        found = compare_random(rtl, machine(name), number)
+        assert found.plan.fault is None
+        seen |= set(found.plan.stream.opcodes.tolist())
+        overlapping += _overlaps(found)
+    assert overlapping > STREAMS // 2, "units must work at the same time"
+    if STREAMS >= 40:
+        assert seen >= {row.opcode for row in INSTRUCTIONS}, "every instruction must occur"
+
+
+EDGES = (-(1 << 31), 1 - (1 << 31), -(1 << 30), -3, -1, 0, 1, 3, 1 << 30, (1 << 31) - 1)
+
+
+def compare_edges(rtl: RtlMachine, config: DlaConfig) -> None:
+    """Rescaling where it wraps, saturates and rounds halves: records of every pair of such numbers. And what
+    the checks must let pass by a hair.
+    """
+    values, multipliers, shifts = (grid.ravel() for grid in np.meshgrid(EDGES, EDGES, (-40, -1, 0, 1, 31)))
+    sram = np.zeros(config.sram_bytes, np.uint8)
+    count = len(values)
+    records = np.stack((values, multipliers, shifts), axis=1).astype("<i4").view(np.uint8).ravel()
+    sram[: len(records)] = records
+    sram[len(records) : len(records) + 4 * count] = values.astype("<i4").view(np.uint8)
+    registers = {
+        "PARAM_ADDR": 0,
+        "IN_ADDR": len(records),
+        "OUT_CHANNELS": count,
+        "OUT_ADDR": len(records) + 4 * count,
+    }
+    words = [codec.encode_cfg(name, value) for name, value in registers.items()]
+    words += [codec.encode("OP_REQUANT", quant=1), codec.encode_cfg("OUT_MULT", 1 << 30)]
+    # The last byte of the SRAM, and operands that are misaligned but take no part.
+    words += [codec.encode_cfg("OUT_ADDR", config.sram_bytes - count), codec.encode_cfg("OUT_SHIFT", 0)]
+    words += [codec.encode("OP_REQUANT"), codec.encode("WAIT", unit=Unit.VECTOR, max_outstanding=0)]
+    words += [codec.encode_cfg("ACC_ADDR", 1), codec.encode_cfg("PARAM_ADDR", 2)]
+    words += [codec.encode("OP_MAT_MUL"), codec.encode("HALT")]
+    rtl.memory[:] = 0
+    found = compare_stream(rtl, config, np.array(words, np.uint64), reset_file(), sram, places())
+    assert not found.differences
+    assert found.plan.fault is None
+
+
+@pytest.mark.parametrize("name", ["small", "shared"])
+def test_edges_of_rescaling(rtl: RtlMachine, name: str) -> None:
+    compare_edges(rtl, machine(name))
+
+
+def _overlaps(found: Comparison) -> bool:
+    """Whether two units work in the same cycle."""
+    timeline, unit = found.plan.timeline, found.plan.costs.unit
+    changes = []
+    for number in UNITS:
+        mine = unit == number
+        changes += [(cycle, 1) for cycle in timeline.start[mine].tolist()]
+        changes += [(cycle, -1) for cycle in timeline.end[mine].tolist()]
+    working = most = 0
+    for _, change in sorted(changes):
+        working += change
+        most = max(most, working)
+    return most > 1
