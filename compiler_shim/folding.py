@@ -95,7 +95,7 @@ def _types_fit(step: Step, outputs: Sequence[Tensor]) -> bool:
 
 def _computed(step: Step, tensors: Sequence[Tensor]) -> Values:
     # Most models have nothing to fold, and need not wait for the kernels.
-    from dlasim.compiler_shim.host_params import lower_host
+    from dlasim.compiler_shim.operators import lower_host
     from dlasim.sim.host import TensorSpec, run_host_op
 
     graph = Graph("", tuple(tensors), (step.operator,), (), ())

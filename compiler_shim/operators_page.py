@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from dlasim.compiler_shim.host_params import HOST_KINDS
-from dlasim.compiler_shim.host_params.lookup import LOOKUP_KINDS
+from dlasim.compiler_shim.operators import HOST_KINDS
+from dlasim.compiler_shim.operators.lookup import LOOKUP_KINDS
 from dlasim.compiler_shim.rules import RULES, SUPPORTED
 from dlasim.compiler_shim.tflite.schema import OPERATORS
 from dlasim.compiler_shim.translate import KINDS

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.graph import Graph, Operator, Tensor
-from dlasim.compiler_shim.host_params import HostCall, lower_host
 from dlasim.compiler_shim.layer_names import Namer, layer_names
 from dlasim.compiler_shim.nodes import DlaNode, Value
+from dlasim.compiler_shim.operators import HostCall, lower_host
 from dlasim.compiler_shim.rules import CONVOLUTIONS, Candidate, refusal
 from dlasim.compiler_shim.tflite.writer import variable_tensors
 from dlasim.compiler_shim.translate import KINDS, translate

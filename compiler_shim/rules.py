@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
 
+from dlasim.compiler_shim.graph import label
 from dlasim.compiler_shim.nodes import Value
-from dlasim.compiler_shim.tflite.tensors import label
 
 HALF = (1 << 16) - 1
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dlasim.compiler_shim.slicing import MASKS, sliced_ranges
+from dlasim.compiler_shim.operators.slicing import MASKS, sliced_ranges
 from dlasim.compiler_shim.tflite.shape_step import Shape, Step
 
 

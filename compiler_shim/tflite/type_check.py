@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dlasim.compiler_shim.graph import Graph, Operator, Tensor
+from dlasim.compiler_shim.graph import Graph, Operator, Tensor, label
 from dlasim.compiler_shim.tflite.schema import OPERATORS
-from dlasim.compiler_shim.tflite.tensors import label
 from dlasim.errors import InputError
 from dlasim.isa.records import DataType
 

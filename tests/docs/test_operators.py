@@ -7,7 +7,7 @@ import re
 import pytest
 
 from dlasim.compiler_shim import operators_page
-from dlasim.compiler_shim.host_params import HOST_KINDS, lower_host
+from dlasim.compiler_shim.operators import HOST_KINDS, lower_host
 from dlasim.compiler_shim.partition import partition
 from dlasim.compiler_shim.rules import RULES
 from dlasim.errors import InputError

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.host_params import lower_host
+from dlasim.compiler_shim.operators import lower_host
 from dlasim.errors import InputError
 from tests.host.models import GraphBuilder
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dlasim.compiler_shim.graph import Tensor
-from dlasim.compiler_shim.host_params.site import HostCall, Site
-from dlasim.compiler_shim.host_params.windows import padding_before, window_attributes
+from dlasim.compiler_shim.operators.bound import HostCall, Site
+from dlasim.compiler_shim.operators.windows import padding_before, window_attributes
 from dlasim.sim.numerics import quantize_multiplier
 
 

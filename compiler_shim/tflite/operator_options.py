@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dlasim.compiler_shim.graph import Option
+from dlasim.compiler_shim.graph import Option, label
 from dlasim.compiler_shim.tflite.decoding import Values, absent
 from dlasim.compiler_shim.tflite.schema import OPERATORS, TABLES, Field, enum_names
-from dlasim.compiler_shim.tflite.tensors import label
 from dlasim.errors import InputError, printable
 
 _CUSTOM = 32

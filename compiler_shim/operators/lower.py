@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from dlasim.compiler_shim.graph import Graph, Operator
-from dlasim.compiler_shim.host_params import convolution, elementwise, lookup, movement, pooling, strided
-from dlasim.compiler_shim.host_params.site import HostCall, Site
+from dlasim.compiler_shim.operators import convolution, elementwise, lookup, movement, pooling, strided
+from dlasim.compiler_shim.operators.bound import HostCall, Site
 
 Rule = Callable[[Site], list[HostCall]]
 

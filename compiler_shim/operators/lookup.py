@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.host_params.ranges import quantized_range
-from dlasim.compiler_shim.host_params.site import HostCall, Site
+from dlasim.compiler_shim.operators.activations import quantized_range
+from dlasim.compiler_shim.operators.bound import HostCall, Site
 from dlasim.sim.numerics import (
     INT8_MAX,
     INT8_MIN,

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
-from dlasim.compiler_shim.host_params.ranges import ACTIVATIONS, quantized_range
+from dlasim.compiler_shim.operators.activations import ACTIVATIONS, quantized_range
 from dlasim.errors import InputError
 from dlasim.isa import host_ops
 

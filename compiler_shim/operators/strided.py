@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dlasim.compiler_shim.graph import Tensor
-from dlasim.compiler_shim.host_params.site import HostCall, Site
-from dlasim.compiler_shim.slicing import MASKS, sliced_ranges
+from dlasim.compiler_shim.operators.bound import HostCall, Site
+from dlasim.compiler_shim.operators.slicing import MASKS, sliced_ranges
 from dlasim.isa.host_ops import MAX_RANK
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.host_params.site import HostCall, Site
+from dlasim.compiler_shim.operators.bound import HostCall, Site
 from dlasim.isa.host_ops import MAX_RANK, RESIZE_FRACTION_BITS, float_word
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.compiler_shim.host_params.site import HostCall, Site
-from dlasim.compiler_shim.host_params.windows import window_attributes
+from dlasim.compiler_shim.operators.bound import HostCall, Site
+from dlasim.compiler_shim.operators.windows import window_attributes
 from dlasim.sim.numerics import mean_multiplier, softmax_table
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dlasim.compiler_shim.graph import Tensor
-from dlasim.compiler_shim.host_params.lookup import lookup, table_call
-from dlasim.compiler_shim.host_params.ranges import ACTIVATIONS, float_range, integer_range
-from dlasim.compiler_shim.host_params.site import HostCall, Site
+from dlasim.compiler_shim.operators.activations import ACTIVATIONS, float_range, integer_range
+from dlasim.compiler_shim.operators.bound import HostCall, Site
+from dlasim.compiler_shim.operators.lookup import lookup, table_call
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT, BinaryFunction, UnaryFunction, float_word
 from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, quantize_multiplier, requant
 

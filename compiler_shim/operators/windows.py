@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.host_params.site import Site
+from dlasim.compiler_shim.operators.bound import Site
 
 
 def padding_before(padding: str, size: int, window: int, stride: int) -> int:
