@@ -1,6 +1,4 @@
-"""TFLite operators as host calls: attributes, records and tables, computed exactly as TFLite Micro does."""
+"""TFLite operators: a table of them, and for each the shapes of its outputs and its calls of host operators.
 
-from dlasim.compiler_shim.operators.bound import HostCall
-from dlasim.compiler_shim.operators.lower import HOST_KINDS, lower_host
-
-__all__ = ["HOST_KINDS", "HostCall", "lower_host"]
+What a call's attributes, records and tables hold is computed exactly as TFLite Micro does it.
+"""

@@ -5,53 +5,54 @@ from __future__ import annotations
 import numpy as np
 
 from dlasim.compiler_shim.graph import Tensor
+from dlasim.compiler_shim.operators import lookup
 from dlasim.compiler_shim.operators.activations import ACTIVATIONS, float_range, integer_range
-from dlasim.compiler_shim.operators.bound import HostCall, Site
-from dlasim.compiler_shim.operators.lookup import lookup, table_call
+from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
+from dlasim.errors import InputError
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT, BinaryFunction, UnaryFunction, float_word
 from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, quantize_multiplier, requant
 
 
-def arithmetic(site: Site) -> list[HostCall]:
+def arithmetic(op: BoundOperator) -> list[KernelCall]:
     """ADD, SUB and MUL: rescaled where they are int8, else plain."""
-    if site.output().dtype != "int8":
-        return plain(site)
+    if op.output().dtype != "int8":
+        return plain(op)
     for position in (0, 1):
-        site.types(site.input(position), "int8")
-    return [_product(site) if site.operator.kind == "MUL" else _sum(site)]
+        op.types(op.input(position), "int8")
+    return [_product(op) if op.kind == "MUL" else _sum(op)]
 
 
-def _sum(site: Site) -> HostCall:
-    scales = [site.scale(site.input(position)) for position in (0, 1)]
+def _sum(op: BoundOperator) -> KernelCall:
+    scales = [op.scale(op.input(position)) for position in (0, 1)]
     common = 2 * max(scales)
-    output_scale = common / ((1 << ADD_LEFT_SHIFT) * site.scale(site.output()))
-    return site.call(
-        site.operator.kind,
-        site.operator.inputs,
-        **_zero_points(site),
+    output_scale = common / ((1 << ADD_LEFT_SHIFT) * op.scale(op.output()))
+    return op.call(
+        op.kind,
+        op.input_numbers,
+        **_zero_points(op),
         **_multiplier("input1_", scales[0] / common),
         **_multiplier("input2_", scales[1] / common),
         **_multiplier("output_", output_scale),
-        **site.clamp(),
+        **op.clamp(),
     )
 
 
-def _product(site: Site) -> HostCall:
-    scale = site.scale(site.input(0)) * site.scale(site.input(1)) / site.scale(site.output())
-    return site.call(
+def _product(op: BoundOperator) -> KernelCall:
+    scale = op.scale(op.input(0)) * op.scale(op.input(1)) / op.scale(op.output())
+    return op.call(
         "MUL",
-        site.operator.inputs,
-        **_zero_points(site),
+        op.input_numbers,
+        **_zero_points(op),
         **_multiplier("output_", scale),
-        **site.clamp(),
+        **op.clamp(),
     )
 
 
-def _zero_points(site: Site) -> dict[str, int]:
+def _zero_points(op: BoundOperator) -> dict[str, int]:
     return {
-        "input1_zero_point": site.zero_point(site.input(0)),
-        "input2_zero_point": site.zero_point(site.input(1)),
-        "output_zero_point": site.zero_point(site.output()),
+        "input1_zero_point": op.zero_point(op.input(0)),
+        "input2_zero_point": op.zero_point(op.input(1)),
+        "output_zero_point": op.zero_point(op.output()),
     }
 
 
@@ -60,119 +61,140 @@ def _multiplier(prefix: str, real: float) -> dict[str, int]:
     return {f"{prefix}multiplier": multiplier, f"{prefix}shift": shift}
 
 
-def prelu(site: Site) -> list[HostCall]:
+def prelu(op: BoundOperator) -> list[KernelCall]:
     """PRELU."""
-    values, alpha, output = site.input(0), site.input(1), site.output()
+    values, alpha, output = op.input(0), op.input(1), op.output()
     for tensor in (values, alpha, output):
-        site.types(tensor, "int8")
-    scale_in, scale_out = site.scale(values), site.scale(output)
+        op.types(tensor, "int8")
+    scale_in, scale_out = op.scale(values), op.scale(output)
     return [
-        site.call(
+        op.call(
             "PRELU",
-            site.operator.inputs,
-            input_zero_point=site.zero_point(values),
-            alpha_zero_point=site.zero_point(alpha),
-            output_zero_point=site.zero_point(output),
+            op.input_numbers,
+            input_zero_point=op.zero_point(values),
+            alpha_zero_point=op.zero_point(alpha),
+            output_zero_point=op.zero_point(output),
             **_multiplier("positive_", scale_in / scale_out),
-            **_multiplier("negative_", scale_in * site.scale(alpha) / scale_out),
+            **_multiplier("negative_", scale_in * op.scale(alpha) / scale_out),
         )
     ]
 
 
-def extremum(site: Site) -> list[HostCall]:
+def extremum(op: BoundOperator) -> list[KernelCall]:
     """MAXIMUM and MINIMUM: TFLite compares the integers as they are."""
-    first, second, output = site.input(0), site.input(1), site.output()
-    site.same_types(first, second, output)
-    site.types(output, "int8", "int32", "int64", "float32")
-    function = BinaryFunction[site.operator.kind]
-    return [site.call("BINARY", site.operator.inputs, function=function, clamp_min=0, clamp_max=0)]
+    first, second, output = op.input(0), op.input(1), op.output()
+    op.same_types(first, second, output)
+    op.types(output, "int8", "int32", "int64", "float32")
+    function = BinaryFunction[op.kind]
+    return [op.call("BINARY", op.input_numbers, function=function, clamp_min=0, clamp_max=0)]
 
 
-def plain(site: Site) -> list[HostCall]:
+def plain(op: BoundOperator) -> list[KernelCall]:
     """Arithmetic of float32 and integers that are no steps of a scale."""
-    output = site.output()
-    site.same_types(site.input(0), site.input(1), output)
-    site.types(output, "int32", "int64", "float32")
+    output = op.output()
+    op.same_types(op.input(0), op.input(1), output)
+    op.types(output, "int32", "int64", "float32")
     return [
-        site.call(
+        op.call(
             "BINARY",
-            site.operator.inputs,
-            function=BinaryFunction[site.operator.kind],
-            **_plain_clamp(site, output),
+            op.input_numbers,
+            function=BinaryFunction[op.kind],
+            **_plain_clamp(op, output),
         )
     ]
 
 
-def _plain_clamp(site: Site, output: Tensor) -> dict[str, int]:
-    activation = site.option("fused_activation_function", "NONE")
-    site.require(activation in ACTIVATIONS, f"fused activation {activation} is not supported")
+def _plain_clamp(op: BoundOperator, output: Tensor) -> dict[str, int]:
+    activation = op.activation
+    op.require(activation in ACTIVATIONS, f"fused activation {activation} is not supported")
     if output.dtype == "float32":
         # FLOOR_DIV has no activation, and lets infinities pass.
-        infinite = site.operator.kind == "FLOOR_DIV"
+        infinite = op.kind == "FLOOR_DIV"
         least, greatest = (-np.inf, np.inf) if infinite else float_range(activation)
         return {"clamp_min": float_word(least), "clamp_max": float_word(greatest)}
-    site.require(output.dtype == "int32" or activation == "NONE", f"int64 with fused {activation}")
+    op.require(output.dtype == "int32" or activation == "NONE", f"int64 with fused {activation}")
     bounds = integer_range(activation)
     return {"clamp_min": bounds[0], "clamp_max": bounds[1]}
 
 
-def square_root(site: Site) -> list[HostCall]:
+def square_root(op: BoundOperator) -> list[KernelCall]:
     """SQRT: a table where it is int8."""
-    site.types(site.input(), "int8", "float32")
-    return lookup(site) if site.input().dtype == "int8" else [_unary(site, UnaryFunction.SQRT)]
+    op.types(op.input(), "int8", "float32")
+    return lookup.square_root(op) if op.input().dtype == "int8" else [_unary(op, UnaryFunction.SQRT)]
 
 
-def negative(site: Site) -> list[HostCall]:
+def negative(op: BoundOperator) -> list[KernelCall]:
     """NEG."""
-    site.types(site.input(), "float32", "int32")
-    return [_unary(site, UnaryFunction.NEG)]
+    op.types(op.input(), "float32", "int32")
+    return [_unary(op, UnaryFunction.NEG)]
 
 
-def absolute(site: Site) -> list[HostCall]:
+def absolute(op: BoundOperator) -> list[KernelCall]:
     """ABS: a table where it is int8."""
-    site.types(site.input(), "int8", "float32", "int32")
-    return lookup(site) if site.input().dtype == "int8" else [_unary(site, UnaryFunction.ABS)]
+    op.types(op.input(), "int8", "float32", "int32")
+    return lookup.absolute(op) if op.input().dtype == "int8" else [_unary(op, UnaryFunction.ABS)]
 
 
-def _unary(site: Site, function: UnaryFunction) -> HostCall:
-    site.same_types(site.input(), site.output())
-    return site.call("UNARY", site.operator.inputs, function=function)
+def _unary(op: BoundOperator, function: UnaryFunction) -> KernelCall:
+    op.same_types(op.input(), op.output())
+    return op.call("UNARY", op.input_numbers, function=function)
 
 
-def quantize(site: Site) -> list[HostCall]:
+def quantize(op: BoundOperator) -> list[KernelCall]:
     """QUANTIZE: from float32, or a table from one 8-bit quantization to another."""
-    values, output = site.input(), site.output()
-    site.types(values, "float32", "int8", "uint8")
+    values, output = op.input(), op.output()
+    op.types(values, "float32", "int8", "uint8")
     if values.dtype == "float32":
-        site.types(output, "int8", "uint8", "int16")
-        scale, zero_point = site.scale(output), site.zero_point(output)
-        return [site.call("QUANTIZE", site.operator.inputs, scale=scale, zero_point=zero_point)]
-    site.types(output, "int8", "uint8")
+        op.types(output, "int8", "uint8", "int16")
+        scale, zero_point = op.scale(output), op.zero_point(output)
+        return [op.call("QUANTIZE", op.input_numbers, scale=scale, zero_point=zero_point)]
+    op.types(output, "int8", "uint8")
     lowest = np.iinfo(values.dtype).min
-    centred = np.arange(lowest, lowest + 256) - site.zero_point(values)
-    scaled = requant(centred, *quantize_multiplier(site.scale(values) / site.scale(output)))
+    centred = np.arange(lowest, lowest + 256) - op.zero_point(values)
+    scaled = requant(centred, *quantize_multiplier(op.scale(values) / op.scale(output)))
     # A uint8 result is an int8 one with everything 128 lower.
     offset = 128 if output.dtype == "uint8" else 0
-    table = limit(scaled, site.zero_point(output) - offset, INT8_MIN, INT8_MAX)
-    return [table_call(site, (table.astype(np.int16) + offset).astype(output.dtype))]
+    table = limit(scaled, op.zero_point(output) - offset, INT8_MIN, INT8_MAX)
+    return [lookup.table_call(op, (table.astype(np.int16) + offset).astype(output.dtype))]
 
 
-def dequantize(site: Site) -> list[HostCall]:
+def dequantize(op: BoundOperator) -> list[KernelCall]:
     """DEQUANTIZE: a table of float32 for 8-bit inputs."""
-    values = site.input()
-    site.types(values, "int8", "uint8", "int16")
-    site.types(site.output(), "float32")
-    scale, zero_point = site.scale(values), site.zero_point(values)
+    values = op.input()
+    op.types(values, "int8", "uint8", "int16")
+    op.types(op.output(), "float32")
+    scale, zero_point = op.scale(values), op.zero_point(values)
     if values.dtype not in ("int8", "uint8"):
-        return [site.call("DEQUANTIZE", site.operator.inputs, scale=scale, zero_point=zero_point)]
+        return [op.call("DEQUANTIZE", op.input_numbers, scale=scale, zero_point=zero_point)]
     lowest = np.iinfo(values.dtype).min
     steps = np.arange(lowest, lowest + 256) - zero_point
-    return [table_call(site, (scale * steps).astype(np.float32))]
+    return [lookup.table_call(op, (scale * steps).astype(np.float32))]
 
 
-def cast(site: Site) -> list[HostCall]:
+def cast(op: BoundOperator) -> list[KernelCall]:
     """CAST."""
     types = ("int8", "int32", "float32", "bool", "int64", "uint8", "int16")
-    site.types(site.input(), *types)
-    site.types(site.output(), *types)
-    return [site.call("CAST", site.operator.inputs)]
+    op.types(op.input(), *types)
+    op.types(op.output(), *types)
+    return [op.call("CAST", op.input_numbers)]
+
+
+def same_shape(op: BoundOperator) -> list[Shape]:
+    """An output like the input."""
+    return [op.shape(0)]
+
+
+def broadcast_shape(op: BoundOperator) -> list[Shape]:
+    """NumPy's broadcasting of two inputs."""
+    shapes = [op.shape(0), op.shape(1)]
+    try:
+        return [np.broadcast_shapes(*shapes)]
+    except ValueError:
+        raise InputError(f"{op.where}: shapes {list(shapes[0])} and {list(shapes[1])} do not match") from None
+
+
+def prelu_shape(op: BoundOperator) -> list[Shape]:
+    """Alpha is spread over the input."""
+    outputs = broadcast_shape(op)
+    op.require(outputs == [op.shape(0)], f"alpha {list(op.shape(1))} is larger than the input")
+    return outputs

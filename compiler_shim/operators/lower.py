@@ -1,67 +1,71 @@
-"""Which rule makes host calls of which TFLite operator."""
+"""The table's rules applied to the operators of a graph: shapes, and host calls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Sequence
 
-from dlasim.compiler_shim.graph import Graph, Operator
-from dlasim.compiler_shim.operators import convolution, elementwise, lookup, movement, pooling, strided
-from dlasim.compiler_shim.operators.bound import HostCall, Site
+from dlasim.compiler_shim.graph import Graph, Operator, Tensor
+from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
+from dlasim.compiler_shim.operators.table import OPERATORS
+from dlasim.errors import InputError
 
-Rule = Callable[[Site], list[HostCall]]
-
-_RULES: Mapping[str, Rule] = {
-    **dict.fromkeys(lookup.LOOKUP_KINDS, lookup.lookup),
-    "ABS": elementwise.absolute,
-    "ADD": elementwise.arithmetic,
-    "ARG_MAX": pooling.arg_max,
-    "AVERAGE_POOL_2D": pooling.pool,
-    "CAST": elementwise.cast,
-    "CONCATENATION": movement.concatenation,
-    "CONV_2D": convolution.convolution,
-    "DEPTHWISE_CONV_2D": convolution.depthwise,
-    "DEQUANTIZE": elementwise.dequantize,
-    "DIV": elementwise.plain,
-    "EXPAND_DIMS": strided.reshape,
-    "FLOOR_DIV": elementwise.plain,
-    "FULLY_CONNECTED": convolution.fully_connected,
-    "GATHER": movement.gather,
-    "GATHER_ND": movement.gather_nd,
-    "MAXIMUM": elementwise.extremum,
-    "MAX_POOL_2D": pooling.pool,
-    "MEAN": pooling.mean,
-    "MINIMUM": elementwise.extremum,
-    "MUL": elementwise.arithmetic,
-    "NEG": elementwise.negative,
-    "PACK": movement.pack,
-    "PAD": movement.pad,
-    "PADV2": movement.pad,
-    "PRELU": elementwise.prelu,
-    "QUANTIZE": elementwise.quantize,
-    "RESHAPE": strided.reshape,
-    "RESIZE_BILINEAR": movement.resize_bilinear,
-    "RESIZE_NEAREST_NEIGHBOR": movement.resize_nearest,
-    "SLICE": strided.slice_,
-    "SOFTMAX": pooling.softmax,
-    "SPLIT": strided.split,
-    "SPLIT_V": strided.split_v,
-    "SQRT": elementwise.square_root,
-    "SQUEEZE": strided.reshape,
-    "STRIDED_SLICE": strided.strided_slice,
-    "SUB": elementwise.arithmetic,
-    "SVDF": convolution.svdf,
-    "TILE": strided.tile,
-    "TRANSPOSE": strided.transpose,
-    "TRANSPOSE_CONV": convolution.transpose_convolution,
-    "UNPACK": strided.unpack,
-}
-HOST_KINDS = frozenset(_RULES)
+_MAX_ELEMENTS = (1 << 31) - 1
 
 
-def lower_host(operator: Operator, graph: Graph) -> list[HostCall]:
+def bind(operator: Operator, tensors: Sequence[Tensor], name: str) -> BoundOperator | None:
+    """The operator with what it names, None if the table lacks it; `name` is how errors call the model."""
+    definition = OPERATORS.get(operator.kind)
+    if definition is None:
+        return None
+    options = operator.options
+    if any(field is not None and field.name not in options for field in definition.options.fields):
+        options = {**definition.option_defaults, **options}
+    inputs = tuple(tensors[index] if index >= 0 else None for index in operator.inputs)
+    outputs = tuple(tensors[index] for index in operator.outputs)
+    return BoundOperator(operator, inputs, outputs, options, _where(operator, name))
+
+
+def infer_shapes(op: BoundOperator) -> list[Shape]:
+    """The shapes of the operator's outputs.
+
+    The rules are those of TensorFlow's own kernels when they prepare; a model that passes here gives later
+    passes no shape that does not fit.
+    """
+    shapes = OPERATORS[op.kind].shapes(op)
+    for shape in shapes:
+        op.require(all(size > 0 for size in shape), f"its output would have shape {list(shape)}")
+        op.require(math.prod(shape) <= _MAX_ELEMENTS, f"its output {list(shape)} is larger than 2 GiB")
+    count = len(op.outputs)
+    op.require(len(shapes) == count, f"it has {count} outputs, its inputs and options give {len(shapes)}")
+    return shapes
+
+
+def lower(op: BoundOperator) -> list[KernelCall]:
     """The host calls that compute the operator, in order; an InputError where there are none that can."""
-    site = Site(operator, graph)
-    rule = _RULES.get(operator.kind)
-    if rule is None:
-        site.refuse("the operator is not supported")
-    return rule(site)
+    definition = OPERATORS[op.kind]
+    if definition.lower is None:
+        op.refuse("its result is not known before the first inference, and the CPU has no form of it")
+    calls = definition.lower(op)
+    names = {call.name for call in calls}
+    assert names <= set(definition.host), f"{op.kind} became {names}, its row says {definition.host}"
+    return calls
+
+
+def lower_host(operator: Operator, graph: Graph) -> list[KernelCall]:
+    """As `lower`, for an operator of a graph, which may be one that the table lacks."""
+    return lower(bind_known(operator, graph))
+
+
+def bind_known(operator: Operator, graph: Graph) -> BoundOperator:
+    """As `bind`, for an operator of a graph; an InputError where the table lacks it."""
+    name = graph.name or "model"
+    op = bind(operator, graph.tensors, name)
+    if op is None:
+        raise InputError(f"{_where(operator, name)}: the operator is not supported")
+    return op
+
+
+def _where(operator: Operator, name: str) -> str:
+    place = " ".join(part for part in (operator.location, f"({operator.kind})") if part)
+    return f"{name}: {place}"

@@ -4,65 +4,89 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.compiler_shim.operators.bound import HostCall, Site
-from dlasim.compiler_shim.operators.windows import window_attributes
+from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
+from dlasim.compiler_shim.operators.windows import window_attributes, window_grid
 from dlasim.sim.numerics import mean_multiplier, softmax_table
 
 
-def pool(site: Site) -> list[HostCall]:
+def pool(op: BoundOperator) -> list[KernelCall]:
     """AVERAGE_POOL_2D and MAX_POOL_2D."""
-    site.types(site.input(), "int8")
-    height, width = site.option("filter_height", 1), site.option("filter_width", 1)
+    op.types(op.input(), "int8")
+    height, width = op.option("filter_height"), op.option("filter_width")
     return [
-        site.call(
-            site.operator.kind,
-            site.operator.inputs,
-            **window_attributes(site, height, width),
+        op.call(
+            op.kind,
+            op.input_numbers,
+            **window_attributes(op, height, width),
             filter_height=height,
             filter_width=width,
-            **site.clamp(),
+            **op.clamp(),
         )
     ]
 
 
-def mean(site: Site) -> list[HostCall]:
+def mean(op: BoundOperator) -> list[KernelCall]:
     """MEAN over constant axes."""
-    values, output = site.input(), site.output()
-    site.types(values, "int8")
-    axes = {site.axis(axis, len(values.shape)) for axis in site.integers(1)}
+    values, output = op.input(), op.output()
+    op.types(values, "int8")
+    axes = {op.axis(axis, len(values.shape)) for axis in op.integers(1)}
     count = 1
     for axis in axes:
         count *= values.shape[axis]
-    multiplier, shift = mean_multiplier(site.scale(values) / site.scale(output), count)
+    multiplier, shift = mean_multiplier(op.scale(values) / op.scale(output), count)
     return [
-        site.call(
+        op.call(
             "MEAN",
-            site.operator.inputs[:1],
+            op.input_numbers[:1],
             axis_mask=sum(1 << axis for axis in axes),
-            input_zero_point=site.zero_point(values),
-            output_zero_point=site.zero_point(output),
+            input_zero_point=op.zero_point(values),
+            output_zero_point=op.zero_point(output),
             output_multiplier=multiplier,
             output_shift=shift,
         )
     ]
 
 
-def softmax(site: Site) -> list[HostCall]:
+def softmax(op: BoundOperator) -> list[KernelCall]:
     """SOFTMAX."""
-    values, output = site.input(), site.output()
-    site.types(values, "int8")
-    site.types(output, "int8")
-    found = (site.scale(output), site.zero_point(output))
-    site.require(found == (1 / 256, -128), f"output has scale and zero point {found}, not (1/256, -128)")
-    table = softmax_table(float(np.float32(site.option("beta", 1.0))), site.scale(values))
-    return [site.call("SOFTMAX", (site.operator.inputs[0], site.new_constant("exponentials", table)))]
+    values, output = op.input(), op.output()
+    op.types(values, "int8")
+    op.types(output, "int8")
+    found = (op.scale(output), op.zero_point(output))
+    op.require(found == (1 / 256, -128), f"output has scale and zero point {found}, not (1/256, -128)")
+    table = softmax_table(float(np.float32(op.option("beta"))), op.scale(values))
+    return [op.call("SOFTMAX", (op.input_numbers[0], op.new_constant("exponentials", table)))]
 
 
-def arg_max(site: Site) -> list[HostCall]:
+def arg_max(op: BoundOperator) -> list[KernelCall]:
     """ARG_MAX."""
-    values = site.input()
-    site.types(values, "int8", "int32", "int64", "float32")
-    site.types(site.output(), "int32", "int64")
-    axes = site.integers(1)
-    site.require(len(axes) == 1, f"{len(axes)} axes, one expected")
-    return [site.call("ARG_MAX", site.operator.inputs[:1], axis=site.axis(axes[0], len(values.shape)))]
+    values = op.input()
+    op.types(values, "int8", "int32", "int64", "float32")
+    op.types(op.output(), "int32", "int64")
+    axes = op.integers(1)
+    op.require(len(axes) == 1, f"{len(axes)} axes, one expected")
+    return [op.call("ARG_MAX", op.input_numbers[:1], axis=op.axis(axes[0], len(values.shape)))]
+
+
+def pool_shape(op: BoundOperator) -> list[Shape]:
+    """AVERAGE_POOL_2D and MAX_POOL_2D."""
+    shape = op.shape(0, 4)
+    height, width = op.option("filter_height"), op.option("filter_width")
+    op.require(height >= 1 and width >= 1, f"filter {height}x{width}, at least 1x1 is needed")
+    return [(*window_grid(op, shape, height, width), shape[3])]
+
+
+def mean_shape(op: BoundOperator) -> list[Shape]:
+    """MEAN over constant axes."""
+    shape = op.shape(0)
+    axes = {op.axis(axis, len(shape)) for axis in op.integers(1)}
+    keep = op.option("keep_dims")
+    sizes = [1 if axis in axes else size for axis, size in enumerate(shape) if keep or axis not in axes]
+    return [tuple(sizes)]
+
+
+def arg_max_shape(op: BoundOperator) -> list[Shape]:
+    """ARG_MAX: the axis goes."""
+    shape = op.shape(0)
+    axis = op.axis(op.scalar(1), len(shape))
+    return [shape[:axis] + shape[axis + 1 :]]

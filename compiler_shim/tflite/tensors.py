@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.graph import Graph, Quantization, Tensor, label
+from dlasim.compiler_shim.operators.fields import enum_names
 from dlasim.compiler_shim.tflite.decoding import Values
-from dlasim.compiler_shim.tflite.schema import enum_names
 from dlasim.errors import InputError, printable
 
 _INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")

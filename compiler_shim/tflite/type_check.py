@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dlasim.compiler_shim.graph import Graph, Operator, Tensor, label
-from dlasim.compiler_shim.tflite.schema import OPERATORS
+from dlasim.compiler_shim.operators.definition import Trait
+from dlasim.compiler_shim.operators.table import OPERATORS, has_trait
 from dlasim.errors import InputError
 from dlasim.isa.records import DataType
 
@@ -29,8 +30,6 @@ _CLASSES = {
 
 
 _MOST_NAMED = 4
-_CONVERSIONS = ("QUANTIZE", "DEQUANTIZE")
-_RESHAPES = ("SHAPE", "RESHAPE", "EXPAND_DIMS", "SQUEEZE", "TRANSPOSE")
 
 
 class TypeCheck:
@@ -44,7 +43,7 @@ class TypeCheck:
         for dtype in sorted({graph.tensors[index].dtype for index in graph.inputs}):
             given = {index for index in graph.inputs if graph.tensors[index].dtype == dtype}
             readers = [operator for operator in graph.operators if given & set(operator.inputs)]
-            if all(operator.kind in _CONVERSIONS for operator in readers):
+            if all(has_trait(operator.kind, Trait.CONVERTS) for operator in readers):
                 continue
             users = [operator for operator in graph.operators if _uses(graph, operator, dtype)]
             user = min(users, key=lambda operator: _is_accessory(graph, operator))
@@ -106,7 +105,7 @@ class TypeCheck:
 
 def _is_interface(graph: Graph, operator: Operator) -> bool:
     """Whether it only converts between int8 and uint8 inputs or outputs of the model."""
-    if operator.kind not in _CONVERSIONS:
+    if not has_trait(operator.kind, Trait.CONVERTS):
         return False
     used = (*operator.inputs, *operator.outputs)
     outside = [index for index in used if graph.tensors[index].dtype == "uint8"]
@@ -140,21 +139,21 @@ def _uses(graph: Graph, operator: Operator, dtype: str) -> bool:
 def _is_accessory(graph: Graph, operator: Operator) -> bool:
     """Whether a user would not say that this operator computes: it reshapes, converts, or unpacks weights."""
     inputs = [graph.tensors[index] for index in operator.inputs if index >= 0]
-    accessory = operator.kind in (*_RESHAPES, *_CONVERSIONS)
-    return accessory or all(tensor.is_constant for tensor in inputs)
+    return has_trait(operator.kind, Trait.REARRANGES | Trait.CONVERTS) or all(
+        tensor.is_constant for tensor in inputs
+    )
 
 
 def _check_width(operator: Operator, tensor: Tensor, where: str) -> None:
     """Refuses uint8 and 16 bits, each with its reason and the way out."""
     if tensor.dtype == "uint8":
-        interface = operator.kind in _CONVERSIONS
+        interface = has_trait(operator.kind, Trait.CONVERTS)
         cause = "inputs or outputs" if interface else "legacy quantization-aware training"
         advice = _INTERFACE_ADVICE if interface else f"quantize it again as int8: {_ADVICE}"
         raise InputError(
             f"{where}: {label(tensor.name)} is uint8 ({cause}), which is not supported: {advice}"
         )
-    # SVDF keeps its state, and the weights over time, in 16 bits: its activations are int8 all the same.
-    if tensor.dtype in ("int16", "uint16") and operator.kind != "SVDF":
+    if tensor.dtype in ("int16", "uint16") and not has_trait(operator.kind, Trait.HAS_16_BITS):
         raise InputError(
             f"{where}: {label(tensor.name)} is {tensor.dtype}; 16-bit activations are not supported, "
             f"quantize to int8: {_ADVICE}"
