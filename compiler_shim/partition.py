@@ -41,8 +41,11 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Partitioned:
-    """A network before placement; values that stand for the graph's tensors keep their numbers."""
+class UnplacedNetwork:
+    """A network for any machine, each operator in the forms it has on the DLA and the CPU.
+
+    Values that stand for the graph's tensors keep their numbers.
+    """
 
     name: str
     values: tuple[Value, ...]
@@ -53,7 +56,7 @@ class Partitioned:
     model_outputs: tuple[int, ...]
 
 
-def partition(graph: Graph) -> Partitioned:
+def partition(graph: Graph) -> UnplacedNetwork:
     """Both forms of every operator."""
     return _Partitioner(graph).run()
 
@@ -70,14 +73,14 @@ class _Partitioner:
         ) + Counter(graph.outputs)
         self._padded: dict[int, tuple[KernelCall, Operator]] = {}
 
-    def run(self) -> Partitioned:
+    def run(self) -> UnplacedNetwork:
         """Operator by operator."""
         for operator, name in zip(self._graph.operators, layer_names(self._graph, self._names), strict=True):
             if has_trait(operator.kind, Trait.VIEW) and self._alias(operator):
                 continue
             self._operator(operator, name)
         outputs = self._distinct_outputs()
-        return Partitioned(
+        return UnplacedNetwork(
             self._graph.name,
             tuple(self._values),
             tuple(self._items),
