@@ -69,7 +69,7 @@ class HostRun:
         for call in self.calls:
             inputs = [self.known[item] if isinstance(item, int) else item.data for item in call.inputs]
             outputs = [TensorSpec(tensors[n].shape, tensors[n].dtype) for n in call.outputs]
-            results = run_host_op(call.code, call.attributes, inputs, outputs)
+            results = run_host_op(call.code, call.words, inputs, outputs)
             self.known |= dict(zip(call.outputs, results, strict=True))
         return dict(self.known)
 
