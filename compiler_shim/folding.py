@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.operators.bound import BoundOperator
-from dlasim.compiler_shim.operators.definition import Trait
+from dlasim.compiler_shim.operators.definition import CLASSES, Trait
 from dlasim.compiler_shim.operators.lower import lower
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.errors import DlasimError
@@ -48,17 +48,11 @@ def _is_foldable(op: BoundOperator) -> bool:
 
 def _types_fit(op: BoundOperator) -> bool:
     """Whether operands that must share a type do so, whichever it is."""
-    signature = OPERATORS[op.kind].signature
-    operands = [
-        (signature.class_of_input(position), tensor.dtype)
-        for position, tensor in enumerate(op.inputs)
-        if tensor is not None
-    ]
-    operands += [(signature.outputs[0][0], output.dtype) for output in op.outputs]
+    classes = OPERATORS[op.kind].signature.classes(len(op.inputs), len(op.outputs))
+    tensors = zip(classes, (*op.inputs, *op.outputs), strict=True)
+    operands = [(class_, tensor.dtype) for class_, tensor in tensors if tensor is not None]
     shared = {dtype for class_, dtype in operands if class_ in "xq"}
-    return len(shared) <= 1 and all(
-        dtype in ("int32", "int64") for class_, dtype in operands if class_ == "i"
-    )
+    return len(shared) <= 1 and all(dtype in CLASSES["i"] for class_, dtype in operands if class_ == "i")
 
 
 def _computed(op: BoundOperator) -> Values:

@@ -46,10 +46,21 @@ class Trait(enum.Flag):
     """An int8 operator that keeps its state in 16 bits."""
 
 
+CLASSES: Mapping[str, tuple[str, ...]] = {
+    "q": ("int8",),
+    "b": ("int32",),
+    "i": ("int32", "int64"),
+    "x": ("int8", "int32", "int64", "bool", "float32"),
+}
+"""Element types by class of operand; all operands of class x have one type, and an operand of * has any."""
+
+
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Classes of an operator's inputs and outputs: q int8, b int32, i an index type, x one type for all
-    that have it, * any. A "?" marks an operand that may be left out, "+" one that may be repeated."""
+    """The class of each input and output: a letter of `CLASSES`, or *.
+
+    A "?" marks an operand that may be left out, "+" one that may be repeated.
+    """
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -73,9 +84,10 @@ class Signature:
         """Whether the input at this position may be left out."""
         return position < len(self.inputs) and self.inputs[position].endswith("?")
 
-    def class_of_input(self, position: int) -> str:
-        """The class of the input at this position."""
-        return self.inputs[min(position, len(self.inputs) - 1)][0]
+    def classes(self, input_count: int, output_count: int) -> list[str]:
+        """The class of each input, then of each output."""
+        inputs = [self.inputs[min(number, len(self.inputs) - 1)][0] for number in range(input_count)]
+        return [*inputs, *self.outputs[0][0] * output_count]
 
 
 @dataclass(frozen=True, slots=True)

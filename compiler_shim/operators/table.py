@@ -7,11 +7,12 @@ DLA runs. Loading the table checks that a row names nothing that does not exist.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from dlasim.compiler_shim.dla_forms import DLA_FORMS
 from dlasim.compiler_shim.operators import convolution, elementwise, lookup, movement, pooling, strided
-from dlasim.compiler_shim.operators.definition import OperatorDefinition, Options, Trait
+from dlasim.compiler_shim.operators.definition import CLASSES, OperatorDefinition, Options, Trait
 from dlasim.compiler_shim.operators.fields import Field, enum_field, flag, positive
 from dlasim.isa import host_ops
 
@@ -550,22 +551,29 @@ ROWS = (
 )
 
 
-def _checked(rows: tuple[OperatorDefinition, ...]) -> Mapping[str, OperatorDefinition]:
+def by_name(rows: Sequence[OperatorDefinition]) -> Mapping[str, OperatorDefinition]:
     """The rows by name, once each is known to agree with itself and with the tables that it refers to."""
-    by_name = {row.name: row for row in rows}
-    assert len(by_name) == len(rows), "two operators share a name"
+    named = {row.name: row for row in rows}
+    assert len(named) == len(rows), "two operators share a name"
     tables = {row.options.table: row.options for row in rows}
     for row in rows:
         assert row.options == tables[row.options.table], f"{row.options.table} has two descriptions"
-        assert bool(row.host) == (row.lower is not None), f"{row.name}: host operators, or no lowering"
-        unknown = set(row.host) - host_ops.BY_NAME.keys()
-        assert not unknown, f"{row.name}: no host operator is called {unknown}"
-        possible = {name for host in row.host if host in DLA_FORMS for name in DLA_FORMS[host].mnemonics}
-        assert set(row.dla) <= possible, f"{row.name}: its host operators never become {row.dla}"
-    return by_name
+        _check_forms(row)
+        classes = set(re.sub(r"[ ?+>*-]", "", row.operands))
+        assert classes <= CLASSES.keys(), f"{row.name}: {classes} are not all classes of operands"
+    return named
 
 
-OPERATORS = _checked(ROWS)
+def _check_forms(row: OperatorDefinition) -> None:
+    """A row names host operators if and only if it can be lowered, and instructions that these can become."""
+    assert bool(row.host) == (row.lower is not None), f"{row.name}: host operators, or no lowering"
+    unknown = set(row.host) - host_ops.BY_NAME.keys()
+    assert not unknown, f"{row.name}: no host operator is called {unknown}"
+    possible = {name for host in row.host if host in DLA_FORMS for name in DLA_FORMS[host].mnemonics}
+    assert set(row.dla) <= possible, f"{row.name}: its host operators do not become {row.dla}"
+
+
+OPERATORS = by_name(ROWS)
 
 
 def has_trait(kind: str, traits: Trait) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dlasim.compiler_shim.graph import Graph, Operator, Tensor, label
-from dlasim.compiler_shim.operators.definition import Trait
+from dlasim.compiler_shim.operators.definition import CLASSES, Trait
 from dlasim.compiler_shim.operators.table import OPERATORS, has_trait
 from dlasim.errors import InputError
 from dlasim.isa.records import DataType
@@ -20,15 +20,6 @@ _ADVICE = (
     "use full-integer post-training quantization (a representative_dataset, supported_ops = "
     f"[tf.lite.OpsSet.TFLITE_BUILTINS_INT8]) and {_INTERFACE_ADVICE}"
 )
-# Type classes of the operator table that stand for certain types; the others are compared among themselves.
-_CLASSES = {
-    "q": ("int8",),
-    "b": ("int32",),
-    "i": ("int32", "int64"),
-    "x": ("int8", "int32", "int64", "bool", "float32"),
-}
-
-
 _MOST_NAMED = 4
 
 
@@ -118,13 +109,17 @@ def _reads_float_input(graph: Graph, operator: Operator) -> bool:
 
 def _takes_floats(graph: Graph, operator: Operator) -> bool:
     """Whether each of its float operands is one that may be of any type."""
-    if operator.kind not in OPERATORS:
-        return False
-    signature = OPERATORS[operator.kind].signature
-    operands = [(signature.class_of_input(position), index) for position, index in enumerate(operator.inputs)]
-    operands += [(signature.outputs[0][0], index) for index in operator.outputs]
-    return all(
-        class_ in "x*" for class_, index in operands if index >= 0 and graph.tensors[index].dtype in _FLOATS
+    return operator.kind in OPERATORS and all(
+        class_ in "x*" for class_, tensor in _operands(graph, operator) if tensor.dtype in _FLOATS
+    )
+
+
+def _operands(graph: Graph, operator: Operator) -> Iterator[tuple[str, Tensor]]:
+    """The tensors of a known operator, each with its class."""
+    numbers = (*operator.inputs, *operator.outputs)
+    classes = OPERATORS[operator.kind].signature.classes(len(operator.inputs), len(operator.outputs))
+    return (
+        (class_, graph.tensors[index]) for class_, index in zip(classes, numbers, strict=True) if index >= 0
     )
 
 
@@ -162,16 +157,12 @@ def _check_width(operator: Operator, tensor: Tensor, where: str) -> None:
 
 def _check_classes(graph: Graph, operator: Operator, where: str) -> None:
     """Holds each operand to its class; all operands of class x have one type."""
-    signature = OPERATORS[operator.kind].signature
     shared: set[str] = set()
-    operands = [(signature.class_of_input(position), index) for position, index in enumerate(operator.inputs)]
-    operands += [(signature.outputs[0][0], index) for index in operator.outputs]
-    for class_, index in operands:
-        if index < 0 or class_ == "*":
+    for class_, tensor in _operands(graph, operator):
+        if class_ == "*":
             continue
-        tensor = graph.tensors[index]
-        if tensor.dtype not in _CLASSES[class_]:
-            allowed = " or ".join(_CLASSES[class_])
+        if tensor.dtype not in CLASSES[class_]:
+            allowed = " or ".join(CLASSES[class_])
             raise InputError(f"{where}: {label(tensor.name)} is {tensor.dtype}, {allowed} expected")
         if class_ == "x":
             shared.add(tensor.dtype)
