@@ -1,4 +1,4 @@
-"""Splits a graph: for each operator what the DLA would run, what the CPU would run, and why not the other.
+"""Gives each operator of a graph its forms: what the DLA would run, what the CPU would run, or why not.
 
 The result is free of any configuration; `placement` makes the choice for one machine.
 """
