@@ -102,7 +102,7 @@ class _Partitioner:
 
     def _operator(self, operator: Operator, name: str) -> None:
         op = bind_known(operator, self._graph)
-        definition = OPERATORS[operator.kind]
+        row = OPERATORS[op.kind]
         calls = lower(op)
         merged = ""
         if len(calls) == 1:
@@ -112,10 +112,10 @@ class _Partitioner:
         layer = len(self._items)
         resolved = tuple(self._resolve(call, layer) for call in calls)
         node, reason = dla_form(calls[0], resolved[0].inputs, self._values, layer)
-        if node is not None:
-            assert len(calls) == 1, "what the DLA has an instruction for is one call"
-            assert node.mnemonic in definition.dla, f"{operator.kind}: {node.mnemonic} is missing in its row"
-        macs = definition.macs(op) if definition.macs else 0
+        assert node is None or (len(calls) == 1 and node.mnemonic in row.dla), (
+            f"{row.name}: {node} is not in its row"
+        )
+        macs = row.macs(op) if row.macs else 0
         kind = layer_kind(calls[0])
         self._items.append(Item(name, operator.kind, kind, macs, node, reason, resolved, merged))
 
