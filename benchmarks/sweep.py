@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 if TYPE_CHECKING:
-    from dlasim.compiler_shim.partition import Partitioned
+    from dlasim.compiler_shim.partition import UnplacedNetwork
 
 POINTS = ["--pes", "16..320:8", "--sram", "64KiB..256MiB", "--parallel", "input,output"]
 SIZES_KIB = (64, 256, 512, 1 << 10, 256 << 10)
@@ -112,7 +112,7 @@ def both_ways(model: Path) -> None:
         )
 
 
-def point_seconds(network: Partitioned, sram_kib: int, fewest_pes: int = 16) -> float:
+def point_seconds(network: UnplacedNetwork, sram_kib: int, fewest_pes: int = 16) -> float:
     """CPU time of lowering and timing one machine, on average over some, which should be new."""
     from dlasim.compiler_shim.compile import lower_for
     from dlasim.compiler_shim.options import CompileOptions

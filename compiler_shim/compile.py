@@ -10,7 +10,7 @@ from dlasim.compiler_shim.importing import import_model, prepare
 from dlasim.compiler_shim.lowering.lower import Lowered, lower
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.partition import Partitioned, partition
+from dlasim.compiler_shim.partition import UnplacedNetwork, partition
 from dlasim.compiler_shim.placement import place
 from dlasim.errors import InputError
 from dlasim.fileio import read_file, read_head
@@ -19,7 +19,7 @@ from dlasim.native.demand import demand
 from dlasim.sim.config import DlaConfig
 
 
-def load_model(path: str | Path) -> Partitioned:
+def load_model(path: str | Path) -> UnplacedNetwork:
     """A .tflite or .dlag file, imported and partitioned; free of any configuration."""
     return partition(load_graph(path))
 
@@ -47,7 +47,7 @@ def save_graph(graph: Graph) -> bytes:
 
 
 def lower_for(
-    network: Partitioned, config: DlaConfig, options: CompileOptions, with_constants: bool = True
+    network: UnplacedNetwork, config: DlaConfig, options: CompileOptions, with_constants: bool = True
 ) -> Lowered:
     """A partitioned network placed and lowered; without constants it serves for timing only."""
     with demand.use():

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.graph import Graph, Operator, Tensor
-
-_CONVOLUTIONS = ("CONV_2D", "DEPTHWISE_CONV_2D")
+from dlasim.compiler_shim.operators.definition import Trait
+from dlasim.compiler_shim.operators.table import has_trait
 
 
 def fold_dilation(graph: Graph) -> Graph:
@@ -64,7 +64,7 @@ def _padding(
     source, result = tensors[there.inputs[0]], tensors[back.outputs[0]]
     options = convolution.options
     if (
-        convolution.kind not in _CONVOLUTIONS
+        not has_trait(convolution.kind, Trait.CONVOLVES)
         or back.kind != "BATCH_TO_SPACE_ND"
         or convolution.inputs[0] != there.outputs[0]
         or back.inputs[0] != convolution.outputs[0]

@@ -10,6 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Option = int | float | bool | str | tuple[int, ...]
+_MAX_LABEL = 60
+
+
+def label(name: str) -> str:
+    """The name fit for a message: the converter joins the names of all that it fused."""
+    return name if len(name) <= _MAX_LABEL else f"{name[:_MAX_LABEL]}…"
 
 
 @dataclass(frozen=True, slots=True)

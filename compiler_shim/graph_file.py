@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
-from dlasim.compiler_shim.partition import Partitioned
+from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError, printable
@@ -36,7 +36,7 @@ def is_graph(head: bytes) -> bool:
     return head.startswith(MAGIC)
 
 
-def write_graph(graph: Graph, partitioned: Partitioned) -> bytes:
+def write_graph(graph: Graph, partitioned: UnplacedNetwork) -> bytes:
     """The file of a graph."""
     blobs: list[bytes] = []
     offset = 0

@@ -6,20 +6,18 @@ and every operator is one of an int8 network; an operator not known stays, to be
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from dlasim.compiler_shim.dilation import fold_dilation
 from dlasim.compiler_shim.folding import fold
 from dlasim.compiler_shim.graph import Graph, Operator, Tensor
+from dlasim.compiler_shim.operators.bound import BoundOperator
+from dlasim.compiler_shim.operators.lower import bind, infer_shapes
 from dlasim.compiler_shim.state import separate_states
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
-from dlasim.compiler_shim.tflite.shape_step import Step
-from dlasim.compiler_shim.tflite.shapes import infer_shapes
 from dlasim.compiler_shim.tflite.type_check import TypeCheck
 from dlasim.compiler_shim.tflite.writer import variable_tensors
-from dlasim.errors import InputError
 
 
 def import_model(path: str | Path) -> Graph:
@@ -47,9 +45,12 @@ def _resolve(model: ReadModel, name: str) -> Graph:
     variables = variable_tensors(model.graph)
     kept: list[Operator] = []
     for operator in model.graph.operators:
-        step = _step(operator, tensors, name)
-        _settle_shapes(step, tensors, model.open_shapes)
-        values = None if variables.intersection(operator.outputs) else fold(step, tensors)
+        op = bind(operator, tensors, name)
+        values = None
+        if op is not None:
+            _settle_shapes(op, tensors, model.open_shapes)
+            if not variables.intersection(operator.outputs):
+                values = fold(replace(op, outputs=tuple(tensors[index] for index in operator.outputs)))
         if values is None:
             kept.append(operator)
             continue
@@ -58,18 +59,11 @@ def _resolve(model: ReadModel, name: str) -> Graph:
     return replace(model.graph, tensors=tuple(tensors), operators=tuple(kept))
 
 
-def _step(operator: Operator, tensors: Sequence[Tensor], name: str) -> Step:
-    inputs = tuple(tensors[index] if index >= 0 else None for index in operator.inputs)
-    return Step(operator, inputs, f"{name}: {operator.location} ({operator.kind})")
-
-
-def _settle_shapes(step: Step, tensors: list[Tensor], open_shapes: frozenset[int]) -> None:
-    shapes = infer_shapes(step)
-    for index, shape in zip(step.operator.outputs, shapes or (), strict=shapes is not None):
+def _settle_shapes(op: BoundOperator, tensors: list[Tensor], open_shapes: frozenset[int]) -> None:
+    for index, shape in zip(op.output_numbers, infer_shapes(op), strict=True):
         declared = tensors[index].shape
-        if declared != shape and index not in open_shapes:
-            raise InputError(
-                f"{step.where}: its output is declared {list(declared)}, "
-                f"its inputs and options give {list(shape)}"
-            )
+        op.require(
+            declared == shape or index in open_shapes,
+            f"its output is declared {list(declared)}, its inputs and options give {list(shape)}",
+        )
         tensors[index] = replace(tensors[index], shape=shape)

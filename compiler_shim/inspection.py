@@ -12,7 +12,7 @@ from typing import Any
 from dlasim.compiler_shim.graph import Graph, Tensor
 from dlasim.compiler_shim.graph_file import MAGIC, is_graph, read_graph_model
 from dlasim.compiler_shim.importing import prepare
-from dlasim.compiler_shim.partition import Partitioned, partition
+from dlasim.compiler_shim.partition import UnplacedNetwork, partition
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.errors import InputError
 from dlasim.fileio import read_head
@@ -53,7 +53,7 @@ def _interface(tensor: Tensor) -> dict[str, Any]:
     }
 
 
-def _operators(graph: Graph, network: Partitioned | None) -> list[dict[str, Any]]:
+def _operators(graph: Graph, network: UnplacedNetwork | None) -> list[dict[str, Any]]:
     """Each kind of operator, most MACs first: how many, their MACs, how many only the CPU can run."""
     count = Counter(operator.kind for operator in graph.operators)
     macs: Counter[str] = Counter()

@@ -11,21 +11,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from dlasim.compiler_shim.graph import Graph, Operator
+from dlasim.compiler_shim.operators.table import OPERATORS
 
 _MAX_LENGTH = 48
 # Names of a hostile file are as long as it likes.
 _MAX_READ = 4096
 _MAX_WORDS = 8
-# The last word of the part that tells of the operator itself, not of what is fused into it.
-_WORDS = {
-    "CONV_2D": ("BiasAdd", "Conv2D", "convolution"),
-    "DEPTHWISE_CONV_2D": ("BiasAdd", "depthwise"),
-    "FULLY_CONNECTED": ("BiasAdd", "MatMul"),
-    "TRANSPOSE_CONV": ("BiasAdd", "conv2d_transpose", "conv_transpose"),
-    "ADD": ("add",),
-    "MUL": ("mul",),
-    "SUB": ("sub",),
-}
 # Names that say nothing: of the function that a converter made, or of a tensor that has none.
 _NAMELESS = re.compile(r"(Stateful)?PartitionedCall|Identity|tensor|main|", re.IGNORECASE)
 _NUMBER = re.compile(r"[:_.\d]*(_int8)?[:_.\d]*$")
@@ -69,7 +60,8 @@ def _shortest(path: Path, uses: Counter[Path]) -> Path:
 def _path(name: str, kind: str) -> Path:
     """The words of the part that tells most; none if that is nothing."""
     parts = [part for part in map(_words, name[:_MAX_READ].split(";")) if part]
-    for last in _WORDS.get(kind, ()):
+    # The last word of the part that tells of the operator itself, not of what is fused into it.
+    for last in OPERATORS[kind].name_words if kind in OPERATORS else ():
         for part in parts:
             if part[-1].rstrip("0123456789") == last:
                 return part

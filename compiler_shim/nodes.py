@@ -110,8 +110,8 @@ class LayerInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class Network:
-    """A partitioned network: values, nodes in order, layers for reports."""
+class PlacedNetwork:
+    """A network for one machine, each operator on the DLA or the CPU: values, nodes in order, layers."""
 
     name: str
     values: tuple[Value, ...]

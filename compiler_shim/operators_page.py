@@ -3,91 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from dlasim.compiler_shim.host_params import HOST_KINDS
-from dlasim.compiler_shim.host_params.lookup import LOOKUP_KINDS
-from dlasim.compiler_shim.rules import RULES, SUPPORTED
-from dlasim.compiler_shim.tflite.schema import OPERATORS
-from dlasim.compiler_shim.translate import KINDS
-
-_COPY = ("STRIDED_COPY",)
-_ARITHMETIC = ("BINARY",)
-# Host operators of the TFLite operators that do not become one of the same name. Tests compare with what the
-# compiler makes of networks of every operator.
-_HOST_FORMS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(LOOKUP_KINDS, ("LUT",)),
-    **dict.fromkeys(
-        ("EXPAND_DIMS", "RESHAPE", "SLICE", "SPLIT", "SPLIT_V", "SQUEEZE", "STRIDED_SLICE", "TRANSPOSE"),
-        _COPY,
-    ),
-    **dict.fromkeys(("DIV", "FLOOR_DIV", "MAXIMUM", "MINIMUM"), _ARITHMETIC),
-    "UNPACK": _COPY,
-    "ABS": ("LUT", "UNARY"),
-    "ADD": ("ADD", "BINARY"),
-    "DEQUANTIZE": ("LUT", "DEQUANTIZE"),
-    "MUL": ("MUL", "BINARY"),
-    "NEG": ("UNARY",),
-    "PACK": ("CONCATENATION",),
-    "PADV2": ("PAD",),
-    "QUANTIZE": ("LUT", "QUANTIZE"),
-    "RESIZE_NEAREST_NEIGHBOR": ("RESIZE_NEAREST",),
-    "SQRT": ("LUT", "UNARY"),
-    "SUB": ("SUB", "BINARY"),
-    "TILE": _COPY,
-}
-# What computes a host operator on the DLA.
-_INSTRUCTIONS: Mapping[str, str] = {
-    "CONV_2D": "OP_CONV, OP_CONV_RELU",
-    "DEPTHWISE_CONV_2D": "OP_DEPTH_CONV (OP_CONV, one channel at a time, with `--depthwise emulated`)",
-    "FULLY_CONNECTED": "OP_MAT_MUL",
-    "AVERAGE_POOL_2D": "OP_POOL",
-    "MAX_POOL_2D": "OP_POOL",
-    "MEAN": "OP_POOL",
-    "ADD": "OP_E_ADD",
-    "SUB": "OP_E_SUB",
-    "MUL": "OP_E_MUL",
-    "MAXIMUM": "OP_C_MAX",
-    "MINIMUM": "OP_C_MIN",
-    "LUT": "OP_ACT_LUT",
-}
-_VIEWS = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
-
-
-def host_forms(kind: str) -> tuple[str, ...]:
-    """The host operators that a TFLite operator may become."""
-    return _HOST_FORMS.get(kind, (kind,))
-
-
-def instructions(kind: str) -> str:
-    """The instructions that may compute a TFLite operator; empty for none."""
-    if kind in ("DEQUANTIZE", "DIV", "FLOOR_DIV"):  # a table of floats, plain arithmetic
-        return ""
-    names = (kind, *host_forms(kind))
-    return next((_INSTRUCTIONS[name] for name in names if name in _INSTRUCTIONS), "")
-
-
-def float_kinds() -> list[str]:
-    """The TFLite operators that compute in float32 too: those of which no operand has to be int8."""
-    return sorted(
-        kind
-        for kind in HOST_KINDS
-        if "q" not in "".join((*OPERATORS[kind].signature.inputs, *OPERATORS[kind].signature.outputs))
-    )
+from dlasim.compiler_shim.dla_forms import RULES
+from dlasim.compiler_shim.operators.definition import OperatorDefinition, Trait
+from dlasim.compiler_shim.operators.table import OPERATORS
 
 
 def page() -> str:
     """The whole page."""
-    assert set(KINDS) == set(SUPPORTED), "an operator has an instruction if and only if it has a translation"
-    rules = "\n".join(f"{number}. {_first_line(rule.__doc__)}" for number, rule in enumerate(RULES, start=1))
-    kinds = sorted(HOST_KINDS)
-    known = sorted(OPERATORS.keys() - HOST_KINDS)
+    rows = [OPERATORS[kind] for kind in sorted(OPERATORS)]
+    lowered = [row for row in rows if row.lower]
     return _PAGE.format(
-        rules=rules,
-        on_dla=_table(kind for kind in kinds if instructions(kind)),
-        on_cpu=_table(kind for kind in kinds if not instructions(kind)),
-        folded=", ".join(known),
-        floats=", ".join(float_kinds()),
+        rules="\n".join(
+            f"{number}. {_first_line(rule.__doc__)}" for number, rule in enumerate(RULES, start=1)
+        ),
+        on_dla=_table(row for row in lowered if row.dla),
+        on_cpu=_table(row for row in lowered if not row.dla),
+        folded=", ".join(row.name for row in rows if not row.lower),
+        floats=", ".join(row.name for row in lowered if row.takes_floats),
     )
 
 
@@ -96,12 +30,13 @@ def _first_line(docstring: str | None) -> str:
     return docstring.splitlines()[0]
 
 
-def _table(kinds: Iterable[str]) -> str:
+def _table(rows: Iterable[OperatorDefinition]) -> str:
     lines = ["| TFLite operator | on the DLA | on the CPU |", "| --- | --- | --- |"]
-    for kind in kinds:
-        forms = ", ".join(f"[{name}](host-operators.md#{name.lower()})" for name in host_forms(kind))
-        note = " (none: a view of the same bytes, where it can be)" if kind in _VIEWS else ""
-        lines.append(f"| {kind} | {_linked(instructions(kind)) or '-'} | {forms}{note} |")
+    for row in rows:
+        note = f" ({row.dla_note})" if row.dla_note else ""
+        forms = ", ".join(f"[{name}](host-operators.md#{name.lower()})" for name in row.host)
+        view = " (none: a view of the same bytes, where it can be)" if Trait.VIEW in row.traits else ""
+        lines.append(f"| {row.name} | {_linked(', '.join(row.dla) + note) or '-'} | {forms}{view} |")
     return "\n".join(lines)
 
 

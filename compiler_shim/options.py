@@ -38,7 +38,7 @@ class CompileOptions:
 
 
 def _check_operators(names: frozenset[str]) -> None:
-    from dlasim.compiler_shim.tflite.schema import OPERATORS
+    from dlasim.compiler_shim.operators.table import OPERATORS
 
     for name in sorted(names - OPERATORS.keys()):
         hint = suggestion(name, OPERATORS)

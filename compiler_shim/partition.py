@@ -1,4 +1,4 @@
-"""Splits a graph: for each operator what the DLA would run, what the CPU would run, and why not the other.
+"""Gives each operator of a graph its forms: what the DLA would run, what the CPU would run, or why not.
 
 The result is free of any configuration; `placement` makes the choice for one machine.
 """
@@ -6,25 +6,24 @@ The result is free of any configuration; `placement` makes the choice for one ma
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.compiler_shim.dla_forms import dla_form, layer_kind
 from dlasim.compiler_shim.graph import Graph, Operator, Tensor
-from dlasim.compiler_shim.host_params import HostCall, lower_host
 from dlasim.compiler_shim.layer_names import Namer, layer_names
 from dlasim.compiler_shim.nodes import DlaNode, Value
-from dlasim.compiler_shim.rules import CONVOLUTIONS, Candidate, refusal
+from dlasim.compiler_shim.operators.bound import KernelCall
+from dlasim.compiler_shim.operators.definition import Trait
+from dlasim.compiler_shim.operators.lower import bind_known, lower
+from dlasim.compiler_shim.operators.table import OPERATORS, has_trait
 from dlasim.compiler_shim.tflite.writer import variable_tensors
-from dlasim.compiler_shim.translate import KINDS, translate
-from dlasim.errors import InputError
 from dlasim.isa import host_ops, program
 from dlasim.isa.records import LayerKind
-
-SAME_BYTES = ("RESHAPE", "SQUEEZE", "EXPAND_DIMS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +41,11 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Partitioned:
-    """A network before placement; values that stand for the graph's tensors keep their numbers."""
+class UnplacedNetwork:
+    """A network for any machine, each operator in the forms it has on the DLA and the CPU.
+
+    Values that stand for the graph's tensors keep their numbers.
+    """
 
     name: str
     values: tuple[Value, ...]
@@ -54,7 +56,7 @@ class Partitioned:
     model_outputs: tuple[int, ...]
 
 
-def partition(graph: Graph) -> Partitioned:
+def partition(graph: Graph) -> UnplacedNetwork:
     """Both forms of every operator."""
     return _Partitioner(graph).run()
 
@@ -69,16 +71,16 @@ class _Partitioner:
         self._uses = Counter(
             index for operator in graph.operators for index in operator.inputs if index >= 0
         ) + Counter(graph.outputs)
-        self._padded: dict[int, tuple[HostCall, Operator]] = {}
+        self._padded: dict[int, tuple[KernelCall, Operator]] = {}
 
-    def run(self) -> Partitioned:
+    def run(self) -> UnplacedNetwork:
         """Operator by operator."""
         for operator, name in zip(self._graph.operators, layer_names(self._graph, self._names), strict=True):
-            if operator.kind in SAME_BYTES and self._alias(operator):
+            if has_trait(operator.kind, Trait.VIEW) and self._alias(operator):
                 continue
             self._operator(operator, name)
         outputs = self._distinct_outputs()
-        return Partitioned(
+        return UnplacedNetwork(
             self._graph.name,
             tuple(self._values),
             tuple(self._items),
@@ -99,7 +101,9 @@ class _Partitioner:
         return True
 
     def _operator(self, operator: Operator, name: str) -> None:
-        calls = lower_host(operator, self._graph)
+        op = bind_known(operator, self._graph)
+        row = OPERATORS[op.kind]
+        calls = lower(op)
         merged = ""
         if len(calls) == 1:
             if self._absorb_later(operator, calls[0]):
@@ -107,88 +111,63 @@ class _Partitioner:
             calls[0], merged = self._absorb(operator, calls[0])
         layer = len(self._items)
         resolved = tuple(self._resolve(call, layer) for call in calls)
-        node, reason = self._dla_form(calls, resolved, layer)
-        kind = KINDS.get(calls[0].name, LayerKind.HOST)
-        macs = self._macs(calls[0])
+        node, reason = dla_form(calls[0], resolved[0].inputs, self._values, layer)
+        assert node is None or (len(calls) == 1 and node.mnemonic in row.dla), (
+            f"{row.name}: {node} is not in its row"
+        )
+        macs = row.macs(op) if row.macs else 0
+        kind = layer_kind(calls[0])
         self._items.append(Item(name, operator.kind, kind, macs, node, reason, resolved, merged))
 
-    def _absorb_later(self, operator: Operator, call: HostCall) -> bool:
+    def _absorb_later(self, operator: Operator, call: KernelCall) -> bool:
         """Whether a PAD can wait for the convolution that is its only reader."""
         target = operator.outputs[0]
         if call.name != "PAD" or self._uses[target] != 1 or target in self._graph.outputs:
             return False
         reader = next(o for o in self._graph.operators if target in o.inputs)
-        words = host_ops.decode_attributes(host_ops.BY_NAME["PAD"], call.attributes)
         source, padded = self._graph.tensors[operator.inputs[0]], self._graph.tensors[target]
         quantization = source.quantization
         fits = (
-            reader.kind in CONVOLUTIONS
+            has_trait(reader.kind, Trait.CONVOLVES)
             and reader.inputs[0] == target
             and reader.options.get("padding") == "VALID"
             and len(source.shape) == 4
             and source.shape[::3] == padded.shape[::3]
             and quantization is not None
             and quantization == padded.quantization
-            and words.value == quantization.zero_point
+            and call.attributes.value == quantization.zero_point
             and _every_window_meets(
-                reader, self._graph.tensors[reader.inputs[1]].shape, words.before, source.shape, padded.shape
+                reader,
+                self._graph.tensors[reader.inputs[1]].shape,
+                call.attributes.before,
+                source.shape,
+                padded.shape,
             )
         )
         if fits:
             self._padded[target] = (call, operator)
         return fits
 
-    def _absorb(self, operator: Operator, call: HostCall) -> tuple[HostCall, str]:
+    def _absorb(self, operator: Operator, call: KernelCall) -> tuple[KernelCall, str]:
         """A convolution takes over the padding before it."""
-        if operator.kind not in CONVOLUTIONS or operator.inputs[0] not in self._padded:
+        if not has_trait(operator.kind, Trait.CONVOLVES) or operator.inputs[0] not in self._padded:
             return call, ""
         pad, source = self._padded.pop(operator.inputs[0])
-        before = host_ops.decode_attributes(host_ops.BY_NAME["PAD"], pad.attributes).before
-        table = host_ops.BY_NAME[call.name]
-        attributes = vars(host_ops.decode_attributes(table, call.attributes))
-        attributes["pad_top"], attributes["pad_left"] = before[1], before[2]
-        words = host_ops.encode_attributes(call.name, **attributes)
-        merged = replace(call, inputs=(source.inputs[0], *call.inputs[1:]), attributes=words)
+        top, left = pad.attributes.before[1:3]
+        attributes = SimpleNamespace(**vars(call.attributes) | {"pad_top": top, "pad_left": left})
+        merged = replace(call, inputs=(source.inputs[0], *call.inputs[1:]), attributes=attributes)
         return merged, source.kind
 
-    def _resolve(self, call: HostCall, layer: int) -> program.HostCall:
+    def _resolve(self, call: KernelCall, layer: int) -> program.HostCall:
         """The call with every tensor a value, new constants among them."""
         inputs = tuple(self._number(item) for item in call.inputs)
-        return program.HostCall(call.code, inputs, call.outputs, call.attributes, layer)
+        return program.HostCall(call.code, inputs, call.outputs, call.words, layer)
 
     def _number(self, item: int | Tensor) -> int:
         if isinstance(item, int):
             return item
         self._values.append(_value(item))
         return len(self._values) - 1
-
-    def _dla_form(
-        self, calls: Sequence[HostCall], resolved: Sequence[program.HostCall], layer: int
-    ) -> tuple[DlaNode | None, str]:
-        name, call = calls[0].name, resolved[0]
-        candidate = Candidate(
-            name,
-            host_ops.decode_attributes(host_ops.BY_NAME[name], call.attributes),
-            tuple(self._values[number] for number in call.inputs),
-            tuple(self._values[number] for number in call.outputs),
-        )
-        reason = refusal(candidate)
-        if reason:
-            return None, reason
-        assert len(calls) == 1, "what the DLA has an instruction for is one call"
-        return translate(candidate, call.inputs, call.outputs[0], layer), ""
-
-    def _macs(self, call: HostCall) -> int:
-        """Multiply-accumulates of a call, padding included as the PEs do it."""
-        if call.name not in (*CONVOLUTIONS, "FULLY_CONNECTED", "TRANSPOSE_CONV"):
-            return 0
-        weights = self._graph.tensors[_index(call.inputs[1])].shape
-        output = self._graph.tensors[call.outputs[0]].elements
-        if call.name == "DEPTHWISE_CONV_2D":
-            return output * weights[1] * weights[2]
-        if call.name == "TRANSPOSE_CONV":
-            output = self._graph.tensors[_index(call.inputs[0])].elements // weights[3] * weights[0]
-        return output * int(np.prod(weights[1:], dtype=np.int64))
 
     def _distinct_outputs(self) -> tuple[int, ...]:
         """Outputs that share bytes with an input, a variable or another output get a copy of their own."""
@@ -238,12 +217,6 @@ def _every_window_meets(
         if max(before[axis], after) > (weights[axis] - 1) * dilation:
             return False
     return True
-
-
-def _index(item: int | Tensor) -> int:
-    if not isinstance(item, int):
-        raise InputError(f"{item.name} is not a tensor of the model")
-    return item
 
 
 def _value(tensor: Tensor) -> Value:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from dlasim.compiler_shim.lowering.geometry import Homes
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.tiling import TilingProblems
-from dlasim.compiler_shim.nodes import DlaNode, HostNode, LayerInfo, Network, Value
-from dlasim.compiler_shim.partition import Item, Partitioned
+from dlasim.compiler_shim.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, Value
+from dlasim.compiler_shim.partition import Item, UnplacedNetwork
 from dlasim.errors import InputError
 from dlasim.isa.instructions import Out, Quant
 from dlasim.isa.records import LayerKind
@@ -17,7 +17,7 @@ from dlasim.sim.host_estimate import DOORBELL_CYCLES, operator_cycles
 LAUNCH_CYCLES = DOORBELL_CYCLES + 200  # a stream of its own, and the wait for it
 
 
-def place(network: Partitioned, policy: Policy) -> Network:
+def place(network: UnplacedNetwork, policy: Policy) -> PlacedNetwork:
     """The network with every operator on the DLA or the CPU."""
     return _Placer(network, policy).run()
 
@@ -29,19 +29,19 @@ class _Verdict:
 
 
 class _Placer:
-    def __init__(self, network: Partitioned, policy: Policy) -> None:
+    def __init__(self, network: UnplacedNetwork, policy: Policy) -> None:
         self._network, self._policy = network, policy
         self._config, self._options = policy.config, policy.options
         self._values = list(network.values)
         self._nodes: list[DlaNode | HostNode] = []
         self._layers: list[LayerInfo] = []
 
-    def run(self) -> Network:
+    def run(self) -> PlacedNetwork:
         """Item by item."""
         for item in self._network.items:
             self._place(item, self._verdict(item))
         net = self._network
-        return Network(
+        return PlacedNetwork(
             net.name,
             tuple(self._values),
             tuple(self._nodes),

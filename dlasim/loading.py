@@ -16,7 +16,7 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.runner import check_config, config_of
 
 if TYPE_CHECKING:
-    from dlasim.compiler_shim.partition import Partitioned
+    from dlasim.compiler_shim.partition import UnplacedNetwork
 
 _HEAD_BYTES = 64
 
@@ -85,7 +85,7 @@ def _program_in(file: str | Path) -> Program:
     return program
 
 
-def load_network(file: str | Path) -> Partitioned:
+def load_network(file: str | Path) -> UnplacedNetwork:
     """A model in any format that the shim reads, partitioned."""
     from dlasim.compiler_shim.compile import load_model
 

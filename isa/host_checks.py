@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dlasim.isa.host_ops import MAX_RANK, BinaryFunction, UnaryFunction
+from dlasim.isa.host_ops import BY_NAME, MAX_RANK, BinaryFunction, UnaryFunction
 
 RESIZE_ENTRY_WORDS = 3
 
@@ -313,3 +313,4 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule("output.elements == input.shape[0] * bias.elements", "output must have a unit for each bias"),
     ),
 }
+assert RULES.keys() == BY_NAME.keys(), f"without rules, or rules of none: {RULES.keys() ^ BY_NAME.keys()}"

@@ -94,7 +94,7 @@ class HostOperand:
 
 @dataclass(frozen=True, slots=True)
 class HostOperator:
-    """One row of the table."""
+    """One row of the table; `firmware` is the C function that computes it on the board, empty for none."""
 
     name: str
     code: int
@@ -102,6 +102,7 @@ class HostOperator:
     inputs: tuple[HostOperand, ...]
     outputs: tuple[HostOperand, ...]
     attributes: tuple[Attribute, ...] = ()
+    firmware: str = ""
 
     @property
     def words(self) -> int:
@@ -209,6 +210,7 @@ HOST_OPERATORS = (
         (_int8_in(), _int8_in("weights", "[OC, KH, KW, IC / groups]"), _RECORDS),
         (_OUTPUT,),
         _CONVOLUTION,
+        firmware="convolve",
     ),
     HostOperator(
         "DEPTHWISE_CONV_2D",
@@ -217,6 +219,7 @@ HOST_OPERATORS = (
         (_int8_in(), _int8_in("weights", "[1, KH, KW, OC]"), _RECORDS),
         (_OUTPUT,),
         _CONVOLUTION,
+        firmware="convolve_depthwise",
     ),
     HostOperator(
         "FULLY_CONNECTED",
@@ -225,6 +228,7 @@ HOST_OPERATORS = (
         (_int8_in(doc="elements in rows of IC"), _int8_in("weights", "[OC, IC]"), _RECORDS),
         (HostOperand("output", _INT8, "a row of OC for each row of the input"),),
         (_INPUT_ZERO_POINT, _OUTPUT_ZERO_POINT, *_CLAMP),
+        firmware="multiply_matrix",
     ),
     HostOperator(
         "TRANSPOSE_CONV",
@@ -245,6 +249,7 @@ HOST_OPERATORS = (
             HostOperand("table", _ANY, "256 elements of the output's type"),
         ),
         (HostOperand("output", _ANY, "the input's shape"),),
+        firmware="look_up",
     ),
     HostOperator(
         "ADD",
@@ -254,8 +259,17 @@ HOST_OPERATORS = (
         _TWO_INPUTS,
         (_OUTPUT,),
         _ADD,
+        firmware="add",
     ),
-    HostOperator("SUB", 7, "As ADD, with s1 - s2.", _TWO_INPUTS, (_OUTPUT,), _ADD),
+    HostOperator(
+        "SUB",
+        7,
+        "As ADD, with s1 - s2.",
+        _TWO_INPUTS,
+        (_OUTPUT,),
+        _ADD,
+        firmware="subtract",
+    ),
     HostOperator(
         "MUL",
         8,
@@ -263,6 +277,7 @@ HOST_OPERATORS = (
         _TWO_INPUTS,
         (_OUTPUT,),
         (*_TWO_ZERO_POINTS, *_scale("output_", "the result"), *_CLAMP),
+        firmware="multiply",
     ),
     HostOperator(
         "PRELU",
@@ -278,6 +293,7 @@ HOST_OPERATORS = (
             *_scale("positive_", "values from 0 up"),
             *_scale("negative_", "values below 0, times alpha"),
         ),
+        firmware="prelu",
     ),
     HostOperator(
         "AVERAGE_POOL_2D",
@@ -287,6 +303,7 @@ HOST_OPERATORS = (
         (_int8_in(),),
         (_OUTPUT,),
         _POOL,
+        firmware="pool_average",
     ),
     HostOperator(
         "MAX_POOL_2D",
@@ -295,6 +312,7 @@ HOST_OPERATORS = (
         (_int8_in(),),
         (_OUTPUT,),
         _POOL,
+        firmware="pool_maximum",
     ),
     HostOperator(
         "MEAN",
@@ -309,6 +327,7 @@ HOST_OPERATORS = (
             _OUTPUT_ZERO_POINT,
             *_scale("output_", "the sum"),
         ),
+        firmware="mean",
     ),
     HostOperator(
         "SOFTMAX",
@@ -323,6 +342,7 @@ HOST_OPERATORS = (
             HostOperand("table", _INT32, "[256]: exp(-d * beta * scale) in Q0.31 for d = 0 .. 255"),
         ),
         (HostOperand("output", _INT8, "scale 1/256, zero point -128"),),
+        firmware="softmax",
     ),
     HostOperator(
         "PAD",
@@ -334,6 +354,7 @@ HOST_OPERATORS = (
             _per_axis("before", "elements before the input along each dimension, 0 beyond its rank", least=0),
             Attribute("value", "what surrounds the input", Word.ELEMENT),
         ),
+        firmware="pad",
     ),
     HostOperator(
         "CONCATENATION",
@@ -343,6 +364,7 @@ HOST_OPERATORS = (
         (HostOperand("inputs", _ANY, "the output's type", repeated=True),),
         (HostOperand("output", _ANY, "the inputs side by side"),),
         (_axis("axis", "dimension of the output along which they stand"),),
+        firmware="concatenate",
     ),
     HostOperator(
         "STRIDED_COPY",
@@ -357,6 +379,7 @@ HOST_OPERATORS = (
             _per_axis("size", "how many elements along each dimension; leading ones are 1", least=1),
             _per_axis("stride", "elements of the input from one to the next; may be negative"),
         ),
+        firmware="copy_strided",
     ),
     HostOperator(
         "RESIZE_NEAREST",
@@ -370,6 +393,7 @@ HOST_OPERATORS = (
             HostOperand("columns", _INT32, "[OW]: the column each output column comes from, likewise"),
         ),
         (HostOperand("output", _ANY, "NHWC"),),
+        firmware="resize_nearest",
     ),
     HostOperator(
         "RESIZE_BILINEAR",
@@ -384,6 +408,7 @@ HOST_OPERATORS = (
             HostOperand("columns", _INT32, "[OW, 3]: lower column, upper column, fraction of 1024, likewise"),
         ),
         (_OUTPUT,),
+        firmware="resize_bilinear",
     ),
     HostOperator(
         "QUANTIZE",
@@ -396,6 +421,7 @@ HOST_OPERATORS = (
             _SCALE,
             _int16("zero_point", "the integer that means 0"),
         ),
+        firmware="quantize",
     ),
     HostOperator(
         "DEQUANTIZE",
@@ -415,6 +441,7 @@ HOST_OPERATORS = (
         "integer's range becomes its nearest value, NaN becomes 0.",
         (HostOperand("input", _ANY, "any shape"),),
         (HostOperand("output", _ANY, "the input's shape"),),
+        firmware="cast",
     ),
     HostOperator(
         "BINARY",
@@ -432,6 +459,7 @@ HOST_OPERATORS = (
             Attribute("clamp_min", "least output value; not used by MAXIMUM and MINIMUM", Word.ELEMENT),
             Attribute("clamp_max", "greatest output value; not used by MAXIMUM and MINIMUM", Word.ELEMENT),
         ),
+        firmware="compute_binary",
     ),
     HostOperator(
         "UNARY",
@@ -440,6 +468,7 @@ HOST_OPERATORS = (
         (HostOperand("input", ("int32", "float32"), "any shape"),),
         (HostOperand("output", ("int32", "float32"), "the same type and shape"),),
         (_function(UnaryFunction),),
+        firmware="compute_unary",
     ),
     HostOperator(
         "ARG_MAX",
@@ -449,6 +478,7 @@ HOST_OPERATORS = (
         (HostOperand("input", _NUMBERS, "any shape"),),
         (HostOperand("output", _INDEX, "the input's shape without that dimension"),),
         (_axis("axis", "dimension of the input that is searched"),),
+        firmware="find_maximum",
     ),
     HostOperator(
         "GATHER",
@@ -462,6 +492,7 @@ HOST_OPERATORS = (
             _axis("axis", "dimension of the input that the indices count along"),
             _axis("batch_dims", "leading dimensions that input and indices share"),
         ),
+        firmware="gather",
     ),
     HostOperator(
         "GATHER_ND",
@@ -470,6 +501,7 @@ HOST_OPERATORS = (
         "there is copied. An index outside gives zeros.",
         (HostOperand("input", _ANY, "any shape"), HostOperand("indices", _INDEX, "[..., n]")),
         (HostOperand("output", _ANY, "the input's type"),),
+        firmware="gather_nd",
     ),
     HostOperator(
         "SVDF",

@@ -58,6 +58,9 @@ RATES = {
     "ARG_MAX": Rates(read=20),
 }
 OTHERS = Rates(read=16, written=16)  # the firmware has no kernel to measure
+_MEASURED = {operator.name for operator in host_ops.HOST_OPERATORS if operator.firmware}
+assert RATES.keys() >= _MEASURED, f"no rates for {_MEASURED - RATES.keys()}"
+assert RATES.keys() <= host_ops.BY_NAME.keys(), "rates of no host operator"
 
 Shape = tuple[int, ...]
 

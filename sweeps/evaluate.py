@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from dlasim.compiler_shim.compile import lower_for
-from dlasim.compiler_shim.partition import Partitioned
+from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.errors import DlasimError
 from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, cells, columns
 from dlasim.sim.report import SCHEMA, report
@@ -108,7 +108,7 @@ class Evaluator:
             return None, Entry(FAILED, f"internal error, please report it: {type(error).__name__}: {text}")
 
 
-def prototype_entry(network: Partitioned, values: Mapping[str, Any], layers: bool) -> Entry:
+def prototype_entry(network: UnplacedNetwork, values: Mapping[str, Any], layers: bool) -> Entry:
     """The figures of a network on the board that the values describe."""
     from dlasim.sweeps.prototype import prototype_report  # the emulator takes its time to load
 
@@ -116,7 +116,9 @@ def prototype_entry(network: Partitioned, values: Mapping[str, Any], layers: boo
     return Entry(OK, "", row_figures(told, seconds), layer_rows(told) if layers else None)
 
 
-def timing_entry(network: Partitioned, values: Mapping[str, Any], layers: bool) -> tuple[int | None, Entry]:
+def timing_entry(
+    network: UnplacedNetwork, values: Mapping[str, Any], layers: bool
+) -> tuple[int | None, Entry]:
     """The figures of a network on the machine that the values describe, without a host; and the SRAM from
     which on more of it changes none of them, if it has that."""
     config, options = resolve(values)

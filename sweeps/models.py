@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.cache import cache_folder
-from dlasim.compiler_shim.partition import Partitioned
+from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.errors import DlasimError, InputError, suggestion
 from dlasim.fileio import atomic_write, read_file
 
@@ -49,11 +49,11 @@ class Blueprint:
     """
 
     content: str  # hash of the model's file
-    network: Partitioned
+    network: UnplacedNetwork
     constants: tuple[tuple[int, str], ...]  # those that are left out
     whole: bool = False
 
-    def restore(self) -> Partitioned:
+    def restore(self) -> UnplacedNetwork:
         """The network with constants of zeros that take no memory."""
         values = list(self.network.values)
         for number, dtype in self.constants:

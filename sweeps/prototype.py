@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dlasim.compiler_shim.compile import lower_for
-from dlasim.compiler_shim.partition import Partitioned
+from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.inputs import noise
 from dlasim.sim.executor import make_executor
 from dlasim.sweeps.parameters import resolve
@@ -22,7 +22,7 @@ _RUNS = (
 )
 
 
-def prototype_report(network: Partitioned, values: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
+def prototype_report(network: UnplacedNetwork, values: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
     """The report of one inference, and the seconds that emulating it took, from reset to exit."""
     config, choices = resolve(values)
     program = lower_for(network, config, choices).program

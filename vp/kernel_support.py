@@ -11,7 +11,6 @@ from dlasim.isa.program import HostCall, Program
 # Element types whose arithmetic the firmware has; operators that only move elements take any.
 _ARITHMETIC = ("int8", "int32")
 _INTEGERS = ("int8", "int32", "int64", "uint8", "int16", "bool")
-_NO_KERNEL = ("TRANSPOSE_CONV", "SVDF", "DEQUANTIZE")
 _ALLOWED_TYPES = {
     "CAST": _INTEGERS,
     "BINARY": _ARITHMETIC,
@@ -36,7 +35,7 @@ def refuse_missing_kernels(program: Program) -> None:
 def missing_kernel(program: Program, call: HostCall) -> str | None:
     """What the firmware lacks for this call, None if nothing."""
     operator = host_ops.BY_CODE[call.code]
-    if operator.name in _NO_KERNEL:
+    if not operator.firmware:
         return operator.name
     if _is_refused(program, operator, call):
         return None  # the firmware itself says why

@@ -25,7 +25,7 @@ from dlasim.compiler_shim.lowering.memory import (
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlan, plan_sram
 from dlasim.compiler_shim.lowering.tiling import Tiling
-from dlasim.compiler_shim.nodes import DlaNode, HostNode, Network, Shape
+from dlasim.compiler_shim.nodes import DlaNode, HostNode, PlacedNetwork, Shape
 from dlasim.errors import InputError
 from dlasim.isa import program as p
 from dlasim.isa.codec import count_operations
@@ -41,7 +41,7 @@ class Lowered:
     """A program, and for `explain` the tiling of each DLA node by its place in the network."""
 
     program: p.Program
-    network: Network
+    network: PlacedNetwork
     tilings: dict[int, Tiling]
     descriptors: dict[int, int]  # value to the number of its tensor descriptor
     sram_peak_bytes: int
@@ -57,13 +57,13 @@ class Lowered:
         }
 
 
-def lower(network: Network, policy: Policy, with_constants: bool = True) -> Lowered:
+def lower(network: PlacedNetwork, policy: Policy, with_constants: bool = True) -> Lowered:
     """Lower a network; without constants the program serves for timing only."""
     return _Lowering(network, policy, with_constants).run()
 
 
 class _Lowering:
-    def __init__(self, network: Network, policy: Policy, with_constants: bool) -> None:
+    def __init__(self, network: PlacedNetwork, policy: Policy, with_constants: bool) -> None:
         self._network, self._config = network, policy.config
         self._variables = variables(network)
         leases = lifetimes(network)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.allocation import Lease
-from dlasim.compiler_shim.nodes import DlaNode, Network
+from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.isa.registers import Region
 
 ALIGNMENT = 16
@@ -23,27 +23,27 @@ class SystemPlan:
     outputs_bytes: int
 
 
-def root(network: Network, value: int) -> int:
+def root(network: PlacedNetwork, value: int) -> int:
     """The value whose bytes this one is."""
     while (alias := network.values[value].alias) is not None:
         value = alias
     return value
 
 
-def reads(node: object, network: Network) -> list[int]:
+def reads(node: object, network: PlacedNetwork) -> list[int]:
     """Roots of the activations that a node reads."""
     inputs = node.inputs if isinstance(node, DlaNode) else node.call.inputs  # type: ignore[attr-defined]
     roots = [root(network, value) for value in inputs if value >= 0]
     return [value for value in roots if network.values[value].data is None]
 
 
-def writes(node: object, network: Network) -> list[int]:
+def writes(node: object, network: PlacedNetwork) -> list[int]:
     """Roots of the values that a node writes."""
     outputs = (node.output,) if isinstance(node, DlaNode) else node.call.outputs  # type: ignore[attr-defined]
     return [root(network, value) for value in outputs]
 
 
-def lifetimes(network: Network) -> dict[int, Lease]:
+def lifetimes(network: PlacedNetwork) -> dict[int, Lease]:
     """For each value that a node writes: from its first write to its last use."""
     spans: dict[int, tuple[int, int]] = {}
     for step, node in enumerate(network.nodes):
@@ -64,7 +64,7 @@ def lifetimes(network: Network) -> dict[int, Lease]:
     }
 
 
-def variables(network: Network) -> set[int]:
+def variables(network: PlacedNetwork) -> set[int]:
     """The values that are read before they are written: they live on from inference to inference."""
     known = {root(network, value) for value in network.inputs}
     found = set()
@@ -76,7 +76,7 @@ def variables(network: Network) -> set[int]:
 
 
 def stretch(
-    network: Network, leases: Mapping[int, Lease], chains: Iterable[Sequence[int]]
+    network: PlacedNetwork, leases: Mapping[int, Lease], chains: Iterable[Sequence[int]]
 ) -> dict[int, Lease]:
     """The lifetimes where the steps of each chain run side by side: whatever one of them touches is alive
     during all of them."""
@@ -94,7 +94,7 @@ def stretch(
     return stretched
 
 
-def sram_candidates(network: Network, leases: Mapping[int, Lease]) -> dict[int, Lease]:
+def sram_candidates(network: PlacedNetwork, leases: Mapping[int, Lease]) -> dict[int, Lease]:
     """The values that only DLA nodes touch and that live within one inference."""
     outside = {root(network, value) for value in (*network.outputs, *network.inputs)} | variables(network)
     for node in network.nodes:
@@ -103,7 +103,7 @@ def sram_candidates(network: Network, leases: Mapping[int, Lease]) -> dict[int, 
     return {value: lease for value, lease in leases.items() if value not in outside}
 
 
-def plan_system(network: Network, leases: Mapping[int, Lease], resident: Collection[int]) -> SystemPlan:
+def plan_system(network: PlacedNetwork, leases: Mapping[int, Lease], resident: Collection[int]) -> SystemPlan:
     """Inputs and outputs one after the other; everything else that is not in SRAM shares the arena."""
     homes: dict[int, tuple[Region, int]] = {}
     inputs_bytes = _in_a_row(network, network.inputs, Region.INPUTS, homes)
@@ -117,7 +117,7 @@ def plan_system(network: Network, leases: Mapping[int, Lease], resident: Collect
 
 
 def _in_a_row(
-    network: Network, values: tuple[int, ...], region: Region, homes: dict[int, tuple[Region, int]]
+    network: PlacedNetwork, values: tuple[int, ...], region: Region, homes: dict[int, tuple[Region, int]]
 ) -> int:
     end = 0
     for value in values:

@@ -17,7 +17,7 @@ from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.spots import Spots
 from dlasim.compiler_shim.lowering.stripes import Chain, ChainTiling, best_chain, best_segments
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem, TilingProblems
-from dlasim.compiler_shim.nodes import DlaNode, Network
+from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.errors import InputError
 
 TRAFFIC_WEIGHT = 1 / 64  # cycles that a byte over the bus counts for besides its time
@@ -41,7 +41,7 @@ class SramPlan:
         return frozenset(step for chain in self.chains.values() for step in chain.steps)
 
 
-def plan_sram(network: Network, policy: Policy, leases: Mapping[int, Lease]) -> SramPlan:
+def plan_sram(network: PlacedNetwork, policy: Policy, leases: Mapping[int, Lease]) -> SramPlan:
     """Keep what is worth keeping; `leases` are the values that may stay in SRAM at all."""
     return _Planner(network, policy, leases).plan()
 
@@ -73,7 +73,7 @@ class _Residents:
 
 
 class _Planner:
-    def __init__(self, network: Network, policy: Policy, leases: Mapping[int, Lease]) -> None:
+    def __init__(self, network: PlacedNetwork, policy: Policy, leases: Mapping[int, Lease]) -> None:
         self._network, self._policy, self._leases = network, policy, leases
         self._nodes = {i: node for i, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
         self._limit = policy.config.sram_bytes

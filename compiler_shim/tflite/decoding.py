@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.tflite.schema import FILE_IDENTIFIER, SCALARS, TABLES, Field, enum_names
+from dlasim.compiler_shim.operators.fields import SCALARS, Field, absent, enum_names
+from dlasim.compiler_shim.tflite.schema import FILE_IDENTIFIER, TABLES
 from dlasim.errors import InputError
 
 Values = dict[str, Any]
@@ -113,10 +114,3 @@ class Decoder:
             return np.frombuffer(self._data, dtype=dtype, count=length, offset=start)
         start, length = self._extent(position, 4)
         return [self._table(item, self._follow(start + 4 * index)) for index in range(length)]
-
-
-def absent(field: Field) -> Any:
-    """What a field means that is not in the file."""
-    if field.kind in SCALARS:
-        return field.default
-    return () if field.is_vector else None

@@ -7,13 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dlasim.compiler_shim.tflite.schema import (
-    FILE_IDENTIFIER,
-    SCALARS,
-    TABLES,
-    Field,
-    enum_names,
-)
+from dlasim.compiler_shim.operators.fields import SCALARS, Field, enum_names
+from dlasim.compiler_shim.tflite.schema import FILE_IDENTIFIER, TABLES
 
 if TYPE_CHECKING:
     from flatbuffers import Builder

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dlasim.compiler_shim.graph import Graph, Operator
+from dlasim.compiler_shim.graph import Graph, Operator, label
+from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.decoding import Decoder, Values
-from dlasim.compiler_shim.tflite.operators import kind_of, options_of
-from dlasim.compiler_shim.tflite.schema import MODEL_VERSION, OPERATORS
-from dlasim.compiler_shim.tflite.tensors import TensorReader, label
+from dlasim.compiler_shim.tflite.operator_options import kind_of, options_of
+from dlasim.compiler_shim.tflite.schema import MODEL_VERSION
+from dlasim.compiler_shim.tflite.tensors import TensorReader
 from dlasim.errors import InputError, printable
 from dlasim.fileio import read_file
 

@@ -8,21 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph, Quantization, Tensor
+from dlasim.compiler_shim.graph import Graph, Quantization, Tensor, label
+from dlasim.compiler_shim.operators.fields import enum_names
 from dlasim.compiler_shim.tflite.decoding import Values
-from dlasim.compiler_shim.tflite.schema import enum_names
 from dlasim.errors import InputError, printable
 
 _INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 _DTYPES = frozenset((*_INTEGERS, "bool", "float16", "float32", "float64", "complex64", "complex128"))
 _MAX_RANK = 8
-_MAX_LABEL = 60
 _MAX_TENSOR_BYTES = (1 << 31) - 1
-
-
-def label(name: str) -> str:
-    """The name fit for a message: the converter joins the names of all that it fused."""
-    return name if len(name) <= _MAX_LABEL else f"{name[:_MAX_LABEL]}…"
 
 
 class TensorReader:

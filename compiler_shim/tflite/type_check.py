@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dlasim.compiler_shim.graph import Graph, Operator, Tensor
-from dlasim.compiler_shim.tflite.schema import OPERATORS
-from dlasim.compiler_shim.tflite.tensors import label
+from dlasim.compiler_shim.graph import Graph, Operator, Tensor, label
+from dlasim.compiler_shim.operators.definition import CLASSES, Trait
+from dlasim.compiler_shim.operators.table import OPERATORS, has_trait
 from dlasim.errors import InputError
 from dlasim.isa.records import DataType
 
@@ -20,18 +20,7 @@ _ADVICE = (
     "use full-integer post-training quantization (a representative_dataset, supported_ops = "
     f"[tf.lite.OpsSet.TFLITE_BUILTINS_INT8]) and {_INTERFACE_ADVICE}"
 )
-# Type classes of the operator table that stand for certain types; the others are compared among themselves.
-_CLASSES = {
-    "q": ("int8",),
-    "b": ("int32",),
-    "i": ("int32", "int64"),
-    "x": ("int8", "int32", "int64", "bool", "float32"),
-}
-
-
 _MOST_NAMED = 4
-_CONVERSIONS = ("QUANTIZE", "DEQUANTIZE")
-_RESHAPES = ("SHAPE", "RESHAPE", "EXPAND_DIMS", "SQUEEZE", "TRANSPOSE")
 
 
 class TypeCheck:
@@ -45,7 +34,7 @@ class TypeCheck:
         for dtype in sorted({graph.tensors[index].dtype for index in graph.inputs}):
             given = {index for index in graph.inputs if graph.tensors[index].dtype == dtype}
             readers = [operator for operator in graph.operators if given & set(operator.inputs)]
-            if all(operator.kind in _CONVERSIONS for operator in readers):
+            if all(has_trait(operator.kind, Trait.CONVERTS) for operator in readers):
                 continue
             users = [operator for operator in graph.operators if _uses(graph, operator, dtype)]
             user = min(users, key=lambda operator: _is_accessory(graph, operator))
@@ -107,7 +96,7 @@ class TypeCheck:
 
 def _is_interface(graph: Graph, operator: Operator) -> bool:
     """Whether it only converts between int8 and uint8 inputs or outputs of the model."""
-    if operator.kind not in _CONVERSIONS:
+    if not has_trait(operator.kind, Trait.CONVERTS):
         return False
     used = (*operator.inputs, *operator.outputs)
     outside = [index for index in used if graph.tensors[index].dtype == "uint8"]
@@ -120,13 +109,17 @@ def _reads_float_input(graph: Graph, operator: Operator) -> bool:
 
 def _takes_floats(graph: Graph, operator: Operator) -> bool:
     """Whether each of its float operands is one that may be of any type."""
-    if operator.kind not in OPERATORS:
-        return False
-    signature = OPERATORS[operator.kind].signature
-    operands = [(signature.class_of_input(position), index) for position, index in enumerate(operator.inputs)]
-    operands += [(signature.outputs[0][0], index) for index in operator.outputs]
-    return all(
-        class_ in "x*" for class_, index in operands if index >= 0 and graph.tensors[index].dtype in _FLOATS
+    return operator.kind in OPERATORS and all(
+        class_ in "x*" for class_, tensor in _operands(graph, operator) if tensor.dtype in _FLOATS
+    )
+
+
+def _operands(graph: Graph, operator: Operator) -> Iterator[tuple[str, Tensor]]:
+    """The tensors of a known operator, each with its class."""
+    numbers = (*operator.inputs, *operator.outputs)
+    classes = OPERATORS[operator.kind].signature.classes(len(operator.inputs), len(operator.outputs))
+    return (
+        (class_, graph.tensors[index]) for class_, index in zip(classes, numbers, strict=True) if index >= 0
     )
 
 
@@ -141,21 +134,21 @@ def _uses(graph: Graph, operator: Operator, dtype: str) -> bool:
 def _is_accessory(graph: Graph, operator: Operator) -> bool:
     """Whether a user would not say that this operator computes: it reshapes, converts, or unpacks weights."""
     inputs = [graph.tensors[index] for index in operator.inputs if index >= 0]
-    accessory = operator.kind in (*_RESHAPES, *_CONVERSIONS)
-    return accessory or all(tensor.is_constant for tensor in inputs)
+    return has_trait(operator.kind, Trait.REARRANGES | Trait.CONVERTS) or all(
+        tensor.is_constant for tensor in inputs
+    )
 
 
 def _check_width(operator: Operator, tensor: Tensor, where: str) -> None:
     """Refuses uint8 and 16 bits, each with its reason and the way out."""
     if tensor.dtype == "uint8":
-        interface = operator.kind in _CONVERSIONS
+        interface = has_trait(operator.kind, Trait.CONVERTS)
         cause = "inputs or outputs" if interface else "legacy quantization-aware training"
         advice = _INTERFACE_ADVICE if interface else f"quantize it again as int8: {_ADVICE}"
         raise InputError(
             f"{where}: {label(tensor.name)} is uint8 ({cause}), which is not supported: {advice}"
         )
-    # SVDF keeps its state, and the weights over time, in 16 bits: its activations are int8 all the same.
-    if tensor.dtype in ("int16", "uint16") and operator.kind != "SVDF":
+    if tensor.dtype in ("int16", "uint16") and not has_trait(operator.kind, Trait.HAS_16_BITS):
         raise InputError(
             f"{where}: {label(tensor.name)} is {tensor.dtype}; 16-bit activations are not supported, "
             f"quantize to int8: {_ADVICE}"
@@ -164,16 +157,12 @@ def _check_width(operator: Operator, tensor: Tensor, where: str) -> None:
 
 def _check_classes(graph: Graph, operator: Operator, where: str) -> None:
     """Holds each operand to its class; all operands of class x have one type."""
-    signature = OPERATORS[operator.kind].signature
     shared: set[str] = set()
-    operands = [(signature.class_of_input(position), index) for position, index in enumerate(operator.inputs)]
-    operands += [(signature.outputs[0][0], index) for index in operator.outputs]
-    for class_, index in operands:
-        if index < 0 or class_ == "*":
+    for class_, tensor in _operands(graph, operator):
+        if class_ == "*":
             continue
-        tensor = graph.tensors[index]
-        if tensor.dtype not in _CLASSES[class_]:
-            allowed = " or ".join(_CLASSES[class_])
+        if tensor.dtype not in CLASSES[class_]:
+            allowed = " or ".join(CLASSES[class_])
             raise InputError(f"{where}: {label(tensor.name)} is {tensor.dtype}, {allowed} expected")
         if class_ == "x":
             shared.add(tensor.dtype)

@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.graph import Graph, Operator, Option, Quantization, Tensor
+from dlasim.compiler_shim.operators.definition import Options
+from dlasim.compiler_shim.operators.fields import Field, enum_numbers
+from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.encoding import encode
-from dlasim.compiler_shim.tflite.schema import (
-    MODEL_VERSION,
-    OPERATORS,
-    TABLES,
-    Field,
-    enum_numbers,
-)
+from dlasim.compiler_shim.tflite.schema import MODEL_VERSION
 
 # The schema's first field for an operator's code is a byte; larger codes leave this mark in it.
 _LARGE_CODE_MARK = 127
@@ -111,18 +108,18 @@ def _quantization(quantization: Quantization | None) -> Mapping[str, Any] | None
 
 
 def _operator(operator: Operator, kinds: list[str]) -> Mapping[str, Any]:
-    table = OPERATORS[operator.kind].options
+    options = OPERATORS[operator.kind].options
     return {
         "opcode_index": kinds.index(operator.kind),
         "inputs": operator.inputs,
         "outputs": operator.outputs,
-        "builtin_options_type": enum_numbers("BuiltinOptions")[table] if table else 0,
-        "builtin_options": _options(table, operator) if table else None,
+        "builtin_options_type": enum_numbers("BuiltinOptions")[options.table] if options.table else 0,
+        "builtin_options": _options(options, operator) if options.table else None,
     }
 
 
-def _options(table: str, operator: Operator) -> Mapping[str, Any]:
-    fields = [field for field in TABLES[table] if field is not None]
+def _options(options: Options, operator: Operator) -> Mapping[str, Any]:
+    fields = [field for field in options.fields if field is not None]
     unknown = operator.options.keys() - {field.name for field in fields}
     assert not unknown, f"{operator.kind} has no option {sorted(unknown)}"
     return {field.name: _option(field, operator.options.get(field.name)) for field in fields}

@@ -376,4 +376,31 @@ struct dla_host_svdf {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_svdf) == 4 * DLA_HOST_SVDF_WORDS, "size");
 
+/* X(operator, function) for each operator that the firmware has a kernel for. */
+#define DLA_HOST_KERNELS(X) \
+    X(CONV_2D, convolve) \
+    X(DEPTHWISE_CONV_2D, convolve_depthwise) \
+    X(FULLY_CONNECTED, multiply_matrix) \
+    X(LUT, look_up) \
+    X(ADD, add) \
+    X(SUB, subtract) \
+    X(MUL, multiply) \
+    X(PRELU, prelu) \
+    X(AVERAGE_POOL_2D, pool_average) \
+    X(MAX_POOL_2D, pool_maximum) \
+    X(MEAN, mean) \
+    X(SOFTMAX, softmax) \
+    X(PAD, pad) \
+    X(CONCATENATION, concatenate) \
+    X(STRIDED_COPY, copy_strided) \
+    X(RESIZE_NEAREST, resize_nearest) \
+    X(RESIZE_BILINEAR, resize_bilinear) \
+    X(QUANTIZE, quantize) \
+    X(CAST, cast) \
+    X(BINARY, compute_binary) \
+    X(UNARY, compute_unary) \
+    X(ARG_MAX, find_maximum) \
+    X(GATHER, gather) \
+    X(GATHER_ND, gather_nd)
+
 #endif

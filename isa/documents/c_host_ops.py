@@ -32,6 +32,10 @@ def _lines() -> Iterator[str]:
         yield from c_text.plain_enumeration(kind, kind.__doc__ or kind.__name__)
     for operator in HOST_OPERATORS:
         yield from operator_lines(operator)
+    yield from c_text.comment("X(operator, function) for each operator that the firmware has a kernel for.")
+    kernels = [f"X({operator.name}, {operator.firmware})" for operator in HOST_OPERATORS if operator.firmware]
+    yield " \\\n    ".join(("#define DLA_HOST_KERNELS(X)", *kernels))
+    yield ""
 
 
 def operator_lines(operator: HostOperator) -> Iterator[str]:

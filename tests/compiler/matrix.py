@@ -21,7 +21,7 @@ from dlasim.compiler_shim.lowering.memory import lifetimes, sram_candidates
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import plan_sram
 from dlasim.compiler_shim.options import DEPTHWISE, FUSIONS, TILINGS, CompileOptions
-from dlasim.compiler_shim.partition import Partitioned, partition
+from dlasim.compiler_shim.partition import UnplacedNetwork, partition
 from dlasim.compiler_shim.placement import place
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology, topology_names
@@ -96,7 +96,7 @@ class Model:
     name: str
     path: Path
     graph: Graph
-    network: Partitioned
+    network: UnplacedNetwork
     reference: Recorded
     smallest: dict[Point, int] = field(default_factory=dict)
 
@@ -143,7 +143,7 @@ def smallest_sram(model: Model, point: Point) -> int:
     return model.smallest[point]
 
 
-def _tiles(network: Partitioned, point: Point, size: int) -> float:
+def _tiles(network: UnplacedNetwork, point: Point, size: int) -> float:
     """Tiles of a network that is planned and not lowered; infinitely many where it is refused."""
     policy = Policy(point.config(size), point.options)
     placed = place(network, policy)

@@ -1,9 +1,7 @@
 """The firmware's C kernels against the simulator's NumPy kernels, which are held to TensorFlow's own: many
 random calls of each operator in one program."""
 
-import re
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -56,7 +54,6 @@ def test_kernel(make: Callable[[np.random.Generator], Iterator[kernels.Call]], t
 
 
 def test_every_operator_that_has_a_kernel_is_called() -> None:
-    source = (Path(kernels.__file__).parents[2] / "firmware" / "src" / "kernels" / "call.c").read_text()
-    written = set(re.findall(r"\[DLA_HOST_OP_(\w+)\]\s*=", source))
+    written = {operator.name for operator in HOST_OPERATORS if operator.firmware}
     names = {operator.code: operator.name for operator in HOST_OPERATORS}
     assert {names[call.code] for make, _ in KERNELS for call in calls_of(make, 1).calls} == written

@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from dlasim.compiler_shim.operators.fields import SCALARS, Field, enum_names
 from dlasim.compiler_shim.tflite.decoding import Decoder
 from dlasim.compiler_shim.tflite.encoding import encode
-from dlasim.compiler_shim.tflite.schema import SCALARS, TABLES, Field, enum_names
+from dlasim.compiler_shim.tflite.schema import TABLES
 
 Table = dict[str, Any]
 Place = tuple[Table, Field]

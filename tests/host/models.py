@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.graph import Graph, Operator, Option, Quantization, Tensor
-from dlasim.compiler_shim.host_params import lower_host
+from dlasim.compiler_shim.operators.lower import lower_host
 from dlasim.compiler_shim.tflite.writer import variable_tensors, write_tflite
 from dlasim.sim.host import TensorSpec, run_host_op
 from tests.oracle import run_litert_reference, run_tflite_micro
@@ -69,7 +69,7 @@ class HostRun:
         for call in self.calls:
             inputs = [self.known[item] if isinstance(item, int) else item.data for item in call.inputs]
             outputs = [TensorSpec(tensors[n].shape, tensors[n].dtype) for n in call.outputs]
-            results = run_host_op(call.code, call.attributes, inputs, outputs)
+            results = run_host_op(call.code, call.words, inputs, outputs)
             self.known |= dict(zip(call.outputs, results, strict=True))
         return dict(self.known)
 

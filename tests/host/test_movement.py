@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.host_params import lower_host
 from dlasim.compiler_shim.importing import prepare
-from dlasim.compiler_shim.slicing import MASKS
+from dlasim.compiler_shim.operators.lower import lower_host
+from dlasim.compiler_shim.operators.slicing import MASKS
 from dlasim.compiler_shim.tflite.reader import ReadModel
 from dlasim.errors import InputError
 from tests.host.models import GraphBuilder, check_random, random_scale, random_zero_point, run_on_host

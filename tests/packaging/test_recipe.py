@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import re
-import shutil
-import subprocess
-import sys
-import textwrap
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-RECIPE = ROOT / "docs" / "how-to" / "add-an-instruction.md"
-PLACE = re.compile(
-    r"<!-- (?P<file>[\w/.]+)(?:, (?P<table>\w+))? -->\s*```python\n(?P<code>.*?)```", re.DOTALL
-)
+from tests.packaging.recipe import followed, run, run_tests
 
 USE = """
 from dlasim.isa import codec
@@ -43,47 +33,8 @@ assert "dla_encode_op_e_xor" in render()
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the package, its links resolved, and the tests, with the recipe followed."""
-    place = tmp_path_factory.mktemp("recipe")
-    ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(ROOT / "dlasim", place / "dlasim", ignore=ignored)
-    shutil.copytree(ROOT / "tests", place / "tests", ignore=ignored)
-    steps = list(PLACE.finditer(RECIPE.read_text(encoding="utf-8")))
-    assert len(steps) == 4, "a row, a body, its binding and its test"
-    for step in steps:
-        file = step["file"] if step["file"].startswith("tests/") else f"dlasim/{step['file']}"
-        insert(place / file, step["table"], unindented(step["code"]))
-    return place
-
-
-def unindented(code: str) -> str:
-    """The code without the three columns that a list item adds."""
-    return "".join(line.removeprefix("   ") for line in code.splitlines(keepends=True))
-
-
-def insert(file: Path, table: str | None, code: str) -> None:
-    """Put code at the end of a file, or at the end of a table in it."""
-    text = file.read_text(encoding="utf-8")
-    if table is None:
-        file.write_text(f"{text}\n\n{textwrap.dedent(code)}", encoding="utf-8")
-        return
-    start = re.search(rf"^{table}\b.*[({{]\n", text, re.MULTILINE)
-    assert start, f"{file} has no table {table}"
-    end = re.compile(r"^[)}]$", re.MULTILINE).search(text, start.end())
-    assert end
-    file.write_text(text[: end.start()] + code + text[end.start() :], encoding="utf-8")
-
-
-def run(tree: Path, *arguments: str) -> None:
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        cwd=tree,
-        env={**os.environ, "PYTHONPATH": str(tree)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    """A row, a body, its binding and its test."""
+    return followed("add-an-instruction.md", tmp_path_factory.mktemp("recipe"), 4)
 
 
 def test_the_new_instruction_is_known_everywhere(tree: Path) -> None:
@@ -91,8 +42,7 @@ def test_the_new_instruction_is_known_everywhere(tree: Path) -> None:
 
 
 def test_its_random_test_passes(tree: Path) -> None:
-    options = ["-q", "-p", "no:cacheprovider", "--import-mode=importlib", "-k", "XOR"]
-    run(tree, "-m", "pytest", *options, "tests/sim_engines/test_reference.py")
+    run_tests(tree, "-k", "XOR", "tests/sim_engines/test_reference.py")
 
 
 def test_the_tests_would_notice_a_wrong_body(tree: Path) -> None:

@@ -502,6 +502,15 @@ BUILDERS: dict[str, Callable[[Maker], Graph]] = {
     "UNPACK": unpack,
 }
 
+# Whose kernels LiteRT alone has.
+NOT_IN_TFLITE_MICRO = {
+    "FLOOR_DIV",
+    "NEG",
+    "RELU_N1_TO_1",
+    "SQRT",
+    "TILE",
+}
+
 
 def random_graph(kind: str, seed: int) -> Graph:
     """A network of one operator of this kind with random shapes, options, quantization and constants."""

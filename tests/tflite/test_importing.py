@@ -211,7 +211,7 @@ def test_a_parameter_that_is_computed_is_refused(tmp_path):
     graph = random_graph("RESHAPE", 0)
     shape = replace(graph.tensors[1], data=None)
     model = write_tflite(replace(graph, tensors=(graph.tensors[0], shape, *graph.tensors[2:]), inputs=(0, 1)))
-    assert "input 1 must be constant" in refusal(model, tmp_path)
+    assert "input 1 (shape) must be constant" in refusal(model, tmp_path)
 
 
 def test_int8_without_a_scale_is_refused(tmp_path):

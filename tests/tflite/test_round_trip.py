@@ -8,12 +8,11 @@ from dlasim.compiler_shim.tflite.reader import read_tflite
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from tests.oracle import random_inputs, run_litert_reference, run_tflite_micro
 from tests.tflite.comparison import assert_same_graph
-from tests.tflite.one_operator import BUILDERS, random_graph
+from tests.tflite.one_operator import BUILDERS, NOT_IN_TFLITE_MICRO, random_graph
 from tests.zoo import int8_models
 
 SEEDS = range(4)
 # TFLite Micro knows these only for float, or not at all.
-NOT_IN_TFLITE_MICRO = ("FLOOR_DIV", "NEG", "RELU_N1_TO_1", "SQRT", "TILE")
 
 
 @pytest.mark.parametrize("kind", BUILDERS)

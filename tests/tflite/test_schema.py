@@ -5,8 +5,10 @@ import importlib
 import numpy as np
 import pytest
 
+from dlasim.compiler_shim.operators.fields import SCALARS, enum_names, enum_numbers
+from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.encoding import encode
-from dlasim.compiler_shim.tflite.schema import OPERATORS, SCALARS, TABLES, enum_names, enum_numbers
+from dlasim.compiler_shim.tflite.schema import TABLES
 from tests.tflite.one_operator import BUILDERS
 
 # What the generated code leaves out of the plain rule "snake_case to CamelCase".
@@ -51,7 +53,7 @@ def test_an_empty_table_has_tensorflows_defaults(table):
 
 def test_every_options_table_is_in_the_union():
     assert set(OPTION_TABLES) <= set(enum_numbers("BuiltinOptions"))
-    assert {kind.options for kind in OPERATORS.values()} - {""} == set(OPTION_TABLES)
+    assert {row.options.table for row in OPERATORS.values()} - {""} == set(OPTION_TABLES)
 
 
 def test_every_operator_is_tensorflows_and_has_a_test_network():

@@ -6,33 +6,9 @@ static const uint8_t element_bytes[] = {
     [DLA_DATA_TYPE_INT64] = 8, [DLA_DATA_TYPE_UINT8] = 1, [DLA_DATA_TYPE_INT16] = 2,
 };
 
-/* By operator. TRANSPOSE_CONV, SVDF and DEQUANTIZE have no kernel: the loader refuses them. */
-static kernel *const kernels[] = {
-    [DLA_HOST_OP_CONV_2D] = convolve,
-    [DLA_HOST_OP_DEPTHWISE_CONV_2D] = convolve_depthwise,
-    [DLA_HOST_OP_FULLY_CONNECTED] = multiply_matrix,
-    [DLA_HOST_OP_LUT] = look_up,
-    [DLA_HOST_OP_ADD] = add,
-    [DLA_HOST_OP_SUB] = subtract,
-    [DLA_HOST_OP_MUL] = multiply,
-    [DLA_HOST_OP_PRELU] = prelu,
-    [DLA_HOST_OP_AVERAGE_POOL_2D] = pool_average,
-    [DLA_HOST_OP_MAX_POOL_2D] = pool_maximum,
-    [DLA_HOST_OP_MEAN] = mean,
-    [DLA_HOST_OP_SOFTMAX] = softmax,
-    [DLA_HOST_OP_PAD] = pad,
-    [DLA_HOST_OP_CONCATENATION] = concatenate,
-    [DLA_HOST_OP_STRIDED_COPY] = copy_strided,
-    [DLA_HOST_OP_RESIZE_NEAREST] = resize_nearest,
-    [DLA_HOST_OP_RESIZE_BILINEAR] = resize_bilinear,
-    [DLA_HOST_OP_QUANTIZE] = quantize,
-    [DLA_HOST_OP_CAST] = cast,
-    [DLA_HOST_OP_BINARY] = compute_binary,
-    [DLA_HOST_OP_UNARY] = compute_unary,
-    [DLA_HOST_OP_ARG_MAX] = find_maximum,
-    [DLA_HOST_OP_GATHER] = gather,
-    [DLA_HOST_OP_GATHER_ND] = gather_nd,
-};
+/* By operator; NULL where there is none, which the loader refuses. */
+#define ENTRY(operator, function) [DLA_HOST_OP_##operator] = function,
+static kernel *const kernels[] = { DLA_HOST_KERNELS(ENTRY) };
 
 enum status call_kernel(const struct program *program, const struct dla_program_host_call *record)
 {

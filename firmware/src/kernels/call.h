@@ -40,13 +40,8 @@ uint32_t product_of(const struct tensor *tensor, uint32_t first, uint32_t end);
 
 typedef enum status kernel(const struct call *call);
 
-kernel convolve, convolve_depthwise, multiply_matrix;
-kernel look_up;
-kernel add, subtract, multiply, prelu;
-kernel pool_average, pool_maximum, mean;
-kernel softmax;
-kernel pad, concatenate, copy_strided, gather, gather_nd;
-kernel resize_nearest, resize_bilinear;
-kernel quantize, cast, compute_binary, compute_unary, find_maximum;
+#define DECLARATION(operator, function) kernel function;
+DLA_HOST_KERNELS(DECLARATION)
+#undef DECLARATION
 
 #endif

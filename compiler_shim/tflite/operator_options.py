@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dlasim.compiler_shim.graph import Option
-from dlasim.compiler_shim.tflite.decoding import Values, absent
-from dlasim.compiler_shim.tflite.schema import OPERATORS, TABLES, Field, enum_names
-from dlasim.compiler_shim.tflite.tensors import label
+from dlasim.compiler_shim.graph import Option, label
+from dlasim.compiler_shim.operators.definition import NO_OPTIONS
+from dlasim.compiler_shim.operators.fields import Field, absent, enum_names
+from dlasim.compiler_shim.operators.table import OPERATORS
+from dlasim.compiler_shim.tflite.decoding import Values
 from dlasim.errors import InputError, printable
 
 _CUSTOM = 32
@@ -25,16 +26,16 @@ def kind_of(code: Values) -> str:
 
 def options_of(kind: str, operator: Values, where: str) -> dict[str, Option]:
     """Every option of the operator, defaults included; none for an operator that is not known."""
-    table = OPERATORS[kind].options if kind in OPERATORS else ""
-    if not table:
+    if kind not in OPERATORS or OPERATORS[kind].options == NO_OPTIONS:
         return {}
+    options = OPERATORS[kind].options
     found = enum_names("BuiltinOptions").get(operator["builtin_options_type"], "an unknown table")
     values = operator["builtin_options"]
     if values is None or found == "NONE":
         values = {}
-    elif found != table:
-        raise InputError(f"{where}: its options are {found}, {table} expected")
-    fields = [field for field in TABLES[table] if field is not None]
+    elif found != options.table:
+        raise InputError(f"{where}: its options are {found}, {options.table} expected")
+    fields = [field for field in options.fields if field is not None]
     return {field.name: _option(field, values.get(field.name, absent(field)), where) for field in fields}
 
 

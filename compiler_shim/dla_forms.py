@@ -1,0 +1,107 @@
+"""The host operators that the DLA has instructions for: kind of layer, instructions, limits, translation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dlasim.compiler_shim import rules, translate
+from dlasim.compiler_shim.nodes import DlaNode, Value
+from dlasim.compiler_shim.operators.bound import KernelCall
+from dlasim.compiler_shim.rules import Candidate, Rule
+from dlasim.isa import host_ops
+from dlasim.isa.records import LayerKind
+
+
+@dataclass(frozen=True, slots=True)
+class DlaForm:
+    """A host operator on the DLA; `rules` are those that not every operator has to fulfil."""
+
+    kind: LayerKind
+    mnemonics: tuple[str, ...]
+    translate: Callable[[Candidate], DlaNode]
+    rules: tuple[Rule, ...] = ()
+    activation_count: int = 1
+
+
+_WINDOWS = (rules.rule_extents, rules.rule_window_meets_input)
+_TWO_INPUTS = (rules.rule_batch, rules.rule_broadcast)
+
+DLA_FORMS: Mapping[str, DlaForm] = {
+    "CONV_2D": DlaForm(
+        LayerKind.CONV,
+        ("OP_CONV", "OP_CONV_RELU"),
+        translate.convolution,
+        (rules.rule_batch, rules.rule_one_group, rules.rule_constant_weights, *_WINDOWS),
+    ),
+    "DEPTHWISE_CONV_2D": DlaForm(
+        LayerKind.DEPTH,
+        ("OP_DEPTH_CONV",),
+        translate.depthwise,
+        (rules.rule_batch, rules.rule_constant_weights, *_WINDOWS),
+    ),
+    "FULLY_CONNECTED": DlaForm(
+        LayerKind.FC, ("OP_MAT_MUL",), translate.fully_connected, (rules.rule_constant_weights,)
+    ),
+    "AVERAGE_POOL_2D": DlaForm(
+        LayerKind.POOL, ("OP_POOL",), translate.average_pool, (rules.rule_batch, *_WINDOWS)
+    ),
+    "MAX_POOL_2D": DlaForm(
+        LayerKind.POOL, ("OP_POOL",), translate.maximum_pool, (rules.rule_batch, *_WINDOWS)
+    ),
+    "MEAN": DlaForm(
+        LayerKind.POOL,
+        ("OP_POOL",),
+        translate.mean,
+        (rules.rule_batch, rules.rule_extents, rules.rule_mean_over_pixels),
+    ),
+    "ADD": DlaForm(LayerKind.ELTWISE, ("OP_E_ADD",), translate.addition, _TWO_INPUTS, 2),
+    "SUB": DlaForm(LayerKind.ELTWISE, ("OP_E_SUB",), translate.subtraction, _TWO_INPUTS, 2),
+    "MUL": DlaForm(LayerKind.ELTWISE, ("OP_E_MUL",), translate.multiplication, _TWO_INPUTS, 2),
+    "BINARY": DlaForm(
+        LayerKind.ELTWISE,
+        ("OP_C_MAX", "OP_C_MIN"),
+        translate.extremum,
+        (*_TWO_INPUTS, rules.rule_min_max),
+        2,
+    ),
+    "LUT": DlaForm(LayerKind.ACT, ("OP_ACT_LUT",), translate.table),
+}
+assert DLA_FORMS.keys() <= host_ops.BY_NAME.keys(), "a form of no host operator"
+
+_FIRST_RULES: tuple[Rule, ...] = (rules.rule_no_floats, rules.rule_known, rules.rule_int8)
+_LAST_RULE: Rule = rules.rule_activation_first
+RULES: tuple[Rule, ...] = tuple(
+    dict.fromkeys((*_FIRST_RULES, *(rule for form in DLA_FORMS.values() for rule in form.rules), _LAST_RULE))
+)
+"""Every rule once, in the order in which an operator meets them."""
+
+
+def layer_kind(call: KernelCall) -> LayerKind:
+    """The kind of layer that a call is where the DLA runs it."""
+    form = DLA_FORMS.get(call.name)
+    return LayerKind.HOST if form is None else form.kind
+
+
+def dla_form(
+    call: KernelCall, numbers: tuple[int, ...], values: Sequence[Value], layer: int
+) -> tuple[DlaNode | None, str]:
+    """The DLA node of a call whose inputs are these values, or None and why the DLA cannot run it."""
+    form = DLA_FORMS.get(call.name)
+    candidate = Candidate(
+        call.name,
+        call.attributes,
+        tuple(values[number] for number in numbers),
+        tuple(values[number] for number in call.outputs),
+        numbers,
+        call.outputs[0],
+        layer,
+        1 if form is None else form.activation_count,
+        form is not None,
+    )
+    for rule in (*_FIRST_RULES, *(form.rules if form else ()), _LAST_RULE):
+        reason = rule(candidate)
+        if reason is not None:
+            return None, reason
+    assert form is not None, "a rule refuses what has no form"
+    return form.translate(candidate), ""

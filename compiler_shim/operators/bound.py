@@ -1,0 +1,193 @@
+"""An operator with the tensors and options that it names, as the rules for shapes and host calls see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, NoReturn
+
+import numpy as np
+
+from dlasim.compiler_shim.graph import Operator, Quantization, Tensor, label
+from dlasim.compiler_shim.operators.activations import ACTIVATIONS, quantized_range
+from dlasim.errors import InputError
+from dlasim.isa import host_ops
+
+Shape = tuple[int, ...]
+# Some messages show values of the file, which may be many.
+_MAX_REASON = 300
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCall:
+    """A call of a host operator with its attributes by name.
+
+    The CPU's record and the DLA's node are both made of it. Tensors are those of the graph by number; a
+    Tensor among the inputs is a new constant.
+    """
+
+    name: str
+    inputs: tuple[int | Tensor, ...]
+    outputs: tuple[int, ...]
+    attributes: SimpleNamespace
+
+    @property
+    def code(self) -> int:
+        """The host operator's number in its table."""
+        return host_ops.BY_NAME[self.name].code
+
+    @property
+    def words(self) -> tuple[int, ...]:
+        """The attributes as a program file holds them."""
+        return host_ops.encode_attributes(self.name, **vars(self.attributes))
+
+
+@dataclass(frozen=True, slots=True)
+class BoundOperator:
+    """An operator of a graph with its tensors (None for an input left out) and all of its options."""
+
+    operator: Operator
+    inputs: tuple[Tensor | None, ...]
+    outputs: tuple[Tensor, ...]
+    options: Mapping[str, Any]
+    where: str
+
+    @property
+    def kind(self) -> str:
+        """The operator's TFLite name."""
+        return self.operator.kind
+
+    @property
+    def input_numbers(self) -> tuple[int, ...]:
+        """The graph's numbers of the tensors that it reads."""
+        return self.operator.inputs
+
+    @property
+    def output_numbers(self) -> tuple[int, ...]:
+        """The graph's numbers of the tensors that it writes."""
+        return self.operator.outputs
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Refuses the model at this operator."""
+        raise InputError(f"{self.where}: {reason[:_MAX_REASON]}")
+
+    def require(self, condition: bool, reason: str) -> None:
+        """Refuses the model unless the condition holds."""
+        if not condition:
+            self.refuse(reason)
+
+    def has(self, position: int) -> bool:
+        """Whether the input at this position is there."""
+        return position < len(self.inputs) and self.inputs[position] is not None
+
+    def input(self, position: int = 0) -> Tensor:
+        """The tensor read at this position."""
+        tensor = self.inputs[position] if position < len(self.inputs) else None
+        if tensor is None:
+            self.refuse(f"input {position} is left out")
+        return tensor
+
+    def output(self, position: int = 0) -> Tensor:
+        """The tensor written at this position."""
+        return self.outputs[position]
+
+    def shape(self, position: int, rank: int | None = None) -> Shape:
+        """The shape of an input, which must have this rank."""
+        shape = self.input(position).shape
+        self.require(rank in (None, len(shape)), f"input {position} has shape {list(shape)}, not rank {rank}")
+        return shape
+
+    def option(self, name: str) -> Any:
+        """The option's value; TFLite's default where the graph does not give it."""
+        return self.options[name]
+
+    @property
+    def activation(self) -> str:
+        """The fused activation; NONE for an operator that cannot have one."""
+        return str(self.options.get("fused_activation_function", "NONE"))
+
+    def constant(self, position: int) -> Any:
+        """The data of an input that must be known before the first inference."""
+        tensor = self.input(position)
+        if tensor.data is None:
+            name = label(tensor.name)
+            self.refuse(f"input {position} ({name}) must be constant, but the network computes it")
+        return tensor.data
+
+    def integer_array(self, position: int) -> Any:
+        """The values of a constant input of an index type."""
+        data, dtype = self.constant(position), self.input(position).dtype
+        self.require(dtype in ("int32", "int64"), f"input {position} is {dtype}, not int32 or int64")
+        return np.asarray(data, dtype=np.int64)
+
+    def integers(self, position: int) -> list[int]:
+        """The values of a constant input of an index type as a flat list."""
+        return [int(value) for value in self.integer_array(position).ravel()]
+
+    def scalar(self, position: int) -> int:
+        """The value of a constant input that is a single number."""
+        found = self.integers(position)
+        self.require(len(found) == 1, f"input {position} has {len(found)} elements, one expected")
+        return found[0]
+
+    def axis(self, axis: int, rank: int) -> int:
+        """The axis, counted from the front."""
+        self.require(-rank <= axis < rank, f"axis {axis}, but there are {rank} dimensions")
+        return axis % rank
+
+    def types(self, tensor: Tensor, *allowed: str) -> None:
+        """Refuses a tensor of another type."""
+        self.require(
+            tensor.dtype in allowed,
+            f"{tensor.name} is {tensor.dtype}, the host operator takes {' or '.join(allowed)}",
+        )
+
+    def same_types(self, *tensors: Tensor) -> None:
+        """Refuses tensors of different types."""
+        found = sorted({tensor.dtype for tensor in tensors})
+        self.require(len(found) == 1, f"operands of different types: {', '.join(found)}")
+
+    def quantization(self, tensor: Tensor) -> Quantization:
+        """The tensor's quantization, per channel or not."""
+        if tensor.quantization is None:
+            self.refuse(f"{tensor.name} has no scale")
+        self.require(min(tensor.quantization.scales) > 0, f"{tensor.name} has a scale that is not above 0")
+        return tensor.quantization
+
+    def scale(self, tensor: Tensor) -> float:
+        """The tensor's one scale: a float32 value, held as a Python float."""
+        quantization = self.quantization(tensor)
+        self.require(not quantization.per_channel, f"{tensor.name} is quantized per channel")
+        return float(np.float32(quantization.scale))
+
+    def zero_point(self, tensor: Tensor) -> int:
+        """The tensor's one zero point."""
+        self.scale(tensor)
+        return self.quantization(tensor).zero_point
+
+    def clamp(self) -> dict[str, int]:
+        """`clamp_min` and `clamp_max` of an int8 output: the fused activation."""
+        activation, tensor = self.activation, self.output()
+        self.require(activation in ACTIVATIONS, f"fused activation {activation} is not supported")
+        least, greatest = quantized_range(activation, self.scale(tensor), self.zero_point(tensor))
+        return {"clamp_min": least, "clamp_max": greatest}
+
+    def new_constant(self, suffix: str, data: Any) -> Tensor:
+        """A constant that the call needs besides the model's own."""
+        return Tensor(f"{self.output().name}/{suffix}", data.shape, data.dtype.name, data=data)
+
+    def call(
+        self,
+        name: str,
+        inputs: Sequence[int | Tensor],
+        outputs: Sequence[int] | None = None,
+        /,
+        **attributes: int | float | Sequence[int],
+    ) -> KernelCall:
+        """The call of a host operator."""
+        for attribute, value in attributes.items():
+            fits = not isinstance(value, int) or -(1 << 31) <= value < 1 << 31
+            self.require(fits, f"{attribute} = {value} does not fit 32 bits")
+        written = self.output_numbers if outputs is None else tuple(outputs)
+        return KernelCall(name, tuple(inputs), written, SimpleNamespace(**attributes))

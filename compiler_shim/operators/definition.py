@@ -1,0 +1,141 @@
+"""What a row of the operator table says."""
+
+from __future__ import annotations
+
+import enum
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
+from dlasim.compiler_shim.operators.fields import Field, left_out
+
+ShapeRule = Callable[[BoundOperator], list[Shape]]
+LoweringRule = Callable[[BoundOperator], list[KernelCall]]
+MacRule = Callable[[BoundOperator], int]
+_MANY = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """A table of options in the TFLite schema; a field's place is its slot, None holds the place of one."""
+
+    table: str
+    fields: tuple[Field | None, ...] = ()
+
+
+NO_OPTIONS = Options("")
+
+
+class Trait(enum.Flag):
+    """What passes besides lowering must know of an operator."""
+
+    NONE = 0
+    FOLDS = enum.auto()
+    """Computed at import where all inputs are constant: its work grows with its inputs and outputs only."""
+    VIEW = enum.auto()
+    """The same elements in the same order: a view of the same bytes, where it can be."""
+    REARRANGES = enum.auto()
+    """Changes no value: a message about types names the operator behind it instead."""
+    CONVERTS = enum.auto()
+    """Converts between types, and so may read an input and write an output of the model that are not int8."""
+    CONVOLVES = enum.auto()
+    """A PAD before it can become part of it, and so can dilation as Keras writes it."""
+    HAS_16_BITS = enum.auto()
+    """An int8 operator that keeps its state in 16 bits."""
+
+
+CLASSES: Mapping[str, tuple[str, ...]] = {
+    "q": ("int8",),
+    "b": ("int32",),
+    "i": ("int32", "int64"),
+    "x": ("int8", "int32", "int64", "bool", "float32"),
+}
+"""Element types by class of operand; all operands of class x have one type, and an operand of * has any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The class of each input and output: a letter of `CLASSES`, or *.
+
+    A "?" marks an operand that may be left out, "+" one that may be repeated.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    @property
+    def fewest_inputs(self) -> int:
+        """Inputs that must be there."""
+        return sum(not operand.endswith("?") for operand in self.inputs)
+
+    @property
+    def most_inputs(self) -> int:
+        """Inputs that may be there."""
+        return _MANY if self.inputs[-1].endswith("+") else len(self.inputs)
+
+    @property
+    def many_outputs(self) -> bool:
+        """Whether there may be more than one output."""
+        return self.outputs[-1].endswith("+")
+
+    def is_optional(self, position: int) -> bool:
+        """Whether the input at this position may be left out."""
+        return position < len(self.inputs) and self.inputs[position].endswith("?")
+
+    def classes(self, input_count: int, output_count: int) -> list[str]:
+        """The class of each input, then of each output."""
+        inputs = [self.inputs[min(number, len(self.inputs) - 1)][0] for number in range(input_count)]
+        return [*inputs, *self.outputs[0][0] * output_count]
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorDefinition:
+    """One TFLite operator.
+
+    `operands` names the types of inputs and outputs in order, "q q b? -> q": see `Signature`. `lower` makes
+    calls of the `host` operators; without it the operator is only computed at import. `dla` are the
+    instructions that may compute it instead, `dla_note` what the page of operators adds to them. `version` is
+    that of the int8 operator in the file. `name_words` are the last words of the names that TensorFlow gives
+    the tensors which such an operator writes, the most telling first.
+    """
+
+    name: str
+    operands: str
+    shapes: ShapeRule
+    lower: LoweringRule | None
+    host: tuple[str, ...]
+    dla: tuple[str, ...] = ()
+    options: Options = NO_OPTIONS
+    version: int = 1
+    traits: Trait = Trait.NONE
+    macs: MacRule | None = None
+    name_words: tuple[str, ...] = ()
+    dla_note: str = ""
+
+    @property
+    def signature(self) -> Signature:
+        """What `operands` says."""
+        return _signature(self.operands)
+
+    @property
+    def option_defaults(self) -> Mapping[str, Any]:
+        """Every option as it is where a graph leaves it out."""
+        return _defaults(self.options)
+
+    @property
+    def takes_floats(self) -> bool:
+        """Whether none of its operands has to be int8."""
+        return "q" not in self.operands
+
+
+@functools.cache
+def _signature(operands: str) -> Signature:
+    inputs, outputs = operands.split("->")
+    return Signature(tuple(inputs.split()), tuple(outputs.split()))
+
+
+@functools.cache
+def _defaults(options: Options) -> Mapping[str, Any]:
+    return {field.name: left_out(field) for field in options.fields if field is not None}

@@ -1,0 +1,200 @@
+"""Element-wise operators of one or two inputs that are not tables."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dlasim.compiler_shim.graph import Tensor
+from dlasim.compiler_shim.operators import lookup
+from dlasim.compiler_shim.operators.activations import ACTIVATIONS, float_range, integer_range
+from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
+from dlasim.errors import InputError
+from dlasim.isa.host_ops import ADD_LEFT_SHIFT, BinaryFunction, UnaryFunction, float_word
+from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, quantize_multiplier, requant
+
+
+def arithmetic(op: BoundOperator) -> list[KernelCall]:
+    """ADD, SUB and MUL: rescaled where they are int8, else plain."""
+    if op.output().dtype != "int8":
+        return plain(op)
+    for position in (0, 1):
+        op.types(op.input(position), "int8")
+    return [_product(op) if op.kind == "MUL" else _sum(op)]
+
+
+def _sum(op: BoundOperator) -> KernelCall:
+    scales = [op.scale(op.input(position)) for position in (0, 1)]
+    common = 2 * max(scales)
+    output_scale = common / ((1 << ADD_LEFT_SHIFT) * op.scale(op.output()))
+    return op.call(
+        op.kind,
+        op.input_numbers,
+        **_zero_points(op),
+        **_multiplier("input1_", scales[0] / common),
+        **_multiplier("input2_", scales[1] / common),
+        **_multiplier("output_", output_scale),
+        **op.clamp(),
+    )
+
+
+def _product(op: BoundOperator) -> KernelCall:
+    scale = op.scale(op.input(0)) * op.scale(op.input(1)) / op.scale(op.output())
+    return op.call(
+        "MUL",
+        op.input_numbers,
+        **_zero_points(op),
+        **_multiplier("output_", scale),
+        **op.clamp(),
+    )
+
+
+def _zero_points(op: BoundOperator) -> dict[str, int]:
+    return {
+        "input1_zero_point": op.zero_point(op.input(0)),
+        "input2_zero_point": op.zero_point(op.input(1)),
+        "output_zero_point": op.zero_point(op.output()),
+    }
+
+
+def _multiplier(prefix: str, real: float) -> dict[str, int]:
+    multiplier, shift = quantize_multiplier(real)
+    return {f"{prefix}multiplier": multiplier, f"{prefix}shift": shift}
+
+
+def prelu(op: BoundOperator) -> list[KernelCall]:
+    """PRELU."""
+    values, alpha, output = op.input(0), op.input(1), op.output()
+    for tensor in (values, alpha, output):
+        op.types(tensor, "int8")
+    scale_in, scale_out = op.scale(values), op.scale(output)
+    return [
+        op.call(
+            "PRELU",
+            op.input_numbers,
+            input_zero_point=op.zero_point(values),
+            alpha_zero_point=op.zero_point(alpha),
+            output_zero_point=op.zero_point(output),
+            **_multiplier("positive_", scale_in / scale_out),
+            **_multiplier("negative_", scale_in * op.scale(alpha) / scale_out),
+        )
+    ]
+
+
+def extremum(op: BoundOperator) -> list[KernelCall]:
+    """MAXIMUM and MINIMUM: TFLite compares the integers as they are."""
+    first, second, output = op.input(0), op.input(1), op.output()
+    op.same_types(first, second, output)
+    op.types(output, "int8", "int32", "int64", "float32")
+    function = BinaryFunction[op.kind]
+    return [op.call("BINARY", op.input_numbers, function=function, clamp_min=0, clamp_max=0)]
+
+
+def plain(op: BoundOperator) -> list[KernelCall]:
+    """Arithmetic of float32 and integers that are no steps of a scale."""
+    output = op.output()
+    op.same_types(op.input(0), op.input(1), output)
+    op.types(output, "int32", "int64", "float32")
+    return [
+        op.call(
+            "BINARY",
+            op.input_numbers,
+            function=BinaryFunction[op.kind],
+            **_plain_clamp(op, output),
+        )
+    ]
+
+
+def _plain_clamp(op: BoundOperator, output: Tensor) -> dict[str, int]:
+    activation = op.activation
+    op.require(activation in ACTIVATIONS, f"fused activation {activation} is not supported")
+    if output.dtype == "float32":
+        # FLOOR_DIV has no activation, and lets infinities pass.
+        infinite = op.kind == "FLOOR_DIV"
+        least, greatest = (-np.inf, np.inf) if infinite else float_range(activation)
+        return {"clamp_min": float_word(least), "clamp_max": float_word(greatest)}
+    op.require(output.dtype == "int32" or activation == "NONE", f"int64 with fused {activation}")
+    bounds = integer_range(activation)
+    return {"clamp_min": bounds[0], "clamp_max": bounds[1]}
+
+
+def square_root(op: BoundOperator) -> list[KernelCall]:
+    """SQRT: a table where it is int8."""
+    op.types(op.input(), "int8", "float32")
+    return lookup.square_root(op) if op.input().dtype == "int8" else [_unary(op, UnaryFunction.SQRT)]
+
+
+def negative(op: BoundOperator) -> list[KernelCall]:
+    """NEG."""
+    op.types(op.input(), "float32", "int32")
+    return [_unary(op, UnaryFunction.NEG)]
+
+
+def absolute(op: BoundOperator) -> list[KernelCall]:
+    """ABS: a table where it is int8."""
+    op.types(op.input(), "int8", "float32", "int32")
+    return lookup.absolute(op) if op.input().dtype == "int8" else [_unary(op, UnaryFunction.ABS)]
+
+
+def _unary(op: BoundOperator, function: UnaryFunction) -> KernelCall:
+    op.same_types(op.input(), op.output())
+    return op.call("UNARY", op.input_numbers, function=function)
+
+
+def quantize(op: BoundOperator) -> list[KernelCall]:
+    """QUANTIZE: from float32, or a table from one 8-bit quantization to another."""
+    values, output = op.input(), op.output()
+    op.types(values, "float32", "int8", "uint8")
+    if values.dtype == "float32":
+        op.types(output, "int8", "uint8", "int16")
+        scale, zero_point = op.scale(output), op.zero_point(output)
+        return [op.call("QUANTIZE", op.input_numbers, scale=scale, zero_point=zero_point)]
+    op.types(output, "int8", "uint8")
+    lowest = np.iinfo(values.dtype).min
+    centred = np.arange(lowest, lowest + 256) - op.zero_point(values)
+    scaled = requant(centred, *quantize_multiplier(op.scale(values) / op.scale(output)))
+    # A uint8 result is an int8 one with everything 128 lower.
+    offset = 128 if output.dtype == "uint8" else 0
+    table = limit(scaled, op.zero_point(output) - offset, INT8_MIN, INT8_MAX)
+    return [lookup.table_call(op, (table.astype(np.int16) + offset).astype(output.dtype))]
+
+
+def dequantize(op: BoundOperator) -> list[KernelCall]:
+    """DEQUANTIZE: a table of float32 for 8-bit inputs."""
+    values = op.input()
+    op.types(values, "int8", "uint8", "int16")
+    op.types(op.output(), "float32")
+    scale, zero_point = op.scale(values), op.zero_point(values)
+    if values.dtype not in ("int8", "uint8"):
+        return [op.call("DEQUANTIZE", op.input_numbers, scale=scale, zero_point=zero_point)]
+    lowest = np.iinfo(values.dtype).min
+    steps = np.arange(lowest, lowest + 256) - zero_point
+    return [lookup.table_call(op, (scale * steps).astype(np.float32))]
+
+
+def cast(op: BoundOperator) -> list[KernelCall]:
+    """CAST."""
+    types = ("int8", "int32", "float32", "bool", "int64", "uint8", "int16")
+    op.types(op.input(), *types)
+    op.types(op.output(), *types)
+    return [op.call("CAST", op.input_numbers)]
+
+
+def same_shape(op: BoundOperator) -> list[Shape]:
+    """An output like the input."""
+    return [op.shape(0)]
+
+
+def broadcast_shape(op: BoundOperator) -> list[Shape]:
+    """NumPy's broadcasting of two inputs."""
+    shapes = [op.shape(0), op.shape(1)]
+    try:
+        return [np.broadcast_shapes(*shapes)]
+    except ValueError:
+        raise InputError(f"{op.where}: shapes {list(shapes[0])} and {list(shapes[1])} do not match") from None
+
+
+def prelu_shape(op: BoundOperator) -> list[Shape]:
+    """Alpha is spread over the input."""
+    outputs = broadcast_shape(op)
+    op.require(outputs == [op.shape(0)], f"alpha {list(op.shape(1))} is larger than the input")
+    return outputs

@@ -1,0 +1,104 @@
+"""Fields of the tables in a TFLite file, and the enums of its schema."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+SCALARS = {
+    "bool": "?",
+    "int8": "b",
+    "uint8": "B",
+    "int32": "i",
+    "uint32": "I",
+    "int64": "q",
+    "uint64": "Q",
+    "float32": "f",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field: a scalar, "string", "union", a table's name, or a vector "[...]" of scalars or tables.
+
+    `default` is what an absent field means in a file, `usual` what an option left out of a Graph means.
+    An integer with an `enum` is known by the name it has there.
+    """
+
+    name: str
+    kind: str = "int32"
+    default: int | float | bool = 0
+    usual: int | float | bool | None = None
+    enum: str = ""
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether the field holds a vector."""
+        return self.kind.startswith("[")
+
+    @property
+    def item(self) -> str:
+        """The kind of the field, or of its elements where it is a vector."""
+        return self.kind.strip("[]")
+
+
+def enum_field(name: str, enum: str) -> Field:
+    """A member of an enum, the first where it is left out."""
+    return Field(name, "int8", enum=enum)
+
+
+def flag(name: str, default: bool = False) -> Field:
+    """A truth value."""
+    return Field(name, "bool", default)
+
+
+def positive(name: str, default: int = 0) -> Field:
+    """A number that a Graph may leave out for 1."""
+    return Field(name, "int32", default, usual=1)
+
+
+def absent(field: Field) -> Any:
+    """What a field means that is not in the file."""
+    if field.kind in SCALARS:
+        return field.default
+    return () if field.is_vector else None
+
+
+def left_out(field: Field) -> Any:
+    """What an option means that a Graph does not give."""
+    if field.enum:
+        return enum_names(field.enum)[int(field.default)]
+    return absent(field) if field.usual is None else field.usual
+
+
+@functools.cache
+def enum_names(enum: str) -> Mapping[int, str]:
+    """The names of a schema enum by number; tensor types are named as NumPy names them."""
+    members = vars(getattr(_module(enum), enum))
+    names = {number: name for name, number in members.items() if isinstance(number, int)}
+    return {number: name.lower() for number, name in names.items()} if enum == "TensorType" else names
+
+
+@functools.cache
+def enum_numbers(enum: str) -> Mapping[str, int]:
+    """The numbers of a schema enum by name."""
+    return {name: number for number, name in enum_names(enum).items()}
+
+
+def _module(name: str) -> ModuleType:
+    """A module of the package `tflite` without the package, which would load its hundreds of modules."""
+    package = importlib.util.find_spec("tflite")
+    assert package is not None
+    assert package.submodule_search_locations is not None
+    path = Path(package.submodule_search_locations[0]) / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(f"tflite.{name}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,195 @@
+"""Operators with one 8-bit input and no neighbours: 256-entry tables."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.compiler_shim.operators.activations import quantized_range
+from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall
+from dlasim.sim import numerics
+from dlasim.sim.numerics import (
+    INT8_MAX,
+    INT8_MIN,
+    Integers,
+    input_radius,
+    limit,
+    quantize_multiplier,
+    requant,
+    rounding_divide,
+)
+
+# Integer bits of the fixed point in which LOGISTIC and TANH are computed.
+_INTEGER_BITS = 4
+_INT16_MIN, _INT16_MAX = -(1 << 15), (1 << 15) - 1
+
+
+def looked_up(table: Callable[[BoundOperator], NDArray[Any]]) -> Callable[[BoundOperator], list[KernelCall]]:
+    """The lowering of an operator that is a table: what it makes of each of the 256 values of its input."""
+
+    @functools.wraps(table)
+    def lower(op: BoundOperator) -> list[KernelCall]:
+        op.types(op.input(), "int8")
+        op.types(op.output(), "int8")
+        return [table_call(op, table(op))]
+
+    return lower
+
+
+def table_call(op: BoundOperator, table: NDArray[Any]) -> KernelCall:
+    """The call that looks everything up in this table."""
+    return op.call("LUT", (op.input_numbers[0], op.new_constant("table", table)))
+
+
+def _centred(op: BoundOperator) -> Integers:
+    return np.arange(INT8_MIN, INT8_MAX + 1, dtype=np.int64) - op.zero_point(op.input())
+
+
+def _scales(op: BoundOperator) -> tuple[float, float]:
+    return op.scale(op.input()), op.scale(op.output())
+
+
+def _limited(
+    op: BoundOperator, values: Integers, least: int = INT8_MIN, greatest: int = INT8_MAX
+) -> NDArray[np.int8]:
+    return limit(values, op.zero_point(op.output()), least, greatest)
+
+
+def _relu(op: BoundOperator, activation: str) -> NDArray[np.int8]:
+    scale_in, scale_out = _scales(op)
+    scaled = requant(_centred(op), *quantize_multiplier(scale_in / scale_out))
+    return _limited(op, scaled, *quantized_range(activation, scale_out, op.zero_point(op.output())))
+
+
+@looked_up
+def relu(op: BoundOperator) -> NDArray[np.int8]:
+    """RELU."""
+    return _relu(op, "RELU")
+
+
+@looked_up
+def relu6(op: BoundOperator) -> NDArray[np.int8]:
+    """RELU6."""
+    return _relu(op, "RELU6")
+
+
+@looked_up
+def relu_n1_to_1(op: BoundOperator) -> NDArray[np.int8]:
+    """RELU_N1_TO_1."""
+    return _relu(op, "RELU_N1_TO_1")
+
+
+@looked_up
+def leaky_relu(op: BoundOperator) -> NDArray[np.int8]:
+    """LEAKY_RELU."""
+    scale_in, scale_out = _scales(op)
+    alpha = float(np.float32(op.option("alpha")))
+    values = _centred(op)
+    positive = requant(values, *quantize_multiplier(scale_in / scale_out))
+    # LiteRT rounds this to float32 at each step; TFLite Micro does not.
+    negative = requant(values, *quantize_multiplier(scale_in * alpha / scale_out))
+    return _limited(op, np.where(values >= 0, positive, negative))
+
+
+@looked_up
+def absolute(op: BoundOperator) -> NDArray[np.int8]:
+    """ABS."""
+    scale_in, scale_out = _scales(op)
+    return _limited(op, requant(np.abs(_centred(op)), *quantize_multiplier(scale_in / scale_out)))
+
+
+@looked_up
+def square_root(op: BoundOperator) -> NDArray[np.int8]:
+    """SQRT in float32, cut off instead of rounded; 0 where TensorFlow refuses, below 0."""
+    scale_in, scale_out = np.float32(op.scale(op.input())), np.float32(op.scale(op.output()))
+    real = scale_in * np.maximum(_centred(op), 0).astype(np.float32)
+    with np.errstate(over="ignore"):
+        steps = np.floor(np.sqrt(real) / scale_out)
+    return _limited(op, np.minimum(steps, 1 << 30).astype(np.int64))
+
+
+def _sigmoid_input(op: BoundOperator) -> tuple[Integers, Integers]:
+    """The input in fixed point, and where it is too far out to count: -1, 1, or 0 for inside."""
+    values = _centred(op)
+    multiplier, shift = quantize_multiplier(op.scale(op.input()) * (1 << (31 - _INTEGER_BITS)))
+    radius = input_radius(_INTEGER_BITS, shift)
+    # A radius of 0 sends even 0 to the lower end, as TFLite Micro does.
+    beyond = np.where(values <= -radius, -1, np.where(values >= radius, 1, 0))
+    return requant(np.where(beyond != 0, 0, values), multiplier, shift), beyond
+
+
+def _saturated(inside: Integers, beyond: Integers) -> NDArray[np.int8]:
+    limits = np.where(beyond > 0, INT8_MAX, INT8_MIN)
+    return np.where(beyond != 0, limits, np.clip(inside, INT8_MIN, INT8_MAX)).astype(np.int8)
+
+
+@looked_up
+def logistic(op: BoundOperator) -> NDArray[np.int8]:
+    """LOGISTIC."""
+    _require_output(op, 1 / 256, -128)
+    fixed, beyond = _sigmoid_input(op)
+    return _saturated(rounding_divide(numerics.logistic(fixed, _INTEGER_BITS), 31 - 8) - 128, beyond)
+
+
+@looked_up
+def tanh(op: BoundOperator) -> NDArray[np.int8]:
+    """TANH."""
+    _require_output(op, 1 / 128, 0)
+    fixed, beyond = _sigmoid_input(op)
+    return _saturated(rounding_divide(numerics.tanh(fixed, _INTEGER_BITS), 31 - 7), beyond)
+
+
+def _require_output(op: BoundOperator, scale: float, zero_point: int) -> None:
+    found = (op.scale(op.output()), op.zero_point(op.output()))
+    op.require(
+        found == (scale, zero_point), f"output has scale and zero point {found}, not {(scale, zero_point)}"
+    )
+
+
+@looked_up
+def hard_swish(op: BoundOperator) -> NDArray[np.int8]:
+    """HARD_SWISH: x * relu6(x + 3) / 6 in 16-bit fixed point, seven bits above the input's scale."""
+    scale_in, scale_out = _scales(op)
+    fine = scale_in / 128
+    values = _centred(op) << 7
+    out_multiplier, out_exponent = quantize_multiplier(fine / scale_out)
+    op.require(out_exponent <= 0, "its output scale is less than 1/128 of its input scale")
+    gate_multiplier, gate_exponent = quantize_multiplier(fine / (3 / 32768))
+    # From 0 to 1 in Q0.15: how much of the input passes.
+    gate = (_gate(values, _short(gate_multiplier), gate_exponent) + (1 << 15)) >> 1
+    product = gate * _short_product(values, _short(out_multiplier))
+    truncated = np.sign(product) * (np.abs(product) >> 15)
+    return _limited(op, _short_divide(truncated, -out_exponent))
+
+
+def _gate(values: Integers, multiplier: int, exponent: int) -> Integers:
+    """x / 3 limited to [-1, 1] in Q0.15; the last bit of a left shift comes after the product."""
+    left = max(exponent, 0)
+    early = _short_limited(values << max(left - 1, 0))
+    late = _short_limited(_short_product(early, multiplier) << min(left, 1))
+    return _short_divide(late, max(-exponent, 0))
+
+
+def _short(multiplier: int) -> int:
+    return min((multiplier + (1 << 15)) >> 16, _INT16_MAX)
+
+
+def _short_divide(values: Integers, exponent: int) -> Integers:
+    """By a power of two; beyond 16 bits, gemmlowp's mask overflows and it rounds away from zero."""
+    if exponent > 15:
+        return np.where(values < 0, -1, 1)
+    return rounding_divide(values, exponent)
+
+
+def _short_product(values: Integers, factor: int) -> Integers:
+    product: Integers = (values * factor + (1 << 14)) >> 15
+    return product
+
+
+def _short_limited(values: Integers) -> Integers:
+    limited: Integers = np.clip(values, _INT16_MIN, _INT16_MAX)
+    return limited

@@ -1,0 +1,71 @@
+"""The table's rules applied to the operators of a graph: shapes, and host calls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dlasim.compiler_shim.graph import Graph, Operator, Tensor
+from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
+from dlasim.compiler_shim.operators.table import OPERATORS
+from dlasim.errors import InputError
+
+_MAX_ELEMENTS = (1 << 31) - 1
+
+
+def bind(operator: Operator, tensors: Sequence[Tensor], name: str) -> BoundOperator | None:
+    """The operator with what it names, None if the table lacks it; `name` is how errors call the model."""
+    definition = OPERATORS.get(operator.kind)
+    if definition is None:
+        return None
+    options = operator.options
+    if any(field is not None and field.name not in options for field in definition.options.fields):
+        options = {**definition.option_defaults, **options}
+    inputs = tuple(tensors[index] if index >= 0 else None for index in operator.inputs)
+    outputs = tuple(tensors[index] for index in operator.outputs)
+    return BoundOperator(operator, inputs, outputs, options, _where(operator, name))
+
+
+def infer_shapes(op: BoundOperator) -> list[Shape]:
+    """The shapes of the operator's outputs.
+
+    The rules are those of TensorFlow's own kernels when they prepare; a model that passes here gives later
+    passes no shape that does not fit.
+    """
+    shapes = OPERATORS[op.kind].shapes(op)
+    for shape in shapes:
+        op.require(all(size > 0 for size in shape), f"its output would have shape {list(shape)}")
+        op.require(math.prod(shape) <= _MAX_ELEMENTS, f"its output {list(shape)} is larger than 2 GiB")
+    count = len(op.outputs)
+    op.require(len(shapes) == count, f"it has {count} outputs, its inputs and options give {len(shapes)}")
+    return shapes
+
+
+def lower(op: BoundOperator) -> list[KernelCall]:
+    """The host calls that compute the operator, in order; an InputError where there are none that can."""
+    definition = OPERATORS[op.kind]
+    if definition.lower is None:
+        op.refuse("its result is not known before the first inference, and the CPU has no form of it")
+    calls = definition.lower(op)
+    names = {call.name for call in calls}
+    assert names <= set(definition.host), f"{op.kind} became {names}, its row says {definition.host}"
+    return calls
+
+
+def lower_host(operator: Operator, graph: Graph) -> list[KernelCall]:
+    """As `lower`, for an operator of a graph, which may be one that the table lacks."""
+    return lower(bind_known(operator, graph))
+
+
+def bind_known(operator: Operator, graph: Graph) -> BoundOperator:
+    """As `bind`, for an operator of a graph; an InputError where the table lacks it."""
+    name = graph.name or "model"
+    op = bind(operator, graph.tensors, name)
+    if op is None:
+        raise InputError(f"{_where(operator, name)}: the operator is not supported")
+    return op
+
+
+def _where(operator: Operator, name: str) -> str:
+    place = " ".join(part for part in (operator.location, f"({operator.kind})") if part)
+    return f"{name}: {place}"

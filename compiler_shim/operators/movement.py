@@ -1,0 +1,203 @@
+"""Operators that move elements in other ways than a strided copy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
+from dlasim.isa.host_ops import MAX_RANK, RESIZE_FRACTION_BITS, float_word
+
+
+def pad(op: BoundOperator) -> list[KernelCall]:
+    """PAD and PADV2; without a value, what surrounds the input means 0."""
+    values, output = op.input(), op.output()
+    rank = len(values.shape)
+    op.require(rank <= MAX_RANK, f"{rank} dimensions, {MAX_RANK} are supported")
+    before = op.constant(1).reshape(rank, 2)[:, 0]
+    return [
+        op.call(
+            "PAD",
+            op.input_numbers[:1],
+            before=[int(count) for count in before] + [0] * (MAX_RANK - rank),
+            value=_pad_value(op) if op.has(2) else _zero(op, output.dtype),
+        )
+    ]
+
+
+def _zero(op: BoundOperator, dtype: str) -> int:
+    return op.zero_point(op.output()) if dtype == "int8" else 0
+
+
+def _pad_value(op: BoundOperator) -> int:
+    op.same_types(op.input(2), op.output())
+    values = op.constant(2)
+    op.require(values.size == 1, f"{values.size} values to pad with, 1 is needed")
+    value = values.ravel()[0]
+    return float_word(float(value)) if op.output().dtype == "float32" else int(value)
+
+
+def concatenation(op: BoundOperator) -> list[KernelCall]:
+    """CONCATENATION: TensorFlow too has it on one scale only."""
+    output = op.output()
+    for position in range(len(op.input_numbers)) if output.dtype == "int8" else ():
+        values = op.input(position)
+        found, wanted = ((op.scale(tensor), op.zero_point(tensor)) for tensor in (values, output))
+        op.require(found == wanted, f"{values.name} has another scale or zero point than {output.name}")
+    return _side_by_side(op, op.option("axis"))
+
+
+def pack(op: BoundOperator) -> list[KernelCall]:
+    """PACK."""
+    return _side_by_side(op, op.option("axis"))
+
+
+def _side_by_side(op: BoundOperator, axis: int) -> list[KernelCall]:
+    output = op.output()
+    activation = op.activation
+    op.require(activation == "NONE", f"fused activation {activation} is not supported")
+    op.same_types(output, *(op.input(position) for position in range(len(op.input_numbers))))
+    return [op.call("CONCATENATION", op.input_numbers, axis=op.axis(axis, len(output.shape)))]
+
+
+def gather(op: BoundOperator) -> list[KernelCall]:
+    """GATHER."""
+    values, indices = op.input(0), op.input(1)
+    op.types(indices, "int32", "int64")
+    axis = op.axis(op.option("axis"), len(values.shape))
+    batch_dims = op.option("batch_dims")
+    batch_dims += len(indices.shape) if batch_dims < 0 else 0
+    return [op.call("GATHER", op.input_numbers, axis=axis, batch_dims=batch_dims)]
+
+
+def gather_nd(op: BoundOperator) -> list[KernelCall]:
+    """GATHER_ND."""
+    op.types(op.input(1), "int32", "int64")
+    return [op.call("GATHER_ND", op.input_numbers)]
+
+
+def resize_nearest(op: BoundOperator) -> list[KernelCall]:
+    """RESIZE_NEAREST_NEIGHBOR."""
+    rows, columns = (
+        op.new_constant(name, _nearest(op, op.input().shape[axis], op.output().shape[axis]))
+        for name, axis in (("rows", 1), ("columns", 2))
+    )
+    return [op.call("RESIZE_NEAREST", (op.input_numbers[0], rows, columns))]
+
+
+def _nearest(op: BoundOperator, size: int, count: int) -> NDArray[np.int32]:
+    """Where each row or column of the output comes from, computed in float32."""
+    align, half = op.option("align_corners"), op.option("half_pixel_centers")
+    centre = np.float32(0.5 if half else 0.0)
+    if align and count > 1:
+        scale = np.float32(size - 1) / np.float32(count - 1)
+    else:
+        scale = np.float32(size) / np.float32(count)
+    positions = (np.arange(count, dtype=np.float32) + centre) * scale
+    # They are not negative, so half away from zero is half up; float64 holds the sum exactly.
+    whole = np.floor(positions.astype(np.float64) + (0.5 if align else 0.0))
+    return np.minimum(whole, size - 1).astype(np.int32)
+
+
+def resize_bilinear(op: BoundOperator) -> list[KernelCall]:
+    """RESIZE_BILINEAR."""
+    op.types(op.input(), "int8")
+    both = op.option("align_corners") and op.option("half_pixel_centers")
+    op.require(not both, "align_corners and half_pixel_centers exclude each other")
+    rows, columns = (
+        op.new_constant(name, _weights(op, op.input().shape[axis], op.output().shape[axis]))
+        for name, axis in (("rows", 1), ("columns", 2))
+    )
+    return [op.call("RESIZE_BILINEAR", (op.input_numbers[0], rows, columns))]
+
+
+def _weights(op: BoundOperator, size: int, count: int) -> NDArray[np.int32]:
+    """Between which rows or columns of the input each of the output lies, in 2^-10ths."""
+    one = 1 << RESIZE_FRACTION_BITS
+    if op.option("align_corners") and count > 1:
+        size_in, size_out = size - 1, count - 1
+    else:
+        size_in, size_out = size, count
+    scale = (one * size_in + size_out // 2) // size_out
+    positions = np.arange(count, dtype=np.int64) * scale
+    if op.option("half_pixel_centers"):
+        positions += scale // 2 - one // 2
+    # Before the first centre the position is negative: the fraction then is, too.
+    lower = np.clip(positions // one, 0, size - 1)
+    upper = np.clip(-(-positions // one), 0, size - 1)
+    return np.stack([lower, upper, positions - one * lower], axis=1).astype(np.int32)
+
+
+def pad_shape(op: BoundOperator) -> list[Shape]:
+    """PAD and PADV2."""
+    shape, paddings = op.shape(0), op.integer_array(1)
+    op.require(
+        paddings.shape == (len(shape), 2) and bool((paddings >= 0).all()),
+        f"paddings {paddings.tolist()} for shape {list(shape)}",
+    )
+    return [
+        tuple(size + int(before) + int(after) for size, (before, after) in zip(shape, paddings, strict=True))
+    ]
+
+
+def concatenation_shape(op: BoundOperator) -> list[Shape]:
+    """CONCATENATION."""
+    shapes = [op.shape(position) for position in range(len(op.inputs))]
+    axis = op.axis(op.option("axis"), len(shapes[0]))
+    rests = {(len(shape), shape[:axis], shape[axis + 1 :]) for shape in shapes}
+    op.require(len(rests) == 1, f"shapes {[list(shape) for shape in shapes]} differ beyond dimension {axis}")
+    return [(*shapes[0][:axis], sum(shape[axis] for shape in shapes), *shapes[0][axis + 1 :])]
+
+
+def pack_shape(op: BoundOperator) -> list[Shape]:
+    """PACK: a new dimension."""
+    shapes = {op.shape(position) for position in range(len(op.inputs))}
+    op.require(len(shapes) == 1, f"its inputs have different shapes: {sorted(map(list, shapes))}")
+    count = op.option("values_count")
+    op.require(count == len(op.inputs), f"{len(op.inputs)} inputs for {count} values")
+    shape = shapes.pop()
+    axis = op.axis(op.option("axis"), len(shape) + 1)
+    return [(*shape[:axis], len(op.inputs), *shape[axis:])]
+
+
+def resize_shape(op: BoundOperator) -> list[Shape]:
+    """RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR."""
+    shape, size = op.shape(0, 4), op.integers(1)
+    op.require(len(size) == 2, f"size {size}, height and width expected")
+    return [(shape[0], *size, shape[3])]
+
+
+def gather_shape(op: BoundOperator) -> list[Shape]:
+    """GATHER along an axis."""
+    shape, indices, batch = op.shape(0), op.shape(1), op.option("batch_dims")
+    axis = op.axis(op.option("axis"), len(shape))
+    batch += len(indices) if batch < 0 else 0
+    op.require(
+        0 <= batch <= min(axis, len(indices)) and shape[:batch] == indices[:batch],
+        f"batch_dims {batch} with axis {axis}, shape {list(shape)} and indices {list(indices)}",
+    )
+    _check_indices(op, [shape[axis]])
+    return [shape[:axis] + indices[batch:] + shape[axis + 1 :]]
+
+
+def gather_nd_shape(op: BoundOperator) -> list[Shape]:
+    """GATHER_ND."""
+    shape, indices = op.shape(0), op.shape(1)
+    depth = indices[-1] if indices else 0
+    op.require(1 <= depth <= len(shape), f"indices {list(indices)} into shape {list(shape)}")
+    _check_indices(op, shape[:depth])
+    return [indices[:-1] + shape[depth:]]
+
+
+def _check_indices(op: BoundOperator, limits: Sequence[int]) -> None:
+    if op.input(1).is_constant:
+        values = op.integer_array(1)
+        inside = bool(((values >= 0) & (values < np.asarray(limits))).all())
+        op.require(inside, f"its indices must be 0 to {[limit - 1 for limit in limits]}")
+
+
+def shape_shape(op: BoundOperator) -> list[Shape]:
+    """SHAPE: one number per dimension."""
+    return [(len(op.shape(0)),)]

@@ -1,0 +1,92 @@
+"""Pooling, reduction, and operators along one dimension."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
+from dlasim.compiler_shim.operators.windows import window_attributes, window_grid
+from dlasim.sim.numerics import mean_multiplier, softmax_table
+
+
+def pool(op: BoundOperator) -> list[KernelCall]:
+    """AVERAGE_POOL_2D and MAX_POOL_2D."""
+    op.types(op.input(), "int8")
+    height, width = op.option("filter_height"), op.option("filter_width")
+    return [
+        op.call(
+            op.kind,
+            op.input_numbers,
+            **window_attributes(op, height, width),
+            filter_height=height,
+            filter_width=width,
+            **op.clamp(),
+        )
+    ]
+
+
+def mean(op: BoundOperator) -> list[KernelCall]:
+    """MEAN over constant axes."""
+    values, output = op.input(), op.output()
+    op.types(values, "int8")
+    axes = {op.axis(axis, len(values.shape)) for axis in op.integers(1)}
+    count = 1
+    for axis in axes:
+        count *= values.shape[axis]
+    multiplier, shift = mean_multiplier(op.scale(values) / op.scale(output), count)
+    return [
+        op.call(
+            "MEAN",
+            op.input_numbers[:1],
+            axis_mask=sum(1 << axis for axis in axes),
+            input_zero_point=op.zero_point(values),
+            output_zero_point=op.zero_point(output),
+            output_multiplier=multiplier,
+            output_shift=shift,
+        )
+    ]
+
+
+def softmax(op: BoundOperator) -> list[KernelCall]:
+    """SOFTMAX."""
+    values, output = op.input(), op.output()
+    op.types(values, "int8")
+    op.types(output, "int8")
+    found = (op.scale(output), op.zero_point(output))
+    op.require(found == (1 / 256, -128), f"output has scale and zero point {found}, not (1/256, -128)")
+    table = softmax_table(float(np.float32(op.option("beta"))), op.scale(values))
+    return [op.call("SOFTMAX", (op.input_numbers[0], op.new_constant("exponentials", table)))]
+
+
+def arg_max(op: BoundOperator) -> list[KernelCall]:
+    """ARG_MAX."""
+    values = op.input()
+    op.types(values, "int8", "int32", "int64", "float32")
+    op.types(op.output(), "int32", "int64")
+    axes = op.integers(1)
+    op.require(len(axes) == 1, f"{len(axes)} axes, one expected")
+    return [op.call("ARG_MAX", op.input_numbers[:1], axis=op.axis(axes[0], len(values.shape)))]
+
+
+def pool_shape(op: BoundOperator) -> list[Shape]:
+    """AVERAGE_POOL_2D and MAX_POOL_2D."""
+    shape = op.shape(0, 4)
+    height, width = op.option("filter_height"), op.option("filter_width")
+    op.require(height >= 1 and width >= 1, f"filter {height}x{width}, at least 1x1 is needed")
+    return [(*window_grid(op, shape, height, width), shape[3])]
+
+
+def mean_shape(op: BoundOperator) -> list[Shape]:
+    """MEAN over constant axes."""
+    shape = op.shape(0)
+    axes = {op.axis(axis, len(shape)) for axis in op.integers(1)}
+    keep = op.option("keep_dims")
+    sizes = [1 if axis in axes else size for axis, size in enumerate(shape) if keep or axis not in axes]
+    return [tuple(sizes)]
+
+
+def arg_max_shape(op: BoundOperator) -> list[Shape]:
+    """ARG_MAX: the axis goes."""
+    shape = op.shape(0)
+    axis = op.axis(op.scalar(1), len(shape))
+    return [shape[:axis] + shape[axis + 1 :]]

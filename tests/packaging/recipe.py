@@ -1,0 +1,70 @@
+"""A how-to followed to the letter in a copy of the tree: each piece of its code goes where the page says."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+_STEP = re.compile(
+    r"<!-- (?P<file>[\w/.]+)(?:, (?P<before>before )?(?P<table>\w+))? -->\s*```python\n(?P<code>.*?)```",
+    re.DOTALL,
+)
+
+
+def followed(page: str, place: Path, step_count: int) -> Path:
+    """A copy of the package, its links resolved, and the tests, with the steps of a how-to done."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "dlasim", place / "dlasim", ignore=ignored)
+    shutil.copytree(ROOT / "tests", place / "tests", ignore=ignored)
+    steps = list(_STEP.finditer((ROOT / "docs" / "how-to" / page).read_text(encoding="utf-8")))
+    assert len(steps) == step_count
+    for step in steps:
+        file = step["file"] if step["file"].startswith("tests/") else f"dlasim/{step['file']}"
+        _insert(place / file, step["table"], bool(step["before"]), _unindented(step["code"]))
+    return place
+
+
+def _unindented(code: str) -> str:
+    """The code without the three columns that a list item adds."""
+    return "".join(line.removeprefix("   ") for line in code.splitlines(keepends=True))
+
+
+def _insert(file: Path, table: str | None, before: bool, code: str) -> None:
+    """Put code at the end of a file, before a table in it, or at the end of that table."""
+    text = file.read_text(encoding="utf-8")
+    if table is None:
+        file.write_text(f"{text}\n\n{textwrap.dedent(code)}", encoding="utf-8")
+        return
+    start = re.search(rf"^{table}\b.*[({{]\n", text, re.MULTILINE)
+    assert start, f"{file} has no table {table}"
+    if before:
+        changed = f"{text[: start.start()]}{textwrap.dedent(code)}\n\n{text[start.start() :]}"
+    else:
+        end = re.compile(r"^[)}]$", re.MULTILINE).search(text, start.end())
+        assert end
+        changed = text[: end.start()] + code + text[end.start() :]
+    file.write_text(changed, encoding="utf-8")
+
+
+def run(tree: Path, *arguments: str) -> None:
+    """Run Python on the copy; a failure is an AssertionError with its output."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=tree,
+        env={**os.environ, "PYTHONPATH": str(tree)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def run_tests(tree: Path, *arguments: str) -> None:
+    """Run tests of the copy."""
+    run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--import-mode=importlib", *arguments)

@@ -1,0 +1,65 @@
+"""The recipe for adding an operator, followed to the letter in a copy of the tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.packaging.recipe import followed, run, run_tests
+
+KINDS = ("DEPTH_TO_SPACE", "BITWISE_XOR")
+TESTS = (
+    "tests/tflite/test_round_trip.py",
+    "tests/tflite/test_schema.py",
+    "tests/host/test_every_operator.py",
+    "tests/host/test_table.py",
+    "tests/docs/test_operators.py",
+)
+
+USE = """
+from dlasim.compiler_shim import operators_page
+from dlasim.compiler_shim.options import CompileOptions
+from dlasim.isa.documents import pages
+from dlasim.isa.documents.c_host_checks import render
+
+assert "| DEPTH_TO_SPACE | - | [STRIDED_COPY]" in operators_page.page()
+assert "| BITWISE_XOR | - | [BITWISE_XOR]" in operators_page.page()
+assert "## BITWISE_XOR" in pages.host_operators_page()
+assert "BITWISE_XOR" in render()
+CompileOptions(dla_ops=frozenset({"DEPTH_TO_SPACE"}))
+"""
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four pieces for an operator of what there is, nine for one with a kernel of its own."""
+    return followed("add-an-operator.md", tmp_path_factory.mktemp("recipe"), 13)
+
+
+def test_the_new_operators_are_known_everywhere(tree: Path) -> None:
+    run(tree, "-c", USE)
+
+
+def test_their_tests_pass(tree: Path) -> None:
+    chosen = " or ".join((*KINDS, "test_schema", "stable", "kernel", "page"))
+    run_tests(tree, "-k", chosen, *TESTS)
+
+
+@pytest.mark.parametrize(
+    ("file", "right", "wrong"),
+    [
+        ("dlasim/compiler_shim/operators/strided.py", "block * channels, depth", "channels, depth"),
+        ("dlasim/sim/host/elementwise.py", "np.bitwise_xor", "np.bitwise_or"),
+    ],
+)
+def test_the_tests_would_notice_a_wrong_body(tree: Path, file: str, right: str, wrong: str) -> None:
+    source = tree / file
+    text = source.read_text(encoding="utf-8")
+    assert text.count(right) == 1
+    source.write_text(text.replace(right, wrong), encoding="utf-8")
+    try:
+        with pytest.raises(AssertionError, match="1 failed"):
+            run_tests(tree, "-k", " or ".join(KINDS), "tests/host/test_every_operator.py")
+    finally:
+        source.write_text(text, encoding="utf-8")
