@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dlasim.errors import InputError, printable
 from dlasim.isa import container
 from dlasim.isa.program import Program
+from dlasim.loading import Loaded
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.runner import config_of
 from dlasim.vp import elf_image
@@ -24,7 +25,6 @@ from dlasim.vp.layout import plan_memory
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dlasim.loading import Loaded
     from dlasim.sim.executor import Executor
 
 HOSTS = ("none", "riscv")
@@ -73,12 +73,6 @@ def run_loaded(
         seconds["steady"] = min(done.wall_seconds[1:])
     figures = report(loaded.program, loaded.config, done, options, seconds)
     return done, figures
-
-
-def program_in(file: str | Path) -> Program | None:
-    """The program of an application that `compile -o app.elf` made; None for any other ELF."""
-    firmware = read_elf(file)
-    return elf_image.find_program(firmware) if elf_image.is_application(firmware) else None
 
 
 def run_elf(

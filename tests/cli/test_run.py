@@ -253,9 +253,9 @@ def test_what_is_no_program(folder: Path, tmp_path: Path) -> None:
     fail(2, "`dlasim asm ", "run", EXAMPLES / "relu.s")
     fail(2, "cannot read", "run", tmp_path / "missing")
     fail(2, "cannot read", "run", tmp_path)
-    fail(2, "is compiled already", "run", folder / "mnist.bin", "--fusion", "none")
+    fail(2, "is already compiled", "run", folder / "mnist.bin", "--fusion", "none")
     for verb in (["explain"], ["verify"], ["compile", "-o", tmp_path / "z.bin"]):
-        fail(2, "is compiled already", *verb, folder / "mnist.bin")
+        fail(2, "is already compiled", *verb, folder / "mnist.bin")
     assert not (tmp_path / "z.bin").exists()
 
 
