@@ -198,13 +198,13 @@ def sweep(
     """
     from tempfile import mkdtemp
 
-    from dlasim.sweeps.build import build
+    from dlasim.sweeps.study_builder import build_study
     from dlasim.sweeps.sweep import Settings, run_study
 
     folder = Path(mkdtemp(prefix="dlasim-sweep-") if out is None else out)
     store = Path(cache) if cache is not None else None
     settings = Settings(folder, jobs, scheduler, resume, store, visible=False)
-    outcome = run_study(build(targets, axes, where, layers), settings)
+    outcome = run_study(build_study(targets, axes, where, layers), settings)
     if outcome.first_failure:
         raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")
     if out is None:

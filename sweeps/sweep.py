@@ -30,10 +30,10 @@ from dlasim.sweeps.journal import NOWHERE, Journal
 from dlasim.sweeps.local import Result, Task, Workers, run_here
 from dlasim.sweeps.models import Blueprint, blueprint
 from dlasim.sweeps.parameters import catalogue
-from dlasim.sweeps.present import presented
 from dlasim.sweeps.progress import Progress
 from dlasim.sweeps.result import ABOUT, LAYERS, RESULTS, SweepResult
 from dlasim.sweeps.study import Point, Study
+from dlasim.sweeps.study_outputs import output_names
 from dlasim.sweeps.table import write_csv
 
 SCHEMA = "dlasim.sweep/1"
@@ -104,7 +104,7 @@ class _Sweep:
                 workers.close()
 
     def _keep_apart(self) -> None:
-        names = [RESULTS, ABOUT, *([LAYERS] if self._layers else []), *presented(self._study)]
+        names = [RESULTS, ABOUT, *([LAYERS] if self._layers else []), *output_names(self._study)]
         keep_apart(self._study.files(), [self._settings.out / name for name in names])
 
     def _read_models(self) -> dict[str, Blueprint]:

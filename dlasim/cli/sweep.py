@@ -91,11 +91,11 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     axes = _given_axes(given)
     from dlasim.cli.points import print_points
     from dlasim.errors import RunError
-    from dlasim.sweeps.build import build
-    from dlasim.sweeps.present import present
+    from dlasim.sweeps.study_builder import build_study
+    from dlasim.sweeps.study_outputs import write_outputs
     from dlasim.sweeps.sweep import Settings, run_study
 
-    study = build(targets, axes, given["where"], given["layers"])
+    study = build_study(targets, axes, given["where"], given["layers"])
     settings = Settings(
         out=Path(given["out"] or f"{_folder_name(study.name)}-sweep"),
         jobs=given["jobs"],
@@ -106,7 +106,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     outcome = run_study(study, settings)
     print_points(outcome.result, study.swept)
     _tell(study, outcome)
-    for path in present(study, outcome.result):
+    for path in write_outputs(study, outcome.result):
         say(f"wrote {path}", err=True)
     if outcome.first_failure:
         raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")

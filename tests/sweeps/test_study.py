@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from dlasim.errors import InputError
-from dlasim.sweeps.build import build
 from dlasim.sweeps.parameters import find
+from dlasim.sweeps.study_builder import build_study
 from dlasim.sweeps.studyfile import parse_study, read_study, shipped_names, shipped_study
 from dlasim.sweeps.values import from_text, from_toml
 
@@ -120,11 +120,11 @@ def test_parameters_that_contradict_are_a_row() -> None:
 )
 def test_values_that_no_machine_has_are_refused_before_anything_runs(axes: Any, message: str) -> None:
     with pytest.raises(InputError, match=f"study ds_cnn: .*{message}"):
-        build(["ds_cnn"], axes)
+        build_study(["ds_cnn"], axes)
 
 
 def test_values_that_only_some_machines_have_are_rows() -> None:
-    points = list(build(["ds_cnn"], {"pes": "100,64", "preset": "paper,nvdla-small"}).points())
+    points = list(build_study(["ds_cnn"], {"pes": "100,64", "preset": "paper,nvdla-small"}).points())
     assert [bool(point.refusal) for point in points] == [False, True, False, False]
 
 
@@ -173,18 +173,18 @@ def test_refused_models(model: str, message: str) -> None:
 
 def test_models() -> None:
     with pytest.raises(InputError, match="no model file nothing"):
-        build(["nothing"], {})
+        build_study(["nothing"], {})
     with pytest.raises(InputError, match="unknown 'beta'"):
-        build(["mobilenet_v1:beta=1"], {})
+        build_study(["mobilenet_v1:beta=1"], {})
     with pytest.raises(InputError, match="two models"):
-        build(["ds_cnn", "ds_cnn"], {})
-    found = build(["mobilenet_v1:alpha=0.25,resolution=96"], {}).models[0]
+        build_study(["ds_cnn", "ds_cnn"], {})
+    found = build_study(["mobilenet_v1:alpha=0.25,resolution=96"], {}).models[0]
     assert dict(found.arguments) == {"alpha": 0.25, "resolution": 96}
 
 
 def test_flags_replace_a_studys_axes(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text('models = ["ds_cnn"]\n[axes]\npes = [1, 2]\n[fixed]\nsram = 65536\n')
-    points = build([tmp_path / "s.toml"], {"sram": "1KiB,2KiB", "pes": [4]}).points()
+    points = build_study([tmp_path / "s.toml"], {"sram": "1KiB,2KiB", "pes": [4]}).points()
     assert [(point.values["pes"], point.values["sram_bytes"]) for point in points] == [(4, 1024), (4, 2048)]
 
 

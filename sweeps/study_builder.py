@@ -15,7 +15,7 @@ from dlasim.sweeps.study import Study
 from dlasim.sweeps.studyfile import conditions, read_study, shipped_names, shipped_study
 
 
-def build(
+def build_study(
     targets: Sequence[str | Path], axes: Mapping[str, Any], where: Iterable[str] = (), layers: bool = False
 ) -> Study:
     """Targets are models, or a study (a TOML file or a name of one that ships) and models instead of its own.
