@@ -9,9 +9,10 @@ from typing import Any
 
 from dlasim.errors import InputError
 from dlasim.sim.config import size_text
-from dlasim.sweeps.expressions import Expression
+from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.models import Source
-from dlasim.sweeps.parameters import HOSTS, Parameter, catalogue, machine_base, resolve, settled
+from dlasim.sweeps.parameters import Parameter, catalogue, machine_base, resolve, settled
+from dlasim.vp import HOSTS
 from dlasim.vp.costs import load_costs
 
 FORMATS = ("png", "svg", "pdf")  # of charts
@@ -63,7 +64,7 @@ class Study:
     axes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     cases: tuple[Case, ...] = (Case("", {}),)
-    conditions: tuple[Expression, ...] = ()
+    conditions: tuple[Condition, ...] = ()
     layers: bool = False
     title: str = ""
     charts: tuple[ChartOrder, ...] = ()

@@ -11,7 +11,7 @@ from typing import Any
 from dlasim.errors import InputError
 from dlasim.fileio import parse_toml, read_toml
 from dlasim.sweeps import values
-from dlasim.sweeps.expressions import Expression
+from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.models import source
 from dlasim.sweeps.parameters import catalogue, find, parse
 from dlasim.sweeps.study import FORMATS, Case, ChartOrder, Study
@@ -66,10 +66,10 @@ def _study(table: Mapping[str, Any], origin: str, folder: Path, name: str) -> St
     return study
 
 
-def conditions(texts: Iterable[Any], origin: str) -> list[Expression]:
+def conditions(texts: Iterable[Any], origin: str) -> list[Condition]:
     """Conditions on points; all of them must hold."""
     names = (*catalogue(), *MORE_NAMES)
-    return [Expression(str(text), names, origin) for text in texts]
+    return [Condition(str(text), names, origin) for text in texts]
 
 
 def _list(table: Mapping[str, Any], key: str, origin: str) -> list[Any]:

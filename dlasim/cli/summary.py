@@ -1,4 +1,4 @@
-"""A run's report as a person reads it: layers, kinds, stalls, totals."""
+"""Prints the report of a run as tables: layers, kinds of operation, stalls, totals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _STALLS = (
 
 
 def print_summary(report: dict[str, Any]) -> None:
-    """The tables on standard output."""
+    """Print the tables on standard output."""
     say(_title(report))
     say()
     say(table(_layer_rows(report), "lllrrrrrr"))
@@ -37,7 +37,7 @@ def print_summary(report: dict[str, Any]) -> None:
 
 
 def table(rows: list[list[str]], alignment: str) -> str:
-    """Rows in columns, the first row as the head; `alignment` is l or r for each column."""
+    """Format rows as a table whose first row is the head; `alignment` has l or r for each column."""
     rows = [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(alignment))]
     lines = []
@@ -53,7 +53,7 @@ def table(rows: list[list[str]], alignment: str) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes as people say them."""
+    """A number of bytes with a unit."""
     for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
         if count >= unit:
             return f"{count / unit:,.1f} {name}"
@@ -61,7 +61,7 @@ def size(count: int) -> str:
 
 
 def duration(microseconds: float) -> str:
-    """A time as people say it."""
+    """A time with a unit."""
     if microseconds < 1000:
         return f"{microseconds:.3f} µs"
     return f"{microseconds / 1000:,.3f} ms"
@@ -95,7 +95,7 @@ def _layer_rows(report: dict[str, Any]) -> list[list[str]]:
 
 
 def _short(name: str, width: int) -> str:
-    """The end of a long name: that is where layers differ."""
+    """Shorten a long name to its end, which distinguishes layers."""
     return name if len(name) <= width else "…" + name[1 - width :]
 
 
@@ -139,12 +139,12 @@ def _cpu_lines(report: dict[str, Any]) -> list[str]:
     return [
         f"CPU        {cpu['instructions']:,} instructions ({cpu['model']}), {cpu['setup_instructions']:,} "
         f"more for set-up; asleep {cpu['idle_cycles']:,} cycles",
-        f"           stack {size(memory['stack_peak_bytes'])}, RAM {size(memory['ram_peak_bytes'])} in all",
+        f"           stack {size(memory['stack_peak_bytes'])}, RAM {size(memory['ram_peak_bytes'])} in total",
     ]
 
 
 def function_rows(report: dict[str, Any]) -> list[list[str]]:
-    """The firmware's functions that count, from reset to exit."""
+    """The firmware's functions with the most cycles, from reset to exit."""
     functions = report["functions"]
     cycles = sum(function["cycles"] for function in functions)
     rows = [["firmware function", "entries", "instructions", "cycles", "share"]]

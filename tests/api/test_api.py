@@ -95,13 +95,13 @@ def test_explain(model: Path) -> None:
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
-        ({"pe": 64}, "unknown parameter pe; did you mean pes"),
-        ({"pes": 0}, "pes = 0 is out of range"),
-        ({"sram_bytes": "lots"}, "is not a size"),
+        ({"pe": 64}, "unknown parameter 'pe'; did you mean pes"),
+        ({"pes": 0}, "pes must be from 1 to 1048576 (got 0)"),
+        ({"sram_bytes": "lots"}, "sram_bytes must be a size such as 512KiB, 1M or 65536 (got 'lots')"),
         ({"fusion": "all"}, "fusion = 'all' is unknown"),
         ({"tiling": 3}, "tiling = 3 is unknown"),
         ({"engine": "slow"}, "engine = 'slow' is unknown"),
-        ({"host": "arm"}, "host"),
+        ({"host": "arm"}, "host must be none or riscv (got 'arm')"),
     ],
 )
 def test_wrong_choices_are_one_line(model: Path, choices: dict[str, object], message: str) -> None:

@@ -196,7 +196,7 @@ def test_a_sweep_goes_on_over_wrong_records(model: Path, tmp_path: Path) -> None
 
 def test_a_pipe_in_the_cache_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.jsonl")
-    with Journal(tmp_path) as journal, pytest.raises(InputError, match="it is a pipe, a file is needed"):
+    with Journal(tmp_path) as journal, pytest.raises(InputError, match="expected a file, got a pipe"):
         journal.refresh()
 
 
