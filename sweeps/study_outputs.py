@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, one_of
 from dlasim.sweeps.result import SweepResult
 from dlasim.sweeps.study import Study
 
@@ -34,7 +34,5 @@ def _page(study: Study) -> ModuleType:
 
     pages = {"paper": paper_page, "prototype": prototype_page}
     if study.page not in pages:
-        raise InputError(
-            f"study {study.name}: page = {study.page!r} is unknown (allowed: {', '.join(pages)})"
-        )
+        raise InputError(f"study {study.name}: page must be {one_of(pages)} (got {study.page!r})")
     return pages[study.page]

@@ -111,7 +111,7 @@ def test_a_bar_on_a_terminal(model: Path, tmp_path: Path) -> None:
         (["ds_cnn", "paper"], "before all models"),
         (["paper", "--fusion", "none"], "its cases set fusion"),
         (["missing.toml"], "cannot read missing.toml"),
-        (["ds_cnn", "--set", "cpu=ideal,two_stage"], "changes nothing without host = riscv"),
+        (["ds_cnn", "--set", "cpu=ideal,two_stage"], "has no effect without host = riscv"),
         ([], "MODEL"),
     ],
 )

@@ -82,7 +82,7 @@ def test_result_object(result: SweepResult) -> None:
     assert best is not None
     assert best["cycles_total"] == min(result.column("cycles_total"))
     assert open_results(result.path.parent).columns == result.columns
-    with pytest.raises(InputError, match="no column"):
+    with pytest.raises(InputError, match="unknown column"):
         result.column("nothing")
     with pytest.raises(InputError, match=r"no results\.csv"):
         open_results(result.path.parent / "cache")
