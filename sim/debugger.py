@@ -50,7 +50,7 @@ class Debugger:
         self._plan: Plan | None = None
         self._first = self._word = 0  # of the current stream, and the next
         self._done_cycles = 0
-        self._write_inputs(inputs)
+        self._give(inputs)
         self._enter()
 
     # Looking
@@ -231,10 +231,11 @@ class Debugger:
 
     # Small things
 
-    def _write_inputs(self, inputs: Sequence[NDArray[Any]]) -> None:
+    def _give(self, inputs: Sequence[NDArray[Any]]) -> None:
         for described, array in zip(self.program.inputs, inputs, strict=False):
+            view = self._view(described)
             check_input(described, array)
-            self._view(described)[...] = array
+            view[...] = array
 
     def _view(self, described: TensorDescriptor) -> NDArray[Any]:
         raw = self.regions[described.region][described.offset : described.offset + described.size_bytes]

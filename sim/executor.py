@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.errors import InputError, one_of
+from dlasim.errors import InputError
 from dlasim.isa.instructions import Unit
 from dlasim.sim.footprint import all_footprints, dma_prefix, system_box
 from dlasim.sim.operation import Operation
@@ -101,5 +101,5 @@ class FastExecutor:
 def make_executor(engine: str) -> Executor:
     """The engine of that name; `auto` takes the fast one."""
     if engine not in ENGINES:
-        raise InputError(f"engine must be {one_of(ENGINES)} (got {engine!r})")
+        raise InputError(f"engine = {engine!r} is unknown (allowed: {', '.join(ENGINES)})")
     return ReferenceExecutor() if engine == "reference" else FastExecutor()

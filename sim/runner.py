@@ -94,15 +94,6 @@ def check_host_calls(program: Program) -> None:
             raise RunError(f"{program.label}: host call {number} ({operator.name}): {reason}")
 
 
-def check_inputs(program: Program, arrays: Sequence[NDArray[Any]]) -> None:
-    """Refuse inputs that are not of the number, types and shapes that the program takes."""
-    expected = program.inputs
-    if len(arrays) != len(expected):
-        raise InputError(f"{program.label} takes {len(expected)} inputs (got {len(arrays)})")
-    for described, array in zip(expected, arrays, strict=True):
-        check_input(described, array)
-
-
 def check_input(described: TensorDescriptor, array: NDArray[Any]) -> None:
     """Refuse an array that is not of the input's type and shape."""
     expected = np.dtype(described.type.name)
@@ -168,7 +159,7 @@ class Simulation:
         """One inference; its cycles count from its own start."""
         began = time.perf_counter()
         if self._computes:
-            self._write_inputs(inputs)
+            self._give(inputs)
         self._runs.clear()
         start = now = self.dla.now
         self._write("QUEUE_READ", 0)
@@ -231,10 +222,13 @@ class Simulation:
     def _write(self, register: str, value: int) -> None:
         self.dla.store(BY_NAME[register].address, REGISTER_BYTES, value)
 
-    def _write_inputs(self, inputs: Sequence[NDArray[Any]]) -> None:
-        check_inputs(self.program, inputs)
+    def _give(self, inputs: Sequence[NDArray[Any]]) -> None:
+        if len(inputs) != len(self._inputs):
+            raise InputError(f"{self.program.label} takes {len(self._inputs)} inputs (got {len(inputs)})")
         for number, array in zip(self._inputs, inputs, strict=True):
-            self._views[number][...] = array
+            view = self._views[number]
+            check_input(self.program.tensors[number], array)
+            view[...] = array
 
     def _step(self, step: Step, now: int, result: Inference) -> int:
         if step.kind is StepKind.STREAM:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.errors import RunError
+from dlasim.errors import InputError, RunError
 from dlasim.isa import codec, container
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import Program, TensorDescriptor
@@ -21,7 +21,7 @@ from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import Executor, Observer
 from dlasim.sim.machine import Run
-from dlasim.sim.runner import HostSpan, Inference, check_config, check_inputs, fault_error
+from dlasim.sim.runner import HostSpan, Inference, check_config, check_input, fault_error
 from dlasim.sim.stream import FaultAt
 from dlasim.vp import launch
 from dlasim.vp.board import Board, BoardConfig
@@ -110,7 +110,7 @@ class Prototype:
         began = time.perf_counter()
         board, device = self._board()
         if self._executor is not None:
-            self._write_inputs(board, inputs)
+            self._give(board, inputs)
         result = self.options.drive.run(board)
         self._check(board, device, result)
         done = self._figures(board, device, result)
@@ -154,9 +154,12 @@ class Prototype:
             inferences=options.inferences,
         )
 
-    def _write_inputs(self, board: Board, inputs: Sequence[NDArray[Any]]) -> None:
-        check_inputs(self.program, inputs)
-        for described, array in zip(self.program.inputs, inputs, strict=True):
+    def _give(self, board: Board, inputs: Sequence[NDArray[Any]]) -> None:
+        expected = self.program.inputs
+        if len(inputs) != len(expected):
+            raise InputError(f"{self.program.label} takes {len(expected)} inputs (got {len(inputs)})")
+        for described, array in zip(expected, inputs, strict=True):
+            check_input(described, array)
             board.memories.write(self._address(described), array.tobytes())
 
     def _address(self, described: TensorDescriptor) -> int:
