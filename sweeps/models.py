@@ -19,6 +19,7 @@ from dlasim.errors import DlasimError, InputError, suggestion, unknown
 from dlasim.fileio import atomic_write, read_file
 
 _TOPOLOGY_KEYS = {"alpha": float, "resolution": int, "classes": int, "seed": int}
+_LONGEST_NAME = 100  # in an error
 _MODEL_FORM = "a model must be a name, or a table with file or topology"
 
 
@@ -79,7 +80,7 @@ def source(given: Any, folder: Path, origin: str, others: Iterable[str] = ()) ->
     if name not in _names():
         files = (file.name for file in path.parent.iterdir()) if os.path.isdir(path.parent) else ()
         raise InputError(
-            f"{origin}: {given!r} is neither a file nor a built-in network"
+            f"{origin}: {given[:_LONGEST_NAME]!r} is neither a file nor a built-in network"
             f"{suggestion(path.name, (*_names(), *others, *files))}; `dlasim model --list` lists the networks"
         )
     pairs = (part.partition("=") for part in arguments.split(",") if part)

@@ -51,8 +51,8 @@ class BareMetal:
     def report(self) -> dict[str, Any]:
         """All figures, from reset to exit, for scripts."""
         result = self.board
-        books = total_account(Inference(runs=list(self.runs)))
-        dla = books.total if books else 0
+        account = total_account(Inference(runs=list(self.runs)))
+        dla = account.total if account else 0
         return {
             "schema": SCHEMA,
             "firmware": self.firmware.origin,
@@ -63,7 +63,7 @@ class BareMetal:
                 "total": result.cycles,
                 "dla": dla,
                 "cpu": result.cycles - result.idle_cycles,
-                "dma": books.only_dma + books.both if books else 0,
+                "dma": account.only_dma + account.both if account else 0,
                 "overlap": max(0, dla - result.idle_cycles),
             },
             "cpu": {
@@ -90,10 +90,10 @@ class BareMetal:
     def _warnings(self) -> Iterator[str]:
         """What the figures leave out."""
         if self.runs_lost:
-            yield f"the figures are of the first {len(self.runs):,} streams; {self.runs_lost:,} more ran"
+            yield f"the figures cover the first {len(self.runs):,} streams only; {self.runs_lost:,} more ran"
         if self.board.marks_lost:
             lost = self.board.marks_lost
-            yield f"the regions are of the first {len(self.board.marks):,} marks; {lost:,} more were written"
+            yield f"only the first {len(self.board.marks):,} marks have regions; {lost:,} more were written"
 
 
 def function_rows(profile: tuple[FunctionProfile, ...]) -> list[dict[str, Any]]:

@@ -95,7 +95,7 @@ def _layer_rows(report: dict[str, Any]) -> list[list[str]]:
 
 
 def _short(name: str, width: int) -> str:
-    """Shorten a long name to its end, which distinguishes layers."""
+    """The end of a long name: that is where layers differ."""
     return name if len(name) <= width else "…" + name[1 - width :]
 
 

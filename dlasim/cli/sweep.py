@@ -163,7 +163,7 @@ def _tell(study: Study, outcome: Outcome) -> None:
     refused = outcome.statuses["refused"]
     parts = [f"{outcome.points:,} points in {outcome.seconds:.1f} s"]
     if outcome.reused:
-        parts.append(f"{outcome.reused:,} from the cache")
+        parts.append(f"{outcome.reused:,} of them from the cache")
     if refused:
         parts.append(f"{refused:,} cannot run (see column reason)")
     shown = f", the {SHOWN_POINTS} with the fewest cycles above" if outcome.points > SHOWN_POINTS else ""

@@ -160,7 +160,7 @@ def test_refused(text: str, message: str) -> None:
     ("model", "message"),
     [
         ("3", r"\(got 3\)"),
-        ("2000-01-01", "a model is a name"),
+        ("2000-01-01", "a model must be a name"),
         (f"'{'x' * 5000}'", "is neither a file nor a built-in network"),
         ("'mobilenet'", "did you mean mobilenet_v"),
         ("{topology = 'resnet8', resolution = inf}", r"resolution must be a whole number \(got inf\)"),
