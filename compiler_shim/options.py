@@ -39,5 +39,5 @@ def _check_operators(names: frozenset[str]) -> None:
     from dlasim.compiler_shim.tflite.schema import OPERATORS
 
     for name in sorted(names - OPERATORS.keys()):
-        hint = suggestion(name, OPERATORS)
-        raise InputError(f"dla_ops names {name!r}, which is no operator{hint} (see docs/operators.md)")
+        hint = suggestion(name, OPERATORS) or "; docs/operators.md lists all"
+        raise InputError(f"dla_ops: unknown operator {name!r}{hint}")

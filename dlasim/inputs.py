@@ -24,7 +24,8 @@ def prepare_inputs(
         return noise(expected, seed)
     if len(given) != len(expected):
         names = ", ".join(printable(tensor.name) for tensor in expected)
-        raise InputError(f"the model takes {len(expected)} inputs ({names}), got {len(given)}")
+        noun = "input" if len(expected) == 1 else "inputs"
+        raise InputError(f"the model takes {len(expected)} {noun} ({names}), got {len(given)}")
     return [_fit(tensor, item) for tensor, item in zip(expected, given, strict=True)]
 
 

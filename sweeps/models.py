@@ -79,9 +79,10 @@ def source(given: Any, folder: Path, origin: str, others: Iterable[str] = ()) ->
     name, _, arguments = given.partition(":")
     if name not in _names():
         files = (file.name for file in path.parent.iterdir()) if os.path.isdir(path.parent) else ()
+        hint = suggestion(path.name, (*_names(), *others, *files))
         raise InputError(
             f"{origin}: {given[:_LONGEST_NAME]!r} is neither a file nor a built-in network"
-            f"{suggestion(path.name, (*_names(), *others, *files))}; `dlasim model --list` lists the networks"
+            f"{hint or '; `dlasim model --list` lists the networks'}"
         )
     pairs = (part.partition("=") for part in arguments.split(",") if part)
     return _topology(name, {key.strip(): value.strip() for key, _, value in pairs}, given, origin)

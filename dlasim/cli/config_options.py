@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from dlasim.cli.options import GRID, REAL, SIZE, WHOLE
+from dlasim.cli.options import GRID, REAL, SIZE, WHOLE, Choice
 from dlasim.cli.sections import SharedOption
 from dlasim.cli.terminal import say
 
@@ -37,7 +37,7 @@ MACHINE: tuple[tuple[str, str, Any, str], ...] = (
     (
         "--timing",
         "timing",
-        click.Choice(["full", "macs", "zero"]),
+        Choice(["full", "macs", "zero"]),
         "What takes time: everything, only multiply-accumulates, or nothing.",
     ),
 )
@@ -45,25 +45,25 @@ COMPILE: tuple[tuple[str, str, Any, str], ...] = (
     (
         "--fusion",
         "fusion",
-        click.Choice(["none", "requant", "full"]),
+        Choice(["none", "requant", "full"]),
         "What is fused: nothing, the steps of a layer, or layers through the SRAM.",
     ),
     (
         "--depthwise",
         "depthwise",
-        click.Choice(["cpu", "emulated", "native"]),
+        Choice(["cpu", "emulated", "native"]),
         "Run depthwise layers on the CPU, with OP_CONV, or with their own instruction.",
     ),
     (
         "--tiling",
         "tiling",
-        click.Choice(["output-channel", "auto"]),
+        Choice(["output-channel", "auto"]),
         "How to tile layers: along output channels, or whichever way is cheapest.",
     ),
     (
         "--place",
         "place",
-        click.Choice(["auto", "cpu", "dla"]),
+        Choice(["auto", "cpu", "dla"]),
         "Where to run what CPU and DLA both can: whichever is faster, or always this one.",
     ),
 )

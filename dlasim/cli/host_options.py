@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from dlasim.cli.options import Number
+from dlasim.cli.options import Choice, Number
 from dlasim.cli.sections import SharedOption
 from dlasim.cli.terminal import say
 
@@ -25,13 +25,13 @@ _FIRMWARE: tuple[tuple[str, str, Any, str], ...] = (
     (
         "--completion",
         "completion",
-        click.Choice(["interrupt", "polling"]),
+        Choice(["interrupt", "polling"]),
         "How the firmware detects that a stream has finished.  [default: interrupt]",
     ),
     (
         "--submission",
         "submission",
-        click.Choice(["queue", "registers"]),
+        Choice(["queue", "registers"]),
         "How the firmware submits work: whole streams with a doorbell, or single commands.  [default: queue]",
     ),
     (
@@ -78,7 +78,7 @@ def host_options(function: F) -> F:
         cls=SharedOption,
         section=_SECTION,
         default="none",
-        type=click.Choice(["none", "riscv"]),
+        type=Choice(["none", "riscv"]),
         help="How to simulate the CPU: estimate its cycles, or run real firmware on a RISC-V board.",
     )(function)
 

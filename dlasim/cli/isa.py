@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from dlasim.cli.options import Choice
 from dlasim.cli.terminal import say
 
 _FORMATS = ("text", "markdown", "json", "c")
@@ -22,7 +23,7 @@ Examples:
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(_FORMATS),
+    type=Choice(_FORMATS),
     default="text",
     show_default=True,
     help="Output format.",

@@ -6,6 +6,8 @@ from typing import Any, NoReturn
 
 import click
 
+from dlasim.errors import one_of
+
 _LONGEST_VALUE = 60
 
 # click.ParamType is generic in newer releases only; a subscript would fail with older ones.
@@ -56,6 +58,19 @@ class MachineNumber(Number):
         number = super().convert(value, param, ctx)
         _check_range(self, number, value, param, ctx)
         return number
+
+
+class Choice(click.Choice):  # type: ignore[type-arg]
+    """One of several words."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The word."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            flag = param.opts[0] if param is not None else "the value"
+            wanted = one_of(map(str, self.choices))
+            raise click.UsageError(f"{flag} must be {wanted} (got {value[:_LONGEST_VALUE]!r})", ctx) from None
 
 
 class Size(_Value):

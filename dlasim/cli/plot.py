@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from dlasim.cli.options import Number
+from dlasim.cli.options import Choice, Number
 from dlasim.cli.terminal import say
 
 KINDS = ("stacked", "heatmap", "pareto", "roofline", "utilization", "timeline")
@@ -22,7 +22,7 @@ Examples:
 
 @click.command("plot", epilog=_EPILOG)
 @click.argument("results", metavar="DIR|results.csv")
-@click.option("--kind", default="stacked", type=click.Choice(KINDS), help="Kind of chart.")
+@click.option("--kind", default="stacked", type=Choice(KINDS), help="Kind of chart.")
 @click.option(
     "-o",
     "--output",

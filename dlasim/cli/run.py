@@ -10,7 +10,7 @@ import click
 from dlasim.cli.board_console import BoardConsole
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.host_options import debug_options, host_options, take_host
-from dlasim.cli.options import Number
+from dlasim.cli.options import Choice, Number
 from dlasim.cli.sections import SectionedCommand
 from dlasim.cli.terminal import say
 
@@ -48,7 +48,7 @@ Examples:
 @click.option(
     "--engine",
     default="auto",
-    type=click.Choice(["auto", "fast", "reference"]),
+    type=Choice(["auto", "fast", "reference"]),
     help="Kernels: compiled (fast) or the readable reference.",
 )
 @click.option("--races/--no-races", default=True, help="Check the program for data races first.")

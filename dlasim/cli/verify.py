@@ -8,7 +8,7 @@ import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.host_options import host_options, take_host
-from dlasim.cli.options import Number
+from dlasim.cli.options import Choice, Number
 from dlasim.cli.sections import SectionedCommand
 from dlasim.cli.terminal import say
 
@@ -36,7 +36,7 @@ Examples:
 @click.option(
     "--engine",
     default="auto",
-    type=click.Choice(["auto", "fast", "reference"]),
+    type=Choice(["auto", "fast", "reference"]),
     help="Kernels: compiled (fast) or the readable reference.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result, including a mismatch, as JSON.")

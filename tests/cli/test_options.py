@@ -65,6 +65,7 @@ def test_a_wrong_grid_is_refused_with_the_choices(text: str) -> None:
         ("run x --host riscv --stuck-after nan", "--stuck-after must be at least 0 (got nan)"),
         ("verify x --seed -1", "--seed must be at least 0 (got -1)"),
         ("verify x --runs -1", "--runs must be from 0 to 100000 (got -1)"),
+        ("run x --fusion ful", "--fusion must be none, requant or full (got 'ful')"),
         ("run x --preset papr", "unknown preset 'papr'; did you mean paper?"),
     ],
 )

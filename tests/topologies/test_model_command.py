@@ -46,8 +46,8 @@ def test_the_list_has_every_network(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("alexnet",), "unknown network alexnet"),
-        ((), "missing NAME"),
+        (("alexnet",), "unknown network 'alexnet'"),
+        ((), "NAME is missing"),
         (("mnist", "--alpha", "2"), "mnist has no alpha"),
         (("mnist", "-o", "no/such/folder.tflite"), "cannot write no/such/folder.tflite"),
         (("mnist", "-o", ""), "empty"),
