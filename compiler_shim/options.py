@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dlasim.errors import InputError, suggestion
+from dlasim.errors import InputError, one_of, suggestion
 
 FUSIONS = ("none", "requant", "full")
 DEPTHWISE = ("cpu", "emulated", "native")
@@ -30,9 +30,7 @@ class CompileOptions:
             ("place", PLACES),
         ):
             if getattr(self, name) not in allowed:
-                raise InputError(
-                    f"{name} = {getattr(self, name)!r} is unknown (allowed: {', '.join(allowed)})"
-                )
+                raise InputError(f"{name} must be {one_of(allowed)} (got {getattr(self, name)!r})")
         if self.dla_ops:
             _check_operators(self.dla_ops)
 
@@ -41,5 +39,5 @@ def _check_operators(names: frozenset[str]) -> None:
     from dlasim.compiler_shim.operators.table import OPERATORS
 
     for name in sorted(names - OPERATORS.keys()):
-        hint = suggestion(name, OPERATORS)
-        raise InputError(f"dla_ops names {name!r}, which is no operator{hint} (see docs/operators.md)")
+        hint = suggestion(name, OPERATORS) or "; docs/operators.md lists all"
+        raise InputError(f"dla_ops: unknown operator {name!r}{hint}")

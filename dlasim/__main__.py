@@ -1,15 +1,15 @@
-"""Where the command begins, as `dlasim` and as `python -m dlasim`."""
+"""Entry point of `dlasim` and `python -m dlasim`."""
 
 import os
 import sys
 
 if __name__ == "__main__" and not sys.flags.safe_path:
-    # The current folder, which may hold a numpy.py; the package has been found already.
+    # Drop the current folder, which may contain a numpy.py; the package itself is already imported.
     del sys.path[0]
 
 
 def main() -> None:
-    """Run the command; Ctrl-C is one line also while its modules still load."""
+    """Run the command; Ctrl-C prints one line even while modules are being imported."""
     try:
         _fill_closed_streams()
         from dlasim.cli import main as command
@@ -21,12 +21,12 @@ def main() -> None:
 
 
 def _fill_closed_streams() -> None:
-    """What a shell closed (`<&-`, `>&-`, `2>&-`) is the null device: no file of ours may take its number."""
+    """Open closed standard streams (`<&-`, `>&-`, `2>&-`) as the null device, to keep their numbers taken."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         try:
             os.fstat(number)
         except OSError:
-            assert os.open(os.devnull, os.O_RDWR) == number, "the lowest free number is the next one"
+            assert os.open(os.devnull, os.O_RDWR) == number, "open() returns the lowest free descriptor"
             stream = open(number, "w" if number else "r", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
 

@@ -1,10 +1,10 @@
-"""The verbs of the command line as functions: two lines from a model to its cycles.
+"""The commands as functions.
 
 >>> import dlasim
 >>> dlasim.run("model.tflite", pes=128, fusion="none").report["cycles"]["total"]  # doctest: +SKIP
 
-Keywords are parameters of the machine (DlaConfig) and of compiling (CompileOptions), whichever has the name;
-without a configuration the rest is that of the default machine.
+Keywords are parameters of the machine (DlaConfig) or options of the compiler (CompileOptions). Without a
+`config`, the other parameters are those of the default machine.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class RunResult:
-    """What a run gave: outputs in the model's types, the report, and the books behind it."""
+    """The result of a run: outputs in the model's types, the report, and the data that it is made from."""
 
     outputs: list[NDArray[Any]]
     report: dict[str, Any]
     inference: Inference
     loaded: Loaded
-    prototyped: Prototyped | None = None  # what the board did, where there was one
-    unwritten: tuple[UnwrittenOutput, ...] = ()  # outputs that the program left unwritten, wholly or in part
+    prototyped: Prototyped | None = None  # the run of the board, if there was one
+    unwritten: tuple[UnwrittenOutput, ...] = ()  # outputs that the program did not write completely
 
 
 def compile(model: str | Path, config: DlaConfig | None = None, **choices: Any) -> Lowered:
-    """Lower a model for a machine."""
+    """Compile a model for a machine."""
     from dlasim.compiler_shim.compile import lower_for
 
     machine, options = split_choices(choices)
@@ -66,7 +66,7 @@ def verify(
     host_options: dict[str, Any] | None = None,
     **choices: Any,
 ) -> Verification:
-    """Compare every tensor of a model with TensorFlow's reference; a program with races is refused."""
+    """Compare every tensor of a model with TensorFlow's reference; a program with data races is an error."""
     from dlasim.verification import verify as check
 
     lowered = compile(model, config, **choices)
@@ -88,11 +88,11 @@ def run(
     host_options: dict[str, Any] | None = None,
     **choices: Any,
 ) -> RunResult:
-    """Run a program or a model; the result is that of the last inference.
+    """Run a program or a model and return the result of the last inference.
 
-    On the standalone simulator, or with `host="riscv"` on the virtual prototype, of which `host_options`
-    are `cpu`, `completion` (interrupt, polling), `submission` (queue, registers), `max_instructions`,
-    `log_functions` and `firmware`.
+    It runs on the standalone simulator, or with `host="riscv"` on the virtual prototype. The prototype's
+    `host_options` are `cpu`, `completion` (interrupt, polling), `submission` (queue, registers),
+    `max_instructions`, `log_functions` and `firmware`.
     """
     from dlasim.sim.report import report
 
@@ -122,7 +122,7 @@ def run(
 
 
 def _result(result: RunResult, warnings: list[str]) -> RunResult:
-    """The result with everything to warn of, in its report too."""
+    """Add all warnings to the result and its report."""
     from dlasim.sim.unwritten import unwritten_outputs
 
     result.unwritten = unwritten_outputs(result.loaded.program, result.inference)
@@ -159,7 +159,7 @@ def inspect(model: str | Path) -> dict[str, Any]:
 
 
 def explain(model: str | Path, config: DlaConfig | None = None, **choices: Any) -> list[dict[str, Any]]:
-    """For each layer where it runs and why, its tiling, and what it moves and costs."""
+    """For each layer: where it runs and why, its tiling, its DMA traffic and its cycles."""
     from dlasim.sim.report import report
 
     lowered = compile(model, config, **choices)
@@ -198,30 +198,30 @@ def sweep(
     where: Sequence[str] = (),
     **axes: Any,
 ) -> SweepResult:
-    """Models, or a study, on many machines; keywords are parameters with their values.
+    """Run models, or a study, on many machines; keywords are parameters with their values.
 
     >>> dlasim.sweep("mobilenet_v1", pes=[64, 128], sram="512KiB..4MiB").frame()  # doctest: +SKIP
 
-    Without `out` the table lives as long as the result.
+    Without `out` the table is deleted together with the result.
     """
     from tempfile import mkdtemp
 
-    from dlasim.sweeps.build import build
+    from dlasim.sweeps.study_builder import build_study
     from dlasim.sweeps.sweep import Settings, run_study
 
     folder = Path(mkdtemp(prefix="dlasim-sweep-") if out is None else out)
     store = Path(cache) if cache is not None else None
     settings = Settings(folder, jobs, scheduler, resume, store, visible=False)
-    outcome = run_study(build(targets, axes, where, layers), settings)
+    outcome = run_study(build_study(targets, axes, where, layers), settings)
     if outcome.first_failure:
-        raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")
+        raise RunError(f"{outcome.statuses['failed']} points failed, the first: {outcome.first_failure}")
     if out is None:
         outcome.result.own_folder()
     return outcome.result
 
 
 def refuse_races(program: Program) -> list[str]:
-    """A RunError that names every race of the program, if it has any; else what is odd, but no race."""
+    """Raise a RunError that lists all data races of the program; return warnings of uninitialised reads."""
     from dlasim.sim.races import check_program
 
     found = check_program(program)

@@ -1,4 +1,4 @@
-"""The folder that built things are kept in. Code is loaded from it, so nobody else may put anything there."""
+"""The folder of compiled code. Code is loaded from it, so it must be writable by its user only."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from dlasim.errors import RunError
 MOST_OBJECTS = 32
 _OBJECT = re.compile(r"[a-z][a-z0-9-]*-[0-9a-f]{20}\.o")
 _UNFINISHED = re.compile(rf"\.{_OBJECT.pattern}\.[0-9a-f]{{16}}")
-_UNFINISHED_SECONDS = 3600  # after which whoever wrote it must have been killed
+_UNFINISHED_SECONDS = 3600  # after this time its writer must have been killed
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _MOST_BYTES = 1 << 26
 
 
 class Cache:
-    """A private folder, held open: whatever happens to its path, this stays the folder that was checked."""
+    """A private folder, held open so that it stays the folder that was checked even if its path changes."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError where the path is no folder, or not ours alone."""
+        """Raises OSError if the path is not a folder, or if other users may write to it."""
         self.path = path
         self._folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
@@ -43,11 +43,11 @@ class Cache:
         self.close()
 
     def close(self) -> None:
-        """Let go of the folder, and of a lock on it."""
+        """Close the folder and release its lock."""
         os.close(self._folder)
 
     def read(self, name: str) -> bytes | None:
-        """A file's content; None where there is none, or it could be somebody else's."""
+        """A file's content; None if it does not exist or if another user may have written it."""
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
             with open(os.open(name, flags, dir_fd=self._folder), "rb") as file:
@@ -58,7 +58,7 @@ class Cache:
             return None
 
     def write(self, name: str, data: bytes) -> None:
-        """Put a file there, whole or not at all. Raises OSError."""
+        """Write a file atomically. Raises OSError."""
         unfinished = f".{name}.{secrets.token_hex(8)}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         handle = os.open(unfinished, flags, 0o600, dir_fd=self._folder)
@@ -75,7 +75,7 @@ class Cache:
 
     @contextlib.contextmanager
     def lock(self, name: str | None = None) -> Iterator[None]:
-        """Hold the lock of the whole folder, or of a name in it; a process that ends lets go of it."""
+        """Hold the lock of the folder, or of a name in it; it is also released when the process ends."""
         if name is None:
             handle = os.dup(self._folder)
         else:
@@ -83,7 +83,7 @@ class Cache:
         try:
             with contextlib.suppress(
                 OSError
-            ):  # some network file systems have no locks: work is done twice there
+            ):  # some network file systems have no locks: two processes may do the same work
                 fcntl.flock(handle, fcntl.LOCK_EX)
             yield
         finally:
@@ -92,19 +92,19 @@ class Cache:
             os.close(handle)
 
     def prune(self) -> None:
-        """Forget the oldest objects, which other versions left, and what killed processes left unfinished.
-        Files with names that are not ours are left alone."""
+        """Delete the oldest objects, which other versions left, and unfinished files of killed processes.
+        Files with other names are kept."""
         objects = self._ages(_OBJECT)
         unfinished = self._ages(_UNFINISHED)
         now = time.time()
         old = sorted(objects, key=lambda name: objects[name])[:-MOST_OBJECTS]
         old += [name for name, written in unfinished.items() if now - written > _UNFINISHED_SECONDS]
         for name in old:
-            with contextlib.suppress(OSError):  # others prune too
+            with contextlib.suppress(OSError):  # another process may prune at the same time
                 os.unlink(name, dir_fd=self._folder)
 
     def _ages(self, pattern: re.Pattern[str]) -> dict[str, float]:
-        """When the regular files whose names fit were written."""
+        """The modification times of the regular files whose names match."""
         ages = {}
         for name in os.listdir(self._folder):
             if pattern.fullmatch(name):
@@ -116,41 +116,41 @@ class Cache:
 
 
 def open_cache() -> Cache:
-    """The user's cache, or else a private folder in the temporary one."""
-    for path in _places():
+    """The user's cache, or else a private folder in the temporary folder."""
+    for path in _candidates():
         with contextlib.suppress(OSError):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with contextlib.suppress(FileExistsError):
                 path.mkdir(mode=0o700)
             if os.access(path, os.W_OK | os.X_OK):
                 return Cache(path)
-    raise RunError("no folder to keep compiled code in: neither the user's cache nor the temporary folder")
+    raise RunError("no folder to keep compiled code in: cannot write to the cache or temporary folder")
 
 
 def cache_folder() -> Path:
-    """Where it is."""
+    """The path of the cache."""
     with open_cache() as cache:
         return cache.path
 
 
-def _places() -> Iterator[Path]:
-    """Where it may be. Never in the current folder: somebody else's files may have been unpacked there."""
+def _candidates() -> Iterator[Path]:
+    """Where the cache may be: never in the current folder, which may contain files from others."""
     root = os.environ.get("XDG_CACHE_HOME", "")
     if os.path.isabs(root):
         yield Path(root, "dlasim")
-    else:  # not set, or relative, which its specification says to ignore
+    else:  # unset, or relative, which the XDG specification says to ignore
         with contextlib.suppress(RuntimeError):
             home = Path.home()
             if home.is_absolute():
                 yield home / ".cache" / "dlasim"
     with contextlib.suppress(OSError):
         temporary = tempfile.gettempdir()
-        if temporary != os.getcwd():  # which is what Python takes where there is no other
+        if temporary != os.getcwd():  # Python's last resort
             yield Path(temporary, f"dlasim-cache-{os.geteuid()}")
 
 
 def _make_private(folder: int) -> None:
-    """Refuse a folder of somebody else, or one where others can have put something; close it to readers."""
+    """Refuse a folder that another user owns or may write to; make it unreadable for others."""
     status = os.fstat(folder)
     if not _is_ours(status):
         raise PermissionError(f"the folder belongs to user {status.st_uid}, or others may write to it")

@@ -1,24 +1,28 @@
-"""The errors a user can meet: one base class, each message a single clear line."""
+"""The errors that a user can cause: one base class, each message a single clear line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+# Errors of a path that the user gave, as opposed to those of a disk.
+WRONG_PATH = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
 _LONGEST_LINE = 1000
+_LONGEST_LIST = 40  # names
+_LONGEST_NAME = 100  # characters
 
 
 class DlasimError(Exception):
-    """Anything a user can cause; the command prints it as one line and leaves with `exit_code`."""
+    """Any error that a user can cause; the command prints it as one line and exits with `exit_code`."""
 
     exit_code = 2
 
     def __str__(self) -> str:
-        """The message, safe to show: what a file put into it neither steers a terminal nor floods it."""
+        """The message, safe to print: text from a file in it cannot control the terminal or flood it."""
         return "\n".join(map(_shown, super().__str__().split("\n")))
 
 
 class InputError(DlasimError):
-    """A file, flag or value handed in is wrong; the message says what is allowed."""
+    """A file, flag or value is wrong; the message says which, what was given, and what to do."""
 
 
 class RunError(DlasimError):
@@ -28,18 +32,36 @@ class RunError(DlasimError):
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """`; did you mean X?` where one of the known names is close, else nothing."""
+    """`; did you mean X?` if a known name is similar, else an empty string."""
     import difflib  # only errors need it
 
+    sought = name[:64].casefold()
     by_folded = {candidate.casefold(): candidate for candidate in known}
-    close = difflib.get_close_matches(name[:64].casefold(), by_folded, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(sought, by_folded, n=1, cutoff=0.6)
+    close = close or [folded for folded in by_folded if len(sought) > 2 and folded.startswith(sought)]
     return f"; did you mean {by_folded[close[0]]}?" if close else ""
 
 
-def printable(text: str, also: str = "") -> str:
-    """The text fit for one line of a terminal: a character that steers one, or ends the line, becomes `?`.
+def unknown(what: str, name: str, known: Iterable[str]) -> str:
+    """`unknown preset 'papr'; did you mean paper?`, or all the known names if none is similar."""
+    names = tuple(known)
+    hint = suggestion(name, names)
+    if not hint:
+        rest = ", …" if len(names) > _LONGEST_LIST else ""
+        hint = f"; known are {', '.join(names[:_LONGEST_LIST])}{rest}"
+    return f"unknown {what} {name[:_LONGEST_NAME]!r}{hint}"
 
-    Names from files go through this wherever they are shown; `also` are characters that may stay.
+
+def one_of(choices: Iterable[str]) -> str:
+    """The choices as text: `a, b or c`."""
+    *others, last = choices
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def printable(text: str, also: str = "") -> str:
+    """The text with every control character and line end replaced by `?`.
+
+    Names from files pass through this before they are printed. Characters in `also` are kept.
     """
     return text if text.isprintable() else "".join(c if c.isprintable() or c in also else "?" for c in text)
 

@@ -1,4 +1,4 @@
-"""Files: written so that a reader, or a crash, never meets half of one."""
+"""Reads and writes files. A write is atomic: neither a reader nor a crash ever sees half of a file."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from dlasim.errors import InputError, RunError
+from dlasim.errors import WRONG_PATH, InputError, RunError
 
-MAX_FILE_BYTES = 1 << 31  # what a flatbuffer may have
+MAX_FILE_BYTES = 1 << 31  # the limit of a flatbuffer
 _CHUNK_BYTES = 1 << 24
 _UNFINISHED = ".unfinished"
-_PREFIX_BYTES = 128  # of a target's name, in that of its unfinished file
-WRONG_PATH = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
-Place = str | tuple[int, int]  # a path without links, or device and inode
+_PREFIX_BYTES = 128  # of the target's name, which an unfinished file's name starts with
+Identity = str | tuple[int, int]  # of a file: its path without links, or its device and inode
 
 
 def atomic_write(path: str | Path, data: bytes | str) -> None:
-    """Put `data` (text as UTF-8) at `path`: afterwards the old file is there, or the whole new one."""
+    """Write `data` (text as UTF-8) to `path`; on any failure the old file remains."""
     raw = data.encode() if isinstance(data, str) else data
-    target = Path(os.path.realpath(path))  # a link stays a link
+    target = Path(os.path.realpath(path))  # a symbolic link stays one
     try:
         if stat.S_ISREG(_mode_of(target)):
             with replacement(target) as file:
@@ -40,51 +39,51 @@ def atomic_write(path: str | Path, data: bytes | str) -> None:
 
 
 def keep_apart(sources: Iterable[str | Path | None], targets: Iterable[str | Path | None]) -> None:
-    """Refuse to write over a file that is read, or two outputs to one place; None is what was not given.
+    """Refuse to overwrite a file that is also read, or to write two outputs to one file.
 
-    However a file is spelled: links, hard links and ways through other folders are the same file.
+    Links, hard links and different paths to one file count as the same file. None means not given.
     """
-    taken = {place for source in sources if source for place in _places(source)}
-    written: set[Place] = set()
+    taken = {identity for source in sources if source for identity in _identities(source)}
+    written: set[Identity] = set()
     for target in targets:
-        if not target or _takes_all(target):
+        if not target or _is_device(target):
             continue
-        places = _places(target)
-        if places & taken:
-            raise InputError(f"cannot write {target}: it is read too, and would be lost")
-        if places & written:
-            raise InputError(f"cannot write {target}: two outputs would go there")
-        written |= places
+        identities = _identities(target)
+        if identities & taken:
+            raise InputError(f"cannot write {target}: it is also an input; choose another name")
+        if identities & written:
+            raise InputError(f"cannot write {target}: another output goes there; choose another name")
+        written |= identities
 
 
-def _takes_all(target: str | Path) -> bool:
-    """Whether it is a device or a pipe, which are not replaced; folders are refused when they are opened."""
-    place = os.path.realpath(target)
-    return os.path.exists(place) and not os.path.isfile(place)
+def _is_device(target: str | Path) -> bool:
+    """Whether it is a device or a pipe, which writing does not replace (or a folder, refused when opened)."""
+    path = os.path.realpath(target)
+    return os.path.exists(path) and not os.path.isfile(path)
 
 
-def _places(path: str | Path) -> set[Place]:
-    """What tells a file from others: where it is, and once it exists, what it is."""
-    places: set[Place] = {os.path.realpath(path)}
+def _identities(path: str | Path) -> set[Identity]:
+    """What distinguishes a file from others: its path and, if it exists, its inode."""
+    identities: set[Identity] = {os.path.realpath(path)}
     with contextlib.suppress(OSError, ValueError):
         status = os.stat(path)
-        places.add((status.st_dev, status.st_ino))
-    return places
+        identities.add((status.st_dev, status.st_ino))
+    return identities
 
 
 def read_file(path: str | Path, most: int = MAX_FILE_BYTES) -> bytes:
-    """All of a file, or of a pipe."""
+    """Read the whole of a file or pipe."""
     data = bytearray()
     with open_file(path, pipes=True) as file, _clear_errors(path):
         while chunk := file.read(_CHUNK_BYTES):
             data += chunk
             if len(data) > most:
-                raise InputError(f"cannot read {path}: it is larger than {most:,} bytes")
+                raise InputError(f"cannot read {path}: it is larger than {most:,} bytes, the limit")
     return bytes(data)
 
 
 def read_head(path: str | Path, count: int) -> bytes:
-    """The first bytes of a file that is then read as a whole, which a pipe could not be."""
+    """Read the first bytes of a file. Pipes are refused: what is read from one cannot be read again."""
     with open_file(path) as file, _clear_errors(path):
         return file.read(count)
 
@@ -94,9 +93,9 @@ def open_file(path: str | Path, pipes: bool = False) -> BinaryIO:
     with _clear_errors(path):
         mode = os.stat(path).st_mode
         if stat.S_ISFIFO(mode) and not pipes:
-            raise InputError(f"cannot read {path}: it is a pipe, a file is needed")
+            raise InputError(f"cannot read {path}: expected a file, got a pipe")
         if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISDIR(mode)):
-            raise InputError(f"cannot read {path}: it is a device, a file is needed")
+            raise InputError(f"cannot read {path}: expected a file, got a device")
         return open(path, "rb")
 
 
@@ -104,12 +103,12 @@ def open_file(path: str | Path, pipes: bool = False) -> BinaryIO:
 def _clear_errors(path: str | Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, ValueError) as error:  # the latter: a name with a NUL
+    except (OSError, ValueError) as error:  # ValueError: a name with a NUL
         raise InputError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
-    """The table in a TOML file."""
+    """Parse a TOML file."""
     try:
         text = read_file(path).decode()
     except UnicodeDecodeError as error:
@@ -118,20 +117,20 @@ def read_toml(path: str | Path) -> dict[str, Any]:
 
 
 def parse_toml(text: str, origin: str) -> dict[str, Any]:
-    """The table in a TOML text; `origin` names it in errors."""
-    import tomllib  # most commands never need it
+    """Parse a TOML text; errors start with `origin`."""
+    import tomllib  # few commands need it
 
     try:
         return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # among the former: a number of thousands of digits
+    except (ValueError, RecursionError) as error:  # ValueError also for very long numbers
         raise InputError(f"{origin} is not valid TOML: {error}") from None
 
 
 @contextlib.contextmanager
 def replacement(target: Path) -> Iterator[BinaryIO]:
-    """A file to write, which replaces `target` at the end and keeps its rights; a failure removes it.
+    """A file to write, which replaces `target` at the end with the same permissions; a failure removes it.
 
-    It also removes the unfinished files of processes that were killed: those that nobody locks.
+    Also removes unfinished files that killed processes left: those that no process locks.
     """
     mode = stat.S_IMODE(_mode_of(target))
     _remove_unfinished(target)
@@ -150,7 +149,7 @@ def replacement(target: Path) -> Iterator[BinaryIO]:
 
 
 def _mode_of(target: Path) -> int:
-    """The rights of the file that is replaced, or those that a new file gets."""
+    """The mode of the file to replace, or the mode of a new file."""
     try:
         return target.stat().st_mode
     except FileNotFoundError:
@@ -160,21 +159,21 @@ def _mode_of(target: Path) -> int:
 
 
 def _unfinished(target: Path) -> tuple[int, str]:
-    """A new file beside the target, locked for as long as it is open."""
+    """Create a file in the target's folder, locked while it is open."""
     while True:
         handle, name = tempfile.mkstemp(_UNFINISHED, _prefix(target), target.parent)
         with contextlib.suppress(OSError):  # some network file systems have no locks
             fcntl.flock(handle, fcntl.LOCK_EX)
         if os.fstat(handle).st_nlink:
             return handle, name
-        os.close(handle)  # somebody found it before it was locked, and removed it
+        os.close(handle)  # another process found it before it was locked, and removed it
 
 
 def _remove_unfinished(target: Path) -> None:
     with contextlib.suppress(OSError):
         for name in os.listdir(target.parent):
             if name.startswith(_prefix(target)) and name.endswith(_UNFINISHED):
-                with contextlib.suppress(OSError):  # BlockingIOError: its writer is at work
+                with contextlib.suppress(OSError):  # BlockingIOError: its writer is still running
                     _remove_unlocked(target.parent / name)
 
 

@@ -1,4 +1,4 @@
-"""A model's inputs: arrays and `.npy` files in the model's type or as real numbers, or noise."""
+"""Prepares a model's inputs: arrays or `.npy` files in the model's type or as real numbers, or noise."""
 
 from __future__ import annotations
 
@@ -19,17 +19,20 @@ Given = str | Path | NDArray[Any]
 def prepare_inputs(
     expected: Sequence[TensorDescriptor], given: Sequence[Given] | None, seed: int = 0
 ) -> list[NDArray[Any]]:
-    """One array for each input, in the model's type; noise where none is given."""
+    """One array for each input, in the model's type; noise if nothing is given."""
     if not given:
         return noise(expected, seed)
     if len(given) != len(expected):
         names = ", ".join(printable(tensor.name) for tensor in expected)
-        raise InputError(f"the model has {len(expected)} inputs ({names}), {len(given)} were given")
+        noun = "input" if len(expected) == 1 else "inputs"
+        raise InputError(f"the model takes {len(expected)} {noun} ({names}), got {len(given)}")
     return [_fit(tensor, item) for tensor, item in zip(expected, given, strict=True)]
 
 
 def noise(expected: Sequence[TensorDescriptor], seed: int) -> list[NDArray[Any]]:
     """Uniform noise over each type's range; floats between -1 and 1."""
+    if seed < 0:
+        raise InputError(f"seed must be at least 0 (got {seed})")
     generator = np.random.default_rng(seed)
     return [_noise(generator, tensor) for tensor in expected]
 
@@ -48,9 +51,7 @@ def _fit(tensor: TensorDescriptor, item: Given) -> NDArray[Any]:
     array, origin = (item, "array") if isinstance(item, np.ndarray) else (load_npy(item), str(item))
     dtype = np.dtype(tensor.type.name)
     if array.size != int(np.prod(tensor.shape, dtype=np.int64)) or not _same_but_for_ones(array, tensor):
-        raise InputError(
-            f"{origin} has shape {list(array.shape)}, input {printable(tensor.name)} has {list(tensor.shape)}"
-        )
+        raise _mismatch(tensor, origin, array, "")
     array = array.reshape(tensor.shape)
     if array.dtype == dtype:
         return array
@@ -58,10 +59,14 @@ def _fit(tensor: TensorDescriptor, item: Given) -> NDArray[Any]:
         return _convert(array, tensor, origin)
     if array.dtype.kind == "f" and dtype.kind in "iu" and tensor.scale > 0:
         return _quantize(array, tensor, origin)
-    raise InputError(
-        f"{origin} holds {array.dtype}, input {printable(tensor.name)} takes {dtype} as it is"
-        + (" or floats to be quantized" if dtype.kind in "iu" and tensor.scale > 0 else "")
-    )
+    quantizes = dtype.kind in "iu" and tensor.scale > 0
+    raise _mismatch(tensor, origin, array, " or floats, which are quantized" if quantizes else "")
+
+
+def _mismatch(tensor: TensorDescriptor, origin: str, array: NDArray[Any], others: str) -> InputError:
+    got = f"{array.dtype} {list(array.shape)} ({origin})"
+    expected = f"{np.dtype(tensor.type.name)} {list(tensor.shape)}{others}"
+    return InputError(f"input {printable(tensor.name)}: expected {expected}, got {got}")
 
 
 def _same_but_for_ones(array: NDArray[Any], tensor: TensorDescriptor) -> bool:
@@ -69,41 +74,39 @@ def _same_but_for_ones(array: NDArray[Any], tensor: TensorDescriptor) -> bool:
 
 
 def _convert(array: NDArray[Any], tensor: TensorDescriptor, origin: str) -> NDArray[Any]:
-    """Floats of another width, which float64 is where nobody chose one; a scale says nothing about floats."""
+    """Convert floats of another width (NumPy's default is float64); a scale does not apply to floats."""
     with np.errstate(over="ignore"):
         converted = array.astype(tensor.type.name)
     lost = np.isfinite(array) & ~np.isfinite(converted)
     if lost.any():
         raise InputError(
-            f"{origin} holds {array[lost][0]:g}, beyond {converted.dtype} of input {printable(tensor.name)}"
+            f"input {printable(tensor.name)}: {array[lost][0]:g} does not fit {converted.dtype} ({origin})"
         )
     return converted
 
 
 def _quantize(array: NDArray[Any], tensor: TensorDescriptor, origin: str) -> NDArray[Any]:
     if not np.isfinite(array).all():
-        raise InputError(
-            f"{origin} holds values that are not finite; input {printable(tensor.name)} is quantized"
-        )
+        raise InputError(f"input {printable(tensor.name)}: cannot quantize infinity or NaN ({origin})")
     limits = np.iinfo(np.dtype(tensor.type.name))
-    with np.errstate(over="ignore"):  # what is infinite after the division is clipped like the rest
+    with np.errstate(over="ignore"):  # infinity after the division is clipped below
         steps = np.round(array.astype(np.float64) / tensor.scale) + tensor.zero_point
     return np.clip(steps, limits.min, limits.max).astype(tensor.type.name)
 
 
 def load_npy(path: str | Path) -> NDArray[Any]:
-    """The array in a `.npy` file; nothing in it is unpickled."""
+    """Read the array in a `.npy` file; pickled objects are refused."""
     try:
         with open(path, "rb") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about files that Python 2 wrote
             array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except Exception as error:  # the header is Python that NumPy parses; there is no end to what it may raise
+    except Exception as error:  # NumPy parses the header as Python, which can raise almost anything
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{path} is not a valid .npy file: {reason}") from None
     if array.dtype.kind not in "iufb":
-        raise InputError(f"{path} holds {array.dtype}, numbers are needed")
+        raise InputError(f"{path}: expected numbers, got an array of {array.dtype}")
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 

@@ -1,4 +1,4 @@
-"""Whatever a file is, made ready to run: programs are read, models imported and lowered on the fly."""
+"""Makes a file ready to run: a program is read, a model is imported and lowered."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEAD_BYTES = 64
 
 @dataclass(slots=True)
 class Loaded:
-    """A file made ready to run: its program, the machine, and what the way there took."""
+    """A file made ready to run: its program, the machine, and the seconds that loading and lowering took."""
 
     program: Program
     config: DlaConfig
@@ -33,7 +33,7 @@ class Loaded:
 def load(
     file: str | Path, config: DlaConfig | None, choices: dict[str, Any], with_constants: bool = True
 ) -> Loaded:
-    """Whatever the file is, a program for the machine: programs are read, models lowered on the fly."""
+    """Read the program in a file, or lower the model in it for the machine."""
     began = time.perf_counter()
     machine, options = split_choices(choices)
     if container.is_program(read_head(file, _HEAD_BYTES)) or is_elf(file):
@@ -54,7 +54,7 @@ def _load_program(
 ) -> Loaded:
     if options:
         raise InputError(
-            f"{file} is compiled already; {', '.join(sorted(options))} can only be given with a model"
+            f"{file} is already compiled: {', '.join(sorted(options))} can be set only for a model"
         )
     program = _program_in(file) if is_elf(file) else container.read_file(file)
     chosen = config if config is not None else config_of(program)
@@ -65,35 +65,40 @@ def _load_program(
 
 
 def is_elf(file: str | Path) -> bool:
-    """Whether a file claims to be an ELF."""
+    """Whether a file starts like an ELF."""
     return read_head(file, _HEAD_BYTES).startswith(b"\x7fELF")
 
 
 def is_application(file: str | Path) -> bool:
-    """Whether an ELF is one that `compile` made: it runs as the program in it does."""
-    from dlasim import on_board
-
-    return on_board.program_in(file) is not None
+    """Whether an ELF was made by `dlasim compile`: it can run like the program that it contains."""
+    return _find_program(file) is not None
 
 
 def _program_in(file: str | Path) -> Program:
-    from dlasim import on_board
-
-    program = on_board.program_in(file)
+    program = _find_program(file)
     if program is None:
-        raise InputError(f"{file} has a main() of its own: run it with dlasim.on_board.run_elf")
+        raise InputError(f"{file} was not made by `dlasim compile`: run it with dlasim.on_board.run_elf")
     return program
 
 
+def _find_program(file: str | Path) -> Program | None:
+    """The program in an application made by `dlasim compile`; None for any other ELF."""
+    from dlasim.vp import elf_image
+    from dlasim.vp.elf import read_elf
+
+    firmware = read_elf(file)
+    return elf_image.find_program(firmware) if elf_image.is_application(firmware) else None
+
+
 def load_network(file: str | Path) -> UnplacedNetwork:
-    """A model in any format that the shim reads, partitioned."""
+    """Read a model in any supported format and partition it between DLA and CPU."""
     from dlasim.compiler_shim.compile import load_model
 
     return load_model(file)
 
 
 def split_choices(choices: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The choices of the machine, and those of compiling."""
+    """Split keywords into parameters of the machine and options of the compiler."""
     names = {field.name for field in fields(CompileOptions)}
     machine = {name: value for name, value in choices.items() if name not in names}
     return machine, {name: value for name, value in choices.items() if name in names}

@@ -1,4 +1,4 @@
-"""Running on the virtual prototype: `--host riscv`, applications, and ELF files of the user's own."""
+"""Runs on the virtual prototype: programs with `--host riscv`, applications, and the user's own ELF files."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dlasim.errors import InputError, printable
+from dlasim.errors import InputError, one_of, printable
 from dlasim.isa import container
 from dlasim.isa.program import Program
+from dlasim.loading import Loaded
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.runner import config_of
-from dlasim.vp import elf_image
+from dlasim.vp import HOSTS, elf_image
 from dlasim.vp.bare_metal import BareMetal, run_bare_metal
 from dlasim.vp.drive import Drive
 from dlasim.vp.elf import Firmware, parse_elf, read_elf
@@ -24,17 +25,15 @@ from dlasim.vp.layout import plan_memory
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dlasim.loading import Loaded
     from dlasim.sim.executor import Executor
 
-HOSTS = ("none", "riscv")
 _C_BYTES_PER_LINE = 16
 
 
 def check_host(host: str) -> None:
-    """An InputError if there is no such host."""
+    """Raise an InputError if the host does not exist."""
     if host not in HOSTS:
-        raise InputError(f"host = {host!r} is unknown (allowed: {', '.join(HOSTS)})")
+        raise InputError(f"host must be {one_of(HOSTS)} (got {host!r})")
 
 
 def host_options(
@@ -45,7 +44,7 @@ def host_options(
     firmware: str | Path | None = None,
     **drive: Any,
 ) -> HostOptions:
-    """Options by the names that the command line uses; the rest are those of `Drive`."""
+    """Make HostOptions from names as on the command line; `drive` has the fields of `Drive`."""
     return HostOptions(
         cpu,
         Completion(_number(Completion, "completion", completion)),
@@ -59,26 +58,20 @@ def host_options(
 def _number(kind: type[Completion] | type[Submission], what: str, name: str) -> int:
     names = {member.name.lower(): int(member) for member in kind}
     if name not in names:
-        raise InputError(f"{what} = {name!r} is unknown (allowed: {', '.join(names)})")
+        raise InputError(f"{what} must be {one_of(names)} (got {name!r})")
     return names[name]
 
 
 def run_loaded(
     loaded: Loaded, executor: Executor | None, arrays: Sequence[NDArray[Any]], options: HostOptions
 ) -> tuple[Prototyped, dict[str, Any]]:
-    """A program on the board, and the report of that."""
+    """Run a program on the board; returns the run and its report."""
     done = Prototype(loaded.program, loaded.config, executor, options).run(arrays)
     seconds = {**loaded.seconds, "simulate": done.inference.wall_seconds}
     if len(done.wall_seconds) > 1:
         seconds["steady"] = min(done.wall_seconds[1:])
     figures = report(loaded.program, loaded.config, done, options, seconds)
     return done, figures
-
-
-def program_in(file: str | Path) -> Program | None:
-    """The program of an application that `compile -o app.elf` made; None for any other ELF."""
-    firmware = read_elf(file)
-    return elf_image.find_program(firmware) if elf_image.is_application(firmware) else None
 
 
 def run_elf(
@@ -90,7 +83,7 @@ def run_elf(
     cpu: str = "ideal",
     **drive: Any,
 ) -> BareMetal:
-    """An ELF of the user's own; its accelerator is as given, or as a program inside was lowered for."""
+    """Run the user's own ELF file. Without `config`, its machine is that of the program inside, if any."""
     firmware = read_elf(file)
     return run_bare_metal(firmware, _machine_for(firmware, config, machine), executor, cpu, Drive(**drive))
 
@@ -102,7 +95,7 @@ def _machine_for(firmware: Firmware, config: DlaConfig | None, machine: dict[str
 
 
 def application(program: Program) -> bytes:
-    """The shipped firmware with a program in it: an ELF that runs by itself."""
+    """An ELF file of the shipped firmware and a program, which needs no other input to run."""
     refuse_missing_kernels(program)
     elf = shipped_firmware().read_bytes()
     firmware = parse_elf(elf, "the firmware that ships")
@@ -111,7 +104,7 @@ def application(program: Program) -> bytes:
 
 
 def c_array(program: Program) -> str:
-    """The program as a C header: a constant array that `program_open` takes."""
+    """The program as a C header with a constant array for `program_open`."""
     image = container.write(program)
     need = program.requirement
     rows = [

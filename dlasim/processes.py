@@ -1,4 +1,4 @@
-"""Helper processes: they run this very dlasim, and import nothing from the current folder."""
+"""Starts helper processes, which run this installation of dlasim and never import from the current folder."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from typing import Any
 from dlasim.errors import RunError
 
 _START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")
-_NEUTRAL_FOLDER = "/"  # some packages read settings from the folder they start in
+_NEUTRAL_FOLDER = "/"  # some packages read settings from the current folder
 
 
 def start(
     module: str, *arguments: str, environment: Mapping[str, str] | None = None, **options: Any
 ) -> subprocess.Popen[bytes]:
-    """Start `main(arguments)` of one of our modules in a new process; `options` are those of Popen."""
+    """Start `main(arguments)` of a dlasim module in a new process; `options` are those of Popen."""
     if not sys.executable:
-        raise RunError("cannot start a helper process: this Python does not know its own executable")
+        raise RunError("cannot start a helper process: sys.executable is empty, so Python's path is unknown")
     try:
         return subprocess.Popen(
             [sys.executable, "-P", _START, module, *arguments],
@@ -33,8 +33,8 @@ def start(
 
 
 def clean_environment() -> dict[str, str]:
-    """The environment for a helper: its PYTHONPATH is where this process imports from, less the folders
-    that Python adds by itself: the current one, and that of the script."""
+    """The environment for a helper process. Its PYTHONPATH has the folders that this process imports from,
+    except those that Python adds implicitly: the current folder and the script's."""
     return os.environ | {"PYTHONPATH": os.pathsep.join(_import_folders())}
 
 
@@ -49,8 +49,8 @@ def _import_folders() -> list[str]:
 
 
 def _implicit_folders() -> set[str]:
-    """The folders that nobody asked to import from."""
+    """The folders that Python adds to sys.path by itself."""
     script = getattr(sys.modules["__main__"], "__file__", None)
-    with contextlib.suppress(OSError):  # the current folder has been deleted: it holds nothing to import
+    with contextlib.suppress(OSError):  # the current folder was deleted, so nothing can be imported from it
         return {os.getcwd(), os.path.dirname(os.path.abspath(script or ""))}
     return set()

@@ -1,8 +1,8 @@
-"""TensorFlow's own results for a model: every tensor, from TFLite Micro or, where that cannot, LiteRT.
+"""TensorFlow's results for every tensor of a model, from TFLite Micro or else from LiteRT.
 
-TFLite Micro computes the model as a whole. Where it lacks an operator, stops at one, or is known to compute
-one wrongly (`reference_cases`), each operator is a model of its own, and only what TFLite Micro cannot do
-comes from LiteRT's reference kernels.
+TFLite Micro first tries to run the whole model. If it lacks an operator, fails at one, or is known to compute
+one wrongly (`reference_faults`), each operator runs as a model of its own, and LiteRT's reference kernels
+replace TFLite Micro for the operators concerned.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dlasim.compiler_shim.importing import prepare
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import variable_tensors, write_tflite
 from dlasim.errors import RunError
-from dlasim.reference_cases import micro_fault
+from dlasim.reference_faults import micro_fault
 from dlasim.reference_kernels import LITERT, MICRO, KernelProcess, Tensors, available, run
 
 ADVICE = "pip install 'dlasim[verify]'"
@@ -30,40 +30,42 @@ Compute = Callable[[str, bytes, Sequence[NDArray[Any]], int], Tensors | None]
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Tensors by their number in the model, and who computed them."""
+    """Tensors by their number in the model, and the name of the interpreter that computed them."""
 
     name: str
     tensors: Tensors
-    disagreements: tuple[str, ...] = ()  # where TFLite Micro, known to be wrong, differs from what is used
+    disagreements: tuple[str, ...] = ()  # known faults of TFLite Micro that changed a result
 
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What the other interpreter has for a tensor, from the same inputs."""
+    """What the other interpreter computes for a tensor from the same inputs."""
 
     name: str
     values: NDArray[Any]
 
 
 class ReferenceModel:
-    """A model for TensorFlow's interpreters; `isolated` runs them in a process of their own."""
+    """A model for TensorFlow's interpreters; with `isolated` they run in a separate process."""
 
     def __init__(self, model: bytes, tensor_count: int, isolated: bool = True) -> None:
         self._model = model
         self._installed = available()
         if not self._installed:
-            raise RunError(f"nothing to verify against: TensorFlow's kernels are missing ({ADVICE})")
+            raise RunError(f"TensorFlow's reference kernels are not installed; run {ADVICE}")
         self._process = KernelProcess()
         self._compute: Compute = self._process.run if isolated else run
         source = read_model(model)
-        self._tensor_count = min(tensor_count, len(source.graph.tensors))  # without those that import adds
+        self._tensor_count = min(
+            tensor_count, len(source.graph.tensors)
+        )  # without tensors that the importer adds
         self._graph = prepare(source, "model")
         faults = any(micro_fault(self._graph, operator) for operator in self._graph.operators)
         self._as_a_whole = MICRO in self._installed and not faults
 
     @property
     def tensor_count(self) -> int:
-        """The model's own tensors, which come first."""
+        """The number of tensors in the model file; they come before those that the importer adds."""
         return self._tensor_count
 
     def run(self, inputs: Sequence[NDArray[Any]]) -> Reference:
@@ -76,11 +78,11 @@ class ReferenceModel:
         return _Piecewise(self._graph, self._installed, self._compute).run(inputs)
 
     def second_opinion(self, tensor: int, reference: Reference) -> Opinion | None:
-        """A tensor as an interpreter has it that `reference` did not use; None where none has it."""
+        """A tensor from the interpreter that `reference` did not use; None if that cannot compute it."""
         return _Piecewise(self._graph, self._installed, self._compute).second_opinion(tensor, reference)
 
     def close(self) -> None:
-        """End the process, if there is one."""
+        """End the separate process, if one was started."""
         self._process.close()
 
 
@@ -90,11 +92,11 @@ class _Piecewise:
     def __init__(self, graph: Graph, installed: Sequence[str], compute: Compute) -> None:
         self._graph, self._variables = graph, variable_tensors(graph)
         self._installed, self._compute = installed, compute
-        self._others: dict[str, str] = {}  # what LiteRT computed, with the reason where TFLite Micro is wrong
+        self._others: dict[str, str] = {}  # computed by LiteRT, with the fault of TFLite Micro
         self._disagreements: list[str] = []
 
     def run(self, inputs: Sequence[NDArray[Any]]) -> Reference:
-        """What is known of every tensor; an operator that no interpreter runs leaves a gap."""
+        """All tensors that can be computed; outputs of an operator that no interpreter runs are missing."""
         tensors = {index: _initial_state(self._graph.tensors[index]) for index in self._variables}
         tensors |= zip(self._graph.inputs, inputs, strict=True)
         for operator in self._graph.operators:
@@ -102,11 +104,13 @@ class _Piecewise:
             if all(index in tensors for index in sources):
                 tensors |= self._operator(operator, [tensors[index] for index in sources])
         if not any(operator.outputs[0] in tensors for operator in self._graph.operators):
-            raise RunError("neither TFLite Micro nor LiteRT runs any operator of this model")
+            raise RunError(
+                "cannot verify: neither TFLite Micro nor LiteRT can run any operator of this model"
+            )
         return Reference(self._name(), tensors, tuple(self._disagreements))
 
     def second_opinion(self, tensor: int, reference: Reference) -> Opinion | None:
-        """The tensor from LiteRT's kernel of its operator, where the reference has it from TFLite Micro."""
+        """The tensor from LiteRT's kernel, if the reference took it from TFLite Micro."""
         operator = next((op for op in self._graph.operators if tensor in op.outputs), None)
         if operator is None or micro_fault(self._graph, operator) or self._installed != [MICRO, LITERT]:
             return None
@@ -122,18 +126,18 @@ class _Piecewise:
         return f"{name}, and {LITERT} for {', '.join(others)}" if others else name
 
     def _sources(self, operator: Operator) -> list[int]:
-        """The tensors that it takes as inputs: all that are not constant, but for the state of SVDF."""
+        """The tensors that the operator takes as inputs: all but constants and the state of SVDF."""
         state = operator.inputs[-1:] if operator.kind == "SVDF" else ()
         used = sorted({index for index in operator.inputs if index >= 0}.difference(state))
         return [index for index in used if not self._graph.tensors[index].is_constant]
 
     def _single(self, operator: Operator) -> bytes:
-        """A model of one operator; its tensors are those that it uses, in their order."""
+        """A model of one operator with only the tensors that it uses, in the original order."""
         graph = self._graph
         used = _used(operator)
         number = {index: position for position, index in enumerate(used)} | {-1: -1}
         inputs = operator.inputs
-        while inputs[-1] < 0:  # TFLite Micro does not survive a bias of -1; one that is not there is fine
+        while inputs[-1] < 0:  # a bias of -1 crashes TFLite Micro; an omitted bias does not
             inputs = inputs[:-1]
         moved = replace(
             operator,
@@ -145,7 +149,7 @@ class _Piecewise:
         return write_tflite(Graph(operator.kind, tensors, (moved,), ins, outs))
 
     def _operator(self, operator: Operator, inputs: list[NDArray[Any]]) -> Tensors:
-        """Its outputs from the first interpreter that implements it; none where none does."""
+        """The outputs from the first interpreter that implements the operator; empty if none does."""
         fault = micro_fault(self._graph, operator)
         for name in self._installed:
             if name == MICRO and fault:
@@ -161,7 +165,7 @@ class _Piecewise:
         return {}
 
     def _outputs(self, name: str, operator: Operator, inputs: list[NDArray[Any]]) -> Tensors | None:
-        """What an interpreter has for its outputs, and for the state of SVDF."""
+        """An interpreter's values of the operator's outputs, and of the state of SVDF."""
         used = _used(operator)
         found = self._compute(name, self._single(operator), inputs, len(used))
         if found is None:
@@ -186,12 +190,12 @@ class _Piecewise:
 
 
 def _used(operator: Operator) -> list[int]:
-    """The tensors that it reads or writes, in the order of their numbers."""
+    """The tensors that the operator reads or writes, by ascending number."""
     return sorted({index for index in (*operator.inputs, *operator.outputs) if index >= 0})
 
 
 def _initial_state(tensor: Tensor) -> NDArray[Any]:
-    """What a variable holds before the first inference: int8 its zero point, everything else zeros."""
+    """What a variable holds before the first inference: the zero point for int8, else zeros."""
     quantization = tensor.quantization
     if tensor.dtype != "int8" or quantization is None or quantization.per_channel:
         return np.zeros(tensor.shape, tensor.dtype)
@@ -200,7 +204,7 @@ def _initial_state(tensor: Tensor) -> NDArray[Any]:
 
 @contextmanager
 def reference_model(model: bytes, tensor_count: int) -> Iterator[ReferenceModel]:
-    """A reference in a process of its own, which ends with the block."""
+    """A reference in a separate process, which ends with the `with` block."""
     reference = ReferenceModel(model, tensor_count)
     try:
         yield reference

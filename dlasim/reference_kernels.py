@@ -1,4 +1,4 @@
-"""TensorFlow's interpreters, and a process of their own for them: asserts in their C++ end the process."""
+"""TensorFlow's interpreters, run in a separate process because an assert in their C++ code ends it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dlasim.processes import start
 
-ARENA_BYTES = 64 << 20  # pages that are not touched cost nothing
+ARENA_BYTES = 64 << 20  # untouched pages cost nothing
 MICRO, LITERT = "TFLite Micro", "LiteRT"
 PACKAGES = {MICRO: "tflite_micro", LITERT: "ai_edge_litert"}
 
@@ -24,12 +24,12 @@ Tensors = dict[int, NDArray[Any]]
 
 
 def available() -> list[str]:
-    """The interpreters that are installed, the golden one first."""
+    """The installed interpreters in order of preference."""
     return [name for name, package in PACKAGES.items() if find_spec(package) is not None]
 
 
 def run(name: str, model: bytes, inputs: Sequence[NDArray[Any]], tensor_count: int) -> Tensors | None:
-    """Every tensor after one inference from a fresh state; None where the interpreter refuses the model."""
+    """Every tensor after one inference from a fresh state; None if the interpreter rejects the model."""
     compute = _run_micro if name == MICRO else _run_litert
     with _quiet():
         try:
@@ -73,7 +73,7 @@ def _run_litert(model: bytes, inputs: Sequence[NDArray[Any]], tensor_count: int)
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """TensorFlow's C++ writes to stderr whatever one asks of it; that is nothing for our users."""
+    """Hide what TensorFlow's C++ code writes to stderr even when nothing is wrong."""
     sys.stderr.flush()
     try:
         saved = os.dup(2)
@@ -91,7 +91,7 @@ def _quiet() -> Iterator[None]:
 
 
 class KernelProcess:
-    """Runs models in another process, and starts a new one where that has ended."""
+    """Runs models in another process, and starts a new one when that has crashed."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -99,7 +99,7 @@ class KernelProcess:
     def run(
         self, name: str, model: bytes, inputs: Sequence[NDArray[Any]], tensor_count: int
     ) -> Tensors | None:
-        """As the function of this name; None also where the interpreter takes its process with it."""
+        """Like the function `run`; also None if the interpreter crashes its process."""
         process = self._process or self._start()
         assert process.stdin is not None
         assert process.stdout is not None
@@ -133,9 +133,9 @@ class KernelProcess:
 
 
 def main(_: list[str]) -> None:
-    """In the process: answer the requests on standard input until there are no more."""
+    """Runs in the separate process: answers requests from standard input until it closes."""
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever TensorFlow prints must not come between the answers
+    os.dup2(2, 1)  # keep what TensorFlow prints out of the answers
     while True:
         try:
             request = pickle.load(sys.stdin.buffer)

@@ -1,7 +1,7 @@
-"""Starts a module of this dlasim in a new process: `python -P dlasim/start.py MODULE ARGUMENT…`.
+"""Runs `main` of a dlasim module in a new process: `python -P dlasim/start.py MODULE ARGUMENT…`.
 
-The package is loaded from the folder of this file, not looked up: neither the current folder nor another
-installation can take its place. `dlasim.processes` makes the command line.
+The package is loaded from the folder of this file, not searched for on sys.path, so that neither the current
+folder nor another installation can replace it. `dlasim.processes` makes the command line.
 """
 
 import os
@@ -11,7 +11,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 
 
 def main() -> None:
-    """Load the package of this file, then call `main` of the module with the other arguments."""
+    """Load the package in this folder, then call `main` of the module with the remaining arguments."""
     folder = os.path.dirname(os.path.abspath(__file__))
     spec = spec_from_file_location(
         "dlasim", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]

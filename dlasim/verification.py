@@ -1,4 +1,4 @@
-"""Holds a lowered model to TensorFlow: every tensor, those included that only exist as slices in SRAM."""
+"""Compares every tensor of a lowered model with TensorFlow, also those that exist only as tiles in SRAM."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Mismatch:
     actual: Any
     count: int
     elements: int
-    number: int = -1  # of the tensor in the model
-    opinion: str = ""  # what the other reference has there
+    number: int = -1  # the number of the tensor in the model
+    opinion: str = ""  # what the other reference computes for the element
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it, which knows neither infinities nor NaN: those are text."""
+        """As JSON, with infinities and NaN as text."""
         values = asdict(self) | {"index": list(self.index)}
         return values | {name: _json_number(values[name]) for name in ("expected", "actual")}
 
@@ -72,16 +72,16 @@ class Verification:
     tensors: int = 0
     elements: int = 0
     mismatch: Mismatch | None = None
-    uncompared: list[str] = field(default_factory=list)  # tensors that the reference had for no input
-    disagreements: list[str] = field(default_factory=list)  # between the references, the first of each tensor
+    uncompared: list[str] = field(default_factory=list)  # that the reference never computed
+    disagreements: list[str] = field(default_factory=list)  # of the references, one for each tensor
 
     @property
     def passed(self) -> bool:
-        """Whether everything was compared, and equal."""
+        """Whether every tensor was compared and is equal."""
         return self.mismatch is None and not self.uncompared
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """As JSON."""
         return {
             "passed": self.passed,
             "reference": self.reference,
@@ -95,8 +95,8 @@ class Verification:
 
 
 @dataclass(frozen=True, slots=True)
-class _Spot:
-    """Where an operation writes in SRAM, and the slices of the shadow that this fills."""
+class _TileCopy:
+    """A view of the SRAM that an operation writes, and the views of the tensor that it is copied to."""
 
     sram: NDArray[np.uint8]
     source: NDArray[np.int8]
@@ -105,39 +105,39 @@ class _Spot:
 
 
 class Shadow:
-    """Copies of the model's tensors, filled slice by slice as the DLA computes them."""
+    """Copies of the model's tensors, filled tile by tile as the DLA computes them."""
 
     def __init__(self, lowered: Lowered, shapes: dict[int, tuple[int, int, int]]) -> None:
         slices = lowered.program.debug
         self._slices: dict[int, Any] = {int(row["word"]): row for row in slices}
         self.values = {tensor: np.zeros(shape, np.int8) for tensor, shape in shapes.items()}
         self.written = {tensor: np.zeros(shape, bool) for tensor, shape in shapes.items()}
-        self._spots: dict[int, _Spot] = {}  # by word; an inference repeats the operations of the one before
+        self._copies: dict[int, _TileCopy] = {}  # by word; every inference runs the same operations
 
     def clear(self) -> None:
-        """Forget everything, before the next inference."""
+        """Mark all elements as missing, before the next inference."""
         for array in self.written.values():
             array[...] = False
 
     def observe(self, word: int, tell: Callable[[], Operation], sram: NDArray[np.uint8]) -> None:
-        """Take over what an operation wrote, if it wrote a slice of a tensor."""
+        """Copy what an operation wrote, if it wrote a tile of a tensor."""
         if word not in self._slices:
             return
-        spot = self._spots.get(word)
-        if spot is None or spot.sram is not sram:
-            spot = self._spots[word] = self._spot(self._slices[word], tell(), sram)
-        spot.values[...] = spot.source
-        spot.written[...] = True
+        copy = self._copies.get(word)
+        if copy is None or copy.sram is not sram:
+            copy = self._copies[word] = self._tile_copy(self._slices[word], tell(), sram)
+        copy.values[...] = copy.source
+        copy.written[...] = True
 
-    def _spot(self, row: Any, operation: Operation, sram: NDArray[np.uint8]) -> _Spot:
+    def _tile_copy(self, row: Any, operation: Operation, sram: NDArray[np.uint8]) -> _TileCopy:
         output = next(item for item in footprints(operation) if item.operand.writes)
-        spot = tuple(
+        tile = tuple(
             slice(int(first), int(first) + int(count))
             for first, count in zip(row["start"], row["size"], strict=True)
         )
         tensor = int(row["tensor"])
         source = _box_view(sram, output.box).view(np.int8)
-        return _Spot(sram, source, self.values[tensor][spot], self.written[tensor][spot])
+        return _TileCopy(sram, source, self.values[tensor][tile], self.written[tensor][tile])
 
 
 def _box_view(sram: NDArray[np.uint8], box: Box) -> NDArray[np.uint8]:
@@ -160,9 +160,9 @@ def verify(
     host: str = "none",
     host_options: dict[str, Any] | None = None,
 ) -> Verification:
-    """Run edge cases and `runs` noise inputs; stop at the first mismatch.
+    """Run the edge cases and `runs` noise inputs; stop at the first mismatch.
 
-    A `reference` made before spares loading the model into TensorFlow again.
+    Pass a `reference` to avoid loading the model into TensorFlow again.
     """
     from dlasim.compiler_shim.compile import load_tflite
     from dlasim.reference import reference_model
@@ -207,7 +207,7 @@ def _verify(
 def _with_opinion(
     mismatch: Mismatch, lowered: Lowered, reference: ReferenceModel, expected: Reference
 ) -> Mismatch:
-    """The mismatch, and what the other reference has for that element where it has any."""
+    """The mismatch with what the other reference computes for the element, if it can."""
     if mismatch.actual is None:
         return mismatch
     opinion = reference.second_opinion(mismatch.number, expected)
@@ -219,7 +219,7 @@ def _with_opinion(
 
 
 def _checked(lowered: Lowered) -> list[int]:
-    """The model's tensors that the program computes, in order."""
+    """The model's tensors that the program computes, in order of computation."""
     network = lowered.network
     return [value for value in network.computed_order() if value < network.tensor_count]
 
@@ -227,7 +227,7 @@ def _checked(lowered: Lowered) -> list[int]:
 def _simulation(
     program: Program, config: DlaConfig, engine: str, host: str, host_options: dict[str, Any]
 ) -> Simulation | Prototype:
-    """Whoever runs the program: the standalone simulator, or the board."""
+    """The standalone simulator or the board."""
 
     if host == "none":
         return Simulation(program, config, make_executor(engine))
@@ -268,7 +268,7 @@ def _compare(
     pattern: str,
     result: Verification,
 ) -> Mismatch | None:
-    """Tensor by tensor in the order in which the network computes them."""
+    """Compare tensor by tensor in the order in which the network computes them."""
     count = 0
     layers = _layers(lowered)
     for value in _checked(lowered):
@@ -279,8 +279,8 @@ def _compare(
         if value in shadow.values:
             missing = np.argwhere(~shadow.written[value])
             if len(missing):
-                spot = tuple(int(i) for i in missing[0])
-                return Mismatch(layer, name, pattern, spot, None, None, len(missing), want.size)
+                index = tuple(int(i) for i in missing[0])
+                return Mismatch(layer, name, pattern, index, None, None, len(missing), want.size)
             have: NDArray[Any] = shadow.values[value]
         else:
             have = computed[value]
@@ -300,7 +300,7 @@ def _compare(
 
 
 def _layers(lowered: Lowered) -> dict[int, str]:
-    """What computes each value, as reports call it."""
+    """The name of the layer that computes each value, as in reports."""
     layers: dict[int, str] = {}
     for node in lowered.network.nodes:
         if isinstance(node, HostNode):
@@ -315,7 +315,7 @@ def _layers(lowered: Lowered) -> dict[int, str]:
 def _differ(layer: str, name: str, pattern: str, want: NDArray[Any], have: NDArray[Any]) -> Mismatch | None:
     have = have.reshape(want.shape)
     wrong = want != have
-    if want.dtype.kind == "f":  # zeros have signs; which of the NaNs it is, nobody promises
+    if want.dtype.kind == "f":  # zeros have signs; the bits of a NaN are not compared
         wrong |= np.signbit(want) != np.signbit(have)
         wrong &= ~(np.isnan(want) & np.isnan(have))
     if not wrong.any():

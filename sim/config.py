@@ -1,16 +1,16 @@
-"""The machine's configuration: one frozen object, passed explicitly."""
+"""The machine's configuration: one frozen object, passed explicitly wherever it is needed."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dlasim.errors import InputError, suggestion
+from dlasim.errors import InputError, one_of, unknown
 from dlasim.fileio import parse_toml, read_toml
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ MAX_SRAM_BYTES = 1 << 31
 MAX_PES = 1 << 20
 _PRESETS = Path(__file__).parent / "presets"
 TIMINGS = ("full", "macs", "zero")
+SIZE_FORM = "a size such as 512KiB, 1M or 65536"
+PARALLEL_FORM = "input, output, or a grid such as 8x16"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +54,16 @@ class DlaConfig:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             self._check_type(field.name)
-        for name, (low, high) in _RANGES.items():
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise InputError(f"{name} must be from {low} to {high} (got {value})")
+        for name in _RANGES:
+            if wanted := outside_range(name, getattr(self, name)):
+                raise InputError(f"{name} {wanted} (got {getattr(self, name)})")
         if self.timing not in TIMINGS:
-            raise InputError(f"timing must be one of {', '.join(TIMINGS)} (got {self.timing!r})")
-        if not 0 < self.clock_mhz <= 100_000:
-            raise InputError(f"clock_mhz must be above 0 and at most 100000 (got {self.clock_mhz})")
+            raise InputError(f"timing must be {one_of(TIMINGS)} (got {self.timing!r})")
         inputs, outputs = self.lanes
         if inputs * outputs != self.pes:
             raise InputError(
-                f"parallel = {self.parallel} has {inputs * outputs} PEs, but pes = {self.pes}; "
-                "give one of them"
+                f"the grid {self.parallel} has {inputs * outputs} PEs, but pes is {self.pes}; "
+                "give only one of parallel and pes"
             )
 
     def _check_type(self, name: str) -> None:
@@ -76,7 +75,7 @@ class DlaConfig:
 
     @property
     def lanes(self) -> tuple[int, int]:
-        """Input and output channels worked on in parallel."""
+        """Input and output channels processed in parallel."""
         if self.parallel == "input":
             return self.pes, 1
         if self.parallel == "output":
@@ -85,27 +84,27 @@ class DlaConfig:
 
     @property
     def depthwise_lanes(self) -> int:
-        """Channels that a depthwise convolution works on in parallel: a grid's output lanes, else all PEs."""
+        """Channels of a depthwise convolution processed in parallel: a grid's output lanes, else all PEs."""
         return self.pes if 1 in self.lanes else self.lanes[1]
 
     @property
     def fingerprint(self) -> int:
-        """The number that programs lowered for this machine contain."""
-        from dlasim.isa.program import fingerprint  # with NumPy behind it, which defaults and help do without
+        """The fingerprint of this machine that programs lowered for it contain."""
+        from dlasim.isa.program import fingerprint  # imports NumPy, which defaults and --help do not need
 
         return fingerprint(self.pes, *self.lanes, self.sram_bytes)
 
     @property
     def label(self) -> str:
-        """As the paper labels its bars: `512K 64 O`."""
+        """A short name as in the paper's figures: `512K 64 O`."""
         mode = {"input": "I", "output": "O"}.get(self.parallel, self.parallel)
         return f"{size_text(self.sram_bytes)} {self.pes} {mode}"
 
     def replace(self, **changes: Any) -> DlaConfig:
-        """The same with other values, sizes also as text such as `512KiB`; a new grid brings its PE count."""
-        unknown = set(changes) - set(_TYPES)
-        if unknown:
-            raise InputError(_unknown_parameter(min(unknown)))
+        """A copy with other values. Sizes may be text such as `512KiB`; a new grid also sets `pes`."""
+        strange = set(changes) - set(_TYPES)
+        if strange:
+            raise InputError(unknown("parameter", min(strange), _TYPES))
         changes |= {name: _size(name, changes[name]) for name in _SIZES & set(changes)}
         parallel = changes.get("parallel", self.parallel)
         if "pes" not in changes and isinstance(parallel, str) and parallel not in ("input", "output"):
@@ -114,7 +113,7 @@ class DlaConfig:
         return dataclasses.replace(self, **changes)
 
     def requirement(self, **memory: int) -> Requirement:
-        """What a program lowered for this machine asks for; keywords as in Requirement."""
+        """What a program lowered for this machine requires; keywords are those of Requirement."""
         from dlasim.isa.program import Requirement
 
         inputs, outputs = self.lanes
@@ -131,7 +130,7 @@ _TYPES: dict[str, type] = {
 }
 _SIZES = {"sram_bytes", "dma_burst_bytes"}
 _TYPE_NAMES = {int: "a whole number", str: "text", float: "a number"}
-_RANGES = {
+_RANGES: dict[str, tuple[float, float]] = {
     "pes": (1, MAX_PES),
     "sram_bytes": (16, MAX_SRAM_BYTES),
     "sram_bandwidth": (0, 1 << 20),
@@ -148,7 +147,16 @@ _RANGES = {
     "mac_drain": (0, 1 << 16),
     "vector_fill": (0, 1 << 16),
     "vector_drain": (0, 1 << 16),
+    "clock_mhz": (0, 100_000),
 }
+
+
+def outside_range(name: str, value: float) -> str:
+    """`must be from 1 to 255` if that is the range of the parameter and the value is outside it, else ``."""
+    low, high = _RANGES[name]
+    if name == "clock_mhz":
+        return "" if 0 < value <= high else f"must be above 0 and at most {high}"
+    return "" if low <= value <= high else f"must be from {low} to {high}"
 
 
 _UNITS = {"": 1, "K": KIB, "M": MIB, "G": 1024 * MIB}
@@ -156,42 +164,31 @@ _SIZE = re.compile(r"(\d{1,18})(?:([KMG])(?:I?B)?|B)?", re.IGNORECASE | re.ASCII
 
 
 def parse_size(text: str) -> int | None:
-    """The bytes of `512KiB`, `512K` or `512KB`, `1G` or `65536`, K always 1024; None for any other text."""
+    """The bytes of `512KiB`, `512K`, `512KB`, `1G` or `65536` (K is 1024); None if it is not a size."""
     match = _SIZE.fullmatch(text.strip())
     return None if match is None else int(match[1]) * _UNITS[(match[2] or "").upper()]
 
 
 def _size(name: str, value: Any) -> Any:
-    """A size as it is, or from text."""
+    """The value, converted if it is a size in text."""
     if not isinstance(value, str):
         return value
     size = parse_size(value)
     if size is None:
-        raise InputError(f"{name} must be a size such as 65536, 512KiB or 1M (got {value!r})")
+        raise InputError(f"{name} must be {SIZE_FORM} (got {value!r})")
     return size
-
-
-def _unknown_parameter(name: str) -> str:
-    longer = [known for known in _TYPES if known.startswith(name)]
-    hint = f"; did you mean {longer[0]}?" if longer else suggestion(name, _TYPES)
-    return f"unknown parameter {name}{hint or f'; the parameters are {_listed(_TYPES)}'}"
-
-
-def _listed(names: Iterable[str]) -> str:
-    *most, last = names
-    return f"{', '.join(most)} and {last}"
 
 
 def parse_grid(text: str) -> tuple[int, int]:
     """Input and output lanes of `ICxOC`."""
     parts = text.lower().split("x")
     if len(parts) != 2 or not all(part.isascii() and part.isdigit() and 0 < len(part) < 8 for part in parts):
-        raise InputError(f"parallel must be input, output or a grid such as 8x8 (got {text!r})")
+        raise InputError(f"parallel must be {PARALLEL_FORM} (got {text!r})")
     return int(parts[0]), int(parts[1])
 
 
 def size_text(size: int) -> str:
-    """A size as people write it: 512K, 1M, 100."""
+    """A size in its shortest exact form: 512K, 1M, 100."""
     for unit, letter in ((MIB, "M"), (KIB, "K")):
         if size % unit == 0:
             return f"{size // unit}{letter}"
@@ -207,28 +204,26 @@ def from_mapping(values: Mapping[str, Any], origin: str) -> DlaConfig:
 
 
 def load_file(path: str | Path) -> DlaConfig:
-    """The configuration in a TOML file."""
+    """Read the configuration in a TOML file."""
     values = read_toml(path)
     values.setdefault("name", Path(path).stem)
     return from_mapping(values, str(path))
 
 
 def preset_names() -> tuple[str, ...]:
-    """The presets that ship."""
+    """The names of the presets that dlasim includes."""
     return tuple(sorted(item.name[:-5] for item in _PRESETS.iterdir() if item.name.endswith(".toml")))
 
 
 def preset(name: str) -> DlaConfig:
-    """A preset by name."""
+    """The preset of that name."""
     if name not in preset_names():
-        known = preset_names()
-        hint = suggestion(name, known) or f"; the presets are {_listed(known)}"
-        raise InputError(f"unknown preset {name!r}{hint}")
+        raise InputError(unknown("preset", name, preset_names()))
     return from_mapping({"name": name, **parse_toml(_preset_text(name), name)}, f"preset {name}")
 
 
 def preset_summary(name: str) -> str:
-    """What a preset is: the first sentence of its file."""
+    """A description of a preset: the first sentence of its file."""
     comment = " ".join(
         line.removeprefix("#").strip()
         for line in itertools.takewhile(lambda line: line.startswith("#"), _preset_text(name).splitlines())

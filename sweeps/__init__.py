@@ -1,6 +1,7 @@
-"""Sweeps: many configurations, one table, charts.
+"""Sweeps: evaluate many configurations into one table, and draw charts from it.
 
-A study (`study`, `studyfile`, `build`) spans points; each is evaluated (`evaluate`) here, in worker processes
-(`local`, `worker`) or on a cluster (`cluster`); what is finished is kept (`journal`) and becomes a table
-(`sweep`, `table`, `result`) and charts (`charts`).
+A study (`study`, `studyfile`, `study_builder`) defines points. Each point is evaluated (`evaluate`) in this
+process, in worker processes (`local`, `worker`) or on a cluster (`cluster`). Finished points are stored
+(`journal`) and written as a table (`sweep`, `table`, `result`), with charts (`charts`) and a
+page (`study_outputs`).
 """

@@ -1,4 +1,4 @@
-"""Points on a dask.distributed cluster: the same evaluation, the same rows; workers may come, go and die."""
+"""Evaluates points on a dask.distributed cluster, with the same results; workers may come and go."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from dlasim.sweeps.evaluate import Entry, Evaluator, code_version
 from dlasim.sweeps.local import Result, Task, chunks
 from dlasim.sweeps.models import Blueprint
 
-CHUNKS_PER_CORE = 3  # under way at once: enough to hide the network, few enough to keep memory flat
+CHUNKS_PER_CORE = 3  # at a time: enough to hide network latency, few enough to bound memory
 CONNECT_SECONDS = 15
-_evaluators: dict[str, Evaluator] = {}  # of this worker process, by the hash of the study's networks
+_evaluators: dict[str, Evaluator] = {}  # of this worker process, by the hash of the networks
 
 
 def evaluate_chunk(
     version: str, name: str, blueprints: Mapping[str, Blueprint], chunk: list[Task]
 ) -> list[Entry]:
-    """Runs on a worker: the entries of a chunk, if the worker has the same code as the sweep."""
+    """Runs on a worker: evaluates a chunk, if the worker has the same code as the sweep."""
     if version != code_version():
         raise InputError(
-            f"a worker has code {code_version()}, the sweep has {version}: install the same dlasim"
+            f"a worker has another dlasim (code {code_version()}, expected {version}); install the same"
         )
     if name not in _evaluators:
         _evaluators.clear()
@@ -31,13 +31,13 @@ def evaluate_chunk(
 
 
 class Cluster:
-    """The cluster whose scheduler listens at an address such as tcp://host:8786."""
+    """A cluster, by the address of its scheduler such as tcp://host:8786."""
 
     def __init__(self, address: str) -> None:
         self._address = address
 
     def run(self, blueprints: Mapping[str, Blueprint], tasks: Iterable[Task]) -> Iterator[list[Result]]:
-        """Results as they come, a chunk at a time."""
+        """Results a chunk at a time, in order of completion."""
         client = self._connect()
         try:
             yield from self._run(client, blueprints, chunks(tasks))
@@ -49,12 +49,12 @@ class Cluster:
             return _distributed().Client(self._address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             why = " ".join(str(error).split())
-            raise InputError(f"no scheduler answers at {self._address}: {why}") from None
+            raise InputError(f"--scheduler: cannot connect to {self._address}: {why}") from None
 
     def _run(
         self, client: Any, blueprints: Mapping[str, Blueprint], todo: Iterator[list[Task]]
     ) -> Iterator[list[Result]]:
-        # The networks are the result of a task: where the only worker that has them dies, it runs again.
+        # The networks are the result of a task, which runs again if the only worker that has them dies.
         networks = client.submit(dict, dict(blueprints), pure=False)
         name = "".join(f"{blueprint.content}{blueprint.whole}" for blueprint in blueprints.values())
         sent: dict[str, list[Task]] = {}
@@ -85,15 +85,15 @@ class Cluster:
             raise
         except Exception as error:
             why = " ".join(str(error).split())
-            raise RunError(f"the cluster at {self._address} lost a chunk of points: {why}") from None
+            raise RunError(f"the cluster at {self._address} failed to evaluate some points: {why}") from None
         return entries
 
 
 def _distributed() -> Any:
-    """The package, which is loaded only where a cluster is used."""
+    """The package, imported only if a cluster is used."""
     try:
         return import_module("distributed")
     except ImportError:
         raise InputError(
-            "--scheduler needs dask.distributed: install dlasim with its extra `distributed`"
+            "--scheduler needs dask.distributed; run pip install 'dlasim[distributed]'"
         ) from None

@@ -1,5 +1,4 @@
-"""One point to its figures: lowered, timed and reported, as `dlasim run --timing-only` does it, or run on the
-virtual prototype, as `dlasim run --host riscv` does it."""
+"""Evaluates a point like `dlasim run --timing-only`, or on the board like `dlasim run --host riscv`."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ MOST_REMEMBERED = 256  # machines with SRAM to spare
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a point gave: figures in the order of FIGURES, or the reason why there are none."""
+    """The result of a point: figures in the order of FIGURES, or the reason why there are none."""
 
     status: str
     reason: str = ""
@@ -42,7 +41,7 @@ _NEVER = (1 << 63, Entry(FAILED))
 
 @cache
 def code_version() -> str:
-    """Hash of all code that a figure depends on."""
+    """Hash of all code that figures depend on."""
     packages = [files(f"dlasim.{name}") for name in ("isa", "sim", "compiler_shim", "vp")]
     own = [files("dlasim.sweeps") / name for name in ("evaluate.py", "prototype.py")]
     return code_hash([*packages, *own, files("dlasim") / "inputs.py"])[:16]
@@ -51,12 +50,12 @@ def code_version() -> str:
 def content_key(content: str, values: Mapping[str, Any]) -> str:
     """Hash of everything that determines a point's figures: code, model, machine and options.
 
-    Names of presets and cores do not count, only what they stand for.
+    It includes the contents of presets and cores instead of their names.
     """
-    told = {name: value for name, value in values.items() if name not in ("preset", "cpu")}
+    contents = {name: value for name, value in values.items() if name not in ("preset", "cpu")}
     if values["host"] == "riscv":
-        told["board"] = _board_content(values["cpu"])
-    text = json.dumps([SCHEMA, code_version(), content, told], sort_keys=True)
+        contents["board"] = _board_content(values["cpu"])
+    text = json.dumps([SCHEMA, code_version(), content, contents], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -67,33 +66,32 @@ def _board_content(cpu: str) -> str:
     return board_content(cpu)
 
 
-def kin(model: str, values: Mapping[str, Any], layers: bool) -> Hashable:
-    """The same for points that differ in their SRAM alone, of which one worker has least to do."""
+def sram_group(model: str, values: Mapping[str, Any], layers: bool) -> Hashable:
+    """Equal for points that differ only in their SRAM size; one worker evaluates them faster than several."""
     return (model, layers, *(value for name, value in values.items() if name != "sram_bytes"))
 
 
 class Evaluator:
     """Evaluates points of some networks; restores each network once.
 
-    SRAM beyond what the compiler has a use for changes no figure: of machines that differ in that alone, one
-    is evaluated.
+    More SRAM than the compiler can use changes no figure, so only one machine with so much is evaluated.
     """
 
     def __init__(self, blueprints: Mapping[str, Blueprint]) -> None:
         self._networks = {name: blueprint.restore() for name, blueprint in blueprints.items()}
-        self._ample: OrderedDict[Hashable, tuple[int, Entry]] = OrderedDict()
+        self._enough_sram: OrderedDict[Hashable, tuple[int, Entry]] = OrderedDict()
 
     def evaluate(self, model: str, values: Mapping[str, Any], layers: bool) -> Entry:
-        """The figures of a point. A bug that one point meets must not end the others: it becomes a row."""
-        machine = kin(model, values, layers)
-        ample_bytes, entry = self._ample.get(machine, _NEVER)
-        if values["sram_bytes"] >= ample_bytes:
+        """The figures of a point. An internal error becomes the point's row and does not stop the sweep."""
+        group = sram_group(model, values, layers)
+        enough_bytes, entry = self._enough_sram.get(group, _NEVER)
+        if values["sram_bytes"] >= enough_bytes:
             return entry
-        ample, entry = self._evaluate(model, values, layers)
-        if ample is not None:
-            self._ample[machine] = (ample, entry)
-            if len(self._ample) > MOST_REMEMBERED:
-                self._ample.popitem(last=False)
+        enough, entry = self._evaluate(model, values, layers)
+        if enough is not None:
+            self._enough_sram[group] = (enough, entry)
+            if len(self._enough_sram) > MOST_REMEMBERED:
+                self._enough_sram.popitem(last=False)
         return entry
 
     def _evaluate(self, model: str, values: Mapping[str, Any], layers: bool) -> tuple[int | None, Entry]:
@@ -110,23 +108,24 @@ class Evaluator:
 
 def prototype_entry(network: UnplacedNetwork, values: Mapping[str, Any], layers: bool) -> Entry:
     """The figures of a network on the board that the values describe."""
-    from dlasim.sweeps.prototype import prototype_report  # the emulator takes its time to load
+    from dlasim.sweeps.prototype import prototype_report  # the emulator is slow to import
 
-    told, seconds = prototype_report(network, values)
-    return Entry(OK, "", row_figures(told, seconds), layer_rows(told) if layers else None)
+    run_report, seconds = prototype_report(network, values)
+    return Entry(OK, "", row_figures(run_report, seconds), layer_rows(run_report) if layers else None)
 
 
 def timing_entry(
     network: UnplacedNetwork, values: Mapping[str, Any], layers: bool
 ) -> tuple[int | None, Entry]:
-    """The figures of a network on the machine that the values describe, without a host; and the SRAM from
-    which on more of it changes none of them, if it has that."""
+    """The figures of a network on the machine that the values describe, without a host; and the SRAM size
+    above which they no longer change, if it is known."""
     config, options = resolve(values)
     lowered = lower_for(network, config, options, with_constants=False)
     program = lowered.program
     inference = Simulation(program, config, None).run()
-    told = report(program, config, inference)
-    return lowered.ample_bytes, Entry(OK, "", row_figures(told), layer_rows(told) if layers else None)
+    run_report = report(program, config, inference)
+    entry = Entry(OK, "", row_figures(run_report), layer_rows(run_report) if layers else None)
+    return lowered.ample_bytes, entry
 
 
 def row_figures(told: Mapping[str, Any], simulation_seconds: float | None = None) -> list[Any]:

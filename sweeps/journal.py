@@ -1,8 +1,8 @@
-"""Finished points on disk: append-only files that survive any crash and that several sweeps share.
+"""Finished points on disk: append-only files that survive a crash and that several sweeps can share.
 
-A cache is a folder of segments. Each sweep appends to a segment of its own and reads all of them, so nobody
-locks anything. A line is whole or it does not count: `<crc32> <json>`, ended by a newline. What is in memory
-is 16 bytes for each line, whatever it holds.
+A cache is a folder of segments. Each sweep appends to its own segment and reads all of them, so no locks
+are needed. A line is `<crc32> <json>` and a newline; incomplete or damaged lines are ignored. Each line takes
+16 bytes of memory.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from dlasim.errors import InputError, RunError
 from dlasim.fileio import open_file
 from dlasim.sweeps.evaluate import FAILED, FIGURES, LAYER_COLUMNS, OK, REFUSED, Entry
 
-NOWHERE = -1
-_SEGMENT_BITS = 20  # a location is an offset and, below it, the number of a segment
+MISSING = -1
+_SEGMENT_BITS = 20  # the low bits of a location are a segment's number, the others an offset
 _SUFFIX = ".jsonl"
 _KEY = re.compile(r"[0-9a-f]{32}")  # as `content_key` makes them
 
@@ -37,7 +37,7 @@ class Journal:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"cannot make the folder {folder}: {error.strerror}") from None
+            raise InputError(f"cannot create the folder {folder}: {error.strerror}") from None
         self._segments: list[Path] = []
         self._read_to: dict[Path, int] = {}
         self._readers: dict[int, Any] = {}
@@ -45,7 +45,7 @@ class Journal:
         self._handle = -1
         self._end = 0
         self._keys: NDArray[np.uint64] = np.zeros(0, np.uint64)
-        self._places: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._locations: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def __enter__(self) -> Journal:
         return self
@@ -54,9 +54,9 @@ class Journal:
         self.close()
 
     def refresh(self) -> None:
-        """Take in what has been added since, by other sweeps too."""
+        """Read the lines that this and other sweeps have added since the last call."""
         keys: list[int] = []
-        places: list[int] = []
+        locations: list[int] = []
         for path in sorted(self._folder.glob(f"*{_SUFFIX}")):
             if path not in self._read_to:
                 self._read_to[path] = 0
@@ -65,43 +65,43 @@ class Journal:
             if number != self._mine:
                 for offset, record in self._scan(path):
                     keys.append(_short(record["k"]))
-                    places.append(offset << _SEGMENT_BITS | number)
-        self._add(keys, places)
+                    locations.append(offset << _SEGMENT_BITS | number)
+        self._add(keys, locations)
 
     def find(self, keys: Sequence[str], with_layers: bool) -> list[int]:
-        """For each key the place of its entry, NOWHERE for what is not there or not wanted as it is."""
+        """The location of each key's entry; MISSING if there is none or it lacks what is needed."""
         if not len(self._keys):
-            return [NOWHERE] * len(keys)
+            return [MISSING] * len(keys)
         short = np.array([_short(key) for key in keys], np.uint64)
-        spots = np.minimum(np.searchsorted(self._keys, short), len(self._keys) - 1)
-        found = np.where(self._keys[spots] == short, self._places[spots], NOWHERE).tolist()
+        nearest = np.minimum(np.searchsorted(self._keys, short), len(self._keys) - 1)
+        found = np.where(self._keys[nearest] == short, self._locations[nearest], MISSING).tolist()
         return [
-            place if place != NOWHERE and self._serves(place, key, with_layers) else NOWHERE
-            for key, place in zip(keys, found, strict=True)
+            location if location != MISSING and self._serves(location, key, with_layers) else MISSING
+            for key, location in zip(keys, found, strict=True)
         ]
 
-    def read(self, place: int) -> Entry:
-        """The entry at a place."""
-        record = self._record(place)
+    def read(self, location: int) -> Entry:
+        """The entry at a location."""
+        record = self._record(location)
         return Entry(record["s"], record["r"], record["f"], record.get("l"))
 
     def append(self, items: Iterable[tuple[str, Entry]]) -> list[int]:
-        """Write entries; they are safe from the end of this process when this returns."""
+        """Write entries; once this returns, they survive the end of this process."""
         lines = [_line(key, entry) for key, entry in items]
         if not lines:
             return []
         if self._mine is None:
             self._open()
         assert self._mine is not None
-        places = []
+        locations = []
         for line in lines:
-            places.append(self._end << _SEGMENT_BITS | self._mine)
+            locations.append(self._end << _SEGMENT_BITS | self._mine)
             self._end += len(line)
         self._write(b"".join(lines))
-        return places
+        return locations
 
     def close(self) -> None:
-        """Make what was written safe from the end of the machine's power too."""
+        """Flush what was written to the disk, so that it also survives a power failure."""
         if self._handle >= 0:
             os.fsync(self._handle)
             os.close(self._handle)
@@ -110,25 +110,25 @@ class Journal:
             reader.close()
         self._readers.clear()
 
-    def _serves(self, place: int, key: str, with_layers: bool) -> bool:
-        record = self._record(place)
+    def _serves(self, location: int, key: str, with_layers: bool) -> bool:
+        record = self._record(location)
         if record["k"] != key or record["s"] == FAILED:
             return False
         return not with_layers or "l" in record or not record["f"]
 
-    def _record(self, place: int) -> dict[str, Any]:
-        number = place & ((1 << _SEGMENT_BITS) - 1)
+    def _record(self, location: int) -> dict[str, Any]:
+        number = location & ((1 << _SEGMENT_BITS) - 1)
         if number not in self._readers:
             self._readers[number] = open(self._segments[number], "rb")  # noqa: SIM115 - closed in close()
         reader = self._readers[number]
-        reader.seek(place >> _SEGMENT_BITS)
+        reader.seek(location >> _SEGMENT_BITS)
         record = _parse(reader.readline())
         if record is None:
-            raise RunError(f"{self._segments[number]} was changed while it was read: run the sweep again")
+            raise RunError(f"{self._segments[number]} changed while it was read; run the sweep again")
         return record
 
     def _scan(self, path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Whole lines from where the last scan stopped; a torn line at the end is left for later."""
+        """Complete lines since the last scan; an incomplete line at the end is left for the next scan."""
         with open_file(path) as file:
             file.seek(self._read_to[path])
             for line in file:
@@ -140,14 +140,14 @@ class Journal:
                 if record is not None:
                     yield offset, record
 
-    def _add(self, keys: list[int], places: list[int]) -> None:
+    def _add(self, keys: list[int], locations: list[int]) -> None:
         if not keys:
             return
-        # Among equal keys the latest comes first: it may have layers that an older one lacks.
+        # The latest of equal keys comes first: it may have layers that older ones lack.
         all_keys = np.concatenate((np.array(keys[::-1], np.uint64), self._keys))
         order = np.argsort(all_keys, kind="stable")
         self._keys = all_keys[order]
-        self._places = np.concatenate((np.array(places[::-1], np.int64), self._places))[order]
+        self._locations = np.concatenate((np.array(locations[::-1], np.int64), self._locations))[order]
 
     def _open(self) -> None:
         path = self._folder / f"{os.getpid()}-{secrets.token_hex(8)}{_SUFFIX}"
@@ -178,7 +178,7 @@ def _line(key: str, entry: Entry) -> bytes:
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
-    """The record of a line, None where the line is damaged."""
+    """The record of a line; None if the line is damaged."""
     body = line[9:-1]
     if line[8:9] != b" " or line[:8] != b"%08x" % zlib.crc32(body):
         return None
@@ -190,7 +190,7 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 
 
 def _is_entry(record: Any) -> bool:
-    """Whether a record is one that `_line` writes: a checksum only says that it is as somebody wrote it."""
+    """Whether `_line` could have written the record: a right checksum does not prove that."""
     return (
         isinstance(record, dict)
         and set(record) - {"l"} == {"k", "s", "r", "f"}

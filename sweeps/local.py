@@ -1,4 +1,4 @@
-"""Points on this machine: in this process, or in worker processes that may die without harm."""
+"""Evaluates points on this machine: in this process, or in worker processes that may crash without harm."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import Any
 
 from dlasim.errors import RunError
 from dlasim.processes import clean_environment, start
-from dlasim.sweeps.evaluate import FAILED, Entry, Evaluator, kin
+from dlasim.sweeps.evaluate import FAILED, Entry, Evaluator, sram_group
 from dlasim.sweeps.models import Blueprint
 from dlasim.sweeps.worker import READY
 
 CHUNK_POINTS = 8
-_WINDOW_POINTS = 1024  # among which those that are kin are brought together
+_WINDOW_POINTS = 1024  # within which points of an SRAM group are put together
 CHUNKS_AHEAD = 2  # a worker has the next chunk before it needs it
-MAX_DEATHS = 2  # of the workers that a point was with alone
+MAX_DEATHS = 2  # of workers that had only this point
 _MESSAGE_BYTES = 4096
 
 
@@ -42,16 +42,16 @@ Result = tuple[Task, Entry]
 
 
 def chunks(tasks: Iterable[Task]) -> Iterator[list[Task]]:
-    """What a worker gets at a time: tasks that are kin together, and some points at least."""
+    """The portions that workers receive: at least a few points, with the points of an SRAM group together."""
     todo = iter(tasks)
     while window := list(islice(todo, _WINDOW_POINTS)):
-        families: dict[Hashable, list[Task]] = {}
+        groups: dict[Hashable, list[Task]] = {}
         for task in window:
-            families.setdefault(kin(task.model, task.values, task.layers), []).append(task)
+            groups.setdefault(sram_group(task.model, task.values, task.layers), []).append(task)
         chunk: list[Task] = []
-        for family in families.values():
-            for first in range(0, len(family), 2 * CHUNK_POINTS):
-                chunk += family[first : first + 2 * CHUNK_POINTS]
+        for group in groups.values():
+            for first in range(0, len(group), 2 * CHUNK_POINTS):
+                chunk += group[first : first + 2 * CHUNK_POINTS]
                 if len(chunk) >= CHUNK_POINTS:
                     yield chunk
                     chunk = []
@@ -60,7 +60,7 @@ def chunks(tasks: Iterable[Task]) -> Iterator[list[Task]]:
 
 
 def run_here(blueprints: Mapping[str, Blueprint], tasks: Iterable[Task]) -> Iterator[list[Result]]:
-    """One point after the other, without other processes."""
+    """Evaluate one point after the other in this process."""
     evaluator = Evaluator(blueprints)
     for task in tasks:
         yield [(task, evaluator.evaluate(task.model, task.values, task.layers))]
@@ -70,12 +70,12 @@ def run_here(blueprints: Mapping[str, Blueprint], tasks: Iterable[Task]) -> Iter
 class _Worker:
     process: subprocess.Popen[bytes]
     link: Connection[Any, Any]
-    messages: int  # the descriptor of the file that holds what it wrote to standard error
+    messages: int  # the descriptor of the file with its standard error
     is_ready: bool = False
     chunks: deque[list[Task]] = field(default_factory=deque)
 
     def last_message(self) -> str:
-        """The last line that it wrote to standard error before it ended, or how it ended."""
+        """The last line of its standard error, or else its exit code."""
         size = os.fstat(self.messages).st_size
         tail = os.pread(self.messages, _MESSAGE_BYTES, max(size - _MESSAGE_BYTES, 0))
         lines = tail.decode(errors="replace").strip().splitlines()
@@ -83,7 +83,7 @@ class _Worker:
         return " ".join(lines[-1].split())
 
     def close(self) -> None:
-        """End it."""
+        """Kill it."""
         self.link.close()
         self.process.kill()
         self.process.wait()
@@ -91,7 +91,7 @@ class _Worker:
 
 
 class Workers:
-    """A fixed number of worker processes; they start to load while the caller still prepares."""
+    """A fixed number of worker processes, which import their modules while the caller prepares the points."""
 
     def __init__(self, count: int) -> None:
         self._workers = [_start() for _ in range(count)]
@@ -100,11 +100,11 @@ class Workers:
         self._deaths: dict[int, int] = {}
 
     def run(self, blueprints: Mapping[str, Blueprint], tasks: Iterable[Task]) -> Iterator[list[Result]]:
-        """Results as they come, a chunk at a time; at most a few chunks are under way."""
+        """Results a chunk at a time in order of completion; each worker has at most a few chunks."""
         self._blueprints = blueprints
         todo = chunks(tasks)
         for worker in self._workers:
-            self._introduce(worker)
+            self._send_networks(worker)
         while True:
             for worker in self._workers:
                 self._feed(worker, todo)
@@ -116,12 +116,12 @@ class Workers:
                 yield from self._receive(busy[link])
 
     def close(self) -> None:
-        """Let go of the workers; one that is in the middle of a chunk is not waited for."""
+        """Kill the workers, even in the middle of a chunk."""
         for worker in self._workers:
             worker.close()
         self._workers = []
 
-    def _introduce(self, worker: _Worker) -> None:
+    def _send_networks(self, worker: _Worker) -> None:
         with contextlib.suppress(OSError):
             worker.link.send(self._blueprints)
 
@@ -131,7 +131,7 @@ class Workers:
             if chunk is None:
                 return
             worker.chunks.append(chunk)
-            with contextlib.suppress(OSError):  # a worker that died is found when it is listened to
+            with contextlib.suppress(OSError):  # a dead worker is noticed when its link is read
                 worker.link.send(chunk)
 
     def _receive(self, worker: _Worker) -> Iterator[list[Result]]:
@@ -147,12 +147,12 @@ class Workers:
         yield [(task, entry) for task, entry in zip(chunk, entries, strict=True)]
 
     def _replace(self, worker: _Worker) -> Iterator[list[Result]]:
-        """Start another worker; the points of the dead one go out again, each alone."""
+        """Start another worker; the points of the dead one are sent again, one by one."""
         code, why = worker.process.wait(), worker.last_message()
         worker.close()
         self._workers.remove(worker)
         if not worker.is_ready:
-            self._go_on_without(worker, why)
+            self._continue_without(worker, why)
             return
         for task in (task for chunk in worker.chunks for task in chunk):
             alone = len(worker.chunks[0]) == 1 and worker.chunks[0][0] is task
@@ -160,15 +160,20 @@ class Workers:
             if self._deaths[task.number] < MAX_DEATHS:
                 self._again.append([task])
             else:
-                yield [(task, Entry(FAILED, f"its worker process ended {MAX_DEATHS} times ({code})"))]
+                yield [
+                    (
+                        task,
+                        Entry(FAILED, f"its worker process ended {MAX_DEATHS} times with exit code {code}"),
+                    )
+                ]
         fresh = _start()
         self._workers.append(fresh)
-        self._introduce(fresh)
+        self._send_networks(fresh)
 
-    def _go_on_without(self, worker: _Worker, why: str) -> None:
-        """A worker that cannot even start would not the next time either; its points are for the others."""
+    def _continue_without(self, worker: _Worker, why: str) -> None:
+        """A worker that could not start is not replaced; the others get its points."""
         if not self._workers:
-            raise RunError(f"no worker process can start: {why}")
+            raise RunError(f"cannot start any worker process: {why}")
         self._again.extend(worker.chunks)
 
 
@@ -176,7 +181,7 @@ def _start() -> _Worker:
     ours, theirs = socket.socketpair()
     number = theirs.fileno()
     messages = os.memfd_create("messages")
-    # Points are too small for threads inside numpy's libraries, whose start-up costs more than they save.
+    # Points are small: threads inside numpy's libraries cost more than they save.
     environment = clean_environment() | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     process = start(
         "dlasim.sweeps.worker",
@@ -186,7 +191,7 @@ def _start() -> _Worker:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=messages,
-        process_group=0,  # Ctrl-C is for the sweep, which then lets go of its workers
+        process_group=0,  # Ctrl-C goes to the sweep only, which then kills its workers
     )
     theirs.close()
     return _Worker(process, Connection(ours.detach()), messages)

@@ -1,4 +1,4 @@
-"""The networks of a study: by file or by built-in name; loaded once, and sent to workers without weights."""
+"""Loads the networks of a study, from files or by built-in name; workers receive them without weights."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ import numpy as np
 
 from dlasim.cache import cache_folder
 from dlasim.compiler_shim.partition import UnplacedNetwork
-from dlasim.errors import DlasimError, InputError, suggestion
+from dlasim.errors import DlasimError, InputError, suggestion, unknown
 from dlasim.fileio import atomic_write, read_file
 
 _TOPOLOGY_KEYS = {"alpha": float, "resolution": int, "classes": int, "seed": int}
-_TAKEN = "a model is a name, or a table with file or topology"
+_LONGEST_NAME = 100  # in an error
+_MODEL_FORM = "a model must be a name, or a table with file or topology"
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a network comes from: a file, or the name and the arguments of a built-in one."""
+    """Where a network comes from: a file, or the name and arguments of a built-in network."""
 
     label: str
     path: str = ""
@@ -32,29 +33,29 @@ class Source:
     arguments: tuple[tuple[str, Any], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """What finds the network again; files by their whole path."""
+        """What is needed to find the network again; files have absolute paths."""
         path = str(Path(self.path).resolve()) if self.path else ""
         return {"label": self.label, "path": path, "topology": self.topology, "arguments": self.arguments}
 
     def file(self) -> Path:
-        """The model as a file; a built-in network is written to the cache on its first use."""
+        """The model as a file; a built-in network is written to the cache on first use."""
         return Path(self.path) if self.path else _topology_file(self.topology, dict(self.arguments))
 
 
 @dataclass(frozen=True, slots=True)
 class Blueprint:
-    """A partitioned network whose constants have only their shapes: all that timing needs, in a few KB.
+    """A partitioned network whose constants are reduced to their shapes: a few KB, enough for timing.
 
-    A `whole` one has its constants, for points that compute.
+    A `whole` one has its constants, for points that compute tensors.
     """
 
     content: str  # hash of the model's file
     network: UnplacedNetwork
-    constants: tuple[tuple[int, str], ...]  # those that are left out
+    constants: tuple[tuple[int, str], ...]  # number and type of those that are left out
     whole: bool = False
 
     def restore(self) -> UnplacedNetwork:
-        """The network with constants of zeros that take no memory."""
+        """The network with all constants zero, which takes no memory."""
         values = list(self.network.values)
         for number, dtype in self.constants:
             data = np.broadcast_to(np.zeros((), dtype), values[number].shape)
@@ -63,29 +64,32 @@ class Blueprint:
 
 
 def source(given: Any, folder: Path, origin: str, others: Iterable[str] = ()) -> Source:
-    """What a study or a flag names: a file, `mobilenet_v1`, `mobilenet_v1:alpha=0.5,resolution=96`, or a
-    table with `topology` or `file` and their arguments; files are looked for from `folder`. `others` are
-    names that could have been meant as well."""
+    """The source that a study or a flag names.
+
+    It is a file, `mobilenet_v1`, `mobilenet_v1:alpha=0.5,resolution=96`, or a table with `file`, or with
+    `topology` and its arguments. Paths are relative to `folder`. `others` are further names for suggestions.
+    """
     if isinstance(given, Mapping):
         return _source_table(given, folder, origin)
     if not isinstance(given, str):
-        raise InputError(f"{origin}: {_TAKEN}, not {given!r}")
+        raise InputError(f"{origin}: {_MODEL_FORM} (got {given!r})")
     path = Path(given) if Path(given).is_absolute() else folder / given
-    if os.path.isfile(path):  # False too where no file could have that name
+    if os.path.isfile(path):  # also False if no file can have that name
         return Source(path.stem, str(path))
     name, _, arguments = given.partition(":")
     if name not in _names():
         files = (file.name for file in path.parent.iterdir()) if os.path.isdir(path.parent) else ()
+        hint = suggestion(path.name, (*_names(), *others, *files))
         raise InputError(
-            f"{origin}: no model file {given} and no built-in network of that name"
-            f"{suggestion(path.name, (*_names(), *others, *files))} (there are {', '.join(_names())})"
+            f"{origin}: {given[:_LONGEST_NAME]!r} is neither a file nor a built-in network"
+            f"{hint or '; `dlasim model --list` lists the networks'}"
         )
     pairs = (part.partition("=") for part in arguments.split(",") if part)
     return _topology(name, {key.strip(): value.strip() for key, _, value in pairs}, given, origin)
 
 
 def blueprint(found: Source, whole: bool = False) -> Blueprint:
-    """The network, partitioned; without its weights unless it shall be `whole`."""
+    """Load and partition the network; without its weights unless it is `whole`."""
     from dlasim.compiler_shim.compile import load_model
 
     path = found.file()
@@ -117,22 +121,22 @@ def _source_table(given: Mapping[str, Any], folder: Path, origin: str) -> Source
         text = ",".join(f"{key}={value}" for key, value in values.items())
         found = _topology(name, values, f"{name}:{text}" if text else name, origin)
     else:
-        raise InputError(f"{origin}: {_TAKEN}, not {given!r}")
+        raise InputError(f"{origin}: {_MODEL_FORM} (got {given!r})")
     return found if label is None else replace(found, label=str(label))
 
 
 def _topology(name: str, given: Mapping[str, Any], label: str, origin: str) -> Source:
     if name not in _names():
-        hint = f"{suggestion(name, _names())} (allowed: {', '.join(_names())})"
-        raise InputError(f"{origin}: no built-in network {name!r}{hint}")
+        raise InputError(f"{origin}: {unknown('built-in network', name, _names())}")
     arguments = []
     for key, value in given.items():
         if key not in _TOPOLOGY_KEYS:
-            raise InputError(f"{origin}: {label}: unknown {key!r} (allowed: {', '.join(_TOPOLOGY_KEYS)})")
+            raise InputError(f"{origin}: {label}: {unknown('argument', str(key), _TOPOLOGY_KEYS)}")
         try:
             arguments.append((key, _TOPOLOGY_KEYS[key](value)))
         except (TypeError, ValueError, OverflowError):
-            raise InputError(f"{origin}: {label}: {key} = {value!r} is not a number") from None
+            wanted = "a number" if _TOPOLOGY_KEYS[key] is float else "a whole number"
+            raise InputError(f"{origin}: {label}: {key} must be {wanted} (got {value!r})") from None
     return Source(label, topology=name, arguments=tuple(sorted(arguments)))
 
 
@@ -143,7 +147,7 @@ def _names() -> tuple[str, ...]:
 
 
 def _topology_file(name: str, arguments: Mapping[str, Any]) -> Path:
-    """Building one takes seconds, since its ranges are measured: a cache keeps the file where it can."""
+    """Get the file from the cache if possible: building it takes seconds, since its ranges are measured."""
     key = hashlib.sha256(f"{_topology_code()} {name} {sorted(arguments.items())}".encode()).hexdigest()[:16]
     try:
         path = cache_folder() / "networks" / f"{name}-{key}.tflite"
@@ -155,7 +159,7 @@ def _topology_file(name: str, arguments: Mapping[str, Any]) -> Path:
     try:
         path.parent.mkdir(exist_ok=True)
         atomic_write(path, data)
-    except (OSError, DlasimError):  # a full disk, for one
+    except (OSError, DlasimError):  # such as a full disk
         return _file_in_memory(data)
     return path
 
@@ -168,7 +172,7 @@ def _topology_bytes(name: str, arguments: Mapping[str, Any]) -> bytes:
 
 
 def _file_in_memory(data: bytes) -> Path:
-    """A file that no folder needs room for; it is there until this process ends."""
+    """A file that takes no disk space and exists until this process ends."""
     handle = os.memfd_create("network")
     with open(handle, "wb", closefd=False) as file:
         file.write(data)
@@ -177,13 +181,13 @@ def _file_in_memory(data: bytes) -> Path:
 
 @cache
 def _topology_code() -> str:
-    """Hash of the code that builds networks and writes them."""
+    """Hash of the code that builds and writes networks."""
     root = files("dlasim.compiler_shim")
     return code_hash([root / "topologies", root / "tflite"])
 
 
 def code_hash(places: list[Any]) -> str:
-    """Hash of the Python files below these folders, and of these files."""
+    """Hash of these Python files, and of those in these folders."""
     digest = hashlib.sha256()
     pending = list(places)
     while pending:

@@ -1,6 +1,6 @@
-"""What a sweep can span: every parameter of the machine and of compiling, and who runs the host's part.
+"""The parameters of a sweep: those of the machine and of the compiler, the host and its CPU.
 
-Names are those of DlaConfig and CompileOptions; a few have the shorter name of the command line too.
+Names are those of DlaConfig and CompileOptions; a few also have the shorter name of the command line.
 """
 
 from __future__ import annotations
@@ -12,19 +12,17 @@ from functools import cache
 from typing import Any
 
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.errors import InputError, suggestion
+from dlasim.errors import InputError, unknown
 from dlasim.sim import config
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.config import SIZE_FORM, DlaConfig, parse_size
 
 ALIASES = {"sram": "sram_bytes", "dma_burst": "dma_burst_bytes", "clock": "clock_mhz"}
-HOSTS = ("none", "riscv")
 DEFAULT_CPU = "ideal"
-_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter: its name, the type of its values, and what it belongs to."""
+    """A parameter: its name, the type of its values, and its group."""
 
     name: str
     kind: type
@@ -33,13 +31,13 @@ class Parameter:
 
     @property
     def is_size(self) -> bool:
-        """Whether values may be written as 512KiB."""
+        """Whether values may be sizes such as 512KiB."""
         return self.name.endswith("_bytes")
 
 
 @cache
 def catalogue() -> Mapping[str, Parameter]:
-    """Every parameter by its name, in the order of the columns."""
+    """All parameters by name, in the order of the columns."""
     types = {"int": int, "float": float, "str": str}
     found = [
         Parameter("preset", str, "study", ""),
@@ -56,18 +54,16 @@ def catalogue() -> Mapping[str, Parameter]:
 
 
 def find(name: str, origin: str) -> Parameter:
-    """The parameter of that name; `origin` says in errors where the name was met."""
+    """The parameter of that name; errors start with `origin`."""
     known = catalogue()
     real = ALIASES.get(name, name)
     if real not in known:
-        names = (*known, *ALIASES)
-        hint = f"{suggestion(name, names)} (allowed: {', '.join(names)})"
-        raise InputError(f"{origin}: unknown parameter {name!r}{hint}")
+        raise InputError(f"{origin}: {unknown('parameter', name, (*known, *ALIASES))}")
     return known[real]
 
 
 def parse(parameter: Parameter, raw: Any, origin: str) -> Any:
-    """A value as a study or a flag writes it, in the parameter's type; its range is checked by its owner."""
+    """Convert a value of a study or a flag to the parameter's type; DlaConfig checks its range."""
     if parameter.kind is str:
         return _text(parameter, raw, origin)
     if isinstance(raw, str):
@@ -77,20 +73,11 @@ def parse(parameter: Parameter, raw: Any, origin: str) -> Any:
         return float(raw)
     if whole:
         return raw
-    raise InputError(f"{origin}: {parameter.name} = {raw!r} is not a {_wanted(parameter)}")
-
-
-def size(text: str) -> int | None:
-    """Bytes written as 512KiB, 512K or 65536; None where it is no size."""
-    digits = text.rstrip("iBKMGbkmg")
-    unit = text[len(digits) :].upper().removesuffix("B").removesuffix("I")
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 19) or (unit and unit not in _UNITS):
-        return None
-    return int(digits) * _UNITS.get(unit, 1)
+    raise InputError(f"{origin}: {parameter.name} must be {_wanted(parameter)} (got {raw!r})")
 
 
 def resolve(values: Mapping[str, Any]) -> tuple[DlaConfig, CompileOptions]:
-    """The machine and the options that these parameters make; InputError where they contradict."""
+    """The machine and the options with these parameters; InputError if they contradict each other."""
     known = catalogue()
     base = machine_base(str(values.get("preset", "")))
     machine = {name: value for name, value in values.items() if known[name].group == "machine"}
@@ -103,14 +90,14 @@ def resolve(values: Mapping[str, Any]) -> tuple[DlaConfig, CompileOptions]:
 
 @cache
 def machine_base(preset: str) -> DlaConfig:
-    """The machine that a preset, or a file of one's own, describes; the default for none."""
+    """The machine of a preset or of a TOML file; the default machine if `preset` is empty."""
     if not preset:
         return DlaConfig()
     return config.load_file(preset) if preset.endswith(".toml") else config.preset(preset)
 
 
 def settled(machine: DlaConfig, options: CompileOptions, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Every parameter with its value, in the order of the columns."""
+    """All parameters with their values, in the order of the columns."""
     return {name: _settled(parameter, machine, options, values) for name, parameter in catalogue().items()}
 
 
@@ -128,7 +115,7 @@ def _settled(
 
 
 def study_default(parameter: Parameter, values: Mapping[str, Any]) -> Any:
-    """What a parameter that no machine has is where nothing is said: a board has a core."""
+    """The default of a parameter of the study: a board has a core, an estimate has none."""
     on_board = parameter.name == "cpu" and values.get("host") == "riscv"
     return DEFAULT_CPU if on_board else parameter.default
 
@@ -137,7 +124,7 @@ def _text(parameter: Parameter, raw: Any, origin: str) -> str:
     if parameter.name == "dla_ops" and isinstance(raw, list):
         raw = "+".join(map(str, raw))
     if not isinstance(raw, str):
-        raise InputError(f"{origin}: {parameter.name} = {raw!r} is not text")
+        raise InputError(f"{origin}: {parameter.name} must be text (got {raw!r})")
     text = raw.strip()
     if parameter.name == "dla_ops":
         return "+".join(sorted(name.strip().upper() for name in text.split("+") if name.strip()))
@@ -145,15 +132,15 @@ def _text(parameter: Parameter, raw: Any, origin: str) -> str:
 
 
 def _number(parameter: Parameter, text: str, origin: str) -> int | float:
-    if parameter.is_size and (found := size(text)) is not None:
+    if parameter.is_size and (found := parse_size(text)) is not None:
         return found
     try:
         return float(text) if parameter.kind is float else int(text)
     except ValueError:
-        raise InputError(f"{origin}: {parameter.name} = {text!r} is not a {_wanted(parameter)}") from None
+        raise InputError(f"{origin}: {parameter.name} must be {_wanted(parameter)} (got {text!r})") from None
 
 
 def _wanted(parameter: Parameter) -> str:
     if parameter.is_size:
-        return "size such as 512KiB or 65536"
-    return "number" if parameter.kind is float else "whole number"
+        return SIZE_FORM
+    return "a number" if parameter.kind is float else "a whole number"

@@ -1,4 +1,4 @@
-"""How far a sweep is: a bar on a terminal, nothing in a pipe."""
+"""Shows the progress of a sweep: a bar on a terminal, nothing in a pipe."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from dlasim.errors import printable
 
 REFRESH_SECONDS = 0.1
-_EARLY_SECONDS = 1.0  # before that, the pace is that of processes that start
+_EARLY_SECONDS = 1.0  # before that, the rate only shows how fast processes start
 
 
 class Progress:
-    """Counts points; as a context manager it shows them while it is open."""
+    """Counts points; as a context manager it shows a bar while it is open."""
 
     def __init__(self, total: int, already: int, visible: bool | None = None) -> None:
         self._total, self._done, self._already = total, already, already
@@ -39,22 +39,22 @@ class Progress:
 
     @property
     def rate(self) -> float:
-        """Points per second, those found finished not counted."""
+        """Points per second, without those that were already finished."""
         return (self._done - self._already) / max(time.perf_counter() - self._began, 1e-9)
 
     @property
     def seconds_left(self) -> float:
-        """What the other points will take at this pace; 0 while it is too early to tell."""
+        """The time that the remaining points will take at this rate; 0 while it is too early to tell."""
         early = time.perf_counter() - self._began < _EARLY_SECONDS
         return 0.0 if early else (self._total - self._done) / max(self.rate, 1e-9)
 
     def skip(self) -> None:
-        """One more point needs no work."""
+        """Count a point that needs no work."""
         self._done += 1
         self._already += 1
 
     def add(self, cycles: int | None, label: str) -> None:
-        """One more point is done, with its cycles if it has any."""
+        """Count a finished point, with its cycles if it has any."""
         self._done += 1
         if cycles is not None and (self._best is None or cycles < self._best[0]):
             self._best = (cycles, label)
@@ -62,7 +62,7 @@ class Progress:
             self._refresh()
 
     def _show(self) -> None:
-        # rich is loaded only where somebody looks at it
+        # rich is imported only if the bar is visible
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
         from rich.progress import Progress as Bar

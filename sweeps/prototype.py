@@ -1,5 +1,5 @@
-"""A point on the virtual prototype: the program runs on the board, weights and all, as with
-`dlasim run --host riscv`. What the firmware's kernels take depends on the numbers, which timing alone lacks.
+"""Evaluates a point on the virtual prototype, like `dlasim run --host riscv`. The program runs with its
+weights, because the time of the firmware's kernels depends on the data.
 """
 
 from __future__ import annotations
@@ -17,25 +17,23 @@ from dlasim.vp.costs import load_costs
 from dlasim.vp.host import HostOptions, Prototype, shipped_firmware
 from dlasim.vp.host_report import report
 
-_RUNS = (
-    2  # the first also pays for what a process does once; figures are equal, the time is that of the faster
-)
+_RUNS = 2  # the figures are equal; the first run includes one-time costs, so the faster time counts
 
 
 def prototype_report(network: UnplacedNetwork, values: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
-    """The report of one inference, and the seconds that emulating it took, from reset to exit."""
+    """The report of one inference, and the seconds that its emulation took from reset to exit."""
     config, choices = resolve(values)
     program = lower_for(network, config, choices).program
     options = HostOptions(cpu=values["cpu"])
     prototype = Prototype(program, config, make_executor("auto"), options)
     inputs = noise(program.inputs, seed=0)
     runs = [prototype.run(inputs) for _ in range(_RUNS)]
-    told = report(program, config, runs[0], options, {})
-    return told, min(run.inference.wall_seconds for run in runs)
+    run_report = report(program, config, runs[0], options, {})
+    return run_report, min(run.inference.wall_seconds for run in runs)
 
 
 def board_content(cpu: str) -> str:
-    """Hash of what a point on the board depends on besides Python code: the firmware and the core's costs."""
+    """Hash of what else a point on the board depends on: the firmware and the costs of the core."""
     digest = hashlib.sha256(shipped_firmware().read_bytes())
     digest.update(repr(load_costs(cpu)).encode())
     return digest.hexdigest()[:16]

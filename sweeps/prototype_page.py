@@ -1,5 +1,8 @@
-"""The page of a study on the virtual prototype: instructions of the CPU without and with the accelerator,
-beside those of Ahmadifarsani et al. 2023, and what an inference takes on each core."""
+"""Writes the page of a study on the virtual prototype.
+
+It compares CPU instructions without and with the accelerator with those of Ahmadifarsani et al. 2023, and
+lists the cycles of an inference on each core.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,11 @@ _COLUMNS = ("case", "model", "place", "cpu", "timing", "pes", "sram_bytes", "par
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A row of the paper's table."""
+    """A row of the table in the paper."""
 
     alone: float  # instructions of the CPU without the accelerator
     together: float
-    saved: float  # of one
+    saved: float  # as a fraction of 1
     seconds: float  # of simulating it
 
 
@@ -38,12 +41,12 @@ PAPER = {
 
 
 def saved_fraction(alone: float, together: float) -> float:
-    """Which part of the CPU's instructions the accelerator saves."""
+    """The fraction of the CPU's instructions that the accelerator saves."""
     return 1 - together / alone
 
 
 def write_page(study: Study, result: SweepResult, folder: Path) -> Path:
-    """Write the study's page beside its table."""
+    """Write the study's page to the folder of its table."""
     path = folder / NAME
     atomic_write(path, "\n".join(_page(study, list(result.rows(*_COLUMNS)))) + "\n")
     return path
@@ -75,21 +78,21 @@ def _instructions(rows: list[Row]) -> Iterator[str]:
     yield "| --- | --- | ---: | ---: | ---: | ---: |"
     for model in _distinct(rows, "model"):
         mine = [row for row in rows if row["model"] == model]
-        if (told := PAPER.get(model)) is not None:
+        if (published := PAPER.get(model)) is not None:
             figures = (
-                _count(told.alone),
-                _count(told.together),
-                f"{100 * told.saved:.0f} %",
-                f"{told.seconds} s",
+                _count(published.alone),
+                _count(published.together),
+                f"{100 * published.saved:.0f} %",
+                f"{published.seconds} s",
             )
             yield f"| {model} | the paper: convolutions | {' | '.join(figures)} |"
         for case in _distinct(mine, "case"):
             chosen = [row for row in mine if row["case"] == case]
-            yield f"| {model} | {_told(chosen)} | {' | '.join(_saved(mine, chosen))} |"
+            yield f"| {model} | {_on_dla(chosen)} | {' | '.join(_saved(mine, chosen))} |"
 
 
 def _saved(mine: list[Row], chosen: list[Row]) -> tuple[str, ...]:
-    """The cells of a case: the most instructions that any of its machines takes."""
+    """The cells of a case, for its machine with the most instructions."""
     alone = _instructions_alone(mine)
     most = max(row["cpu_instructions"] for row in chosen)
     seconds = f"{min(row['simulation_seconds'] for row in chosen):.3f} s"
@@ -119,10 +122,10 @@ def _cycles(rows: list[Row]) -> Iterator[str]:
         cells = [f"{found[core]['cycles_total']:,}" if core in found else "" for core in cores]
         dla = ("", "", "") if one["place"] == "cpu" else (
             f"{size_text(sram)} {pes} {parallel}", timing, f"{one['cycles_dla']:,}")  # fmt: skip
-        yield f"| {model} | {_told([one])} | {' | '.join((*dla, *cells))} |"
+        yield f"| {model} | {_on_dla([one])} | {' | '.join((*dla, *cells))} |"
 
 
-def _told(rows: list[Row]) -> str:
+def _on_dla(rows: list[Row]) -> str:
     return "nothing" if rows[0]["place"] == "cpu" else str(rows[0]["case"])
 
 
@@ -131,7 +134,7 @@ def _distinct(rows: list[Row], name: str) -> list[Any]:
 
 
 def _count(instructions: float) -> str:
-    """As the paper writes it, but small numbers as they are."""
+    """In the paper's notation, except for small numbers."""
     if instructions < 1e5:
         return f"{instructions:,.0f}"
     digits, power = f"{instructions:.2e}".split("e")

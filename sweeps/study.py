@@ -1,4 +1,4 @@
-"""A study: which models on which machines, and the points that this spans."""
+"""A study: models, parameters, and the points that result from combining them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, one_of
 from dlasim.sim.config import size_text
-from dlasim.sweeps.expressions import Expression
+from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.models import Source
-from dlasim.sweeps.parameters import HOSTS, Parameter, catalogue, machine_base, resolve, settled
+from dlasim.sweeps.parameters import Parameter, catalogue, machine_base, resolve, settled
+from dlasim.vp import HOSTS
 from dlasim.vp.costs import load_costs
 
 FORMATS = ("png", "svg", "pdf")  # of charts
@@ -19,9 +20,9 @@ FORMATS = ("png", "svg", "pdf")  # of charts
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One row to be: its number, its case and model, and every parameter's value.
+    """A row of the table to be: its number, case and model, and the value of every parameter.
 
-    `refusal` says why these parameters make no machine, if they make none.
+    `refusal` says why the parameters contradict each other, if they do.
     """
 
     number: int
@@ -32,14 +33,14 @@ class Point:
 
     @property
     def label(self) -> str:
-        """As the paper labels its bars: `512K 64 O`."""
+        """A short name as in the paper's figures: `512K 64 O`."""
         mode = {"input": "I", "output": "O"}.get(self.values["parallel"], self.values["parallel"])
         return f"{size_text(self.values['sram_bytes'])} {self.values['pes']} {mode}"
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A named set of parameters that go together."""
+    """A named set of parameter values that are used together."""
 
     name: str
     values: Mapping[str, Any]
@@ -47,7 +48,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class ChartOrder:
-    """A chart that a study asks for: its kind, the file's name, and the settings of that kind."""
+    """A chart that a study requests: its kind, its file name, and settings for this kind."""
 
     kind: str
     file: str
@@ -56,14 +57,14 @@ class ChartOrder:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Models x cases x the product of the axes, less what the conditions exclude."""
+    """All combinations of models, cases and axes, except those that the conditions exclude."""
 
     name: str
     models: tuple[Source, ...]
     axes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     cases: tuple[Case, ...] = (Case("", {}),)
-    conditions: tuple[Expression, ...] = ()
+    conditions: tuple[Condition, ...] = ()
     layers: bool = False
     title: str = ""
     charts: tuple[ChartOrder, ...] = ()
@@ -71,9 +72,9 @@ class Study:
     path: str = ""  # of the file that it was read from
 
     def check(self) -> None:
-        """Refuse what no point could mean."""
+        """Refuse values that are wrong in every point."""
         if not self.models:
-            raise InputError(f"study {self.name} has no model")
+            raise InputError(f"study {self.name} has no models; list them under models = [...]")
         labels = [model.label for model in self.models]
         if len(set(labels)) < len(labels):
             raise InputError(f"study {self.name}: two models are called {max(labels, key=labels.count)}")
@@ -81,14 +82,14 @@ class Study:
             for value in self._values_of(name):
                 self._check_choice(name, value)
         for parameter in catalogue().values():
-            for value in _telling(parameter, self._values_of(parameter.name)):
+            for value in _extremes(parameter, self._values_of(parameter.name)):
                 self._check_alone(parameter.name, value)
         cores = [value for value in self._values_of("cpu") if value]
         if cores and not self.runs_on_board:
-            raise InputError(f"study {self.name}: cpu = {cores[0]!r} changes nothing without host = riscv")
+            raise InputError(f"study {self.name}: cpu = {cores[0]!r} has no effect without host = riscv")
 
     def files(self) -> list[str]:
-        """Every file that the study is read from or that its points read."""
+        """Every file that the study or its points are read from."""
         machines = [
             name for key in ("preset", "cpu") for name in self._values_of(key) if name.endswith(".toml")
         ]
@@ -96,23 +97,23 @@ class Study:
 
     @property
     def swept(self) -> list[str]:
-        """The parameters that take several values, cases aside, in the order of the columns."""
+        """The axes with several values, in the order of the columns."""
         return [name for name in catalogue() if len(set(self.axes.get(name, ()))) > 1]
 
     @property
     def runs_on_board(self) -> bool:
-        """Whether a point needs more of its network than timing does: the weights."""
+        """Whether some points run on the board, which needs the weights."""
         return "riscv" in self._values_of("host")
 
     def points(self) -> Iterator[Point]:
-        """Every point, models outermost and the last axis fastest; numbers count those that are kept."""
+        """All points in order: models vary slowest, the last axis fastest. Excluded points get no number."""
         number = 0
         for model, case in itertools.product(self.models, self.cases):
             names = [name for name in self.axes if name not in case.values]
             for chosen in itertools.product(*(self.axes[name] for name in names)):
                 values = {**self.fixed, **case.values, **dict(zip(names, chosen, strict=True))}
                 if values.get("host") != "riscv" and "cpu" in values:
-                    core = values.pop("cpu")  # nobody there has one: the first stands for all
+                    core = values.pop("cpu")  # it has no effect there: keep the points of the first core only
                     if "cpu" in names and core != self.axes["cpu"][0]:
                         continue
                 point = _point(number, case.name, model.label, values)
@@ -127,8 +128,8 @@ class Study:
         return all(condition.holds(values) for condition in self.conditions)
 
     def _values_of(self, name: str) -> list[Any]:
-        places = (self.fixed, *(case.values for case in self.cases))
-        return [*self.axes.get(name, ()), *(place[name] for place in places if name in place)]
+        sources = (self.fixed, *(case.values for case in self.cases))
+        return [*self.axes.get(name, ()), *(values[name] for values in sources if name in values)]
 
     def _check_choice(self, name: str, value: str) -> None:
         if name == "preset":
@@ -137,7 +138,7 @@ class Study:
             if value:
                 load_costs(value)
         elif value not in HOSTS:
-            raise InputError(f"study {self.name}: host = {value!r} is unknown (allowed: {', '.join(HOSTS)})")
+            raise InputError(f"study {self.name}: host must be {one_of(HOSTS)} (got {value!r})")
 
     def _check_alone(self, name: str, value: Any) -> None:
         try:
@@ -146,8 +147,8 @@ class Study:
             raise InputError(f"study {self.name}: {error}") from None
 
 
-def _telling(parameter: Parameter, values: list[Any]) -> Iterable[Any]:
-    """Those of a parameter's values that can be wrong by themselves: of whole numbers, the ends."""
+def _extremes(parameter: Parameter, values: list[Any]) -> Iterable[Any]:
+    """The values that need checking by themselves: of whole numbers, only the smallest and the largest."""
     return {min(values), max(values)} if values and parameter.kind is int else values
 
 
@@ -159,7 +160,7 @@ def _point(number: int, case: str, model: str, values: Mapping[str, Any]) -> Poi
 
 
 def _as_given(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Every parameter, though together they make no machine."""
+    """The value of every parameter, although they contradict each other."""
     base = machine_base(str(values.get("preset", "")))
     return {
         name: values.get(name, getattr(base, name) if parameter.group == "machine" else parameter.default)

@@ -1,4 +1,4 @@
-"""Runs a study: what is finished is taken from the cache, the rest is evaluated, the tables are written."""
+"""Runs a study: takes finished points from the cache, evaluates the others, and writes the tables."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from dlasim.sweeps.evaluate import (
     code_version,
     content_key,
 )
-from dlasim.sweeps.journal import NOWHERE, Journal
+from dlasim.sweeps.journal import MISSING, Journal
 from dlasim.sweeps.local import Result, Task, Workers, run_here
 from dlasim.sweeps.models import Blueprint, blueprint
 from dlasim.sweeps.parameters import catalogue
-from dlasim.sweeps.present import presented
 from dlasim.sweeps.progress import Progress
 from dlasim.sweeps.result import ABOUT, LAYERS, RESULTS, SweepResult
 from dlasim.sweeps.study import Point, Study
+from dlasim.sweeps.study_outputs import output_names
 from dlasim.sweeps.table import write_csv
 
 SCHEMA = "dlasim.sweep/1"
-FEW_POINTS = 24  # fewer than that are done before a worker process has started
+FEW_POINTS = 24  # so few are done before a worker process has started
 _BATCH = 1024
 
 Run = Callable[[Mapping[str, Blueprint], Iterable[Task]], Iterator[list[Result]]]
@@ -45,7 +45,7 @@ Run = Callable[[Mapping[str, Blueprint], Iterable[Task]], Iterator[list[Result]]
 
 @dataclass(slots=True)
 class Settings:
-    """How to run a study, as opposed to what it is."""
+    """How to run a study."""
 
     out: Path
     jobs: int | None = None
@@ -53,24 +53,24 @@ class Settings:
     resume: bool = True
     cache: Path | None = None
     layers: bool = False
-    visible: bool | None = None  # the progress bar; None asks the terminal
+    visible: bool | None = None  # the progress bar; None: if stderr is a terminal
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run did, beside its table."""
+    """The result of running a study: its table, and what happened."""
 
     result: SweepResult
     points: int = 0
     reused: int = 0
     statuses: dict[str, int] = field(default_factory=dict)
     first_failure: str = ""
-    not_compiled: str = ""  # why plain Python did all the work, where something prevented better
+    not_compiled: str = ""  # why compiled code could not be built
     seconds: float = 0.0
 
 
 def run_study(study: Study, settings: Settings) -> Outcome:
-    """Run a study into its folder; `results.csv` is there when this returns, never half of it."""
+    """Run a study and write its tables; `results.csv` is complete when it appears."""
     study.check()
     return _Sweep(study, settings).run()
 
@@ -85,7 +85,7 @@ class _Sweep:
         self._study, self._settings = study, settings
         self._layers = study.layers or settings.layers
         self._began = time.perf_counter()
-        self._places = array("q")  # of each point's entry in the journal
+        self._locations = array("q")  # the location of each point's entry in the journal
         self._blueprints: dict[str, Blueprint] = {}
 
     def run(self) -> Outcome:
@@ -98,13 +98,13 @@ class _Sweep:
             with Journal(settings.cache or settings.out / "cache") as self._journal:
                 missing = self._look_up()
                 self._evaluate(missing, workers)
-                return self._write(len(self._places) - missing)
+                return self._write(len(self._locations) - missing)
         finally:
             if workers is not None:
                 workers.close()
 
     def _keep_apart(self) -> None:
-        names = [RESULTS, ABOUT, *([LAYERS] if self._layers else []), *presented(self._study)]
+        names = [RESULTS, ABOUT, *([LAYERS] if self._layers else []), *output_names(self._study)]
         keep_apart(self._study.files(), [self._settings.out / name for name in names])
 
     def _read_models(self) -> dict[str, Blueprint]:
@@ -112,10 +112,10 @@ class _Sweep:
         return {model.label: blueprint(model, whole) for model in self._study.models}
 
     def _early_workers(self) -> Workers | None:
-        """Worker processes load while the models are read here."""
+        """Start worker processes, which import their modules while the models are read here."""
         jobs = self._settings.jobs if self._settings.jobs is not None else _cores()
         if jobs < 1:
-            raise InputError(f"--jobs {jobs} is no number of processes (allowed: 1 and more)")
+            raise InputError(f"jobs must be at least 1 (got {jobs})")
         if self._settings.scheduler is not None or jobs == 1:
             return None
         some = sum(1 for _ in islice(self._study.points(), FEW_POINTS + 1))
@@ -123,16 +123,16 @@ class _Sweep:
         return None if few else Workers(min(jobs, some))
 
     def _look_up(self) -> int:
-        """Find every point's entry in the journal; the number of those that have none yet."""
+        """Find every point's entry in the journal; returns how many have none yet."""
         if self._settings.resume:
             self._journal.refresh()
         points = self._study.points()
         while batch := list(islice(points, _BATCH)):
             keys = [self._key(point) for point in batch]
-            self._places.extend(self._journal.find(keys, self._layers))
-        if not self._places:
-            raise InputError(f"study {self._study.name} has no point: its conditions exclude all")
-        return self._places.count(NOWHERE)
+            self._locations.extend(self._journal.find(keys, self._layers))
+        if not self._locations:
+            raise InputError(f"study {self._study.name} has no points: its conditions exclude all")
+        return self._locations.count(MISSING)
 
     def _key(self, point: Point) -> str:
         return content_key(self._blueprints[point.model].content, point.values)
@@ -140,7 +140,9 @@ class _Sweep:
     def _evaluate(self, missing: int, workers: Workers | None) -> None:
         if not missing:
             return
-        with Progress(len(self._places), len(self._places) - missing, self._settings.visible) as progress:
+        with Progress(
+            len(self._locations), len(self._locations) - missing, self._settings.visible
+        ) as progress:
             self._refuse(progress)
             for results in self._backend(workers)(self._blueprints, self._tasks()):
                 self._keep(results, progress)
@@ -155,17 +157,17 @@ class _Sweep:
         return run_here if workers is None else workers.run
 
     def _missing(self) -> Iterator[Point]:
-        for point, place in zip(self._study.points(), self._places, strict=True):
-            if place == NOWHERE:
+        for point, location in zip(self._study.points(), self._locations, strict=True):
+            if location == MISSING:
                 yield point
 
     def _refuse(self, progress: Progress) -> None:
-        """Points whose parameters make no machine are rows like any other."""
+        """Write entries for points whose parameters contradict each other."""
         refused = (point for point in self._missing() if point.refusal)
         while batch := list(islice(refused, _BATCH)):
             items = [(self._key(point), Entry(REFUSED, point.refusal)) for point in batch]
-            for point, place in zip(batch, self._journal.append(items), strict=True):
-                self._places[point.number] = place
+            for point, location in zip(batch, self._journal.append(items), strict=True):
+                self._locations[point.number] = location
                 progress.skip()
 
     def _tasks(self) -> Iterator[Task]:
@@ -174,8 +176,8 @@ class _Sweep:
 
     def _keep(self, results: list[Result], progress: Progress) -> None:
         places = self._journal.append((task.key, entry) for task, entry in results)
-        for (task, entry), place in zip(results, places, strict=True):
-            self._places[task.number] = place
+        for (task, entry), location in zip(results, places, strict=True):
+            self._locations[task.number] = location
             cycles = entry.figures[0] if entry.status == OK else None
             progress.add(cycles, f"{task.model} {task.label}")
 
@@ -198,12 +200,12 @@ class _Sweep:
         self._write_about(digest, counts)
         seconds = time.perf_counter() - self._began
         return Outcome(
-            SweepResult(path), len(self._places), reused, counts, first_failure, demand.failure(), seconds
+            SweepResult(path), len(self._locations), reused, counts, first_failure, demand.failure(), seconds
         )
 
     def _entries(self) -> Iterator[tuple[Point, Entry]]:
-        for point, place in zip(self._study.points(), self._places, strict=True):
-            yield point, self._journal.read(place)
+        for point, location in zip(self._study.points(), self._locations, strict=True):
+            yield point, self._journal.read(location)
 
     def _row(self, point: Point, entry: Entry) -> list[Any]:
         figures = entry.figures or [None] * len(FIGURES)
@@ -213,9 +215,9 @@ class _Sweep:
     def _layer_rows(self) -> Iterator[list[Any]]:
         for point, entry in self._entries():
             values = point.values
-            told = [values[name] for name in _LAYER_PARAMETERS]
+            parameters = [values[name] for name in _LAYER_PARAMETERS]
             for layer in entry.layers or ():
-                yield [point.number, point.case, point.model, point.label, *told, *layer]
+                yield [point.number, point.case, point.model, point.label, *parameters, *layer]
 
     def _write_about(self, digest: str, counts: Mapping[str, int]) -> None:
         import numpy
@@ -224,7 +226,7 @@ class _Sweep:
             "schema": SCHEMA,
             "study": self._study.name,
             "title": self._study.title,
-            "points": len(self._places),
+            "points": len(self._locations),
             "statuses": counts,
             "results_sha256": digest,
             "models": {
@@ -245,7 +247,7 @@ def _make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot make the folder {path}: {error.strerror}") from None
+        raise InputError(f"cannot create the folder {path}: {error.strerror}") from None
 
 
 def _cores() -> int:

@@ -1,4 +1,4 @@
-"""Tables on disk: CSV written in one piece whatever happens, however many rows there are."""
+"""CSV tables on disk, written atomically and streamed row by row."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from dlasim.errors import InputError, RunError
-from dlasim.fileio import WRONG_PATH, open_file, replacement
+from dlasim.errors import WRONG_PATH, InputError, RunError
+from dlasim.fileio import open_file, replacement
 
 
 class _Hashed:
-    """A text file that hashes what goes through it."""
+    """A text file that hashes what is written to it."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -27,7 +27,7 @@ class _Hashed:
 
 
 def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Write a table; a reader meets the old file or the whole new one. Returns the hash of its content."""
+    """Write a table atomically; returns the hash of its content."""
     try:
         with replacement(Path(os.path.realpath(path))) as raw:
             file = io.TextIOWrapper(raw, encoding="utf-8", newline="")
@@ -44,11 +44,11 @@ def write_csv(path: Path, head: Sequence[str], rows: Iterable[Sequence[Any]]) ->
 
 
 def read_csv(path: Path) -> tuple[list[str], Iterator[list[str]]]:
-    """The head and the rows of a table, one at a time."""
+    """The column names of a table and an iterator over its rows."""
     rows = _lines(path)
     head = next(rows, None)
     if not head:
-        raise InputError(f"{path} is empty: a table starts with the names of its columns")
+        raise InputError(f"{path} is empty: expected a CSV table with column names in the first row")
     return head, _checked(path, head, rows)
 
 
@@ -59,18 +59,18 @@ def _lines(path: Path) -> Iterator[list[str]]:
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from None
     except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} is no CSV table: {error}") from None
+        raise InputError(f"{path} is not a valid CSV table: {error}") from None
 
 
 def _checked(path: Path, head: list[str], rows: Iterator[list[str]]) -> Iterator[list[str]]:
     for number, row in enumerate(rows, start=2):
         if len(row) != len(head):
-            raise InputError(f"{path}: row {number} has {len(row)} cells, its head has {len(head)}")
+            raise InputError(f"{path}: row {number} has {len(row)} cells, but there are {len(head)} columns")
         yield row
 
 
 def typed(text: str) -> Any:
-    """A cell as number or text; None where it is empty."""
+    """A cell as a number or text; None if it is empty."""
     if not text:
         return None
     try:

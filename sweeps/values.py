@@ -1,4 +1,4 @@
-"""The values of one axis: lists, ranges, multiples and powers, from text or from a TOML table."""
+"""Parses the values of an axis (lists, ranges, multiples and powers) from text or from TOML."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KEYS = ("from", "to", "step", "factor", "powers_of_two")
 
 
 def from_text(parameter: Parameter, text: str, origin: str) -> list[Any]:
-    """What a flag says: `64,128`, `16..256:16` (steps of 16), `64KiB..256MiB` (doubling), `1..81:*3`."""
+    """Parse a flag: `64,128`, `16..256:16` (in steps), `64KiB..256MiB` (doubling), `1..81:*3` (tripling)."""
     found: list[Any] = []
     for part in (part.strip() for part in text.split(",")):
         if ".." in part and parameter.kind is not str:
@@ -28,8 +28,8 @@ def from_text(parameter: Parameter, text: str, origin: str) -> list[Any]:
 
 
 def from_toml(parameter: Parameter, raw: Any, origin: str) -> list[Any]:
-    """What a study says: a list, one value, text as a flag has it, or a table with from and to and one of
-    step, factor, powers_of_two."""
+    """Parse a study's axis: a list, one value, text as for a flag, or a table with from, to and one of step,
+    factor, powers_of_two."""
     if isinstance(raw, str) and ".." in raw and parameter.kind is not str:
         return from_text(parameter, raw, origin)
     if isinstance(raw, Mapping):
@@ -39,39 +39,41 @@ def from_toml(parameter: Parameter, raw: Any, origin: str) -> list[Any]:
 
 
 def _table(parameter: Parameter, raw: Mapping[str, Any], origin: str) -> list[Any]:
-    unknown = set(raw) - set(_KEYS)
+    strange = set(raw) - set(_KEYS)
     ways = [key for key in _KEYS[2:] if key in raw]
-    if unknown or "from" not in raw or "to" not in raw or len(ways) > 1 or parameter.kind is str:
+    if strange or "from" not in raw or "to" not in raw or len(ways) > 1 or parameter.kind is str:
         raise InputError(
-            f"{origin}: {parameter.name} takes a list, or a table with from, to and one of step, factor "
-            f"or powers_of_two = true, not {dict(raw)!r}"
+            f"{origin}: {parameter.name} must be a list, or a table with from, to and one of step, "
+            f"factor or powers_of_two = true (got {dict(raw)!r})"
         )
     step, factor = raw.get("step"), raw.get("factor", 2)
     return _span(parameter, raw["from"], raw["to"], step, None if step is not None else factor, origin)
 
 
 def _span(parameter: Parameter, first: Any, last: Any, step: Any, factor: Any, origin: str) -> list[Any]:
-    """From `first` to at most `last`, by steps or by factors."""
+    """Values from `first` to at most `last`, by steps or by factors."""
     low, high = (parse(parameter, end, origin) for end in (first, last))
     grows = parse(parameter, step if factor is None else factor, origin)
     least = 0 if factor is None else 1
     if low > high or grows <= least or (factor is not None and low <= 0):
         what = f"step {grows}" if factor is None else f"factor {grows}"
         raise InputError(
-            f"{origin}: {parameter.name} from {low} to {high} by {what} is no range: it must go up, a step "
-            "must be above 0, a factor above 1 with a start above 0"
+            f"{origin}: {parameter.name} from {low} to {high} by {what} is not a valid range; it must "
+            "ascend, a step must be above 0, a factor above 1 and its start above 0"
         )
     values = []
     value = low
     while value <= high:
         values.append(value)
         if len(values) > MAX_VALUES:
-            raise InputError(f"{origin}: {parameter.name} has more than {MAX_VALUES} values")
+            raise InputError(
+                f"{origin}: {parameter.name} has more than {MAX_VALUES:,} values; use a larger step"
+            )
         value = value + grows if factor is None else value * grows
     return values
 
 
 def _distinct(parameter: Parameter, values: list[Any], origin: str) -> list[Any]:
     if not values:
-        raise InputError(f"{origin}: {parameter.name} has no value")
+        raise InputError(f"{origin}: {parameter.name} has no values")
     return list(dict.fromkeys(values))

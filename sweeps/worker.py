@@ -1,7 +1,7 @@
-"""A worker process: points in, figures out, over the socket whose descriptor is its argument.
+"""A worker process: receives points and returns figures over the socket whose descriptor is its argument.
 
-It is a plain new process, not a fork: it shares no threads, no locks and no `__main__` with whoever sweeps,
-and it ends when the other end of its socket does, however that came about.
+It is a new process, not a fork: it shares no threads, locks or `__main__` with the sweep. It ends when the
+other end of its socket is closed for any reason.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ READY = "ready"
 
 
 def main(arguments: list[str]) -> None:
-    """Take the networks, say READY, then answer chunks of points until the socket closes."""
+    """Receive the networks, send READY, then evaluate chunks of points until the socket closes."""
     (descriptor,) = arguments
     link: Connection[Any, Any] = Connection(int(descriptor))
     from dlasim.native.demand import demand
@@ -22,8 +22,8 @@ def main(arguments: list[str]) -> None:
     from dlasim.sweeps.evaluate import Evaluator
 
     want_compiled()
-    demand.leave_building()  # whoever sweeps sees to it, once for all workers
-    gc.set_threshold(50_000, 50, 50)  # points leave hardly any cycles behind
+    demand.leave_building()  # the sweep itself builds, once for all workers
+    gc.set_threshold(50_000, 50, 50)  # points create hardly any reference cycles
     try:
         evaluator = Evaluator(link.recv())
         link.send(READY)

@@ -90,10 +90,10 @@ class BareMetal:
     def _warnings(self) -> Iterator[str]:
         """What the figures leave out."""
         if self.runs_lost:
-            yield f"the figures are of the first {len(self.runs):,} streams; {self.runs_lost:,} more ran"
+            yield f"the figures cover the first {len(self.runs):,} streams only; {self.runs_lost:,} more ran"
         if self.board.marks_lost:
             lost = self.board.marks_lost
-            yield f"the regions are of the first {len(self.board.marks):,} marks; {lost:,} more were written"
+            yield f"only the first {len(self.board.marks):,} marks have regions; {lost:,} more were written"
 
 
 def function_rows(profile: tuple[FunctionProfile, ...]) -> list[dict[str, Any]]:

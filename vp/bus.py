@@ -31,7 +31,7 @@ class Attachment:
 
 
 class Bus(Device):
-    """Offsets are bus addresses. A device owns whole pages; addresses that nobody owns read as zero.
+    """Offsets are bus addresses. A device owns whole pages; other addresses read as zero.
 
     `trace`, where set, is told about every access in words. `reads` and `changes` tell a guest that waits
     from one that works: how often it read, and how often it wrote or read a value that was not there before.
@@ -69,7 +69,7 @@ class Bus(Device):
         self._lines.append((1 << irq, line))
 
     def load(self, offset: int, size: int) -> int:
-        """Reads from whoever owns the address."""
+        """Reads from the device at the address."""
         attachment = self._pages.get(offset // PAGE_BYTES)
         if attachment is None:
             return 0
@@ -82,7 +82,7 @@ class Bus(Device):
         return value
 
     def store(self, offset: int, size: int, value: int) -> None:
-        """Writes to whoever owns the address."""
+        """Writes to the device at the address."""
         if self.trace:
             self.trace(self._line("store", "<-", offset, size, value))
         attachment = self._pages.get(offset // PAGE_BYTES)
@@ -95,7 +95,7 @@ class Bus(Device):
         return offset // PAGE_BYTES in self._pages
 
     def peek(self, offset: int) -> int | None:
-        """The byte there as a debugger shows it; None where nobody owns the address, or does not tell."""
+        """The byte as a debugger shows it; None if there is no device, or it does not allow that."""
         attachment = self._pages.get(offset // PAGE_BYTES)
         return None if attachment is None else attachment.device.peek(offset - attachment.base)
 

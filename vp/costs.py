@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, unknown
 from dlasim.fileio import parse_toml, read_toml
 from dlasim.vp.decode import Code, CodeTable, InstructionClass
 
 PRESETS = ("ideal", "two_stage", "five_stage")
 _CLASS_KEYS = tuple(kind.name.lower() for kind in InstructionClass if kind != InstructionClass.ILLEGAL)
 _EXTRA_KEYS = ("branch_taken", "trap_entry")
+_KEYS = ("name", "description", "cycles", "extra_cycles")
 _MAX_CYCLES = 10_000
 
 
@@ -41,23 +42,21 @@ class CpuCosts:
 
 
 def load_costs(name_or_path: str | Path) -> CpuCosts:
-    """A preset by name, or any TOML file of the same form by path."""
+    """Load a preset by name, or a TOML file of the same form by path."""
     name = str(name_or_path)
     if name in PRESETS:
         text = resources.files("dlasim.vp").joinpath("presets", f"{name}.toml").read_text("utf-8")
         return _costs(parse_toml(text, f"preset {name}"), f"preset {name}")
     path = Path(name)
     if path.suffix != ".toml":
-        raise InputError(f"CPU costs {name!r}: allowed are {', '.join(PRESETS)}, or the path of a .toml file")
+        raise InputError(f"cpu must be {', '.join(PRESETS)}, or a path that ends in .toml (got {name!r})")
     return _costs(read_toml(path), name)
 
 
 def _costs(tables: dict[str, Any], origin: str) -> CpuCosts:
-    unknown = set(tables) - {"name", "description", "cycles", "extra_cycles"}
-    if unknown:
-        raise InputError(
-            f"{origin}: unknown key {min(unknown)!r}; allowed are name, description, cycles, extra_cycles"
-        )
+    strange = set(tables) - set(_KEYS)
+    if strange:
+        raise InputError(f"{origin}: {unknown('key', min(strange), _KEYS)}")
     cycles = _numbers(tables.get("cycles"), _CLASS_KEYS, 1, f"{origin}: [cycles]")
     extra = _numbers(tables.get("extra_cycles"), _EXTRA_KEYS, 0, f"{origin}: [extra_cycles]")
     name = tables.get("name", origin)
@@ -67,9 +66,9 @@ def _costs(tables: dict[str, Any], origin: str) -> CpuCosts:
 
 def _numbers(table: Any, keys: tuple[str, ...], minimum: int, origin: str) -> list[int]:
     if not isinstance(table, dict) or set(table) != set(keys):
-        raise InputError(f"{origin} must give exactly {', '.join(keys)}")
+        raise InputError(f"{origin} must have exactly the keys {', '.join(keys)}")
     for key in keys:
         value = table[key]
         if not isinstance(value, int) or isinstance(value, bool) or not minimum <= value <= _MAX_CYCLES:
-            raise InputError(f"{origin} {key} = {value!r}: allowed are {minimum} to {_MAX_CYCLES}")
+            raise InputError(f"{origin} {key} must be from {minimum} to {_MAX_CYCLES} (got {value!r})")
     return [table[key] for key in keys]

@@ -49,7 +49,7 @@ def parse_spec(text: str) -> DeviceSpec:
     for setting in settings:
         name, _, value = setting.partition("=")
         if name not in numbers:
-            raise InputError(f"--device has no setting {name!r} (got {text!r}); there are irq and size")
+            raise InputError(f"--device {text}: unknown setting {name!r}; known are irq and size")
         numbers[name] = _number(value, text)
     return DeviceSpec(file, class_name, _number(address, text), numbers["size"] or 0, numbers["irq"])
 
@@ -68,7 +68,7 @@ def _number(value: str, text: str) -> int:
         return int(value, 0)
     except ValueError:
         raise InputError(
-            f"--device {text}: {value!r} is not a number; write it as 0x30000000 or 4096"
+            f"--device {text}: expected a number such as 0x30000000 or 4096, got {value!r}"
         ) from None
 
 

@@ -14,7 +14,7 @@ Line = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """How to run, and who is told what on the way; all of it leaves the guest's time as it is."""
+    """How to run, and what to call during the run; none of it changes the guest's time."""
 
     max_instructions: int | None = None
     stuck_after_seconds: float = STUCK_AFTER_SECONDS  # a guest that only waits is ended; 0: never
@@ -23,9 +23,9 @@ class Drive:
     console: Callable[[int], None] | None = None  # gets each byte on the UART at once
     trace_instructions: Line | None = None
     trace_mmio: Line | None = None
-    on_progress: Progress | None = None  # told instructions and place several times a second
+    on_progress: Progress | None = None  # called with instructions and function several times a second
     gdb_port: int | None = None  # 0: any; waits for a client
-    on_listening: Callable[[int], None] | None = None  # told the port
+    on_listening: Callable[[int], None] | None = None  # called with the port
 
     def run(self, board: Board) -> BoardResult:
         """From where the board is to the end of its run."""

@@ -93,7 +93,7 @@ def executable_code(firmware: Firmware) -> tuple[int, bytes]:
     end = max(segment.address + len(segment.data) for segment in segments)
     if end - base > _MAX_CODE_BYTES:
         raise InputError(
-            f"{firmware.origin}: executable segments span {end - base} bytes; allowed are {_MAX_CODE_BYTES}"
+            f"{firmware.origin}: its code spans {end - base:,} bytes; the limit is {_MAX_CODE_BYTES:,}"
         )
     code = bytearray(end - base)
     for segment in segments:

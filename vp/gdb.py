@@ -48,7 +48,7 @@ class GdbServer:
             self._listener.bind((_HOST, port))
         except (OSError, OverflowError) as error:
             self._listener.close()
-            raise InputError(f"GDB port {port} cannot be used: {error}") from error
+            raise InputError(f"--gdb: port {port} cannot be used: {error}") from error
         self._listener.listen(1)
         self.port: int = self._listener.getsockname()[1]
         self._commands: dict[str, Callable[[str], str]] = {

@@ -9,7 +9,7 @@ _ACCESS_BYTES = (1, 2, 4)
 
 
 def read_memory(board: Board, address: int, size_bytes: int) -> bytes:
-    """Up to so many bytes; fewer where the memory ends, an InputError where there is none."""
+    """At most `size_bytes` bytes, fewer at the end of the memory; InputError if there is none."""
     data = board.memories.read_up_to(address, size_bytes)
     if data is None:
         data = _peek(board, address, size_bytes)
@@ -26,7 +26,7 @@ def write_memory(board: Board, address: int, data: bytes) -> None:
     elif len(data) in _ACCESS_BYTES and address % len(data) == 0 and board.bus.owns(address):
         board.poke(address, len(data), int.from_bytes(data, "little"))
     else:
-        raise InputError(f"{len(data)} bytes cannot be written to 0x{address:08x}")
+        raise InputError(f"cannot write {len(data)} bytes to 0x{address:08x}")
 
 
 def _peek(board: Board, address: int, size_bytes: int) -> bytes:

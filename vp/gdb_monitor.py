@@ -20,7 +20,7 @@ _LINES = {
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """A command: how it is called, what it says, and who answers."""
+    """A command: its usage, its description, and the function that answers it."""
 
     usage: str
     doc: str
@@ -28,7 +28,7 @@ class _Command:
 
 
 def monitor(board: Board, text: str) -> str:
-    """The answer to a command, lines of text; one that is unknown is told so."""
+    """The answer to a command as lines of text."""
     name, *arguments = text.split() or ["help"]
     command = _COMMANDS.get(name)
     if command is None:
@@ -77,7 +77,7 @@ def _devices(board: Board, _arguments: list[str]) -> str:
 def _dla(board: Board, arguments: list[str]) -> str:
     device = next((a.device for a in board.bus.attachments if isinstance(a.device, DlaDevice)), None)
     if device is None:
-        return "there is no DLA on this board"
+        return "this board has no DLA"
     if not arguments:
         shown = [register for register in REGISTERS if register.group == "control"]
     else:
@@ -91,7 +91,7 @@ def _dla(board: Board, arguments: list[str]) -> str:
         "\n".join(
             _register(register, device.dla.load(register.address, REGISTER_BYTES)) for register in readable
         )
-        or "that register can only be written"
+        or "this register is write-only"
     )
 
 
@@ -123,7 +123,7 @@ _COMMANDS = {
         _Command("help", "lists these commands", _help),
         _Command("counts", "instructions and cycles since reset", _counts),
         _Command("interrupts", "the interrupt lines, and which are enabled", _interrupts),
-        _Command("devices", "the devices, and when each does something next", _devices),
+        _Command("devices", "the devices, and the next event of each", _devices),
         _Command(
             "dla [NAME]",
             "registers of the accelerator with their fields: all of control, or those named",

@@ -64,7 +64,7 @@ def write_register(board: Board, number: int, value: int) -> None:
 def _csr(number: int) -> tuple[int, str]:
     csr = number - _FIRST_CSR
     if csr not in _CSRS:
-        raise InputError(f"there is no register number {number}")
+        raise InputError(f"unknown register number {number}")
     return csr, _CSRS[csr]
 
 

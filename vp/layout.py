@@ -27,7 +27,7 @@ def plan_memory(program: Program, firmware: Firmware, image_bytes: int) -> Layou
     """Regions one after another on the heap; memories as large as they must be, or the board's usual."""
     missing = [name for name in ("__heap_start", launch.SYMBOL) if name not in firmware.symbols]
     if missing:
-        raise InputError(f"{firmware.origin}: no symbol {missing[0]}; it is not firmware that runs programs")
+        raise InputError(f"{firmware.origin}: no symbol {missing[0]}; this firmware cannot run programs")
     need, addresses = program.requirement, []
     position = firmware.symbols["__heap_start"]
     for size in (need.inputs_bytes, need.outputs_bytes, need.arena_bytes):

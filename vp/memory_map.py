@@ -99,6 +99,6 @@ class MemoryMap:
 def _check_size(name: str, size_bytes: int, minimum: int, maximum: int) -> None:
     if not minimum <= size_bytes <= maximum or size_bytes % PAGE_BYTES:
         raise InputError(
-            f"{name} of {size_bytes} bytes: allowed are multiples of {PAGE_BYTES} "
-            f"from {minimum} to {maximum} bytes"
+            f"the size of {name} must be a multiple of {PAGE_BYTES} from {minimum} to {maximum} bytes "
+            f"(got {size_bytes})"
         )

@@ -39,7 +39,7 @@ class NativeHooks:
 
 @cache
 def compile_hooks(*, taken_branches_cost: bool, log_functions: bool = False) -> NativeHooks:
-    """Machine code for this host; what nobody asks for is left out of it."""
+    """Machine code for this host; what is not requested is left out."""
     module = ir.Module("hooks")
     _rare_function(module)
     _block_function(module, taken_branches_cost, log_functions)

@@ -53,9 +53,9 @@ class Reason(Enum):
     MAX_INSTRUCTIONS = "the limit of instructions was reached"
     MAX_CYCLES = "the limit of cycles was reached"
     DEADLOCK = "the CPU sleeps and nothing will wake it"
-    UNHANDLED_EXCEPTION = "an exception, and no trap handler (mtvec is 0)"
+    UNHANDLED_EXCEPTION = "an exception without a trap handler (mtvec is 0)"
     KILLED = "the debugger ended the run"
-    LOCKUP = "the same exception again and again at one instruction"
+    LOCKUP = "the same exception repeats at one instruction"
     STUCK = "the program waits for something that will not happen"
 
 

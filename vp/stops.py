@@ -36,7 +36,7 @@ class Stops:
         if key in self._removals:
             return
         if len(self._removals) >= _MOST:
-            raise InputError(f"there can be {_MOST} watchpoints and breakpoints in RAM")
+            raise InputError(f"at most {_MOST} watchpoints and breakpoints in RAM can be set")
         self._removals[key] = self._break(address) if kind in _BREAKPOINTS else self._watch(*key)
 
     def remove(self, kind: str, address: int, size_bytes: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.graph import Graph, Quantization
-from dlasim.errors import InputError, suggestion
+from dlasim.errors import InputError, unknown
 
 _MIN_RESOLUTION, _MAX_RESOLUTION = 32, 512
 _MIN_ALPHA, _MAX_ALPHA = 0.1, 2.0
@@ -35,8 +35,7 @@ def build_topology(
 
     topology = TOPOLOGIES.get(name)
     if topology is None:
-        known = topology_names()
-        raise InputError(f"unknown network {name}{suggestion(name, known)} (allowed: {', '.join(known)})")
+        raise InputError(unknown("network", name, topology_names()))
     _check("alpha", alpha, topology.scalable, _MIN_ALPHA, _MAX_ALPHA, name)
     _check("resolution", resolution, topology.resizable, _MIN_RESOLUTION, _MAX_RESOLUTION, name)
     _check("classes", classes, topology.classes > 0, 2, _MAX_CLASSES, name)
@@ -54,9 +53,9 @@ def _check(what: str, value: float | None, applies: bool, lowest: float, highest
     if value is None:
         return
     if not applies:
-        raise InputError(f"{what} {value}: {name} has no {what}")
+        raise InputError(f"{name} has no {what}; leave it out (got {value})")
     if not lowest <= value <= highest:
-        raise InputError(f"{what} {value}: {lowest} to {highest} is allowed")
+        raise InputError(f"{what} must be from {lowest} to {highest} (got {value})")
 
 
 def _full_name(name: str, alpha: float | None, resolution: int | None, classes: int | None) -> str:

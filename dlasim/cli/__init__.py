@@ -1,5 +1,5 @@
-"""The `dlasim` command. A command `NAME` lives in `dlasim/cli/NAME.py` as an object called `command`, and has
-its line in the table below, so that `dlasim --help` loads none of them."""
+"""The `dlasim` command. A command is the object `command` in `dlasim/cli/NAME.py`; its line of help is in the
+table below, so that `dlasim --help` imports none of these modules."""
 
 import click
 
@@ -10,28 +10,28 @@ COMMANDS = {
     "From model to cycles": {
         "model": "write a built-in network as an int8 .tflite file",
         "inspect": "show a model's inputs, outputs, operators and sizes",
-        "compile": "lower a model to a program for one machine",
+        "compile": "compile a model to a program for one machine",
         "run": "run a model or program and report its outputs and cycles",
         "verify": "compare every tensor of a model with TensorFlow's reference",
-        "explain": "tell what the compiler did with each operator, and why",
-        "sweep": "run models on many machines and leave one table",
+        "explain": "show what the compiler did with each operator, and why",
+        "sweep": "run models on many machines and write one table",
         "plot": "draw charts from the table of a sweep",
     },
-    "Programs by hand": {
-        "asm": "assemble text to a program",
-        "disasm": "turn a program back into text",
+    "Assembly": {
+        "asm": "assemble text into a program",
+        "disasm": "disassemble a program into text",
     },
     "Reference": {
         "isa": "look up instructions, registers, faults and file formats",
-        "doctor": "show versions, CPU features and what is missing for what",
+        "doctor": "show versions, CPU features and missing packages",
     },
 }
 _EPILOG = """\b
-Start with:
-  dlasim model resnet8 -o resnet8.tflite     a built-in network
-  dlasim run resnet8.tflite                  its cycles, layer by layer
+Examples:
+  dlasim model resnet8 -o resnet8.tflite     write a built-in network
+  dlasim run resnet8.tflite                  show its cycles, layer by layer
   dlasim run resnet8.tflite --pes 128 --sram 64KiB --parallel input
-  dlasim COMMAND --help                      options and examples of a command
+  dlasim COMMAND --help                      show options and examples of a command
 """
 
 

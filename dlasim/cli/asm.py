@@ -1,4 +1,4 @@
-"""`dlasim asm`: text to a program."""
+"""`dlasim asm`: assembles text into a program."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dlasim.cli.terminal import say
 
 _EPILOG = """\b
 Examples:
-  dlasim asm relu.s                      writes relu.bin
+  dlasim asm relu.s                      write relu.bin
   dlasim asm relu.s -o program.bin
   dlasim disasm program.bin | dlasim asm - -o same.bin
 """
@@ -16,19 +16,19 @@ Examples:
 
 @click.command("asm", epilog=_EPILOG)
 @click.argument("file", metavar="FILE.s")
-@click.option("-o", "--output", metavar="FILE", help="The program to write; FILE.bin without it.")
+@click.option("-o", "--output", metavar="FILE", help="The program to write.  [default: FILE.bin]")
 def command(file: str, output: str | None) -> None:
-    """Assemble FILE.s (- for standard input) to a program.
+    """Assemble FILE.s (- for standard input) into a program.
 
-    The language is described in docs/assembly.md, the instructions by `dlasim isa`. All errors are reported
-    at once, each with its line and column. The program knows its source lines, so that faults and races can
-    name them.
+    docs/assembly.md describes the language, `dlasim isa` the instructions. All errors are reported at once,
+    each with its line and column. The program contains its source lines, so that faults and races can name
+    them.
     """
     from pathlib import Path
 
     if output is None:
         if file == "-":
-            raise click.UsageError("standard input has no name to derive the program's from: give -o FILE")
+            raise click.UsageError("-o FILE is required when the source is standard input")
         output = str(Path(file).with_suffix(".bin"))
     from dlasim.fileio import atomic_write, keep_apart
     from dlasim.isa.assembly import assemble
@@ -52,7 +52,7 @@ def _text(file: str) -> str:
         raw = sys.stdin.buffer.read() if file == "-" else read_file(file)
         return raw.decode()
     except OSError as error:
-        raise InputError(f"cannot read the standard input: {error.strerror}") from None
+        raise InputError(f"cannot read standard input: {error.strerror}") from None
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{file}:{line}: the text is not UTF-8") from None
+        raise InputError(f"{file}:{line}: this line is not valid UTF-8") from None

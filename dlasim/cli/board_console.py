@@ -1,4 +1,4 @@
-"""What the terminal shows while a board runs: the guest's console, and how far the run is."""
+"""Shows the guest's console output and the progress of a run while the board runs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _WIDTH = 79
 
 
 class BoardConsole:
-    """The board's UART goes to stdout, to stderr where stdout is for JSON alone.
+    """Writes the board's UART output to stdout, or to stderr if stdout is for JSON.
 
-    It goes there as it comes (`is_raw`) from firmware of the user's own, which may steer the terminal; ours
-    prints names from files.
-    On a terminal, the last line of stderr tells instructions and function once a run takes longer than a
-    second; it makes way for whatever else is written.
+    With `is_raw` it is written unchanged: the user's own firmware may control the terminal. The shipped
+    firmware prints names from files, so its control characters are replaced.
+    On a terminal, the last line of stderr shows the instruction count and the current function once a run
+    takes longer than a second; any other output erases it first.
     """
 
     def __init__(self, as_json: bool, is_raw: bool) -> None:
@@ -32,7 +32,7 @@ class BoardConsole:
         self._began = time.monotonic()
 
     def put(self, byte: int) -> None:
-        """One byte from the UART."""
+        """Write one byte from the UART."""
         self.clear()
         self._in_line = byte != ord("\n")
         raw = bytes((byte,))
@@ -41,18 +41,18 @@ class BoardConsole:
         if not self._in_line:
             self._stream.flush()
 
-    def progress(self, instructions: int, place: str) -> None:
-        """How far the run is, unless the guest is in the middle of a line."""
+    def progress(self, instructions: int, function: str) -> None:
+        """Show the progress, unless the guest is in the middle of a line."""
         seconds = time.monotonic() - self._began
         if not self._visible or self._in_line or seconds < _QUIET_SECONDS:
             return
-        text = f"{instructions:,} instructions in {seconds:.0f} s, now at {place}"
+        text = f"{instructions:,} instructions in {seconds:.0f} s, in {function}"
         sys.stderr.write(_CLEAR + printable(text)[:_WIDTH])
         sys.stderr.flush()
         self._shown = True
 
     def clear(self) -> None:
-        """Takes the line of progress away."""
+        """Erase the line of progress."""
         if self._shown:
             sys.stderr.write(_CLEAR)
             sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""`dlasim compile`: a model to a program for one machine."""
+"""`dlasim compile`: compiles a model to a program for one machine."""
 
 from __future__ import annotations
 
@@ -27,13 +27,17 @@ Examples:
     "--output",
     required=True,
     metavar="FILE",
-    help="The program to write; .elf: in the board's firmware; .h: a C array.",
+    help="The program to write. FILE.elf: with the board's firmware; FILE.h: as a C array.",
 )
-@click.option("--save-graph", metavar="G.dlag", help="Keep the partitioned network, for any configuration.")
+@click.option(
+    "--save-graph",
+    metavar="G.dlag",
+    help="Also write the partitioned network, which any machine can compile.",
+)
 @machine_options
 @compile_options
 def command(model: str, output: str, save_graph: str | None, **given: Any) -> None:
-    """Lower MODEL, an int8 .tflite or a .dlag, to a program for one machine."""
+    """Compile MODEL, an int8 .tflite or a .dlag file, to a program for one machine."""
     from dlasim.fileio import atomic_write, keep_apart
 
     keep_apart((model, given["config_file"]), (output, save_graph))
@@ -56,7 +60,7 @@ def command(model: str, output: str, save_graph: str | None, **given: Any) -> No
 
 
 def _artifact(program: Any, output: str) -> bytes | str:
-    """What the file's name asks for: an application for the board, a C array, or the program itself."""
+    """The file's content by its suffix: an application for the board, a C array, or the program itself."""
     if output.endswith(".elf"):
         from dlasim import on_board
 

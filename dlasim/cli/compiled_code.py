@@ -1,6 +1,6 @@
-"""Tells as JSON which code for this CPU is there.
+"""Prints as JSON which machine code for this CPU is built.
 
-A process of its own for `dlasim doctor`, which must not fail over a package that cannot be loaded.
+`dlasim doctor` runs this in a separate process, because it must not fail if a package cannot be imported.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 
-import dlasim.sweeps.evaluate  # noqa: F401 - with it comes every routine
+import dlasim.sweeps.evaluate  # noqa: F401 - it imports every routine
 from dlasim.cli.health import Compiled
 from dlasim.native.library import find_code
 from dlasim.native.routine import routines
@@ -20,7 +20,7 @@ def compiled_code() -> list[Compiled]:
     kernels = kernel_unit(kind := best_kind())
     builder = "the first `dlasim run` builds it"
     found = [Compiled(kernels.name, "computes layers", find_kernels(kind) is not None, builder)]
-    builder = "the first sweep of more than some seconds builds it"
+    builder = "the first sweep of more than a few seconds builds it"
     return found + [
         Compiled(unit.name, "makes sweeps faster", find_code(unit) is not None, builder)
         for unit in (routine.unit for routine in routines())

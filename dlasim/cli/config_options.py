@@ -1,4 +1,4 @@
-"""The options that choose a machine and how to compile for it, the same for every command that takes them."""
+"""The options of the machine and of the compiler, which several commands share."""
 
 from __future__ import annotations
 
@@ -7,65 +7,64 @@ from typing import Any, TypeVar
 
 import click
 
-from dlasim.cli.options import GRID, SIZE
+from dlasim.cli.options import GRID, REAL, SIZE, WHOLE, Choice
 from dlasim.cli.sections import SharedOption
 from dlasim.cli.terminal import say
 
 F = TypeVar("F", bound=Callable[..., Any])
-_NUMBERS = {int: "N", float: "X"}
 
 # option, parameter of DlaConfig, type, help
 MACHINE: tuple[tuple[str, str, Any, str], ...] = (
-    ("--pes", "pes", int, "Processing elements: multiply-accumulates per cycle."),
+    ("--pes", "pes", WHOLE, "Processing elements: multiply-accumulates per cycle."),
     ("--sram", "sram_bytes", SIZE, "Size of the accelerator's SRAM, such as 512KiB."),
-    ("--parallel", "parallel", GRID, "Channels that the PEs take at once; a grid such as 8x8 sets --pes."),
-    ("--sram-bandwidth", "sram_bandwidth", int, "Bytes per cycle of each SRAM port; 0 is unlimited."),
-    ("--sram-ports", "sram_ports", int, "SRAM ports that one operation can use at once."),
-    ("--dma-bandwidth", "dma_bandwidth", int, "Bytes per cycle each way; 0 is unlimited."),
+    ("--parallel", "parallel", GRID, "Channels processed in parallel; a grid such as 8x8 also sets --pes."),
+    ("--sram-bandwidth", "sram_bandwidth", WHOLE, "Bytes per cycle of each SRAM port; 0: unlimited."),
+    ("--sram-ports", "sram_ports", WHOLE, "SRAM ports that one operation can use at a time."),
+    ("--dma-bandwidth", "dma_bandwidth", WHOLE, "Bytes per cycle in each direction; 0: unlimited."),
     (
         "--dma-shared-bandwidth",
         "dma_shared_bandwidth",
-        int,
-        "Bytes per cycle both ways together; 0: no limit.",
+        WHOLE,
+        "Bytes per cycle in both directions together; 0: unlimited.",
     ),
-    ("--dma-latency", "dma_latency", int, "Cycles before a transfer's first byte."),
-    ("--dma-burst", "dma_burst_bytes", SIZE, "Bytes of a DMA burst."),
-    ("--dma-burst-overhead", "dma_burst_overhead", int, "Cycles lost per burst."),
-    ("--vector-lanes", "vector_lanes", int, "Elements per cycle of the vector unit."),
-    ("--issue-cycles", "issue_cycles", int, "Cycles per instruction word."),
-    ("--queue-depth", "queue_depth", int, "Operations that a unit holds."),
-    ("--clock", "clock_mhz", float, "Clock in MHz."),
+    ("--dma-latency", "dma_latency", WHOLE, "Cycles before a transfer's first byte."),
+    ("--dma-burst", "dma_burst_bytes", SIZE, "Size of a DMA burst."),
+    ("--dma-burst-overhead", "dma_burst_overhead", WHOLE, "Cycles lost per burst."),
+    ("--vector-lanes", "vector_lanes", WHOLE, "Elements per cycle of the vector unit."),
+    ("--issue-cycles", "issue_cycles", WHOLE, "Cycles per instruction word."),
+    ("--queue-depth", "queue_depth", WHOLE, "Operations that each unit holds, including the running one."),
+    ("--clock", "clock_mhz", REAL, "Clock in MHz."),
     (
         "--timing",
         "timing",
-        click.Choice(["full", "macs", "zero"]),
-        "What takes time: everything, multiply-accumulates, nothing.",
+        Choice(["full", "macs", "zero"]),
+        "What takes time: everything, only multiply-accumulates, or nothing.",
     ),
 )
 COMPILE: tuple[tuple[str, str, Any, str], ...] = (
     (
         "--fusion",
         "fusion",
-        click.Choice(["none", "requant", "full"]),
-        "What is joined: nothing, a layer's own steps, layers through the SRAM.",
+        Choice(["none", "requant", "full"]),
+        "What is fused: nothing, the steps of a layer, or layers through the SRAM.",
     ),
     (
         "--depthwise",
         "depthwise",
-        click.Choice(["cpu", "emulated", "native"]),
-        "Depthwise layers: on the CPU, through OP_CONV, by their own instruction.",
+        Choice(["cpu", "emulated", "native"]),
+        "Run depthwise layers on the CPU, with OP_CONV, or with their own instruction.",
     ),
     (
         "--tiling",
         "tiling",
-        click.Choice(["output-channel", "auto"]),
-        "How layers are cut: along output channels, or as is cheapest.",
+        Choice(["output-channel", "auto"]),
+        "How to tile layers: along output channels, or whichever way is cheapest.",
     ),
     (
         "--place",
         "place",
-        click.Choice(["auto", "cpu", "dla"]),
-        "Who runs what both can: the faster, or always this one.",
+        Choice(["auto", "cpu", "dla"]),
+        "Where to run what CPU and DLA both can: whichever is faster, or always this one.",
     ),
 )
 
@@ -81,12 +80,12 @@ def machine_options(function: F) -> F:
         section="Machine",
         default=None,
         metavar="FILE.toml",
-        help="A machine of your own.",
+        help="Read the machine from a file.",
     )(function)
 
 
 def _shared(table: tuple[tuple[str, str, Any, str], ...], section: str) -> Callable[[F], F]:
-    """The options of a table, in its order."""
+    """Add the options of a table, in its order."""
 
     def decorate(function: F) -> F:
         for option, name, kind, text in reversed(table):
@@ -97,7 +96,6 @@ def _shared(table: tuple[tuple[str, str, Any, str], ...], section: str) -> Calla
                 section=section,
                 type=kind,
                 default=None,
-                metavar=_NUMBERS.get(kind),
                 help=text,
             )(function)
         return function
@@ -106,7 +104,7 @@ def _shared(table: tuple[tuple[str, str, Any, str], ...], section: str) -> Calla
 
 
 def preset_option(metavar: str) -> Callable[[F], F]:
-    """--preset, which lists what there is where the name is `list`."""
+    """--preset; the name `list` prints the presets."""
     return click.option(
         "--preset",
         cls=_PresetOption,
@@ -114,17 +112,17 @@ def preset_option(metavar: str) -> Callable[[F], F]:
         default=None,
         metavar=metavar,
         is_eager=True,  # so that `--preset list` needs no model
-        help="A machine that ships; `--preset list` shows them.",
+        help="Use a predefined machine; `--preset list` shows all.",
     )
 
 
 class _PresetOption(SharedOption):
-    """Shows the presets as soon as `list` is met, as JSON if `--json` is given too, before or after it."""
+    """Prints the presets if the name is `list`, as JSON with `--json`."""
 
     def handle_parse_result(
         self, ctx: click.Context, opts: Mapping[str, Any], args: list[str]
     ) -> tuple[Any, list[str]]:
-        """As click has it, but for `list`."""
+        """As in click, except for `list`."""
         if opts.get("preset") == "list" and not ctx.resilient_parsing:
             say(_presets_json() if opts.get("as_json") else _presets_table())
             ctx.exit()
@@ -144,7 +142,7 @@ def _presets_table() -> str:
     from dlasim.cli.summary import size, table
     from dlasim.sim.config import preset, preset_names, preset_summary
 
-    lines = [["preset", "PEs", "parallel", "SRAM", "DMA B/cycle", "clock", "what it is"]]
+    lines = [["preset", "PEs", "parallel", "SRAM", "DMA B/cycle", "clock", "description"]]
     for known in preset_names():
         machine = preset(known)
         lines.append([
@@ -155,7 +153,7 @@ def _presets_table() -> str:
 
 
 def compile_options(function: F) -> F:
-    """How to lower a model."""
+    """The options of the compiler."""
     function = _shared(COMPILE, "Compiling")(function)
     return click.option(
         "--dla-ops",
@@ -163,12 +161,12 @@ def compile_options(function: F) -> F:
         section="Compiling",
         default=None,
         metavar="OP,OP…",
-        help="TFLite operators that may go to the DLA, such as CONV_2D,ADD.",
+        help="TFLite operators that may run on the DLA, such as CONV_2D,ADD.",
     )(function)
 
 
 def take_machine(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The base machine that --config or --preset name (None for neither), and the single overrides.
+    """The machine that --config or --preset names (None for neither), and the overrides by other options.
 
     Removes what it reads from `given`.
     """
@@ -178,13 +176,13 @@ def take_machine(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     path, name = given.pop("config_file"), given.pop("preset")
     changes = {parameter: given.pop(parameter) for _, parameter, _, _ in MACHINE}
     if path and name:
-        raise InputError("--config and --preset exclude each other: give one of them")
+        raise InputError("--config and --preset exclude each other; give only one of them")
     base = config.load_file(path) if path else config.preset(name) if name else None
     return base, {key: value for key, value in changes.items() if value is not None}
 
 
 def take_compile(given: dict[str, Any]) -> dict[str, Any]:
-    """The compile options given; removes what it reads from `given`."""
+    """The options of the compiler that were given; removes what it reads from `given`."""
     changes = {parameter: given.pop(parameter) for _, parameter, _, _ in COMPILE}
     operators = given.pop("dla_ops")
     if operators is not None:

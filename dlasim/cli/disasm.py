@@ -1,4 +1,4 @@
-"""`dlasim disasm`: a program back to text."""
+"""`dlasim disasm`: disassembles a program into text."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Examples:
 
 @click.command("disasm", epilog=_EPILOG)
 @click.argument("file", metavar="FILE.bin")
-@click.option("--annotate", is_flag=True, help="Show what each operation reads, and its layer, as comments.")
-@click.option("-o", "--output", metavar="FILE", help="The text to write; standard output without it.")
+@click.option("--annotate", is_flag=True, help="Add comments: the operands of each operation, and its layer.")
+@click.option("-o", "--output", metavar="FILE", help="The text to write.  [default: standard output]")
 def command(file: str, annotate: bool, output: str | None) -> None:
-    """Turn FILE.bin into text that `dlasim asm` assembles back to the same bytes."""
+    """Disassemble FILE.bin into text that `dlasim asm` assembles to the same bytes."""
     from dlasim.fileio import atomic_write, keep_apart
     from dlasim.isa.assembly import disassemble
     from dlasim.isa.container import read_file

@@ -1,4 +1,4 @@
-"""`dlasim doctor`: what is installed, what the processor can do, and what is missing for what."""
+"""`dlasim doctor`: installed versions, CPU features, and missing optional parts."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import click
 from dlasim.cli.terminal import say
 
 if TYPE_CHECKING:
-    from dlasim.cli.health import Compiled, Health, Package, Program
+    from dlasim.cli.health import Compiled, Health, Package, Tool
 
+_NOT_BUILT = "  cannot be built: a required package below is missing"
 _MARKS = {"ok": "ok", "missing": "MISSING", "old": "TOO OLD"}
 
 
@@ -22,12 +23,12 @@ Examples:
 
 
 @click.command("doctor", epilog=_EPILOG)
-@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
-    """Show versions, CPU features, optional parts and tools, and what is missing for what.
+    """Show versions, CPU features, and which optional packages and tools are installed.
 
-    Exit code 1 if something that dlasim cannot do without is missing or too old.
+    The exit code is 1 if a required package is missing or too old.
     """
     import json
 
@@ -43,19 +44,21 @@ def _as_text(health: Health) -> list[str]:
     features = ", ".join(f"{name} {'yes' if there else 'no'}" for name, there in health.features.items())
     lines += [f"{health.processor}, {health.cores} cores" + (f": {features}" if features else "")]
     lines += ["", f"Compiled code, kept in {health.cache}"]
-    lines += [_compiled_line(compiled) for compiled in health.compiled] or ["  cannot be made: see below"]
+    lines += [_compiled_line(compiled) for compiled in health.compiled] or [
+        "  cannot be built: a required package below is missing"
+    ]
     lines += ["", "Required packages"]
     lines += [_package_line(package) for package in health.required]
     lines += ["", "Extras"]
     for extra in health.extras:
-        state = "ready" if extra.is_ready else f"needs: {extra.command}"
+        state = "ready" if extra.is_ready else f"to install: {extra.command}"
         lines += [f"  {extra.name:<12} {extra.purpose}; {state}"]
         if extra.is_begun:
             lines += [f"  {_package_line(package)}" for package in extra.packages if package.state != "ok"]
     lines += ["", "Programs"]
-    lines += [_program_line(program) for program in health.programs]
+    lines += [_tool_line(tool) for tool in health.programs]
     if not health.is_well:
-        lines += ["", "Something that dlasim needs is missing or too old: pip install --upgrade dlasim"]
+        lines += ["", "A required package is missing or too old: run pip install --upgrade dlasim"]
     return lines
 
 
@@ -65,12 +68,12 @@ def _package_line(package: Package) -> str:
 
 
 def _compiled_line(compiled: Compiled) -> str:
-    state = "ready" if compiled.is_built else f"not yet: {compiled.builder}"
+    state = "ready" if compiled.is_built else f"not built yet: {compiled.builder}"
     return f"  {compiled.name:<20} {compiled.purpose}; {state}"
 
 
-def _program_line(program: Program) -> str:
-    return f"  {program.name:<20} {program.path or 'not found'}; {program.purpose}"
+def _tool_line(tool: Tool) -> str:
+    return f"  {tool.name:<20} {tool.path or 'not found'}; {tool.purpose}"
 
 
 def _as_data(health: Health) -> dict[str, Any]:

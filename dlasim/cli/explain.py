@@ -1,4 +1,4 @@
-"""`dlasim explain`: what the compiler did with each operator, and why."""
+"""`dlasim explain`: shows what the compiler did with each operator, and why."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Examples:
 @compile_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")
 def command(model: str, as_json: bool, **given: Any) -> None:
-    """Tell for each operator of MODEL where it runs, why, how it is cut, what it moves and costs."""
+    """Show for each operator of MODEL where it runs and why, its tiling, its DMA traffic and its cycles."""
     import json
 
     base, machine = take_machine(given)

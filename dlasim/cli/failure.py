@@ -1,26 +1,25 @@
-"""What a failed command says: one clear line on stderr and an exit code, whatever it was that failed."""
+"""Reports a failed command: one clear line on stderr and an exit code for any kind of error."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
 
 import click
 
 from dlasim.cli.terminal import say
-from dlasim.errors import DlasimError, printable
+from dlasim.errors import WRONG_PATH, DlasimError, printable
 
 RUN_FAILED = 1
 BAD_INPUT = 2
-INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+INTERRUPTED = 130  # 128 + SIGINT, as in a shell
 PIPE_CLOSED = 141  # 128 + SIGPIPE
 
 
 def report(error: BaseException, program: str) -> int:
-    """Tell the user, on stderr, and return the exit code."""
+    """Print the error on stderr and return the exit code."""
     if isinstance(error, BrokenPipeError):
-        _drop_stdout()  # whoever reads our output has seen enough
+        _drop_stdout()  # the reader of our output has closed the pipe
         return PIPE_CLOSED
     message, code = _describe(error, program)
     try:
@@ -28,20 +27,8 @@ def report(error: BaseException, program: str) -> int:
     except OSError:
         return code
     if isinstance(error, OSError):
-        _drop_stdout()  # a full disk would make the interpreter's own flush fail once more
+        _drop_stdout()  # on a full disk the interpreter's own flush would fail again
     return code
-
-
-def unknown(what: str, name: str, known: Iterable[str]) -> str:
-    """The message for a name that does not exist, with the ones that were probably meant."""
-    from difflib import get_close_matches
-
-    choices = {choice.lower(): choice for choice in known}
-    close = [choices[match] for match in get_close_matches(name.lower(), choices, n=3, cutoff=0.6)]
-    if close:
-        return f"no {what} {name!r}; did you mean {' or '.join(close)}?"
-    listed = ", ".join(choices.values())
-    return f"no {what} {name!r}" + (f" (there are: {listed})" if len(listed) < 120 else "")
 
 
 def _describe(error: BaseException, program: str) -> tuple[str, int]:
@@ -56,10 +43,10 @@ def _describe(error: BaseException, program: str) -> tuple[str, int]:
     if isinstance(error, ImportError) and error.name and not error.name.startswith("dlasim"):
         return f"{program}: cannot load {error.name}: {_line(error)} (see `dlasim doctor`)", RUN_FAILED
     if isinstance(error, OSError) and error.strerror:
-        place = f"{printable(_path(error.filename))}: " if error.filename is not None else ""
-        return f"{program}: {place}{error.strerror}", BAD_INPUT if _is_path(error) else RUN_FAILED
-    kind = type(error).__name__
-    return f"{program}: internal error, please report it: {kind}: {_line(error)} (--debug shows where)", 1
+        path = f"{printable(_path(error.filename))}: " if error.filename is not None else ""
+        return f"{program}: {path}{error.strerror}", BAD_INPUT if _is_path(error) else RUN_FAILED
+    said = f"{type(error).__name__}: {_line(error)}"
+    return f"{program}: internal error, please report it: {said} (`dlasim --debug …` shows where)", RUN_FAILED
 
 
 def _describe_click(error: click.ClickException, program: str) -> tuple[str, int]:
@@ -72,7 +59,7 @@ def _describe_click(error: click.ClickException, program: str) -> tuple[str, int
 
 
 def _meant(error: BaseException, program: str) -> str:
-    """For a file that does not exist, what was probably meant; else nothing."""
+    """A suggestion for a file that does not exist, else an empty string."""
     missing = error.__context__
     if not isinstance(missing, FileNotFoundError) or missing.filename is None:
         return ""
@@ -101,8 +88,6 @@ def _built_in(name: str, program: str) -> str:
 
 
 def _is_path(error: OSError) -> bool:
-    from dlasim.fileio import WRONG_PATH
-
     return error.filename is not None and isinstance(error, WRONG_PATH)
 
 

@@ -1,4 +1,4 @@
-"""A click group that loads a command only when it is called, and turns whatever goes wrong into one line."""
+"""A click group that imports a command only when it is called and reports any error in one line."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from typing import Any, NoReturn
 import click
 
 from dlasim.cli import failure
+from dlasim.errors import unknown
 
-DEBUG_FLAG = "--debug"  # for developers: first argument; tracebacks instead of one line
+DEBUG_FLAG = "--debug"  # for developers, as the first argument: show tracebacks
 COMPLETION_VARIABLE = "_DLASIM_COMPLETE"
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are modules of `package`, listed with one line of help by section."""
+    """A group whose commands are modules of `package`, listed by section with one line of help each."""
 
     def __init__(
         self, *args: Any, package: str, sections: Mapping[str, Mapping[str, str]], **settings: Any
@@ -41,9 +42,9 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, but a mistyped command names the one that was probably meant."""
+        """As in click, but with a suggestion for a mistyped command."""
         if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
-            ctx.fail(failure.unknown("command", args[0], self.list_commands(ctx)))
+            ctx.fail(unknown("command", args[0], self.list_commands(ctx)))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -61,7 +62,7 @@ class LazyGroup(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> NoReturn:
-        """Run the command line and leave with its exit code; never shows a traceback."""
+        """Run the command line and exit with its exit code; never shows a traceback without --debug."""
         arguments = list(sys.argv[1:] if args is None else args)
         prog_name = prog_name or "dlasim"
         self._complete(prog_name, complete_var or COMPLETION_VARIABLE)
@@ -76,7 +77,7 @@ class LazyGroup(click.Group):
         sys.exit(code)
 
     def _run(self, arguments: list[str], prog_name: str, extra: dict[str, Any]) -> int:
-        if hasattr(sys.stdout, "reconfigure"):  # a terminal that cannot show × must not end a run
+        if hasattr(sys.stdout, "reconfigure"):  # a terminal that cannot show × must not fail a run
             sys.stdout.reconfigure(errors="backslashreplace")
         try:
             with self.make_context(prog_name, arguments, **extra) as context:

@@ -1,4 +1,4 @@
-"""What `dlasim doctor` finds out, from metadata and files; it loads nothing that could be broken."""
+"""Examines the installation for `dlasim doctor` without importing packages that may be broken."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from dlasim.processes import start
 
 DISTRIBUTION = "dlasim"
 EXTRAS = {
-    "firmware": "builds the firmware from its C sources (a built one ships)",
-    "distributed": "spreads sweeps over machines with Dask",
-    "docs": "builds the manuals as a site",
+    "firmware": "builds the firmware from its C sources (a prebuilt one is included)",
+    "distributed": "runs sweeps on several machines with Dask",
+    "docs": "builds the documentation site",
     "verify": "compares models with TensorFlow's reference kernels (`dlasim verify`)",
-    "test": "runs the tests, against TensorFlow's own kernels",
-    "dev": "checks style, types and imports, and builds the wheel",
+    "test": "runs the tests, some against TensorFlow's kernels",
+    "dev": "checks style, types and imports; builds the wheel",
 }
 PROGRAMS = (
-    (("qemu-system-riscv32",), "a second RISC-V machine that tests compare the prototype with"),
+    (("qemu-system-riscv32",), "RISC-V emulator that tests compare the prototype with"),
     (("gdb-multiarch", "riscv32-unknown-elf-gdb", "riscv64-unknown-elf-gdb"), "debugs firmware"),
-    (("riscv64-unknown-elf-gcc", "riscv32-unknown-elf-gcc"), "builds applications, too"),
+    (("riscv64-unknown-elf-gcc", "riscv32-unknown-elf-gcc"), "another compiler for bare-metal applications"),
 )
 _FEATURES = {
     "x86_64": {
@@ -48,7 +48,7 @@ _CPUINFO = Path("/proc/cpuinfo")
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A distribution that dlasim asks for; `state` is ok, old or missing."""
+    """A distribution that dlasim requires; `state` is ok, old or missing."""
 
     name: str
     wanted: str
@@ -66,23 +66,23 @@ class Extra:
 
     @property
     def is_ready(self) -> bool:
-        """Whether all of it is there."""
+        """Whether all its packages are installed."""
         return all(package.state == "ok" for package in self.packages)
 
     @property
     def is_begun(self) -> bool:
-        """Whether part of it is there, so that what is not is worth naming."""
+        """Whether some but not all packages are installed, so that the missing ones are worth listing."""
         return not self.is_ready and any(package.state == "ok" for package in self.packages)
 
     @property
     def command(self) -> str:
-        """What installs it."""
+        """The command that installs it."""
         return f"pip install '{DISTRIBUTION}[{self.name}]'"
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
-    """A program that some part can use."""
+class Tool:
+    """A program that some part of dlasim can use."""
 
     name: str
     purpose: str
@@ -91,7 +91,7 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """Code that is compiled for this CPU: what it does, and who builds it where it is missing."""
+    """Code compiled for this CPU: what it does, and which command builds it if it is missing."""
 
     name: str
     purpose: str
@@ -101,7 +101,7 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """Everything that was found."""
+    """The result of the examination."""
 
     version: str
     python: str
@@ -112,17 +112,17 @@ class Health:
     cache: str
     required: tuple[Package, ...]
     extras: tuple[Extra, ...]
-    programs: tuple[Program, ...]
-    compiled: tuple[Compiled, ...] = ()  # empty where the packages for it are missing
+    programs: tuple[Tool, ...]
+    compiled: tuple[Compiled, ...] = ()  # empty if the packages that it needs are missing
 
     @property
     def is_well(self) -> bool:
-        """Whether everything required is there."""
+        """Whether every required package is installed and new enough."""
         return all(package.state == "ok" for package in self.required)
 
 
 def examine() -> Health:
-    """Look at this machine and this installation."""
+    """Examine this machine and this installation."""
     requirements = list(_requirements())
     processor, flags = _processor()
     names = _FEATURES.get(platform.machine(), {})
@@ -136,7 +136,7 @@ def examine() -> Health:
         cache=_cache(),
         required=tuple(_package(name, wanted) for name, wanted, extra in requirements if not extra),
         extras=tuple(_extra(name, requirements) for name in EXTRAS),
-        programs=tuple(_program(names, purpose) for names, purpose in PROGRAMS),
+        programs=tuple(_tool(names, purpose) for names, purpose in PROGRAMS),
         compiled=tuple(_compiled()),
     )
 
@@ -146,7 +146,7 @@ def _requirements() -> Iterator[tuple[str, str, str | None]]:
     try:
         lines = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
-        raise RunError(f"{DISTRIBUTION} is not installed here: pip install {DISTRIBUTION}") from None
+        raise RunError(f"the metadata of {DISTRIBUTION} is missing; run pip install {DISTRIBUTION}") from None
     for line in lines:
         if match := _REQUIREMENT.fullmatch(line):
             yield match[1], match[2].strip("() "), match[3]
@@ -166,7 +166,7 @@ def _package(name: str, wanted: str) -> Package:
 
 
 def _is_new_enough(found: str, wanted: str) -> bool:
-    """Only lower bounds are looked at; pip minds the rest."""
+    """Checks lower bounds only; pip takes care of the rest."""
     bounds = re.findall(r">=\s*([\d.]+)", wanted)
     return all(_release(found) >= _release(bound) for bound in bounds)
 
@@ -177,27 +177,27 @@ def _release(version: str) -> tuple[int, ...]:
     return release + (0,) * (4 - len(release))
 
 
-def _program(names: tuple[str, ...], purpose: str) -> Program:
+def _tool(names: tuple[str, ...], purpose: str) -> Tool:
     found = next((path for name in names if (path := shutil.which(name))), None)
-    return Program(names[0], purpose, found)
+    return Tool(names[0], purpose, found)
 
 
 def _compiled() -> list[Compiled]:
-    """In a process of its own, since it loads packages, and these may be what is broken."""
+    """Runs in a separate process, because it imports packages that may be broken."""
     quiet = subprocess.DEVNULL
     try:
         with start("dlasim.cli.compiled_code", stdin=quiet, stdout=subprocess.PIPE, stderr=quiet) as process:
             try:
-                told, _ = process.communicate(timeout=_LONGEST_SECONDS)
+                output, _ = process.communicate(timeout=_LONGEST_SECONDS)
             finally:
                 process.kill()
-        return [Compiled(**each) for each in json.loads(told)]
+        return [Compiled(**each) for each in json.loads(output)]
     except (OSError, ValueError, RunError, subprocess.SubprocessError):
         return []
 
 
 def _processor() -> tuple[str, frozenset[str]]:
-    """The processor's name and the features it reports, as far as the system tells."""
+    """The processor's name and its feature flags, as far as the system reports them."""
     try:
         text = _CPUINFO.read_text(errors="replace")
     except OSError:

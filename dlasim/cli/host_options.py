@@ -1,4 +1,4 @@
-"""The options that choose who plays the CPU, how its firmware works, and how closely one watches."""
+"""The options of the host: what simulates the CPU, how its firmware drives the DLA, and how to debug it."""
 
 from __future__ import annotations
 
@@ -7,48 +7,54 @@ from typing import Any, TypeVar
 
 import click
 
+from dlasim.cli.options import Choice, Number
 from dlasim.cli.sections import SharedOption
 from dlasim.cli.terminal import say
 
 F = TypeVar("F", bound=Callable[..., Any])
-_SECTION = "The CPU"
+_SECTION = "CPU"
 
-# option, parameter, type, help; None where not given
+# option, parameter, type, help
 _FIRMWARE: tuple[tuple[str, str, Any, str], ...] = (
     (
         "--cpu",
         "cpu",
         str,
-        "What its instructions cost: ideal, two_stage, five_stage, or a FILE.toml.  [default: ideal]",
+        "Cycles of its instructions: ideal, two_stage, five_stage, or a FILE.toml.  [default: ideal]",
     ),
     (
         "--completion",
         "completion",
-        click.Choice(["interrupt", "polling"]),
-        "How its firmware learns of a stream's end.  [default: interrupt]",
+        Choice(["interrupt", "polling"]),
+        "How the firmware detects that a stream has finished.  [default: interrupt]",
     ),
     (
         "--submission",
         "submission",
-        click.Choice(["queue", "registers"]),
-        "How it gives work to the DLA: streams by doorbell, or command by command.  [default: queue]",
+        Choice(["queue", "registers"]),
+        "How the firmware submits work: whole streams with a doorbell, or single commands.  [default: queue]",
     ),
-    ("--max-instructions", "max_instructions", click.IntRange(1), "Give up after so many instructions."),
+    (
+        "--max-instructions",
+        "max_instructions",
+        Number(int, 1),
+        "Stop with an error after this many instructions.",
+    ),
     (
         "--stuck-after",
         "stuck_after_seconds",
-        click.FloatRange(0),
-        "End a guest that has waited so long for what no device will do; 0: never.  [default: 10]",
+        Number(float, 0),
+        "Stop a guest that waits this long for an event that no device will cause; 0: never.  [default: 10]",
     ),
     (
         "--device",
         "devices",
         str,
-        "Attach a device: FILE.py:CLASS@ADDRESS[,irq=N][,size=BYTES]; may be repeated.",
+        "Attach a device: FILE.py:CLASS@ADDRESS[,irq=N][,size=BYTES]. Repeatable.",
     ),
 )
 _DEBUGGING: tuple[tuple[str, str, Any, str], ...] = (
-    ("--gdb", "gdb_port", click.IntRange(0, 65535), "Wait for gdb on this port of 127.0.0.1; 0: any."),
+    ("--gdb", "gdb_port", Number(int, 0, 65535), "Wait for gdb on this port of 127.0.0.1; 0: any free port."),
 )
 _METAVARS = {
     "cpu": "CORE",
@@ -59,26 +65,26 @@ _METAVARS = {
 }
 _REPEATABLE = ("devices",)
 _TRACES = (
-    ("--trace-instructions", "trace_instructions", "Every instruction on stderr."),
-    ("--trace-mmio", "trace_mmio", "Every access to a device on stderr."),
+    ("--trace-instructions", "trace_instructions", "Print every instruction on stderr."),
+    ("--trace-mmio", "trace_mmio", "Print every access to a device on stderr."),
 )
 
 
 def host_options(function: F) -> F:
-    """--host, and what only matters with one."""
+    """--host, and the options that need it."""
     function = _with_values(function, _FIRMWARE)
     return click.option(
         "--host",
         cls=SharedOption,
         section=_SECTION,
         default="none",
-        type=click.Choice(["none", "riscv"]),
-        help="Who plays the CPU: an estimate, or a simulated RISC-V board with real firmware.",
+        type=Choice(["none", "riscv"]),
+        help="How to simulate the CPU: estimate its cycles, or run real firmware on a RISC-V board.",
     )(function)
 
 
 def debug_options(function: F) -> F:
-    """A debugger, and traces for the patient."""
+    """The options for gdb and for traces."""
     for option, name, text in reversed(_TRACES):
         function = click.option(
             option, name, cls=SharedOption, section=_SECTION, is_flag=True, default=None, help=text
@@ -103,7 +109,7 @@ def _with_values(function: F, table: tuple[tuple[str, str, Any, str], ...]) -> F
 
 
 def take_host(given: dict[str, Any], *, is_elf: bool = False) -> tuple[str, dict[str, Any]]:
-    """The host, and the options of it that were given; removes what it reads from `given`."""
+    """The host and its options that were given; removes what it reads from `given`."""
     host = given.pop("host")
     tables: tuple[tuple[Any, ...], ...] = (*_FIRMWARE, *_DEBUGGING, *_TRACES)
     names = {name: option for option, name, *_ in tables}
@@ -124,4 +130,4 @@ def _to_stderr(text: str) -> None:
 
 
 def _announce_port(port: int) -> None:
-    say(f"waiting for gdb; in it: target remote :{port}", err=True)
+    say(f"waiting for gdb; connect with: target remote :{port}", err=True)

@@ -1,19 +1,20 @@
-"""`dlasim isa`: the instruction set, looked up in the tables that everything else reads."""
+"""`dlasim isa`: looks up the instruction set."""
 
 from __future__ import annotations
 
 import click
 
+from dlasim.cli.options import Choice
 from dlasim.cli.terminal import say
 
 _FORMATS = ("text", "markdown", "json", "c")
 _EPILOG = """\b
 Examples:
-  dlasim isa                        everything, a line each
+  dlasim isa                        one line for each item
   dlasim isa OP_CONV                one instruction
   dlasim isa KERNEL STRIDE          registers
   dlasim isa faults                 a topic: instructions, registers, faults, program, host
-  dlasim isa --format c > dla.h     the firmware's headers in one
+  dlasim isa --format c > dla.h     the C headers of the firmware in one file
 """
 
 
@@ -22,15 +23,15 @@ Examples:
 @click.option(
     "--format",
     "kind",
-    type=click.Choice(_FORMATS),
+    type=Choice(_FORMATS),
     default="text",
     show_default=True,
-    help="Form of the answer.",
+    help="Output format.",
 )
 def command(names: tuple[str, ...], kind: str) -> None:
-    """Look up instructions, registers, faults, records and enumerations of program.bin, and host operators.
+    """Look up instructions, registers, faults, host operators, and program.bin's records and enumerations.
 
-    Without a NAME: everything there is.
+    Without a NAME, list all of them.
     """
     render = {"text": _text, "markdown": _markdown, "json": _json, "c": _c}[kind]
     say(render(names), newline=False)

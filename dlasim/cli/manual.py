@@ -1,4 +1,4 @@
-"""`docs/cli.md`: the help of every command as one page, whatever version of click draws it on a terminal."""
+"""Generates `docs/cli.md`: the help of every command on one page, the same with any version of click."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _HEAD = """\
 
 # Command line
 
-Results go to standard output, everything else to standard error. An error is one line. Exit codes: 0 done,
-1 the run or check failed, 2 wrong usage or bad input, 130 interrupted. Sizes are bytes, as `512KiB`, `512K`,
-`1M` or `65536`; K is 1024. `dlasim COMMAND --help` shows what is here.
+Results are printed on standard output, everything else on standard error. An error message is one line. Exit
+codes: 0 success, 1 the run or check failed, 2 wrong usage or bad input, 130 interrupted. Sizes are written as
+`512KiB`, `512K`, `1M` or `65536` bytes; K is 1024. `dlasim COMMAND --help` prints what this page says about a
+command.
 
-Completion of commands and options: `eval "$(_DLASIM_COMPLETE=bash_source dlasim)"` in `~/.bashrc`, with
-`zsh_source` or `fish_source` for these shells.
+To complete commands and options in bash, put `eval "$(_DLASIM_COMPLETE=bash_source dlasim)"` in `~/.bashrc`.
+For other shells, use `zsh_source` or `fish_source`.
 """
-_VALUES = {"integer range": "N", "integer": "N", "float": "X"}
 
 
 def page() -> str:
@@ -55,7 +55,7 @@ def _command(name: str, command: click.Command) -> Iterator[str]:
 
 
 def _epilog(text: str) -> Iterator[str]:
-    """Examples as a block, what follows as prose."""
+    """The examples as a code block, and the text after them."""
     examples, _, rest = text.partition("\n\n")
     title, *lines = examples.splitlines()
     commands = textwrap.dedent("\n".join(lines))
@@ -79,7 +79,7 @@ def _values(option: click.Option) -> str:
     if isinstance(option.type, click.Choice):
         return f"{{{','.join(map(str, option.type.choices))}}}"
     name = option.type.name
-    return _VALUES.get(name, f"{{{name.replace('|', ',')}}}" if "|" in name else name.upper())
+    return f"{{{name.replace('|', ',')}}}" if "|" in name else name.upper()
 
 
 def _default(option: click.Option) -> str:
@@ -91,5 +91,5 @@ def _default(option: click.Option) -> str:
 
 
 def _plain(text: str | None) -> str:
-    """Help as it was written, without click's mark for text that is not to be wrapped."""
+    """The help text without click's marks for paragraphs that must not be wrapped."""
     return "\n\n".join(inspect.cleandoc(part) for part in (text or "").split("\b\n") if part.strip())

@@ -1,4 +1,4 @@
-"""`dlasim model`: writes a built-in network as a genuine int8 .tflite file."""
+"""`dlasim model`: writes a built-in network as an int8 .tflite file."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dlasim.cli.options import Number
 from dlasim.cli.terminal import say
 from dlasim.errors import InputError
 
@@ -23,15 +24,20 @@ Examples:
 
 @click.command("model", epilog=_EPILOG)
 @click.argument("name", required=False)
-@click.option("-o", "--output", metavar="FILE", help="The file to write; NAME.tflite without it.")
-@click.option("--alpha", type=float, metavar="X", help="Width multiplier of the MobileNets (1.0).")
+@click.option("-o", "--output", metavar="FILE", help="The file to write.  [default: NAME.tflite]")
 @click.option(
-    "--resolution", type=int, metavar="N", help="Height and width of the image, where it can be chosen (224)."
+    "--alpha", type=Number(float), metavar="X", help="Width multiplier of a MobileNet.  [default: 1.0]"
 )
-@click.option("--classes", type=int, metavar="N", help="Number of classes, where there are any.")
-@click.option("--seed", type=int, metavar="N", default=0, show_default=True, help="Seed of the weights.")
-@click.option("--list", "list_only", is_flag=True, help="Show the networks and leave.")
-@click.option("--json", "as_json", is_flag=True, help="With --list: print JSON instead of the table.")
+@click.option(
+    "--resolution",
+    type=Number(int),
+    metavar="N",
+    help="Image height and width of a MobileNet.  [default: 224]",
+)
+@click.option("--classes", type=Number(int), metavar="N", help="Number of classes of a classifier.")
+@click.option("--seed", type=Number(int), metavar="N", default=0, help="Seed of the weights.")
+@click.option("--list", "list_only", is_flag=True, help="List the built-in networks.")
+@click.option("--json", "as_json", is_flag=True, help="With --list, print JSON instead of the table.")
 def command(
     name: str | None,
     output: str | None,
@@ -44,8 +50,8 @@ def command(
 ) -> None:
     """Write the built-in network NAME as an int8 .tflite file.
 
-    Weights are seeded noise, so it classifies nothing; shapes, quantization and value ranges are those of a
-    real network. The same arguments give the same file on every machine.
+    The weights are random, so the network does not classify anything; its shapes, quantization and value
+    ranges are realistic. The same arguments give the same file on every machine.
     """
     if list_only:
         _show_list(as_json)
@@ -53,7 +59,7 @@ def command(
     if as_json:
         raise click.UsageError("--json needs --list")
     if name is None:
-        raise click.UsageError("missing NAME: `dlasim model --list` shows what there is")
+        raise click.UsageError("NAME is missing; `dlasim model --list` shows the built-in networks")
     from dlasim.compiler_shim.tflite.writer import write_tflite
     from dlasim.compiler_shim.topologies import build_topology
     from dlasim.fileio import atomic_write
@@ -62,7 +68,7 @@ def command(
     data = write_tflite(graph)
     path = f"{name}.tflite" if output is None else output
     if not path:
-        raise InputError("the name of the file to write is empty")
+        raise InputError("-o must be the name of a file (got '')")
     atomic_write(path, data)
     say(f"wrote {path}: {len(graph.operators)} operators, {len(data):,} bytes", err=True)
 
@@ -93,6 +99,6 @@ def _show_list(as_json: bool) -> None:
 
 
 def _options(topology: Topology) -> list[str]:
-    """What can be chosen of a network, besides its classes and its seed."""
+    """The options that apply to a network, apart from --classes and --seed."""
     flags = (("--alpha", topology.scalable), ("--resolution", topology.resizable))
     return [flag for flag, there in flags if there]

@@ -1,4 +1,4 @@
-"""`dlasim plot`: charts from a sweep's table."""
+"""`dlasim plot`: draws charts from the table of a sweep."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from dlasim.cli.options import Choice, Number
 from dlasim.cli.terminal import say
 
 KINDS = ("stacked", "heatmap", "pareto", "roofline", "utilization", "timeline")
@@ -21,30 +22,36 @@ Examples:
 
 @click.command("plot", epilog=_EPILOG)
 @click.argument("results", metavar="DIR|results.csv")
-@click.option("--kind", default="stacked", type=click.Choice(KINDS), help="What to draw.")
+@click.option("--kind", default="stacked", type=Choice(KINDS), help="Kind of chart.")
 @click.option(
     "-o",
     "--output",
     default=None,
     metavar="CHART",
-    help="A .png, .svg or .pdf file; DIR/KIND.png without it.",
+    help="The .png, .svg or .pdf file to write.  [default: DIR/KIND.png]",
 )
-@click.option("--where", default=None, metavar="CONDITION", help="Draw these rows only.")
-@click.option("--title", default=None, metavar="TEXT", help="Written above the chart.")
+@click.option("--where", default=None, metavar="CONDITION", help="Draw only rows for which this holds.")
+@click.option("--title", default=None, metavar="TEXT", help="Title of the chart.")
 @click.option(
-    "--point", default=None, type=int, metavar="N", help="For charts of one point.  [default: fewest cycles]"
+    "--point",
+    default=None,
+    type=Number(int),
+    metavar="N",
+    help="The point to draw, for charts of one point.  [default: fewest cycles]",
 )
-@click.option("--set", "more", multiple=True, metavar="NAME=VALUE", help="Another setting of this kind.")
+@click.option(
+    "--set", "more", multiple=True, metavar="NAME=VALUE", help="Another setting of this kind of chart."
+)
 def command(results: str, kind: str, output: str | None, **given: Any) -> None:
-    """Draw the table of a sweep as a chart for print and screen.
+    """Draw a chart from the table of a sweep.
 
-    Settings (--set): heatmap x, y, value, panel; pareto value; timeline begin, end; stacked segments, top.
+    Settings for --set: heatmap x, y, value, panel; pareto value; timeline begin, end; stacked segments, top.
     """
     settings = {name: given[name] for name in ("where", "title", "point") if given[name] is not None}
     for item in given["more"]:
         name, sign, text = item.partition("=")
         if not sign:
-            raise click.UsageError(f"--set {item}: write NAME=VALUE")
+            raise click.UsageError(f"--set must be NAME=VALUE (got {item!r})")
         settings[name.strip()] = _value(name.strip(), text)
     from dlasim.fileio import keep_apart
     from dlasim.sweeps.charts import draw
@@ -58,7 +65,7 @@ def command(results: str, kind: str, output: str | None, **given: Any) -> None:
 
 
 def _value(name: str, text: str) -> Any:
-    """A setting in its type."""
+    """Convert a setting to its type."""
     from dlasim.errors import InputError
 
     if name == "segments":
@@ -68,4 +75,4 @@ def _value(name: str, text: str) -> Any:
     try:
         return float(text) if name == "top" else int(text)
     except ValueError:
-        raise InputError(f"{name} = {text!r} is not a number") from None
+        raise InputError(f"--set {name} must be a number (got {text!r})") from None

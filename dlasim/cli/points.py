@@ -1,4 +1,4 @@
-"""The points of a sweep as a table for the terminal."""
+"""Prints the points of a sweep as a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from dlasim.sweeps.result import SweepResult
 
 SHOWN_POINTS = 20
-_IN_LABEL = frozenset(("pes", "parallel", "sram_bytes"))  # which the column `machine` has
+_IN_LABEL = frozenset(("pes", "parallel", "sram_bytes"))  # which the column `machine` shows
 _SHOWN_COLUMNS = (
     "case", "model", "label", "clock_mhz", "status", "cycles_total", "milliseconds", "cycles_dla",
     "cycles_stall", "utilization", "dma_read_bytes", "dma_write_bytes",
@@ -20,15 +20,15 @@ _SHOWN_COLUMNS = (
 
 
 def print_points(result: SweepResult, swept: list[str]) -> None:
-    """The points, or of many those with the fewest cycles, with a column for everything that was swept."""
-    told = [name for name in swept if name not in _IN_LABEL]
-    few = heapq.nsmallest(SHOWN_POINTS + 1, result.rows("point", *_SHOWN_COLUMNS, *told), key=_rank)
+    """Print the points, or those with the fewest cycles, with a column for each swept parameter."""
+    extra = [name for name in swept if name not in _IN_LABEL]
+    few = heapq.nsmallest(SHOWN_POINTS + 1, result.rows("point", *_SHOWN_COLUMNS, *extra), key=_rank)
     if len(few) <= SHOWN_POINTS:
         few.sort(key=lambda row: row["point"])
     cases = ["case"] if any(row["case"] for row in few) else []
-    clocks = len({row["clock_mhz"] for row in few}) > 1  # then cycles do not tell who is faster
+    clocks = len({row["clock_mhz"] for row in few}) > 1  # then cycles alone do not say which is faster
     start = {**{name: name for name in cases}, "model": "model", "label": "machine"}
-    start |= {name: name for name in told}
+    start |= {name: name for name in extra}
     figures = ["cycles", *(["ms"] if clocks else []), "DLA", "stall", "used", "moved"]
     lines = [[*start.values(), *figures]]
     for row in few[:SHOWN_POINTS]:
@@ -37,14 +37,14 @@ def print_points(result: SweepResult, swept: list[str]) -> None:
 
 
 def _text(value: Any) -> str:
-    """A parameter's value."""
+    """A parameter's value as text."""
     if value is None:
         return ""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _figures(row: dict[str, Any], shown: list[str]) -> list[str]:
-    """A point's figures as text, or in their place what became of it."""
+    """A point's figures as text, or its status if it has no figures."""
     if row["cycles_total"] is None:
         return [row["status"], *[""] * (len(shown) - 1)]
     texts = {

@@ -1,4 +1,4 @@
-"""`dlasim run`: a program, a model or an ELF on the simulator."""
+"""`dlasim run`: runs a program, a model or an ELF file on the simulator."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import click
 from dlasim.cli.board_console import BoardConsole
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.host_options import debug_options, host_options, take_host
+from dlasim.cli.options import Choice, Number
 from dlasim.cli.sections import SectionedCommand
 from dlasim.cli.terminal import say
 
@@ -31,28 +32,32 @@ Examples:
 @compile_options
 @host_options
 @click.option(
-    "--input", "inputs", multiple=True, metavar="X.npy", help="An input; repeat it in the model's order."
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="X.npy",
+    help="An input. Repeat the option for further inputs, in the model's order.",
 )
-@click.option("-o", "--output", metavar="DIR", help="Where output_0.npy, output_1.npy, … go.")
-@click.option("--timing-only", is_flag=True, help="Cycles without computing tensors.")
-@click.option("--report", metavar="R.json", help="Write all figures as JSON.")
+@click.option("-o", "--output", metavar="DIR", help="Write the outputs to DIR/output_0.npy and so on.")
+@click.option("--timing-only", is_flag=True, help="Count cycles without computing tensors.")
+@click.option("--report", metavar="R.json", help="Write the report as JSON.")
 @click.option("--trace", metavar="T.json", help="Write a timeline for Perfetto (ui.perfetto.dev).")
 @click.option(
-    "--repeat", default=1, type=click.IntRange(1, 1_000_000), metavar="N", help="Inferences to run."
+    "--repeat", default=1, type=Number(int, 1, 1_000_000), metavar="N", help="Number of inferences to run."
 )
 @click.option(
     "--engine",
     default="auto",
-    type=click.Choice(["auto", "fast", "reference"]),
-    help="Kernels: compiled (fast) or readable.",
+    type=Choice(["auto", "fast", "reference"]),
+    help="Kernels: compiled (fast) or the readable reference.",
 )
-@click.option("--races/--no-races", default=True, help="Check the program for races first.")
+@click.option("--races/--no-races", default=True, help="Check the program for data races first.")
 @debug_options
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON instead of the tables.")
 def command(file: str, **given: Any) -> None:
-    """Run FILE: a program.bin, model.dlag or model.tflite, or an ELF for the board.
+    """Run FILE: a program.bin, a model (.tflite or .dlag), or an ELF file for the board.
 
-    Models are lowered on the fly. Prints where the cycles went. Inputs are noise unless given; floats are
+    A model is compiled first. Prints where the cycles went. Inputs that are not given are random; floats are
     quantized.
     """
     from dlasim.fileio import keep_apart
@@ -80,7 +85,9 @@ def command(file: str, **given: Any) -> None:
         return run_elf.run(file, base, machine, options, chosen, given)
     machine |= options
     if given["timing_only"] and (given["inputs"] or given["output"]):
-        raise click.UsageError("--timing-only computes no tensors: leave --input and --output out")
+        raise click.UsageError(
+            "--timing-only computes no tensors and cannot be combined with --input or --output"
+        )
     result = api.run(
         file,
         base,
@@ -100,7 +107,7 @@ def command(file: str, **given: Any) -> None:
 
 
 def _write(result: Any, sources: Iterable[str | None], given: dict[str, Any]) -> None:
-    """The files asked for; none of them unless all have a place of their own."""
+    """Write the files that the options name, if all of them are different."""
     import json
     from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`dlasim run firmware.elf`: a program of the user's own on the board."""
+"""`dlasim run firmware.elf`: runs the user's own firmware on the board."""
 
 from __future__ import annotations
 
@@ -26,16 +26,18 @@ def run(
     chosen: dict[str, Any],
     given: dict[str, Any],
 ) -> None:
-    """Runs it, writes the files asked for, prints where the cycles went; fails as the guest does."""
+    """Run it, write the requested files, print where the cycles went; fails if the guest fails."""
     from dlasim import on_board
     from dlasim.fileio import atomic_write
     from dlasim.sim.executor import make_executor
 
     if options:
-        raise click.UsageError(f"{file} is an ELF of its own: {', '.join(sorted(options))} is for models")
+        raise click.UsageError(
+            f"{', '.join(map(_flag, sorted(options)))} applies to models; {file} is an ELF file"
+        )
     for name, option in _NOT_FOR_ELF:
         if given.get(name) or name in chosen:
-            raise click.UsageError(f"{option} is for programs and models; {file} is an ELF of its own")
+            raise click.UsageError(f"{option} applies to programs and models; {file} is an ELF file")
     done = on_board.run_elf(file, base, machine, make_executor(given["engine"]), **chosen)
     report = done.report()
     if given["report"]:
@@ -51,6 +53,10 @@ def run(
         say(json.dumps(report, indent=2))
     else:
         _print(report)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def _print(report: dict[str, Any]) -> None:

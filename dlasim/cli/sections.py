@@ -1,4 +1,4 @@
-"""Help in sections: options that many commands share stand together, each with its default."""
+"""Help in sections: options that commands share are grouped, each with its default."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ OWN = "Options"
 
 
 class SharedOption(click.Option):
-    """An option of a named section. Its default is that of a dataclass's field, looked up when it is shown:
-    None on the command line means that a file or a preset may decide."""
+    """An option in a named section of the help. The help shows the default of the DlaConfig or CompileOptions
+    field of the same name. On the command line the default is None: a file or preset may set the value."""
 
     def __init__(self, *declarations: Any, section: str, **settings: Any) -> None:
         super().__init__(*declarations, **settings)
         self.section = section
 
     def default_text(self) -> str:
-        """The default as one would type it; empty where there is none."""
+        """The default as one would type it; empty if there is none."""
         from dataclasses import MISSING, fields
 
         from dlasim.compiler_shim.options import CompileOptions
@@ -30,7 +30,7 @@ class SharedOption(click.Option):
         return ""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """As click has it, with the default."""
+        """As in click, with the default appended."""
         record = super().get_help_record(ctx)
         default = self.default_text()
         if record is None or not default:
@@ -39,10 +39,10 @@ class SharedOption(click.Option):
 
 
 class SectionedCommand(click.Command):
-    """A command whose own options come first, then those that it shares, by section."""
+    """A command whose help lists its own options first, then the shared ones by section."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The sections in the order in which their first options were declared, its own before them."""
+        """Write the command's own options, then the sections in the order of their first option."""
         sections: dict[str, list[tuple[str, str]]] = {OWN: []}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None

@@ -1,4 +1,4 @@
-"""A run's report as a person reads it: layers, kinds, stalls, totals."""
+"""Prints the report of a run as tables: layers, kinds of operation, stalls, totals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CPU_FIGURES = ("name", "operator", "unit", "cycles", "macs")  # the others say 
 
 
 def print_summary(report: dict[str, Any]) -> None:
-    """The tables on standard output."""
+    """Print the tables on standard output."""
     say(_title(report))
     say()
     say(table(_layer_rows(report), "lllrrrrrr"))
@@ -31,7 +31,7 @@ def print_summary(report: dict[str, Any]) -> None:
 
 
 def table(rows: list[list[str]], alignment: str) -> str:
-    """Rows in columns, the first row as the head; `alignment` is l or r for each column."""
+    """Format rows as a table whose first row is the head; `alignment` has l or r for each column."""
     rows = [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(alignment))]
     lines = []
@@ -47,7 +47,7 @@ def table(rows: list[list[str]], alignment: str) -> str:
 
 
 def size(count: int) -> str:
-    """Bytes as people say them."""
+    """A number of bytes with a unit."""
     for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
         if count >= unit:
             return f"{count / unit:,.1f} {name}"
@@ -74,7 +74,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
 
 
 def duration(microseconds: float) -> str:
-    """A time as people say it."""
+    """A time with a unit."""
     if microseconds < 1000:
         return f"{microseconds:.3f} µs"
     return f"{microseconds / 1000:,.3f} ms"
@@ -143,12 +143,12 @@ def _cpu_lines(report: dict[str, Any]) -> list[str]:
     return [
         f"CPU        {cpu['instructions']:,} instructions ({cpu['model']}), {cpu['setup_instructions']:,} "
         f"more for set-up; asleep {cpu['idle_cycles']:,} cycles",
-        f"           stack {size(memory['stack_peak_bytes'])}, RAM {size(memory['ram_peak_bytes'])} in all",
+        f"           stack {size(memory['stack_peak_bytes'])}, RAM {size(memory['ram_peak_bytes'])} in total",
     ]
 
 
 def function_rows(report: dict[str, Any]) -> list[list[str]]:
-    """The firmware's functions that count, from reset to exit."""
+    """The firmware's functions with the most cycles, from reset to exit."""
     functions = report["functions"]
     cycles = sum(function["cycles"] for function in functions)
     rows = [["firmware function", "entries", "instructions", "cycles", "share"]]

@@ -1,4 +1,4 @@
-"""`dlasim sweep`: many machines, one table."""
+"""`dlasim sweep`: runs models on many machines and writes one table."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dlasim.cli.config_options import COMPILE, MACHINE, preset_option
+from dlasim.cli.options import Number
 from dlasim.cli.sections import SectionedCommand, SharedOption
 from dlasim.cli.terminal import say
 from dlasim.errors import printable
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from dlasim.sweeps.study import Study
     from dlasim.sweeps.sweep import Outcome
 
-_LONGEST_NAME = 100  # of a folder
+_LONGEST_NAME = 100  # of a folder, in characters
 _EPILOG = """\b
 Examples:
   dlasim sweep mobilenet_v1 --pes 64,128 --sram 512KiB,1MiB --parallel input,output
@@ -26,14 +27,14 @@ Examples:
   dlasim sweep study.toml --jobs 8 --out results
   dlasim sweep paper
 \b
-Values: 64,128 is a list, 16..256:16 goes in steps of 16, 64KiB..1MiB doubles, 1..81:*3 triples.
-MODEL is a file or the name of a built-in network (see `dlasim model --list`), with arguments as in
-mobilenet_v1:alpha=0.5. Finished points are kept in DIR/cache; running again goes on from there.
+VALUES: 64,128 is a list, 16..256:16 counts in steps of 16, 64KiB..1MiB doubles, 1..81:*3 triples.
+MODEL is a file or a built-in network (see `dlasim model --list`), optionally with arguments as in
+mobilenet_v1:alpha=0.5. Finished points are stored in DIR/cache; a repeated sweep continues from there.
 """
 
 
 def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
-    """An option for every parameter that has one elsewhere, taking several values here."""
+    """The options of the machine and of the compiler, which take several values here."""
     for table, section in ((COMPILE, "Compiling"), (MACHINE, "Machine")):
         for option, name, kind, text in reversed(table):
             values = ",".join(kind.choices) if isinstance(kind, click.Choice) else "VALUES"
@@ -53,7 +54,7 @@ def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
     section="Machine",
     default=None,
     metavar="FILE.toml",
-    help="A machine of your own.",
+    help="Read the machine from a file.",
 )
 @_axes
 @click.option(
@@ -62,10 +63,15 @@ def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
     section="Compiling",
     default=None,
     metavar="OP+OP…",
-    help="TFLite operators that may go to the DLA, such as CONV_2D+ADD.",
+    help="TFLite operators that may run on the DLA, such as CONV_2D+ADD.",
 )
-@click.option("--set", "more", multiple=True, metavar="NAME=VALUES", help="Any other parameter.")
-@click.option("--where", multiple=True, metavar="CONDITION", help="Keep points such as 'pes * 8192 <= sram'.")
+@click.option("--set", "more", multiple=True, metavar="NAME=VALUES", help="Set any other parameter.")
+@click.option(
+    "--where",
+    multiple=True,
+    metavar="CONDITION",
+    help="Keep only points for which this holds, such as 'pes * 8192 <= sram'.",
+)
 @click.option(
     "-o",
     "--out",
@@ -73,29 +79,45 @@ def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
     "out",
     default=None,
     metavar="DIR",
-    help="Where the tables go.  [default: NAME-sweep]",
+    help="The folder for the tables.  [default: NAME-sweep]",
 )
-@click.option("--layers", is_flag=True, help="Write DIR/layers.csv too, a row per point and layer.")
 @click.option(
-    "--jobs", default=None, type=click.IntRange(1, 4096), metavar="N", help="Processes.  [default: cores]"
+    "--layers", is_flag=True, help="Also write DIR/layers.csv with a row for each layer of each point."
 )
-@click.option("--scheduler", default=None, metavar="ADDRESS", help="Run on this dask.distributed cluster.")
-@click.option("--cache", default=None, metavar="DIR", help="Finished points, which sweeps can share.")
-@click.option("--resume/--no-resume", default=True, help="Take finished points from the cache.")
+@click.option(
+    "--jobs",
+    default=None,
+    type=Number(int, 1, 4096),
+    metavar="N",
+    help="Number of processes.  [default: number of cores]",
+)
+@click.option(
+    "--scheduler",
+    default=None,
+    metavar="ADDRESS",
+    help="Run on the dask.distributed cluster at this address.",
+)
+@click.option(
+    "--cache",
+    default=None,
+    metavar="DIR",
+    help="Folder of finished points; several sweeps can share it.  [default: DIR/cache]",
+)
+@click.option("--resume/--no-resume", default=True, help="Reuse finished points from the cache.")
 def command(targets: tuple[str, ...], **given: Any) -> None:
-    """Run MODELs on many machines, or a STUDY (a TOML file, or one that ships), into DIR/results.csv.
+    """Run MODELs, or a STUDY (a TOML file or a predefined one), on many machines; write DIR/results.csv.
 
-    Every parameter takes several values; the table has a row for each combination, and says why where one
-    cannot work.
+    Every parameter takes several values. The table has a row for each combination; if one cannot run, its
+    row says why.
     """
     axes = _given_axes(given)
     from dlasim.cli.points import print_points
     from dlasim.errors import RunError
-    from dlasim.sweeps.build import build
-    from dlasim.sweeps.present import present
+    from dlasim.sweeps.study_builder import build_study
+    from dlasim.sweeps.study_outputs import write_outputs
     from dlasim.sweeps.sweep import Settings, run_study
 
-    study = build(targets, axes, given["where"], given["layers"])
+    study = build_study(targets, axes, given["where"], given["layers"])
     settings = Settings(
         out=Path(given["out"] or f"{_folder_name(study.name)}-sweep"),
         jobs=given["jobs"],
@@ -106,29 +128,31 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     outcome = run_study(study, settings)
     print_points(outcome.result, study.swept)
     _tell(study, outcome)
-    for path in present(study, outcome.result):
+    for path in write_outputs(study, outcome.result):
         say(f"wrote {path}", err=True)
     if outcome.first_failure:
-        raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")
+        raise RunError(f"{outcome.statuses['failed']} points failed, the first: {outcome.first_failure}")
 
 
 def _folder_name(name: str) -> str:
-    """A study's name as that of a folder here; a study of somebody else's must not choose another place."""
+    """The study's name as a folder name; a study from elsewhere must not choose another location."""
     return printable(name).replace("/", "_")[:_LONGEST_NAME]
 
 
 def _given_axes(given: dict[str, Any]) -> dict[str, Any]:
-    """Parameters by their values as text."""
+    """The parameters that were given, with their values as text."""
     axes = {name: given[name] for _, name, _, _ in (*MACHINE, *COMPILE)}
     axes |= {"dla_ops": given["dla_ops"], "preset": given["preset"]}
     if given["config_file"]:
         if given["preset"]:
-            raise click.UsageError("--config and --preset exclude each other: give one of them")
+            raise click.UsageError("--config and --preset exclude each other; give only one of them")
         axes["preset"] = given["config_file"]
     for item in given["more"]:
         name, sign, text = item.partition("=")
-        if not sign or axes.get(name.strip()) is not None:
-            raise click.UsageError(f"--set {item}: write NAME=VALUES, each name once")
+        if not sign:
+            raise click.UsageError(f"--set must be NAME=VALUES (got {item!r})")
+        if axes.get(name.strip()) is not None:
+            raise click.UsageError(f"--set {item}: {name.strip()} is given twice")
         axes[name.strip()] = text
     return {name: text for name, text in axes.items() if text is not None}
 
@@ -141,8 +165,8 @@ def _tell(study: Study, outcome: Outcome) -> None:
     if outcome.reused:
         parts.append(f"{outcome.reused:,} of them from the cache")
     if refused:
-        parts.append(f"{refused:,} cannot work (column reason says why)")
+        parts.append(f"{refused:,} cannot run (see column reason)")
     shown = f", the {SHOWN_POINTS} with the fewest cycles above" if outcome.points > SHOWN_POINTS else ""
     say(f"{study.name}: {'; '.join(parts)}{shown}; wrote {outcome.result.path}", err=True)
     if outcome.not_compiled:
-        say(f"{outcome.not_compiled}; plain Python did the work, more slowly", err=True)
+        say(f"{outcome.not_compiled}; plain Python was used instead, which is slower", err=True)

@@ -1,4 +1,4 @@
-"""`dlasim verify`: a lowered model against TensorFlow, tensor by tensor."""
+"""`dlasim verify`: compares a compiled model with TensorFlow, tensor by tensor."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.host_options import host_options, take_host
+from dlasim.cli.options import Choice, Number
 from dlasim.cli.sections import SectionedCommand
 from dlasim.cli.terminal import say
 
@@ -27,26 +28,27 @@ Examples:
 @click.option(
     "--runs",
     default=1,
-    type=click.IntRange(0, 100_000),
+    type=Number(int, 0, 100_000),
     metavar="N",
-    help="Noise inputs, besides the edge cases.",
+    help="Number of random inputs, in addition to the edge cases.",
 )
-@click.option("--seed", default=0, type=int, metavar="N", help="Seed of the first noise input.")
+@click.option("--seed", default=0, type=Number(int, 0), metavar="N", help="Seed of the first random input.")
 @click.option(
     "--engine",
     default="auto",
-    type=click.Choice(["auto", "fast", "reference"]),
-    help="Kernels: compiled (fast) or readable.",
+    type=Choice(["auto", "fast", "reference"]),
+    help="Kernels: compiled (fast) or the readable reference.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the line, of a mismatch too.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result, including a mismatch, as JSON.")
 def command(model: str, runs: int, seed: int, engine: str, as_json: bool, **given: Any) -> None:
     """Compare every tensor of MODEL, bit for bit, with TensorFlow's reference.
 
-    Inputs are all -128, all 127, the zero point, and noise. The program is checked for races too. Leaves
-    with 0 only if everything is equal; else with 1 and the first layer, element and both values.
+    The inputs are all -128, all 127, the zero point, and random. The program is also checked for data races.
+    The exit code is 0 only if everything is equal; else it is 1, and the error names the first layer and
+    element that differ, with both values.
 
-    The reference is TFLite Micro; what it lacks, or is known to compute wrongly, comes from LiteRT's
-    reference kernels. The result says which operators these are and where the two disagree.
+    The reference is TFLite Micro. LiteRT's reference kernels replace it for operators that it lacks or is
+    known to compute wrongly. The result lists these operators and where the two references disagree.
     """
     import json
 
@@ -64,7 +66,9 @@ def command(model: str, runs: int, seed: int, engine: str, as_json: bool, **give
     if result.mismatch is not None:
         raise RunError(f"{model} differs from {result.reference}: {result.mismatch}")
     if result.uncompared:
-        raise RunError(f"{model}: {result.reference} lacks {', '.join(result.uncompared)}; all else is equal")
+        raise RunError(
+            f"{model}: {result.reference} did not compute {', '.join(result.uncompared)}; the rest is equal"
+        )
     if as_json:
         return
     say(

@@ -7,7 +7,7 @@ from typing import Any
 
 from dlasim.errors import InputError
 from dlasim.sim.config import size_text
-from dlasim.sweeps.expressions import Expression
+from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.parameters import catalogue
 from dlasim.sweeps.result import SweepResult
 
@@ -18,7 +18,7 @@ MAX_LABEL = 34
 
 def chosen_rows(result: SweepResult, where: str | None, columns: Sequence[str]) -> list[Row]:
     """Rows with figures for which the condition holds; with them only what is asked for."""
-    test = Expression(where, result.columns, "where") if where else None
+    test = Condition(where, result.columns, "where") if where else None
     missing = [name for name in columns if name not in result.columns]
     if missing:
         raise InputError(f"{result.path} has no column {missing[0]}: this chart needs it")

@@ -15,7 +15,7 @@ from dlasim.isa.program import Program
 from dlasim.sim.runner import Inference, Simulation
 from dlasim.sweeps.charts import canvas
 from dlasim.sweeps.charts.data import Row, best_point, count_text, parameters, shorten
-from dlasim.sweeps.expressions import Expression
+from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.models import Source, blueprint
 from dlasim.sweeps.parameters import catalogue, resolve
 from dlasim.sweeps.result import SweepResult
@@ -29,7 +29,7 @@ def draw(
     begin: int = 0, end: int | None = None,
 ) -> Any:  # fmt: skip
     """Lanes of the CPU and of each unit between two cycles; colours change from layer to layer."""
-    test = Expression(where, result.columns, "where") if where else None
+    test = Condition(where, result.columns, "where") if where else None
     rows = (row for row in result.rows(*parameters(result), "status", "cycles_total")
             if row["status"] == "ok" and (test is None or test.holds(row)))  # fmt: skip
     row = best_point(rows, point)

@@ -1,5 +1,6 @@
 """The verbs as functions: two lines from a model to its cycles, and errors of ours for what is wrong."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -95,17 +96,17 @@ def test_explain(model: Path) -> None:
 @pytest.mark.parametrize(
     ("choices", "message"),
     [
-        ({"pe": 64}, "unknown parameter pe; did you mean pes"),
-        ({"pes": 0}, "pes must be from 1 to .*got 0"),
-        ({"sram_bytes": "lots"}, "must be a size"),
-        ({"fusion": "all"}, "fusion = 'all' is unknown"),
-        ({"tiling": 3}, "tiling = 3 is unknown"),
-        ({"engine": "slow"}, "engine must be one of .*got 'slow'"),
-        ({"host": "arm"}, "host"),
+        ({"pe": 64}, "unknown parameter 'pe'; did you mean pes"),
+        ({"pes": 0}, "pes must be from 1 to 1048576 (got 0)"),
+        ({"sram_bytes": "lots"}, "sram_bytes must be a size such as 512KiB, 1M or 65536 (got 'lots')"),
+        ({"fusion": "all"}, "fusion must be none, requant or full (got 'all')"),
+        ({"tiling": 3}, "tiling must be output-channel or auto (got 3)"),
+        ({"engine": "slow"}, "engine"),
+        ({"host": "arm"}, "host must be none or riscv (got 'arm')"),
     ],
 )
 def test_wrong_choices_are_one_line(model: Path, choices: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message) as caught:
+    with pytest.raises(InputError, match=re.escape(message)) as caught:
         dlasim.run(model, **choices)
     assert "\n" not in str(caught.value)
 

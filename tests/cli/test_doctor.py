@@ -86,7 +86,7 @@ def test_compiled_code_is_there_or_not(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert not any(there for name, there in found.items() if not name.startswith("kernels-"))
     assert "search" in found
     assert any(name.startswith("kernels-") for name in found)
-    assert "not yet: the first sweep" in call().stdout
+    assert "not built yet: the first sweep" in call().stdout
     for routine in routines():
         routine.unit.path.write_bytes(sealed(b"code"))
     assert "  search               makes sweeps faster; ready\n" in call().stdout
@@ -97,4 +97,4 @@ def test_compiled_code_where_the_compiler_is_broken(monkeypatch: pytest.MonkeyPa
     monkeypatch.syspath_prepend(tmp_path)
     result = call()
     assert result.exit_code == 0
-    assert "cannot be made" in result.stdout
+    assert "cannot be built" in result.stdout

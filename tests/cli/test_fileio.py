@@ -93,10 +93,10 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     """A device may never end, and a pipe without a writer never begins."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(InputError, match=r"pipe: it is a pipe, a file is needed"):
+    with pytest.raises(InputError, match=r"pipe: expected a file, got a pipe"):
         read_head(pipe, 4)
     for read in (read_file, lambda path: read_head(path, 4)):
-        with pytest.raises(InputError, match=r"cannot read /dev/zero: it is a device, a file is needed"):
+        with pytest.raises(InputError, match=r"cannot read /dev/zero: expected a file, got a device"):
             read("/dev/zero")
         with pytest.raises(InputError, match=r"cannot read .*: Is a directory"):
             read(tmp_path)

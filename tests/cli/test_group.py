@@ -145,8 +145,8 @@ def test_no_arguments_show_the_help() -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["disam"], "no command 'disam'; did you mean disasm"),
-        (["zzz"], "no command 'zzz' (there are: "),
+        (["disam"], "unknown command 'disam'; did you mean disasm?"),
+        (["zzz"], "unknown command 'zzz'; known are model, compile, "),
         (["doctor", "--jsn"], "--json"),
         (["isa", "--format", "xml"], "'xml'"),
     ],
@@ -163,7 +163,7 @@ def test_wrong_usage_is_one_line_and_exit_2(arguments: list[str], expected: str)
 @pytest.mark.parametrize(
     ("error", "code", "line"),
     [
-        (InputError("pes = 0 is out of range"), 2, "dlasim: pes = 0 is out of range"),
+        (InputError("pes must be from 1 (got 0)"), 2, "dlasim: pes must be from 1 (got 0)"),
         (RunError("output differs"), 1, "dlasim: output differs"),
         (KeyboardInterrupt(), 130, "dlasim: interrupted"),
         (MemoryError(), 1, "dlasim: out of memory"),

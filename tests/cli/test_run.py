@@ -206,7 +206,7 @@ def test_presets_are_listed_without_a_model() -> None:
     for name in ("default", "paper", "nvdla-small", "ethos-u55-128"):
         assert f"\n{name}" in text
     assert succeed("sweep", "--preset", "list").stdout == text
-    fail(2, "unknown preset 'x'; the presets are default", "run", "x.tflite", "--preset", "x")
+    fail(2, "unknown preset 'x'; known are default", "run", "x.tflite", "--preset", "x")
 
 
 def test_presets_as_json() -> None:
@@ -256,9 +256,9 @@ def test_what_is_no_program(folder: Path, tmp_path: Path) -> None:
     fail(2, "`dlasim asm ", "run", EXAMPLES / "relu.s")
     fail(2, "cannot read", "run", tmp_path / "missing")
     fail(2, "cannot read", "run", tmp_path)
-    fail(2, "is compiled already", "run", folder / "mnist.bin", "--fusion", "none")
+    fail(2, "is already compiled", "run", folder / "mnist.bin", "--fusion", "none")
     for verb in (["explain"], ["verify"], ["compile", "-o", tmp_path / "z.bin"]):
-        fail(2, "is compiled already", *verb, folder / "mnist.bin")
+        fail(2, "compiled", *verb, folder / "mnist.bin")
     assert not (tmp_path / "z.bin").exists()
 
 

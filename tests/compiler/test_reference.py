@@ -88,7 +88,7 @@ def test_the_command_does_not_pass_what_was_not_compared(tmp_path):
     path.write_bytes(write_tflite(flat_softmax()))
     done = CliRunner().invoke(main, ["verify", str(path)])
     assert done.exit_code == 1
-    assert "lacks probabilities" in done.stderr
+    assert "did not compute probabilities" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
 
 

@@ -137,9 +137,12 @@ def test_an_elf_of_ones_own(folder, firmware):
     [
         (("model.tflite", "--cpu", "ideal"), "--cpu needs --host riscv"),
         (("model.tflite", "--gdb", "0"), "--gdb needs --host riscv"),
-        (("model.tflite", "--host", "riscv", "--cpu", "fast"), "'fast': allowed are ideal"),
+        (
+            ("model.tflite", "--host", "riscv", "--cpu", "fast"),
+            "cpu must be ideal, two_stage, five_stage, or",
+        ),
         (("program.bin", "--host", "riscv", "--pes", "128"), "was lowered for 64 PEs"),
-        (("application.elf", "--fusion", "none"), "compiled already"),
+        (("application.elf", "--fusion", "none"), "already compiled"),
         (("own.elf", "--fusion", "none"), "fusion is for models"),
         (("own.elf", "--output", "x"), "--output is for programs and models"),
         (("own.elf", "--completion", "polling"), "--completion is for programs and models"),

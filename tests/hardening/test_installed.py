@@ -82,7 +82,7 @@ def test_workers_that_all_die_at_the_start_end_the_sweep(
     sweep = [*COMMAND, "sweep", str(model), "--pes", "1..1000:1", "--jobs", "2", "--out", str(tmp_path)]
     done = run(installed, sweep, cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stderr == f"dlasim: no worker process can start: {told}\n"
+    assert done.stderr == f"dlasim: cannot start any worker process: {told}\n"
 
 
 def test_one_worker_that_cannot_start_is_done_without(installed: Path, model: Path, tmp_path: Path) -> None:

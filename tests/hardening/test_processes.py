@@ -105,32 +105,44 @@ def test_outputs_where_a_file_is(model: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("compile", "m.tflite", "-o", "m.tflite"), "cannot write m.tflite: it is read too"),
-        (("compile", "m.tflite", "-o", "link"), "cannot write link: it is read too"),
-        (("compile", "m.tflite", "-o", "p.bin", "--save-graph", "./m.tflite"), "./m.tflite: it is read too"),
-        (("compile", "m.tflite", "-o", "p.bin", "--save-graph", "./p.bin"), "two outputs would go there"),
-        (("run", "m.tflite", "--report", "m.tflite"), "it is read too"),
-        (("run", "m.tflite", "--trace", "r.json", "--report", "r.json"), "two outputs would go there"),
-        (("run", "m.tflite", "--input", "x.npy", "--report", "x.npy"), "it is read too"),
-        (("run", "m.tflite", "--config", "c.toml", "--trace", "c.toml"), "it is read too"),
-        (("run", "m.tflite", "--report", "hard"), "cannot write hard: it is read too"),
-        (("run", "m.tflite", "--report", "sub/../m.tflite"), "it is read too"),
-        (("run", "m.tflite", "--cpu", "c.toml", "--host", "riscv", "--report", "c.toml"), "it is read too"),
-        (("run", "m.tflite", "--report", "new", "--output", "new"), "two outputs would go there"),
-        (("run", "m.tflite", "--input", "d/output_0.npy", "--output", "d"), "d/output_0.npy: it is read too"),
-        (("run", "m.tflite", "--output", "d", "--report", "d/output_0.npy"), "two outputs would go there"),
+        (("compile", "m.tflite", "-o", "m.tflite"), "cannot write m.tflite: it is also an input"),
+        (("compile", "m.tflite", "-o", "link"), "cannot write link: it is also an input"),
+        (
+            ("compile", "m.tflite", "-o", "p.bin", "--save-graph", "./m.tflite"),
+            "./m.tflite: it is also an input",
+        ),
+        (("compile", "m.tflite", "-o", "p.bin", "--save-graph", "./p.bin"), "another output goes there"),
+        (("run", "m.tflite", "--report", "m.tflite"), "it is also an input"),
+        (("run", "m.tflite", "--trace", "r.json", "--report", "r.json"), "another output goes there"),
+        (("run", "m.tflite", "--input", "x.npy", "--report", "x.npy"), "it is also an input"),
+        (("run", "m.tflite", "--config", "c.toml", "--trace", "c.toml"), "it is also an input"),
+        (("run", "m.tflite", "--report", "hard"), "cannot write hard: it is also an input"),
+        (("run", "m.tflite", "--report", "sub/../m.tflite"), "it is also an input"),
+        (
+            ("run", "m.tflite", "--cpu", "c.toml", "--host", "riscv", "--report", "c.toml"),
+            "it is also an input",
+        ),
+        (("run", "m.tflite", "--report", "new", "--output", "new"), "another output goes there"),
+        (
+            ("run", "m.tflite", "--input", "d/output_0.npy", "--output", "d"),
+            "d/output_0.npy: it is also an input",
+        ),
+        (("run", "m.tflite", "--output", "d", "--report", "d/output_0.npy"), "another output goes there"),
         (
             ("run", "m.tflite", "--output", "d", "--report", "d/../d/output_0.npy"),
-            "two outputs would go there",
+            "another output goes there",
         ),
-        (("run", "m.tflite", "--output", "d", "--trace", "into"), "two outputs would go there"),
-        (("sweep", "s.toml", "--out", "d", "--jobs", "1"), "cannot write d/sweep.json: it is read too"),
-        (("sweep", "m.tflite", "--out", "e", "--jobs", "1"), "cannot write e/results.csv: it is read too"),
-        (("sweep", "bad.toml", "--out", "d"), "file is a name without folders that ends in .png, .svg, .pdf"),
-        (("plot", "t.svg", "-o", "t.svg"), "cannot write t.svg: it is read too"),
-        (("plot", "t.svg", "-o", "table.svg"), "cannot write table.svg: it is read too"),
-        (("asm", "relu.bin"), "cannot write relu.bin: it is read too"),
-        (("disasm", "relu.bin", "-o", "relu.bin"), "it is read too"),
+        (("run", "m.tflite", "--output", "d", "--trace", "into"), "another output goes there"),
+        (("sweep", "s.toml", "--out", "d", "--jobs", "1"), "cannot write d/sweep.json: it is also an input"),
+        (
+            ("sweep", "m.tflite", "--out", "e", "--jobs", "1"),
+            "cannot write e/results.csv: it is also an input",
+        ),
+        (("sweep", "bad.toml", "--out", "d"), "must be a name without folders that ends in .png, .svg, .pdf"),
+        (("plot", "t.svg", "-o", "t.svg"), "cannot write t.svg: it is also an input"),
+        (("plot", "t.svg", "-o", "table.svg"), "cannot write table.svg: it is also an input"),
+        (("asm", "relu.bin"), "cannot write relu.bin: it is also an input"),
+        (("disasm", "relu.bin", "-o", "relu.bin"), "it is also an input"),
     ],
     ids=lambda given: " ".join(given) if isinstance(given, tuple) else "",
 )
@@ -174,7 +186,7 @@ def test_standard_input_is_a_file_too(tmp_path: Path) -> None:
     source = tmp_path / "a.s"
     source.write_bytes(EXAMPLE.read_bytes())
     with source.open("rb") as file:
-        assert_one_line(call("asm", "-", "-o", source, stdin=file), 2, "it is read too")
+        assert_one_line(call("asm", "-", "-o", source, stdin=file), 2, "it is also an input")
     assert source.read_bytes() == EXAMPLE.read_bytes()
 
 
@@ -191,7 +203,7 @@ def test_a_study_writes_into_its_folder_only(name: str, model: Path, tmp_path: P
     study.write_text(f'models = ["{model}"]\n[[charts]]\nkind = "stacked"\nfile = "{name}"\n')
     process = call("sweep", study, "--out", tmp_path / "out", "--jobs", "1")
     assert_one_line(
-        process, 2, f"a chart's file is a name without folders that ends in .png, .svg, .pdf, not {name!r}"
+        process, 2, f"must be a name without folders that ends in .png, .svg, .pdf (got {name!r})"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s.toml"]
 

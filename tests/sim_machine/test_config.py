@@ -30,29 +30,29 @@ def test_a_grid_brings_its_pes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('sram = "1MiB"', "unknown parameter sram; did you mean sram_bytes?"),
-        ("dma_bandwith = 8", "unknown parameter dma_bandwith; did you mean dma_bandwidth?"),
-        ("zzz = 8", "unknown parameter zzz; the parameters are name, pes"),
+        ('sram = "1MiB"', r"unknown parameter 'sram'; did you mean sram_bytes\?"),
+        ("dma_bandwith = 8", r"unknown parameter 'dma_bandwith'; did you mean dma_bandwidth\?"),
+        ("zzz = 8", "unknown parameter 'zzz'; known are name, pes"),
         (
             'sram_bytes = "1 MB of it"',
-            "sram_bytes must be a size such as 65536, .*got '1 MB of it'",
+            r"must be a size such as 512KiB, 1M or 65536 \(got '1 MB of it'\)",
         ),
         ('sram_bytes = ""', "must be a size"),
-        ("sram_bytes = 1.5", "sram_bytes must be a whole number .got 1.5"),
-        ("sram_bytes = true", "sram_bytes must be a whole number .got True"),
+        ("sram_bytes = 1.5", r"sram_bytes must be a whole number \(got 1.5\)"),
+        ("sram_bytes = true", r"sram_bytes must be a whole number \(got True\)"),
         ("sram_bytes = [1]", "must be a whole number"),
         ("sram_bytes = 15", r"sram_bytes must be from 16 to 2147483648 \(got 15\)"),
-        ('sram_bytes = "4GiB"', "must be from"),
-        ('pes = "64"', "pes must be a whole number .got '64'"),
-        ('parallel = "both"', "parallel must be input, output or a grid such as 8x8 .got 'both'"),
-        ('parallel = "0x8"', "pes must be from 1 to"),
-        ("parallel = 8", "parallel must be text .got 8"),
-        ('parallel = "8x8"\npes = 32', "parallel = 8x8 has 64 PEs, but pes = 32"),
-        ("clock_mhz = nan", "clock_mhz must be above 0 and at most 100000 .got nan"),
-        ("clock_mhz = inf", "clock_mhz must be above 0 and at most 100000 .got inf"),
-        ('clock_mhz = "fast"', "clock_mhz must be a number .got 'fast'"),
-        ('timing = "slow"', "timing must be one of full, .*got 'slow'"),
-        ("[machine]\npes = 64", "unknown parameter machine"),
+        ('sram_bytes = "4GiB"', "sram_bytes must be from 16"),
+        ('pes = "64"', r"pes must be a whole number \(got '64'\)"),
+        ('parallel = "both"', r"parallel must be input, output, or a grid such as 8x16 \(got 'both'\)"),
+        ('parallel = "0x8"', r"pes must be from 1 to 1048576 \(got 0\)"),
+        ("parallel = 8", r"parallel must be text \(got 8\)"),
+        ('parallel = "8x8"\npes = 32', "the grid 8x8 has 64 PEs, but pes is 32; give only one"),
+        ("clock_mhz = nan", r"clock_mhz must be above 0 and at most 100000 \(got nan\)"),
+        ("clock_mhz = inf", r"clock_mhz must be above 0 and at most 100000 \(got inf\)"),
+        ('clock_mhz = "fast"', r"clock_mhz must be a number \(got 'fast'\)"),
+        ('timing = "slow"', r"timing must be full, macs or zero \(got 'slow'\)"),
+        ("[machine]\npes = 64", "unknown parameter 'machine'"),
         ("pes = ", "is not valid TOML"),
         ("pes = 64\npes = 65", "is not valid TOML"),
         (b"\xff\xfe", "is not valid TOML"),
@@ -90,7 +90,7 @@ def test_the_paper_spends_nothing_but_compute() -> None:
 
 
 def test_an_unknown_preset_is_told_the_known_ones() -> None:
-    with pytest.raises(InputError, match=r"unknown preset 'papers'; did you mean paper\?$"):
+    with pytest.raises(InputError, match=r"unknown preset 'papers'; did you mean paper\?"):
         config.preset("papers")
 
 

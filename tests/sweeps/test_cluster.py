@@ -70,5 +70,5 @@ def test_an_address_where_nobody_is(model: Path, monkeypatch: pytest.MonkeyPatch
     from dlasim.sweeps import cluster
 
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
-    with pytest.raises(InputError, match=r"no scheduler answers at tcp://127\.0\.0\.1:9"):
+    with pytest.raises(InputError, match=r"--scheduler: cannot connect to tcp://127\.0\.0\.1:9"):
         api.sweep(model, scheduler="tcp://127.0.0.1:9", pes=[16])

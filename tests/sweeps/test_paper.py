@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from dlasim import api
-from dlasim.sweeps.page import findings, write_page
-from dlasim.sweeps.present import present
+from dlasim.sweeps.paper_page import findings, write_page
 from dlasim.sweeps.result import SweepResult
+from dlasim.sweeps.study_outputs import write_outputs
 from dlasim.sweeps.studyfile import shipped_study
 
 RECORD_BYTES = 12  # of a channel: bias, multiplier, shift; the paper's have the bias alone
@@ -67,7 +67,7 @@ def test_findings_hold_and_are_told(result: SweepResult, tmp_path: Path) -> None
     text = write_page(study, result, tmp_path).read_text()
     assert len(re.findall(r"^## Finding \d: holds$", text, re.MULTILINE)) == 4
     assert "nan" not in text
-    names = [path.name for path in present(study, result)]
+    names = [path.name for path in write_outputs(study, result)]
     assert {f"figure4{letter}.png" for letter in "abcde"} <= set(names)
     for name in names:
         assert (result.path.parent / name).stat().st_size > 1000

@@ -9,9 +9,9 @@ import pytest
 from dlasim import api
 from dlasim.errors import InputError
 from dlasim.sim.figures import BOARD_COLUMNS
-from dlasim.sweeps.present import present
 from dlasim.sweeps.prototype_page import PAPER, saved_fraction
 from dlasim.sweeps.result import SweepResult
+from dlasim.sweeps.study_outputs import write_outputs
 from dlasim.sweeps.studyfile import parse_study
 
 STUDY = """
@@ -84,7 +84,7 @@ def test_worker_processes_find_the_same(study_file: Path, result: SweepResult, t
 
 def test_the_page_has_what_was_saved(study_file: Path, result: SweepResult) -> None:
     study = parse_study(study_file.read_text(), "small", study_file.parent, "small")
-    (page,) = present(study, result)
+    (page,) = write_outputs(study, result)
     lines = page.read_text().splitlines()
     counts = {
         (row["case"], row["timing"]): row["cpu_instructions"] for row in result if row["cpu"] == "ideal"

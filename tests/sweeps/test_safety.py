@@ -14,7 +14,7 @@ import pytest
 from dlasim import api
 from dlasim.errors import InputError
 from dlasim.sweeps.evaluate import FIGURES, LAYER_COLUMNS, Entry
-from dlasim.sweeps.journal import NOWHERE, Journal
+from dlasim.sweeps.journal import MISSING, Journal
 from tests.hardening.commands import listen_to_ctrl_c
 from tests.native.processes import wait_until_gone
 
@@ -127,13 +127,13 @@ def test_torn_and_damaged_lines_do_not_count(tmp_path: Path) -> None:
         segment.write_bytes(whole[:cut])
         with Journal(tmp_path) as reader:
             reader.refresh()
-            found = [place != NOWHERE for place in reader.find(keys, False)]
+            found = [place != MISSING for place in reader.find(keys, False)]
         assert sum(found) == whole[:cut].count(b"\n")
     segment.write_bytes(whole.replace(b'"f":[2,', b'"f":[4,'))
     with Journal(tmp_path) as reader:
         reader.refresh()
         places = reader.find(keys, False)
-        assert places[2] == NOWHERE
+        assert places[2] == MISSING
         assert reader.read(places[3]).figures == figures(3)
 
 
@@ -141,17 +141,17 @@ def test_keys_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
     with Journal(tmp_path) as one, Journal(tmp_path) as two:
         one.append([("ab" * 8 + "00" * 8, Entry("ok", "", figures(1)))])
         two.refresh()
-        assert two.find(["ab" * 8 + "11" * 8], False) == [NOWHERE]
+        assert two.find(["ab" * 8 + "11" * 8], False) == [MISSING]
 
 
 def test_what_others_add_is_found(tmp_path: Path) -> None:
     key, layer = "ab" * 16, [0] * len(LAYER_COLUMNS)
     with Journal(tmp_path) as one, Journal(tmp_path) as two:
         one.append([(key, Entry("ok", "", figures(1)))])
-        assert two.find([key], False) == [NOWHERE]
+        assert two.find([key], False) == [MISSING]
         two.refresh()
         assert two.read(two.find([key], False)[0]).figures == figures(1)
-        assert two.find([key], True) == [NOWHERE]  # it has no layers
+        assert two.find([key], True) == [MISSING]  # it has no layers
         one.append([(key, Entry("ok", "", figures(1), [layer]))])
         two.refresh()
         assert two.read(two.find([key], True)[0]).layers == [layer]
@@ -181,7 +181,7 @@ def test_a_wrong_record_with_a_right_checksum_does_not_count(tmp_path: Path, bod
     with Journal(tmp_path) as journal:
         journal.refresh()
         places = journal.find([KEY, "ab" * 16], False)
-        assert places[0] == NOWHERE
+        assert places[0] == MISSING
         assert journal.read(places[1]).figures == figures(1)
 
 
@@ -196,7 +196,7 @@ def test_a_sweep_goes_on_over_wrong_records(model: Path, tmp_path: Path) -> None
 
 def test_a_pipe_in_the_cache_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.jsonl")
-    with Journal(tmp_path) as journal, pytest.raises(InputError, match="it is a pipe, a file is needed"):
+    with Journal(tmp_path) as journal, pytest.raises(InputError, match="expected a file, got a pipe"):
         journal.refresh()
 
 
@@ -204,7 +204,7 @@ def test_failures_are_tried_again(tmp_path: Path) -> None:
     with Journal(tmp_path) as one, Journal(tmp_path) as two:
         one.append([("cd" * 16, Entry("failed", "a bug"))])
         two.refresh()
-        assert two.find(["cd" * 16], False) == [NOWHERE]
+        assert two.find(["cd" * 16], False) == [MISSING]
 
 
 def test_no_resume_works_everything_out_again(model: Path, tmp_path: Path) -> None:

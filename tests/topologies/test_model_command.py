@@ -46,11 +46,11 @@ def test_the_list_has_every_network(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("alexnet",), "unknown network alexnet"),
-        ((), "missing NAME"),
+        (("alexnet",), "unknown network 'alexnet'"),
+        ((), "NAME is missing"),
         (("mnist", "--alpha", "2"), "mnist has no alpha"),
         (("mnist", "-o", "no/such/folder.tflite"), "cannot write no/such/folder.tflite"),
-        (("mnist", "-o", ""), "empty"),
+        (("mnist", "-o", ""), "-o must be the name of a file"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_code_2(arguments, expected, tmp_path):

@@ -150,8 +150,8 @@ def test_what_a_device_raises_is_one_line(build, file, access, message):
     [
         ("doubler:Doubler@0x1000", r"--device must be FILE.py:CLASS@ADDRESS"),
         ("FILE:Doubler", "--device must be FILE.py:CLASS@ADDRESS"),
-        ("FILE:Doubler@here", "'here' is not a number"),
-        ("FILE:Doubler@0x30000000,speed=3", "no setting 'speed'"),
+        ("FILE:Doubler@here", "expected a number such as 0x30000000 or 4096, got 'here'"),
+        ("FILE:Doubler@0x30000000,speed=3", "unknown setting 'speed'"),
         ("FILE:Dubler@0x30000000", "has no class Dubler; did you mean Doubler"),
         ("FILE:Broken@0x30000000", r"Broken\(\): ValueError: not today"),
         ("FILE:Point@0x30000000", r"Point has no method load\(\)"),

@@ -1,4 +1,4 @@
-"""Conditions between parameters, such as `pes <= 128 or sram >= 1MiB`: a small language of its own.
+"""A small language of conditions on parameters, such as `pes <= 128 or sram >= 1MiB`.
 
     or:      and ("or" and)*
     and:     not ("and" not)*
@@ -8,7 +8,7 @@
     term:    factor (("*" | "//" | "/" | "%") factor)*
     factor:  "-" factor | number | size | 'text' | name | "(" or ")"
 
-An expression becomes a tree of closures over the parameters' values; Python's own evaluator never sees it.
+A condition becomes a tree of closures over the parameters' values; Python's `eval` is not involved.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn
 
-from dlasim.errors import InputError
-from dlasim.sweeps.parameters import ALIASES, size
+from dlasim.errors import InputError, unknown
+from dlasim.sim.config import parse_size
+from dlasim.sweeps.parameters import ALIASES
 
 Values = Mapping[str, Any]
 Closure = Callable[[Values], Any]
@@ -40,22 +41,22 @@ _TERM: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
-class Expression:
-    """A condition that can be asked of a point or a row."""
+class Condition:
+    """A condition on the values of a point or of a row."""
 
     def __init__(self, text: str, names: Collection[str], origin: str) -> None:
         self.text, self._origin = text, origin
         parser = _Parser(text, names, origin)
         self._closure = parser.parse()
         self.names = frozenset(parser.used)
-        """The names that it asks for."""
+        """The names that it uses."""
 
     def holds(self, values: Values) -> bool:
-        """Whether it is true for these values."""
+        """Whether the condition is true for these values."""
         try:
             return bool(self._closure(values))
         except (TypeError, ZeroDivisionError, OverflowError) as error:
-            raise InputError(f"{self._origin}: {self.text!r} cannot be worked out: {error}") from None
+            raise InputError(f"{self._origin}: cannot evaluate {self.text!r}: {error}") from None
 
 
 class _Parser:
@@ -69,7 +70,7 @@ class _Parser:
     def parse(self) -> Closure:
         closure = self._or()
         if self._next < len(self._tokens):
-            self._fail(f"{self._tokens[self._next][1]!r} was not expected")
+            self._fail(f"{self._tokens[self._next][1]!r} is unexpected")
         return closure
 
     def _split(self) -> list[tuple[str, str]]:
@@ -80,7 +81,7 @@ class _Parser:
         while position < len(text):
             match = _TOKEN.match(text, position)
             if match is None:
-                self._fail(f"{text[position:].strip()[:20]!r} is not understood")
+                self._fail(f"{text[position:].strip()[:20]!r} is not a valid token")
             tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
             position = match.end()
         return tokens
@@ -139,7 +140,7 @@ class _Parser:
 
     def _list(self) -> list[Closure]:
         if not self._take("("):
-            self._fail("`in` is followed by values in parentheses")
+            self._fail("`in` must be followed by values in parentheses, such as in (64, 128)")
         items = [self._or()]
         while self._take(","):
             items.append(self._or())
@@ -176,26 +177,25 @@ class _Parser:
 
     def _atom(self) -> Closure:
         if self._next >= len(self._tokens):
-            self._fail("it ends too early")
+            self._fail("it is incomplete")
         kind, token = self._tokens[self._next]
         self._next += 1
         constant: Any
         match kind:
             case "number":
-                constant = float(token) if "." in token else size(token)
+                constant = float(token) if "." in token else parse_size(token)
             case "text":
                 constant = token[1:-1]
             case "name":
                 return self._name(token)
             case _:
-                self._fail(f"{token!r} was not expected")
+                self._fail(f"{token!r} is unexpected")
         return lambda values: constant
 
     def _name(self, token: str) -> Closure:
         name = ALIASES.get(token, token)
         if name not in self._names:
-            shown = ", ".join(self._names) if len(self._names) < 60 else "the columns of the results"
-            self._fail(f"unknown name {token!r} (allowed: {shown})")
+            self._fail(unknown("name", token, (*self._names, *ALIASES)))
         self.used.add(name)
         return lambda values: values[name]
 
@@ -211,7 +211,7 @@ def _fold(first: Closure, rest: list[tuple[Callable[[Any, Any], Any], Closure]])
 
 
 def _numeric(value: Any) -> Any:
-    """The value, if one can calculate with it: text times a number would be more text."""
+    """The value, which must be a number: Python would also multiply text."""
     if not isinstance(value, int | float):
         raise TypeError(f"{value!r} is not a number")
     return value

@@ -1,4 +1,4 @@
-"""A study from what a command line or a program says, on its own or over a study's file."""
+"""Builds a study from the arguments of the command line or of `dlasim.sweep`."""
 
 from __future__ import annotations
 
@@ -15,25 +15,28 @@ from dlasim.sweeps.study import Study
 from dlasim.sweeps.studyfile import conditions, read_study, shipped_names, shipped_study
 
 
-def build(
+def build_study(
     targets: Sequence[str | Path], axes: Mapping[str, Any], where: Iterable[str] = (), layers: bool = False
 ) -> Study:
-    """Targets are models, or a study (a TOML file or a name of one that ships) and models instead of its own.
-    Axes replace a study's own; each is text as a flag has it, a value, or a sequence of values."""
+    """Build a study from models, or from a study and models that replace its own.
+
+    A target is a model, a TOML file or the name of a predefined study. `axes` replace the study's; each is
+    text as for a flag, a value, or a sequence of values.
+    """
     study = _target_study([str(target) for target in targets])
-    told = {}
+    given = {}
     for name, raw in axes.items():
         parameter = find(name, "sweep")
-        if parameter.name in told:
+        if parameter.name in given:
             raise InputError(f"sweep: {parameter.name} is given twice")
-        told[parameter.name] = tuple(_axis(name, raw))
-    held = {name for case in study.cases for name in case.values} & set(told)
-    if held:
-        raise InputError(f"study {study.name}: its cases set {min(held)}, so it cannot be given")
+        given[parameter.name] = tuple(_axis(name, raw))
+    in_cases = {name for case in study.cases for name in case.values} & set(given)
+    if in_cases:
+        raise InputError(f"study {study.name}: its cases set {min(in_cases)}, which cannot be changed here")
     study = replace(
         study,
-        axes={**{name: axis for name, axis in study.axes.items() if name not in told}, **told},
-        fixed={name: value for name, value in study.fixed.items() if name not in told},
+        axes={**{name: axis for name, axis in study.axes.items() if name not in given}, **given},
+        fixed={name: value for name, value in study.fixed.items() if name not in given},
         conditions=(*study.conditions, *conditions(where, "where")),
         layers=study.layers or layers,
     )
@@ -58,6 +61,6 @@ def _target_study(targets: list[str]) -> Study:
         return Study(name, models)
     path = targets[0]
     if studies != [path]:
-        raise InputError(f"{studies[-1]} is a study: give one, before all models, which replace its own")
+        raise InputError(f"{studies[-1]} is a study: give only one, before all models (they replace its own)")
     study = read_study(path) if path.endswith(".toml") else shipped_study(path)
     return replace(study, models=models) if models else study

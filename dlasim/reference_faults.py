@@ -1,4 +1,4 @@
-"""Operators that TFLite Micro computes wrongly, where LiteRT's reference kernels are right."""
+"""Known faults of TFLite Micro: operators for which LiteRT's reference kernels are right and it is wrong."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dlasim.compiler_shim.graph import Graph, Operator
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """A kind of operator, when it is wrong, and in which way."""
+class KnownFault:
+    """The operator concerned, a test of whether the fault applies, and a description of what goes wrong."""
 
     kind: str
     applies: Callable[[Graph, Operator], bool]
@@ -27,13 +27,17 @@ def _limits_int32(graph: Graph, operator: Operator) -> bool:
     return graph.tensors[operator.outputs[0]].dtype == "int32" and activation != "NONE"
 
 
-CASES = (
-    Case("RELU6", _rescales, "TFLite Micro limits the input's integers and does not rescale them"),
-    Case("ADD", _limits_int32, "TFLite Micro forgets the activation fused into an ADD of int32"),
+KNOWN_FAULTS = (
+    KnownFault("RELU6", _rescales, "TFLite Micro limits the input's integers and does not rescale them"),
+    KnownFault("ADD", _limits_int32, "TFLite Micro forgets the activation fused into an ADD of int32"),
 )
 
 
 def micro_fault(graph: Graph, operator: Operator) -> str | None:
-    """Why TFLite Micro is no reference for this operator; None where it is one."""
-    reasons = (case.reason for case in CASES if case.kind == operator.kind and case.applies(graph, operator))
+    """Why TFLite Micro's result for this operator is wrong; None if no fault is known."""
+    reasons = (
+        fault.reason
+        for fault in KNOWN_FAULTS
+        if fault.kind == operator.kind and fault.applies(graph, operator)
+    )
     return next(reasons, None)

@@ -1,4 +1,4 @@
-"""The page of the paper's evaluation: each of its four findings with the numbers that were measured."""
+"""Writes the page of the paper's evaluation: its four findings, each with the measured figures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SMALL, MIDDLE, LARGE = 512 * KIB, MIB, 256 * MIB
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A statement of the paper, whether our numbers bear it out, and these numbers."""
+    """A statement of the paper, whether it holds here, and the figures that show it."""
 
     text: str
     holds: bool
@@ -32,14 +32,14 @@ class Finding:
 
 
 def write_page(study: Study, result: SweepResult, folder: Path) -> Path:
-    """Write the study's page beside its table."""
+    """Write the study's page to the folder of its table."""
     path = folder / NAME
     atomic_write(path, "\n".join(_page(study, result)) + "\n")
     return path
 
 
 def findings(result: SweepResult) -> list[Finding]:
-    """The paper's four findings from the rows of its own flow."""
+    """The paper's four findings, from the rows of its own flow."""
     table = _Table(result)
     return [_no_tiling(table), _tiling(table), _not_linear(table), _emulated(table)]
 
@@ -54,10 +54,12 @@ class _Table:
             self._rows[row["case"], row["depthwise"], machine] = row
 
     def get(self, machine: Machine, depthwise: str = "native", case: str = "paper") -> Row:
-        """The row of a machine, which must have figures."""
+        """The row of a machine; InputError if it has no figures."""
         row = self._rows.get((case, depthwise, machine))
         if row is None or row["cycles_dla"] is None:
-            raise InputError(f"the results have no figures for {_name(machine)}, {depthwise}, {case}")
+            raise InputError(
+                f"no figures for {_name(machine)}, depthwise {depthwise}, case {case} in the results"
+            )
         return row
 
 
@@ -104,7 +106,7 @@ def _emulated(table: _Table) -> Finding:
 
 
 def _compare(text: str, table: _Table, pairs: Iterable[tuple[Machine, Machine]], figure: str) -> Finding:
-    """Whether in each pair the first machine needs less; DLA cycles are compared with native depthwise."""
+    """Whether the first machine of each pair needs fewer cycles, with native depthwise."""
     lines, holds = [], True
     for one, other in pairs:
         few, many = table.get(one)[figure], table.get(other)[figure]
@@ -149,7 +151,7 @@ def _segments(result: SweepResult) -> Iterable[str]:
 
 
 def _left_over(result: SweepResult) -> Iterable[str]:
-    """The paper's flow beside auto tiling and full fusion, with native depthwise."""
+    """Compare the paper's flow with auto tiling and full fusion, with native depthwise."""
     table = _Table(result)
     for title, note, cases in (
         ("What the paper's flow left on the table", "Memory is free in both.", ("paper", "auto+full")),

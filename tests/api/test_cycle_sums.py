@@ -1,4 +1,4 @@
-"""The cycles of a report add up: whoever plays the CPU, and however work is shared."""
+"""The cycles of a report add up, whichever host simulates the CPU and however the work is shared."""
 
 from __future__ import annotations
 
