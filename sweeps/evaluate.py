@@ -16,6 +16,7 @@ from dlasim.compiler_shim.compile import lower_for
 from dlasim.compiler_shim.partition import Partitioned
 from dlasim.errors import DlasimError
 from dlasim.isa.instructions import UNITS
+from dlasim.native.backend import PLAIN, Backend
 from dlasim.sim.report import KINDS, SCHEMA, report
 from dlasim.sim.runner import Simulation
 from dlasim.sweeps.models import Blueprint, code_hash
@@ -96,7 +97,8 @@ class Evaluator:
     is evaluated.
     """
 
-    def __init__(self, blueprints: Mapping[str, Blueprint]) -> None:
+    def __init__(self, blueprints: Mapping[str, Blueprint], backend: Backend = PLAIN) -> None:
+        self._backend = backend
         self._networks = {name: blueprint.restore() for name, blueprint in blueprints.items()}
         self._ample: OrderedDict[Hashable, tuple[int, Entry]] = OrderedDict()
 
@@ -116,8 +118,8 @@ class Evaluator:
     def _evaluate(self, model: str, values: Mapping[str, Any], layers: bool) -> tuple[int | None, Entry]:
         try:
             if values["host"] == "riscv":
-                return None, prototype_entry(self._networks[model], values, layers)
-            return timing_entry(self._networks[model], values, layers)
+                return None, prototype_entry(self._networks[model], values, layers, self._backend)
+            return timing_entry(self._networks[model], values, layers, self._backend)
         except DlasimError as error:
             return None, Entry(REFUSED, str(error))
         except (Exception, MemoryError) as error:
@@ -125,21 +127,25 @@ class Evaluator:
             return None, Entry(FAILED, f"internal error, please report it: {type(error).__name__}: {text}")
 
 
-def prototype_entry(network: Partitioned, values: Mapping[str, Any], layers: bool) -> Entry:
+def prototype_entry(
+    network: Partitioned, values: Mapping[str, Any], layers: bool, backend: Backend = PLAIN
+) -> Entry:
     """The figures of a network on the board that the values describe."""
     from dlasim.sweeps.prototype import prototype_report  # the emulator takes its time to load
 
-    told, seconds = prototype_report(network, values)
+    told, seconds = prototype_report(network, values, backend)
     return Entry(OK, "", row_figures(told, seconds), layer_rows(told) if layers else None)
 
 
-def timing_entry(network: Partitioned, values: Mapping[str, Any], layers: bool) -> tuple[int | None, Entry]:
+def timing_entry(
+    network: Partitioned, values: Mapping[str, Any], layers: bool, backend: Backend = PLAIN
+) -> tuple[int | None, Entry]:
     """The figures of a network on the machine that the values describe, without a host; and the SRAM from
     which on more of it changes none of them, if it has that."""
     config, options = resolve(values)
-    lowered = lower_for(network, config, options, with_constants=False)
+    lowered = lower_for(network, config, options, with_constants=False, backend=backend)
     program = lowered.program
-    inference = Simulation(program, config, None).run()
+    inference = Simulation(program, config, None, backend).run()
     told = report(program, config, inference)
     return lowered.ample_bytes, Entry(OK, "", row_figures(told), layer_rows(told) if layers else None)
 

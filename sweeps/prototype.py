@@ -11,6 +11,7 @@ from typing import Any
 from dlasim.compiler_shim.compile import lower_for
 from dlasim.compiler_shim.partition import Partitioned
 from dlasim.inputs import noise
+from dlasim.native.backend import PLAIN, Backend
 from dlasim.sim.executor import make_executor
 from dlasim.sweeps.parameters import resolve
 from dlasim.vp.costs import load_costs
@@ -22,10 +23,12 @@ _RUNS = (
 )
 
 
-def prototype_report(network: Partitioned, values: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
+def prototype_report(
+    network: Partitioned, values: Mapping[str, Any], backend: Backend = PLAIN
+) -> tuple[dict[str, Any], float]:
     """The report of one inference, and the seconds that emulating it took, from reset to exit."""
     config, choices = resolve(values)
-    program = lower_for(network, config, choices).program
+    program = lower_for(network, config, choices, backend=backend).program
     options = HostOptions(cpu=values["cpu"])
     prototype = Prototype(program, config, make_executor("auto"), options)
     inputs = noise(program.inputs, seed=0)

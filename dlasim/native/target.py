@@ -1,4 +1,4 @@
-"""What the host's CPU offers, and the shape of the kernels that suits it."""
+"""What the host's CPU offers, LLVM's code generator for it, and the shape of the kernels that suits it."""
 
 from __future__ import annotations
 
@@ -45,3 +45,18 @@ def describe(cpu: str, features: str, is_x86: bool) -> Target:
     else:
         pixels, vectors = (2 if is_x86 else 4), 1  # 8 in 16, or 16 in 32, registers of 4 lanes
     return Target(cpu, features, pixels, vectors, is_x86)
+
+
+def machine() -> llvm.TargetMachine:
+    """LLVM's code generator for this host."""
+    initialize()
+    cpu = host()
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+        cpu=cpu.cpu, features=cpu.features, opt=3, jit=True, codemodel="jitdefault"
+    )
+
+
+def initialize() -> None:
+    """Make LLVM know this host."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()

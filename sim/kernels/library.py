@@ -6,9 +6,9 @@ import sys
 from functools import cache
 
 from dlasim.native import library
+from dlasim.native.compilation_unit import CompilationUnit
 from dlasim.native.library import Library
 from dlasim.native.target import host
-from dlasim.native.unit import Unit
 
 KINDS = ("vnni", "portable")
 _ARGUMENTS = 9  # of `entry.run`, which only the build imports: numba comes with it
@@ -23,12 +23,12 @@ def best_kind() -> str:
     return "vnni" if host().has_vnni else "portable"
 
 
-def kernel_unit(kind: str) -> Unit:
+def kernel_unit(kind: str) -> CompilationUnit:
     """The kernels of a kind, as a unit that is compiled."""
     assert kind in KINDS
     modules = tuple(f"dlasim.sim.kernels.{name}" for name in COMPILED_MODULES)
     sources = (*modules, "dlasim.sim.kernels.layout:isa_facts")
-    return Unit(f"kernels-{kind}", "dlasim.sim.kernels.entry", "run", _ARGUMENTS, sources, kind)
+    return CompilationUnit(f"kernels-{kind}", "dlasim.sim.kernels.entry", "run", _ARGUMENTS, sources, kind)
 
 
 def find_kernels(kind: str) -> bytes | None:

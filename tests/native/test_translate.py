@@ -10,7 +10,7 @@ import pytest
 from dlasim.native.build import build_object
 from dlasim.native.expressions import RoutineError
 from dlasim.native.library import Library
-from dlasim.native.routine import Memory
+from dlasim.native.memory import Memory
 from dlasim.native.storage import RecordMemory, bind, create
 from dlasim.native.translate import translate
 from tests.native import constructs
