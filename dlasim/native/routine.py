@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 from dlasim.native.compilation_unit import CompilationUnit
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
-_MARK = "is_routine"
+_MARK, _SYMBOL = "is_routine", "symbol"
 
 
 class Numbers(Protocol):
@@ -32,9 +32,24 @@ def routine(function: _Function) -> _Function:
     return function
 
 
+def foreign(symbol: str) -> Callable[[_Function], _Function]:
+    """Marks a function that stands for one of another library, for compiled routines to call."""
+
+    def mark(function: _Function) -> _Function:
+        vars(function)[_SYMBOL] = symbol
+        return routine(function)
+
+    return mark
+
+
 def is_routine(function: object) -> bool:
     """Whether it is a function that has been marked."""
     return _MARK in getattr(function, "__dict__", {})
+
+
+def foreign_symbol(function: object) -> str | None:
+    """The symbol of a function of another library."""
+    return getattr(function, "__dict__", {}).get(_SYMBOL)
 
 
 class Routine:
