@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -21,8 +23,23 @@ from dlasim.native.object_file import SYMBOL, seal
 from dlasim.native.translate import translate
 
 
-def build_object(module: str, function: str, kind: str) -> bytes:
-    """Machine code of a function for this host."""
+def build_object(module: str, function: str, kind: str, cpu: target.Target) -> bytes:
+    """Machine code of a function for a CPU. Kernels look at the CPU when they are imported, so that a process
+    builds for one."""
+    with _building_for(cpu):
+        return _build_object(module, function, kind)
+
+
+@contextmanager
+def _building_for(cpu: target.Target) -> Iterator[None]:
+    real, target.host = target.host, lambda: cpu  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        target.host = real
+
+
+def _build_object(module: str, function: str, kind: str) -> bytes:
     lowered = llvm.parse_assembly(_lowered(module, function, kind))
     for each in lowered.functions:
         if not each.is_declaration and each.name != SYMBOL:
@@ -43,7 +60,7 @@ def _lowered(module_name: str, name: str, kind: str) -> str:
     entry = getattr(module, name)
     if not kind:
         return translate(entry, SYMBOL)
-    entry.compile(module.signature(kind))
+    entry.compile(module.SIGNATURE)
     (signature,) = entry.signatures
     symbol = entry.overloads[signature].fndesc.llvm_func_name
     text: str = entry.inspect_llvm(signature)
@@ -52,7 +69,7 @@ def _lowered(module_name: str, name: str, kind: str) -> str:
 
 def sealed_object(module: str, function: str, kind: str, digest: str, sources: list[str]) -> bytes:
     """The file of a unit, which must have that digest."""
-    code = build_object(module, function, kind)
+    code = build_object(module, function, kind, target.host().for_kind(kind))
     if digest != CompilationUnit("", module, function, 0, tuple(sources), kind).digest:
         raise DlasimError("its sources have changed meanwhile")
     return seal(code)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -26,6 +26,13 @@ class Target:
     def has_vnni(self) -> bool:
         """Whether one instruction multiplies and adds four bytes per lane."""
         return self.has("avx512vnni") or self.has("avxvnni")
+
+    def for_kind(self, kind: str) -> Target:
+        """The CPU as kernels of a kind see it: portable ones do without VNNI."""
+        if kind != "portable" or not self.has_vnni:
+            return self
+        others = [name for name in self.features.split(",") if name not in ("+avx512vnni", "+avxvnni")]
+        return replace(self, features=",".join([*others, "-avx512vnni", "-avxvnni"]))
 
 
 @cache

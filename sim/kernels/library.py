@@ -11,7 +11,7 @@ from dlasim.native.library import Library
 from dlasim.native.target import host
 
 KINDS = ("vnni", "portable")
-_ARGUMENTS = 9  # of `entry.run`, which only the build imports: numba comes with it
+_ARGUMENTS = 8  # of `entry.run`, which only the build imports: numba comes with it
 COMPILED_MODULES = (
     "convolution", "depthwise", "dot", "elementwise", "entry", "few", "finish", "geometry", "jit", "layout",
     "memory", "multiplication", "packing", "plane", "pooling", "transfer", "vectors",

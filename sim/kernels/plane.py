@@ -97,7 +97,7 @@ def gather_plane(row: Pointer, sram: Pointer, plane: Pointer, height: Number, sp
 
 
 @kernel
-def convolve_plane(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witness: Pointer) -> Number:
+def convolve_plane(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_CONV of one input and one output channel. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)
     out_w, taps = row[OUT_W], kernel_h * kernel_w
@@ -139,7 +139,7 @@ def convolve_plane(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number
             here = y * stride_h * stride_w * span + x
             for tap in range(taps):
                 inputs = load8(arena, here + places[tap])
-                sums = multiply_add(witness, sums, inputs, load32(weights, tap * BYTES32))
+                sums = multiply_add(sums, inputs, load32(weights, tap * BYTES32))
             if partial:
                 sums = add(sums, load32(line, 4 * x))
             if wide:

@@ -103,7 +103,7 @@ def test_they_compute_what_the_readable_engine_does(level: Level, monkeypatch: p
         pytest.skip(f"this CPU cannot run it: no {missing or 'x86-64 Linux'}")
     code = unseal((FOLDER / level.file).read_bytes())
     assert code is not None
-    monkeypatch.setattr(engine, "load_library", lambda _: Library(code, 9))
+    monkeypatch.setattr(engine, "load_library", lambda _: Library(code, 8))
     fast, rng, compiled = engine.Engine(level.kind), np.random.default_rng(11), 0
     for mnemonic in COMPUTED:
         for limits, count in ((SMALL, 40), (LARGE, 8)):
