@@ -9,12 +9,12 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import Costs
 
 
-def counter_values(config: DlaConfig, costs: Costs, books: Account) -> tuple[int, ...]:
+def counter_values(config: DlaConfig, costs: Costs, account: Account) -> tuple[int, ...]:
     """What a stream adds to each counter, in table order; `costs` are those of the operations that run."""
-    dma_in, dma_out, mac, vector = books.units
+    dma_in, dma_out, mac, vector = account.units
     moved = costs.dma_bytes
     values = {
-        "CYCLES": books.total,
+        "CYCLES": account.total,
         "MACS": int(costs.macs.sum()),
         "MACS_POSSIBLE": mac.busy * config.pes,
         "BYTES_READ": int(moved[costs.unit == Unit.DMA_IN].sum()),
@@ -23,15 +23,15 @@ def counter_values(config: DlaConfig, costs: Costs, books: Account) -> tuple[int
         "DMA_OUT_BUSY": dma_out.busy,
         "MAC_BUSY": mac.busy,
         "VECTOR_BUSY": vector.busy,
-        "ISSUE_BUSY": books.issue_busy,
-        "STALL_WAIT": books.stall_wait,
-        "STALL_QUEUE": books.stall_queue,
+        "ISSUE_BUSY": account.issue_busy,
+        "STALL_WAIT": account.stall_wait,
+        "STALL_QUEUE": account.stall_queue,
         "STALL_CONTENTION": dma_in.contention + dma_out.contention,
         "STALL_SRAM": mac.sram + vector.sram,
-        "ONLY_COMPUTE": books.only_compute,
-        "ONLY_DMA": books.only_dma,
-        "BOTH": books.both,
-        "NEITHER": books.neither,
+        "ONLY_COMPUTE": account.only_compute,
+        "ONLY_DMA": account.only_dma,
+        "BOTH": account.both,
+        "NEITHER": account.neither,
     }
     assert tuple(values) == tuple(name for name, _ in COUNTERS)
     return tuple(values.values())

@@ -56,8 +56,8 @@ def plan_stream(
         batches = stream.batches(operations)
     costs = stream_costs(config, stream.units[:operations], batches)
     timeline = schedule(config, stream, costs, stop, backend)
-    books = account(timeline, costs)
-    counters = counter_values(config, costs, books)
+    accounted = account(timeline, costs)
+    counters = counter_values(config, costs, accounted)
     final = stream.file_at(operations) if operations < len(stream) else stream.final_file
     final_file = tuple((final & 0xFFFF_FFFF).tolist())
-    return Plan(stream, costs, timeline, books, fault, operations, counters, final_file)
+    return Plan(stream, costs, timeline, accounted, fault, operations, counters, final_file)

@@ -13,7 +13,6 @@ from dlasim.sim.kernels.dot import (
     dot_tile,
     stage_at,
 )
-from dlasim.sim.kernels.few import convolve_few
 from dlasim.sim.kernels.finish import (
     CONSTANT_BYTES,
     OPCODE,
@@ -46,7 +45,8 @@ from dlasim.sim.kernels.memory import (
 )
 from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED_BYTES
 from dlasim.sim.kernels.packing import fold_offset, pack_block
-from dlasim.sim.kernels.plane import convolve_plane
+from dlasim.sim.kernels.single_channel_convolution import convolve_single_channel
+from dlasim.sim.kernels.unpacked_convolution import convolve_unpacked
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,
@@ -54,7 +54,7 @@ from dlasim.sim.kernels.vectors import (
 
 PIXELS, VECTORS = host().pixels, host().vectors
 SMALL_PIXELS = 4
-FEW_PIXELS = 2
+UNPACKED_PIXELS = 2
 
 
 @kernel
@@ -112,10 +112,10 @@ def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> N
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)
     out_w, channels, outputs = row[OUT_W], row[IN_CHANNELS], row[OUT_CHANNELS]
     pixels = row[OUT_H] * out_w
-    if pixels <= FEW_PIXELS:
-        return convolve_few(row, sram, arena, capacity)
+    if pixels <= UNPACKED_PIXELS:
+        return convolve_unpacked(row, sram, arena, capacity)
     if channels == 1 and outputs == 1:
-        return convolve_plane(row, sram, arena, capacity)
+        return convolve_single_channel(row, sram, arena, capacity)
     # Neighbouring taps of a row are neighbours in the staged input too: one run.
     merged = dilation_w == 1 or kernel_w == 1
     run, taps = (kernel_w * channels, kernel_h) if merged else (channels, kernel_h * kernel_w)

@@ -13,8 +13,9 @@ from dlasim.native.target import host
 KINDS = ("vnni", "portable")
 _ARGUMENTS = 8  # of `entry.run`, which only the build imports: numba comes with it
 COMPILED_MODULES = (
-    "convolution", "depthwise", "dot", "elementwise", "entry", "few", "finish", "geometry", "jit", "layout",
-    "memory", "multiplication", "packing", "plane", "pooling", "transfer", "vectors",
+    "convolution", "depthwise", "dot", "elementwise", "entry", "finish", "geometry", "jit", "layout",
+    "memory", "multiplication", "packing", "pooling", "single_channel_convolution", "transfer",
+    "unpacked_convolution", "vectors",
 )  # fmt: skip
 
 

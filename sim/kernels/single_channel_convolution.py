@@ -1,4 +1,5 @@
-"""One filter on one channel, as in depthwise convolution emulated channel by channel: sixteen pixels at once.
+"""Convolution of one channel to one, as in depthwise layers that are emulated channel by channel: sixteen
+pixels at once.
 
 The input's channel is gathered into a padded plane whose rows hold every stride-th column together, so that
 neighbouring outputs meet neighbouring bytes whatever the stride and the dilation.
@@ -97,7 +98,7 @@ def gather_plane(row: Pointer, sram: Pointer, plane: Pointer, height: Number, sp
 
 
 @kernel
-def convolve_plane(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
+def convolve_single_channel(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_CONV of one input and one output channel. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)
     out_w, taps = row[OUT_W], kernel_h * kernel_w

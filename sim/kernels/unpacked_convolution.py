@@ -1,4 +1,4 @@
-"""Convolution and matrix multiplication of few pixels: packing weights would cost more than it saves."""
+"""Convolution and matrix multiplication of few pixels: packing the weights would cost more than it saves."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def stage_patch(row: Pointer, sram: Pointer, stage: Pointer, at: Number, y: Numb
 
 
 @kernel
-def convolve_few(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
+def convolve_unpacked(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """Few output pixels, as in fully connected layers: weights are used once, so where they lie.
 
     All windows are staged before the first output is written, which may lie upon the input.
