@@ -22,6 +22,7 @@ from unittest.mock import patch
 
 if TYPE_CHECKING:
     from dlasim.compiler_shim.partition import UnplacedNetwork
+    from dlasim.native.backend import Backend
 
 POINTS = ["--pes", "16..320:8", "--sram", "64KiB..256MiB", "--parallel", "input,output"]
 SIZES_KIB = (64, 256, 512, 1 << 10, 256 << 10)
@@ -36,7 +37,7 @@ def main() -> int:
         model = Path(folder) / "mobilenet_v1.tflite"
         dlasim("model", "mobilenet_v1", "-o", str(model))
         with patch.dict(os.environ, XDG_CACHE_HOME=f"{folder}/cache"):
-            both_ways(model)  # first: later this process has compiled code
+            both_ways(model)
         cores = len(os.sched_getaffinity(0))
         points = [sweep(model, Path(folder) / f"jobs{jobs}", jobs) for jobs in sorted({1, cores})]
         beside_vela(Path(folder), min(points))
@@ -87,33 +88,32 @@ def beside_vela(folder: Path, point: float) -> None:
 
 
 def both_ways(model: Path) -> None:
-    """Lowering and timing of one machine in plain Python and compiled, and what compiling takes; the cache is
-    empty, so that plain Python is what it says."""
+    """Lowering and timing of one machine in plain Python and compiled, and what compiling takes, with an
+    empty cache."""
     from dlasim.compiler_shim.compile import load_model
     from dlasim.native import library
-    from dlasim.native.demand import demand
-    from dlasim.native.routine import routines, want_compiled
+    from dlasim.native.backend import PLAIN
+    from dlasim.sweeps.compiled import ROUTINES
 
-    demand.leave_building()
     network = load_model(model)
-    point_seconds(network, SIZES_KIB[-1], 24)  # what is only done once
-    plain = {size: point_seconds(network, size) for size in SIZES_KIB}
-    for routine in routines():
+    codes = []
+    for routine in ROUTINES:
         used = cpu_seconds()
-        library.build(routine.unit)
+        codes.append(library.build(routine.unit))
         print(f"building {routine.unit.name}: {cpu_seconds() - used:.1f} s of CPU time")
-    want_compiled()
-    point_seconds(network, SIZES_KIB[-1], 24)
+    compiled = library.load_backend(ROUTINES, codes)
+    for backend in (PLAIN, compiled):
+        point_seconds(network, SIZES_KIB[-1], backend, 24)  # what is only done once
     print("one machine in process, CPU time:  plain  compiled")
-    for size, before in plain.items():
-        after = point_seconds(network, size, 20)
+    for size in SIZES_KIB:
+        before, after = (point_seconds(network, size, backend) for backend in (PLAIN, compiled))
         print(
             f"{size:>14} KiB  {1000 * before:>18.1f} ms {1000 * after:>6.1f} ms  {before / after:.1f} times"
         )
 
 
-def point_seconds(network: UnplacedNetwork, sram_kib: int, fewest_pes: int = 16) -> float:
-    """CPU time of lowering and timing one machine, on average over some, which should be new."""
+def point_seconds(network: UnplacedNetwork, sram_kib: int, backend: Backend, fewest_pes: int = 16) -> float:
+    """CPU time of lowering and timing one machine, on average over some."""
     from dlasim.compiler_shim.compile import lower_for
     from dlasim.compiler_shim.options import CompileOptions
     from dlasim.sim.config import DlaConfig
@@ -123,8 +123,8 @@ def point_seconds(network: UnplacedNetwork, sram_kib: int, fewest_pes: int = 16)
     began = time.process_time()
     for pes, parallel in machines:
         config = DlaConfig(pes=pes, parallel=parallel, sram_bytes=sram_kib << 10)
-        lowered = lower_for(network, config, CompileOptions(), with_constants=False)
-        Simulation(lowered.program, config, None).run()
+        lowered = lower_for(network, config, CompileOptions(), with_constants=False, backend=backend)
+        Simulation(lowered.program, config, None, backend).run()
     return (time.process_time() - began) / len(machines)
 
 

@@ -25,7 +25,6 @@ from unicorn import riscv_const
 from dlasim.vp import memory_map
 from dlasim.vp.board import Board
 from dlasim.vp.elf import Firmware, read_elf
-from dlasim.vp.native_hooks import compile_hooks
 
 FIRMWARE = Path(__file__).parents[1] / "firmware"
 
@@ -175,7 +174,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=5)
     repeats = parser.parse_args().repeats
-    compile_hooks(taken_branches_cost=False)
     print(f"{'program':32} {'raw':>7} {'raw+TLB':>8} {'board':>7}  MIPS   board/raw  board/raw+TLB")
     for name, source in PROGRAMS.items():
         with tempfile.TemporaryDirectory() as folder:

@@ -15,7 +15,7 @@ from dlasim.compiler_shim.placement import place
 from dlasim.errors import InputError
 from dlasim.fileio import read_file, read_head
 from dlasim.isa import container
-from dlasim.native.demand import demand
+from dlasim.native.backend import PLAIN, Backend
 from dlasim.sim.config import DlaConfig
 
 
@@ -47,9 +47,12 @@ def save_graph(graph: Graph) -> bytes:
 
 
 def lower_for(
-    network: UnplacedNetwork, config: DlaConfig, options: CompileOptions, with_constants: bool = True
+    network: UnplacedNetwork,
+    config: DlaConfig,
+    options: CompileOptions,
+    with_constants: bool = True,
+    backend: Backend = PLAIN,
 ) -> Lowered:
     """A partitioned network placed and lowered; without constants it serves for timing only."""
-    with demand.use():
-        policy = Policy(config, options)
-        return lower(place(network, policy), policy, with_constants)
+    policy = Policy(config, options, backend)
+    return lower(place(network, policy), policy, with_constants)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.native.backend import PLAIN, Backend
 from dlasim.sim.accounting import Account, account
 from dlasim.sim.checks import first_fault
 from dlasim.sim.config import DlaConfig
@@ -41,6 +42,7 @@ def plan_stream(
     words: NDArray[np.uint64],
     file: Sequence[int],
     region_bytes: Mapping[int, int] | None = None,
+    backend: Backend = PLAIN,
 ) -> Plan:
     """The plan of the stream that starts at the first of `words`, with these operand registers."""
     stream = decode_stream(words, file, config.fingerprint)
@@ -53,9 +55,9 @@ def plan_stream(
     if operations < len(stream) or is_long:
         batches = stream.batches(operations)
     costs = stream_costs(config, stream.units[:operations], batches)
-    timeline = schedule(config, stream, costs, stop)
-    stream_account = account(timeline, costs)
-    counters = counter_values(config, costs, stream_account)
+    timeline = schedule(config, stream, costs, stop, backend)
+    accounted = account(timeline, costs)
+    counters = counter_values(config, costs, accounted)
     final = stream.file_at(operations) if operations < len(stream) else stream.final_file
     final_file = tuple((final & 0xFFFF_FFFF).tolist())
-    return Plan(stream, costs, timeline, stream_account, fault, operations, counters, final_file)
+    return Plan(stream, costs, timeline, accounted, fault, operations, counters, final_file)

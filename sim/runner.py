@@ -14,6 +14,7 @@ from dlasim.errors import InputError, RunError, printable
 from dlasim.isa.program import HostCall, Program, Step, TensorDescriptor
 from dlasim.isa.records import Role, StepKind
 from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
+from dlasim.native.backend import PLAIN, Backend
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import Executor, Observer
 from dlasim.sim.fault_text import mnemonic_of
@@ -131,7 +132,13 @@ def fault_error(program: Program, fault: FaultAt) -> RunError:
 class Simulation:
     """A program loaded into a machine with its system memory; runs inferences one after another."""
 
-    def __init__(self, program: Program, config: DlaConfig, executor: Executor | None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        config: DlaConfig,
+        executor: Executor | None,
+        backend: Backend = PLAIN,
+    ) -> None:
         """Without an executor nothing is computed: time only."""
         check_config(program, config)
         self.program, self.config = program, config
@@ -143,7 +150,7 @@ class Simulation:
         self.host_observer: Callable[[int, NDArray[Any]], None] | None = None
         self._host_operations: dict[int, HostOperation] = {}
         self._runs: list[Run] = []
-        self.dla = Dla(config, SystemMemory(self.memory), executor, self._runs.append)
+        self.dla = Dla(config, SystemMemory(self.memory), executor, self._runs.append, backend)
         self._load()
         self._views = [self.tensor(described) for described in program.tensors if self._computes]
         self._outputs = self._numbers(Role.OUTPUT)

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, UNITS
+from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.memory import Column
 from dlasim.native.record import layout
-from dlasim.native.routine import Column
 from dlasim.native.storage import RecordMemory, bind, create
 from dlasim.sim import issue
 from dlasim.sim.config import DlaConfig
@@ -54,12 +55,18 @@ class Timeline:
         return word * word_cycles + int((before[:, BLOCK_END] - before[:, BLOCK_START]).sum())
 
 
-def schedule(config: DlaConfig, stream: DecodedStream, costs: Costs, stop: int | None = None) -> Timeline:
+def schedule(
+    config: DlaConfig,
+    stream: DecodedStream,
+    costs: Costs,
+    stop: int | None = None,
+    backend: Backend = PLAIN,
+) -> Timeline:
     """The timeline of a stream, up to the word `stop` where a fault ends it."""
     stop = len(stream.words) if stop is None else stop
     places = _Places(costs.unit)
     events = _events(stream, places, stop)
-    return _Walk(config, costs, places, events).timeline(places, events, stop)
+    return _Walk(config, costs, places, events, backend).timeline(places, events, stop)
 
 
 class _Places:
@@ -105,13 +112,16 @@ def _events(stream: DecodedStream, places: _Places, stop: int) -> _Events:
 class _Walk:
     """A walk and the columns that it fills, compiled or not: numbers beyond 64 bits are for Python."""
 
-    def __init__(self, config: DlaConfig, costs: Costs, places: _Places, events: _Events) -> None:
+    def __init__(
+        self, config: DlaConfig, costs: Costs, places: _Places, events: _Events, backend: Backend
+    ) -> None:
         words = word_cycles(config)
         share = bus_share(config) or (0, 0)
         totals = costs.total[places.numbers]
         transfers = places.numbers[: places.transfers if share[0] else 0]
         most = (totals.sum(dtype=np.float64) + float(events.reached[-1]) * words) * max(1, *share)
-        self._is_compiled = most < LAST_CYCLE and issue.WALK.is_ready()
+        run = (backend if most < LAST_CYCLE else PLAIN).runner(issue.WALK)
+        self._is_compiled = run.is_compiled
         walk = self._walk = create(Walk, self._is_compiled)
         walk.alone, walk.shared = share
         walk.word_cycles, walk.queue_depth = words, config.queue_depth
@@ -135,7 +145,7 @@ class _Walk:
         }
         for name, column in columns.items():
             bind(walk, name, column)
-        issue.WALK(walk, len(events.kinds))
+        run(walk, len(events.kinds))
         self._word_cycles = words
 
     def timeline(self, places: _Places, events: _Events, stop: int) -> Timeline:

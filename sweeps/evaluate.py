@@ -14,6 +14,7 @@ from typing import Any
 from dlasim.compiler_shim.compile import lower_for
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.errors import DlasimError
+from dlasim.native.backend import PLAIN, Backend
 from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, cells, columns
 from dlasim.sim.report import SCHEMA, report
 from dlasim.sim.runner import Simulation
@@ -77,7 +78,8 @@ class Evaluator:
     More SRAM than the compiler can use changes no figure, so only one machine with so much is evaluated.
     """
 
-    def __init__(self, blueprints: Mapping[str, Blueprint]) -> None:
+    def __init__(self, blueprints: Mapping[str, Blueprint], backend: Backend = PLAIN) -> None:
+        self._backend = backend
         self._networks = {name: blueprint.restore() for name, blueprint in blueprints.items()}
         self._enough_sram: OrderedDict[Hashable, tuple[int, Entry]] = OrderedDict()
 
@@ -97,8 +99,8 @@ class Evaluator:
     def _evaluate(self, model: str, values: Mapping[str, Any], layers: bool) -> tuple[int | None, Entry]:
         try:
             if values["host"] == "riscv":
-                return None, prototype_entry(self._networks[model], values, layers)
-            return timing_entry(self._networks[model], values, layers)
+                return None, prototype_entry(self._networks[model], values, layers, self._backend)
+            return timing_entry(self._networks[model], values, layers, self._backend)
         except DlasimError as error:
             return None, Entry(REFUSED, str(error))
         except (Exception, MemoryError) as error:
@@ -106,26 +108,29 @@ class Evaluator:
             return None, Entry(FAILED, f"internal error, please report it: {type(error).__name__}: {text}")
 
 
-def prototype_entry(network: UnplacedNetwork, values: Mapping[str, Any], layers: bool) -> Entry:
+def prototype_entry(
+    network: UnplacedNetwork, values: Mapping[str, Any], layers: bool, backend: Backend = PLAIN
+) -> Entry:
     """The figures of a network on the board that the values describe."""
     from dlasim.sweeps.prototype import prototype_report  # the emulator is slow to import
 
-    run_report, seconds = prototype_report(network, values)
+    run_report, seconds = prototype_report(network, values, backend)
     return Entry(OK, "", row_figures(run_report, seconds), layer_rows(run_report) if layers else None)
 
 
 def timing_entry(
-    network: UnplacedNetwork, values: Mapping[str, Any], layers: bool
+    network: UnplacedNetwork, values: Mapping[str, Any], layers: bool, backend: Backend = PLAIN
 ) -> tuple[int | None, Entry]:
     """The figures of a network on the machine that the values describe, without a host; and the SRAM size
     above which they no longer change, if it is known."""
     config, options = resolve(values)
-    lowered = lower_for(network, config, options, with_constants=False)
+    lowered = lower_for(network, config, options, with_constants=False, backend=backend)
     program = lowered.program
-    inference = Simulation(program, config, None).run()
+    inference = Simulation(program, config, None, backend).run()
     run_report = report(program, config, inference)
-    entry = Entry(OK, "", row_figures(run_report), layer_rows(run_report) if layers else None)
-    return lowered.ample_bytes, entry
+    return lowered.ample_bytes, Entry(
+        OK, "", row_figures(run_report), layer_rows(run_report) if layers else None
+    )
 
 
 def row_figures(told: Mapping[str, Any], simulation_seconds: float | None = None) -> list[Any]:

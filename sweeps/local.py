@@ -15,6 +15,7 @@ from typing import Any
 
 from dlasim.errors import RunError
 from dlasim.processes import clean_environment, start
+from dlasim.sweeps import compiled
 from dlasim.sweeps.evaluate import FAILED, Entry, Evaluator, sram_group
 from dlasim.sweeps.models import Blueprint
 from dlasim.sweeps.worker import READY
@@ -59,9 +60,11 @@ def chunks(tasks: Iterable[Task]) -> Iterator[list[Task]]:
             yield chunk
 
 
-def run_here(blueprints: Mapping[str, Blueprint], tasks: Iterable[Task]) -> Iterator[list[Result]]:
-    """Evaluate one point after the other in this process."""
-    evaluator = Evaluator(blueprints)
+def run_here(
+    blueprints: Mapping[str, Blueprint], tasks: Iterable[Task], codes: tuple[bytes, ...] = ()
+) -> Iterator[list[Result]]:
+    """One point after the other, without other processes; `codes` is the machine code of the routines."""
+    evaluator = Evaluator(blueprints, compiled.load(codes))
     for task in tasks:
         yield [(task, evaluator.evaluate(task.model, task.values, task.layers))]
 
@@ -95,13 +98,16 @@ class Workers:
 
     def __init__(self, count: int) -> None:
         self._workers = [_start() for _ in range(count)]
-        self._blueprints: Mapping[str, Blueprint] = {}
+        self._introduction: tuple[Mapping[str, Blueprint], tuple[bytes, ...]] = {}, ()
         self._again: deque[list[Task]] = deque()
         self._deaths: dict[int, int] = {}
 
-    def run(self, blueprints: Mapping[str, Blueprint], tasks: Iterable[Task]) -> Iterator[list[Result]]:
-        """Results a chunk at a time in order of completion; each worker has at most a few chunks."""
-        self._blueprints = blueprints
+    def run(
+        self, blueprints: Mapping[str, Blueprint], tasks: Iterable[Task], codes: tuple[bytes, ...] = ()
+    ) -> Iterator[list[Result]]:
+        """Results as they come, a chunk at a time; at most a few chunks are under way. `codes` is the machine
+        code of the routines."""
+        self._introduction = blueprints, codes
         todo = chunks(tasks)
         for worker in self._workers:
             self._send_networks(worker)
@@ -115,6 +121,11 @@ class Workers:
                 assert isinstance(link, Connection)
                 yield from self._receive(busy[link])
 
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self._workers)
+
     def close(self) -> None:
         """Kill the workers, even in the middle of a chunk."""
         for worker in self._workers:
@@ -123,7 +134,7 @@ class Workers:
 
     def _send_networks(self, worker: _Worker) -> None:
         with contextlib.suppress(OSError):
-            worker.link.send(self._blueprints)
+            worker.link.send(self._introduction)
 
     def _feed(self, worker: _Worker, todo: Iterator[list[Task]]) -> None:
         while len(worker.chunks) < CHUNKS_AHEAD:

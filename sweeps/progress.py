@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
 from dlasim.errors import printable
 
 REFRESH_SECONDS = 0.1
-_EARLY_SECONDS = 1.0  # before that, the rate only shows how fast processes start
 
 
 class Progress:
@@ -19,6 +20,7 @@ class Progress:
     def __init__(self, total: int, already: int, visible: bool | None = None) -> None:
         self._total, self._done, self._already = total, already, already
         self._best: tuple[int, str] | None = None
+        self._status = ""
         self._visible = sys.stderr.isatty() if visible is None else visible
         self._bar: Any = None
         self._task: Any = None
@@ -42,11 +44,15 @@ class Progress:
         """Points per second, without those that were already finished."""
         return (self._done - self._already) / max(time.perf_counter() - self._began, 1e-9)
 
-    @property
-    def seconds_left(self) -> float:
-        """The time that the remaining points will take at this rate; 0 while it is too early to tell."""
-        early = time.perf_counter() - self._began < _EARLY_SECONDS
-        return 0.0 if early else (self._total - self._done) / max(self.rate, 1e-9)
+    @contextmanager
+    def status(self, text: str) -> Iterator[None]:
+        """Shows what is being done before the first point; the pace counts from its end."""
+        self._status = text
+        if self._bar is not None:
+            self._refresh()
+        yield
+        self._status = ""
+        self._began = time.perf_counter()
 
     def skip(self) -> None:
         """Count a point that needs no work."""
@@ -69,14 +75,16 @@ class Progress:
 
         self._bar = Bar(
             BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]:.0f} points/s"),
-            TimeRemainingColumn(), TextColumn("{task.fields[best]}", markup=False),
+            TimeRemainingColumn(), TextColumn("{task.fields[text]}", markup=False),
             console=Console(stderr=True), auto_refresh=False, transient=True,
         )  # fmt: skip
-        self._task = self._bar.add_task("", total=self._total, completed=self._done, rate=0.0, best="")
+        self._task = self._bar.add_task("", total=self._total, completed=self._done, rate=0.0, text="")
         self._bar.start()
 
     def _refresh(self) -> None:
-        best = "" if self._best is None else f"best {self._best[0]:,} cycles: {printable(self._best[1])}"
-        self._bar.update(self._task, completed=self._done, rate=self.rate, best=best)
+        text = self._status
+        if self._best is not None:
+            text = f"best {self._best[0]:,} cycles: {printable(self._best[1])}"
+        self._bar.update(self._task, completed=self._done, rate=self.rate, text=text)
         self._bar.refresh()
         self._shown = time.perf_counter()

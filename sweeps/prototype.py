@@ -11,6 +11,7 @@ from typing import Any
 from dlasim.compiler_shim.compile import lower_for
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.inputs import noise
+from dlasim.native.backend import PLAIN, Backend
 from dlasim.sim.executor import make_executor
 from dlasim.sweeps.parameters import resolve
 from dlasim.vp.costs import load_costs
@@ -20,10 +21,12 @@ from dlasim.vp.host_report import report
 _RUNS = 2  # the figures are equal; the first run includes one-time costs, so the faster time counts
 
 
-def prototype_report(network: UnplacedNetwork, values: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
-    """The report of one inference, and the seconds that its emulation took from reset to exit."""
+def prototype_report(
+    network: UnplacedNetwork, values: Mapping[str, Any], backend: Backend = PLAIN
+) -> tuple[dict[str, Any], float]:
+    """The report of one inference, and the seconds that emulating it took, from reset to exit."""
     config, choices = resolve(values)
-    program = lower_for(network, config, choices).program
+    program = lower_for(network, config, choices, backend=backend).program
     options = HostOptions(cpu=values["cpu"])
     prototype = Prototype(program, config, make_executor("auto"), options)
     inputs = noise(program.inputs, seed=0)

@@ -6,16 +6,16 @@ import json
 import os
 import time
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from dlasim import __version__
-from dlasim.errors import InputError
+from dlasim.errors import InputError, RunError
 from dlasim.fileio import atomic_write, keep_apart
-from dlasim.native.demand import demand
+from dlasim.sweeps import compiled
 from dlasim.sweeps.evaluate import (
     FAILED,
     FIGURES,
@@ -40,8 +40,6 @@ SCHEMA = "dlasim.sweep/1"
 FEW_POINTS = 24  # so few are done before a worker process has started
 _BATCH = 1024
 
-Run = Callable[[Mapping[str, Blueprint], Iterable[Task]], Iterator[list[Result]]]
-
 
 @dataclass(slots=True)
 class Settings:
@@ -65,7 +63,7 @@ class Outcome:
     reused: int = 0
     statuses: dict[str, int] = field(default_factory=dict)
     first_failure: str = ""
-    not_compiled: str = ""  # why compiled code could not be built
+    not_compiled: str = ""  # why plain Python did all the work, where compiling failed
     seconds: float = 0.0
 
 
@@ -87,6 +85,7 @@ class _Sweep:
         self._began = time.perf_counter()
         self._locations = array("q")  # the location of each point's entry in the journal
         self._blueprints: dict[str, Blueprint] = {}
+        self._not_compiled = ""
 
     def run(self) -> Outcome:
         settings = self._settings
@@ -144,17 +143,37 @@ class _Sweep:
             len(self._locations), len(self._locations) - missing, self._settings.visible
         ) as progress:
             self._refuse(progress)
-            for results in self._backend(workers)(self._blueprints, self._tasks()):
+            for results in self._run(workers, progress):
                 self._keep(results, progress)
-                if self._settings.scheduler is None:
-                    demand.foresee(progress.seconds_left)
 
-    def _backend(self, workers: Workers | None) -> Run:
+    def _run(self, workers: Workers | None, progress: Progress) -> Iterator[list[Result]]:
+        """The missing points, on a cluster, in worker processes or here."""
+        processes = 1 if workers is None else workers.count
+        is_compiled = self._is_worth_compiling(processes)
         if self._settings.scheduler is not None:
             from dlasim.sweeps.cluster import Cluster
 
-            return Cluster(self._settings.scheduler).run
-        return run_here if workers is None else workers.run
+            return Cluster(self._settings.scheduler, is_compiled).run(self._blueprints, self._tasks())
+        codes = self._compile(progress) if is_compiled else ()
+        run = run_here if workers is None else workers.run
+        return run(self._blueprints, self._tasks(), codes)
+
+    def _is_worth_compiling(self, processes: int) -> bool:
+        nodes = (len(self._blueprints[point.model].network.items) for point in self._missing())
+        try:
+            return compiled.is_worth_compiling(compiled.saved_seconds(nodes), processes)
+        except RunError as error:
+            self._not_compiled = str(error)
+            return False
+
+    def _compile(self, progress: Progress) -> tuple[bytes, ...]:
+        """The routines' machine code; none where this machine cannot compile."""
+        try:
+            with progress.status("compiling lowering and timing for this CPU"):
+                return compiled.compile_routines()
+        except RunError as error:
+            self._not_compiled = str(error)
+            return ()
 
     def _missing(self) -> Iterator[Point]:
         for point, location in zip(self._study.points(), self._locations, strict=True):
@@ -200,7 +219,13 @@ class _Sweep:
         self._write_about(digest, counts)
         seconds = time.perf_counter() - self._began
         return Outcome(
-            SweepResult(path), len(self._locations), reused, counts, first_failure, demand.failure(), seconds
+            SweepResult(path),
+            len(self._locations),
+            reused,
+            counts,
+            first_failure,
+            self._not_compiled,
+            seconds,
         )
 
     def _entries(self) -> Iterator[tuple[Point, Entry]]:

@@ -14,18 +14,17 @@ READY = "ready"
 
 
 def main(arguments: list[str]) -> None:
-    """Receive the networks, send READY, then evaluate chunks of points until the socket closes."""
+    """Receive the networks and the routines' code, send READY, then evaluate chunks of points until the
+    socket closes."""
     (descriptor,) = arguments
     link: Connection[Any, Any] = Connection(int(descriptor))
-    from dlasim.native.demand import demand
-    from dlasim.native.routine import want_compiled
+    from dlasim.sweeps import compiled
     from dlasim.sweeps.evaluate import Evaluator
 
-    want_compiled()
-    demand.leave_building()  # the sweep itself builds, once for all workers
     gc.set_threshold(50_000, 50, 50)  # points create hardly any reference cycles
     try:
-        evaluator = Evaluator(link.recv())
+        blueprints, codes = link.recv()
+        evaluator = Evaluator(blueprints, compiled.load(codes))
         link.send(READY)
         while True:
             chunk = link.recv()

@@ -1,28 +1,27 @@
-"""Routines compiled for this CPU, in tests that otherwise stay with plain Python."""
+"""Routines compiled for this CPU, for tests that compare them with plain Python."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 
-import pytest
-
 from dlasim.native import library
+from dlasim.native.backend import Backend
 from dlasim.native.routine import Routine
 
 
-@contextmanager
-def compiled(routine: Routine) -> Iterator[list[int]]:
-    """Within, a routine is there compiled; has an item for each call of the machine code."""
-    calls: list[int] = []
-    code = _code(routine)
+def compiled(*routines: Routine) -> tuple[Backend, list[str]]:
+    """A backend that has these routines compiled, and a list that gets the name of each that it calls."""
+    calls: list[str] = []
 
-    def run(*arguments: int) -> int:
-        calls.append(1)
-        return code(*arguments)
+    def counted(routine: Routine) -> Callable[..., int]:
+        code, name = _code(routine), routine.unit.name
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(routine, "_code", run)
-        yield calls
+        def run(*arguments: int) -> int:
+            calls.append(name)
+            return code(*arguments)
+
+        return run
+
+    return Backend({routine: counted(routine) for routine in routines}), calls
 
 
 @cache

@@ -1,22 +1,10 @@
 """Fixtures that every test may use."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from dlasim.native.demand import demand
-
-
-@pytest.fixture(scope="session", autouse=True)
-def plain_routines() -> Iterator[None]:
-    """However much tests lower in this process, it stays with plain Python and builds nothing: what a test
-    runs must not depend on what came before it, or on this machine's cache."""
-    demand.leave_building()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dlasim.native.demand.want_compiled", lambda: None)
-        yield
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dlasim.native import build, target
+from dlasim.native import build, object_file
 from dlasim.sim.kernels.loader import KINDS, kernel_unit
 from dlasim.sim.kernels.prebuilt import LEVELS, MANIFEST, Level
 
@@ -55,9 +55,8 @@ def _build_all(output: Path) -> None:
 
 
 def _build_here(level: Level, output: Path) -> None:
-    target.host = lambda: level.target  # type: ignore[assignment] # the kernels import it when they are built
-    code = build.build_object("dlasim.sim.kernels.entry", "run", level.kind)
-    (output / level.file).write_bytes(build.sealed(code))
+    code = build.build_object("dlasim.sim.kernels.entry", "run", level.kind, level.target)
+    (output / level.file).write_bytes(object_file.seal(code))
 
 
 def _check() -> int:

@@ -23,7 +23,7 @@ from dlasim.vp.device import Device
 from dlasim.vp.disassembly import disassemble
 from dlasim.vp.elf import Firmware, executable_code, read_elf
 from dlasim.vp.exit_device import ExitDevice
-from dlasim.vp.ledger import NEVER, OUTSIDE_BLOCKS, Ledger
+from dlasim.vp.ledger import NEVER, Ledger
 from dlasim.vp.liveness import STUCK_AFTER_SECONDS, StuckWatch, regular_pauses
 from dlasim.vp.memories import Bytes, Memories
 from dlasim.vp.memory_map import MemoryMap, Region
@@ -322,7 +322,7 @@ class Board:
             profile=self.profile(),
             stack_peak_bytes=None if loaded.stack is None else profile.stack_peak_bytes(loaded.stack),
             last_exception=self._last_exception,
-            uncounted_blocks=int(loaded.counts.words[OUTSIDE_BLOCKS]),
+            uncounted_blocks=loaded.counts.counts.outside_blocks,
             function_spans=profile.function_spans(loaded.firmware, loaded.counts),
             function_spans_lost=loaded.counts.function_changes()[1],
         )

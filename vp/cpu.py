@@ -15,13 +15,13 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import unicorn
 from unicorn import riscv_const
 from unicorn.unicorn_py3.unicorn import uclib
 
 from dlasim.errors import RunError
-from dlasim.vp import decode, ledger
+from dlasim.vp import decode
+from dlasim.vp.block_records import STOP_DEADLINE, STOP_DEBUG, STOP_NONE
 from dlasim.vp.bus import Attachment, Bus
 from dlasim.vp.counters import Counters
 from dlasim.vp.decode import Code
@@ -141,27 +141,27 @@ class Cpu:
         self._engine.emu_stop()
 
     def _install_hooks(self) -> None:
-        words = self._ledger.words
-        words[ledger.STOP_FUNCTION] = _address(uclib.uc_emu_stop)
-        words[ledger.READ_FUNCTION] = _address(uclib.uc_reg_read)
-        words[ledger.MSTATUS_ID] = riscv_const.UC_RISCV_REG_MSTATUS
-        words[ledger.MIE_ID] = riscv_const.UC_RISCV_REG_MIE
+        self._ledger.counts.mstatus_id = riscv_const.UC_RISCV_REG_MSTATUS
+        self._ledger.counts.mie_id = riscv_const.UC_RISCV_REG_MIE
         self._hooks = compile_hooks(
-            taken_branches_cost=self._ledger.taken_branches_cost, log_functions=self._ledger.logs_functions
+            _address(uclib.uc_emu_stop),
+            _address(uclib.uc_reg_read),
+            taken_branches_cost=self._ledger.taken_branches_cost,
+            log_functions=self._ledger.logs_functions,
         )
-        self._native_hook(_unicorn.UC_HOOK_BLOCK, self._hooks.block, words)
-        self._native_hook(_unicorn.UC_HOOK_TLB_FILL, self._hooks.fill_tlb, self._fetched)
+        self._native_hook(_unicorn.UC_HOOK_BLOCK, self._hooks.block, self._ledger.address)
+        self._native_hook(_unicorn.UC_HOOK_TLB_FILL, self._hooks.fill_tlb, self._fetched.ctypes.data)
         self._engine.hook_add(_unicorn.UC_HOOK_INTR, self._on_exception)
         # No hook on memory, not even on faults: any makes all stores slow.
 
-    def _native_hook(self, kind: int, address: int, data: npt.NDArray[Any]) -> None:
+    def _native_hook(self, kind: int, address: int, data_address: int) -> None:
         handle = ctypes.c_size_t()
         error = uclib.uc_hook_add(
             self._engine._uch,
             ctypes.byref(handle),
             kind,
             ctypes.c_void_p(address),
-            ctypes.c_void_p(data.ctypes.data),
+            ctypes.c_void_p(data_address),
             ctypes.c_uint64(1),
             ctypes.c_uint64(0),
         )
@@ -169,7 +169,7 @@ class Cpu:
 
     def enable_debugging(self) -> None:
         """Breakpoints and steps from now on; must come before the first run, and costs speed."""
-        self._native_hook(_unicorn.UC_HOOK_CODE, self._hooks.debug, self._ledger.words)
+        self._native_hook(_unicorn.UC_HOOK_CODE, self._hooks.debug, self._ledger.address)
 
     def forget_translations(self) -> None:
         """Must follow a change of code in memory that the guest did not make itself."""
@@ -190,7 +190,7 @@ class Cpu:
 
         def stop(engine: Any, pc: int, _: int, __: Any) -> None:
             if pc != self._passing:
-                self._ledger.words[ledger.STOPPED] = ledger.STOP_DEBUG
+                self._ledger.counts.stopped = STOP_DEBUG
                 engine.emu_stop()
             self._passing = None
 
@@ -205,7 +205,7 @@ class Cpu:
         def touched(_: Any, __: int, first: int, size: int, ___: int, ____: Any) -> None:
             if first < address + size_bytes and address < first + size:
                 hit(max(first, address))
-                self._ledger.words[ledger.STEP] = 1
+                self._ledger.counts.is_stepping = 1
 
         kinds = loads * _unicorn.UC_HOOK_MEM_READ | stores * _unicorn.UC_HOOK_MEM_WRITE
         lowest = max(0, address - _MOST_ACCESS_BYTES + 1)
@@ -276,14 +276,14 @@ class Cpu:
 
     def run(self, *, step: bool = False) -> Stop:
         """Runs until a deadline, `wfi`, an exception or (when debugging) a breakpoint."""
-        words = self._ledger.words
-        words[ledger.STOPPED] = ledger.STOP_NONE
+        counts = self._ledger.counts
+        counts.stopped = STOP_NONE
         if self._passing != self.pc:
             self._passing = None
-        words[ledger.PASS_ONE] = self._passing is not None
+        counts.passes_one = int(self._passing is not None)
         if self.resumes_inside_block:
             self._ledger.reopen()
-        words[ledger.STEP] = step
+        counts.is_stepping = int(step)
         self._exception = None
         error = _unicorn.UC_ERR_OK
         try:
@@ -293,7 +293,7 @@ class Cpu:
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
-        if not words[ledger.PASS_ONE]:
+        if not counts.passes_one:
             self._passing = None
         stop = self._why(error)
         self._ledger.close(self.pc, may_reopen=stop.kind is StopKind.DEBUG)
@@ -302,7 +302,7 @@ class Cpu:
         return stop
 
     def _why(self, error: int) -> Stop:
-        stopped = self._ledger.words[ledger.STOPPED]
+        stopped = self._ledger.counts.stopped
         if self._exception is not None:
             cause, self.pc = self._exception
             return Stop(StopKind.EXCEPTION, cause, trap_value(self, cause))
@@ -316,9 +316,9 @@ class Cpu:
                 return Stop(StopKind.EXCEPTION, BREAKPOINT, self.pc)
             return Stop(StopKind.EXCEPTION, ILLEGAL_INSTRUCTION, trap_value(self, ILLEGAL_INSTRUCTION))
         assert error == _unicorn.UC_ERR_OK, f"Unicorn error {error} at 0x{self.pc:08x}"
-        if stopped == ledger.STOP_DEADLINE:
+        if stopped == STOP_DEADLINE:
             return Stop(StopKind.DEADLINE)
-        if stopped == ledger.STOP_DEBUG:
+        if stopped == STOP_DEBUG:
             return Stop(StopKind.DEBUG)
         return Stop(StopKind.WAIT)
 

@@ -75,7 +75,7 @@ class _Lowering:
         self._system: SystemPlan = plan_system(network, leases, {*self._sram.addresses, *self._sram.inner})
         self._pool = ConstantPool()
         self._with_constants = with_constants
-        self._emitter = Emitter(self._pool, self._config.fingerprint, with_constants)
+        self._emitter = Emitter(self._pool, self._config.fingerprint, with_constants, policy.backend)
         self._steps: list[p.Step] = []
         self._calls: list[p.HostCall] = []
         self._tensors: list[p.TensorDescriptor] = []

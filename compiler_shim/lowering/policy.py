@@ -8,6 +8,7 @@ from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, total_bytes
 from dlasim.compiler_shim.lowering.search import half
 from dlasim.compiler_shim.lowering.tiling import Finder, Machine, Tiling, TilingProblem
 from dlasim.compiler_shim.options import CompileOptions
+from dlasim.native.backend import PLAIN, Backend
 from dlasim.sim.config import DlaConfig
 
 
@@ -27,6 +28,7 @@ class Policy:
 
     config: DlaConfig
     options: CompileOptions
+    backend: Backend = PLAIN
     spare_bytes: int = ENDLESS  # SRAM that no decision so far would miss; below 0 where one is short of it
     machine: Machine = field(init=False)
     _finder: Finder = field(init=False)
@@ -34,7 +36,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         self.machine = Machine(self.config)
-        self._finder = Finder(by_channels=self.options.tiling != "auto")
+        self._finder = Finder(self.backend, by_channels=self.options.tiling != "auto")
 
     @property
     def keeps_tensors(self) -> bool:

@@ -15,6 +15,7 @@ from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, Geometry, Homes
 from dlasim.compiler_shim.lowering.search import Search
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
+from dlasim.native.backend import PLAIN, Backend
 from dlasim.native.storage import create
 from dlasim.sim import cost
 from dlasim.sim.config import DlaConfig
@@ -111,22 +112,22 @@ class TilingProblems(dict[Homes, TilingProblem]):
 
 
 class Finder:
-    """Finds tilings, by compiled code where that is there and its numbers suffice."""
+    """Finds tilings, by compiled code where the backend has it and its numbers suffice."""
 
-    def __init__(self, by_channels: bool) -> None:
+    def __init__(self, backend: Backend, by_channels: bool) -> None:
         self._by_channels = int(by_channels)
-        self._is_compiled = search.SEARCH.is_ready()
-        self._found = {is_compiled: create(Search, is_compiled) for is_compiled in (False, self._is_compiled)}
+        plain, fastest = PLAIN.runner(search.SEARCH), backend.runner(search.SEARCH)
+        self._plain = plain, create(Search, plain.is_compiled)
+        self._fastest = fastest, create(Search, fastest.is_compiled)
 
     def find(self, problem: TilingProblem, budget: int) -> tuple[Tiling | None, int]:
         """The cheapest tiling within `budget` bytes, None where not even the smallest fits; and the budget
         from which on it is always the same."""
         geometry = problem.geometry
-        is_compiled = self._is_compiled and geometry.is_moderate
-        found = self._found[is_compiled]
-        tasks = search.SEARCH(
-            geometry.sizes.record(is_compiled),
-            problem.machine_costs.record(is_compiled),
+        run, found = self._fastest if geometry.is_moderate else self._plain
+        tasks = run(
+            geometry.sizes.record(run.is_compiled),
+            problem.machine_costs.record(run.is_compiled),
             found,
             budget,
             self._by_channels,

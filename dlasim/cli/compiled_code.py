@@ -8,11 +8,10 @@ from __future__ import annotations
 import dataclasses
 import json
 
-import dlasim.sweeps.evaluate  # noqa: F401 - it imports every routine
 from dlasim.cli.health import Compiled
 from dlasim.native.library import find_code
-from dlasim.native.routine import routines
 from dlasim.sim.kernels.loader import best_kind, find_kernels, kernel_unit
+from dlasim.sweeps.compiled import ROUTINES
 
 
 def compiled_code() -> list[Compiled]:
@@ -20,10 +19,10 @@ def compiled_code() -> list[Compiled]:
     kernels = kernel_unit(kind := best_kind())
     builder = "the first `dlasim run` builds it"
     found = [Compiled(kernels.name, "computes layers", find_kernels(kind) is not None, builder)]
-    builder = "the first sweep of more than a few seconds builds it"
+    builder = "the first sweep of many points builds it"
     return found + [
         Compiled(unit.name, "makes sweeps faster", find_code(unit) is not None, builder)
-        for unit in (routine.unit for routine in routines())
+        for unit in (routine.unit for routine in ROUTINES)
     ]
 
 

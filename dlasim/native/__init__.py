@@ -1,5 +1,6 @@
-"""Machine code for this host: made once in a process of its own, kept in the cache, loaded with llvmlite.
+"""Machine code for this host: built once in processes of its own, kept in the cache, loaded with llvmlite.
 
-`unit` names what is compiled, `build` compiles, `library` keeps and loads; `routine` holds functions that
-run as Python too, for as long as nobody has compiled them.
+`routine`, `record`, `storage` and `memory` are for code that runs as plain Python or compiled, and `backend`
+chooses between the two. `compilation_unit` names what is compiled, `translate` and `build` compile it,
+`library` finds, builds and loads it. Only `build`, `library`, `target` and `translate` need llvmlite.
 """

@@ -1,8 +1,8 @@
-"""What the host's CPU offers, and the shape of the kernels that suits it."""
+"""What the host's CPU offers, LLVM's code generator for it, and the shape of the kernels that suits it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -27,6 +27,13 @@ class Target:
         """Whether one instruction multiplies and adds four bytes per lane."""
         return self.has("avx512vnni") or self.has("avxvnni")
 
+    def for_kind(self, kind: str) -> Target:
+        """The CPU as kernels of a kind see it: portable ones do without VNNI."""
+        if kind != "portable" or not self.has_vnni:
+            return self
+        others = [name for name in self.features.split(",") if name not in ("+avx512vnni", "+avxvnni")]
+        return replace(self, features=",".join([*others, "-avx512vnni", "-avxvnni"]))
+
 
 @cache
 def host() -> Target:
@@ -45,3 +52,18 @@ def describe(cpu: str, features: str, is_x86: bool) -> Target:
     else:
         pixels, vectors = (2 if is_x86 else 4), 1  # 8 in 16, or 16 in 32, registers of 4 lanes
     return Target(cpu, features, pixels, vectors, is_x86)
+
+
+def machine() -> llvm.TargetMachine:
+    """LLVM's code generator for this host."""
+    initialize()
+    cpu = host()
+    return llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(
+        cpu=cpu.cpu, features=cpu.features, opt=3, jit=True, codemodel="jitdefault"
+    )
+
+
+def initialize() -> None:
+    """Make LLVM know this host."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()

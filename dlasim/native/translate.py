@@ -24,6 +24,7 @@ from dlasim.native.expressions import (
     constant,
 )
 from dlasim.native.record import Array, is_record
+from dlasim.native.routine import foreign_symbol
 
 _STATUS = ir.IntType(32)
 _Loop = tuple[ir.Block, ir.Block]  # where `continue` goes, and `break`
@@ -32,7 +33,7 @@ _Loop = tuple[ir.Block, ir.Block]  # where `continue` goes, and `break`
 def translate(entry: Callable[..., Any], symbol: str) -> str:
     """A routine and all that it calls, to be called as `symbol` in numba's way: where the result goes, where
     an exception would go, then the arguments."""
-    program = _Program()
+    program = Program()
     function, _ = program.function(entry)
     kinds = (MEMORY, MEMORY, *function.function_type.args)
     wrapper = ir.Function(program.module, ir.FunctionType(_STATUS, kinds), symbol)
@@ -42,8 +43,8 @@ def translate(entry: Callable[..., Any], symbol: str) -> str:
     return str(program.module)
 
 
-class _Program:
-    """The functions so far."""
+class Program:
+    """Routines that are translated into one module, each when it is first asked for."""
 
     def __init__(self) -> None:
         self.module = ir.Module()
@@ -61,9 +62,11 @@ class _Program:
             kinds = [_kind(argument.annotation, names) for argument in tree.args.args]
             signature = Signature(kinds, _returned(tree.returns, names))
             made = ir.FunctionType(_returned_type(signature.returned), [_type(kind) for kind in kinds])
-            function = ir.Function(self.module, made, f"{python.__module__}.{python.__name__}")
+            symbol = foreign_symbol(python)
+            function = ir.Function(self.module, made, symbol or f"{python.__module__}.{python.__name__}")
             found = self._functions[python] = function, signature
-            _Body(self, python, function, tree, signature).translate()
+            if symbol is None:
+                _Body(self, python, function, tree, signature).translate()
         return found
 
 
@@ -109,7 +112,7 @@ class _Body(Expressions):
 
     def __init__(
         self,
-        program: _Program,
+        program: Program,
         python: Callable[..., Any],
         function: ir.Function,
         tree: ast.FunctionDef,

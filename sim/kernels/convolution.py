@@ -11,7 +11,6 @@ from dlasim.native.target import host
 from dlasim.sim.kernels.dot import (
     GROUP_BYTES,
     dot_tile,
-    element_bytes,
     stage_at,
 )
 from dlasim.sim.kernels.finish import (
@@ -44,6 +43,7 @@ from dlasim.sim.kernels.memory_access import (
     shifted,
     table_at,
 )
+from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED_BYTES
 from dlasim.sim.kernels.packing import fold_offset, pack_block
 from dlasim.sim.kernels.single_channel import convolve_single_channel
 from dlasim.sim.kernels.unpacked import convolve_unpacked
@@ -54,14 +54,13 @@ from dlasim.sim.kernels.vectors import (
 
 PIXELS, VECTORS = host().pixels, host().vectors
 SMALL_PIXELS = 4
-FEW_PIXELS = 2
+UNPACKED_PIXELS = 2
 
 
 @kernel
 def stage_input(row: Pointer, sram: Pointer, stage: Pointer, height: Number, width: Number) -> None:
     """The padded input as [height][width][channel] of staged values."""
-    is_byte = element_bytes(stage) == 1
-    offset = 128 if is_byte else -row[IN_ZP]
+    offset = 128 if IS_QUAD else -row[IN_ZP]
     matrix = row[OPCODE] == MAT_MUL
     in_h, in_w = (row[OUT_H], row[OUT_W]) if matrix else (row[IN_H], row[IN_W])
     top, left = (0, 0) if matrix else (row[PAD_TOP], row[PAD_LEFT])
@@ -108,24 +107,23 @@ def stage_run(
 
 
 @kernel
-def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witness: Pointer) -> Number:
+def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_CONV, OP_CONV_RELU, OP_MAT_MUL. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)
     out_w, channels, outputs = row[OUT_W], row[IN_CHANNELS], row[OUT_CHANNELS]
     pixels = row[OUT_H] * out_w
-    if pixels <= FEW_PIXELS:
-        return convolve_unpacked(row, sram, arena, capacity, witness)
+    if pixels <= UNPACKED_PIXELS:
+        return convolve_unpacked(row, sram, arena, capacity)
     if channels == 1 and outputs == 1:
-        return convolve_single_channel(row, sram, arena, capacity, witness)
-    element = element_bytes(witness)
+        return convolve_single_channel(row, sram, arena, capacity)
     # Neighbouring taps of a row are neighbours in the staged input too: one run.
     merged = dilation_w == 1 or kernel_w == 1
     run, taps = (kernel_w * channels, kernel_h) if merged else (channels, kernel_h * kernel_w)
-    groups = (run * element + GROUP_BYTES - 1) // GROUP_BYTES
+    groups = (run * STAGED_BYTES + GROUP_BYTES - 1) // GROUP_BYTES
     width = (out_w - 1) * stride_w + (kernel_w - 1) * dilation_w + 1
     height = (row[OUT_H] - 1) * stride_h + (kernel_h - 1) * dilation_h + 1
 
-    places_at = aligned(width * height * channels * element + 64)
+    places_at = aligned(width * height * channels * STAGED_BYTES + 64)
     outs_at = places_at + aligned(4 * (pixels + PIXELS))
     accs_at = outs_at + aligned(4 * pixels)
     taps_at = accs_at + aligned(4 * pixels)
@@ -139,7 +137,7 @@ def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witn
     if needed > capacity:
         return needed
 
-    stage = stage_at(witness, arena, 0)
+    stage = stage_at(arena, 0)
     places, outs, accs = table_at(arena, places_at), table_at(arena, outs_at), table_at(arena, accs_at)
     tap_places, tile = table_at(arena, taps_at), table_at(arena, tile_at)
     constants, starts = table_at(arena, constants_at), table_at(arena, starts_at)
@@ -151,11 +149,11 @@ def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witn
     at = 0
     for y in range(row[OUT_H]):
         for x in range(out_w):
-            places[at] = (y * stride_h * width + x * stride_w) * channels * element
+            places[at] = (y * stride_h * width + x * stride_w) * channels * STAGED_BYTES
             at += 1
     for tap in range(taps):
         y, x = (tap, 0) if merged else (tap // kernel_w, tap % kernel_w)
-        tap_places[tap] = (y * dilation_h * width + x * dilation_w) * channels * element
+        tap_places[tap] = (y * dilation_h * width + x * dilation_w) * channels * STAGED_BYTES
     for i in range(LANES):
         spare_rows[i] = i * BYTES32
 
@@ -165,9 +163,9 @@ def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witn
         for v in range(columns):
             channel_constants(row, sram, channel + v * LANES, table_at(constants, v * CONSTANT_BYTES))
         pack_block(
-            row, sram, stage, channel, columns, taps, run, groups, rows, spare, spare_rows, packed
+            row, sram, channel, columns, taps, run, groups, rows, spare, spare_rows, packed
         )  # fmt: skip
-        fold_offset(row, stage, columns, taps * groups, packed, constants, starts)
+        fold_offset(row, columns, taps * groups, packed, constants, starts)
         at = 0
         while at < pixels:
             rest = pixels - at

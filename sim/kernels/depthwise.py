@@ -94,7 +94,6 @@ def stage_row(
 @kernel
 def depth_span9(
     stage: Pointer,
-    witness: Pointer,
     at: Number,
     step: Number,
     turns: Number,
@@ -111,15 +110,15 @@ def depth_span9(
     w5, w6 = load32(weights, 5 * BYTES32), load32(weights, 6 * BYTES32)
     w7, w8 = load32(weights, 7 * BYTES32), load32(weights, 8 * BYTES32)
     for i in range(turns):
-        total = multiply_add(witness, start, load8(stage, at + p0), w0)
-        total = multiply_add(witness, total, load8(stage, at + p1), w1)
-        total = multiply_add(witness, total, load8(stage, at + p2), w2)
-        total = multiply_add(witness, total, load8(stage, at + p3), w3)
-        total = multiply_add(witness, total, load8(stage, at + p4), w4)
-        total = multiply_add(witness, total, load8(stage, at + p5), w5)
-        total = multiply_add(witness, total, load8(stage, at + p6), w6)
-        total = multiply_add(witness, total, load8(stage, at + p7), w7)
-        total = multiply_add(witness, total, load8(stage, at + p8), w8)
+        total = multiply_add(start, load8(stage, at + p0), w0)
+        total = multiply_add(total, load8(stage, at + p1), w1)
+        total = multiply_add(total, load8(stage, at + p2), w2)
+        total = multiply_add(total, load8(stage, at + p3), w3)
+        total = multiply_add(total, load8(stage, at + p4), w4)
+        total = multiply_add(total, load8(stage, at + p5), w5)
+        total = multiply_add(total, load8(stage, at + p6), w6)
+        total = multiply_add(total, load8(stage, at + p7), w7)
+        total = multiply_add(total, load8(stage, at + p8), w8)
         store32(tile, i * BYTES32, total)
         at += step
 
@@ -127,7 +126,6 @@ def depth_span9(
 @kernel
 def depth_span(
     stage: Pointer,
-    witness: Pointer,
     at: Number,
     step: Number,
     turns: Number,
@@ -142,7 +140,7 @@ def depth_span(
         total = start
         for tap in range(taps):
             weight = load32(weights, tap * BYTES32)
-            total = multiply_add(witness, total, load8(stage, at + places[tap]), weight)
+            total = multiply_add(total, load8(stage, at + places[tap]), weight)
         store32(tile, i * BYTES32, total)
         at += step
 
@@ -169,7 +167,6 @@ def depth_weights(row: Pointer, sram: Pointer, taps: Number, weights: Pointer, c
 def depth_band(
     row: Pointer,
     sram: Pointer,
-    witness: Pointer,
     stage: Pointer,
     first: Number,
     last: Number,
@@ -197,11 +194,9 @@ def depth_band(
             turns = min(SPAN - filled, out_w - x)
             to = table_at(tile, filled * BYTES32)
             if taps == 9:
-                depth_span9(stage, witness, here + x * step, step, turns, places, weights_here, start, to)
+                depth_span9(stage, here + x * step, step, turns, places, weights_here, start, to)
             else:
-                depth_span(
-                    stage, witness, here + x * step, step, turns, places, taps, weights_here, start, to
-                )
+                depth_span(stage, here + x * step, step, turns, places, taps, weights_here, start, to)
             x += turns
             filled += turns
             if filled == SPAN:
@@ -213,7 +208,7 @@ def depth_band(
 
 
 @kernel
-def depthwise(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witness: Pointer) -> Number:
+def depthwise(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_DEPTH_CONV. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w = row[KERNEL_H], row[KERNEL_W]
     taps, pixels = kernel_h * kernel_w, row[OUT_H] * row[OUT_W]
@@ -252,7 +247,7 @@ def depthwise(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, wit
             stage_row(row, sram, arena, y * row_bytes, top + y, width, pixel_bytes)
         for block in range(blocks):
             depth_band(
-                row, sram, witness, arena, first, last, block, row_bytes, pixel_bytes, places, weights,
+                row, sram, arena, first, last, block, row_bytes, pixel_bytes, places, weights,
                 constants, tile, outs, accs,
             )  # fmt: skip
     return 0

@@ -9,7 +9,7 @@ from numba import types
 
 from dlasim.native.target import host
 from dlasim.sim.kernels.jit import intrinsic, literal_intrinsic
-from dlasim.sim.kernels.multiplication import dot, is_quad, pairs
+from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED, add_products, pairs
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,
@@ -87,7 +87,6 @@ def dot_tile(
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         stage_at, places_at, taps_at, tap_count, groups, packed_at, starts_at, tile_at = args[2:]
-        multiply = dot(stage)
         origins = [_load_index(builder, places_at, _index(i)) for i in range(rows)]
         first = [_load(builder, starts_at, _index(v * BYTES32), _SUMS, 4) for v in range(columns)]
         weights_at = place(builder, packed_at, _index(0), _I8)
@@ -101,7 +100,7 @@ def dot_tile(
         for i, corner in enumerate(corners):
             group = splat_value(builder, _load(builder, corner, step, _I32, 1), _SUMS)
             for v in range(columns):
-                sums[i * columns + v] = multiply(builder, sums[i * columns + v], group, weights[v])
+                sums[i * columns + v] = add_products(builder, sums[i * columns + v], group, weights[v])
         weights_at = place(builder, weights_at, _index(columns * BYTES32), _I8)
         *sums, _ = outer.close(inner.close([*sums, weights_at]))
         for number, value in enumerate(sums):
@@ -134,7 +133,6 @@ def dot_rows(
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         _, stage_at, stage_offset, weights_at, offsets_at, turns, offset, sums_at = args
-        multiply = dot(stage)
         patch_at = place(builder, stage_at, stage_offset, _I8)
         rows_at = [
             place(builder, weights_at, _load_index(builder, offsets_at, _index(i)), _I8) for i in range(count)
@@ -143,11 +141,11 @@ def dot_rows(
         totals = list(loop.values)
         patch = _load(builder, patch_at, builder.shl(loop.number, _index(6)), _SUMS, 1)
         for i, row in enumerate(rows_at):
-            weights_here = _load_weights(builder, stage, row, loop.number)
-            totals[i] = multiply(builder, totals[i], patch, weights_here)
-            if is_quad(stage):
+            weights_here = _load_weights(builder, row, loop.number)
+            totals[i] = add_products(builder, totals[i], patch, weights_here)
+            if IS_QUAD:
                 ones = splat_constant(0x01010101)
-                totals[count + i] = multiply(builder, totals[count + i], ones, weights_here)
+                totals[count + i] = add_products(builder, totals[count + i], ones, weights_here)
         totals = loop.close(totals)
         factor = splat_value(builder, builder.trunc(offset, _I32), _SUMS)
         for i in range(count):
@@ -161,28 +159,28 @@ def dot_rows(
 
 @intrinsic
 def transpose_groups(
-    typing: Any, stage: Any, weights: Any, offsets: Any, packed: Any, packed_offset: Any, packed_stride: Any
+    typing: Any, weights: Any, offsets: Any, packed: Any, packed_offset: Any, packed_stride: Any
 ) -> Any:
-    """Sixteen groups of each of sixteen rows of weights, to [group][row]. `stage` is there for its type."""
+    """Sixteen groups of each of sixteen rows of weights, to [group][row]."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        _, weights_at, offsets_at, packed_at, packed_offset, packed_stride = args
+        weights_at, offsets_at, packed_at, packed_offset, packed_stride = args
         rows_at = [
             place(builder, weights_at, _load_index(builder, offsets_at, _index(i)), _I8) for i in range(LANES)
         ]
-        rows = [_load_weights(builder, stage, row, _index(0)) for row in rows_at]
+        rows = [_load_weights(builder, row, _index(0)) for row in rows_at]
         for i, row in enumerate(_transposed(builder, rows)):
             offset = builder.add(packed_offset, builder.mul(packed_stride, _index(i)))
             builder.store(row, place(builder, packed_at, offset, _SUMS), align=4)
         return context.get_dummy_value()
 
     table = types.CPointer(types.int32)
-    return types.void(stage, weights, table, packed, types.int64, types.int64), generate
+    return types.void(weights, table, packed, types.int64, types.int64), generate
 
 
-def _load_weights(builder: ir.IRBuilder, stage: Any, row: ir.Value, turn: ir.Value) -> ir.Value:
+def _load_weights(builder: ir.IRBuilder, row: ir.Value, turn: ir.Value) -> ir.Value:
     """Sixteen groups of int8 weights; shorts are made from them where a group holds two."""
-    if is_quad(stage):
+    if IS_QUAD:
         return _load(builder, row, builder.shl(turn, _index(6)), _SUMS, 1)
     raw = _load(builder, row, builder.shl(turn, _index(5)), ir.VectorType(_I8, 2 * LANES), 1)
     return builder.bitcast(builder.sext(raw, _SHORTS), _SUMS)
@@ -204,46 +202,33 @@ def _transposed(builder: ir.IRBuilder, rows: Values) -> Values:
 
 
 @intrinsic
-def element_bytes(typing: Any, stage: Any) -> Any:
-    """Bytes of a staged value: 1 or 2."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return _index(stage.dtype.bitwidth // 8)
-
-    return types.int64(stage), generate
-
-
-@intrinsic
-def stage_at(typing: Any, stage: Any, pointer: Any, offset: Any) -> Any:
+def stage_at(typing: Any, pointer: Any, offset: Any) -> Any:
     """Memory for staged values, `offset` bytes beyond the pointer."""
+    stage = types.CPointer(STAGED)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.bitcast(place(builder, args[1], args[2], _I8), args[0].type)
+        return builder.bitcast(place(builder, args[0], args[1], _I8), context.get_value_type(stage))
 
-    return stage(stage, pointer, types.int64), generate
+    return stage(pointer, types.int64), generate
 
 
 @intrinsic
-def dot_groups(typing: Any, stage: Any, total: Any, inputs: Any, weights: Any) -> Any:
-    """total + the products of groups, lane by lane. `stage` is there for its type alone."""
+def dot_groups(typing: Any, total: Any, inputs: Any, weights: Any) -> Any:
+    """total + the products of groups, lane by lane."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return dot(stage)(builder, *args[1:])
+        return add_products(builder, *args)
 
-    return lanes(stage, lanes, lanes, lanes), generate
+    return lanes(lanes, lanes, lanes), generate
 
 
 @intrinsic
-def multiply_add(typing: Any, stage: Any, total: Any, inputs: Any, weights: Any) -> Any:
-    """total + inputs * weights, of lanes that hold int8; the weights' upper halves are zero.
-
-    `stage` is there for its type alone.
-    """
+def multiply_add(typing: Any, total: Any, inputs: Any, weights: Any) -> Any:
+    """total + inputs * weights, of lanes that hold int8; the weights' upper halves are zero."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        _, total, inputs, weights = args
-        if is_quad(stage) and host().has("avx512vnni"):
-            return call_llvm(builder, "llvm.x86.avx512.vpdpwssd.512", _SUMS, [total, inputs, weights])
-        return pairs(builder, total, inputs, weights)
+        if host().has("avx512vnni"):
+            return call_llvm(builder, "llvm.x86.avx512.vpdpwssd.512", _SUMS, args)
+        return pairs(builder, *args)
 
-    return lanes(stage, lanes, lanes, lanes), generate
+    return lanes(lanes, lanes, lanes), generate

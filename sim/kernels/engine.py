@@ -22,7 +22,6 @@ Bytes = NDArray[np.uint8]
 _FIRST_ARENA_BYTES = 1 << 20
 _LARGEST_ARENA_BYTES = 1 << 30  # whoever needs more goes to the readable engine
 _LINE_BYTES = 64
-_NO_WITNESS = 0  # a pointer whose type is all that counts
 _NO_KERNEL = 0  # an opcode that no kernel has
 
 
@@ -55,7 +54,7 @@ class Engine:
         """Run rows, all by address, until one that the kernels do not do; returns its number, or `last`."""
         while True:
             first = self._library.run(
-                rows, first, last, sram, regions, self._arena_address, self._capacity, _NO_WITNESS,
+                rows, first, last, sram, regions, self._arena_address, self._capacity,
                 self._state_address,
             )  # fmt: skip
             needed = 0 if first == last else int(self._state[0])

@@ -28,15 +28,13 @@ UNKNOWN = -1
 
 
 @kernel
-def execute(
-    row: Pointer, sram: Pointer, regions: Pointer, arena: Pointer, capacity: Number, witness: Pointer
-) -> Number:
+def execute(row: Pointer, sram: Pointer, regions: Pointer, arena: Pointer, capacity: Number) -> Number:
     """One operation. Returns 0, or the bytes of arena that it needs, or UNKNOWN; then nothing was done."""
     which = row[OPCODE]
     if which in (_CONV, _CONV_RELU, _MAT_MUL):
-        return convolve(row, sram, arena, capacity, witness)
+        return convolve(row, sram, arena, capacity)
     if which == _DEPTH:
-        return depthwise(row, sram, arena, capacity, witness)
+        return depthwise(row, sram, arena, capacity)
     if which == _READ:
         return dma_read(row, sram, regions)
     if which == _WRITE:
@@ -65,22 +63,17 @@ def run(
     regions: Pointer,
     arena: Pointer,
     capacity: Number,
-    witness: Pointer,
     state: Pointer,
 ) -> Number:
     """Rows `first` to `last`. Returns how far it came; state[0] tells why it stopped before `last`."""
     for number in range(first, last):
         row = shifted(rows, number * _ROW_BYTES)
-        stopped = execute(row, sram, regions, arena, capacity, witness)
+        stopped = execute(row, sram, regions, arena, capacity)
         if stopped != 0:
             state[0] = stopped
             return number
     return last
 
 
-def signature(kind: str) -> tuple[types.Type, ...]:
-    """The types of `run` for one way of staging inputs: uint8 (VNNI) or int16."""
-    staged = {"vnni": types.uint8, "portable": types.int16}[kind]
-    words, data = types.CPointer(types.int64), types.CPointer(types.int8)
-    size = types.int64
-    return (words, size, size, data, words, data, size, types.CPointer(staged), words)
+_WORDS, _DATA = types.CPointer(types.int64), types.CPointer(types.int8)
+SIGNATURE = (_WORDS, types.int64, types.int64, _DATA, _WORDS, _DATA, types.int64, _WORDS)  # of `run`

@@ -6,12 +6,12 @@ import sys
 from functools import cache
 
 from dlasim.native import library
+from dlasim.native.compilation_unit import CompilationUnit
 from dlasim.native.library import Library
 from dlasim.native.target import host
-from dlasim.native.unit import Unit
 
 KINDS = ("vnni", "portable")
-_ARGUMENTS = 9  # of `entry.run`, which only the build imports: numba comes with it
+_ARGUMENTS = 8  # of `entry.run`, which only the build imports: numba comes with it
 COMPILED_MODULES = (
     "convolution", "depthwise", "dot", "elementwise", "entry", "finish", "input_view", "jit", "memory_access",
     "multiplication", "operation_rows", "packing", "pooling", "single_channel", "transfer", "unpacked",
@@ -24,12 +24,12 @@ def best_kind() -> str:
     return "vnni" if host().has_vnni else "portable"
 
 
-def kernel_unit(kind: str) -> Unit:
+def kernel_unit(kind: str) -> CompilationUnit:
     """The kernels of a kind, as a unit that is compiled."""
     assert kind in KINDS
     modules = tuple(f"dlasim.sim.kernels.{name}" for name in COMPILED_MODULES)
     sources = (*modules, "dlasim.sim.kernels.operation_rows:isa_facts")
-    return Unit(f"kernels-{kind}", "dlasim.sim.kernels.entry", "run", _ARGUMENTS, sources, kind)
+    return CompilationUnit(f"kernels-{kind}", "dlasim.sim.kernels.entry", "run", _ARGUMENTS, sources, kind)
 
 
 def find_kernels(kind: str) -> bytes | None:

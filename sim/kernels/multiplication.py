@@ -1,14 +1,12 @@
 """How sums of products are made, in LLVM IR.
 
-Two ways, told apart by the type of the staged input. `uint8`: groups of four bytes, one VNNI instruction (u8
-times s8). `int16`: groups of two shorts, the pair multiplication that every x86 has, or what LLVM makes of it
-elsewhere. A group is 32 bits either way, so addresses and layouts are the same.
+The CPU decides between two ways when this module is imported. With VNNI, inputs are staged as `uint8` in
+groups of four bytes, for one instruction (u8 times s8). Otherwise they are `int16` in groups of two, for the
+pair multiplication that every x86 has, or what LLVM makes of it elsewhere. A group has 32 bits either way, so
+addresses and layouts are the same.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 from llvmlite import ir
 from numba import types
@@ -24,10 +22,9 @@ _I16, _I32 = ir.IntType(16), ir.IntType(32)
 _SUMS = ir.VectorType(_I32, LANES)
 Values = list[ir.Value]
 
-
-def is_quad(stage: Any) -> bool:
-    """Whether groups are four bytes rather than two shorts."""
-    return bool(stage.dtype == types.uint8)
+IS_QUAD = host().has_vnni  # whether groups are four bytes rather than two shorts
+STAGED = types.uint8 if IS_QUAD else types.int16  # the type of a staged input
+STAGED_BYTES = STAGED.bitwidth // 8
 
 
 def _split(builder: ir.IRBuilder, width: int, name: str, arguments: Values) -> ir.Value:
@@ -85,6 +82,4 @@ def _products(builder: ir.IRBuilder, width: int, name: str, inputs: ir.Value, we
     return results[0]
 
 
-def dot(stage: Any) -> Callable[[ir.IRBuilder, ir.Value, ir.Value, ir.Value], ir.Value]:
-    """How to add the products of groups to sums, for inputs staged like this."""
-    return _quads if is_quad(stage) else pairs
+add_products = _quads if IS_QUAD else pairs  # adds the products of groups to sums

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dlasim.sim.kernels.dot import (
     GROUP_BYTES,
     dot_groups,
-    element_bytes,
     transpose_groups,
 )
 from dlasim.sim.kernels.finish import (
@@ -24,6 +23,7 @@ from dlasim.sim.kernels.memory_access import (
     shifted,
     store32,
 )
+from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED_BYTES
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,
@@ -37,7 +37,6 @@ _ONES = 0x01010101  # a group of four ones
 
 @kernel
 def pack_rows(
-    stage: Pointer,
     sram: Pointer,
     rows: Pointer,
     start: Number,
@@ -49,10 +48,10 @@ def pack_rows(
     stride: Number,
 ) -> None:
     """`count` weights from `start` on of sixteen rows, as groups [group][row]; whole tiles of 16 groups."""
-    length = BYTES32 // element_bytes(stage)
+    length = BYTES32 // STAGED_BYTES
     done = 0
     while count - done >= length:
-        transpose_groups(stage, shifted(sram, start + done), rows, packed, at, stride)
+        transpose_groups(shifted(sram, start + done), rows, packed, at, stride)
         done += length
         at += LANES * stride
     if done < count:
@@ -60,14 +59,13 @@ def pack_rows(
             for j in range(length // 4):
                 put32(spare, i * BYTES32 + 4 * j, 0)
             copy_bytes(spare, i * BYTES32, sram, rows[i] + start + done, count - done)
-        transpose_groups(stage, spare, spare_rows, packed, at, stride)
+        transpose_groups(spare, spare_rows, packed, at, stride)
 
 
 @kernel
 def pack_block(
     row: Pointer,
     sram: Pointer,
-    stage: Pointer,
     channel: Number,
     columns: Number,
     taps: Number,
@@ -86,18 +84,17 @@ def pack_block(
         for i in range(LANES):
             rows[i] = row[WEIGHT_ADDR] + min(channel + v * LANES + i, last) * weights
         at = v * BYTES32
-        if groups * (GROUP_BYTES // element_bytes(stage)) == run:
-            pack_rows(stage, sram, rows, 0, weights, spare, spare_rows, packed, at, stride)
+        if groups * (GROUP_BYTES // STAGED_BYTES) == run:
+            pack_rows(sram, rows, 0, weights, spare, spare_rows, packed, at, stride)
         else:
             for tap in range(taps):
                 here = at + tap * groups * stride
-                pack_rows(stage, sram, rows, tap * run, run, spare, spare_rows, packed, here, stride)
+                pack_rows(sram, rows, tap * run, run, spare, spare_rows, packed, here, stride)
 
 
 @inlined
 def fold_offset(
     row: Pointer,
-    stage: Pointer,
     columns: Number,
     steps: Number,
     packed: Pointer,
@@ -108,10 +105,10 @@ def fold_offset(
     offset = splat(128 + row[IN_ZP])
     for v in range(columns):
         start = load32(constants, v * CONSTANT_BYTES)
-        if element_bytes(stage) == 1:
+        if IS_QUAD:
             total = splat(0)
             for step in range(steps):
                 weights = load32(packed, (step * columns + v) * BYTES32)
-                total = dot_groups(stage, total, splat(_ONES), weights)
+                total = dot_groups(total, splat(_ONES), weights)
             start = subtract(start, multiply(offset, total))
         store32(starts, v * BYTES32, start)

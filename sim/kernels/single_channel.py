@@ -1,7 +1,8 @@
-"""One filter on one channel, as in depthwise convolution emulated channel by channel: sixteen pixels at once.
+"""Convolution of one channel to one, as in depthwise layers that are emulated channel by channel: sixteen
+pixels at once.
 
 The input's channel is gathered into a padded plane whose rows hold every stride-th column together, so that
-neighbouring outputs read neighbouring bytes whatever the stride and the dilation.
+neighbouring outputs meet neighbouring bytes whatever the stride and the dilation.
 """
 
 from __future__ import annotations
@@ -97,9 +98,7 @@ def gather_plane(row: Pointer, sram: Pointer, plane: Pointer, height: Number, sp
 
 
 @kernel
-def convolve_single_channel(
-    row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witness: Pointer
-) -> Number:
+def convolve_single_channel(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """OP_CONV of one input and one output channel. Returns 0, or the bytes of arena that it needs."""
     kernel_h, kernel_w, stride_h, stride_w, dilation_h, dilation_w, _, _ = geometry(row)
     out_w, taps = row[OUT_W], kernel_h * kernel_w
@@ -141,7 +140,7 @@ def convolve_single_channel(
             here = y * stride_h * stride_w * span + x
             for tap in range(taps):
                 inputs = load8(arena, here + places[tap])
-                sums = multiply_add(witness, sums, inputs, load32(weights, tap * BYTES32))
+                sums = multiply_add(sums, inputs, load32(weights, tap * BYTES32))
             if partial:
                 sums = add(sums, load32(line, 4 * x))
             if wide:

@@ -1,10 +1,9 @@
-"""Convolution and matrix multiplication of few pixels: packing weights would cost more than it saves."""
+"""Convolution and matrix multiplication of few pixels: packing the weights would cost more than it saves."""
 
 from __future__ import annotations
 
 from dlasim.sim.kernels.dot import (
     dot_rows,
-    element_bytes,
     stage_at,
 )
 from dlasim.sim.kernels.finish import (
@@ -38,6 +37,7 @@ from dlasim.sim.kernels.memory_access import (
     shifted,
     table_at,
 )
+from dlasim.sim.kernels.multiplication import IS_QUAD, STAGED_BYTES
 from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,
@@ -53,7 +53,7 @@ def stage_patch(row: Pointer, sram: Pointer, stage: Pointer, at: Number, y: Numb
     channels = row[IN_CHANNELS]
     matrix = row[OPCODE] == MAT_MUL
     in_h, in_w = (row[OUT_H], row[OUT_W]) if matrix else (row[IN_H], row[IN_W])
-    offset = 128 if element_bytes(stage) == 1 else -row[IN_ZP]
+    offset = 128 if IS_QUAD else -row[IN_ZP]
     for ky in range(kernel_h):
         iy = y * stride_h + ky * dilation_h - top
         for kx in range(kernel_w):
@@ -69,24 +69,22 @@ def stage_patch(row: Pointer, sram: Pointer, stage: Pointer, at: Number, y: Numb
 
 
 @kernel
-def convolve_unpacked(
-    row: Pointer, sram: Pointer, arena: Pointer, capacity: Number, witness: Pointer
-) -> Number:
+def convolve_unpacked(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Number:
     """Few output pixels, as in fully connected layers: weights are used once, so where they lie.
 
     All windows are staged before the first output is written, which may lie upon the input.
     """
     kernel_h, kernel_w, _, _, _, _, _, _ = geometry(row)
     length = kernel_h * kernel_w * row[IN_CHANNELS]
-    outputs, element = row[OUT_CHANNELS], element_bytes(witness)
+    outputs = row[OUT_CHANNELS]
     pixels = row[OUT_H] * row[OUT_W]
-    per_turn = BYTES32 // element
+    per_turn = BYTES32 // STAGED_BYTES
     turns = length // per_turn
     done = turns * per_turn
     rest = length - done
 
-    patch = aligned((length + per_turn) * element) // element
-    sums_at = pixels * patch * element
+    patch = aligned((length + per_turn) * STAGED_BYTES) // STAGED_BYTES
+    sums_at = pixels * patch * STAGED_BYTES
     rows_at = sums_at + 4 * BYTES32
     outs_at = rows_at + 2 * BYTES32
     spare_at = outs_at + 2 * BYTES32
@@ -95,14 +93,14 @@ def convolve_unpacked(
     needed = constants_at + CONSTANT_BYTES
     if needed > capacity:
         return needed
-    stage, spare = stage_at(witness, arena, 0), shifted(arena, spare_at)
+    stage, spare = stage_at(arena, 0), shifted(arena, spare_at)
     sums, more = table_at(arena, sums_at), table_at(arena, sums_at + 2 * BYTES32)
     rows, spare_rows = table_at(arena, rows_at), table_at(arena, rows_at + BYTES32)
     outs, accs = table_at(arena, outs_at), table_at(arena, outs_at + BYTES32)
     tile, constants = table_at(arena, tile_at), table_at(arena, constants_at)
 
     place_outputs(row, outs, accs)
-    fold = 128 + row[IN_ZP] if element == 1 else 0
+    fold = 128 + row[IN_ZP] if IS_QUAD else 0
     for i in range(ROWS):
         spare_rows[i] = i * BYTES32
         for lane in range(LANES):
@@ -114,7 +112,7 @@ def convolve_unpacked(
         for i in range(length, done + per_turn):
             stage[pixel * patch + i] = 0
     for pixel in range(pixels):
-        patch_at = pixel * patch * element
+        patch_at = pixel * patch * STAGED_BYTES
         for channel in range(0, outputs, LANES):
             channel_constants(row, sram, channel, constants)
             count = min(LANES, outputs - channel)

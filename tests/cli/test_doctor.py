@@ -76,19 +76,17 @@ def test_processor_features_come_from_the_system(monkeypatch: pytest.MonkeyPatch
 
 
 def test_compiled_code_is_there_or_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from dlasim.native.build import sealed
-    from dlasim.native.routine import routines
-    from dlasim.sweeps import evaluate
+    from dlasim.native.object_file import seal
+    from dlasim.sweeps.compiled import ROUTINES
 
-    assert evaluate  # with it comes every routine
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     found = {compiled.name: compiled.is_built for compiled in health.examine().compiled}
     assert not any(there for name, there in found.items() if not name.startswith("kernels-"))
     assert "search" in found
     assert any(name.startswith("kernels-") for name in found)
     assert "not built yet: the first sweep" in call().stdout
-    for routine in routines():
-        routine.unit.path.write_bytes(sealed(b"code"))
+    for routine in ROUTINES:
+        routine.unit.path.write_bytes(seal(b"code"))
     assert "  search               makes sweeps faster; ready\n" in call().stdout
 
 

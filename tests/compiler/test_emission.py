@@ -12,7 +12,8 @@ from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
-from dlasim.native.routine import Memory
+from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.memory import Memory
 from dlasim.sim.config import DlaConfig
 from tests.compiled import compiled
 from tests.compiler.cases import Case, random_case, striped_case, write_model
@@ -26,8 +27,8 @@ def test_both_ways_write_the_same(make: Callable[[int], Case], tmp_path: Path) -
     for seed in range(1000, 1000 + SEEDS):
         case = make(seed)
         plain = _lower(case, tmp_path)
-        with compiled(EMIT) as calls:
-            fast = _lower(case, tmp_path)
+        backend, calls = compiled(EMIT)
+        fast = _lower(case, tmp_path, backend)
         assert_same(plain, fast, case)
         if plain is not None:
             assert bool(calls) == bool(plain.streams)
@@ -73,11 +74,11 @@ def assert_same(one: Program | None, other: Program | None, case: Case) -> None:
         assert (one.streams, one.steps, one.tensors) == (other.streams, other.steps, other.tensors)
 
 
-def _lower(case: Case, folder: Path) -> Program | None:
+def _lower(case: Case, folder: Path, backend: Backend = PLAIN) -> Program | None:
     """The program of a case; None where it is refused."""
     path = write_model(case, folder)
     try:
         config, options = DlaConfig().replace(**case.machine), CompileOptions(**case.options)
-        return lower_for(load_model(path), config, options).program
+        return lower_for(load_model(path), config, options, backend=backend).program
     except InputError:
         return None

@@ -15,6 +15,7 @@ from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, Homes
 from dlasim.compiler_shim.lowering.search import MAX_EXTENT, SEARCH, Search
 from dlasim.compiler_shim.lowering.tiling import Finder, Machine, Tiling, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode
+from dlasim.native.backend import PLAIN
 from dlasim.native.record import layout
 from dlasim.sim import config as configs
 from dlasim.sim import cost
@@ -260,10 +261,10 @@ def test_the_best_of_all_candidates_is_found():
     for seed in range(CASES):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, most=9)
-        _, ample = Finder(by_channels=False).find(problem, ENDLESS - 1)
+        _, ample = Finder(PLAIN, by_channels=False).find(problem, ENDLESS - 1)
         budget = int(ample ** rng.uniform())
         for asked in (budget, ENDLESS - 1):
-            found, _ = Finder(by_channels=False).find(problem, asked)
+            found, _ = Finder(PLAIN, by_channels=False).find(problem, asked)
             tried = candidates(problem, asked)
             if found is None:
                 assert not tried
@@ -279,7 +280,7 @@ def test_the_best_of_all_candidates_is_found():
 def test_the_ample_budget_fits_every_group_whole_with_second_buffers():
     for seed in range(CASES):
         problem = random_problem(np.random.default_rng(seed), most=9)
-        _, ample = Finder(by_channels=False).find(problem, 1)
+        _, ample = Finder(PLAIN, by_channels=False).find(problem, 1)
         height, width, _ = problem.node.out_shape
         shapes = product(sizes_of_groups(problem), (problem.depth,), (True, False), (True, False))
         tilings = [Walk(problem, Cut(height, width, *shape)).tiling() for shape in shapes]
@@ -301,7 +302,7 @@ def test_the_papers_cut_has_the_most_channels_that_fit():
             tilings[0].sram_bytes - 1,
             ENDLESS,
         ):
-            found, ample = Finder(by_channels=True).find(problem, budget)
+            found, ample = Finder(PLAIN, by_channels=True).find(problem, budget)
             assert ample == tilings[-1].sram_bytes
             assert found == max(
                 (tiling for tiling in tilings if tiling.sram_bytes <= budget),
@@ -327,18 +328,17 @@ def extreme_config(rng: np.random.Generator) -> DlaConfig:
 @pytest.mark.parametrize("by_channels", [False, True])
 @pytest.mark.parametrize("most", [60, 3_000, MAX_EXTENT + 9])
 def test_compiled_and_plain_find_the_same(most, by_channels):
-    plain = Finder(by_channels)
+    backend, calls = compiled(SEARCH)
+    plain, fast = Finder(PLAIN, by_channels), Finder(backend, by_channels)
     moderate = 0
-    with compiled(SEARCH) as calls:
-        fast = Finder(by_channels)
-        for seed in range(CASES):
-            rng = np.random.default_rng(seed)
-            problem = random_problem(rng, most, extreme_config(rng))
-            moderate += problem.geometry.is_moderate
-            _, ample = plain.find(problem, 1)
-            some = int(ample ** rng.uniform(0.3, 1)), int(ample * rng.uniform(0.01, 1))
-            for budget in (1, *some, ample, ENDLESS - 1):
-                assert fast.find(problem, budget) == plain.find(problem, budget)
+    for seed in range(CASES):
+        rng = np.random.default_rng(seed)
+        problem = random_problem(rng, most, extreme_config(rng))
+        moderate += problem.geometry.is_moderate
+        _, ample = plain.find(problem, 1)
+        some = int(ample ** rng.uniform(0.3, 1)), int(ample * rng.uniform(0.01, 1))
+        for budget in (1, *some, ample, ENDLESS - 1):
+            assert fast.find(problem, budget) == plain.find(problem, budget)
     assert len(calls) == 5 * moderate > 5 * CASES // 4
     assert most == 60 or moderate < CASES  # there plain Python stands in
 
@@ -361,7 +361,7 @@ def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
         for name, field in layout(kind).fields.items():
             if field.kind is int:
                 watch(kind, name)
-    finder = Finder(by_channels=False)
+    finder = Finder(PLAIN, by_channels=False)
     for seed in range(CASES):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, MAX_EXTENT + 9, extreme_config(rng))

@@ -4,6 +4,7 @@ import ctypes
 import errno
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from dlasim import cache as caches
 from dlasim.errors import RunError
 from dlasim.native import library
-from dlasim.native.unit import Unit
+from dlasim.native.compilation_unit import CompilationUnit
 from tests.native.tiny import SUMS
 
 BROKEN = '''
@@ -54,15 +55,15 @@ def test_calls_of_several_threads_have_each_their_own_result(
 
 @pytest.mark.parametrize("how", damaged(bytes(100)))
 def test_a_damaged_object_is_never_used(built: Path, how: str) -> None:
-    assert library.find(SUMS.unit) is not None
+    assert library.find_code(SUMS.unit) is not None
     built.write_bytes(damaged(built.read_bytes())[how])
-    assert library.find(SUMS.unit) is None
+    assert library.find_code(SUMS.unit) is None
 
 
 def test_a_damaged_object_is_built_anew(built: Path, sums_object: bytes) -> None:
     built.write_bytes(sums_object[:-1])
     library.load(SUMS.unit)
-    assert library.find(SUMS.unit) is not None
+    assert library.find_code(SUMS.unit) is not None
 
 
 def test_what_cannot_be_compiled_is_one_line(
@@ -70,7 +71,7 @@ def test_what_cannot_be_compiled_is_one_line(
 ) -> None:
     (tmp_path / "broken_routine.py").write_text(BROKEN)
     monkeypatch.syspath_prepend(tmp_path)
-    unit = Unit("broken", "broken_routine", "broken", 1, ("dlasim.native",))
+    unit = CompilationUnit("broken", "broken_routine", "broken", 1, ("dlasim.native",))
     with pytest.raises(RunError, match=r"\Acannot compile broken: RoutineError: .*\Z") as caught:
         library.build(unit)
     assert "\n" not in str(caught.value)
@@ -84,13 +85,13 @@ def test_sources_that_change_meanwhile_build_nothing(
     source = tmp_path / "altered" / "one.py"
     source.write_text(BROKEN.replace(' + "text"', "[0]"))
     monkeypatch.syspath_prepend(tmp_path)
-    unit = Unit("altered", "altered.one", "broken", 1, ("altered.one",))
+    unit = CompilationUnit("altered", "altered.one", "broken", 1, ("altered.one",))
     assert not unit.path.exists()  # which is a path for these sources
     source.write_text(BROKEN.replace(' + "text"', "[1]"))
     with pytest.raises(RunError, match="sources have changed"):
         library.build(unit)
     assert list(cache.glob("*")) == []
-    library.build(Unit("altered", "altered.one", "broken", 1, ("altered.one",)))
+    library.build(CompilationUnit("altered", "altered.one", "broken", 1, ("altered.one",)))
 
 
 def test_the_oldest_objects_go(built: Path) -> None:
@@ -108,13 +109,13 @@ def test_the_oldest_objects_go(built: Path) -> None:
 
 
 def test_those_who_ask_together_share_one_build(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, builds = library._build, []
+    real, builds = library._start_build, []
 
-    def build(unit: Unit) -> tuple[bytes, bytes]:
+    def start(unit: CompilationUnit) -> AbstractContextManager[library._Build]:
         builds.append(unit.name)
         return real(unit)
 
-    monkeypatch.setattr(library, "_build", build)
+    monkeypatch.setattr(library, "_start_build", start)
     with ThreadPoolExecutor(8) as pool:
         codes = list(pool.map(library.build, [SUMS.unit] * 8))
     assert builds == ["sums"]
@@ -130,12 +131,12 @@ def test_a_cache_that_cannot_be_written_is_no_hindrance(
 
     monkeypatch.setattr("dlasim.cache.Cache.write", fail)
     assert library.load(SUMS.unit).run is not None
-    assert library.find(SUMS.unit) is None
+    assert library.find_code(SUMS.unit) is None
 
 
 def test_without_any_folder_code_is_built_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "file"))
-    assert library.find(SUMS.unit) is None
+    assert library.find_code(SUMS.unit) is None
     assert library.load(SUMS.unit).run is not None

@@ -10,8 +10,9 @@ import pytest
 from dlasim.native.build import build_object
 from dlasim.native.expressions import RoutineError
 from dlasim.native.library import Library
-from dlasim.native.routine import Memory
+from dlasim.native.memory import Memory
 from dlasim.native.storage import RecordMemory, bind, create
+from dlasim.native.target import host
 from dlasim.native.translate import translate
 from tests.native import constructs
 
@@ -24,7 +25,7 @@ OTHERS = {"routine", "record", "array", "member", "pointer", "draw"}
 def test_a_construct_gives_what_python_gives(name: str) -> None:
     function = getattr(constructs, name)
     takes_memory = "places" in inspect.signature(function).parameters
-    compiled = Library(build_object(constructs.__name__, name, ""), 2 + takes_memory)
+    compiled = Library(build_object(constructs.__name__, name, "", host()), 2 + takes_memory)
     rng = np.random.default_rng(0)
     pairs = [(one, other) for one in (*EDGES, 0) for other in EDGES]
     pairs += rng.integers(-60, 60, (200, 2)).tolist()
@@ -42,7 +43,7 @@ def test_a_construct_gives_what_python_gives(name: str) -> None:
 
 
 def test_records_are_the_same_in_both_ways() -> None:
-    compiled = Library(build_object(constructs.__name__, "draw", ""), 3)
+    compiled = Library(build_object(constructs.__name__, "draw", "", host()), 3)
     rng = np.random.default_rng(1)
     plain = [constructs.Drawing(), Memory(False, 4), RecordMemory(constructs.Point, False)]
     native = [create(constructs.Drawing, True), Memory(True, 4), RecordMemory(constructs.Point, True)]
@@ -65,7 +66,7 @@ def test_records_are_the_same_in_both_ways() -> None:
 
 
 def test_nothing_traps() -> None:
-    compiled = Library(build_object(constructs.__name__, "arithmetic", ""), 2)
+    compiled = Library(build_object(constructs.__name__, "arithmetic", "", host()), 2)
     least = -(1 << 63)
     for one in (least, least + 1, -1, 0, 1, (1 << 63) - 1):
         for other in (least, -1, 0, 1):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dlasim.native import target
-from dlasim.native.unit import Unit
+from dlasim.native.compilation_unit import CompilationUnit
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def digest(*sources: str, kind: str = "") -> str:
-    return Unit("name", "module", "function", 1, sources, kind).digest
+    return CompilationUnit("name", "module", "function", 1, sources, kind).digest
 
 
 def test_the_same_is_the_same(package: Path) -> None:

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dlasim.native.build import unsealed
 from dlasim.native.library import Library
+from dlasim.native.object_file import unseal
 from dlasim.native.target import describe, host
 from dlasim.sim import kernels
 from dlasim.sim.kernels import engine, loader, operation_rows, prebuilt
@@ -53,7 +53,7 @@ def test_a_cpu_gets_what_it_can_run(cpu: str) -> None:
 def test_every_level_ships_whole() -> None:
     assert {path.name for path in FOLDER.glob("*.o")} == {level.file for level in LEVELS}
     for level in LEVELS:
-        assert unsealed((FOLDER / level.file).read_bytes()) is not None
+        assert unseal((FOLDER / level.file).read_bytes()) is not None
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -101,9 +101,9 @@ def test_they_compute_what_the_readable_engine_does(level: Level, monkeypatch: p
     missing = [name for name in level.features.split(",") if not host().has(name[1:])]
     if missing or not prebuilt._is_this_system():
         pytest.skip(f"this CPU cannot run it: no {missing or 'x86-64 Linux'}")
-    code = unsealed((FOLDER / level.file).read_bytes())
+    code = unseal((FOLDER / level.file).read_bytes())
     assert code is not None
-    monkeypatch.setattr(engine, "load_library", lambda _: Library(code, 9))
+    monkeypatch.setattr(engine, "load_library", lambda _: Library(code, 8))
     fast, rng, compiled = engine.Engine(level.kind), np.random.default_rng(11), 0
     for mnemonic in COMPUTED:
         for limits, count in ((SMALL, 40), (LARGE, 8)):

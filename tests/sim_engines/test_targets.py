@@ -22,8 +22,8 @@ from dlasim.native import build, library, target
 from dlasim.sim.kernels import engine
 *description, kind = {target!r}
 elsewhere = target.Target(*description)
-target.host = lambda: elsewhere
-compiled = library.Library(build.build_object("dlasim.sim.kernels.entry", "run", kind), 9)
+code = build.build_object("dlasim.sim.kernels.entry", "run", kind, elsewhere)
+compiled = library.Library(code, 8)
 engine.load_library = lambda kind: compiled
 from dlasim.sim.reference import execute
 from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, random_scene

@@ -40,20 +40,21 @@ def assert_same(one: Timeline, other: Timeline) -> None:
 def test_same_timeline_as_in_python(seed):
     cases = list(random_cases(seed))
     plain = [plan_stream(config, words, reset_file()).timeline for config, words in cases]
-    with compiled(WALK) as calls:
-        for (config, words), timeline in zip(cases, plain, strict=True):
-            assert_same(plan_stream(config, words, reset_file()).timeline, timeline)
+    backend, calls = compiled(WALK)
+    for (config, words), timeline in zip(cases, plain, strict=True):
+        assert_same(plan_stream(config, words, reset_file(), backend=backend).timeline, timeline)
     assert len(calls) == STREAMS
 
 
 @pytest.mark.parametrize("shared", [0, 5])
 def test_equal_to_the_machine_stepped_by_cycles(shared):
     rng = random.Random(shared)
-    with compiled(WALK) as calls:
-        for _ in range(STREAMS):
-            config = random_config(rng, dma_shared_bandwidth=shared)
-            words = random_stream(rng, rng.randint(1, 9))
-            assert_equal(plan_stream(config, words, reset_file()), SteppedMachine(config, words).run())
+    backend, calls = compiled(WALK)
+    for _ in range(STREAMS):
+        config = random_config(rng, dma_shared_bandwidth=shared)
+        words = random_stream(rng, rng.randint(1, 9))
+        plan = plan_stream(config, words, reset_file(), backend=backend)
+        assert_equal(plan, SteppedMachine(config, words).run())
     assert len(calls) == STREAMS
 
 
@@ -61,8 +62,9 @@ def test_time_that_64_bits_cannot_hold_is_for_python():
     sizes = {"KERNEL": 0xFFFF_FFFF, "OUT_CHANNELS": 1 << 15, "IN_CHANNELS": 1 << 15, "OUT_ADDR": 1 << 16}
     words = [codec.encode_cfg(name, value) for name, value in sizes.items()]
     words += [codec.encode("OP_POOL", mode=0)] * 70_000 + [codec.encode("HALT")]
-    with compiled(WALK) as calls:
-        plan = plan_stream(DlaConfig(vector_lanes=1), np.array(words, np.uint64), reset_file())
+    backend, calls = compiled(WALK)
+    config = DlaConfig(vector_lanes=1)
+    plan = plan_stream(config, np.array(words, np.uint64), reset_file(), backend=backend)
     assert plan.fault is None
     assert plan.timeline.total == 1 << 62
     assert not calls

@@ -24,7 +24,8 @@ from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.lowering.stripes import Chain
 from dlasim.isa.instructions import UNITS
 from dlasim.isa.records import SLICE, SPAN
-from dlasim.native.routine import Memory
+from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.memory import Memory
 from dlasim.native.storage import RecordMemory, bind, create
 
 _WORDS_PER_OPERATION = MAX_FIXED + MAX_REGISTERS + len(UNITS)  # with one for itself, a wait for each other
@@ -35,9 +36,12 @@ _OPERATIONS_AT_A_TIME = 1 << 12  # room for more than these may never be filled
 class Emitter:
     """Writes nodes and chains one after the other; `halt` ends a stream."""
 
-    def __init__(self, pool: ConstantPool, fingerprint: int, keeps_slices: bool) -> None:
+    def __init__(
+        self, pool: ConstantPool, fingerprint: int, keeps_slices: bool, backend: Backend = PLAIN
+    ) -> None:
         """`keeps_slices` for debug slices, and for the bytes of constants."""
-        is_compiled = EMIT.is_ready()
+        self._run = backend.runner(EMIT)
+        is_compiled = self._run.is_compiled
         self._stream = create(Stream, is_compiled)
         self._stream.keeps_slices, self._stream.fingerprint = int(keeps_slices), fingerprint
         self._words, self._offsets = Memory(is_compiled), Memory(is_compiled)
@@ -106,7 +110,7 @@ class Emitter:
         for first in range(0, tiles, piece):
             end = min(first + piece, tiles)
             self._reserve((end - first) * operations)
-            EMIT(self._stream, nodes, first, end)
+            self._run(self._stream, nodes, first, end)
         self._pool.size_bytes = self._stream.pool_bytes
 
     def _reserve(self, operations: int) -> None:

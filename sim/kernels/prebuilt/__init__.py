@@ -12,9 +12,9 @@ from importlib import resources
 
 import llvmlite.binding as llvm
 
-from dlasim.native.build import unsealed
+from dlasim.native.compilation_unit import CompilationUnit
+from dlasim.native.object_file import unseal
 from dlasim.native.target import Target, describe
-from dlasim.native.unit import Unit
 
 MANIFEST = "manifest.json"
 _V2 = "+cx16,+popcnt,+sahf,+sse3,+sse4.1,+sse4.2,+ssse3"
@@ -54,7 +54,7 @@ LEVELS = (  # the first that runs on a CPU is the fastest
 )
 
 
-def find(unit: Unit, host: Target) -> bytes | None:
+def find(unit: CompilationUnit, host: Target) -> bytes | None:
     """The code of a unit for a CPU; None where none fits, or its sources are others by now."""
     if not _is_this_system():
         return None
@@ -64,7 +64,7 @@ def find(unit: Unit, host: Target) -> bytes | None:
             try:
                 if json.loads((folder / MANIFEST).read_bytes())["sources"][unit.kind] != unit.source_digest:
                     return None
-                return unsealed((folder / level.file).read_bytes())
+                return unseal((folder / level.file).read_bytes())
             except (OSError, ValueError, KeyError, TypeError):
                 return None  # an installation without them
     return None

@@ -17,7 +17,7 @@ _TRANSLATOR = tuple(f"dlasim.native.{name}" for name in ("expressions", "record"
 
 
 @dataclass(frozen=True)
-class Unit:
+class CompilationUnit:
     """A function of a module, `kind` for the module to tell apart what it makes of it.
 
     It takes so many `arguments`; `sources` are the packages or modules that its machine code depends on, or
