@@ -7,7 +7,7 @@ repeat. Its sizes are what the routines in `cuts` read.
 from __future__ import annotations
 
 from functools import cache
-from math import prod
+from math import gcd, prod
 from typing import Generic, NamedTuple, TypeVar
 
 from dlasim.compiler_shim.lowering import cuts
@@ -115,6 +115,14 @@ class Geometry:
             has_table=int(shape.has_table),
             input_height=in_shape[0],
             input_width=in_shape[1],
+            input_channels=in_shape[2],
+            input_count=len(homes.inputs),
+            kernel_height=shape.kernel[0],
+            kernel_width=shape.kernel[1],
+            dilation_height=shape.dilation[0],
+            dilation_width=shape.dilation[1],
+            common_height=gcd(shape.stride[0], shape.dilation[0]),
+            common_width=gcd(shape.stride[1], shape.dilation[1]),
             stride_height=shape.stride[0],
             stride_width=shape.stride[1],
             window_height=self.reach[0],
@@ -124,10 +132,12 @@ class Geometry:
             input_bytes=first,
             second_bytes=second,
             output_bytes=0 if homes.output else shape.out_element_bytes,
+            input_element_bytes=shape.in_element_bytes,
+            output_element_bytes=shape.out_element_bytes,
         )
         self.sizes = Prepared(sizes)
         self.written_bytes = prod(out_shape) * sizes.output_bytes  # to system memory
-        self.is_moderate = _most(sizes, prod(in_shape) * shape.in_element_bytes) < ENDLESS
+        self.most = _most(sizes, prod(in_shape) * shape.in_element_bytes)
 
     def weight_depth(self, depth: int) -> int:
         """Bytes of weights of one output channel over `depth` input channels."""
@@ -178,7 +188,8 @@ def geometries_of(node: DlaNode) -> Geometries:
 
 
 def _most(sizes: cuts.NodeSizes, in_bytes: int) -> int:
-    """More than any number that the routines meet with this geometry, on any machine."""
+    """More than any number that the routines meet with this geometry, where a byte over the bus takes no more
+    than a cycle."""
     out_size = sizes.height * sizes.width * sizes.channels
     tasks = out_size * sizes.depth
     weights = sizes.channels * sizes.depth * sizes.weight_bytes

@@ -45,6 +45,7 @@ class Lowered:
     tilings: dict[int, Tiling]
     descriptors: dict[int, int]  # value to the number of its tensor descriptor
     sram_peak_bytes: int
+    estimated_cycles: int  # of the DLA, by the estimates that made the plan
     ample_bytes: int | None
     """SRAM from which on all is the same but the addresses that count from its end; None below that."""
 
@@ -128,6 +129,7 @@ class _Lowering:
             dict(self._sram.tilings),
             self._numbers,
             self._sram.peak_bytes,
+            self._sram.estimated_cycles,
             self._ample_bytes,
         )
 

@@ -36,6 +36,12 @@ class SramPlan:
     inner: frozenset[int]  # values that only exist in stripes
 
     @property
+    def estimated_cycles(self) -> int:
+        """Cycles of the DLA by the estimates that made the plan; a chain has one for all its nodes."""
+        nodes = sum(tiling.cycles for tiling in self.tilings.values())
+        return nodes + sum(chain.cycles for chain in self.chains.values())
+
+    @property
     def chained(self) -> frozenset[int]:
         """The steps that belong to chains."""
         return frozenset(step for chain in self.chains.values() for step in chain.steps)
@@ -271,6 +277,6 @@ class _Planner:
         while tiling is not None:
             found = spots.place_chain(steps, problems, tiling, free, taken)
             if found is not None:
-                return Chain(steps, tiling.schedule, found)
+                return Chain(steps, tiling.schedule, found, tiling.cycles)
             tiling = self._best_chain(problems, tiling.sram_bytes - 1)
         return None

@@ -64,7 +64,15 @@ def search(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: int, 
 
 
 SEARCH = Routine(
-    search, "search", (__name__, "dlasim.compiler_shim.lowering.cuts", "dlasim.isa.instructions")
+    search,
+    "search",
+    (
+        __name__,
+        "dlasim.compiler_shim.lowering.cuts",
+        "dlasim.compiler_shim.lowering.transfers",
+        "dlasim.isa.instructions",
+        "dlasim.sim.formulas",
+    ),
 )
 
 
@@ -133,7 +141,7 @@ def _cut_channels(sizes: NodeSizes, machine: MachineCosts, found: Search, budget
 def _note_ample(sizes: NodeSizes, machine: MachineCosts, found: Search) -> None:
     """From here on every cut worth trying is as large as can be: with all channels, or second buffers for
     everything in the largest part of them, which takes more than any smaller one."""
-    channels, lanes = sizes.channels, machine.output_lanes
+    channels, lanes = sizes.channels, machine.unit.output_lanes
     part, _ = smaller_group(channels, sizes.step, lanes, channels, 1)
     rows = min(sizes.height, MAX_EXTENT) if sizes.width <= MAX_EXTENT else 1
     _set_tile(found.tile, rows, min(sizes.width, MAX_EXTENT), 0, 1)
@@ -151,7 +159,7 @@ def _cut_all(sizes: NodeSizes, machine: MachineCosts, found: Search, depth: int,
         _set_group(sizes, found, size, depth)
         describe_costs(sizes, machine, size, depth, found.group)
         _cut_group(sizes, machine, found, budget)
-        size, parts = smaller_group(sizes.channels, sizes.step, machine.output_lanes, size, parts)
+        size, parts = smaller_group(sizes.channels, sizes.step, machine.unit.output_lanes, size, parts)
 
 
 @routine
