@@ -13,8 +13,8 @@ from dlasim.compiler_shim.lowering.allocation import Lease
 from dlasim.compiler_shim.lowering.cuts import ALIGNMENT
 from dlasim.compiler_shim.lowering.geometry import Homes
 from dlasim.compiler_shim.lowering.memory import root
+from dlasim.compiler_shim.lowering.packing import BufferPacker
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.spots import Spots
 from dlasim.compiler_shim.lowering.stripes import Chain, ChainTiling, best_chain, best_segments
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, Network
@@ -177,28 +177,28 @@ class _Planner:
 
     def _place_nodes(self, residents: _Residents) -> SramPlan | int:
         """The plan, or the step at which the buffers do not fit beside the resident values."""
-        spots = Spots(self._limit)
+        packer = BufferPacker(self._limit)
         chains: dict[int, Chain] = {}
         inner: set[int] = set()
         for steps in self._segments(residents):
             taken = residents.during(steps)
             if len(steps) > 1:
-                chain = self._place_chain(steps, residents, taken, spots)
+                chain = self._place_chain(steps, residents, taken, packer)
                 if chain is not None:
                     chains[steps[0]] = chain
                     inner |= {self._nodes[step].output for step in steps[:-1]}
                     continue
             for step in steps:
                 problem = self._problem(step, residents)
-                if not spots.place(step, problem, self._policy, residents.during((step,))):
+                if not packer.pack_node(step, problem, self._policy, residents.during((step,))):
                     return step
-        self._policy.note_spare(spots.spare_bytes(residents.end))
+        self._policy.note_spare(packer.spare_bytes(residents.end))
         return SramPlan(
             residents.addresses,
-            spots.problems,
-            spots.tilings,
-            spots.buffers,
-            spots.peak_bytes,
+            packer.problems,
+            packer.tilings,
+            packer.buffers,
+            packer.peak_bytes,
             chains,
             frozenset(inner),
         )
@@ -269,13 +269,13 @@ class _Planner:
         return found
 
     def _place_chain(
-        self, steps: tuple[int, ...], residents: _Residents, taken: list[allocation.Gap], spots: Spots
+        self, steps: tuple[int, ...], residents: _Residents, taken: list[allocation.Gap], packer: BufferPacker
     ) -> Chain | None:
         problems = self._chain_problems(steps, residents)
         free = allocation.gaps(taken, self._limit)
         tiling = self._best_chain(problems, sum(end - start for start, end in free))
         while tiling is not None:
-            found = spots.place_chain(steps, problems, tiling, free, taken)
+            found = packer.pack_chain(steps, problems, tiling, free, taken)
             if found is not None:
                 return Chain(steps, tiling.schedule, found, tiling.cycles)
             tiling = self._best_chain(problems, tiling.sram_bytes - 1)

@@ -1,4 +1,4 @@
-"""Finds room in SRAM for the buffers of one node or chain after another, beside what stays there."""
+"""Packs the buffers of each node or chain into the SRAM that resident tensors leave free."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dlasim.compiler_shim.lowering.stripes import ChainTiling
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 
 
-class Spots:
-    """Problems, tilings and buffer addresses as they are settled, step by step."""
+class BufferPacker:
+    """Assigns addresses to buffers, step by step, and records the tilings that go with them."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -32,7 +32,7 @@ class Spots:
             return -1
         return self._high_start - max(self._low_end, resident_end) - ALIGNMENT
 
-    def place(
+    def pack_node(
         self, step: int, problem: TilingProblem, policy: Policy, taken: Sequence[allocation.Gap]
     ) -> bool:
         """Find a tiling whose buffers fit into the gaps; False where there is none."""
@@ -53,7 +53,7 @@ class Spots:
             budget = min(budget - 1, tiling.sram_bytes - 1)
         return False
 
-    def place_chain(
+    def pack_chain(
         self,
         steps: Sequence[int],
         problems: Sequence[TilingProblem],
