@@ -13,12 +13,12 @@ from dlasim.compiler_shim.lowering.emission.records import SRAM, TensorPlace
 from dlasim.compiler_shim.lowering.geometry import ENDLESS
 from dlasim.compiler_shim.lowering.memory import (
     SystemPlan,
-    lifetimes,
+    extend_live_ranges,
+    find_live_ranges,
     plan_system,
     reads,
     root,
     sram_candidates,
-    stretch,
     variables,
     writes,
 )
@@ -67,13 +67,17 @@ class _Lowering:
     def __init__(self, network: Network, policy: Policy, with_constants: bool) -> None:
         self._network, self._config = network, policy.config
         self._variables = variables(network)
-        leases = lifetimes(network)
-        self._sram: SramPlan = plan_sram(network, policy, sram_candidates(network, leases))
+        live_ranges = find_live_ranges(network)
+        self._sram: SramPlan = plan_sram(network, policy, sram_candidates(network, live_ranges))
         spare = policy.spare_bytes
         self._ample_bytes = policy.config.sram_bytes - spare if 0 <= spare < ENDLESS else None
         self._refuse_crumbs()
-        leases = stretch(network, leases, (chain.steps for chain in self._sram.chains.values()))
-        self._system: SystemPlan = plan_system(network, leases, {*self._sram.addresses, *self._sram.inner})
+        live_ranges = extend_live_ranges(
+            network, live_ranges, (chain.steps for chain in self._sram.chains.values())
+        )
+        self._system: SystemPlan = plan_system(
+            network, live_ranges, {*self._sram.addresses, *self._sram.inner}
+        )
         self._pool = ConstantPool()
         self._with_constants = with_constants
         self._emitter = Emitter(self._pool, self._config.fingerprint, with_constants)

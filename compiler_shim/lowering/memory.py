@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dlasim.compiler_shim.lowering import allocation
-from dlasim.compiler_shim.lowering.allocation import Lease
+from dlasim.compiler_shim.lowering.allocation import LiveRange
 from dlasim.compiler_shim.nodes import DlaNode, Network
 from dlasim.isa.registers import Region
 
@@ -43,7 +43,7 @@ def writes(node: object, network: Network) -> list[int]:
     return [root(network, value) for value in outputs]
 
 
-def lifetimes(network: Network) -> dict[int, Lease]:
+def find_live_ranges(network: Network) -> dict[int, LiveRange]:
     """For each value that a node writes: from its first write to its last use."""
     spans: dict[int, tuple[int, int]] = {}
     for step, node in enumerate(network.nodes):
@@ -59,7 +59,7 @@ def lifetimes(network: Network) -> dict[int, Lease]:
     for value in variables(network):
         spans[value] = (0, len(network.nodes))
     return {
-        value: Lease(value, network.values[value].size_bytes, first, last)
+        value: LiveRange(value, network.values[value].size_bytes, first, last)
         for value, (first, last) in spans.items()
     }
 
@@ -75,44 +75,50 @@ def variables(network: Network) -> set[int]:
     return found
 
 
-def stretch(
-    network: Network, leases: Mapping[int, Lease], chains: Iterable[Sequence[int]]
-) -> dict[int, Lease]:
-    """The lifetimes where the steps of each chain run side by side: whatever one of them touches is alive
+def extend_live_ranges(
+    network: Network, live_ranges: Mapping[int, LiveRange], chains: Iterable[Sequence[int]]
+) -> dict[int, LiveRange]:
+    """The live ranges where the steps of each chain are interleaved: a value that one of them uses is live
     during all of them."""
-    stretched = dict(leases)
+    extended = dict(live_ranges)
     for steps in chains:
         touched = {
             value
             for step in steps
             for value in (*reads(network.nodes[step], network), *writes(network.nodes[step], network))
         }
-        for value in touched & stretched.keys():
-            lease = stretched[value]
-            first, last = min(lease.first, steps[0]), max(lease.last, steps[-1])
-            stretched[value] = replace(lease, first=first, last=last)
-    return stretched
+        for value in touched & extended.keys():
+            live_range = extended[value]
+            first, last = min(live_range.first, steps[0]), max(live_range.last, steps[-1])
+            extended[value] = replace(live_range, first=first, last=last)
+    return extended
 
 
-def sram_candidates(network: Network, leases: Mapping[int, Lease]) -> dict[int, Lease]:
+def sram_candidates(network: Network, live_ranges: Mapping[int, LiveRange]) -> dict[int, LiveRange]:
     """The values that only DLA nodes touch and that live within one inference."""
     outside = {root(network, value) for value in (*network.outputs, *network.inputs)} | variables(network)
     for node in network.nodes:
         if not isinstance(node, DlaNode):
             outside |= {*reads(node, network), *writes(node, network)}
-    return {value: lease for value, lease in leases.items() if value not in outside}
+    return {value: live_range for value, live_range in live_ranges.items() if value not in outside}
 
 
-def plan_system(network: Network, leases: Mapping[int, Lease], resident: Collection[int]) -> SystemPlan:
+def plan_system(
+    network: Network, live_ranges: Mapping[int, LiveRange], resident: Collection[int]
+) -> SystemPlan:
     """Inputs and outputs one after the other; everything else that is not in SRAM shares the arena."""
     homes: dict[int, tuple[Region, int]] = {}
     inputs_bytes = _in_a_row(network, network.inputs, Region.INPUTS, homes)
     outputs_bytes = _in_a_row(network, network.outputs, Region.OUTPUTS, homes)
-    shared = [lease for value, lease in leases.items() if value not in homes and value not in resident]
+    shared = [
+        live_range
+        for value, live_range in live_ranges.items()
+        if value not in homes and value not in resident
+    ]
     addresses = allocation.place(shared, ALIGNMENT)
     assert addresses is not None
     homes |= {value: (Region.ARENA, address) for value, address in addresses.items()}
-    arena = max((addresses[lease.key] + lease.size_bytes for lease in shared), default=0)
+    arena = max((addresses[live_range.key] + live_range.size_bytes for live_range in shared), default=0)
     return SystemPlan(homes, arena, inputs_bytes, outputs_bytes)
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from math import inf
 
 from dlasim.compiler_shim.lowering import allocation
-from dlasim.compiler_shim.lowering.allocation import Lease
+from dlasim.compiler_shim.lowering.allocation import LiveRange
 from dlasim.compiler_shim.lowering.cuts import ALIGNMENT
 from dlasim.compiler_shim.lowering.geometry import Homes
 from dlasim.compiler_shim.lowering.memory import root
@@ -47,24 +47,24 @@ class SramPlan:
         return frozenset(step for chain in self.chains.values() for step in chain.steps)
 
 
-def plan_sram(network: Network, policy: Policy, leases: Mapping[int, Lease]) -> SramPlan:
-    """Keep what is worth keeping; `leases` are the values that may stay in SRAM at all."""
-    return _Planner(network, policy, leases).plan()
+def plan_sram(network: Network, policy: Policy, live_ranges: Mapping[int, LiveRange]) -> SramPlan:
+    """Keep what is worth keeping; `live_ranges` are the values that may stay in SRAM at all."""
+    return _Planner(network, policy, live_ranges).plan()
 
 
 class _Residents:
     """The values that stay in SRAM, each at its address while it is alive."""
 
-    def __init__(self, addresses: Mapping[int, int], leases: Mapping[int, Lease]) -> None:
+    def __init__(self, addresses: Mapping[int, int], live_ranges: Mapping[int, LiveRange]) -> None:
         self.addresses = addresses
         self._at: dict[int, dict[int, allocation.Gap]] = defaultdict(dict)  # by step and value
         self.end = 0
         self.members: dict[tuple[int, bool, bool], TilingProblem] = {}  # nodes of chains that have been tried
         for value, address in addresses.items():
-            lease = leases[value]
-            gap = (address, address + lease.size_bytes)
+            live_range = live_ranges[value]
+            gap = (address, address + live_range.size_bytes)
             self.end = max(self.end, gap[1])
-            for step in range(lease.first, lease.last + 1):
+            for step in range(live_range.first, live_range.last + 1):
                 self._at[step][value] = gap
 
     def __contains__(self, value: object) -> bool:
@@ -79,8 +79,8 @@ class _Residents:
 
 
 class _Planner:
-    def __init__(self, network: Network, policy: Policy, leases: Mapping[int, Lease]) -> None:
-        self._network, self._policy, self._leases = network, policy, leases
+    def __init__(self, network: Network, policy: Policy, live_ranges: Mapping[int, LiveRange]) -> None:
+        self._network, self._policy, self._live_ranges = network, policy, live_ranges
         self._nodes = {i: node for i, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
         self._limit = policy.config.sram_bytes
         self._values = {
@@ -101,10 +101,10 @@ class _Planner:
             if not live:
                 assert stuck is not None
                 self._refuse(stuck)
-            resident.remove(max(live, key=lambda value: self._leases[value].size_bytes))
+            resident.remove(max(live, key=lambda value: self._live_ranges[value].size_bytes))
 
     def _alive(self, value: int, step: int) -> bool:
-        return self._leases[value].first <= step <= self._leases[value].last
+        return self._live_ranges[value].first <= step <= self._live_ranges[value].last
 
     def _refuse(self, step: int) -> None:
         node = self._nodes[step]
@@ -133,27 +133,27 @@ class _Planner:
             return []
         taken: Counter[int] = Counter()  # by step, what resident values take
         problems = {step: self._problem(step, ()) for step in self._nodes}
-        gains = {value: self._gain(value, problems, taken) for value in self._leases}
+        gains = {value: self._gain(value, problems, taken) for value in self._live_ranges}
         resident: list[int] = []
         for value in sorted(gains, key=lambda value: (-gains[value], value)):
             if gains[value] > 0 and self._gain(value, problems, taken) > 0:
                 resident.append(value)
-                lease = self._leases[value]
-                for step in self._during(lease):
-                    taken[step] += lease.size_bytes + ALIGNMENT
+                live_range = self._live_ranges[value]
+                for step in self._during(live_range):
+                    taken[step] += live_range.size_bytes + ALIGNMENT
                     problems[step] = self._with(problems[step], step, value)
         return sorted(resident)
 
-    def _during(self, lease: Lease) -> list[int]:
-        """The DLA's steps of a lifetime."""
-        return [step for step in range(lease.first, lease.last + 1) if step in self._nodes]
+    def _during(self, live_range: LiveRange) -> list[int]:
+        """The DLA's steps of a live range."""
+        return [step for step in range(live_range.first, live_range.last + 1) if step in self._nodes]
 
     def _gain(self, value: int, problems: Mapping[int, TilingProblem], taken: Mapping[int, int]) -> int:
         """Cycles saved over all nodes during which the value would take SRAM; below 0 where it cannot."""
-        lease = self._leases[value]
-        size = lease.size_bytes + ALIGNMENT
+        live_range = self._live_ranges[value]
+        size = live_range.size_bytes + ALIGNMENT
         gain = 0
-        for step in self._during(lease):
+        for step in self._during(live_range):
             problem = problems[step]
             before = self._cycles(problem, taken[step])
             after = self._cycles(self._with(problem, step, value), taken[step] + size)
@@ -171,9 +171,9 @@ class _Planner:
         return None if tiling is None else tiling.cycles
 
     def _settle(self, resident: list[int]) -> _Residents | None:
-        leases = {value: self._leases[value] for value in resident}
-        addresses = allocation.place(leases.values(), ALIGNMENT, self._limit)
-        return None if addresses is None else _Residents(addresses, leases)
+        live_ranges = {value: self._live_ranges[value] for value in resident}
+        addresses = allocation.place(live_ranges.values(), ALIGNMENT, self._limit)
+        return None if addresses is None else _Residents(addresses, live_ranges)
 
     def _place_nodes(self, residents: _Residents) -> SramPlan | int:
         """The plan, or the step at which the buffers do not fit beside the resident values."""
@@ -220,12 +220,12 @@ class _Planner:
         """Whether a node's output goes to the next node, and nowhere else, and is not in SRAM as a whole."""
         node, follower = self._nodes[step], self._nodes.get(step + 1)
         value = node.output
-        if follower is None or value in residents or value not in self._leases:
+        if follower is None or value in residents or value not in self._live_ranges:
             return False
         return (
             follower.inputs[0] == value
             and value not in follower.inputs[1:]
-            and self._leases[value].last == step + 1
+            and self._live_ranges[value].last == step + 1
             and node.out_element_bytes == follower.in_element_bytes == 1
             and node.out_shape == follower.in_shape
             and follower.mnemonic != "OP_MAT_MUL"

@@ -16,7 +16,7 @@ import pytest
 from dlasim.compiler_shim.compile import load_model
 from dlasim.compiler_shim.lowering import cuts
 from dlasim.compiler_shim.lowering.lower import Lowered, lower
-from dlasim.compiler_shim.lowering.memory import lifetimes, sram_candidates
+from dlasim.compiler_shim.lowering.memory import find_live_ranges, sram_candidates
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import plan_sram
 from dlasim.compiler_shim.nodes import Network
@@ -147,7 +147,7 @@ def test_a_layer_in_one_tile_costs_what_the_machine_says(
     policy = Policy(config, options)
     network = place(networks[name], policy)
     found, checked = measured_terms(lower(network, policy, with_constants=False), config), 0
-    planned = plan_sram(network, policy, sram_candidates(network, lifetimes(network)))
+    planned = plan_sram(network, policy, sram_candidates(network, find_live_ranges(network)))
     for step, tiling in planned.tilings.items():
         if tiling.tasks == 1:
             problem = planned.problems[step]
@@ -233,7 +233,7 @@ def test_stripes_use_the_formulas(networks: dict[str, Partitioned], monkeypatch:
 def _chain_cycles(network: Partitioned, config: DlaConfig) -> list[int]:
     policy = Policy(config, CompileOptions(place="dla"))
     placed: Network = place(network, policy)
-    planned = plan_sram(placed, policy, sram_candidates(placed, lifetimes(placed)))
+    planned = plan_sram(placed, policy, sram_candidates(placed, find_live_ranges(placed)))
     assert planned.chains
     return [chain.cycles for chain in planned.chains.values()]
 
