@@ -17,7 +17,7 @@ from dlasim.compiler_shim.lowering.memory import (
     find_live_ranges,
     plan_system,
     reads,
-    root,
+    resolve_alias,
     sram_candidates,
     variables,
     writes,
@@ -166,7 +166,7 @@ class _Lowering:
         return Placed(node, geometry, cut, tuple(inputs), output, buffers, self._network.values)
 
     def _home(self, value: int, shape: Shape, element_bytes: int) -> TensorPlace:
-        base = root(self._network, value)
+        base = resolve_alias(self._network, value)
         if base in self._sram.addresses:
             space, offset = SRAM, self._sram.addresses[base]
         elif base in self._sram.inner:
@@ -219,7 +219,7 @@ class _Lowering:
         """The number of a value's descriptor."""
         if value not in self._numbers:
             described = self._network.values[value]
-            region, offset = self._place(root(self._network, value))
+            region, offset = self._place(resolve_alias(self._network, value))
             if region is Region.CONSTANTS:
                 role = Role.CONSTANT
             elif value in self._variables:

@@ -23,24 +23,24 @@ class SystemPlan:
     outputs_bytes: int
 
 
-def root(network: Network, value: int) -> int:
-    """The value whose bytes this one is."""
+def resolve_alias(network: Network, value: int) -> int:
+    """The value whose bytes this one shares; itself if it is no alias."""
     while (alias := network.values[value].alias) is not None:
         value = alias
     return value
 
 
 def reads(node: object, network: Network) -> list[int]:
-    """Roots of the activations that a node reads."""
+    """The activations that a node reads, aliases resolved."""
     inputs = node.inputs if isinstance(node, DlaNode) else node.call.inputs  # type: ignore[attr-defined]
-    roots = [root(network, value) for value in inputs if value >= 0]
-    return [value for value in roots if network.values[value].data is None]
+    resolved = [resolve_alias(network, value) for value in inputs if value >= 0]
+    return [value for value in resolved if network.values[value].data is None]
 
 
 def writes(node: object, network: Network) -> list[int]:
-    """Roots of the values that a node writes."""
+    """The values that a node writes, aliases resolved."""
     outputs = (node.output,) if isinstance(node, DlaNode) else node.call.outputs  # type: ignore[attr-defined]
-    return [root(network, value) for value in outputs]
+    return [resolve_alias(network, value) for value in outputs]
 
 
 def find_live_ranges(network: Network) -> dict[int, LiveRange]:
@@ -54,8 +54,11 @@ def find_live_ranges(network: Network) -> dict[int, LiveRange]:
             if value in spans:
                 spans[value] = (spans[value][0], step)
     for value in network.outputs:
-        if root(network, value) in spans:
-            spans[root(network, value)] = (spans[root(network, value)][0], len(network.nodes))
+        if resolve_alias(network, value) in spans:
+            spans[resolve_alias(network, value)] = (
+                spans[resolve_alias(network, value)][0],
+                len(network.nodes),
+            )
     for value in variables(network):
         spans[value] = (0, len(network.nodes))
     return {
@@ -66,7 +69,7 @@ def find_live_ranges(network: Network) -> dict[int, LiveRange]:
 
 def variables(network: Network) -> set[int]:
     """The values that are read before they are written: they live on from inference to inference."""
-    known = {root(network, value) for value in network.inputs}
+    known = {resolve_alias(network, value) for value in network.inputs}
     found = set()
     for node in network.nodes:
         read = set(reads(node, network))
@@ -96,7 +99,9 @@ def extend_live_ranges(
 
 def sram_candidates(network: Network, live_ranges: Mapping[int, LiveRange]) -> dict[int, LiveRange]:
     """The values that only DLA nodes touch and that live within one inference."""
-    outside = {root(network, value) for value in (*network.outputs, *network.inputs)} | variables(network)
+    outside = {resolve_alias(network, value) for value in (*network.outputs, *network.inputs)} | variables(
+        network
+    )
     for node in network.nodes:
         if not isinstance(node, DlaNode):
             outside |= {*reads(node, network), *writes(node, network)}
@@ -127,7 +132,7 @@ def _in_a_row(
 ) -> int:
     end = 0
     for value in values:
-        base = root(network, value)
+        base = resolve_alias(network, value)
         assert base not in homes, "partitioning copies an output that is also an input or another output"
         homes[base] = (region, end)
         end += -(-network.values[base].size_bytes // ALIGNMENT) * ALIGNMENT

@@ -12,7 +12,7 @@ from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.allocation import LiveRange
 from dlasim.compiler_shim.lowering.cuts import ALIGNMENT
 from dlasim.compiler_shim.lowering.geometry import Homes
-from dlasim.compiler_shim.lowering.memory import root
+from dlasim.compiler_shim.lowering.memory import resolve_alias
 from dlasim.compiler_shim.lowering.packing import BufferPacker
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.stripes import Chain, ChainTiling, best_chain, best_segments
@@ -84,7 +84,7 @@ class _Planner:
         self._nodes = {i: node for i, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
         self._limit = policy.config.sram_bytes
         self._values = {
-            step: (tuple(root(network, value) for value in node.inputs), node.output)
+            step: (tuple(resolve_alias(network, value) for value in node.inputs), node.output)
             for step, node in self._nodes.items()
         }
         self._problems = {step: TilingProblems(node, policy.machine) for step, node in self._nodes.items()}
