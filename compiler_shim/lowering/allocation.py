@@ -19,7 +19,7 @@ class LiveRange:
     last: int
 
 
-def place(
+def assign_addresses(
     live_ranges: Iterable[LiveRange], alignment: int, limit: int | None = None
 ) -> dict[int, int] | None:
     """An address for each, large ones first, each in the lowest gap; None where `limit` is exceeded."""

@@ -172,10 +172,10 @@ class _Lowering:
         elif base in self._sram.inner:
             space, offset = SRAM, 0  # stripes of it, wherever the chain has them
         else:
-            space, offset = self._place(base)
+            space, offset = self._system_location(base)
         return TensorPlace(int(space), offset, shape[1], shape[2], element_bytes)
 
-    def _place(self, base: int) -> tuple[Region, int]:
+    def _system_location(self, base: int) -> tuple[Region, int]:
         """Region and offset of a value; a constant operand is put among the constants."""
         data = self._network.values[base].data
         if data is None:
@@ -212,14 +212,14 @@ class _Lowering:
         )
 
     def _range(self, value: int) -> tuple[Region, int, int]:
-        region, offset = self._place(value)
+        region, offset = self._system_location(value)
         return region, offset, offset + self._network.values[value].size_bytes
 
     def _tensor(self, value: int, role: Role = Role.INTERNAL) -> int:
         """The number of a value's descriptor."""
         if value not in self._numbers:
             described = self._network.values[value]
-            region, offset = self._place(resolve_alias(self._network, value))
+            region, offset = self._system_location(resolve_alias(self._network, value))
             if region is Region.CONSTANTS:
                 role = Role.CONSTANT
             elif value in self._variables:

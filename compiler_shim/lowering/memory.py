@@ -120,7 +120,7 @@ def plan_system(
         for value, live_range in live_ranges.items()
         if value not in homes and value not in resident
     ]
-    addresses = allocation.place(shared, ALIGNMENT)
+    addresses = allocation.assign_addresses(shared, ALIGNMENT)
     assert addresses is not None
     homes |= {value: (Region.ARENA, address) for value, address in addresses.items()}
     arena = max((addresses[live_range.key] + live_range.size_bytes for live_range in shared), default=0)

@@ -93,7 +93,7 @@ class _Planner:
         resident = self._choose()
         while True:
             residents = self._settle(resident)
-            stuck = None if residents is None else self._place_nodes(residents)
+            stuck = None if residents is None else self._pack_nodes(residents)
             if isinstance(stuck, SramPlan):
                 return stuck
             self._policy.note_spare(-1)
@@ -172,10 +172,10 @@ class _Planner:
 
     def _settle(self, resident: list[int]) -> _Residents | None:
         live_ranges = {value: self._live_ranges[value] for value in resident}
-        addresses = allocation.place(live_ranges.values(), ALIGNMENT, self._limit)
+        addresses = allocation.assign_addresses(live_ranges.values(), ALIGNMENT, self._limit)
         return None if addresses is None else _Residents(addresses, live_ranges)
 
-    def _place_nodes(self, residents: _Residents) -> SramPlan | int:
+    def _pack_nodes(self, residents: _Residents) -> SramPlan | int:
         """The plan, or the step at which the buffers do not fit beside the resident values."""
         packer = BufferPacker(self._limit)
         chains: dict[int, Chain] = {}
@@ -183,7 +183,7 @@ class _Planner:
         for steps in self._segments(residents):
             taken = residents.during(steps)
             if len(steps) > 1:
-                chain = self._place_chain(steps, residents, taken, packer)
+                chain = self._pack_chain(steps, residents, taken, packer)
                 if chain is not None:
                     chains[steps[0]] = chain
                     inner |= {self._nodes[step].output for step in steps[:-1]}
@@ -268,7 +268,7 @@ class _Planner:
             residents.members[step, follows, leads] = found
         return found
 
-    def _place_chain(
+    def _pack_chain(
         self, steps: tuple[int, ...], residents: _Residents, taken: list[allocation.Gap], packer: BufferPacker
     ) -> Chain | None:
         problems = self._chain_problems(steps, residents)
