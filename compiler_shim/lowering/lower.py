@@ -71,7 +71,7 @@ class _Lowering:
         self._sram: SramPlan = plan_sram(network, policy, sram_candidates(network, live_ranges))
         spare = policy.spare_bytes
         self._ample_bytes = policy.config.sram_bytes - spare if 0 <= spare < ENDLESS else None
-        self._refuse_crumbs()
+        self._check_tile_limit()
         live_ranges = extend_live_ranges(
             network, live_ranges, (chain.steps for chain in self._sram.chains.values())
         )
@@ -87,8 +87,8 @@ class _Lowering:
         self._numbers: dict[int, int] = {}
         self._touched: list[tuple[set[int], set[int]]] = []  # what each stream reads, and what it writes
 
-    def _refuse_crumbs(self) -> None:
-        """Refuse a program beyond all size, which a tiny SRAM makes of a large layer."""
+    def _check_tile_limit(self) -> None:
+        """Refuse a program with too many tiles, as a large layer in a tiny SRAM makes."""
         tiles = 0
         for step, tiling in self._sram.tilings.items():
             node = self._network.nodes[step]
@@ -102,7 +102,7 @@ class _Lowering:
                     f"{MAX_TILES:,} in all: give it more SRAM"
                 )
 
-    def _refuse_too_many(self, operations: int) -> None:
+    def _check_operation_limit(self, operations: int) -> None:
         if operations > p.MAX_OPERATIONS:
             raise InputError(
                 f"network {self._network.name} would take {operations:,} operations with "
@@ -241,7 +241,7 @@ class _Lowering:
         )
         size = self._pool.size_bytes
         if len(emitter.words) > p.MAX_OPERATIONS:
-            self._refuse_too_many(count_operations(emitter.words))
+            self._check_operation_limit(count_operations(emitter.words))
         return p.Program(
             name=self._network.name,
             requirement=self._config.requirement(
