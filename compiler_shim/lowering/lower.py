@@ -185,7 +185,9 @@ class _Lowering:
     def _host(self, node: HostNode) -> None:
         call = node.call
         mine = self._footprint(node)
-        after = max((n + 1 for n, theirs in enumerate(self._touched) if self._meet(mine, theirs)), default=0)
+        after = max(
+            (n + 1 for n, theirs in enumerate(self._touched) if self._conflicts(mine, theirs)), default=0
+        )
         inputs = tuple(self._tensor(value) for value in call.inputs)
         outputs = tuple(self._tensor(value) for value in call.outputs)
         self._calls.append(p.HostCall(call.code, inputs, outputs, call.attributes, call.layer))
@@ -194,7 +196,7 @@ class _Lowering:
     def _footprint(self, node: DlaNode | HostNode) -> tuple[set[int], set[int]]:
         return set(reads(node, self._network)), set(writes(node, self._network))
 
-    def _meet(self, mine: tuple[set[int], set[int]], theirs: tuple[set[int], set[int]]) -> bool:
+    def _conflicts(self, mine: tuple[set[int], set[int]], theirs: tuple[set[int], set[int]]) -> bool:
         """Whether a host call and a stream touch a common byte of system memory that one of them writes."""
         return (
             self._overlap(mine[0], theirs[1])
