@@ -159,13 +159,13 @@ class _Lowering:
         inputs = []
         for number, value in enumerate(node.inputs):
             shape = node.in_shape if number == 0 else _second_shape(node)
-            inputs.append(self._home(value, shape, node.in_element_bytes))
-        output = self._home(node.output, node.out_shape, node.out_element_bytes)
+            inputs.append(self._tensor_place(value, shape, node.in_element_bytes))
+        output = self._tensor_place(node.output, node.out_shape, node.out_element_bytes)
         geometry, cut = self._sram.problems[step].geometry, self._sram.tilings[step].cut
         buffers = self._sram.buffers[step]
         return Placed(node, geometry, cut, tuple(inputs), output, buffers, self._network.values)
 
-    def _home(self, value: int, shape: Shape, element_bytes: int) -> TensorPlace:
+    def _tensor_place(self, value: int, shape: Shape, element_bytes: int) -> TensorPlace:
         base = resolve_alias(self._network, value)
         if base in self._sram.addresses:
             space, offset = SRAM, self._sram.addresses[base]
@@ -179,7 +179,7 @@ class _Lowering:
         """Region and offset of a value; a constant operand is put among the constants."""
         data = self._network.values[base].data
         if data is None:
-            return self._system.homes[base]
+            return self._system.locations[base]
         return Region.CONSTANTS, self._pool.add(("value", base), data.nbytes, data.tobytes)
 
     def _host(self, node: HostNode) -> None:

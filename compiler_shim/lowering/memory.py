@@ -17,7 +17,7 @@ ALIGNMENT = 16
 class SystemPlan:
     """(region, offset) of each value that has a place in system memory, and the regions' sizes."""
 
-    homes: Mapping[int, tuple[Region, int]]
+    locations: Mapping[int, tuple[Region, int]]
     arena_bytes: int
     inputs_bytes: int
     outputs_bytes: int
@@ -112,28 +112,28 @@ def plan_system(
     network: Network, live_ranges: Mapping[int, LiveRange], resident: Collection[int]
 ) -> SystemPlan:
     """Inputs and outputs one after the other; everything else that is not in SRAM shares the arena."""
-    homes: dict[int, tuple[Region, int]] = {}
-    inputs_bytes = _in_a_row(network, network.inputs, Region.INPUTS, homes)
-    outputs_bytes = _in_a_row(network, network.outputs, Region.OUTPUTS, homes)
+    locations: dict[int, tuple[Region, int]] = {}
+    inputs_bytes = _in_a_row(network, network.inputs, Region.INPUTS, locations)
+    outputs_bytes = _in_a_row(network, network.outputs, Region.OUTPUTS, locations)
     shared = [
         live_range
         for value, live_range in live_ranges.items()
-        if value not in homes and value not in resident
+        if value not in locations and value not in resident
     ]
     addresses = allocation.assign_addresses(shared, ALIGNMENT)
     assert addresses is not None
-    homes |= {value: (Region.ARENA, address) for value, address in addresses.items()}
+    locations |= {value: (Region.ARENA, address) for value, address in addresses.items()}
     arena = max((addresses[live_range.key] + live_range.size_bytes for live_range in shared), default=0)
-    return SystemPlan(homes, arena, inputs_bytes, outputs_bytes)
+    return SystemPlan(locations, arena, inputs_bytes, outputs_bytes)
 
 
 def _in_a_row(
-    network: Network, values: tuple[int, ...], region: Region, homes: dict[int, tuple[Region, int]]
+    network: Network, values: tuple[int, ...], region: Region, locations: dict[int, tuple[Region, int]]
 ) -> int:
     end = 0
     for value in values:
         base = resolve_alias(network, value)
-        assert base not in homes, "partitioning copies an output that is also an input or another output"
-        homes[base] = (region, end)
+        assert base not in locations, "partitioning copies an output that is also an input or another output"
+        locations[base] = (region, end)
         end += -(-network.values[base].size_bytes // ALIGNMENT) * ALIGNMENT
     return end

@@ -11,7 +11,7 @@ from math import inf
 from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.allocation import LiveRange
 from dlasim.compiler_shim.lowering.cuts import ALIGNMENT
-from dlasim.compiler_shim.lowering.geometry import Homes
+from dlasim.compiler_shim.lowering.geometry import InSram
 from dlasim.compiler_shim.lowering.memory import resolve_alias
 from dlasim.compiler_shim.lowering.packing import BufferPacker
 from dlasim.compiler_shim.lowering.policy import Policy
@@ -119,13 +119,17 @@ class _Planner:
     def _problem(self, step: int, resident: Container[int]) -> TilingProblem:
         """A node with these values in SRAM."""
         inputs, output = self._values[step]
-        return self._problems[step][Homes(tuple([value in resident for value in inputs]), output in resident)]
+        return self._problems[step][
+            InSram(tuple([value in resident for value in inputs]), output in resident)
+        ]
 
     def _with(self, problem: TilingProblem, step: int, value: int) -> TilingProblem:
         """The same with one more value in SRAM."""
         inputs, output = self._values[step]
-        homes = [home or one == value for home, one in zip(problem.homes.inputs, inputs, strict=True)]
-        return self._problems[step][Homes(tuple(homes), problem.homes.output or output == value)]
+        in_sram = [
+            is_in_sram or one == value for is_in_sram, one in zip(problem.in_sram.inputs, inputs, strict=True)
+        ]
+        return self._problems[step][InSram(tuple(in_sram), problem.in_sram.output or output == value)]
 
     def _choose(self) -> list[int]:
         """Greedy: the value whose stay saves most comes first, and stays if it still saves."""

@@ -139,7 +139,7 @@ def _tile_chain(problems: Sequence[TilingProblem], layout: _Layout) -> ChainTili
 
 
 class _Layout:
-    """The stripes of a chain, and the buffers that they take; the inner tensors are at home in SRAM."""
+    """The stripes of a chain, and the buffers that they take; the inner tensors stay in SRAM."""
 
     def __init__(self, shapes: Sequence[tuple[Geometry, Reach]], rows: int) -> None:
         self.schedule = make_schedule([reach for _, reach in shapes], rows)
@@ -169,7 +169,7 @@ class _Layout:
         stripes = len(self.schedule)
         loads: list[tuple[int, int]] = []
         for (shape, _), parts in zip(shapes, self.buffers, strict=True):
-            count = len(shape.homes.inputs)
+            count = len(shape.in_sram.inputs)
             times = (*(stripes,) * count, 1)
             loads += [(size, each) for (size, _), each in zip(parts, times, strict=False) if size]
         self.loads = tuple(loads)

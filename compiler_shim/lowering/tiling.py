@@ -16,7 +16,7 @@ from dlasim.compiler_shim.lowering.geometry import (
     Buffers,
     Cut,
     Geometry,
-    Homes,
+    InSram,
     Prepared,
     geometries_of,
 )
@@ -93,12 +93,12 @@ class Machine:
 
 
 class TilingProblem:
-    """One node on one machine, with its tensors at home somewhere."""
+    """One node on one machine, with its tensors in SRAM or in memory."""
 
     def __init__(self, node: DlaNode, machine: Machine, costs: MachineCosts, geometry: Geometry) -> None:
         self.node, self.machine, self.machine_costs, self.geometry = node, machine, costs, geometry
         self.height, self.width, self.channels = node.out_shape
-        self.depth, self.homes = geometry.depth, geometry.homes
+        self.depth, self.in_sram = geometry.depth, geometry.in_sram
         self.kind = (geometry, node.mnemonic, node.one_by_one)
         self.link = (geometry, node.pad[0])  # all that matters of it in a chain
 
@@ -126,7 +126,7 @@ class TilingProblem:
         return self.geometry.most * self.machine.most_cycles_per_byte < ENDLESS
 
 
-class TilingProblems(dict[Homes, TilingProblem]):
+class TilingProblems(dict[InSram, TilingProblem]):
     """One node on one machine, by where its tensors live."""
 
     def __init__(self, node: DlaNode, machine: Machine) -> None:
@@ -134,9 +134,9 @@ class TilingProblems(dict[Homes, TilingProblem]):
         self._node, self._machine = node, machine
         self._costs, self._geometries = machine.costs(node), geometries_of(node)
 
-    def __missing__(self, homes: Homes) -> TilingProblem:
-        made = TilingProblem(self._node, self._machine, self._costs, self._geometries[homes])
-        self[homes] = made
+    def __missing__(self, in_sram: InSram) -> TilingProblem:
+        made = TilingProblem(self._node, self._machine, self._costs, self._geometries[in_sram])
+        self[in_sram] = made
         return made
 
 

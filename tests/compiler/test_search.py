@@ -11,7 +11,7 @@ import pytest
 
 from dlasim.compiler_shim.lowering import cuts
 from dlasim.compiler_shim.lowering import geometry as geometries
-from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, Homes
+from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, InSram
 from dlasim.compiler_shim.lowering.search import MAX_EXTENT, SEARCH, Search
 from dlasim.compiler_shim.lowering.tiling import Finder, Machine, Tiling, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode
@@ -83,8 +83,8 @@ def random_config(rng: np.random.Generator, **changes: object) -> DlaConfig:
 def random_problem(rng: np.random.Generator, most: int, config: DlaConfig | None = None) -> TilingProblem:
     """A node on a machine, its tensors anywhere."""
     node = random_node(rng, most)
-    homes = Homes(tuple(bool(rng.integers(3) == 0) for _ in node.inputs), bool(rng.integers(3) == 0))
-    return TilingProblems(node, Machine(random_config(rng) if config is None else config))[homes]
+    in_sram = InSram(tuple(bool(rng.integers(3) == 0) for _ in node.inputs), bool(rng.integers(3) == 0))
+    return TilingProblems(node, Machine(random_config(rng) if config is None else config))[in_sram]
 
 
 class Walk:
@@ -117,7 +117,7 @@ class Walk:
 
     def parts(self) -> list[tuple[int, int]]:
         """For each input and the constants: bytes of a full tile, and how often one is loaded."""
-        node, cut, homes = self._node, self.cut, self._problem.homes
+        node, cut, in_sram = self._node, self.cut, self._problem.in_sram
         deep = cut.depth if node.is_dense else -(-cut.channels // node.multiplier)
         taps = node.kernel[0] * node.kernel[1]
         sizes = [self._spread(0, cut.rows) * self._spread(1, cut.columns) * deep]
@@ -131,8 +131,8 @@ class Walk:
         weights = cut.channels * taps * (cut.depth if node.is_dense else 1) * (node.weights is not None)
         constants = -(-weights // 4) * 4 + cut.channels * 12 * (node.records is not None)
         sizes = [
-            0 if home else size * node.in_element_bytes
-            for size, home in zip(sizes, homes.inputs, strict=True)
+            0 if is_in_sram else size * node.in_element_bytes
+            for size, is_in_sram in zip(sizes, in_sram.inputs, strict=True)
         ]
         sizes.append(256 if node.table is not None else constants)
         keys.append([0 if node.table is not None else tile[2:] for tile in self.tiles])
@@ -149,7 +149,7 @@ class Walk:
         sums = 4 * pixels * any(first for *_, first in self.tiles)
         outputs = {tile[:3] for tile in self.tiles}
         output = (pixels * node.out_element_bytes, 1 + (cut.double and len(outputs) > 1))
-        return (*inputs, constants, (sums, 1), (0, 1) if self._problem.homes.output else output)
+        return (*inputs, constants, (sums, 1), (0, 1) if self._problem.in_sram.output else output)
 
     def work(self) -> int:
         """Cycles on the lanes, by the simulator's formulas."""
@@ -178,7 +178,7 @@ class Walk:
         compute = self.work() + len(self.tiles) * task
         *loads, store = self.beats()
         parts = [(beats, loads) for beats, (size, loads) in zip(loads, self.parts(), strict=True) if size]
-        stores = len({tile[:3] for tile in self.tiles}) * (not self._problem.homes.output)
+        stores = len({tile[:3] for tile in self.tiles}) * (not self._problem.in_sram.output)
         beats_in, beats_out = sum(beats * loads for beats, loads in parts), store * stores
         move_in = beats_in + sum(loads for _, loads in parts) * config.dma_latency
         move_out = beats_out + stores * config.dma_latency
@@ -195,7 +195,7 @@ class Walk:
 
     def beats(self) -> list[int]:
         """Cycles on the bus of a full tile of each input, of the constants and of the output."""
-        node, cut, homes = self._node, self.cut, self._problem.homes
+        node, cut, in_sram = self._node, self.cut, self._problem.in_sram
         _, width, channels = node.out_shape
         deep = cut.depth if node.is_dense else -(-cut.channels // node.multiplier)
         box = (self._spread(0, cut.rows), self._spread(1, cut.columns), deep)
@@ -205,11 +205,11 @@ class Walk:
             box = (cut.rows if tall else 1, cut.columns if wide else 1, cut.channels)
             boxes.append(((width if wide else 1, channels), box))
         found = [
-            0 if home else self._bus(self._runs(*box, node.in_element_bytes))
-            for box, home in zip(boxes, homes.inputs, strict=True)
+            0 if is_in_sram else self._bus(self._runs(*box, node.in_element_bytes))
+            for box, is_in_sram in zip(boxes, in_sram.inputs, strict=True)
         ]
         box = (cut.rows, cut.columns, cut.channels)
-        out = 0 if homes.output else self._bus(self._runs((width, channels), box, node.out_element_bytes))
+        out = 0 if in_sram.output else self._bus(self._runs((width, channels), box, node.out_element_bytes))
         return [*found, self._bus([self.parts()[-1][0]]), out]
 
     @staticmethod
@@ -278,14 +278,14 @@ def candidates(problem: TilingProblem, budget: int) -> list[Tiling]:
     """What is worth trying: single buffers where they make room for a larger tile; fewer input channels
     where nothing else fits."""
     depth = problem.node.in_shape[2] if problem.node.is_dense else 1
-    is_home = all(problem.homes.inputs) and problem.homes.output
+    all_in_sram = all(problem.in_sram.inputs) and problem.in_sram.output
     while True:
         found: list[Tiling] = []
         for channels, outer in product(sizes_of_groups(problem), (True, False)):
             double = largest(problem, Cut(1, 1, channels, depth, outer, True), budget)
             if double is not None:
                 found.append(double)
-                if double.cut.rows >= 8 and not is_home:
+                if double.cut.rows >= 8 and not all_in_sram:
                     found.append(Walk(problem, double.cut._replace(rows=-(-double.cut.rows // 4))).tiling())
             single = largest(problem, Cut(1, 1, channels, depth, outer, False), budget)
             is_whole = double is not None and double.cut[:2] == problem.node.out_shape[:2]
