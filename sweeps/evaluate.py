@@ -98,19 +98,19 @@ class Evaluator:
 
     def __init__(self, blueprints: Mapping[str, Blueprint]) -> None:
         self._networks = {name: blueprint.restore() for name, blueprint in blueprints.items()}
-        self._ample: OrderedDict[Hashable, tuple[int, Entry]] = OrderedDict()
+        self._sufficient: OrderedDict[Hashable, tuple[int, Entry]] = OrderedDict()
 
     def evaluate(self, model: str, values: Mapping[str, Any], layers: bool) -> Entry:
         """The figures of a point. A bug that one point meets must not end the others: it becomes a row."""
         machine = kin(model, values, layers)
-        ample_bytes, entry = self._ample.get(machine, _NEVER)
-        if values["sram_bytes"] >= ample_bytes:
+        sufficient_bytes, entry = self._sufficient.get(machine, _NEVER)
+        if values["sram_bytes"] >= sufficient_bytes:
             return entry
-        ample, entry = self._evaluate(model, values, layers)
-        if ample is not None:
-            self._ample[machine] = (ample, entry)
-            if len(self._ample) > MOST_REMEMBERED:
-                self._ample.popitem(last=False)
+        sufficient, entry = self._evaluate(model, values, layers)
+        if sufficient is not None:
+            self._sufficient[machine] = (sufficient, entry)
+            if len(self._sufficient) > MOST_REMEMBERED:
+                self._sufficient.popitem(last=False)
         return entry
 
     def _evaluate(self, model: str, values: Mapping[str, Any], layers: bool) -> tuple[int | None, Entry]:
@@ -141,7 +141,9 @@ def timing_entry(network: Partitioned, values: Mapping[str, Any], layers: bool) 
     program = lowered.program
     inference = Simulation(program, config, None).run()
     told = report(program, config, inference)
-    return lowered.ample_bytes, Entry(OK, "", row_figures(told), layer_rows(told) if layers else None)
+    return lowered.sufficient_sram_bytes, Entry(
+        OK, "", row_figures(told), layer_rows(told) if layers else None
+    )
 
 
 def row_figures(told: Mapping[str, Any], simulation_seconds: float | None = None) -> list[Any]:

@@ -46,8 +46,9 @@ class Lowered:
     descriptors: dict[int, int]  # value to the number of its tensor descriptor
     sram_peak_bytes: int
     estimated_cycles: int  # of the DLA, by the estimates that made the plan
-    ample_bytes: int | None
-    """SRAM from which on all is the same but the addresses that count from its end; None below that."""
+    sufficient_sram_bytes: int | None
+    """With so much SRAM or more the plan is the same, except for addresses counted from its end; None where
+    the machine has less."""
 
     def slice_shapes(self) -> dict[int, Shape]:
         """The image shape of each model tensor that debug slices make up."""
@@ -69,8 +70,8 @@ class _Lowering:
         self._variables = variables(network)
         live_ranges = find_live_ranges(network)
         self._sram: SramPlan = plan_sram(network, policy, sram_candidates(network, live_ranges))
-        spare = policy.spare_bytes
-        self._ample_bytes = policy.config.sram_bytes - spare if 0 <= spare < ENDLESS else None
+        slack = policy.slack_bytes
+        self._sufficient_sram_bytes = policy.config.sram_bytes - slack if 0 <= slack < ENDLESS else None
         self._check_tile_limit()
         live_ranges = extend_live_ranges(
             network, live_ranges, (chain.steps for chain in self._sram.chains.values())
@@ -134,7 +135,7 @@ class _Lowering:
             self._numbers,
             self._sram.peak_bytes,
             self._sram.estimated_cycles,
-            self._ample_bytes,
+            self._sufficient_sram_bytes,
         )
 
     def _stream(self, steps: list[int]) -> None:

@@ -25,7 +25,7 @@ class BufferPacker:
         self._low_end, self._high_start = 0, limit
         self._is_tight = False
 
-    def spare_bytes(self, resident_end: int) -> int:
+    def slack_bytes(self, resident_end: int) -> int:
         """With so much less SRAM, or any amount more, every buffer would be as far from its end of the SRAM,
         and no two more of them would meet; below 0 where one was not put where it was tried first."""
         if self._is_tight:

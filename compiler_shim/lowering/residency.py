@@ -96,7 +96,7 @@ class _Planner:
             stuck = None if residents is None else self._pack_nodes(residents)
             if isinstance(stuck, SramPlan):
                 return stuck
-            self._policy.note_spare(-1)
+            self._policy.limit_slack(-1)
             live = resident if stuck is None else [v for v in resident if self._alive(v, stuck)]
             if not live:
                 assert stuck is not None
@@ -168,7 +168,7 @@ class _Planner:
 
     def _cycles(self, problem: TilingProblem, taken: int) -> int | None:
         budget = self._limit - taken
-        self._policy.note_spare(budget - 1)  # with no byte left nothing stays, needed or not
+        self._policy.limit_slack(budget - 1)  # with no byte left nothing stays, needed or not
         if budget <= 0:
             return None
         tiling = self._policy.tiling(problem, budget)
@@ -196,7 +196,7 @@ class _Planner:
                 problem = self._problem(step, residents)
                 if not packer.pack_node(step, problem, self._policy, residents.during((step,))):
                     return step
-        self._policy.note_spare(packer.spare_bytes(residents.end))
+        self._policy.limit_slack(packer.slack_bytes(residents.end))
         return SramPlan(
             residents.addresses,
             packer.problems,
@@ -255,7 +255,7 @@ class _Planner:
     def _best_chain(self, problems: list[TilingProblem], budget: int) -> ChainTiling | None:
         chain = best_chain(problems, budget)
         is_whole = chain is not None and len(chain.schedule) == 1
-        self._policy.note_spare(budget - chain.sram_bytes if chain is not None and is_whole else -1)
+        self._policy.limit_slack(budget - chain.sram_bytes if chain is not None and is_whole else -1)
         return chain
 
     def _chain_problems(self, steps: tuple[int, ...], residents: _Residents) -> list[TilingProblem]:

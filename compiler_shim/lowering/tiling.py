@@ -150,7 +150,7 @@ class Finder:
 
     def find(self, problem: TilingProblem, budget: int) -> tuple[Tiling | None, int]:
         """The cheapest tiling within `budget` bytes, None where not even the smallest fits; and the budget
-        from which on it is always the same."""
+        above which nothing changes."""
         geometry = problem.geometry
         is_compiled = self._is_compiled and problem.is_moderate
         found = self._found[is_compiled]
@@ -162,10 +162,10 @@ class Finder:
             self._by_channels,
         )
         if not tasks:
-            return None, found.ample_bytes
+            return None, found.sufficient_bytes
         best = found.best
         outer, double = best.is_channels_outer == 1, best.is_double == 1
         cut = Cut(best.rows, best.columns, best.channels, best.depth, outer, double)
         buffers = geometry.as_buffers(found.buffers)
         tiling = Tiling(cut, buffers, found.sram_bytes, found.cycles, found.tasks, found.read_bytes)
-        return tiling, found.ample_bytes
+        return tiling, found.sufficient_bytes

@@ -305,8 +305,8 @@ def test_the_best_of_all_candidates_is_found():
     for seed in range(CASES):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, most=9)
-        _, ample = Finder(by_channels=False).find(problem, ENDLESS - 1)
-        budget = int(ample ** rng.uniform())
+        _, sufficient = Finder(by_channels=False).find(problem, ENDLESS - 1)
+        budget = int(sufficient ** rng.uniform())
         for asked in (budget, ENDLESS - 1):
             found, _ = Finder(by_channels=False).find(problem, asked)
             tried = candidates(problem, asked)
@@ -321,14 +321,14 @@ def test_the_best_of_all_candidates_is_found():
     assert none > 0
 
 
-def test_the_ample_budget_fits_every_group_whole_with_second_buffers():
+def test_the_sufficient_budget_fits_every_group_whole_with_second_buffers():
     for seed in range(CASES):
         problem = random_problem(np.random.default_rng(seed), most=9)
-        _, ample = Finder(by_channels=False).find(problem, 1)
+        _, sufficient = Finder(by_channels=False).find(problem, 1)
         height, width, _ = problem.node.out_shape
         shapes = product(sizes_of_groups(problem), (problem.depth,), (True, False), (True, False))
         tilings = [Walk(problem, Cut(height, width, *shape)).tiling() for shape in shapes]
-        assert ample == max(tiling.sram_bytes for tiling in tilings)
+        assert sufficient == max(tiling.sram_bytes for tiling in tilings)
 
 
 def test_the_papers_cut_has_the_most_channels_that_fit():
@@ -346,8 +346,8 @@ def test_the_papers_cut_has_the_most_channels_that_fit():
             tilings[0].sram_bytes - 1,
             ENDLESS,
         ):
-            found, ample = Finder(by_channels=True).find(problem, budget)
-            assert ample == tilings[-1].sram_bytes
+            found, sufficient = Finder(by_channels=True).find(problem, budget)
+            assert sufficient == tilings[-1].sram_bytes
             assert found == max(
                 (tiling for tiling in tilings if tiling.sram_bytes <= budget),
                 key=lambda tiling: tiling.cut.channels,
@@ -386,9 +386,9 @@ def test_compiled_and_plain_find_the_same(most, by_channels):
             rng = np.random.default_rng(seed)
             problem = random_problem(rng, most, extreme_config(rng))
             moderate += problem.is_moderate
-            _, ample = plain.find(problem, 1)
-            some = int(ample ** rng.uniform(0.3, 1)), int(ample * rng.uniform(0.01, 1))
-            for budget in (1, *some, ample, ENDLESS - 1):
+            _, sufficient = plain.find(problem, 1)
+            some = int(sufficient ** rng.uniform(0.3, 1)), int(sufficient * rng.uniform(0.01, 1))
+            for budget in (1, *some, sufficient, ENDLESS - 1):
                 assert fast.find(problem, budget) == plain.find(problem, budget)
     assert len(calls) == 5 * moderate > 5 * CASES // 4
     assert most == 60 or moderate < CASES  # there plain Python stands in
