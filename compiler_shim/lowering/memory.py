@@ -113,8 +113,8 @@ def plan_system(
 ) -> SystemPlan:
     """Inputs and outputs one after the other; everything else that is not in SRAM shares the arena."""
     locations: dict[int, tuple[Region, int]] = {}
-    inputs_bytes = _in_a_row(network, network.inputs, Region.INPUTS, locations)
-    outputs_bytes = _in_a_row(network, network.outputs, Region.OUTPUTS, locations)
+    inputs_bytes = _assign_consecutive(network, network.inputs, Region.INPUTS, locations)
+    outputs_bytes = _assign_consecutive(network, network.outputs, Region.OUTPUTS, locations)
     shared = [
         live_range
         for value, live_range in live_ranges.items()
@@ -127,7 +127,7 @@ def plan_system(
     return SystemPlan(locations, arena, inputs_bytes, outputs_bytes)
 
 
-def _in_a_row(
+def _assign_consecutive(
     network: Network, values: tuple[int, ...], region: Region, locations: dict[int, tuple[Region, int]]
 ) -> int:
     end = 0
