@@ -1,4 +1,4 @@
-"""Where values lie in system memory, and which of them may stay in SRAM."""
+"""Aliases and live ranges of values, their addresses in system memory, and which of them may stay in SRAM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tensors stay in SRAM between the nodes that write and read them, and where everything lies."""
+"""Decides which tensors stay in SRAM between the nodes that use them, and assigns all SRAM addresses."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SramPlan:
 
 
 def plan_sram(network: Network, policy: Policy, live_ranges: Mapping[int, LiveRange]) -> SramPlan:
-    """Keep what is worth keeping; `live_ranges` are the values that may stay in SRAM at all."""
+    """Plan the SRAM; `live_ranges` are those of the values that may stay in it."""
     return _Planner(network, policy, live_ranges).plan()
 
 
@@ -71,7 +71,7 @@ class _Residents:
         return value in self.addresses
 
     def during(self, steps: Sequence[int]) -> list[allocation.Gap]:
-        """What they take while any of these steps runs."""
+        """The address ranges that they occupy while any of these steps runs."""
         found: dict[int, allocation.Gap] = {}
         for step in steps:
             found.update(self._at.get(step, {}))
@@ -132,7 +132,7 @@ class _Planner:
         return self._problems[step][InSram(tuple(in_sram), problem.in_sram.output or output == value)]
 
     def _choose(self) -> list[int]:
-        """Greedy: the value whose stay saves most comes first, and stays if it still saves."""
+        """Choose values greedily: those that save most cycles first, each only if it still saves some."""
         if not self._policy.keeps_tensors:
             return []
         taken: Counter[int] = Counter()  # by step, what resident values take
@@ -208,7 +208,7 @@ class _Planner:
         )
 
     def _segments(self, residents: _Residents) -> list[tuple[int, ...]]:
-        """The steps, those together that are cheaper as a chain."""
+        """The steps in order; those that are cheaper as a chain form one segment."""
         if not self._policy.keeps_tensors:
             return [(step,) for step in self._nodes]
         segments: list[tuple[int, ...]] = []
@@ -221,7 +221,7 @@ class _Planner:
         return segments
 
     def _is_link(self, step: int, residents: _Residents) -> bool:
-        """Whether a node's output goes to the next node, and nowhere else, and is not in SRAM as a whole."""
+        """Whether only the next node reads a node's output, and the whole output does not stay in SRAM."""
         node, follower = self._nodes[step], self._nodes.get(step + 1)
         value = node.output
         if follower is None or value in residents or value not in self._live_ranges:
@@ -236,7 +236,7 @@ class _Planner:
         )
 
     def _cost(self, steps: tuple[int, ...], residents: _Residents) -> float:
-        """Cycles of these steps, traffic counting a little: what is saved there is energy."""
+        """Cycles of these steps, plus a little for each byte over the bus, which costs energy."""
         taken = sorted(residents.during(steps))
         if any(end > start for (_, end), (start, _) in pairwise(taken)):
             return inf  # values that took turns in one place would meet where the steps run side by side
@@ -263,7 +263,7 @@ class _Planner:
         return [self._member(step, step > steps[0], step < last, residents) for step in steps]
 
     def _member(self, step: int, follows: bool, leads: bool, residents: _Residents) -> TilingProblem:
-        """A node of a chain: it follows the node before it, leads to the next, or both."""
+        """A node of a chain: its input comes from the node before, its output goes to the next, or both."""
         found = residents.members.get((step, follows, leads))
         if found is None:
             found = self._problem(step, residents)

@@ -1,8 +1,8 @@
 """Chains of nodes computed in stripes of rows, so that what lies between them never leaves SRAM.
 
 The last node's output is cut into stripes. For each stripe every node computes the rows that the next one
-lacks, in full width and depth; each row is computed once. Between two nodes stands a buffer of some rows:
-what the next stripe still needs of it is moved to its start, and new rows follow.
+lacks, in full width and depth; each row is computed once. A buffer between two nodes holds some rows: those
+that the next stripe still needs are moved to its start, and new rows follow.
 """
 
 from __future__ import annotations
