@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dlasim.compiler_shim.lowering.geometry import Homes
+from dlasim.compiler_shim.lowering.geometry import InSram
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.tiling import TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, Value
@@ -69,7 +69,7 @@ class _Placer:
     def _cheaper(self, item: Item, node: DlaNode) -> _Verdict:
         """By cost: the DLA with every tensor in system memory and a launch of its own, against the CPU."""
         problems = TilingProblems(node, self._policy.machine)
-        problem = problems[Homes((False,) * len(node.inputs), False)]
+        problem = problems[InSram((False,) * len(node.inputs), False)]
         tiling = self._policy.tiling(problem, self._config.sram_bytes)
         cpu = sum(operator_cycles(self._shapes(call.inputs), self._shapes(call.outputs), call.code, item.macs)
                   for call in item.host)  # fmt: skip

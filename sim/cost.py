@@ -1,7 +1,4 @@
-"""What each operation costs on its unit, term by term. `docs/timing-model.md` explains every formula here.
-
-The compiler's estimates (`compiler_shim/lowering/cuts.py`) count the same work; a test holds them to it.
-"""
+"""What each operation of a stream costs on its unit, term by term, by the formulas of `sim/formulas.py`."""
 
 from __future__ import annotations
 
@@ -10,35 +7,52 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import UNITS, Unit
+from dlasim.isa.instructions import BY_MNEMONIC, UNITS, Unit
+from dlasim.sim import formulas
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.footprint import Box, Count, product, system_box
+from dlasim.sim.formulas import BusCosts, UnitCosts, evaluate
 from dlasim.sim.operation import Batch
 from dlasim.sim.sram_traffic import sram_stall_cycles
 from dlasim.sim.stream import Batches
 
 
-def ceil_div(value: Count, by: Count) -> Count:
-    """Quotient rounded up."""
-    return -(-value // by)
+def bus_costs(config: DlaConfig) -> BusCosts:
+    """The bus as the formulas take it."""
+    alone, shared = bus_share(config) or (0, 0)
+    return BusCosts(
+        dma_rate(config), config.dma_latency, config.dma_burst_bytes, config.dma_burst_overhead, alone, shared
+    )
+
+
+def unit_costs(config: DlaConfig, mnemonic: str) -> UnitCosts:
+    """The unit of a compute instruction as the formulas take it."""
+    port_rate = config.sram_bandwidth * config.sram_ports
+    if BY_MNEMONIC[mnemonic].unit is Unit.VECTOR:
+        return UnitCosts(1, config.vector_lanes, config.vector_fill, config.vector_drain, port_rate)
+    lanes = (1, config.depthwise_lanes) if mnemonic == "OP_DEPTH_CONV" else config.lanes
+    return UnitCosts(*lanes, config.mac_fill, config.mac_drain, port_rate)
 
 
 def conv_cycles(
     config: DlaConfig, pixels: Count, taps: Count, in_channels: Count, out_channels: Count
 ) -> Count:
     """Cycles in which the PEs work on a convolution, a grid of input by output lanes at a time."""
-    input_lanes, output_lanes = config.lanes
-    return product(pixels, taps, ceil_div(in_channels, input_lanes), ceil_div(out_channels, output_lanes))
+    return _lane_cycles(unit_costs(config, "OP_CONV"), pixels, taps, in_channels, out_channels)
 
 
 def depthwise_cycles(config: DlaConfig, pixels: Count, taps: Count, out_channels: Count) -> Count:
     """Cycles in which the PEs work on a depthwise convolution, a channel a lane."""
-    return product(pixels, taps, ceil_div(out_channels, config.depthwise_lanes))
+    return _lane_cycles(unit_costs(config, "OP_DEPTH_CONV"), pixels, taps, 1, out_channels)
 
 
 def vector_cycles(config: DlaConfig, pixels: Count, steps: Count, channels: Count) -> Count:
     """Cycles in which the vector lanes work: `steps` for each group of channels of each pixel."""
-    return product(pixels, steps, ceil_div(channels, config.vector_lanes))
+    return _lane_cycles(unit_costs(config, "OP_FILL"), pixels, steps, 1, channels)
+
+
+def _lane_cycles(unit: UnitCosts, *sizes: Count) -> Count:
+    return evaluate(formulas.lane_cycles, unit, *sizes)
 
 
 def word_cycles(config: DlaConfig) -> int:
@@ -63,22 +77,12 @@ def dma_rate(config: DlaConfig) -> int:
 
 def dma_beats(config: DlaConfig, run_bytes: Count, runs: Count) -> Count:
     """Cycles on the bus for `runs` separate runs, when nothing else is on it; latency apart."""
-    rate = dma_rate(config)
-    beats = product(runs, ceil_div(run_bytes, rate)) if rate else 0
-    if not config.dma_burst_overhead:
-        return beats
-    return beats + product(runs, ceil_div(run_bytes, config.dma_burst_bytes), config.dma_burst_overhead)
+    return evaluate(formulas.transfer_beats, bus_costs(config), run_bytes, runs)
 
 
 def merged_runs(box: Box) -> tuple[Count, Count]:
-    """Bytes and number of the runs that are contiguous in memory: touching runs, then planes, merge."""
-    row: Count = np.where((box.run_stride == box.run_bytes) | (box.runs == 1), box.runs, 1)
-    run_bytes = box.run_bytes * row
-    runs = box.runs // row
-    whole: Count = np.where(
-        (runs == 1) & ((box.plane_stride == run_bytes) | (box.planes == 1)), box.planes, 1
-    )
-    return run_bytes * whole, runs * (box.planes // whole)
+    """Bytes and number of the runs that are contiguous in memory."""
+    return formulas.merge_runs(box.run_bytes, box.runs, box.run_stride, box.planes, box.plane_stride)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,11 +121,11 @@ def stream_costs(config: DlaConfig, unit: NDArray[np.int64], batches: Batches) -
         if is_mac:
             macs[chosen] = _macs(batch)
         if config.timing == "macs":
-            work[chosen] = ceil_div(macs[chosen], config.pes)
+            work[chosen] = -(-macs[chosen] // config.pes)
         elif config.timing == "full":
-            busy = _mac_work(config, batch) if is_mac else _vector_work(config, batch)
-            work[chosen] = busy
-            sram_stall[chosen] = sram_stall_cycles(config, batch, busy)
+            costs = unit_costs(config, batch.instruction.mnemonic)
+            work[chosen] = busy = _work(costs, batch)
+            sram_stall[chosen] = sram_stall_cycles(costs, batch, busy)
     latency, fill, drain = _fixed_cycles(config)[:, unit]
     return Costs(unit, work, latency, fill, drain, sram_stall, macs, dma_bytes)
 
@@ -151,17 +155,10 @@ def _macs(batch: Batch) -> Count:
     return product(outputs, taps, batch.value("IN_CHANNELS") if instruction.reduces_channels else 1)
 
 
-def _mac_work(config: DlaConfig, batch: Batch) -> Count:
-    in_channels, out_channels = batch.value("IN_CHANNELS"), batch.value("OUT_CHANNELS")
-    match batch.instruction.mnemonic:
-        case "OP_MAT_MUL":
-            return conv_cycles(config, _pixels(batch), 1, in_channels, out_channels)
-        case "OP_DEPTH_CONV":
-            return depthwise_cycles(config, _pixels(batch), _taps(batch), out_channels)
-        case _:
-            return conv_cycles(config, _pixels(batch), _taps(batch), in_channels, out_channels)
-
-
-def _vector_work(config: DlaConfig, batch: Batch) -> Count:
-    steps = _taps(batch) if "KERNEL" in batch.instruction.parameters else 1
-    return vector_cycles(config, _pixels(batch), steps, batch.value("OUT_CHANNELS"))
+def _work(unit: UnitCosts, batch: Batch) -> Count:
+    """Cycles in which the lanes of the unit work."""
+    mnemonic, registers = batch.instruction.mnemonic, batch.instruction.parameters
+    has_depth = batch.instruction.unit is Unit.MAC and mnemonic != "OP_DEPTH_CONV"
+    steps = _taps(batch) if "KERNEL" in registers else 1
+    in_channels = batch.value("IN_CHANNELS") if has_depth else 1
+    return _lane_cycles(unit, _pixels(batch), steps, in_channels, batch.value("OUT_CHANNELS"))

@@ -1,7 +1,8 @@
-"""Lowering: a partitioned network onto one configuration.
+"""Lowering: compiles a partitioned network for one machine.
 
-Read in the order in which data flows: geometry and cuts (what a cut takes and costs), search, tiling and
-policy (which cut), allocation (addresses with lifetimes), stripes (chains that keep what lies between in
-SRAM), residency and spots (what stays in SRAM, and where everything lies), memory (the arena), constants,
-emission (tiles as loads, computations and stores; registers, waits and words), lower.
+Read in the order in which data flows: geometry, transfers and cuts (the SRAM and cycles of a tiling), search,
+tiling and policy (which tiling), allocation (addresses by live range), stripes (chains of layers whose
+intermediate tensors never leave SRAM), residency and packing (which tensors stay in SRAM, and all SRAM
+addresses), memory (aliases, live ranges and the arena), constants, emission (tiles as loads, computations and
+stores; registers, waits and words), lower.
 """

@@ -1,4 +1,4 @@
-"""Addresses for things with lifetimes, in SRAM and in the arena."""
+"""Addresses for values with live ranges, in SRAM and in the arena."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ Gap = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
-    """Something that needs `size_bytes` from step `first` to step `last`."""
+class LiveRange:
+    """A value that needs `size_bytes` from step `first` to step `last`."""
 
     key: int
     size_bytes: int
@@ -19,25 +19,27 @@ class Lease:
     last: int
 
 
-def place(leases: Iterable[Lease], alignment: int, limit: int | None = None) -> dict[int, int] | None:
+def assign_addresses(
+    live_ranges: Iterable[LiveRange], alignment: int, limit: int | None = None
+) -> dict[int, int] | None:
     """An address for each, large ones first, each in the lowest gap; None where `limit` is exceeded."""
     alive: dict[int, dict[int, Gap]] = defaultdict(dict)  # by step and key
     addresses: dict[int, int] = {}
-    for lease in sorted(leases, key=lambda lease: (-lease.size_bytes, lease.first)):
-        steps = range(lease.first, lease.last + 1)
+    for live_range in sorted(live_ranges, key=lambda live_range: (-live_range.size_bytes, live_range.first)):
+        steps = range(live_range.first, live_range.last + 1)
         met: dict[int, Gap] = {}
         for step in steps:
             met.update(alive.get(step, {}))
         address = 0
         for start, end in sorted(met.values()):
-            if address + lease.size_bytes <= start:
+            if address + live_range.size_bytes <= start:
                 break
             address = max(address, -(-end // alignment) * alignment)
-        if limit is not None and address + lease.size_bytes > limit:
+        if limit is not None and address + live_range.size_bytes > limit:
             return None
-        addresses[lease.key] = address
+        addresses[live_range.key] = address
         for step in steps:
-            alive[step][lease.key] = (address, address + lease.size_bytes)
+            alive[step][live_range.key] = (address, address + live_range.size_bytes)
     return addresses
 
 

@@ -1,14 +1,28 @@
 """What a cut takes and costs: routines over the sizes of a node and the costs of a machine.
 
+What an operation costs is what `sim/formulas.py` says for the simulator too; this module counts operations.
+
 Both say all that matters of a node and of a configuration. A `ChannelGroup` is what tiles of so many output
 channels over so many input channels share, whatever their rows and columns.
 """
 
 from __future__ import annotations
 
+from dlasim.compiler_shim.lowering.transfers import box_beats
 from dlasim.isa.instructions import TABLE_BYTES
 from dlasim.native.record import Record, array, member, record
 from dlasim.native.routine import routine
+from dlasim.sim.formulas import (
+    BusCosts,
+    UnitCosts,
+    contention_cycles,
+    grouped_stall_cycles,
+    lane_cycles,
+    port_cycles,
+    positions_read,
+    stall_cycles,
+    transfer_beats,
+)
 
 ALIGNMENT = 4
 ACCUMULATOR_BYTES = 4
@@ -18,7 +32,8 @@ ACCUMULATOR_BYTES = 4
 class NodeSizes(Record):
     """A node's sizes. `depth` is the input channels that one output channel reads, `step` the output channels
     that cannot be parted; tensor bytes are those of a channel of a pixel that travels, 0 for a tensor that
-    stays in SRAM and where there is none."""
+    stays in SRAM and where there is none; element bytes are the same wherever tensors are. `common` is the
+    greatest common divisor of stride and dilation."""
 
     height: int = 0
     width: int = 0
@@ -32,6 +47,14 @@ class NodeSizes(Record):
     has_table: int = 0
     input_height: int = 0
     input_width: int = 0
+    input_channels: int = 0
+    input_count: int = 0
+    kernel_height: int = 0
+    kernel_width: int = 0
+    dilation_height: int = 0
+    dilation_width: int = 0
+    common_height: int = 0
+    common_width: int = 0
     stride_height: int = 0
     stride_width: int = 0
     window_height: int = 0
@@ -41,20 +64,22 @@ class NodeSizes(Record):
     input_bytes: int = 0
     second_bytes: int = 0
     output_bytes: int = 0
+    input_element_bytes: int = 0
+    output_element_bytes: int = 0
 
 
 @record
 class MachineCosts(Record):
     """A machine as one class of nodes meets it.
 
-    Channels at a time; bytes per cycle, 0 for no limit; cycles of a transfer besides its bytes, of a task
-    besides its work, and of each of a task's channels.
+    The bus, and the unit that computes; whether that reads its input again for each group of output channels;
+    cycles of a task besides its work, and of each of a task's channels.
     """
 
-    output_lanes: int = 0
-    input_lanes: int = 0
-    dma_rate: int = 0
-    dma_latency: int = 0
+    bus: BusCosts = member(BusCosts)
+    unit: UnitCosts = member(UnitCosts)
+    is_mac: int = 0
+    rereads_input: int = 0
     task_cycles: int = 0
     channel_cycles: int = 0
 
@@ -153,13 +178,16 @@ def constant_bytes(sizes: NodeSizes, channels: int, depth: int) -> int:
 @routine
 def work_cycles(sizes: NodeSizes, machine: MachineCosts, channels: int, depth: int) -> int:
     """Cycles of pure work, in groups of output channels and passes over the input channels."""
-    lanes, all_channels = machine.output_lanes, sizes.channels
-    groups = all_channels // channels * -(-channels // lanes) + -(-(all_channels % channels) // lanes)
-    work = sizes.height * sizes.width * sizes.taps * groups
-    if sizes.is_dense:
-        lanes, whole = machine.input_lanes, sizes.depth
-        work *= whole // depth * -(-depth // lanes) + -(-(whole % depth) // lanes)
-    return work
+    whole, rest = sizes.channels // channels, sizes.channels % channels
+    return whole * _group_cycles(sizes, machine, channels, depth) + _group_cycles(sizes, machine, rest, depth)
+
+
+@routine
+def _group_cycles(sizes: NodeSizes, machine: MachineCosts, channels: int, depth: int) -> int:
+    """Cycles of pure work on all pixels of a group of output channels, in passes over the input channels."""
+    pixels, passes, rest = sizes.height * sizes.width, sizes.depth // depth, sizes.depth % depth
+    work = passes * lane_cycles(machine.unit, pixels, sizes.taps, depth, channels)
+    return work + lane_cycles(machine.unit, pixels, sizes.taps, rest, channels)
 
 
 @routine
@@ -333,6 +361,69 @@ def travels(sizes: NodeSizes) -> bool:
 
 
 @routine
+def task_stall_cycles(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> int:
+    """Cycles that a task waits for the SRAM's ports."""
+    unit, channels, rows = machine.unit, tile.channels, tile.rows
+    if not unit.port_rate:
+        return 0
+    pixels = rows * tile.columns
+    work = lane_cycles(unit, pixels, sizes.taps, tile.depth, channels)
+    is_partial = tile.depth < sizes.depth
+    moved = channels * sizes.record_bytes
+    moved += pixels * channels * (2 * ACCUMULATOR_BYTES if is_partial else sizes.output_element_bytes)
+    inputs = _positions_read(sizes, rows, tile.columns) * sizes.input_element_bytes
+    if machine.rereads_input:
+        moved += channels * sizes.weight_bytes * tile.depth * rows
+        return grouped_stall_cycles(unit, channels, inputs * tile.depth, moved, work)
+    moved += inputs * -(-channels // sizes.step)
+    if machine.is_mac:
+        moved += channels * sizes.weight_bytes * rows
+        return grouped_stall_cycles(unit, channels, 0, moved, work)
+    if sizes.input_count > 1:
+        moved += pixels * channels * sizes.input_element_bytes
+    return stall_cycles(unit, moved, work) + (port_cycles(unit, TABLE_BYTES) if sizes.has_table else 0)
+
+
+@routine
+def _positions_read(sizes: NodeSizes, rows: int, columns: int) -> int:
+    """Pixels of the input that some tap of a tile reads."""
+    in_rows = extent(rows, sizes.stride_height, sizes.window_height, sizes.input_height)
+    in_columns = extent(columns, sizes.stride_width, sizes.window_width, sizes.input_width)
+    return positions_read(
+        in_rows, rows, sizes.kernel_height, sizes.stride_height, sizes.dilation_height, sizes.common_height
+    ) * positions_read(
+        in_columns, columns, sizes.kernel_width, sizes.stride_width, sizes.dilation_width, sizes.common_width
+    )
+
+
+@routine
+def load_beats(
+    sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup, tile: Tile
+) -> tuple[int, int, int]:
+    """Cycles on the bus for a tile of the first and the second input, and for the constants."""
+    bus = machine.bus
+    pixel = sizes.input_channels * sizes.input_bytes
+    rows = extent(tile.rows, sizes.stride_height, sizes.window_height, sizes.input_height)
+    columns = extent(tile.columns, sizes.stride_width, sizes.window_width, sizes.input_width)
+    first = box_beats(bus, rows, columns, group.input_pixel, pixel, sizes.input_width * pixel)
+    second = 0
+    if group.second_pixel:
+        rows = tile.rows if sizes.second_has_rows else 1
+        columns = tile.columns if sizes.second_has_columns else 1
+        pixel = sizes.channels * sizes.second_bytes
+        line = pixel * (sizes.width if sizes.second_has_columns else 1)
+        second = box_beats(bus, rows, columns, group.second_pixel, pixel, line)
+    return first, second, transfer_beats(bus, group.constant_bytes, 1)
+
+
+@routine
+def store_beats(sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup, tile: Tile) -> int:
+    """Cycles on the bus for a tile of the output."""
+    pixel = sizes.channels * sizes.output_bytes
+    return box_beats(machine.bus, tile.rows, tile.columns, group.output_pixel, pixel, sizes.width * pixel)
+
+
+@routine
 def estimate(
     sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup, tile: Tile
 ) -> tuple[int, int, int]:
@@ -341,22 +432,22 @@ def estimate(
     tiles = spatial * group.groups
     tasks = tiles * group.passes
     input_loads, constant_loads = load_counts(sizes, group, spatial, tile.is_channels_outer)
-    input_bytes, second, _, _ = tile_bytes(sizes, group, tile.rows, tile.columns)
+    input_bytes, second, _, output = tile_bytes(sizes, group, tile.rows, tile.columns)
     constants = group.constant_bytes
     read = input_loads * input_bytes + tasks * second + constant_loads * constants
-    latency, rate = machine.dma_latency, machine.dma_rate
-    written = sizes.height * sizes.width * sizes.channels * sizes.output_bytes
-    compute = group.work_cycles + tasks * group.task_cycles
-    move_in = (
+    compute = group.work_cycles + tasks * (group.task_cycles + task_stall_cycles(sizes, machine, tile))
+    first, other, fixed = load_beats(sizes, machine, group, tile)
+    beats_in = input_loads * first + tasks * other + constant_loads * fixed
+    beats_out = tiles * store_beats(sizes, machine, group, tile)
+    loads = (
         (input_loads if input_bytes else 0) + (tasks if second else 0) + (constant_loads if constants else 0)
-    ) * latency
-    move_out = tiles * latency if written else 0
-    ends = latency
-    if rate:
-        move_in += read // rate
-        move_out += written // rate
-        ends += (input_bytes + second + constants) // rate
+    )
+    latency = machine.bus.latency
+    move_in = beats_in + loads * latency
+    move_out = beats_out + tiles * latency if output else 0
     cycles = compute + move_in + move_out
     if tile.is_double and tasks > 1:
-        cycles = min(cycles, max(compute, move_in, move_out) + ends + move_out // tiles)
+        ends = latency + first + other + fixed + move_out // tiles
+        contention = contention_cycles(machine.bus, beats_in, beats_out)
+        cycles = min(cycles, max(compute, move_in + contention, move_out + contention) + ends)
     return cycles, tasks, read

@@ -1,13 +1,13 @@
 """What matters of a node for cutting it into tiles, whatever the machine.
 
-There is one geometry for each shape of node and homes of its tensors, since layers and, in a sweep, machines
-repeat. Its sizes are what the routines in `cuts` read.
+There is one geometry for each shape of node and location of its tensors, since layers repeat, and in a sweep
+machines do. Its sizes are what the routines in `cuts` read.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from math import prod
+from math import gcd, prod
 from typing import Generic, NamedTuple, TypeVar
 
 from dlasim.compiler_shim.lowering import cuts
@@ -23,8 +23,8 @@ Buffers = tuple[tuple[int, int], ...]
 _Kind = TypeVar("_Kind", bound=Record)
 
 
-class Homes(NamedTuple):
-    """Where a node's tensors live: True where a tensor stays in SRAM."""
+class InSram(NamedTuple):
+    """Which of a node's tensors stay in SRAM; the others are in system memory."""
 
     inputs: tuple[bool, ...]
     output: bool
@@ -91,19 +91,21 @@ class Prepared(Generic[_Kind]):
 
 
 class Geometry:
-    """Nodes of one shape, their tensors at home somewhere."""
+    """Nodes of one shape, their tensors in SRAM or in memory."""
 
-    def __init__(self, shape: NodeShape, homes: Homes) -> None:
+    def __init__(self, shape: NodeShape, in_sram: InSram) -> None:
         out_shape, in_shape = shape.out_shape, shape.in_shape
         self.height, self.width, self.channels = out_shape
-        self.homes = homes
+        self.in_sram = in_sram
         self.depth = in_shape[2] if shape.is_dense else 1
         self.step = 1 if shape.is_dense else out_shape[2] // in_shape[2]  # channels that cannot be parted
         self._unit_weights = shape.weight_bytes // self.depth
         self.record_bytes = RECORD_BYTES if shape.has_records else 0  # of an output channel
         taps_apart = zip(shape.kernel, shape.dilation, strict=True)
         self.reach = [(taps - 1) * apart + 1 for taps, apart in taps_apart]  # from the first tap to the last
-        first, second = (*(0 if home else shape.in_element_bytes for home in homes.inputs), 0)[:2]
+        first, second = (*(0 if is_in_sram else shape.in_element_bytes for is_in_sram in in_sram.inputs), 0)[
+            :2
+        ]
         sizes = cuts.NodeSizes(
             *out_shape,
             depth=self.depth,
@@ -115,6 +117,14 @@ class Geometry:
             has_table=int(shape.has_table),
             input_height=in_shape[0],
             input_width=in_shape[1],
+            input_channels=in_shape[2],
+            input_count=len(in_sram.inputs),
+            kernel_height=shape.kernel[0],
+            kernel_width=shape.kernel[1],
+            dilation_height=shape.dilation[0],
+            dilation_width=shape.dilation[1],
+            common_height=gcd(shape.stride[0], shape.dilation[0]),
+            common_width=gcd(shape.stride[1], shape.dilation[1]),
             stride_height=shape.stride[0],
             stride_width=shape.stride[1],
             window_height=self.reach[0],
@@ -123,11 +133,13 @@ class Geometry:
             second_has_columns=shape.broadcast[1],
             input_bytes=first,
             second_bytes=second,
-            output_bytes=0 if homes.output else shape.out_element_bytes,
+            output_bytes=0 if in_sram.output else shape.out_element_bytes,
+            input_element_bytes=shape.in_element_bytes,
+            output_element_bytes=shape.out_element_bytes,
         )
         self.sizes = Prepared(sizes)
         self.written_bytes = prod(out_shape) * sizes.output_bytes  # to system memory
-        self.is_moderate = _most(sizes, prod(in_shape) * shape.in_element_bytes) < ENDLESS
+        self.most = _most(sizes, prod(in_shape) * shape.in_element_bytes)
 
     def weight_depth(self, depth: int) -> int:
         """Bytes of weights of one output channel over `depth` input channels."""
@@ -149,18 +161,18 @@ class Geometry:
         """Sizes and copies of the buffers that there are."""
         numbers = listed.flatten()
         first, second, *others = zip(numbers[::2], numbers[1::2], strict=True)
-        return (first, second, *others) if len(self.homes.inputs) > 1 else (first, *others)
+        return (first, second, *others) if len(self.in_sram.inputs) > 1 else (first, *others)
 
 
-class Geometries(dict[Homes, Geometry]):
+class Geometries(dict[InSram, Geometry]):
     """Those of one shape, by where the tensors live."""
 
     def __init__(self, shape: NodeShape) -> None:
         super().__init__()
         self._shape = shape
 
-    def __missing__(self, homes: Homes) -> Geometry:
-        made = self[homes] = Geometry(self._shape, homes)
+    def __missing__(self, in_sram: InSram) -> Geometry:
+        made = self[in_sram] = Geometry(self._shape, in_sram)
         return made
 
 
@@ -178,7 +190,8 @@ def geometries_of(node: DlaNode) -> Geometries:
 
 
 def _most(sizes: cuts.NodeSizes, in_bytes: int) -> int:
-    """More than any number that the routines meet with this geometry, on any machine."""
+    """More than any number that the routines meet with this geometry, where a byte over the bus takes no more
+    than a cycle."""
     out_size = sizes.height * sizes.width * sizes.channels
     tasks = out_size * sizes.depth
     weights = sizes.channels * sizes.depth * sizes.weight_bytes

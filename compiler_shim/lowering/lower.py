@@ -13,12 +13,12 @@ from dlasim.compiler_shim.lowering.emission.records import SRAM, TensorPlace
 from dlasim.compiler_shim.lowering.geometry import ENDLESS
 from dlasim.compiler_shim.lowering.memory import (
     SystemPlan,
-    lifetimes,
+    extend_live_ranges,
+    find_live_ranges,
     plan_system,
     reads,
-    root,
+    resolve_alias,
     sram_candidates,
-    stretch,
     variables,
     writes,
 )
@@ -45,8 +45,10 @@ class Lowered:
     tilings: dict[int, Tiling]
     descriptors: dict[int, int]  # value to the number of its tensor descriptor
     sram_peak_bytes: int
-    ample_bytes: int | None
-    """SRAM from which on all is the same but the addresses that count from its end; None below that."""
+    estimated_cycles: int  # of the DLA, by the estimates that made the plan
+    sufficient_sram_bytes: int | None
+    """With so much SRAM or more the plan is the same, except for addresses counted from its end; None where
+    the machine has less."""
 
     def slice_shapes(self) -> dict[int, Shape]:
         """The image shape of each model tensor that debug slices make up."""
@@ -66,13 +68,17 @@ class _Lowering:
     def __init__(self, network: PlacedNetwork, policy: Policy, with_constants: bool) -> None:
         self._network, self._config = network, policy.config
         self._variables = variables(network)
-        leases = lifetimes(network)
-        self._sram: SramPlan = plan_sram(network, policy, sram_candidates(network, leases))
-        spare = policy.spare_bytes
-        self._ample_bytes = policy.config.sram_bytes - spare if 0 <= spare < ENDLESS else None
-        self._refuse_crumbs()
-        leases = stretch(network, leases, (chain.steps for chain in self._sram.chains.values()))
-        self._system: SystemPlan = plan_system(network, leases, {*self._sram.addresses, *self._sram.inner})
+        live_ranges = find_live_ranges(network)
+        self._sram: SramPlan = plan_sram(network, policy, sram_candidates(network, live_ranges))
+        slack = policy.slack_bytes
+        self._sufficient_sram_bytes = policy.config.sram_bytes - slack if 0 <= slack < ENDLESS else None
+        self._check_tile_limit()
+        live_ranges = extend_live_ranges(
+            network, live_ranges, (chain.steps for chain in self._sram.chains.values())
+        )
+        self._system: SystemPlan = plan_system(
+            network, live_ranges, {*self._sram.addresses, *self._sram.inner}
+        )
         self._pool = ConstantPool()
         self._with_constants = with_constants
         self._emitter = Emitter(self._pool, self._config.fingerprint, with_constants, policy.backend)
@@ -82,8 +88,8 @@ class _Lowering:
         self._numbers: dict[int, int] = {}
         self._touched: list[tuple[set[int], set[int]]] = []  # what each stream reads, and what it writes
 
-    def _refuse_crumbs(self) -> None:
-        """Refuse a program beyond all size, which a tiny SRAM makes of a large layer."""
+    def _check_tile_limit(self) -> None:
+        """Refuse a program with too many tiles, as a large layer in a tiny SRAM makes."""
         tiles = 0
         for step, tiling in self._sram.tilings.items():
             node = self._network.nodes[step]
@@ -97,7 +103,7 @@ class _Lowering:
                     f"{MAX_TILES:,} in all: give it more SRAM"
                 )
 
-    def _refuse_too_many(self, operations: int) -> None:
+    def _check_operation_limit(self, operations: int) -> None:
         if operations > p.MAX_OPERATIONS:
             raise InputError(
                 f"network {self._network.name} would take {operations:,} operations with "
@@ -128,7 +134,8 @@ class _Lowering:
             dict(self._sram.tilings),
             self._numbers,
             self._sram.peak_bytes,
-            self._ample_bytes,
+            self._sram.estimated_cycles,
+            self._sufficient_sram_bytes,
         )
 
     def _stream(self, steps: list[int]) -> None:
@@ -153,33 +160,35 @@ class _Lowering:
         inputs = []
         for number, value in enumerate(node.inputs):
             shape = node.in_shape if number == 0 else _second_shape(node)
-            inputs.append(self._home(value, shape, node.in_element_bytes))
-        output = self._home(node.output, node.out_shape, node.out_element_bytes)
+            inputs.append(self._tensor_place(value, shape, node.in_element_bytes))
+        output = self._tensor_place(node.output, node.out_shape, node.out_element_bytes)
         geometry, cut = self._sram.problems[step].geometry, self._sram.tilings[step].cut
         buffers = self._sram.buffers[step]
         return Placed(node, geometry, cut, tuple(inputs), output, buffers, self._network.values)
 
-    def _home(self, value: int, shape: Shape, element_bytes: int) -> TensorPlace:
-        base = root(self._network, value)
+    def _tensor_place(self, value: int, shape: Shape, element_bytes: int) -> TensorPlace:
+        base = resolve_alias(self._network, value)
         if base in self._sram.addresses:
             space, offset = SRAM, self._sram.addresses[base]
         elif base in self._sram.inner:
             space, offset = SRAM, 0  # stripes of it, wherever the chain has them
         else:
-            space, offset = self._place(base)
+            space, offset = self._system_location(base)
         return TensorPlace(int(space), offset, shape[1], shape[2], element_bytes)
 
-    def _place(self, base: int) -> tuple[Region, int]:
+    def _system_location(self, base: int) -> tuple[Region, int]:
         """Region and offset of a value; a constant operand is put among the constants."""
         data = self._network.values[base].data
         if data is None:
-            return self._system.homes[base]
+            return self._system.locations[base]
         return Region.CONSTANTS, self._pool.add(("value", base), data.nbytes, data.tobytes)
 
     def _host(self, node: HostNode) -> None:
         call = node.call
         mine = self._footprint(node)
-        after = max((n + 1 for n, theirs in enumerate(self._touched) if self._meet(mine, theirs)), default=0)
+        after = max(
+            (n + 1 for n, theirs in enumerate(self._touched) if self._conflicts(mine, theirs)), default=0
+        )
         inputs = tuple(self._tensor(value) for value in call.inputs)
         outputs = tuple(self._tensor(value) for value in call.outputs)
         self._calls.append(p.HostCall(call.code, inputs, outputs, call.attributes, call.layer))
@@ -188,7 +197,7 @@ class _Lowering:
     def _footprint(self, node: DlaNode | HostNode) -> tuple[set[int], set[int]]:
         return set(reads(node, self._network)), set(writes(node, self._network))
 
-    def _meet(self, mine: tuple[set[int], set[int]], theirs: tuple[set[int], set[int]]) -> bool:
+    def _conflicts(self, mine: tuple[set[int], set[int]], theirs: tuple[set[int], set[int]]) -> bool:
         """Whether a host call and a stream touch a common byte of system memory that one of them writes."""
         return (
             self._overlap(mine[0], theirs[1])
@@ -206,14 +215,14 @@ class _Lowering:
         )
 
     def _range(self, value: int) -> tuple[Region, int, int]:
-        region, offset = self._place(value)
+        region, offset = self._system_location(value)
         return region, offset, offset + self._network.values[value].size_bytes
 
     def _tensor(self, value: int, role: Role = Role.INTERNAL) -> int:
         """The number of a value's descriptor."""
         if value not in self._numbers:
             described = self._network.values[value]
-            region, offset = self._place(root(self._network, value))
+            region, offset = self._system_location(resolve_alias(self._network, value))
             if region is Region.CONSTANTS:
                 role = Role.CONSTANT
             elif value in self._variables:
@@ -235,7 +244,7 @@ class _Lowering:
         )
         size = self._pool.size_bytes
         if len(emitter.words) > p.MAX_OPERATIONS:
-            self._refuse_too_many(count_operations(emitter.words))
+            self._check_operation_limit(count_operations(emitter.words))
         return p.Program(
             name=self._network.name,
             requirement=self._config.requirement(

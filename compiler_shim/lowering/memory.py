@@ -1,4 +1,4 @@
-"""Where values lie in system memory, and which of them may stay in SRAM."""
+"""Aliases and live ranges of values, their addresses in system memory, and which of them may stay in SRAM."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dlasim.compiler_shim.lowering import allocation
-from dlasim.compiler_shim.lowering.allocation import Lease
+from dlasim.compiler_shim.lowering.allocation import LiveRange
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.isa.registers import Region
 
@@ -17,33 +17,33 @@ ALIGNMENT = 16
 class SystemPlan:
     """(region, offset) of each value that has a place in system memory, and the regions' sizes."""
 
-    homes: Mapping[int, tuple[Region, int]]
+    locations: Mapping[int, tuple[Region, int]]
     arena_bytes: int
     inputs_bytes: int
     outputs_bytes: int
 
 
-def root(network: PlacedNetwork, value: int) -> int:
-    """The value whose bytes this one is."""
+def resolve_alias(network: PlacedNetwork, value: int) -> int:
+    """The value whose bytes this one shares; itself if it is no alias."""
     while (alias := network.values[value].alias) is not None:
         value = alias
     return value
 
 
 def reads(node: object, network: PlacedNetwork) -> list[int]:
-    """Roots of the activations that a node reads."""
+    """The activations that a node reads, aliases resolved."""
     inputs = node.inputs if isinstance(node, DlaNode) else node.call.inputs  # type: ignore[attr-defined]
-    roots = [root(network, value) for value in inputs if value >= 0]
-    return [value for value in roots if network.values[value].data is None]
+    resolved = [resolve_alias(network, value) for value in inputs if value >= 0]
+    return [value for value in resolved if network.values[value].data is None]
 
 
 def writes(node: object, network: PlacedNetwork) -> list[int]:
-    """Roots of the values that a node writes."""
+    """The values that a node writes, aliases resolved."""
     outputs = (node.output,) if isinstance(node, DlaNode) else node.call.outputs  # type: ignore[attr-defined]
-    return [root(network, value) for value in outputs]
+    return [resolve_alias(network, value) for value in outputs]
 
 
-def lifetimes(network: PlacedNetwork) -> dict[int, Lease]:
+def find_live_ranges(network: PlacedNetwork) -> dict[int, LiveRange]:
     """For each value that a node writes: from its first write to its last use."""
     spans: dict[int, tuple[int, int]] = {}
     for step, node in enumerate(network.nodes):
@@ -54,19 +54,22 @@ def lifetimes(network: PlacedNetwork) -> dict[int, Lease]:
             if value in spans:
                 spans[value] = (spans[value][0], step)
     for value in network.outputs:
-        if root(network, value) in spans:
-            spans[root(network, value)] = (spans[root(network, value)][0], len(network.nodes))
+        if resolve_alias(network, value) in spans:
+            spans[resolve_alias(network, value)] = (
+                spans[resolve_alias(network, value)][0],
+                len(network.nodes),
+            )
     for value in variables(network):
         spans[value] = (0, len(network.nodes))
     return {
-        value: Lease(value, network.values[value].size_bytes, first, last)
+        value: LiveRange(value, network.values[value].size_bytes, first, last)
         for value, (first, last) in spans.items()
     }
 
 
 def variables(network: PlacedNetwork) -> set[int]:
     """The values that are read before they are written: they live on from inference to inference."""
-    known = {root(network, value) for value in network.inputs}
+    known = {resolve_alias(network, value) for value in network.inputs}
     found = set()
     for node in network.nodes:
         read = set(reads(node, network))
@@ -75,54 +78,62 @@ def variables(network: PlacedNetwork) -> set[int]:
     return found
 
 
-def stretch(
-    network: PlacedNetwork, leases: Mapping[int, Lease], chains: Iterable[Sequence[int]]
-) -> dict[int, Lease]:
-    """The lifetimes where the steps of each chain run side by side: whatever one of them touches is alive
+def extend_live_ranges(
+    network: PlacedNetwork, live_ranges: Mapping[int, LiveRange], chains: Iterable[Sequence[int]]
+) -> dict[int, LiveRange]:
+    """The live ranges where the steps of each chain are interleaved: a value that one of them uses is live
     during all of them."""
-    stretched = dict(leases)
+    extended = dict(live_ranges)
     for steps in chains:
         touched = {
             value
             for step in steps
             for value in (*reads(network.nodes[step], network), *writes(network.nodes[step], network))
         }
-        for value in touched & stretched.keys():
-            lease = stretched[value]
-            first, last = min(lease.first, steps[0]), max(lease.last, steps[-1])
-            stretched[value] = replace(lease, first=first, last=last)
-    return stretched
+        for value in touched & extended.keys():
+            live_range = extended[value]
+            first, last = min(live_range.first, steps[0]), max(live_range.last, steps[-1])
+            extended[value] = replace(live_range, first=first, last=last)
+    return extended
 
 
-def sram_candidates(network: PlacedNetwork, leases: Mapping[int, Lease]) -> dict[int, Lease]:
+def sram_candidates(network: PlacedNetwork, live_ranges: Mapping[int, LiveRange]) -> dict[int, LiveRange]:
     """The values that only DLA nodes touch and that live within one inference."""
-    outside = {root(network, value) for value in (*network.outputs, *network.inputs)} | variables(network)
+    outside = {resolve_alias(network, value) for value in (*network.outputs, *network.inputs)} | variables(
+        network
+    )
     for node in network.nodes:
         if not isinstance(node, DlaNode):
             outside |= {*reads(node, network), *writes(node, network)}
-    return {value: lease for value, lease in leases.items() if value not in outside}
+    return {value: live_range for value, live_range in live_ranges.items() if value not in outside}
 
 
-def plan_system(network: PlacedNetwork, leases: Mapping[int, Lease], resident: Collection[int]) -> SystemPlan:
+def plan_system(
+    network: PlacedNetwork, live_ranges: Mapping[int, LiveRange], resident: Collection[int]
+) -> SystemPlan:
     """Inputs and outputs one after the other; everything else that is not in SRAM shares the arena."""
-    homes: dict[int, tuple[Region, int]] = {}
-    inputs_bytes = _in_a_row(network, network.inputs, Region.INPUTS, homes)
-    outputs_bytes = _in_a_row(network, network.outputs, Region.OUTPUTS, homes)
-    shared = [lease for value, lease in leases.items() if value not in homes and value not in resident]
-    addresses = allocation.place(shared, ALIGNMENT)
+    locations: dict[int, tuple[Region, int]] = {}
+    inputs_bytes = _assign_consecutive(network, network.inputs, Region.INPUTS, locations)
+    outputs_bytes = _assign_consecutive(network, network.outputs, Region.OUTPUTS, locations)
+    shared = [
+        live_range
+        for value, live_range in live_ranges.items()
+        if value not in locations and value not in resident
+    ]
+    addresses = allocation.assign_addresses(shared, ALIGNMENT)
     assert addresses is not None
-    homes |= {value: (Region.ARENA, address) for value, address in addresses.items()}
-    arena = max((addresses[lease.key] + lease.size_bytes for lease in shared), default=0)
-    return SystemPlan(homes, arena, inputs_bytes, outputs_bytes)
+    locations |= {value: (Region.ARENA, address) for value, address in addresses.items()}
+    arena = max((addresses[live_range.key] + live_range.size_bytes for live_range in shared), default=0)
+    return SystemPlan(locations, arena, inputs_bytes, outputs_bytes)
 
 
-def _in_a_row(
-    network: PlacedNetwork, values: tuple[int, ...], region: Region, homes: dict[int, tuple[Region, int]]
+def _assign_consecutive(
+    network: PlacedNetwork, values: tuple[int, ...], region: Region, locations: dict[int, tuple[Region, int]]
 ) -> int:
     end = 0
     for value in values:
-        base = root(network, value)
-        assert base not in homes, "partitioning copies an output that is also an input or another output"
-        homes[base] = (region, end)
+        base = resolve_alias(network, value)
+        assert base not in locations, "partitioning copies an output that is also an input or another output"
+        locations[base] = (region, end)
         end += -(-network.values[base].size_bytes // ALIGNMENT) * ALIGNMENT
     return end

@@ -14,10 +14,10 @@ from dlasim.sim.config import DlaConfig
 
 @dataclass(slots=True)
 class _Known:
-    """What has been found for one kind of problem: the budget from which on it is always the same; each
-    search, in order; and what was answered to each budget."""
+    """What has been found for one kind of problem: the budget above which nothing changes; each search, in
+    order; and the answer for each budget."""
 
-    ample_bytes: int = 0
+    sufficient_bytes: int = 0
     searches: list[tuple[int, Tiling | None]] = field(default_factory=list)
     answers: dict[int, Tiling | None] = field(default_factory=dict)
 
@@ -29,7 +29,7 @@ class Policy:
     config: DlaConfig
     options: CompileOptions
     backend: Backend = PLAIN
-    spare_bytes: int = ENDLESS  # SRAM that no decision so far would miss; below 0 where one is short of it
+    slack_bytes: int = ENDLESS  # SRAM that no decision so far needs; below 0 where one would need more
     machine: Machine = field(init=False)
     _finder: Finder = field(init=False)
     _known: dict[tuple[object, ...], _Known] = field(default_factory=dict)
@@ -54,21 +54,21 @@ class Policy:
         elif budget in known.answers:
             return known.answers[budget]
         tiling = known.answers[budget] = self._find(problem, budget, known)
-        self.note_spare(budget - known.ample_bytes)
+        self.limit_slack(budget - known.sufficient_bytes)
         return tiling
 
     def _find(self, problem: TilingProblem, budget: int, known: _Known) -> Tiling | None:
         for larger, tiling in known.searches:
             if larger >= budget and (tiling is None or tiling.sram_bytes <= budget):
                 return tiling
-        tiling, known.ample_bytes = self._finder.find(problem, budget)
+        tiling, known.sufficient_bytes = self._finder.find(problem, budget)
         known.searches.append((budget, tiling))
         return tiling
 
-    def note_spare(self, spare_bytes: int) -> None:
-        """A decision that would be the same with so much less SRAM, and with any amount more."""
-        if spare_bytes < self.spare_bytes:
-            self.spare_bytes = spare_bytes
+    def limit_slack(self, slack_bytes: int) -> None:
+        """Take a decision into account: with so much less SRAM, or any amount more, it would be the same."""
+        if slack_bytes < self.slack_bytes:
+            self.slack_bytes = slack_bytes
 
     def needed(self, problem: TilingProblem) -> int:
         """Bytes of SRAM that the smallest tiling takes; an accumulator may take more than cut input channels

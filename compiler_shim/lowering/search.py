@@ -29,13 +29,13 @@ MAX_EXTENT = (1 << 16) - 1  # what a size register holds
 class Search(Record):
     """What the search works on and finds.
 
-    `ample_bytes` is the budget from which on it always finds the same. `best` is the cut with the fewest
+    With a budget of `sufficient_bytes` or more it always finds the same. `best` is the cut with the fewest
     cycles, then tasks, then bytes of SRAM; 0 tasks where no cut fits.
     """
 
     group: ChannelGroup = member(ChannelGroup)
     tile: Tile = member(Tile)
-    ample_bytes: int = 0
+    sufficient_bytes: int = 0
     cycles: int = 0
     tasks: int = 0
     sram_bytes: int = 0
@@ -47,12 +47,12 @@ class Search(Record):
 @routine
 def search(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: int, by_channels: int) -> int:
     """Find the best cut within a budget, or the paper's."""
-    found.ample_bytes = found.tasks = 0
+    found.sufficient_bytes = found.tasks = 0
     if by_channels:
         _cut_channels(sizes, machine, found, budget)
     else:
         depth = sizes.depth
-        _note_ample(sizes, machine, found)
+        _find_sufficient_bytes(sizes, machine, found)
         _cut_all(sizes, machine, found, depth, budget)
         while depth > 1 and not found.tasks:
             depth = half(depth)  # only where nothing else fits, since that costs accumulators
@@ -64,7 +64,15 @@ def search(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: int, 
 
 
 SEARCH = Routine(
-    search, "search", (__name__, "dlasim.compiler_shim.lowering.cuts", "dlasim.isa.instructions")
+    search,
+    "search",
+    (
+        __name__,
+        "dlasim.compiler_shim.lowering.cuts",
+        "dlasim.compiler_shim.lowering.transfers",
+        "dlasim.isa.instructions",
+        "dlasim.sim.formulas",
+    ),
 )
 
 
@@ -117,7 +125,7 @@ def _cut_channels(sizes: NodeSizes, machine: MachineCosts, found: Search, budget
     while high - low > 1:
         _set_group(sizes, found, steps * step, sizes.depth)
         needed = sram_bytes(sizes, found.group, found.tile)
-        found.ample_bytes = max(found.ample_bytes, needed)  # all channels come first
+        found.sufficient_bytes = max(found.sufficient_bytes, needed)  # all channels come first
         if needed <= budget:
             low = steps
         else:
@@ -130,17 +138,17 @@ def _cut_channels(sizes: NodeSizes, machine: MachineCosts, found: Search, budget
 
 
 @routine
-def _note_ample(sizes: NodeSizes, machine: MachineCosts, found: Search) -> None:
-    """From here on every cut worth trying is as large as can be: with all channels, or second buffers for
-    everything in the largest part of them, which takes more than any smaller one."""
-    channels, lanes = sizes.channels, machine.output_lanes
+def _find_sufficient_bytes(sizes: NodeSizes, machine: MachineCosts, found: Search) -> None:
+    """The budget in which every cut worth trying is as large as it can be: with all channels, or with second
+    buffers for everything in the largest part of them, which takes more than any smaller part."""
+    channels, lanes = sizes.channels, machine.unit.output_lanes
     part, _ = smaller_group(channels, sizes.step, lanes, channels, 1)
     rows = min(sizes.height, MAX_EXTENT) if sizes.width <= MAX_EXTENT else 1
     _set_tile(found.tile, rows, min(sizes.width, MAX_EXTENT), 0, 1)
     for size in (channels, part):
         if size:
             _set_group(sizes, found, size, sizes.depth)
-            found.ample_bytes = max(found.ample_bytes, sram_bytes(sizes, found.group, found.tile))
+            found.sufficient_bytes = max(found.sufficient_bytes, sram_bytes(sizes, found.group, found.tile))
 
 
 @routine
@@ -151,7 +159,7 @@ def _cut_all(sizes: NodeSizes, machine: MachineCosts, found: Search, depth: int,
         _set_group(sizes, found, size, depth)
         describe_costs(sizes, machine, size, depth, found.group)
         _cut_group(sizes, machine, found, budget)
-        size, parts = smaller_group(sizes.channels, sizes.step, machine.output_lanes, size, parts)
+        size, parts = smaller_group(sizes.channels, sizes.step, machine.unit.output_lanes, size, parts)
 
 
 @routine

@@ -1,8 +1,8 @@
 """Chains of nodes computed in stripes of rows, so that what lies between them never leaves SRAM.
 
 The last node's output is cut into stripes. For each stripe every node computes the rows that the next one
-lacks, in full width and depth; each row is computed once. Between two nodes stands a buffer of some rows:
-what the next stripe still needs of it is moved to its start, and new rows follow.
+lacks, in full width and depth; each row is computed once. A buffer between two nodes holds some rows: those
+that the next stripe still needs are moved to its start, and new rows follow.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ from typing import NamedTuple
 from dlasim.compiler_shim.lowering.cuts import align
 from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, Geometry, total_bytes
 from dlasim.compiler_shim.lowering.search import even
-from dlasim.compiler_shim.lowering.tiling import WORDS_PER_TASK, Tiling, TilingProblem
-from dlasim.sim import cost
-from dlasim.sim.config import DlaConfig
+from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
+from dlasim.sim.formulas import contention_cycles, transfer_beats
 
 MAX_CHAIN = 6
 
@@ -43,11 +42,13 @@ Schedule = tuple[tuple[Rows, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A chain as planned: its steps in the network, its stripes, and where the buffers between nodes lie."""
+    """A chain as planned: its steps in the network, its stripes, where the buffers between nodes lie, and the
+    estimate of its cycles."""
 
     steps: tuple[int, ...]
     schedule: Schedule
     inner_addresses: tuple[int, ...]
+    cycles: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ def _tile_chain(problems: Sequence[TilingProblem], layout: _Layout) -> ChainTili
 
 
 class _Layout:
-    """The stripes of a chain, and the buffers that they take; the inner tensors are at home in SRAM."""
+    """The stripes of a chain, and the buffers that they take; the inner tensors stay in SRAM."""
 
     def __init__(self, shapes: Sequence[tuple[Geometry, Reach]], rows: int) -> None:
         self.schedule = make_schedule([reach for _, reach in shapes], rows)
@@ -164,15 +165,16 @@ class _Layout:
         self._count_loads(shapes)
 
     def _count_loads(self, shapes: Sequence[tuple[Geometry, Reach]]) -> None:
-        """Bytes and number of all loads, and the bytes that the first stripe waits for."""
+        """The size of each load, and how often it happens."""
         stripes = len(self.schedule)
-        self.read_bytes = self.loads = self.first_bytes = 0
+        loads: list[tuple[int, int]] = []
         for (shape, _), parts in zip(shapes, self.buffers, strict=True):
-            count = len(shape.homes.inputs)
-            for (size, _), times in zip(parts, (*(stripes,) * count, 1), strict=False):
-                self.read_bytes += size * times
-                self.loads += times * bool(size)
-                self.first_bytes += size
+            count = len(shape.in_sram.inputs)
+            times = (*(stripes,) * count, 1)
+            loads += [(size, each) for (size, _), each in zip(parts, times, strict=False) if size]
+        self.loads = tuple(loads)
+        self.load_count = sum([times for _, times in loads])
+        self.read_bytes = sum([size * times for size, times in loads])
 
 
 class _Layouts(dict[int, _Layout]):
@@ -211,18 +213,21 @@ def best_segments(run: Sequence[int], cost: Callable[[tuple[int, ...]], float]) 
 
 def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, int]:
     """Cycles, and bytes over the bus; loads and stores run beside the computation, stripe by stripe."""
-    config = problems[0].config
-    stripes = len(layout.schedule)
-    compute = sum([problem.work_cycles + stripes * problem.task_cycles for problem in problems])
-    compute += sum([times * _copy_cycles(config, size) for size, times in layout.moves])
+    machine = problems[0].machine
+    bus, stripes = machine.bus, len(layout.schedule)
+    compute = sum([times * machine.copy_cycles(size) for size, times in layout.moves])
+    for problem, cut in zip(problems, layout.cuts, strict=True):
+        compute += problem.work_cycles + stripes * (problem.task_cycles + problem.stall_cycles(cut))
     written = problems[-1].geometry.written_bytes
-    rate, latency = cost.dma_rate(config), config.dma_latency
-    move_in = (layout.read_bytes // rate if rate else 0) + layout.loads * latency
-    move_out = (written // rate if rate else 0) + stripes * latency * bool(written)
-    ends = (layout.first_bytes // rate if rate else 0) + latency + move_out // stripes
-    return max(compute, move_in, move_out) + ends, layout.read_bytes + written
-
-
-def _copy_cycles(config: DlaConfig, size_bytes: int) -> int:
-    fixed = config.vector_fill + config.vector_drain + WORDS_PER_TASK * config.issue_cycles
-    return int(cost.vector_cycles(config, 1, 1, size_bytes)) + fixed
+    # A stripe is as wide and as deep as the tensor: contiguous in memory.
+    beats_in = first = 0
+    for size, times in layout.loads:
+        beats = transfer_beats(bus, size, 1)
+        beats_in += times * beats
+        first += beats
+    store = transfer_beats(bus, -(-written // stripes), 1) + bus.latency * bool(written)
+    move_in = beats_in + layout.load_count * bus.latency
+    beats_out = stripes * (store - bus.latency * bool(written))
+    contention = contention_cycles(bus, beats_in, beats_out)
+    busiest = max(compute, move_in + contention, stripes * store + contention)
+    return busiest + first + bus.latency + store, layout.read_bytes + written

@@ -11,13 +11,21 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from dlasim.compiler_shim.lowering import cuts, search
-from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, Geometry, Homes, Prepared, geometries_of
+from dlasim.compiler_shim.lowering.geometry import (
+    ENDLESS,
+    Buffers,
+    Cut,
+    Geometry,
+    InSram,
+    Prepared,
+    geometries_of,
+)
 from dlasim.compiler_shim.lowering.search import Search
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.native.backend import PLAIN, Backend
 from dlasim.native.storage import create
-from dlasim.sim import cost
+from dlasim.sim import cost, formulas
 from dlasim.sim.config import DlaConfig
 
 MachineCosts = Prepared[cuts.MachineCosts]
@@ -43,7 +51,14 @@ class Machine:
 
     def __init__(self, config: DlaConfig) -> None:
         self.config = config
+        # A simulation may leave terms out; what is left out must not change the program.
+        self._timed = config if config.timing == "full" else config.replace(timing="full")
+        self.bus = cost.bus_costs(self._timed)
+        self.word_cycles = cost.word_cycles(self._timed)
+        self._copier = cost.unit_costs(self._timed, "OP_C_MAX")
         self._costs: dict[tuple[str, bool], MachineCosts] = {}
+        ports = 4 if self._copier.port_rate else 1  # operands that may cross the SRAM's ports
+        self.most_cycles_per_byte = ports * (1 + self.bus.burst_overhead) * max(self.bus.alone, 1)
 
     def costs(self, node: DlaNode) -> MachineCosts:
         """What `cuts` reads of it for nodes like this."""
@@ -53,35 +68,38 @@ class Machine:
             found = self._costs[kind] = Prepared(self._costs_of(node))
         return found
 
+    def copy_cycles(self, size_bytes: int) -> int:
+        """Cycles of moving bytes within SRAM; they cross its ports as both operands and as the result."""
+        unit = self._copier
+        work = formulas.lane_cycles(unit, 1, 1, 1, size_bytes)
+        stall = formulas.stall_cycles(unit, 3 * size_bytes, work)
+        return unit.fill + work + stall + unit.drain + WORDS_PER_TASK * self.word_cycles
+
     def _costs_of(self, node: DlaNode) -> cuts.MachineCosts:
-        config, channel_cycles = self.config, 0
         is_mac = BY_MNEMONIC[node.mnemonic].unit is Unit.MAC
-        input_lanes, lanes = config.lanes
-        fixed = config.mac_fill + config.mac_drain if is_mac else config.vector_fill + config.vector_drain
+        unit = cost.unit_costs(self._timed, node.mnemonic)
+        operation, words = unit.fill + unit.drain, WORDS_PER_TASK * self.word_cycles
+        task, channel = operation + words, 0
         if node.one_by_one:
-            lanes, fixed, channel_cycles = 1, 0, fixed + ONE_BY_ONE_WORDS * config.issue_cycles
-        elif not is_mac:
-            lanes = config.vector_lanes
-        elif not node.is_dense:
-            lanes = config.depthwise_lanes
-        fixed += WORDS_PER_TASK * config.issue_cycles
+            task, channel = words, operation + ONE_BY_ONE_WORDS * self.word_cycles
+            unit.output_lanes = 1
         return cuts.MachineCosts(
-            output_lanes=lanes,
-            input_lanes=input_lanes,
-            dma_rate=cost.dma_rate(config),
-            dma_latency=config.dma_latency,
-            task_cycles=fixed,
-            channel_cycles=channel_cycles,
+            bus=self.bus,
+            unit=unit,
+            is_mac=int(is_mac),
+            rereads_input=int(is_mac and node.mnemonic != "OP_DEPTH_CONV"),
+            task_cycles=task,
+            channel_cycles=channel,
         )
 
 
 class TilingProblem:
-    """One node on one machine, with its tensors at home somewhere."""
+    """One node on one machine, with its tensors in SRAM or in memory."""
 
     def __init__(self, node: DlaNode, machine: Machine, costs: MachineCosts, geometry: Geometry) -> None:
-        self.node, self.config, self.machine_costs, self.geometry = node, machine.config, costs, geometry
+        self.node, self.machine, self.machine_costs, self.geometry = node, machine, costs, geometry
         self.height, self.width, self.channels = node.out_shape
-        self.depth, self.homes = geometry.depth, geometry.homes
+        self.depth, self.in_sram = geometry.depth, geometry.in_sram
         self.kind = (geometry, node.mnemonic, node.one_by_one)
         self.link = (geometry, node.pad[0])  # all that matters of it in a chain
 
@@ -96,8 +114,20 @@ class TilingProblem:
         """Cycles that a task on all channels takes besides its work."""
         return cuts.task_cycles(self.machine_costs.plain, self.channels)
 
+    def stall_cycles(self, cut: Cut) -> int:
+        """Cycles that a task waits for the SRAM's ports."""
+        machine = self.machine_costs.plain
+        if not machine.unit.port_rate:
+            return 0
+        return cuts.task_stall_cycles(self.geometry.sizes.plain, machine, cuts.Tile(*cut))
 
-class TilingProblems(dict[Homes, TilingProblem]):
+    @property
+    def is_moderate(self) -> bool:
+        """Whether 64 bits hold every number that the search for its tiling meets."""
+        return self.geometry.most * self.machine.most_cycles_per_byte < ENDLESS
+
+
+class TilingProblems(dict[InSram, TilingProblem]):
     """One node on one machine, by where its tensors live."""
 
     def __init__(self, node: DlaNode, machine: Machine) -> None:
@@ -105,9 +135,9 @@ class TilingProblems(dict[Homes, TilingProblem]):
         self._node, self._machine = node, machine
         self._costs, self._geometries = machine.costs(node), geometries_of(node)
 
-    def __missing__(self, homes: Homes) -> TilingProblem:
-        made = TilingProblem(self._node, self._machine, self._costs, self._geometries[homes])
-        self[homes] = made
+    def __missing__(self, in_sram: InSram) -> TilingProblem:
+        made = TilingProblem(self._node, self._machine, self._costs, self._geometries[in_sram])
+        self[in_sram] = made
         return made
 
 
@@ -122,9 +152,9 @@ class Finder:
 
     def find(self, problem: TilingProblem, budget: int) -> tuple[Tiling | None, int]:
         """The cheapest tiling within `budget` bytes, None where not even the smallest fits; and the budget
-        from which on it is always the same."""
+        above which nothing changes."""
         geometry = problem.geometry
-        run, found = self._fastest if geometry.is_moderate else self._plain
+        run, found = self._fastest if problem.is_moderate else self._plain
         tasks = run(
             geometry.sizes.record(run.is_compiled),
             problem.machine_costs.record(run.is_compiled),
@@ -133,10 +163,10 @@ class Finder:
             self._by_channels,
         )
         if not tasks:
-            return None, found.ample_bytes
+            return None, found.sufficient_bytes
         best = found.best
         outer, double = best.is_channels_outer == 1, best.is_double == 1
         cut = Cut(best.rows, best.columns, best.channels, best.depth, outer, double)
         buffers = geometry.as_buffers(found.buffers)
         tiling = Tiling(cut, buffers, found.sram_bytes, found.cycles, found.tasks, found.read_bytes)
-        return tiling, found.ample_bytes
+        return tiling, found.sufficient_bytes

@@ -60,7 +60,7 @@ def networks(files):
 def cycles(network, config, **options):
     lowered = lower_for(network, config, CompileOptions(**options), with_constants=False)
     inference = Simulation(lowered.program, config, None).run()
-    return report(lowered.program, config, inference, {}, 0)["cycles"]
+    return report(lowered.program, config, inference)["cycles"]
 
 
 def machine(point, name="paper"):

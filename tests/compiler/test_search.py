@@ -11,7 +11,7 @@ import pytest
 
 from dlasim.compiler_shim.lowering import cuts
 from dlasim.compiler_shim.lowering import geometry as geometries
-from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, Homes
+from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, InSram
 from dlasim.compiler_shim.lowering.search import MAX_EXTENT, SEARCH, Search
 from dlasim.compiler_shim.lowering.tiling import Finder, Machine, Tiling, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode
@@ -71,6 +71,9 @@ def random_config(rng: np.random.Generator, **changes: object) -> DlaConfig:
         "pes": pes,
         "dma_bandwidth": int(rng.choice([0, 1, 8])),
         "dma_latency": int(rng.choice([0, 64])),
+        "dma_shared_bandwidth": int(rng.choice([0, 0, 3, 9])),
+        "dma_burst_bytes": int(rng.choice([4, 64])),
+        "dma_burst_overhead": int(rng.choice([0, 0, 2, 8])),
         "vector_lanes": int(rng.choice([1, 4])),
         "issue_cycles": int(rng.choice([0, 1])),
         "mac_fill": int(rng.choice([0, 4])),
@@ -81,8 +84,8 @@ def random_config(rng: np.random.Generator, **changes: object) -> DlaConfig:
 def random_problem(rng: np.random.Generator, most: int, config: DlaConfig | None = None) -> TilingProblem:
     """A node on a machine, its tensors anywhere."""
     node = random_node(rng, most)
-    homes = Homes(tuple(bool(rng.integers(3) == 0) for _ in node.inputs), bool(rng.integers(3) == 0))
-    return TilingProblems(node, Machine(random_config(rng) if config is None else config))[homes]
+    in_sram = InSram(tuple(bool(rng.integers(3) == 0) for _ in node.inputs), bool(rng.integers(3) == 0))
+    return TilingProblems(node, Machine(random_config(rng) if config is None else config))[in_sram]
 
 
 class Walk:
@@ -115,7 +118,7 @@ class Walk:
 
     def parts(self) -> list[tuple[int, int]]:
         """For each input and the constants: bytes of a full tile, and how often one is loaded."""
-        node, cut, homes = self._node, self.cut, self._problem.homes
+        node, cut, in_sram = self._node, self.cut, self._problem.in_sram
         deep = cut.depth if node.is_dense else -(-cut.channels // node.multiplier)
         taps = node.kernel[0] * node.kernel[1]
         sizes = [self._spread(0, cut.rows) * self._spread(1, cut.columns) * deep]
@@ -129,8 +132,8 @@ class Walk:
         weights = cut.channels * taps * (cut.depth if node.is_dense else 1) * (node.weights is not None)
         constants = -(-weights // 4) * 4 + cut.channels * 12 * (node.records is not None)
         sizes = [
-            0 if home else size * node.in_element_bytes
-            for size, home in zip(sizes, homes.inputs, strict=True)
+            0 if is_in_sram else size * node.in_element_bytes
+            for size, is_in_sram in zip(sizes, in_sram.inputs, strict=True)
         ]
         sizes.append(256 if node.table is not None else constants)
         keys.append([0 if node.table is not None else tile[2:] for tile in self.tiles])
@@ -147,11 +150,11 @@ class Walk:
         sums = 4 * pixels * any(first for *_, first in self.tiles)
         outputs = {tile[:3] for tile in self.tiles}
         output = (pixels * node.out_element_bytes, 1 + (cut.double and len(outputs) > 1))
-        return (*inputs, constants, (sums, 1), (0, 1) if self._problem.homes.output else output)
+        return (*inputs, constants, (sums, 1), (0, 1) if self._problem.in_sram.output else output)
 
     def work(self) -> int:
         """Cycles on the lanes, by the simulator's formulas."""
-        node, cut, config = self._node, self.cut, self._problem.config
+        node, cut, config = self._node, self.cut, self._problem.machine.config
         height, width, channels = node.out_shape
         pixels, taps = height * width, node.kernel[0] * node.kernel[1]
         groups = [min(cut.channels, channels - group) for group in range(0, channels, cut.channels)]
@@ -168,27 +171,69 @@ class Walk:
 
     def cycles(self) -> int:
         """Loads, computation and stores one after the other, or beside each other with double buffers."""
-        node, cut, config = self._node, self.cut, self._problem.config
-        parts = [(size, loads) for size, loads in self.parts() if size]
-        height, width, channels = node.out_shape
+        node, cut, config = self._node, self.cut, self._problem.machine.config
         is_mac = node.weights is not None
         ends = config.mac_fill + config.mac_drain if is_mac else config.vector_fill + config.vector_drain
         words = 14 * config.issue_cycles
         task = (ends + 5 * config.issue_cycles) * cut.channels + words if node.one_by_one else ends + words
         compute = self.work() + len(self.tiles) * task
-
-        def bus(size: int) -> int:
-            return size // config.dma_bandwidth if config.dma_bandwidth else 0
-
-        written = 0 if self._problem.homes.output else height * width * channels * node.out_element_bytes
-        stores = len({tile[:3] for tile in self.tiles})
-        move_in = bus(self.read_bytes()) + sum(loads for _, loads in parts) * config.dma_latency
-        move_out = bus(written) + stores * config.dma_latency if written else 0
+        *loads, store = self.beats()
+        parts = [(beats, loads) for beats, (size, loads) in zip(loads, self.parts(), strict=True) if size]
+        stores = len({tile[:3] for tile in self.tiles}) * (not self._problem.in_sram.output)
+        beats_in, beats_out = sum(beats * loads for beats, loads in parts), store * stores
+        move_in = beats_in + sum(loads for _, loads in parts) * config.dma_latency
+        move_out = beats_out + stores * config.dma_latency
         total = compute + move_in + move_out
         if cut.double and len(self.tiles) > 1:
-            first = bus(sum(size for size, _ in parts)) + config.dma_latency + move_out // stores
-            total = min(total, max(compute, move_in, move_out) + first)
+            first = sum(beats for beats, _ in parts) + config.dma_latency
+            last = store + config.dma_latency if stores else 0
+            rate, shared = config.dma_bandwidth or 1 << 40, config.dma_shared_bandwidth or 1 << 41
+            rate = min(rate, shared)
+            both = min(beats_in, beats_out)  # that long each would be on the bus if it were alone there
+            slower = both * max(2 * rate - shared, 0) // shared
+            total = min(total, max(compute, move_in + slower, move_out + slower) + first + last)
         return total
+
+    def beats(self) -> list[int]:
+        """Cycles on the bus of a full tile of each input, of the constants and of the output."""
+        node, cut, in_sram = self._node, self.cut, self._problem.in_sram
+        _, width, channels = node.out_shape
+        deep = cut.depth if node.is_dense else -(-cut.channels // node.multiplier)
+        box = (self._spread(0, cut.rows), self._spread(1, cut.columns), deep)
+        boxes = [(node.in_shape[1:], box)]
+        if len(node.inputs) > 1:
+            tall, wide = node.broadcast
+            box = (cut.rows if tall else 1, cut.columns if wide else 1, cut.channels)
+            boxes.append(((width if wide else 1, channels), box))
+        found = [
+            0 if is_in_sram else self._bus(self._runs(*box, node.in_element_bytes))
+            for box, is_in_sram in zip(boxes, in_sram.inputs, strict=True)
+        ]
+        box = (cut.rows, cut.columns, cut.channels)
+        out = 0 if in_sram.output else self._bus(self._runs((width, channels), box, node.out_element_bytes))
+        return [*found, self._bus([self.parts()[-1][0]]), out]
+
+    @staticmethod
+    def _runs(tensor: tuple[int, int], box: tuple[int, int, int], element_bytes: int) -> list[int]:
+        """The bytes of each contiguous run of a box of a tensor with such rows."""
+        (width, channels), (rows, columns, deep) = tensor, box
+        runs: list[int] = []
+        end = None
+        for row, column in product(range(rows), range(columns)):
+            start = (row * width + column) * channels * element_bytes
+            if start == end:
+                runs[-1] += deep * element_bytes
+            else:
+                runs.append(deep * element_bytes)
+            end = start + deep * element_bytes
+        return runs
+
+    def _bus(self, runs: list[int]) -> int:
+        """Whole beats for each run, and something for each burst."""
+        config = self._problem.machine.config
+        rates = [rate for rate in (config.dma_bandwidth, config.dma_shared_bandwidth) if rate]
+        beats = sum(ceil(run / min(rates)) for run in runs) if rates else 0
+        return beats + sum(ceil(run / config.dma_burst_bytes) for run in runs) * config.dma_burst_overhead
 
     def read_bytes(self) -> int:
         """Bytes into SRAM, every tile as if it were a full one."""
@@ -203,7 +248,7 @@ class Walk:
 
 def sizes_of_groups(problem: TilingProblem) -> list[int]:
     """All channels, their fractions in whole lanes, whole lanes, then halves of those; large ones first."""
-    node, config = problem.node, problem.config
+    node, config = problem.node, problem.machine.config
     channels, step = node.out_shape[2], 1 if node.is_dense else node.multiplier
     lanes = config.lanes[1] if node.is_dense else config.depthwise_lanes
     lanes = 1 if node.one_by_one else lanes if node.weights is not None else config.vector_lanes
@@ -234,14 +279,14 @@ def candidates(problem: TilingProblem, budget: int) -> list[Tiling]:
     """What is worth trying: single buffers where they make room for a larger tile; fewer input channels
     where nothing else fits."""
     depth = problem.node.in_shape[2] if problem.node.is_dense else 1
-    is_home = all(problem.homes.inputs) and problem.homes.output
+    all_in_sram = all(problem.in_sram.inputs) and problem.in_sram.output
     while True:
         found: list[Tiling] = []
         for channels, outer in product(sizes_of_groups(problem), (True, False)):
             double = largest(problem, Cut(1, 1, channels, depth, outer, True), budget)
             if double is not None:
                 found.append(double)
-                if double.cut.rows >= 8 and not is_home:
+                if double.cut.rows >= 8 and not all_in_sram:
                     found.append(Walk(problem, double.cut._replace(rows=-(-double.cut.rows // 4))).tiling())
             single = largest(problem, Cut(1, 1, channels, depth, outer, False), budget)
             is_whole = double is not None and double.cut[:2] == problem.node.out_shape[:2]
@@ -261,8 +306,8 @@ def test_the_best_of_all_candidates_is_found():
     for seed in range(CASES):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, most=9)
-        _, ample = Finder(PLAIN, by_channels=False).find(problem, ENDLESS - 1)
-        budget = int(ample ** rng.uniform())
+        _, sufficient = Finder(PLAIN, by_channels=False).find(problem, ENDLESS - 1)
+        budget = int(sufficient ** rng.uniform())
         for asked in (budget, ENDLESS - 1):
             found, _ = Finder(PLAIN, by_channels=False).find(problem, asked)
             tried = candidates(problem, asked)
@@ -277,14 +322,14 @@ def test_the_best_of_all_candidates_is_found():
     assert none > 0
 
 
-def test_the_ample_budget_fits_every_group_whole_with_second_buffers():
+def test_the_sufficient_budget_fits_every_group_whole_with_second_buffers():
     for seed in range(CASES):
         problem = random_problem(np.random.default_rng(seed), most=9)
-        _, ample = Finder(PLAIN, by_channels=False).find(problem, 1)
+        _, sufficient = Finder(PLAIN, by_channels=False).find(problem, 1)
         height, width, _ = problem.node.out_shape
         shapes = product(sizes_of_groups(problem), (problem.depth,), (True, False), (True, False))
         tilings = [Walk(problem, Cut(height, width, *shape)).tiling() for shape in shapes]
-        assert ample == max(tiling.sram_bytes for tiling in tilings)
+        assert sufficient == max(tiling.sram_bytes for tiling in tilings)
 
 
 def test_the_papers_cut_has_the_most_channels_that_fit():
@@ -302,8 +347,8 @@ def test_the_papers_cut_has_the_most_channels_that_fit():
             tilings[0].sram_bytes - 1,
             ENDLESS,
         ):
-            found, ample = Finder(PLAIN, by_channels=True).find(problem, budget)
-            assert ample == tilings[-1].sram_bytes
+            found, sufficient = Finder(PLAIN, by_channels=True).find(problem, budget)
+            assert sufficient == tilings[-1].sram_bytes
             assert found == max(
                 (tiling for tiling in tilings if tiling.sram_bytes <= budget),
                 key=lambda tiling: tiling.cut.channels,
@@ -316,13 +361,19 @@ def extreme_config(rng: np.random.Generator) -> DlaConfig:
     names = (
         "dma_bandwidth",
         "dma_latency",
+        "dma_burst_bytes",
+        "sram_bandwidth",
+        "sram_ports",
         "issue_cycles",
         "mac_fill",
         "mac_drain",
         "vector_fill",
         "vector_drain",
     )
-    return random_config(rng, **{name: int(rng.choice(configs._RANGES[name])) for name in names})
+    extremes = {name: int(rng.choice(configs._RANGES[name])) for name in names}
+    for name in ("dma_burst_overhead", "dma_shared_bandwidth"):  # with the most, nothing fits into 64 bits
+        extremes[name] = int(rng.choice([0, 0, 0, 0, 1, 1 << 10, configs._RANGES[name][1]]))
+    return random_config(rng, **extremes)
 
 
 @pytest.mark.parametrize("by_channels", [False, True])
@@ -334,10 +385,10 @@ def test_compiled_and_plain_find_the_same(most, by_channels):
     for seed in range(CASES):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, most, extreme_config(rng))
-        moderate += problem.geometry.is_moderate
-        _, ample = plain.find(problem, 1)
-        some = int(ample ** rng.uniform(0.3, 1)), int(ample * rng.uniform(0.01, 1))
-        for budget in (1, *some, ample, ENDLESS - 1):
+        moderate += problem.is_moderate
+        _, sufficient = plain.find(problem, 1)
+        some = int(sufficient ** rng.uniform(0.3, 1)), int(sufficient * rng.uniform(0.01, 1))
+        for budget in (1, *some, sufficient, ENDLESS - 1):
             assert fast.find(problem, budget) == plain.find(problem, budget)
     assert len(calls) == 5 * moderate > 5 * CASES // 4
     assert most == 60 or moderate < CASES  # there plain Python stands in
@@ -362,10 +413,10 @@ def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
             if field.kind is int:
                 watch(kind, name)
     finder = Finder(PLAIN, by_channels=False)
-    for seed in range(CASES):
+    for seed in range(2 * CASES):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, MAX_EXTENT + 9, extreme_config(rng))
-        if problem.geometry.is_moderate:
+        if problem.is_moderate:
             for budget in (int(rng.integers(1, 1 << 20)), ENDLESS - 1):
                 finder.find(problem, budget)
     assert largest_seen > 1 << 36

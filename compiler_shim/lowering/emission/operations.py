@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.emission.commands import COPY_WORD, READ_WORD, WRITE_WORD, register
 from dlasim.compiler_shim.lowering.emission.records import NONE, SRAM, Box, Node, Operation, TensorPlace
+from dlasim.compiler_shim.lowering.transfers import transfer_shape
 from dlasim.isa.instructions import Unit
 from dlasim.native.routine import routine
 
@@ -113,15 +114,9 @@ def transfer(
 ) -> None:
     """Between a box of a tensor in system memory and a dense copy in SRAM."""
     offset, pixel, line = corner(place, box)
-    columns, rows = box.columns, box.rows
-    run, runs, stride, planes = box.channels * place.element_bytes, columns, pixel, rows
-    total = run * columns * rows
-    if run == pixel:
-        run, runs, stride, planes = run * runs, planes, line, 1
-        if run == line:
-            run, runs = run * runs, 1
-    elif runs * pixel == line or planes == 1:
-        runs, planes = runs * planes, 1
+    part = box.channels * place.element_bytes
+    run, runs, stride, planes = transfer_shape(box.rows, box.columns, part, pixel, line)
+    total = run * runs * planes
     _begin_transfer(operation, is_read, layer, place.space, offset, address)
     _shape(operation, is_read, run, runs, stride, planes, line)
     add_access(operation, SRAM, address, address + total, is_read)

@@ -45,7 +45,7 @@ def emit(stream: Stream, nodes: int, first: int, end: int) -> int:
 
 
 _LOWERING = "dlasim.compiler_shim.lowering"
-EMIT = Routine(emit, "emission", (_LOWERING, f"{_LOWERING}.emission", "dlasim.isa"))
+EMIT = Routine(emit, "emission", (_LOWERING, f"{_LOWERING}.emission", "dlasim.isa", "dlasim.sim.formulas"))
 
 
 @routine

@@ -1,4 +1,4 @@
-"""Finds room in SRAM for the buffers of one node or chain after another, beside what stays there."""
+"""Packs the buffers of each node or chain into the SRAM that resident tensors leave free."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from dlasim.compiler_shim.lowering.stripes import ChainTiling
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 
 
-class Spots:
-    """Problems, tilings and buffer addresses as they are settled, step by step."""
+class BufferPacker:
+    """Assigns addresses to buffers, step by step, and records the tilings that go with them."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -25,14 +25,14 @@ class Spots:
         self._low_end, self._high_start = 0, limit
         self._is_tight = False
 
-    def spare_bytes(self, resident_end: int) -> int:
+    def slack_bytes(self, resident_end: int) -> int:
         """With so much less SRAM, or any amount more, every buffer would be as far from its end of the SRAM,
         and no two more of them would meet; below 0 where one was not put where it was tried first."""
         if self._is_tight:
             return -1
         return self._high_start - max(self._low_end, resident_end) - ALIGNMENT
 
-    def place(
+    def pack_node(
         self, step: int, problem: TilingProblem, policy: Policy, taken: Sequence[allocation.Gap]
     ) -> bool:
         """Find a tiling whose buffers fit into the gaps; False where there is none."""
@@ -53,7 +53,7 @@ class Spots:
             budget = min(budget - 1, tiling.sram_bytes - 1)
         return False
 
-    def place_chain(
+    def pack_chain(
         self,
         steps: Sequence[int],
         problems: Sequence[TilingProblem],

@@ -1,4 +1,4 @@
-"""Where lowering says that SRAM is ample, more of it changes no figure."""
+"""Where lowering says that SRAM is sufficient, more of it changes no figure."""
 
 import numpy as np
 import pytest
@@ -21,26 +21,26 @@ CASES = 40
 
 
 def figures(network, config, options):
-    """A row of a sweep with its layers, and the ample amount."""
+    """A row of a sweep with its layers, and the sufficient amount."""
     lowered = lower_for(network, config, options, with_constants=False)
     inference = Simulation(lowered.program, config, None).run()
     told = report(lowered.program, config, inference)
-    return lowered.ample_bytes, row_figures(told), layer_rows(told)
+    return lowered.sufficient_sram_bytes, row_figures(told), layer_rows(told)
 
 
 def check(network, config, options, rng) -> bool:
-    """From the ample amount on the row is that of the largest machine. False if no amount is named."""
-    ample, *most = figures(network, config.replace(sram_bytes=64 * MIB), options)
-    if ample is None:
+    """From the sufficient amount on the row is that of the largest machine. False if no amount is named."""
+    sufficient, *most = figures(network, config.replace(sram_bytes=64 * MIB), options)
+    if sufficient is None:
         return False
-    for size in (ample, ample + int(rng.integers(1, 64)), int(ample * rng.uniform(1, 4))):
+    for size in (sufficient, sufficient + int(rng.integers(1, 64)), int(sufficient * rng.uniform(1, 4))):
         _, *row = figures(network, config.replace(sram_bytes=max(size, 16)), options)
         assert row == most, f"{size} bytes of SRAM"
     return True
 
 
 @pytest.mark.parametrize("make_case", [random_case, striped_case])
-def test_more_than_ample_changes_nothing(make_case, tmp_path):
+def test_more_than_sufficient_sram_changes_nothing(make_case, tmp_path):
     held = 0
     for seed in range(CASES):
         case = make_case(seed)
@@ -91,11 +91,11 @@ def test_a_step_that_needs_no_buffers_needs_a_byte(tmp_path):
     assert check(load_model(path), DlaConfig(), CompileOptions(), np.random.default_rng(0))
 
 
-def test_a_machine_short_of_sram_has_no_ample_amount(tmp_path):
+def test_a_machine_short_of_sram_has_no_sufficient_amount(tmp_path):
     network = built_in("resnet8", tmp_path)
-    ample, *most = figures(network, DlaConfig(sram_bytes=MIB), CompileOptions())
-    assert ample is not None
-    short = DlaConfig(sram_bytes=ample // 4)
+    sufficient, *most = figures(network, DlaConfig(sram_bytes=MIB), CompileOptions())
+    assert sufficient is not None
+    short = DlaConfig(sram_bytes=sufficient // 4)
     told, *row = figures(network, short, CompileOptions())
     assert told is None
     assert row != most

@@ -1,0 +1,32 @@
+"""How a box of a tensor in system memory becomes one transfer, and how long that keeps the bus."""
+
+from __future__ import annotations
+
+from dlasim.native.routine import routine
+from dlasim.sim.formulas import BusCosts, merge_runs, transfer_beats
+
+
+@routine
+def transfer_shape(
+    rows: int, columns: int, run_bytes: int, pixel_bytes: int, line_bytes: int
+) -> tuple[int, int, int, int]:
+    """A box of `run_bytes` of each pixel, in a tensor with so many bytes from a pixel to the next, and from a
+    row to the next: bytes of a run, runs, the stride between them, and planes of them, a line apart."""
+    if run_bytes == pixel_bytes:
+        run_bytes *= columns
+        if run_bytes == line_bytes:
+            return run_bytes * rows, 1, line_bytes, 1
+        return run_bytes, rows, line_bytes, 1
+    if columns * pixel_bytes == line_bytes or rows == 1:
+        return run_bytes, columns * rows, pixel_bytes, 1
+    return run_bytes, columns, pixel_bytes, rows
+
+
+@routine
+def box_beats(
+    bus: BusCosts, rows: int, columns: int, run_bytes: int, pixel_bytes: int, line_bytes: int
+) -> int:
+    """Cycles on the bus for a box as in `transfer_shape`."""
+    run, runs, stride, planes = transfer_shape(rows, columns, run_bytes, pixel_bytes, line_bytes)
+    run, runs = merge_runs(run, runs, stride, planes, line_bytes)
+    return transfer_beats(bus, run, runs)

@@ -1,0 +1,258 @@
+"""What the compiler expects a plan to take, and what the machine takes: both count by the same formulas."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import random
+from math import exp, log
+from pathlib import Path
+from types import FunctionType
+
+import numpy as np
+import pytest
+
+from dlasim.compiler_shim.compile import load_model
+from dlasim.compiler_shim.lowering import cuts
+from dlasim.compiler_shim.lowering.lower import Lowered, lower
+from dlasim.compiler_shim.lowering.memory import find_live_ranges, sram_candidates
+from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.residency import plan_sram
+from dlasim.compiler_shim.nodes import Network
+from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.partition import Partitioned
+from dlasim.compiler_shim.placement import place
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.compiler_shim.topologies import build_topology
+from dlasim.errors import InputError
+from dlasim.isa.instructions import Unit
+from dlasim.native.routine import is_routine
+from dlasim.sim import formulas
+from dlasim.sim.config import KIB, DlaConfig
+from dlasim.sim.operation import reset_file
+from dlasim.sim.plan import Plan, plan_stream
+
+NETWORKS = ("resnet8", "ds_cnn", "mnist", "autoencoder", "mobilenet_v1", "mobilenet_v2")
+MACHINES = 40
+LEAST, MOST = 0.85, 1.4  # the estimate of a random machine, as a share of what the machine takes
+TYPICAL = 1.06  # the same, or its inverse, in the geometric mean
+FORMULAS = [function for function in vars(formulas).values() if is_routine(function)]
+# The machine settles contention cycle by cycle (`sim/dma_bus.py`); the formula is its sum over a layer.
+SHARED = [function for function in FORMULAS if function is not formulas.contention_cycles]
+# Everything in a machine that only its timing depends on.
+TIMING = {field.name for field in dataclasses.fields(DlaConfig)} - {
+    "name",
+    "parallel",
+    "sram_bytes",
+    "timing",
+}
+
+
+@pytest.fixture(scope="module")
+def networks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Partitioned]:
+    folder = tmp_path_factory.mktemp("networks")
+    found = {}
+    for name in NETWORKS:
+        path = folder / f"{name}.tflite"
+        path.write_bytes(write_tflite(build_topology(name)))
+        found[name] = load_model(path)
+    return found
+
+
+def lower_all(network: Partitioned, config: DlaConfig, **options: str) -> Lowered:
+    policy = Policy(config, CompileOptions(**{"place": "dla", **options}))
+    return lower(place(network, policy), policy, with_constants=False)
+
+
+def plans(lowered: Lowered, config: DlaConfig) -> list[Plan]:
+    program = lowered.program
+    streams = (program.commands[each.first_word : each.first_word + each.words] for each in program.streams)
+    return [plan_stream(config, words, reset_file()) for words in streams]
+
+
+def machine_cycles(lowered: Lowered, config: DlaConfig) -> int:
+    return sum(plan.timeline.total for plan in plans(lowered, config))
+
+
+def random_machine(rng: random.Random) -> DlaConfig:
+    pes = rng.choice([16, 64, 256])
+    values = {
+        "pes": pes,
+        "parallel": rng.choice(["input", "output", f"{pes // 8}x8"]),
+        "sram_bytes": int(2 ** rng.uniform(15, 20)),
+        "dma_bandwidth": rng.choice([0, 1, 3, 8, 32]),
+        "dma_shared_bandwidth": rng.choice([0, 0, 4, 10]),
+        "dma_latency": rng.choice([0, 20, 64, 500]),
+        "dma_burst_bytes": rng.choice([16, 64, 256]),
+        "dma_burst_overhead": rng.choice([0, 1, 8, 32]),
+        "vector_lanes": rng.choice([4, 16, 64]),
+        "issue_cycles": rng.choice([0, 1, 1, 4]),
+        "queue_depth": rng.choice([1, 2, 4, 16]),
+        "sram_bandwidth": rng.choice([0, 0, 4, 16, 64]),
+        "sram_ports": rng.choice([1, 2]),
+    }
+    values |= {f"mac_{end}": rng.choice([0, 4, 30]) for end in ("fill", "drain")}
+    return DlaConfig().replace(
+        **values | {f"vector_{end}": rng.choice([0, 2, 30]) for end in ("fill", "drain")}
+    )
+
+
+def random_options(rng: random.Random) -> dict[str, str]:
+    many = (
+        {"fusion": "requant"},
+        {"fusion": "none"},
+        {"tiling": "output-channel"},
+        {"depthwise": "emulated"},
+    )
+    return dict(rng.choice([{}, {}, *many]))
+
+
+def test_estimates_hold_on_random_machines(networks: dict[str, Partitioned]) -> None:
+    ratios = []
+    for seed in range(MACHINES):
+        rng = random.Random(seed)
+        name, config, options = rng.choice(NETWORKS[:4]), random_machine(rng), random_options(rng)
+        try:
+            lowered = lower_all(networks[name], config, **options)
+        except InputError:
+            continue  # too little SRAM for the paper's tiling
+        ratio = lowered.estimated_cycles / machine_cycles(lowered, config)
+        assert LEAST <= ratio <= MOST, (seed, name, ratio)
+        ratios.append(ratio)
+    assert len(ratios) > MACHINES * 3 // 4
+    assert exp(sum(abs(log(ratio)) for ratio in ratios) / len(ratios)) <= TYPICAL
+
+
+@pytest.mark.parametrize("fusion", ["requant", "full"])
+@pytest.mark.parametrize("network", ["mobilenet_v1", "mobilenet_v2"])
+def test_estimates_follow_burst_overhead(networks: dict[str, Partitioned], network: str, fusion: str) -> None:
+    for overhead in (0, 8, 32):
+        config = DlaConfig(sram_bytes=256 * KIB, dma_burst_overhead=overhead)
+        lowered = lower_all(networks[network], config, fusion=fusion)
+        assert lowered.estimated_cycles == pytest.approx(machine_cycles(lowered, config), rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "depthwise"), [("resnet8", "native"), ("ds_cnn", "native"), ("ds_cnn", "emulated")]
+)
+def test_a_layer_in_one_tile_costs_what_the_machine_says(
+    networks: dict[str, Partitioned], name: str, depthwise: str
+) -> None:
+    """Term by term: work, SRAM stalls and cycles on the bus are the same numbers."""
+    config = DlaConfig(
+        sram_bytes=4096 * KIB, sram_bandwidth=3, dma_bandwidth=5, dma_burst_overhead=7, parallel="8x8"
+    ).replace(mac_fill=1 << 16, vector_fill=1 << 16)  # a second tile never pays
+    options = CompileOptions(place="dla", fusion="requant", depthwise=depthwise)
+    policy = Policy(config, options)
+    network = place(networks[name], policy)
+    found, checked = measured_terms(lower(network, policy, with_constants=False), config), 0
+    planned = plan_sram(network, policy, sram_candidates(network, find_live_ranges(network)))
+    for step, tiling in planned.tilings.items():
+        if tiling.tasks == 1:
+            problem = planned.problems[step]
+            sizes, machine = problem.geometry.sizes.plain, problem.machine_costs.plain
+            tile, group = cuts.Tile(*tiling.cut), cuts.ChannelGroup()
+            cuts.describe_group(sizes, tile.channels, tile.depth, group)
+            expected = (
+                cuts.work_cycles(sizes, machine, tile.channels, tile.depth),
+                cuts.task_stall_cycles(sizes, machine, tile),
+                sum(cuts.load_beats(sizes, machine, group, tile)),
+                cuts.store_beats(sizes, machine, group, tile),
+            )
+            assert found[network.nodes[step].layer] == expected
+            checked += 1
+    assert checked > 5
+
+
+def measured_terms(lowered: Lowered, config: DlaConfig) -> dict[int, tuple[int, ...]]:
+    """By layer: work and SRAM stalls of its compute operations, work of its loads and of its stores."""
+    (plan,), spans = plans(lowered, config), lowered.program.spans
+    number = np.searchsorted(spans["first_word"], plan.stream.positions, "right") - 1
+    layers, costs = spans["layer"][number], plan.costs
+    is_in, is_out = costs.unit == Unit.DMA_IN, costs.unit == Unit.DMA_OUT
+    terms = (costs.work * ~(is_in | is_out), costs.sram_stall, costs.work * is_in, costs.work * is_out)
+    return {
+        int(layer): tuple(int(term[layers == layer].sum()) for term in terms) for layer in np.unique(layers)
+    }
+
+
+def changed(number: object) -> object:
+    """Another cost: every number is larger."""
+    if isinstance(number, tuple):
+        return (number[0], changed(number[1]))
+    return number * 2 + 1  # type: ignore[operator]
+
+
+def change(formula: FunctionType, patch: pytest.MonkeyPatch) -> None:
+    """Let a formula give another result, for all who imported it."""
+    original = FunctionType(formula.__code__, formula.__globals__)
+    names = ", ".join(inspect.signature(formula).parameters)
+    scope: dict[str, FunctionType] = {}
+    exec(f"def other({names}):\n    return _changed(_original({names}))", scope)
+    patch.setitem(formula.__globals__, "_original", original)
+    patch.setitem(formula.__globals__, "_changed", changed)
+    patch.setattr(formula, "__code__", scope["other"].__code__)
+
+
+@pytest.mark.parametrize("formula", SHARED, ids=lambda formula: formula.__name__)
+def test_machine_and_compiler_use_the_same_formula(
+    networks: dict[str, Partitioned], formula: FunctionType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever restates one of them keeps the old figure when it changes."""
+    config = DlaConfig(
+        sram_bytes=32 * KIB, sram_bandwidth=1, dma_bandwidth=3, dma_burst_overhead=5, parallel="8x8"
+    )
+    lowered = lower_all(networks["resnet8"], config, fusion="requant")
+    before = lowered.estimated_cycles, machine_cycles(lowered, config)
+    change(formula, monkeypatch)
+    after = (
+        lower_all(networks["resnet8"], config, fusion="requant").estimated_cycles,
+        machine_cycles(lowered, config),
+    )
+    assert after[0] != before[0], "the estimate has a formula of its own"
+    assert after[1] != before[1], "the machine has a formula of its own"
+
+
+def test_stripes_use_the_formulas(networks: dict[str, Partitioned], monkeypatch: pytest.MonkeyPatch) -> None:
+    busy_array = DlaConfig(sram_bytes=64 * KIB, sram_bandwidth=1)
+    busy_bus = DlaConfig(sram_bytes=64 * KIB, dma_burst_overhead=5, dma_bandwidth=1, dma_shared_bandwidth=1)
+    cases = (
+        (formulas.lane_cycles, busy_array),
+        (formulas.grouped_stall_cycles, busy_array),
+        (formulas.transfer_beats, busy_bus),
+        (formulas.contention_cycles, busy_bus),
+    )
+    for formula, config in cases:
+        with monkeypatch.context() as patch:
+            before = _chain_cycles(networks["mobilenet_v2"], config)
+            change(formula, patch)
+            assert _chain_cycles(networks["mobilenet_v2"], config) != before, formula
+
+
+def _chain_cycles(network: Partitioned, config: DlaConfig) -> list[int]:
+    policy = Policy(config, CompileOptions(place="dla"))
+    placed: Network = place(network, policy)
+    planned = plan_sram(placed, policy, sram_candidates(placed, find_live_ranges(placed)))
+    assert planned.chains
+    return [chain.cycles for chain in planned.chains.values()]
+
+
+def test_the_compiler_reads_no_timing_parameter_itself() -> None:
+    """Costs come from `sim/cost.py`, which knows what the parameters mean."""
+    assert {"dma_burst_overhead", "mac_fill", "sram_bandwidth", "issue_cycles"} <= TIMING
+    names = TIMING | {"lanes", "depthwise_lanes"}
+    folder = Path(inspect.getfile(cuts)).parents[1]
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute) and node.attr in names - {"clock_mhz"}:
+                whose = ast.unparse(node.value)
+                assert "config" not in whose, f"{path.name}, line {node.lineno}: {ast.unparse(node)}"
+
+
+def test_what_a_simulation_leaves_out_changes_no_program(networks: dict[str, Partitioned]) -> None:
+    for timing in ("macs", "zero"):
+        full = lower_all(networks["ds_cnn"], DlaConfig())
+        other = lower_all(networks["ds_cnn"], DlaConfig(timing=timing))
+        assert np.array_equal(full.program.commands, other.program.commands)
+        assert full.estimated_cycles == other.estimated_cycles
