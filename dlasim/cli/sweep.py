@@ -134,7 +134,7 @@ def _given_axes(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tell(study: Study, outcome: Outcome) -> None:
-    from dlasim.cli.points import SHOWN_POINTS
+    from dlasim.cli.points import SHOWN_POINTS, shown_of_each
 
     refused = outcome.statuses["refused"]
     parts = [f"{outcome.points:,} points in {outcome.seconds:.1f} s"]
@@ -142,7 +142,9 @@ def _tell(study: Study, outcome: Outcome) -> None:
         parts.append(f"{outcome.reused:,} of them from the cache")
     if refused:
         parts.append(f"{refused:,} cannot work (column reason says why)")
-    shown = f", the {SHOWN_POINTS} with the fewest cycles above" if outcome.points > SHOWN_POINTS else ""
+    models = len(study.models)
+    best = f"the {shown_of_each(models)} with the fewest cycles{' of each model' if models > 1 else ''} above"
+    shown = f", {best}" if outcome.points > SHOWN_POINTS else ""
     say(f"{study.name}: {'; '.join(parts)}{shown}; wrote {outcome.result.path}", err=True)
     if outcome.not_compiled:
         say(f"{outcome.not_compiled}; plain Python did the work, more slowly", err=True)
