@@ -25,6 +25,7 @@ Examples:
   dlasim sweep a.tflite b.tflite --preset nvdla-small,ethos-u55-128 --set mac_fill=0,8 --layers
   dlasim sweep study.toml --jobs 8 --out results
   dlasim sweep paper
+  dlasim sweep --list
 \b
 Values: 64,128 is a list, 16..256:16 goes in steps of 16, 64KiB..1MiB doubles, 1..81:*3 triples.
 MODEL is a file or the name of a built-in network (see `dlasim model --list`), with arguments as in
@@ -44,7 +45,8 @@ def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command("sweep", cls=SectionedCommand, epilog=_EPILOG)
-@click.argument("targets", metavar="MODEL…|STUDY", nargs=-1, required=True)
+@click.argument("targets", metavar="MODEL…|STUDY", nargs=-1)
+@click.option("--list", "as_list", is_flag=True, help="Show the studies that ship.")
 @preset_option("NAMES")
 @click.option(
     "--config",
@@ -88,6 +90,11 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     Every parameter takes several values; the table has a row for each combination, and says why where one
     cannot work.
     """
+    if given["as_list"]:
+        _list_studies()
+        return
+    if not targets:
+        raise click.UsageError("name a MODEL, or a STUDY (`dlasim sweep --list` shows those that ship)")
     axes = _given_axes(given)
     from dlasim.cli.points import print_points
     from dlasim.errors import RunError
@@ -106,10 +113,22 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     outcome = run_study(study, settings)
     print_points(outcome.result, study.swept)
     _tell(study, outcome)
-    for path in present(study, outcome.result):
+    missing: dict[str, str] = {}
+    for path in present(study, outcome.result, missing):
         say(f"wrote {path}", err=True)
+    for name, why in missing.items():
+        say(f"left out {name}: {why}", err=True)
     if outcome.first_failure:
         raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")
+
+
+def _list_studies() -> None:
+    from dlasim.cli.summary import table
+    from dlasim.sweeps.studyfile import shipped_names, shipped_study
+
+    studies = [(name, shipped_study(name)) for name in shipped_names()]
+    rows = [[name, ", ".join(model.label for model in study.models), study.title] for name, study in studies]
+    say(table([["study", "models", "what it does"], *rows], "lll"))
 
 
 def _folder_name(name: str) -> str:

@@ -204,8 +204,8 @@ def place_labels(
     without room are left out, so the most important come first."""
     figure.canvas.draw()
     taken = [_box(figure, text) for text in visible_texts(figure)]
-    dots = [_dot(*axes.transData.transform((x, y))) for x, y, _ in spots]
-    dots += [_dot(*axes.transData.transform(point), 1) for point in avoid]
+    dots = [_dot(axes.transData.transform((x, y))) for x, y, _ in spots]
+    dots += [_dot(axes.transData.transform(point), 1) for point in avoid]
     inside = axes.get_window_extent().padded(1)
     for x, y, words in spots:
         for dx, dy, across, up in sides or AROUND:
@@ -282,7 +282,8 @@ def _box(figure: Any, text: Any) -> Any:
     return Text.get_window_extent(text, renderer)
 
 
-def _dot(x: float, y: float, radius: float = 3) -> Any:
+def _dot(spot: Any, radius: float = 3) -> Any:
+    x, y = spot
     return Bbox([[x - radius, y - radius], [x + radius, y + radius]])
 
 

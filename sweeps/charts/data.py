@@ -22,6 +22,10 @@ _NAMES = {"sram_bytes": "SRAM", "pes": "PEs", "cpu": "CPU core", "dla_ops": "ope
 _MODES = {"input": "I", "output": "O"}
 
 
+class ChartError(InputError):
+    """The table has no points for a chart, or not such as it can show."""
+
+
 class Table(Protocol):
     """What charts are drawn from: the results of a sweep, or the report of one run."""
 
@@ -56,7 +60,7 @@ def chosen_rows(result: Table, where: str | None, columns: Sequence[str]) -> lis
     ]
     rows = [row for row in found if row.get("status", "ok") == "ok"]
     if not rows:
-        raise InputError(_nothing(result, where, found))
+        raise ChartError(_nothing(result, where, found))
     for row in rows if "dma_bytes" in columns else ():
         row.setdefault("dma_bytes", (row["dma_read_bytes"] or 0) + (row["dma_write_bytes"] or 0))
     return rows

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dlasim.errors import InputError
 from dlasim.sweeps.charts import canvas
 from dlasim.sweeps.charts.data import (
+    ChartError,
     Row,
     Table,
     axis_name,
@@ -42,7 +42,7 @@ def draw(
     rows = chosen_rows(result, where, [*named, figure.name])
     rows = [row for row in rows if row[figure.name] is not None]
     if not rows:
-        raise InputError(f"{result.path}: column {figure.name} is empty")
+        raise ChartError(f"{result.path}: column {figure.name} is empty")
     across, up, split_by = _axes(rows, x, y, panel)
     grid = {model: split(part, split_by) for model, part in split(rows, "model").items()}
     _check_size(grid, split_by)
@@ -69,9 +69,9 @@ def _axes(rows: list[Row], x: str | None, y: str | None, panel: str | None) -> t
 def _check_size(grid: dict[Any, dict[Any, list[Row]]], panel: str) -> None:
     columns = len({name for part in grid.values() for name in part})
     if columns > MAX_ACROSS:
-        raise InputError(f"{panel} has {columns} values (allowed in one chart: {MAX_ACROSS}): use --where")
+        raise ChartError(f"{panel} has {columns} values (allowed in one chart: {MAX_ACROSS}): use --where")
     if len(grid) > MAX_DOWN:
-        raise InputError(f"{len(grid)} models (allowed in one chart: {MAX_DOWN}): use --where")
+        raise ChartError(f"{len(grid)} models (allowed in one chart: {MAX_DOWN}): use --where")
 
 
 def _draw(

@@ -9,6 +9,7 @@ import numpy as np
 from dlasim.errors import InputError
 from dlasim.sweeps.charts import canvas
 from dlasim.sweeps.charts.data import (
+    ChartError,
     Row,
     Table,
     chosen_rows,
@@ -40,14 +41,14 @@ def draw(
     rows = chosen_rows(result, where, names)
     rows = [row for row in rows if all(row[name] is not None for name in names)]
     if not rows:
-        raise InputError(f"{result.path}: no row has {', '.join(names)}")
+        raise ChartError(f"{result.path}: no row has {', '.join(names)}")
     parts = split(rows, "model")
     if len(parts) > MAX_MODELS:
-        raise InputError(f"{len(parts)} models (allowed in one chart: {MAX_MODELS}): use --where")
+        raise ChartError(f"{len(parts)} models (allowed in one chart: {MAX_MODELS}): use --where")
     goal, *costs = chosen
     costs = [cost for cost in costs if len(split(rows, cost.name)) > 1]
     if not costs:
-        raise InputError(
+        raise ChartError(
             f"{' and '.join(figure.text for figure in chosen[1:])} do not vary: there is nothing to trade; "
             f"name two or three figures with --set figures=cycles,dma; the points differ in "
             f"{hidden_text(rows) or 'nothing'}"

@@ -9,6 +9,7 @@ from typing import Any
 from dlasim.errors import InputError
 from dlasim.sweeps.charts import canvas
 from dlasim.sweeps.charts.data import (
+    ChartError,
     Row,
     Table,
     chosen_rows,
@@ -93,7 +94,7 @@ def _asked(
         parts.append((entry["title"], [row for row in rows if test.holds(row)]))
     parts = [(name, part) for name, part in parts if part]
     if not parts:
-        raise InputError(f"{result.path} has no row with figures for any of the {len(wanted)} panels")
+        raise ChartError(f"{result.path} has no row with figures for any of the {len(wanted)} panels")
     return parts
 
 
@@ -106,7 +107,7 @@ def _parts(rows: list[Row], panel: str | None) -> list[tuple[str, list[Row]]]:
             if max(len(part) for _, part in parts) <= MAX_IN_PANEL:
                 return parts
     if len(rows) > MAX_BARS or max(len(part) for _, part in parts) > MAX_IN_PANEL:
-        raise InputError(
+        raise ChartError(
             f"{len(rows):,} bars are too many to read (at most {MAX_BARS}, and {MAX_IN_PANEL} in a panel): "
             f"choose some with --where, or draw --kind pareto or heatmap; they differ in {hidden_text(rows)}"
         )

@@ -67,7 +67,7 @@ def test_models_of_any_name_are_drawn(model: Path, tmp_path: Path, kind: str) ->
 
 def test_overlap_is_noticed() -> None:
     with canvas.style():
-        figure, (axes,) = canvas.new(3, 3)
+        figure, axes = canvas.new(3, 3)
         axes.text(0.5, 0.5, "one text")
         axes.text(0.52, 0.5, "another")
         assert canvas.overlaps(figure) == [("one text", "another")]
@@ -183,7 +183,7 @@ def test_a_heat_map_states_what_it_hides_and_shows_each_models_least(several: Sw
 
 
 def test_more_is_better_where_it_is(several: SweepResult) -> None:
-    assert "the most over" in " ".join(texts_of(several, "heatmap", value="utilization"))
+    assert "the most over" in " ".join(texts_of(several, "heatmap", value="utilization", panel="parallel"))
     rows = [{"utilization": used, "pes": pes} for used, pes in ((0.2, 64), (0.9, 16), (0.5, 32), (0.95, 32))]
     best = front(rows, describe("utilization"), describe("pes"))
     assert [row["utilization"] for row in best] == [0.9, 0.95]
@@ -274,7 +274,7 @@ def test_layers_have_whole_names_and_none_is_left_out(model: Path, tmp_path: Pat
 
 
 def test_a_point_says_why_it_was_chosen(several: SweepResult) -> None:
-    title = texts_of(several, "utilization")[-1] + " ".join(texts_of(several, "utilization"))
+    title = " ".join(texts_of(several, "utilization")).replace("\n", " ")
     assert "the fewest cycles of 16 points and of all models" in title
 
 

@@ -144,6 +144,15 @@ def test_plots_that_cannot_be(
     assert message in capsys.readouterr().err
 
 
+def test_the_studies_that_ship_are_listed(tmp_path: Path) -> None:
+    from dlasim.sweeps.studyfile import shipped_names
+
+    lines = run("sweep", "--list", cwd=tmp_path).stdout.splitlines()[2:]
+    assert [line.split()[0] for line in lines] == list(shipped_names())
+    guide = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text()
+    assert all(f"| `{name}` |" in guide for name in shipped_names())
+
+
 def test_each_model_has_its_best_points(tmp_path: Path) -> None:
     done = run("sweep", "ds_cnn", "autoencoder", "--pes", "16..256:16", "--out", "both", cwd=tmp_path)
     lines = done.stdout.splitlines()[2:]
