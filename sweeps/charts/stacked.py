@@ -73,7 +73,7 @@ def draw(
     one_scale = bool(panels) or len({row["model"] for _, part in parts for row in part}) == 1
     shared = shared_text([row for _, part in parts for row in part])
     return _draw(
-        [_arranged(name, part, pair) for name, part in parts], shown, title or shared, top, one_scale
+        [_arranged(name, part, pair) for name, part in parts], shown, (title, shared), top, one_scale
     )
 
 
@@ -143,7 +143,9 @@ def _pair_labels(rows: list[Row], pair: str) -> list[str]:
     return [texts[key] for key in keys]
 
 
-def _draw(parts: list[_Panel], shown: list[str], title: str, top: float | None, one_scale: bool) -> Any:
+def _draw(
+    parts: list[_Panel], shown: list[str], titles: tuple[str, str], top: float | None, one_scale: bool
+) -> Any:
     bars = sum(part.height for part in parts)
     height = 1.15 + _ROW_INCHES * bars + 0.42 * len(parts)
     figure, grid = canvas.grid(
@@ -160,9 +162,11 @@ def _draw(parts: list[_Panel], shown: list[str], title: str, top: float | None, 
         if len(parts) > 1:
             axes.set_title(part.title, loc="left")
         canvas.format_axis(axes.xaxis, most=7)
-    note = "torn bars are longer than the axis: their figures say how long" if cut else ""
+    title, shared = titles
+    notes = [shared] if title else []
+    notes += ["torn bars are longer than the axis: their figures say how long"] if cut else []
     grid[-1][0].set_xlabel("cycles")
-    canvas.head(figure, title, note)
+    canvas.head(figure, title or shared, "; ".join(filter(None, notes)))
     canvas.legend(figure, _legend(grid, shown))
     return figure
 

@@ -169,6 +169,14 @@ def test_each_model_has_a_panel_of_its_own(several: SweepResult, kind: str) -> N
         assert any(name in axes.get_title("left") + axes.get_title() for axes in figure.axes), name
 
 
+def test_a_title_of_ones_own_hides_no_model(several: SweepResult) -> None:
+    where = "model == 'ds_cnn' and sram == 32KiB"
+    for kind in ("stacked", "heatmap", "pareto"):
+        texts = " ".join(texts_of(several, kind, title="mine", where=where))
+        assert "mine" in texts
+        assert "ds_cnn" in texts
+
+
 def test_a_heat_map_states_what_it_hides_and_shows_each_models_least(several: SweepResult) -> None:
     texts = texts_of(several, "heatmap", panel="parallel")
     assert "each cell: the least over vector lanes (4, 16)" in texts
