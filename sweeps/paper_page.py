@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from dlasim.errors import InputError
 from dlasim.fileio import atomic_write
 from dlasim.sim.config import KIB, MIB, size_text
 from dlasim.sweeps.result import SweepResult
@@ -19,37 +18,45 @@ Machine = tuple[int, int, str]  # SRAM, PEs, mode
 _COLUMNS = ("case", "depthwise", "sram_bytes", "pes", "parallel", "cycles_total", "cycles_dla", "cycles_conv",
             "cycles_requant", "cycles_depth", "dma_read_bytes", "dma_write_bytes", "utilization")  # fmt: skip
 NAME = "findings.md"
+PAPER_MODEL = "mobilenet_v1"  # with its own arguments: 224 pixels, full width
 SMALL, MIDDLE, LARGE = 512 * KIB, MIB, 256 * MIB
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A statement of the paper, whether it holds here, and the figures that show it."""
+    """A statement of the paper, whether our numbers bear it out, and these numbers. `holds` is None, and the
+    lines say why, where the points that it compares did not run."""
 
     text: str
-    holds: bool
+    holds: bool | None
     lines: tuple[str, ...]
 
 
-def write_page(study: Study, result: SweepResult, folder: Path) -> Path:
-    """Write the study's page to the folder of its table."""
+def write_page(study: Study, result: SweepResult, folder: Path, missing: Mapping[str, str]) -> Path:
+    """Write the study's page to the folder of its table; `missing` are charts that could not be drawn."""
     path = folder / NAME
-    atomic_write(path, "\n".join(_page(study, result)) + "\n")
+    atomic_write(path, "\n".join(_page(study, result, missing)) + "\n")
     return path
 
 
-def findings(result: SweepResult) -> list[Finding]:
-    """The paper's four findings, from the rows of its own flow."""
-    table = _Table(result)
-    return [_no_tiling(table), _tiling(table), _not_linear(table), _emulated(table)]
+def findings(result: SweepResult, model: str) -> list[Finding]:
+    """The paper's four findings from one model's rows of the paper's own flow."""
+    table = _Table(result, model)
+    return [find(table) for find in (_no_tiling, _tiling, _not_linear, _emulated)]
+
+
+class _MissingError(Exception):
+    """The sweep lacks a point that a finding compares."""
 
 
 class _Table:
-    """Rows by case, depthwise variant and machine."""
+    """A model's rows by case, depthwise variant and machine."""
 
-    def __init__(self, result: SweepResult) -> None:
+    def __init__(self, result: SweepResult, model: str) -> None:
         self._rows: dict[tuple[str, str, Machine], Row] = {}
-        for row in result.rows(*_COLUMNS):
+        for row in result.rows("model", *_COLUMNS):
+            if row["model"] != model:
+                continue
             machine = (row["sram_bytes"], row["pes"], row["parallel"])
             self._rows[row["case"], row["depthwise"], machine] = row
 
@@ -57,10 +64,13 @@ class _Table:
         """The row of a machine; InputError if it has no figures."""
         row = self._rows.get((case, depthwise, machine))
         if row is None or row["cycles_dla"] is None:
-            raise InputError(
-                f"no figures for {_name(machine)}, depthwise {depthwise}, case {case} in the results"
-            )
+            raise _MissingError(f"{_name(machine)}, depthwise {depthwise}, {case}, did not run")
         return row
+
+    def has(self, machine: Machine, *cases: str) -> bool:
+        """Whether a machine has figures in all of these cases, with native depthwise."""
+        rows = [self._rows.get((case, "native", machine)) for case in cases]
+        return all(row is not None and row["cycles_dla"] is not None for row in rows)
 
 
 def _no_tiling(table: _Table) -> Finding:
@@ -88,60 +98,75 @@ def _not_linear(table: _Table) -> Finding:
 
 
 def _emulated(table: _Table) -> Finding:
-    lines, holds = [], True
-    for machine in (
-        (LARGE, 64, "output"),
-        (LARGE, 128, "output"),
-        (SMALL, 64, "output"),
-        (SMALL, 64, "input"),
-    ):
-        slow = table.get(machine, "emulated")["cycles_depth"]
-        fast = table.get(machine)["cycles_depth"]
-        holds &= slow > 5 * fast
-        lines.append(
-            f"{_name(machine)}: DEPTH {_m(slow)} emulated, {_m(fast)} native, {slow / fast:.0f} times"
-        )
     text = "Depthwise through the standard convolution costs drastically more cycles than the instruction."
-    return Finding(text, holds, tuple(lines))
+    machines = [(LARGE, 64, "output"), (LARGE, 128, "output"), (SMALL, 64, "output"), (SMALL, 64, "input")]
+    try:
+        pairs = [(table.get(machine, "emulated"), table.get(machine)) for machine in machines]
+    except _MissingError as error:
+        return Finding(text, None, (str(error),))
+    cycles = [(slow["cycles_depth"], fast["cycles_depth"]) for slow, fast in pairs]
+    if not all(fast for _, fast in cycles):
+        return Finding(text, None, ("no depthwise layer runs on the DLA",))
+    lines = (
+        f"{_name(machine)}: DEPTH {_m(slow)} emulated, {_m(fast)} native, {slow / fast:.0f} times"
+        for machine, (slow, fast) in zip(machines, cycles, strict=True)
+    )
+    return Finding(text, all(slow > 5 * fast for slow, fast in cycles), tuple(lines))
 
 
 def _compare(text: str, table: _Table, pairs: Iterable[tuple[Machine, Machine]], figure: str) -> Finding:
-    """Whether the first machine of each pair needs fewer cycles, with native depthwise."""
-    lines, holds = [], True
+    """Whether in each pair that ran the first machine needs less; DLA cycles are compared with native
+    depthwise."""
+    lines, found = [], []
+    what = "CONV" if figure == "cycles_conv" else "all"
     for one, other in pairs:
-        few, many = table.get(one)[figure], table.get(other)[figure]
-        holds &= few < many
-        what = "CONV" if figure == "cycles_conv" else "all"
-        lines.append(f"{what}: {_name(one)} {_m(few)}, {_name(other)} {_m(many)} ({many / few:.2f} times)")
-    return Finding(text, holds, tuple(lines))
+        try:
+            few, many = table.get(one)[figure], table.get(other)[figure]
+        except _MissingError as error:
+            lines.append(str(error))
+            continue
+        found.append(few < many)
+        times = f" ({many / few:.2f} times)" if few else ""
+        lines.append(f"{what}: {_name(one)} {_m(few)}, {_name(other)} {_m(many)}{times}")
+    return Finding(text, all(found) if found else None, tuple(lines))
 
 
-def _page(study: Study, result: SweepResult) -> Iterable[str]:
-    yield f"# {study.title}"
+def _page(study: Study, result: SweepResult, missing: Mapping[str, str]) -> Iterable[str]:
+    models = list(dict.fromkeys(result.column("model")))
+    is_papers = models == [PAPER_MODEL]
+    yield f"# {study.title}" if is_papers else f"# {', '.join(models)} in the flow of Sponner et al. 2021"
     yield ""
     yield (
         "Cycles are pure compute cycles of the DLA (preset `paper`: memory, issue and pipelines cost "
         "nothing), in millions, unless another case is named. Figures 4a to 4e are drawn as in the paper; "
         "its two charts of the emulated version, 4b and 4c, are drawn here for 64 and 128 PEs."
     )
-    for number, finding in enumerate(findings(result), start=1):
+    if not is_papers:
         yield ""
-        yield f"## Finding {number}: {'holds' if finding.holds else 'does not hold'}"
-        yield ""
-        yield finding.text
-        yield ""
+        yield (
+            "The paper's findings are about MobileNetV1-224. Here they are asked of other networks, of which "
+            "the paper says nothing: one that does not hold here contradicts no measurement of the paper."
+        )
+    for model in models:
+        yield from _findings(result, model, "" if is_papers else f" for {model}")
+        yield from _segments(result, model)
+        yield from _left_over(result, model)
+    yield from _charts(study, missing)
+
+
+def _findings(result: SweepResult, model: str, about: str) -> Iterable[str]:
+    words = {True: "holds", False: "does not hold", None: "was not tested"}
+    for number, finding in enumerate(findings(result, model), start=1):
+        yield from ("", f"## Finding {number}: {words[finding.holds]}{about}", "", finding.text, "")
         yield from (f"- {line}" for line in finding.lines)
-    yield from _segments(result)
-    yield from _left_over(result)
-    yield from _charts(study)
 
 
-def _segments(result: SweepResult) -> Iterable[str]:
-    yield from ("", "## All bars of figure 4", "")
+def _segments(result: SweepResult, model: str) -> Iterable[str]:
+    yield from ("", f"## {model}: all bars of figure 4", "")
     yield "| depthwise | machine | CONV | REQUANT | DEPTH | DLA |"
     yield "| --- | --- | ---: | ---: | ---: | ---: |"
-    for row in result.rows(*_COLUMNS, "label", "status", "reason"):
-        if row["case"] != "paper":
+    for row in result.rows(*_COLUMNS, "model", "label", "status", "reason"):
+        if row["case"] != "paper" or row["model"] != model:
             continue
         if row["status"] != "ok":
             yield f"| {row['depthwise']} | {row['label']} | {row['reason']} | | | |"
@@ -150,28 +175,36 @@ def _segments(result: SweepResult) -> Iterable[str]:
         yield f"| {row['depthwise']} | {row['label']} | {' | '.join(cells)} |"
 
 
-def _left_over(result: SweepResult) -> Iterable[str]:
-    """Compare the paper's flow with auto tiling and full fusion, with native depthwise."""
-    table = _Table(result)
+def _left_over(result: SweepResult, model: str) -> Iterable[str]:
+    """The paper's flow beside auto tiling and full fusion, with native depthwise, on what ran."""
+    table = _Table(result, model)
     for title, note, cases in (
-        ("What the paper's flow left on the table", "Memory is free in both.", ("paper", "auto+full")),
-        ("The same where memory takes time", "8 bytes per cycle each way, 64 cycles of latency.",
+        ("what the paper's flow left on the table", "Memory is free in both.", ("paper", "auto+full")),
+        ("the same where memory takes time", "8 bytes per cycle each way, 64 cycles of latency.",
          ("paper, real memory", "auto+full, real memory")),
     ):  # fmt: skip
-        yield from ("", f"## {title}", "", f"Total cycles with native depthwise. {note}", "")
+        yield from ("", f"## {model}: {title}", "", f"Total cycles with native depthwise. {note}", "")
+        machines = product((SMALL, MIDDLE, LARGE), (64, 128), ("input", "output"))
+        both = [machine for machine in machines if table.has(machine, *cases)]
+        if not both:
+            yield "No machine ran with both."
+            continue
         yield "| machine | paper's flow | moved | auto + full | moved | times faster |"
         yield "| --- | ---: | ---: | ---: | ---: | ---: |"
-        for machine in product((SMALL, MIDDLE, LARGE), (64, 128), ("input", "output")):
+        for machine in both:
             old, new = (table.get(machine, case=case) for case in cases)
             before, after = old["cycles_total"], new["cycles_total"]
             cells = (_m(before), _moved(old), _m(after), _moved(new), f"{before / after:.2f}")
             yield f"| {_name(machine)} | {' | '.join(cells)} |"
 
 
-def _charts(study: Study) -> Iterable[str]:
+def _charts(study: Study, missing: Mapping[str, str]) -> Iterable[str]:
     yield from ("", "## Charts")
     for chart in study.charts:
-        yield from ("", f"![{chart.settings.get('title', chart.file)}]({chart.file})")
+        if chart.file in missing:
+            yield from ("", f"{chart.file} was left out: {missing[chart.file]}.")
+        else:
+            yield from ("", f"![{chart.settings.get('title', chart.file)}]({chart.file})")
 
 
 def _name(machine: Machine) -> str:

@@ -11,8 +11,10 @@ from typing import Any
 from dlasim.compiler_shim.compile import lower_for
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.inputs import noise
+from dlasim.isa.program import Program
 from dlasim.native.backend import PLAIN, Backend
 from dlasim.sim.executor import make_executor
+from dlasim.sim.runner import Inference
 from dlasim.sweeps.parameters import resolve
 from dlasim.vp.costs import load_costs
 from dlasim.vp.host import HostOptions, Prototype, shipped_firmware
@@ -33,6 +35,14 @@ def prototype_report(
     runs = [prototype.run(inputs) for _ in range(_RUNS)]
     run_report = report(program, config, runs[0], options, {})
     return run_report, min(run.inference.wall_seconds for run in runs)
+
+
+def prototype_inference(network: UnplacedNetwork, values: Mapping[str, Any]) -> tuple[Program, Inference]:
+    """The program and what happened when during one inference of it."""
+    config, choices = resolve(values)
+    program = lower_for(network, config, choices).program
+    prototype = Prototype(program, config, make_executor("auto"), HostOptions(cpu=values["cpu"]))
+    return program, prototype.run(noise(program.inputs, seed=0)).inference
 
 
 def board_content(cpu: str) -> str:

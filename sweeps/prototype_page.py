@@ -6,7 +6,7 @@ lists the cycles of an inference on each core.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,19 +45,22 @@ def saved_fraction(alone: float, together: float) -> float:
     return 1 - together / alone
 
 
-def write_page(study: Study, result: SweepResult, folder: Path) -> Path:
-    """Write the study's page to the folder of its table."""
+def write_page(study: Study, result: SweepResult, folder: Path, missing: Mapping[str, str]) -> Path:
+    """Write the study's page to the folder of its table; `missing` are charts that could not be drawn."""
     path = folder / NAME
-    atomic_write(path, "\n".join(_page(study, list(result.rows(*_COLUMNS)))) + "\n")
+    atomic_write(path, "\n".join(_page(study, list(result.rows(*_COLUMNS)), missing)) + "\n")
     return path
 
 
-def _page(study: Study, rows: list[Row]) -> Iterator[str]:
+def _page(study: Study, rows: list[Row], missing: Mapping[str, str]) -> Iterator[str]:
     yield f"# {study.title}"
     yield ""
     yield (
         "Instructions are those of one inference on the CPU, driver included, with the machine of this "
         "study that takes most. The CPU sleeps while it waits, so the DLA's time hardly changes them. "
+        "The paper offloads quantized convolutions with their bias, not depthwise ones, and leaves "
+        "requantization to the CPU. Here the accelerator always requantizes what it convolves, so "
+        "`plain convolutions` is the nearest step and saves more than the paper's. "
         "Simulation is the emulation of one inference from reset to exit; it was measured, and varies."
     )
     for row in rows:
@@ -69,7 +72,10 @@ def _page(study: Study, rows: list[Row]) -> Iterator[str]:
     if study.charts:
         yield from ("", "## Charts")
     for chart in study.charts:
-        yield from ("", f"![{chart.settings.get('title', chart.file)}]({chart.file})")
+        if chart.file in missing:
+            yield from ("", f"{chart.file} was left out: {missing[chart.file]}.")
+        else:
+            yield from ("", f"![{chart.settings.get('title', chart.file)}]({chart.file})")
 
 
 def _instructions(rows: list[Row]) -> Iterator[str]:

@@ -33,9 +33,14 @@ class Point:
 
     @property
     def label(self) -> str:
-        """A short name as in the paper's figures: `512K 64 O`."""
-        mode = {"input": "I", "output": "O"}.get(self.values["parallel"], self.values["parallel"])
-        return f"{size_text(self.values['sram_bytes'])} {self.values['pes']} {mode}"
+        """As the paper labels its bars: `512K 64 O`."""
+        return machine_label(self.values)
+
+
+def machine_label(values: Mapping[str, Any]) -> str:
+    """A machine by its SRAM, PEs and mode."""
+    mode = {"input": "I", "output": "O"}.get(values["parallel"], values["parallel"])
+    return f"{size_text(values['sram_bytes'])} {values['pes']} {mode}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,17 +11,24 @@ from dlasim.sweeps.result import SweepResult
 from dlasim.sweeps.study import Study
 
 
-def write_outputs(study: Study, result: SweepResult) -> Iterator[Path]:
-    """Draw the charts and write the page; yields the path of each file once it is written."""
+def write_outputs(study: Study, result: SweepResult, missing: dict[str, str] | None = None) -> Iterator[Path]:
+    """Draw and write; yields what is there now. A chart that has no point among those that ran is left out:
+    the page says so, and `missing` has its name and the reason."""
     folder = result.path.parent
+    missing = {} if missing is None else missing
     if study.charts:
         from dlasim.sweeps.charts import draw  # matplotlib takes its time to load
+        from dlasim.sweeps.charts.data import ChartError
 
         for order in study.charts:
-            draw(result, order.kind, folder / order.file, **order.settings)
-            yield folder / order.file
+            try:
+                draw(result, order.kind, folder / order.file, **order.settings)
+            except ChartError as error:
+                missing[order.file] = str(error)
+            else:
+                yield folder / order.file
     if study.page:
-        yield _page(study).write_page(study, result, folder)
+        yield _page(study).write_page(study, result, folder, missing)
 
 
 def output_names(study: Study) -> list[str]:

@@ -1,4 +1,4 @@
-"""`dlasim plot`: draws charts from the table of a sweep."""
+"""`dlasim plot`: charts from the table of a sweep, or from the report of a run."""
 
 from __future__ import annotations
 
@@ -15,20 +15,27 @@ _EPILOG = """\b
 Examples:
   dlasim plot mobilenet_v1-sweep
   dlasim plot mobilenet_v1-sweep --kind heatmap -o cycles.pdf
+  dlasim plot DIR --kind pareto --set figures=cycles,dma,pes
+  dlasim plot report.json --kind roofline -o layers.svg
   dlasim plot results.csv --kind stacked --where "pes == 64 and parallel == 'output'"
   dlasim plot DIR --kind timeline --point 3 --set begin=0 --set end=100000
 """
 
 
 @click.command("plot", epilog=_EPILOG)
-@click.argument("results", metavar="DIR|results.csv")
-@click.option("--kind", default="stacked", type=Choice(KINDS), help="Kind of chart.")
+@click.argument("results", metavar="DIR|results.csv|report.json")
+@click.option(
+    "--kind",
+    default=None,
+    type=Choice(KINDS),
+    help="What to draw.  [default: stacked; pareto for many points; utilization for a report]",
+)
 @click.option(
     "-o",
     "--output",
     default=None,
     metavar="CHART",
-    help="The .png, .svg or .pdf file to write.  [default: DIR/KIND.png]",
+    help="A .png, .svg or .pdf file; DIR/KIND.png without it, REPORT-KIND.png for a report.",
 )
 @click.option("--where", default=None, metavar="CONDITION", help="Draw only rows for which this holds.")
 @click.option("--title", default=None, metavar="TEXT", help="Title of the chart.")
@@ -42,10 +49,12 @@ Examples:
 @click.option(
     "--set", "more", multiple=True, metavar="NAME=VALUE", help="Another setting of this kind of chart."
 )
-def command(results: str, kind: str, output: str | None, **given: Any) -> None:
-    """Draw a chart from the table of a sweep.
+@click.option("--set", "more", multiple=True, metavar="NAME=VALUE", help="Another setting of this kind.")
+def command(results: str, kind: str | None, output: str | None, **given: Any) -> None:
+    """Draw the table of a sweep, or the report of a run, as a chart for print and screen.
 
-    Settings for --set: heatmap x, y, value, panel; pareto value; timeline begin, end; stacked segments, top.
+    Settings (--set): heatmap x, y, value, panel; pareto figures, value; timeline begin, end; stacked
+    segments, top, panel, pair. A figure is a column, or cycles, sram or dma for short.
     """
     settings = {name: given[name] for name in ("where", "title", "point") if given[name] is not None}
     for item in given["more"]:
@@ -54,13 +63,16 @@ def command(results: str, kind: str, output: str | None, **given: Any) -> None:
             raise click.UsageError(f"--set must be NAME=VALUE (got {item!r})")
         settings[name.strip()] = _value(name.strip(), text)
     from dlasim.fileio import keep_apart
-    from dlasim.sweeps.charts import draw
-    from dlasim.sweeps.result import ABOUT, LAYERS, open_results
+    from dlasim.sweeps.charts import draw, fitting_kind
+    from dlasim.sweeps.charts.single import open_table
+    from dlasim.sweeps.result import ABOUT, LAYERS
 
-    result = open_results(results)
-    path = Path(output) if output else result.path.with_name(f"{kind}.png")
-    keep_apart((result.path, *(result.path.with_name(name) for name in (LAYERS, ABOUT))), (path,))
-    draw(result, kind, path, **settings)
+    table = open_table(results)
+    kind = kind or fitting_kind(table, given["where"])
+    name = f"{table.path.stem}-{kind}.png" if results.endswith(".json") else f"{kind}.png"
+    path = Path(output) if output else table.path.with_name(name)
+    keep_apart((table.path, *(table.path.with_name(name) for name in (LAYERS, ABOUT))), (path,))
+    draw(table, kind, path, **settings)
     say(f"wrote {path}", err=True)
 
 
@@ -68,7 +80,7 @@ def _value(name: str, text: str) -> Any:
     """Convert a setting to its type."""
     from dlasim.errors import InputError
 
-    if name == "segments":
+    if name in ("segments", "figures"):
         return [part.strip() for part in text.split(",")]
     if name not in ("begin", "end", "top"):
         return text

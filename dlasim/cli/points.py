@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from dlasim.cli.summary import size, table
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
     from dlasim.sweeps.result import SweepResult
 
 SHOWN_POINTS = 20
-_IN_LABEL = frozenset(("pes", "parallel", "sram_bytes"))  # which the column `machine` shows
+LEAST_OF_A_MODEL = 3  # however many models
+_IN_LABEL = frozenset(("pes", "parallel", "sram_bytes"))  # which the column `machine` has
 _SHOWN_COLUMNS = (
     "case", "model", "label", "clock_mhz", "status", "cycles_total", "milliseconds", "cycles_dla",
     "cycles_stall", "utilization", "dma_read_bytes", "dma_write_bytes",
@@ -20,20 +22,42 @@ _SHOWN_COLUMNS = (
 
 
 def print_points(result: SweepResult, swept: list[str]) -> None:
-    """Print the points, or those with the fewest cycles, with a column for each swept parameter."""
+    """The points, or of many those with the fewest cycles of each model, with a column for everything that
+    was swept."""
     extra = [name for name in swept if name not in _IN_LABEL]
-    few = heapq.nsmallest(SHOWN_POINTS + 1, result.rows("point", *_SHOWN_COLUMNS, *extra), key=_rank)
-    if len(few) <= SHOWN_POINTS:
-        few.sort(key=lambda row: row["point"])
+    few = _few(result.rows("point", *_SHOWN_COLUMNS, *extra))
     cases = ["case"] if any(row["case"] for row in few) else []
     clocks = len({row["clock_mhz"] for row in few}) > 1  # then cycles alone do not say which is faster
     start = {**{name: name for name in cases}, "model": "model", "label": "machine"}
     start |= {name: name for name in extra}
     figures = ["cycles", *(["ms"] if clocks else []), "DLA", "stall", "used", "moved"]
     lines = [[*start.values(), *figures]]
-    for row in few[:SHOWN_POINTS]:
+    for row in few:
         lines.append([_text(row[name]) for name in start] + _figures(row, figures))
     say(table(lines, "l" * len(start) + "r" * len(figures)))
+
+
+def shown_of_each(models: int) -> int:
+    """How many points of each model are shown where all would be too many."""
+    return max(SHOWN_POINTS // models, LEAST_OF_A_MODEL)
+
+
+def _few(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """All points in their order, or of more than can be shown the best of each model: cycles of different
+    models say nothing about machines."""
+    first: list[dict[str, Any]] = []
+    best: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        if len(first) <= SHOWN_POINTS:
+            first.append(row)
+        kept = best.setdefault(row["model"], [])
+        kept.append(row)
+        if len(kept) >= 10 * SHOWN_POINTS:  # so that many points need little memory
+            kept[:] = heapq.nsmallest(SHOWN_POINTS, kept, key=_rank)
+    if len(first) <= SHOWN_POINTS:
+        return first
+    count = shown_of_each(len(best))
+    return [row for kept in best.values() for row in heapq.nsmallest(count, kept, key=_rank)]
 
 
 def _text(value: Any) -> str:

@@ -26,6 +26,7 @@ Examples:
   dlasim sweep a.tflite b.tflite --preset nvdla-small,ethos-u55-128 --set mac_fill=0,8 --layers
   dlasim sweep study.toml --jobs 8 --out results
   dlasim sweep paper
+  dlasim sweep --list
 \b
 VALUES: 64,128 is a list, 16..256:16 counts in steps of 16, 64KiB..1MiB doubles, 1..81:*3 triples.
 MODEL is a file or a built-in network (see `dlasim model --list`), optionally with arguments as in
@@ -45,7 +46,8 @@ def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command("sweep", cls=SectionedCommand, epilog=_EPILOG)
-@click.argument("targets", metavar="MODEL…|STUDY", nargs=-1, required=True)
+@click.argument("targets", metavar="MODEL…|STUDY", nargs=-1)
+@click.option("--list", "as_list", is_flag=True, help="Show the studies that ship.")
 @preset_option("NAMES")
 @click.option(
     "--config",
@@ -110,6 +112,11 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     Every parameter takes several values. The table has a row for each combination; if one cannot run, its
     row says why.
     """
+    if given["as_list"]:
+        _list_studies()
+        return
+    if not targets:
+        raise click.UsageError("name a MODEL, or a STUDY (`dlasim sweep --list` shows those that ship)")
     axes = _given_axes(given)
     from dlasim.cli.points import print_points
     from dlasim.errors import RunError
@@ -128,10 +135,22 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     outcome = run_study(study, settings)
     print_points(outcome.result, study.swept)
     _tell(study, outcome)
-    for path in write_outputs(study, outcome.result):
+    missing: dict[str, str] = {}
+    for path in write_outputs(study, outcome.result, missing):
         say(f"wrote {path}", err=True)
+    for name, why in missing.items():
+        say(f"left out {name}: {why}", err=True)
     if outcome.first_failure:
         raise RunError(f"{outcome.statuses['failed']} points failed, the first: {outcome.first_failure}")
+
+
+def _list_studies() -> None:
+    from dlasim.cli.summary import table
+    from dlasim.sweeps.studyfile import shipped_names, shipped_study
+
+    studies = [(name, shipped_study(name)) for name in shipped_names()]
+    rows = [[name, ", ".join(model.label for model in study.models), study.title] for name, study in studies]
+    say(table([["study", "models", "what it does"], *rows], "lll"))
 
 
 def _folder_name(name: str) -> str:
@@ -158,7 +177,7 @@ def _given_axes(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tell(study: Study, outcome: Outcome) -> None:
-    from dlasim.cli.points import SHOWN_POINTS
+    from dlasim.cli.points import SHOWN_POINTS, shown_of_each
 
     refused = outcome.statuses["refused"]
     parts = [f"{outcome.points:,} points in {outcome.seconds:.1f} s"]
@@ -166,7 +185,9 @@ def _tell(study: Study, outcome: Outcome) -> None:
         parts.append(f"{outcome.reused:,} of them from the cache")
     if refused:
         parts.append(f"{refused:,} cannot run (see column reason)")
-    shown = f", the {SHOWN_POINTS} with the fewest cycles above" if outcome.points > SHOWN_POINTS else ""
+    models = len(study.models)
+    best = f"the {shown_of_each(models)} with the fewest cycles{' of each model' if models > 1 else ''} above"
+    shown = f", {best}" if outcome.points > SHOWN_POINTS else ""
     say(f"{study.name}: {'; '.join(parts)}{shown}; wrote {outcome.result.path}", err=True)
     if outcome.not_compiled:
         say(f"{outcome.not_compiled}; plain Python was used instead, which is slower", err=True)

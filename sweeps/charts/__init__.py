@@ -10,29 +10,24 @@ from pathlib import Path
 from typing import Any
 
 from dlasim.errors import InputError
-from dlasim.sweeps.result import SweepResult
+from dlasim.sweeps.charts.data import Table, chosen_rows
 
-# kind: module, function, what it shows
+# kind: module, what it shows
 KINDS = {
-    "stacked": ("stacked", "draw", "cycles by kind, a bar for each configuration"),
-    "heatmap": ("heatmap", "draw", "cycles over PEs and SRAM"),
-    "pareto": ("pareto", "draw", "cycles against SRAM and PEs, and what nothing beats"),
-    "roofline": (
-        "layers",
-        "draw_roofline",
-        "layers under the roofs of computing and memory (needs --layers)",
-    ),
-    "utilization": ("layers", "draw_utilization", "use of the PEs, layer by layer (needs --layers)"),
-    "timeline": ("timeline", "draw", "what every unit does when"),
+    "stacked": ("stacked", "cycles by kind, a bar for each configuration"),
+    "heatmap": ("heatmap", "cycles, or any figure, over two parameters"),
+    "pareto": ("pareto", "two or three figures against each other, and what nothing beats"),
+    "roofline": ("roofline", "layers under the roofs of computing and memory (needs --layers)"),
+    "utilization": ("utilization", "use of the PEs, layer by layer (needs --layers)"),
+    "timeline": ("timeline", "what every unit does when"),
 }
 
 
-def make(result: SweepResult, kind: str, settings: Mapping[str, Any]) -> Any:
+def make(result: Table, kind: str, settings: Mapping[str, Any]) -> Any:
     """The figure of that kind; use it within `canvas.style()`."""
     if kind not in KINDS:
         raise InputError(f"chart kind {kind!r} is unknown (allowed: {', '.join(KINDS)})")
-    module, function, _ = KINDS[kind]
-    draw = getattr(import_module(f"dlasim.sweeps.charts.{module}"), function)
+    draw = import_module(f"dlasim.sweeps.charts.{KINDS[kind][0]}").draw
     allowed = [name for name in signature(draw).parameters if name != "result"]
     unknown = [name for name in settings if name not in allowed]
     if unknown:
@@ -40,7 +35,17 @@ def make(result: SweepResult, kind: str, settings: Mapping[str, Any]) -> Any:
     return draw(result, **settings)
 
 
-def draw(result: SweepResult, kind: str, path: str | Path, **settings: Any) -> None:
+def fitting_kind(result: Table, where: str | None = None) -> str:
+    """The kind that suits a table: bars, or where they would be too many, a front."""
+    from dlasim.sweeps.charts.single import ReportTable
+    from dlasim.sweeps.charts.stacked import can_draw
+
+    if isinstance(result, ReportTable):
+        return "utilization"
+    return "stacked" if can_draw(chosen_rows(result, where, ["cycles_total"])) else "pareto"
+
+
+def draw(result: Table, kind: str, path: str | Path, **settings: Any) -> None:
     """Draw a chart into a PNG, SVG or PDF file."""
     logging.getLogger("matplotlib").setLevel(logging.ERROR)  # where it keeps its fonts is no user's concern
     from dlasim.sweeps.charts import canvas

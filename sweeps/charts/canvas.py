@@ -5,21 +5,24 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
 import matplotlib
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
-from matplotlib.text import Text
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.text import Annotation, Text
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
+from matplotlib.transforms import Bbox, ScaledTranslation
 
 from dlasim.errors import InputError
 from dlasim.fileio import atomic_write
+from dlasim.sweeps.charts.measures import DECIMAL, Write
 from dlasim.sweeps.study import FORMATS
 
 Side = tuple[float, float, str, str]  # offset in points, and how the text lies to it
@@ -28,8 +31,14 @@ _NOT_IN_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # as names of models
 # Okabe and Ito's colours: apart for every kind of colour vision, and in grey by their order here.
 BLUE, ORANGE, GREEN, YELLOW = "#0072B2", "#E69F00", "#009E73", "#F0E442"
 SKY, RED, PURPLE, GREY, DARK = "#56B4E9", "#D55E00", "#CC79A7", "#BBBBBB", "#333333"
-MARKERS = "osD^vPX*"
-HATCHES = ("", "///", "...", "\\\\\\", "xxx", "++", "oo", "--")
+HOST, STALL = "CPU", "memory stalls"
+# How a kind of layer looks in every chart: colour, hatch, marker.
+KINDS = {
+    "CONV": (BLUE, "", "o"), "REQUANT": (RED, "///", "s"), "DEPTH": (GREEN, "...", "D"),
+    "FC": (ORANGE, "\\\\\\", "^"), "POOL": (PURPLE, "xxx", "v"), "ELTWISE": (SKY, "++", "P"),
+    "ACT": (YELLOW, "oo", "X"), HOST: ("#777777", "--", "*"), STALL: ("#CCCCCC", "", "*"),
+}  # fmt: skip
+_OTHER = (DARK, "", "*")
 MAP = "cividis"
 _STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans", "font.size": 8, "axes.titlesize": 9, "axes.labelsize": 8,
@@ -50,11 +59,51 @@ def style() -> Iterator[None]:
         yield
 
 
-def new(width: float, height: float, columns: int = 1, sharey: bool = False) -> tuple[Any, list[Any]]:
-    """A figure of that many inches, with axes side by side."""
+def look(kind: str) -> dict[str, Any]:
+    """How bars of a kind are filled."""
+    color, hatch, _ = KINDS.get(kind, _OTHER)
+    return {"color": color, "hatch": hatch, "edgecolor": "white", "linewidth": 0.3}
+
+
+def dots(kind: str) -> dict[str, Any]:
+    """How points of a kind are drawn."""
+    color, _, marker = KINDS.get(kind, _OTHER)
+    return {"color": color, "marker": marker, "edgecolor": "white", "linewidth": 0.4}
+
+
+def grid(
+    width: float, height: float, rows: int = 1, columns: int = 1, *,
+    sharex: bool | str = False, sharey: bool | str = False, heights: Sequence[float] | None = None,
+) -> tuple[Any, list[list[Any]]]:  # fmt: skip
+    """A figure of that many inches, with rows of axes."""
     figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
-    return figure, list(figure.subplots(1, columns, squeeze=False, sharey=sharey)[0])
+    share: Any = {"sharex": sharex, "sharey": sharey}
+    axes = figure.subplots(
+        rows, columns, squeeze=False, height_ratios=list(heights) if heights else None, **share
+    )
+    return figure, [list(row) for row in axes]
+
+
+def new(width: float, height: float) -> tuple[Any, Any]:
+    """A figure with one pair of axes."""
+    figure, ((axes,),) = grid(width, height)
+    return figure, axes
+
+
+def head(figure: Any, title: str, note: str = "") -> None:
+    """The title above everything, and below it in small letters what a reader must know."""
+    width = int(figure.get_figwidth() * 17)
+    lines = [*wrap(title, int(width * 0.85)), *wrap(note, width)]
+    if lines:
+        figure.suptitle("\n".join(lines), fontsize=8 if note else 9, linespacing=1.4)
+
+
+def tear(axes: Any, x: float, y: float, height: float) -> None:
+    """The mark of a bar that goes on beyond the axis."""
+    for points in (-9, -6):
+        shifted = axes.transData + ScaledTranslation(points / 72, 0, axes.figure.dpi_scale_trans)
+        axes.plot([x, x], [y - height, y + height], color="white", linewidth=1.4, zorder=4, transform=shifted)
 
 
 def save(figure: Any, path: Path) -> None:
@@ -73,36 +122,64 @@ def log_norm(low: float, high: float) -> Any:
     return LogNorm(low, high) if 0 < low < high else Normalize(low, max(high, low + 1))
 
 
-def log_bar(bar: Any, text: Callable[[float], str]) -> None:
+def log_bar(bar: Any, text: Write) -> None:
     """Numbers beside a colour bar."""
     if isinstance(bar.norm, LogNorm):
         bar.ax.yaxis.set_major_locator(LogLocator(10, subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0), numticks=15))
-    format_axis(bar.ax.yaxis, text)
+    _format_each(bar.ax.yaxis, text)
 
 
-def format_axis(axis: Any, text: Callable[[float], str], most: int = 0) -> None:
-    """Write an axis' numbers this way, at most so many of them."""
-    axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
+class _Ticks(ScalarFormatter):
+    """Numbers of an axis, all in one unit and with the same decimals."""
+
+    def __init__(self, prefixes: Sequence[tuple[float, str]]) -> None:
+        super().__init__()
+        self._prefixes = prefixes
+
+    def format_ticks(self, values: Any) -> list[str]:
+        sizes = [float(value) for value in values]
+        most = max((abs(size) for size in sizes), default=0.0)
+        step, letter = next((pair for pair in self._prefixes if most >= pair[0]), (1.0, ""))
+        parts = [size / step for size in sizes]
+        exact = (n for n in range(4) if all(abs(round(part, n) - part) < 1e-6 for part in parts))
+        decimals = next(exact, 4)
+        return [f"{size / step:.{decimals}f}{letter}" if size else "0" for size in sizes]
+
+
+def format_axis(axis: Any, prefixes: Sequence[tuple[float, str]] = DECIMAL, most: int = 0) -> None:
+    """Write an axis' numbers in one unit, at most so many of them."""
+    axis.set_major_formatter(_Ticks(prefixes))
     axis.set_minor_formatter(NullFormatter())
     if most:
-        axis.set_major_locator(MaxNLocator(most))
+        axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
 
 
-def log_axis(axis: Any, base: int, text: Callable[[float], str]) -> None:
+def _format_each(axis: Any, text: Write) -> None:
+    axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def log_axis(axis: Any, base: int, text: Write) -> None:
     """A logarithmic axis whose ticks are powers of the base, or a few steps between where there are none."""
     axis._set_axes_scale("log", base=base)
     axis.set_major_locator(LogLocator(base, subs=(1.0,) if base == 2 else (1.0, 2.0, 5.0), numticks=9))
-    format_axis(axis, text)
+    _format_each(axis, text)
 
 
-def legend(figure: Any, axes: Any, handles: Sequence[Any] | None = None) -> None:
-    """The legend outside the axes, where no data are: above them, below where a common title is above."""
-    if handles is None:
-        handles = axes.get_legend_handles_labels()[0]
+def legend(figure: Any, handles: Sequence[Any]) -> None:
+    """The legend below the axes, where no data are."""
     if handles:
-        columns = min(len(handles), max(int(figure.get_figwidth() / 1.1), 2))
-        where = "outside lower center" if figure.get_suptitle() else "outside upper center"
-        figure.legend(handles=handles, loc=where, ncols=columns, handlelength=1.4)
+        columns = min(len(handles), max(int(figure.get_figwidth() / 0.95), 2))
+        figure.legend(handles=list(handles), loc="outside lower center", ncols=columns, handlelength=1.4)
+
+
+def handles(axes: Iterable[Any]) -> dict[str, Any]:
+    """What legends of these axes would show, each label once."""
+    found: dict[str, Any] = {}
+    for one in axes:
+        for handle, label in zip(*one.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
+    return found
 
 
 def thin_ticks(figure: Any, axis: Any) -> None:
@@ -120,19 +197,21 @@ def thin_ticks(figure: Any, axis: Any) -> None:
 
 
 def place_labels(
-    figure: Any, axes: Any, spots: Sequence[tuple[float, float, str]], sides: Sequence[Side] | None = None
-) -> None:
-    """Write a label beside each spot, where it covers no spot and no other text; those without room are
-    left out, so the most important come first."""
+    figure: Any, axes: Any, spots: Sequence[tuple[float, float, str]], sides: Sequence[Side] | None = None,
+    avoid: Sequence[tuple[float, float]] = (),
+) -> None:  # fmt: skip
+    """Write a label beside each spot, where it covers no spot, no other text and no point to avoid; those
+    without room are left out, so the most important come first."""
     figure.canvas.draw()
     taken = [_box(figure, text) for text in visible_texts(figure)]
-    dots = [_dot(*axes.transData.transform((x, y))) for x, y, _ in spots]
+    dots = [_dot(axes.transData.transform((x, y))) for x, y, _ in spots]
+    dots += [_dot(axes.transData.transform(point), 1) for point in avoid]
     inside = axes.get_window_extent().padded(1)
     for x, y, words in spots:
         for dx, dy, across, up in sides or AROUND:
-            text = axes.annotate(
-                words, (x, y), (dx, dy), textcoords="offset points", ha=across, va=up, fontsize=6.5
-            )
+            line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.4} if abs(dx) + abs(dy) > 18 else None
+            text = axes.annotate(words, (x, y), (dx, dy), textcoords="offset points", ha=across, va=up,
+                                 fontsize=6.5, arrowprops=line)  # fmt: skip
             box = _box(figure, text)
             apart = not any(_meet(box, other) for other in (*taken, *(() if sides is ON else dots)))
             if apart and inside.contains(box.x0, box.y0) and inside.contains(box.x1, box.y1):
@@ -177,6 +256,15 @@ AROUND: tuple[Side, ...] = (
 BELOW: tuple[Side, ...] = (
     (-3, -3, "right", "top"), (0, -5, "center", "top"), (-5, 0, "right", "center"), (2, -5, "left", "top"),
 )  # fmt: skip
+ABOVE: tuple[Side, ...] = (
+    (-3, 3, "right", "bottom"), (0, 5, "center", "bottom"), (-5, 0, "right", "center"),
+    (2, 5, "left", "bottom"),
+)  # fmt: skip
+FAR: tuple[Side, ...] = AROUND + tuple(
+    (dx * far, dy * far, "left" if dx > 0 else "right", "bottom" if dy > 0 else "top")
+    for far in (1.0, 1.7, 2.6, 3.6)
+    for dx, dy in ((10, 10), (-10, 10), (10, -10), (-10, -10), (4, 14), (4, -14))
+)  # fmt: skip
 ON: tuple[Side, ...] = ((0, 0, "center", "center"),)
 
 
@@ -187,13 +275,16 @@ def _in_view(axis: Any, tick: Any) -> bool:
 
 
 def _box(figure: Any, text: Any) -> Any:
-    return text.get_window_extent(figure.canvas.get_renderer())
+    """Where a text lies, without the line to what it names."""
+    renderer = figure.canvas.get_renderer()
+    if isinstance(text, Annotation):
+        text.update_positions(renderer)
+    return Text.get_window_extent(text, renderer)
 
 
-def _dot(x: float, y: float) -> Any:
-    from matplotlib.transforms import Bbox
-
-    return Bbox([[x - 3, y - 3], [x + 3, y + 3]])
+def _dot(spot: Any, radius: float = 3) -> Any:
+    x, y = spot
+    return Bbox([[x - radius, y - radius], [x + radius, y + radius]])
 
 
 def _meet(one: Any, other: Any) -> bool:

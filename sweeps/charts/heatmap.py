@@ -1,95 +1,164 @@
-"""A figure over two parameters as colours, by default cycles over PEs and SRAM, one panel for each mode."""
+"""A figure over two parameters as colours, a row of panels for each model, one panel for each mode."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from dlasim.errors import InputError
 from dlasim.sweeps.charts import canvas
-from dlasim.sweeps.charts.data import Row, bytes_text, chosen_rows, count_text
-from dlasim.sweeps.parameters import ALIASES
-from dlasim.sweeps.result import SweepResult
+from dlasim.sweeps.charts.data import (
+    ChartError,
+    Row,
+    Table,
+    axis_name,
+    chosen_rows,
+    hidden_text,
+    long_text,
+    split,
+    value_text,
+    varying,
+)  # fmt: skip
+from dlasim.sweeps.charts.measures import BINARY, Measure, bytes_text, count_text, measure
+from dlasim.sweeps.parameters import ALIASES, catalogue
 
-MAX_PANELS = 4
+MAX_ACROSS, MAX_DOWN = 4, 8  # panels
 MAX_WRITTEN_CELLS = 160
+_FIRST = ("sram_bytes", "pes")  # what the axes are where they vary
+Cells = dict[tuple[Any, Any], float]
 
 
 def draw(
-    result: SweepResult,
+    result: Table,
     where: str | None = None,
     title: str = "",
-    x: str = "sram_bytes",
-    y: str = "pes",
+    x: str | None = None,
+    y: str | None = None,
     value: str = "cycles_total",
-    panel: str = "parallel",
+    panel: str | None = None,
 ) -> Any:
-    """The least value for each pair; cells without a point that works stay empty."""
-    x, y = ALIASES.get(x, x), ALIASES.get(y, y)
-    rows = chosen_rows(result, where, list(dict.fromkeys((x, y, value, panel))))
-    cells: dict[Any, dict[tuple[Any, Any], float]] = {}
-    for row in rows:
-        if row[value] is not None:
-            _enter(cells.setdefault(row[panel], {}), row, x, y, value)
-    if not cells:
-        raise InputError(f"{result.path}: column {value} is empty")
-    if len(cells) > MAX_PANELS:
-        raise InputError(f"{panel} has {len(cells)} values (allowed in one chart: {MAX_PANELS}): use --where")
-    return _draw(cells, x, y, value, panel, title)
+    """The best value for each pair; cells without a point that works stay empty. Without `x`, `y` and `panel`
+    these are SRAM, PEs and the mode, or other parameters where these do not vary."""
+    figure = measure(value, result.columns)
+    named = [ALIASES.get(name, name) for name in (x, y, panel) if name]
+    rows = chosen_rows(result, where, [*named, figure.name])
+    rows = [row for row in rows if row[figure.name] is not None]
+    if not rows:
+        raise ChartError(f"{result.path}: column {figure.name} is empty")
+    across, up, split_by = _axes(rows, x, y, panel)
+    grid = {model: split(part, split_by) for model, part in split(rows, "model").items()}
+    _check_size(grid, split_by)
+    return _draw(grid, across, up, split_by, figure, title, rows)
 
 
-def _enter(cells: dict[tuple[Any, Any], float], row: Row, x: str, y: str, value: str) -> None:
-    spot = (row[x], row[y])
-    if spot not in cells or row[value] < cells[spot]:
-        cells[spot] = row[value]
+def _axes(rows: list[Row], x: str | None, y: str | None, panel: str | None) -> tuple[str, str, str]:
+    """What the axes and the panels stand for: what was asked for, else what varies."""
+    known = {name: ALIASES.get(name, name) for name in (x, y, panel) if name}
+    free = [name for name in varying(rows, "model") if name not in known.values()]
+    numbers = [name for name in free if name in catalogue() and catalogue()[name].kind is not str]
+    candidates = [name for name in (*_FIRST, *numbers, "cpu", *free) if name in free]
+    candidates = [
+        *dict.fromkeys(candidates),
+        *(name for name in _FIRST if name not in (*known.values(), *free)),
+    ]
+    across = known[x] if x else candidates.pop(0)
+    up = known[y] if y else candidates.pop(0)
+    left = [name for name in ("parallel", "case", *candidates) if name in free and name not in (across, up)]
+    few = [name for name in left if 1 < len(split(rows, name)) <= MAX_ACROSS]
+    return across, up, known[panel] if panel else next(iter(few), "parallel")
+
+
+def _check_size(grid: dict[Any, dict[Any, list[Row]]], panel: str) -> None:
+    columns = len({name for part in grid.values() for name in part})
+    if columns > MAX_ACROSS:
+        raise ChartError(f"{panel} has {columns} values (allowed in one chart: {MAX_ACROSS}): use --where")
+    if len(grid) > MAX_DOWN:
+        raise ChartError(f"{len(grid)} models (allowed in one chart: {MAX_DOWN}): use --where")
 
 
 def _draw(
-    cells: dict[Any, dict[tuple[Any, Any], float]], x: str, y: str, value: str, panel: str, title: str
-) -> Any:
-    across = sorted({spot[0] for part in cells.values() for spot in part})
-    up = sorted({spot[1] for part in cells.values() for spot in part})
+    grid: dict[Any, dict[Any, list[Row]]],
+    x: str,
+    y: str,
+    panel: str,
+    value: Measure,
+    title: str,
+    rows: list[Row],
+) -> Any:  # fmt: skip
+    across, up = (_values(rows, name) for name in (x, y))
+    modes = list(dict.fromkeys(mode for part in grid.values() for mode in part))
+    wide = min(max(0.38 * len(across), 2.0), 6)
+    high = min(max(0.8 + 0.24 * len(up), 1.5), 7)
+    figure, axes = canvas.grid(
+        max(1.6 + wide * len(modes), 4.6),
+        0.6 + (high + 0.3) * len(grid),
+        len(grid),
+        len(modes),
+        sharex=True,
+        sharey=True,
+    )  # fmt: skip
+    for (model, part), line in zip(grid.items(), axes, strict=True):
+        cells = {mode: _cells(part.get(mode, []), x, y, value) for mode in modes}
+        _draw_line(figure, line, cells, across, up, value)
+        for mode, one in zip(modes, line, strict=True):
+            one.set_title(", ".join((str(model), *([long_text(panel, mode)] if len(modes) > 1 else []))))
+        line[0].set_yticks(range(len(up)), [value_text(y, item) for item in up])
+        line[0].set_ylabel(axis_name(y))
+    for one in axes[-1]:
+        one.set_xticks(range(len(across)), [value_text(x, item) for item in across], rotation=90)
+        one.set_xlabel(axis_name(x))
+    canvas.head(figure, title, _note(value, rows, x, y, *([panel] if len(modes) > 1 else [])))
+    for one in axes[-1]:
+        canvas.thin_ticks(figure, one.xaxis)
+    for line in axes:
+        canvas.thin_ticks(figure, line[0].yaxis)
+    for one in figure.axes[len(axes) * len(modes) :]:
+        canvas.thin_ticks(figure, one.yaxis)
+    return figure
+
+
+def _values(rows: list[Row], name: str) -> list[Any]:
+    """A parameter's values: numbers in their order, texts as they come."""
+    values = list(dict.fromkeys(row[name] for row in rows))
+    return values if any(isinstance(value, str) for value in values) else sorted(values)
+
+
+def _cells(rows: list[Row], x: str, y: str, value: Measure) -> Cells:
+    """The best value of each pair."""
+    cells: Cells = {}
+    for row in rows:
+        spot, number = (row[x], row[y]), row[value.name]
+        if spot not in cells or value.cost(number) < value.cost(cells[spot]):
+            cells[spot] = number
+    return {spot: value.shown(number) for spot, number in cells.items()}
+
+
+def _draw_line(
+    figure: Any, line: list[Any], cells: dict[Any, Cells], across: list[Any], up: list[Any], value: Measure
+) -> None:
+    """The panels of one model, which share their colours: models differ too much to share them."""
     values = [number for part in cells.values() for number in part.values()]
     norm = canvas.log_norm(min(values), max(values))
-    wide = min(max(0.36 * len(across), 1.8), 6)
-    figure, panels = canvas.new(
-        1.5 + wide * len(cells), min(max(1.3 + 0.24 * len(up), 2.4), 7), len(cells), sharey=True
-    )
+    write = value.writer(number / value.shown(1) for number in values)
     picture = None
-    for axes, (name, part) in zip(panels, cells.items(), strict=True):
+    for axes, part in zip(line, cells.values(), strict=True):
         grid = [[part.get((column, row), float("nan")) for column in across] for row in up]
         picture = axes.imshow(grid, origin="lower", aspect="auto", cmap=canvas.MAP, norm=norm)
         axes.grid(False)
         if len(across) * len(up) <= MAX_WRITTEN_CELLS and len(across) <= 16:
-            _write(axes, grid, norm)
-        axes.set_xticks(range(len(across)), [_text(x, item) for item in across], rotation=90)
-        axes.set_yticks(range(len(up)), [_text(y, item) for item in up])
-        axes.set_xlabel(_axis_name(x))
-        if len(cells) > 1:
-            axes.set_title(f"{panel} {name}")
-        canvas.thin_ticks(figure, axes.xaxis)
-    panels[0].set_ylabel(_axis_name(y))
-    canvas.thin_ticks(figure, panels[0].yaxis)
-    bar = figure.colorbar(picture, ax=panels)
-    bar.set_label(value.replace("_", " "))
-    canvas.log_bar(bar, count_text)
-    if title:
-        figure.suptitle(title, fontsize=9)
-    canvas.thin_ticks(figure, bar.ax.yaxis)
-    return figure
+            _write(axes, grid, norm, write)
+    bar = figure.colorbar(picture, ax=line, pad=0.02, aspect=12 + 6 * len(up) / 5)
+    bar.set_label(value.axis)
+    canvas.log_bar(bar, bytes_text if value.prefixes is BINARY else count_text)
 
 
-def _write(axes: Any, grid: list[list[float]], norm: Any) -> None:
+def _note(value: Measure, rows: list[Row], *shown: str) -> str:
+    hidden = hidden_text(rows, "model", *shown)
+    return f"each cell: the {value.best_text} over {hidden}" if hidden else ""
+
+
+def _write(axes: Any, grid: list[list[float]], norm: Any, write: Any) -> None:
     for row, line in enumerate(grid):
         for column, number in enumerate(line):
             known = number == number
             dark = known and norm(number) < 0.5
-            axes.text(column, row, count_text(number) if known else "–", ha="center", va="center", fontsize=5,
+            axes.text(column, row, write(number) if known else "–", ha="center", va="center", fontsize=5,
                       color="white" if dark else "black")  # fmt: skip
-
-
-def _text(name: str, item: Any) -> str:
-    return bytes_text(item) if name.endswith("_bytes") else str(item)
-
-
-def _axis_name(name: str) -> str:
-    return {"pes": "PEs", "sram_bytes": "SRAM"}.get(name, name.replace("_", " "))

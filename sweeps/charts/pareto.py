@@ -1,52 +1,74 @@
-"""Which machines are worth building: cycles against SRAM and against PEs, with the points nothing beats."""
+"""Which machines are worth building: two or three figures, with the points that nothing beats."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from dlasim.errors import InputError
 from dlasim.sweeps.charts import canvas
-from dlasim.sweeps.charts.data import Row, bytes_text, chosen_rows, count_text
-from dlasim.sweeps.result import SweepResult
+from dlasim.sweeps.charts.data import (
+    ChartError,
+    Row,
+    Table,
+    chosen_rows,
+    hidden_text,
+    labels,
+    shared_text,
+    split,
+)
+from dlasim.sweeps.charts.measures import BINARY, Measure, bytes_text, count_text, measure
+from dlasim.sweeps.parameters import catalogue
 
-COSTS = (("sram_bytes", "SRAM", bytes_text), ("pes", "PEs", lambda value: f"{value:g}"))
-
-
-def draw(result: SweepResult, where: str | None = None, title: str = "", value: str = "cycles_total") -> Any:
-    """Two panels; grey: every point, line: the front within the panel, filled: also in the front of all."""
-    rows = chosen_rows(result, where, ["label", "pes", "sram_bytes", value])
-    figure, panels = canvas.new(7, 3.3, 2, sharey=True)
-    overall = {id(row) for row in front(rows, value, "sram_bytes", "pes")}
-    for axes, (cost, name, text) in zip(panels, COSTS, strict=True):
-        _panel(axes, rows, cost, value, text, overall)
-        axes.set_xlabel(name)
-    panels[0].set_ylabel(value.replace("_", " "))
-    canvas.log_axis(panels[0].yaxis, 10, count_text)
-    low, high = panels[0].get_ylim()
-    panels[0].set_ylim(low / 1.25, high)  # room for labels below the front
-    if title:
-        figure.suptitle(title, fontsize=9)
-    canvas.legend(figure, panels[0])
-    for axes, (cost, _, _) in zip(panels, COSTS, strict=True):
-        canvas.thin_ticks(figure, axes.xaxis)
-        spots = [(row[cost], row[value], row["label"]) for row in front(rows, value, cost)]
-        canvas.place_labels(figure, axes, spots, canvas.BELOW)
-    canvas.thin_ticks(figure, panels[0].yaxis)
-    return figure
+MAX_MODELS = 6
+COSTS = ("sram_bytes", "pes")
+_FAR = 4.0  # an axis whose values lie further apart than this is logarithmic
 
 
-def front(rows: list[Row], *objectives: str) -> list[Row]:
+def draw(
+    result: Table, where: str | None = None, title: str = "", value: str = "cycles_total",
+    figures: list[str] | None = None,
+) -> Any:  # fmt: skip
+    """`figures` are two or three; without them `value`, SRAM and PEs. Each of the others is drawn against the
+    first. Grey: every point; line: the front within the panel; filled: also in the front of all figures."""
+    chosen = [measure(name, result.columns) for name in figures or (value, *COSTS)]
+    if not 2 <= len({figure.name for figure in chosen}) == len(chosen) <= 3:
+        raise InputError(
+            f"a front is over two or three different figures, not {', '.join(figures or [value])}"
+        )
+    names = [figure.name for figure in chosen]
+    rows = chosen_rows(result, where, names)
+    rows = [row for row in rows if all(row[name] is not None for name in names)]
+    if not rows:
+        raise ChartError(f"{result.path}: no row has {', '.join(names)}")
+    parts = split(rows, "model")
+    if len(parts) > MAX_MODELS:
+        raise ChartError(f"{len(parts)} models (allowed in one chart: {MAX_MODELS}): use --where")
+    goal, *costs = chosen
+    costs = [cost for cost in costs if len(split(rows, cost.name)) > 1]
+    if not costs:
+        raise ChartError(
+            f"{' and '.join(figure.text for figure in chosen[1:])} do not vary: there is nothing to trade; "
+            f"name two or three figures with --set figures=cycles,dma; the points differ in "
+            f"{hidden_text(rows) or 'nothing'}"
+        )
+    return _draw(parts, goal, costs, title or shared_text(rows, "model", *(cost.name for cost in costs)))
+
+
+def front(rows: list[Row], *objectives: str | Measure) -> list[Row]:
     """The rows that no other row equals or beats in every objective; of equal ones the first."""
-    first, *others = objectives
+    measures = [Measure(name, name) if isinstance(name, str) else name for name in objectives]
+    first, *others = measures
     least: dict[tuple[Any, ...], Row] = {}  # of rows that differ in the first objective only, the best
     for row in rows:
-        spot = tuple(row[name] for name in others)
-        if spot not in least or row[first] < least[spot][first]:
+        spot = tuple(one.cost(row[one.name]) for one in others)
+        if spot not in least or first.cost(row[first.name]) < first.cost(least[spot][first.name]):
             least[spot] = row
-    ordered = sorted(least.values(), key=lambda row: tuple(row[name] for name in reversed(objectives)))
-    points = np.array([[row[name] for name in objectives] for row in ordered], np.float64)
+    ordered = sorted(
+        least.values(), key=lambda row: tuple(one.cost(row[one.name]) for one in reversed(measures))
+    )
+    points = np.array([[one.cost(row[one.name]) for one in measures] for row in ordered], np.float64)
     kept = []
     for number, row in enumerate(ordered):
         if not np.any(np.all(points[:number] <= points[number], axis=1)):
@@ -54,19 +76,73 @@ def front(rows: list[Row], *objectives: str) -> list[Row]:
     return kept
 
 
+def _draw(parts: dict[Any, list[Row]], goal: Measure, costs: list[Measure], title: str) -> Any:
+    figure, grid = canvas.grid(
+        3.7 * max(len(costs), 1.3), 0.9 + 2.5 * len(parts), len(parts), len(costs), sharex="col", sharey="row"
+    )
+    fronts = []
+    for (model, rows), line in zip(parts.items(), grid, strict=True):
+        overall = {id(row) for row in front(rows, goal, *costs)}
+        for axes, cost in zip(line, costs, strict=True):
+            fronts.append((axes, cost, _panel(axes, rows, cost, goal, overall, len(costs) > 1), rows))
+            axes.set_title(f"{model}: {goal.text} against {cost.text}")
+            axes.tick_params(axis="x", labelbottom=True)
+        line[0].set_ylabel(goal.axis)
+        _scale(line[0].yaxis, [goal.shown(row[goal.name]) for row in rows], goal, 10)
+        low, high = line[0].get_ylim()
+        room = (
+            (low / (high / low) ** 0.12, high)
+            if line[0].get_yscale() == "log"
+            else (low - 0.1 * (high - low), high)
+        )
+        line[0].set_ylim(*room)  # for labels below the front
+    canvas.head(figure, title, _note(goal, costs, len(parts)))
+    canvas.legend(figure, list(canvas.handles(axes for line in grid for axes in line).values()))
+    for axes, cost in zip(grid[-1], costs, strict=True):
+        axes.set_xlabel(cost.axis)
+    for axes, *_ in fronts:
+        canvas.thin_ticks(figure, axes.xaxis)
+        canvas.thin_ticks(figure, axes.yaxis)
+    for axes, cost, best, rows in fronts:
+        names = dict(zip(map(id, rows), labels(rows), strict=True))
+        spots = [
+            (cost.shown(row[cost.name]), goal.shown(row[goal.name]), names[id(row)] or str(row["label"]))
+            for row in best
+        ]
+        canvas.place_labels(figure, axes, spots, canvas.ABOVE if goal.more_is_better else canvas.BELOW)
+    return figure
+
+
+def _note(goal: Measure, costs: list[Measure], models: int) -> str:
+    better = ", ".join(
+        f"{figure.text}: {'more' if figure.more_is_better else 'less'} is better" for figure in (goal, *costs)
+    )
+    return better + ("; each model has a front of its own" if models > 1 else "")
+
+
 def _panel(
-    axes: Any, rows: list[Row], cost: str, value: str, text: Callable[[float], str], overall: set[int]
-) -> None:
-    spots = sorted({(row[cost], row[value]) for row in rows})
+    axes: Any, rows: list[Row], cost: Measure, goal: Measure, overall: set[int], several: bool
+) -> list[Row]:
+    spots = sorted({(cost.shown(row[cost.name]), goal.shown(row[goal.name])) for row in rows})
     axes.scatter(
         *zip(*spots, strict=True), s=7, color=canvas.GREY, label="points", rasterized=len(spots) > 2000
     )
-    best = front(rows, value, cost)
-    line = [(row[cost], row[value]) for row in best]
-    axes.step(*zip(*line, strict=True), where="post", color=canvas.BLUE, linewidth=1, label="front")
-    both = [(row[cost], row[value]) for row in best if id(row) in overall]
+    best = front(rows, goal, cost)
+    line = [(cost.shown(row[cost.name]), goal.shown(row[goal.name])) for row in best]
+    step = "pre" if cost.more_is_better else "post"
+    axes.step(
+        *zip(*line, strict=True), where=step, color=canvas.BLUE, linewidth=1, label="front of the two figures"
+    )
+    both = [spot for spot, row in zip(line, best, strict=True) if id(row) in overall]
     if both:
-        axes.scatter(
-            *zip(*both, strict=True), s=14, color=canvas.RED, zorder=3, label="no point is better in all"
-        )
-    canvas.log_axis(axes.xaxis, 2, text)
+        text = "no point is better in all figures" if several else "no point is better in both"
+        axes.scatter(*zip(*both, strict=True), s=14, color=canvas.RED, zorder=3, label=text)
+    _scale(axes.xaxis, [x for x, _ in spots], cost, 2 if cost.name in catalogue() else 10)
+    return best
+
+
+def _scale(axis: Any, values: list[float], figure: Measure, base: int) -> None:
+    if min(values) > 0 and max(values) > _FAR * min(values):
+        canvas.log_axis(axis, base, bytes_text if figure.prefixes is BINARY else count_text)
+    else:
+        canvas.format_axis(axis, figure.prefixes, most=7)

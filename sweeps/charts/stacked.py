@@ -1,82 +1,218 @@
-"""Cycles per configuration as stacked bars, like figure 4 of Sponner et al."""
+"""Cycles per configuration as stacked bars, like figure 4 of Sponner et al., a panel for each model."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from dlasim.errors import InputError
 from dlasim.sweeps.charts import canvas
-from dlasim.sweeps.charts.data import Row, chosen_rows, count_text, labels, parameters
-from dlasim.sweeps.result import SweepResult
+from dlasim.sweeps.charts.data import (
+    ChartError,
+    Row,
+    Table,
+    chosen_rows,
+    hidden_text,
+    labels,
+    panels,
+    shared_text,
+    split,
+    varying,
+)
+from dlasim.sweeps.charts.measures import writer
+from dlasim.sweeps.conditions import Condition
 
 SEGMENTS = {
-    "conv": ("CONV", ("cycles_conv",), canvas.BLUE),
-    "requant": ("REQUANT", ("cycles_requant",), canvas.ORANGE),
-    "depth": ("DEPTH", ("cycles_depth",), canvas.GREEN),
-    "other": ("other kinds", ("cycles_fc", "cycles_pool", "cycles_eltwise", "cycles_act"), canvas.PURPLE),
-    "host": ("host", (), canvas.SKY),
-    "stall": ("memory stalls", ("cycles_stall",), canvas.GREY),
-}
-MAX_BARS = 80
+    name.lower(): (name, f"cycles_{name.lower()}")
+    for name in ("CONV", "REQUANT", "DEPTH", "FC", "POOL", "ELTWISE", "ACT")
+} | {"host": (canvas.HOST, ""), "stall": (canvas.STALL, "cycles_stall")}
+MAX_BARS, MAX_IN_PANEL = 72, 40
+_FAR = 4.0  # a bar this many times as long as the next shorter one is cut, so that the others can be read
+_ROW_INCHES = 0.165
+
+
+@dataclass(frozen=True, slots=True)
+class _Panel:
+    """Bars that are drawn into one pair of axes: where each is, its row, and the labels beside them."""
+
+    title: str
+    rows: list[Row]
+    places: list[float]
+    names: list[str]  # written after a bar's figure: which of a pair it is
+    ticks: list[tuple[float, str]]
+
+    @property
+    def height(self) -> float:
+        return self.places[-1] + 1
 
 
 def draw(
-    result: SweepResult,
+    result: Table,
     where: str | None = None,
     title: str = "",
     segments: list[str] | None = None,
     top: float | None = None,
+    panel: str | None = None,
+    pair: str | None = None,
+    panels: Sequence[Mapping[str, str]] | None = None,
 ) -> Any:
-    """A bar for each point. `host` is what the CPU adds beyond the DLA's cycles; `top` ends the axis."""
+    """A bar for each point. `host` is what the CPU adds beyond the DLA's cycles; `top` ends the axis, in
+    millions; `panel` is a parameter, each value of which gets a panel of its own; bars that differ in `pair`
+    only stand together; `panels` are panels with a title and a condition (`where`) each."""
     shown = segments or list(SEGMENTS)
     unknown = [name for name in shown if name not in SEGMENTS]
     if unknown:
         raise InputError(f"segment {unknown[0]!r} is unknown (allowed: {', '.join(SEGMENTS)})")
-    columns = {column for name in shown for column in SEGMENTS[name][1]} | {"cycles_total", "cycles_dla"}
-    rows = chosen_rows(result, where, [*parameters(result), *sorted(columns)])
-    total = len(rows)
-    if total > MAX_BARS:
-        rows = sorted(
-            sorted(rows, key=lambda row: row["cycles_total"])[:MAX_BARS], key=lambda row: row["point"]
+    columns = {SEGMENTS[name][1] for name in shown if SEGMENTS[name][1]} | {"cycles_total", "cycles_dla"}
+    rows = chosen_rows(result, where, sorted(columns))
+    for name in (panel, pair):
+        if name is not None and name not in rows[0]:
+            raise InputError(f"{name} is not a parameter of {result.path}")
+    parts = _asked(rows, panels, result) if panels else _parts(rows, panel)
+    one_scale = bool(panels) or len({row["model"] for _, part in parts for row in part}) == 1
+    shared = shared_text([row for _, part in parts for row in part])
+    return _draw(
+        [_arranged(name, part, pair) for name, part in parts], shown, (title, shared), top, one_scale
+    )
+
+
+def can_draw(rows: list[Row]) -> bool:
+    """Whether so many bars can be read."""
+    return len(rows) <= MAX_BARS and all(len(part) <= MAX_IN_PANEL for _, part in panels(rows))
+
+
+def _asked(
+    rows: list[Row], wanted: Sequence[Mapping[str, str]], result: Table
+) -> list[tuple[str, list[Row]]]:
+    """The panels that a study describes; those without a row are left out."""
+    parts = []
+    for number, entry in enumerate(wanted, start=1):
+        if not isinstance(entry, Mapping) or set(entry) != {"title", "where"}:
+            raise InputError(f"panels: panel {number} is a table with title and where, not {entry!r}")
+        test = Condition(entry["where"], result.columns, f"panel {number}")
+        parts.append((entry["title"], [row for row in rows if test.holds(row)]))
+    parts = [(name, part) for name, part in parts if part]
+    if not parts:
+        raise ChartError(f"{result.path} has no row with figures for any of the {len(wanted)} panels")
+    return parts
+
+
+def _parts(rows: list[Row], panel: str | None) -> list[tuple[str, list[Row]]]:
+    """A panel for each model, and for each value of a parameter where a panel would have too many bars."""
+    parts = panels(rows, *([panel] if panel else []))
+    if panel is None and not can_draw(rows):
+        for name in varying(rows, "model") if len(rows) <= MAX_BARS else []:
+            parts = panels(rows, name)
+            if max(len(part) for _, part in parts) <= MAX_IN_PANEL:
+                return parts
+    if len(rows) > MAX_BARS or max(len(part) for _, part in parts) > MAX_IN_PANEL:
+        raise ChartError(
+            f"{len(rows):,} bars are too many to read (at most {MAX_BARS}, and {MAX_IN_PANEL} in a panel): "
+            f"choose some with --where, or draw --kind pareto or heatmap; they differ in {hidden_text(rows)}"
         )
-        title = title or f"the {MAX_BARS} of {total:,} points with the fewest cycles"
-    return _draw(rows, shown, title, top)
+    return parts
 
 
-def _draw(rows: list[Row], shown: list[str], title: str, top: float | None) -> Any:
-    names = labels(rows)
-    width = min(max(3.4, 1.3 + 0.3 * len(rows)), 16)
-    figure, (axes,) = canvas.new(
-        width, 3.1 + 0.055 * max(map(len, names))
-    )  # long names take no room from bars
-    places = range(len(rows))
-    heights = [0.0] * len(rows)
-    for number, name in enumerate(shown):
-        label, _, color = SEGMENTS[name]
-        values = [_amount(row, name) / 1e6 for row in rows]
-        if any(values):
-            look = {"color": color, "hatch": canvas.HATCHES[number], "edgecolor": "white", "linewidth": 0.4}
-            axes.bar(places, values, 0.72, heights, label=label, **look)
-            heights = [below + value for below, value in zip(heights, values, strict=True)]
-    most = top or max(heights) * (1.12 if len(rows) <= 16 else 1.25) or 1
-    axes.set_ylim(0, most)
-    if len(rows) <= 40:
-        for place, height in enumerate(heights):
-            spot, turned = (place, min(height, most)), 0 if len(rows) <= 16 else 90
-            style = {"ha": "center", "va": "bottom", "fontsize": 6, "rotation": turned}
-            axes.annotate(count_text(height * 1e6), spot, (0, 1.5), textcoords="offset points", **style)
-    axes.set_xticks(list(places), names, rotation=90)
-    axes.set_xlim(-0.6, len(rows) - 0.4)
-    axes.grid(False, axis="x")
-    axes.set_ylabel("cycles [M]")
-    if title:
-        axes.set_title(title)
-    canvas.legend(figure, axes)
-    canvas.thin_ticks(figure, axes.xaxis)
+def _arranged(title: str, rows: list[Row], pair: str | None) -> _Panel:
+    if pair is None or len(split(rows, pair)) < 2:
+        places = [float(number) for number in range(len(rows))]
+        return _Panel(title, rows, places, [""] * len(rows), list(zip(places, labels(rows), strict=True)))
+    groups: dict[str, list[Row]] = {}
+    for row, label in zip(rows, _pair_labels(rows, pair), strict=True):
+        groups.setdefault(label, []).append(row)
+    ordered, places, ticks, place = [], [], [], 0.0
+    for label, group in groups.items():
+        ticks.append((place + (len(group) - 1) / 2, label))
+        for row in group:
+            ordered.append(row)
+            places.append(place)
+            place += 1
+        place += 0.5
+    return _Panel(title, ordered, places, [str(row[pair]) for row in ordered], ticks)
+
+
+def _pair_labels(rows: list[Row], pair: str) -> list[str]:
+    """The label of the pair that each row belongs to."""
+    names = varying(rows, pair)
+    keys = [tuple(row[name] for name in names) for row in rows]
+    first: dict[tuple[Any, ...], Row] = {}
+    for key, row in zip(keys, rows, strict=True):
+        first.setdefault(key, row)
+    texts = dict(zip(first, labels(list(first.values()), pair), strict=True))
+    return [texts[key] for key in keys]
+
+
+def _draw(
+    parts: list[_Panel], shown: list[str], titles: tuple[str, str], top: float | None, one_scale: bool
+) -> Any:
+    bars = sum(part.height for part in parts)
+    height = 1.15 + _ROW_INCHES * bars + 0.42 * len(parts)
+    figure, grid = canvas.grid(
+        7, height, len(parts), 1, sharex=one_scale, heights=[part.height + 0.5 for part in parts]
+    )
+    lengths = [[sum(_amount(row, name) for name in shown) for row in part.rows] for part in parts]
+    together = [length for some in lengths for length in some]
+    cut = False
+    for (axes,), part, mine in zip(grid, parts, lengths, strict=True):
+        scale = together if one_scale else mine
+        end = top * 1e6 if top else _end(scale)
+        cut |= any(length > end for length in mine)
+        _draw_panel(axes, part, shown, mine, end, writer(scale))
+        if len(parts) > 1:
+            axes.set_title(part.title, loc="left")
+        canvas.format_axis(axes.xaxis, most=7)
+    title, shared = titles
+    notes = [shared] if title else []
+    notes += ["torn bars are longer than the axis: their figures say how long"] if cut else []
+    grid[-1][0].set_xlabel("cycles")
+    canvas.head(figure, title or shared, "; ".join(filter(None, notes)))
+    canvas.legend(figure, _legend(grid, shown))
     return figure
+
+
+def _draw_panel(
+    axes: Any, part: _Panel, shown: list[str], lengths: list[float], end: float, write: Any
+) -> None:
+    lefts = [0.0] * len(part.rows)
+    for name in shown:
+        label, _ = SEGMENTS[name]
+        values = [_amount(row, name) for row in part.rows]
+        if any(values):
+            ends = [min(left + value, end) for left, value in zip(lefts, values, strict=True)]
+            starts = [min(left, end) for left in lefts]
+            widths = [last - first for first, last in zip(starts, ends, strict=True)]
+            axes.barh(part.places, widths, 0.78, starts, label=label, **canvas.look(label))
+            lefts = [left + value for left, value in zip(lefts, values, strict=True)]
+    for place, length, name in zip(part.places, lengths, part.names, strict=True):
+        if length > end:
+            canvas.tear(axes, end, place, 0.5)
+        style = {"ha": "left", "va": "center", "fontsize": 6}
+        text = f"{write(length)}  {name}".strip()
+        axes.annotate(text, (min(length, end), place), (2.5, 0), textcoords="offset points", **style)
+    axes.set_yticks([place for place, _ in part.ticks], [label for _, label in part.ticks])
+    axes.set_ylim(part.places[-1] + 0.7, -0.7)
+    axes.set_xlim(0, end * (1.13 + 0.011 * max(map(len, part.names))))
+    axes.grid(False, axis="y")
+    axes.tick_params(axis="y", length=0)
+
+
+def _end(lengths: Sequence[float]) -> float:
+    """Where the axis ends: at the longest bar, but for a few that are much longer than all others."""
+    ordered = sorted(length for length in lengths if length)
+    for number in range(len(ordered) - 1, 0, -1):
+        few = len(ordered) - number <= len(ordered) / 3
+        if few and ordered[number] > _FAR * ordered[number - 1]:
+            return ordered[number - 1] * 1.15
+    return max(ordered, default=1.0)
+
+
+def _legend(grid: list[list[Any]], shown: list[str]) -> list[Any]:
+    found = canvas.handles(axes for (axes,) in grid)
+    return [found[SEGMENTS[name][0]] for name in shown if SEGMENTS[name][0] in found]
 
 
 def _amount(row: Row, name: str) -> float:
     if name == "host":
         return max(float(row["cycles_total"] - row["cycles_dla"]), 0.0)
-    return float(sum(row[column] for column in SEGMENTS[name][1]))
+    return float(row[SEGMENTS[name][1]])

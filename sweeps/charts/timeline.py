@@ -12,44 +12,49 @@ from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.errors import InputError
 from dlasim.isa.instructions import UNITS
 from dlasim.isa.program import Program
+from dlasim.isa.records import LayerKind
 from dlasim.sim.runner import Inference, Simulation
 from dlasim.sweeps.charts import canvas
-from dlasim.sweeps.charts.data import Row, best_point, count_text, parameters, shorten
-from dlasim.sweeps.conditions import Condition
+from dlasim.sweeps.charts.data import Row, Table, best_point, chosen_rows, point_title, shorten
 from dlasim.sweeps.models import Source, blueprint
 from dlasim.sweeps.parameters import catalogue, resolve
 from dlasim.sweeps.result import SweepResult
 
 LANES = ("CPU", *(unit.name for unit in reversed(UNITS)))
 MAX_NAMED = 60
+NO_LAYER = "no layer"
 
 
 def draw(
-    result: SweepResult, where: str | None = None, title: str = "", point: int | None = None,
+    result: Table, where: str | None = None, title: str = "", point: int | None = None,
     begin: int = 0, end: int | None = None,
 ) -> Any:  # fmt: skip
-    """Lanes of the CPU and of each unit between two cycles; colours change from layer to layer."""
-    test = Condition(where, result.columns, "where") if where else None
-    rows = (row for row in result.rows(*parameters(result), "status", "cycles_total")
-            if row["status"] == "ok" and (test is None or test.holds(row)))  # fmt: skip
+    """Lanes of the CPU and of each unit between two cycles, coloured by the kind of layer; of neighbouring
+    layers of one kind every other one is paler."""
+    if not isinstance(result, SweepResult):
+        raise InputError(f"{result.path} is a report, which does not say what happened when: use "
+                         "`dlasim run --trace FILE.json`, or sweep the model")  # fmt: skip
+    rows = chosen_rows(result, where, ["label", "cycles_total"])
     row = best_point(rows, point)
     program, inference = _simulate(result, row)
     until = inference.total_cycles if end is None else min(end, inference.total_cycles)
     if not 0 <= begin < until:
-        raise InputError(f"cycles {begin} to {until} are no part of a run of {inference.total_cycles}")
-    figure, (axes,) = canvas.new(7.2, 2.6)
-    spans = _spans(program, inference)
-    named = _draw_lanes(axes, spans, begin, until)
+        raise InputError(f"cycles {begin} to {until} are no part of a run of {inference.total_cycles} cycles")
+    figure, axes = canvas.new(7.2, 2.9)
+    kinds = [canvas.HOST if layer.kind is LayerKind.HOST else layer.kind.name for layer in program.layers]
+    named = _draw_lanes(axes, _spans(program, inference), kinds, begin, until)
     axes.set_xlim(begin, until)
-    axes.set_ylim(-0.6, len(LANES) - 0.1)
+    axes.set_ylim(-0.6, len(LANES) + 0.05)
     axes.set_yticks(range(len(LANES)), LANES)
     axes.grid(False, axis="y")
-    axes.set_xlabel("cycle")
-    canvas.format_axis(axes.xaxis, count_text, most=8)
-    axes.set_title(title or f"{row['model']} on {row['label']}")
+    axes.set_xlabel("cycles")
+    canvas.format_axis(axes.xaxis, most=8)
+    estimated = "" if row["host"] == "riscv" else "the CPU's time is an estimate; "
+    canvas.head(figure, title or point_title(rows, row, point), f"{estimated}colours are kinds of layers")
+    canvas.legend(figure, axes.get_legend_handles_labels()[0])
     canvas.thin_ticks(figure, axes.xaxis)
     canvas.place_labels(figure, axes, [
-        (middle, len(LANES) - 0.55, shorten(program.layers[layer].name.rsplit("/", 1)[-1], 18))
+        (middle, len(LANES) - 0.4, shorten(program.layers[layer].name.rsplit("/", 1)[-1], 18))
         for middle, layer in named[:MAX_NAMED]
     ], canvas.ON)  # fmt: skip
     return figure
@@ -68,6 +73,10 @@ def _simulate(result: SweepResult, row: Row) -> tuple[Program, Inference]:
     if blueprint(source).content != content:
         raise InputError(f"{source.file()} has changed since the sweep: sweep again")
     values = {name: row[name] for name in catalogue() if name != "preset"}
+    if row["host"] == "riscv":
+        from dlasim.sweeps.prototype import prototype_inference  # the emulator takes its time to load
+
+        return prototype_inference(load_model(source.file()), values)
     config, options = resolve(values)
     program = lower_for(load_model(source.file()), config, options, with_constants=False).program
     return program, Simulation(program, config, None).run()
@@ -91,24 +100,43 @@ def _spans(program: Program, inference: Inference) -> dict[str, list[np.ndarray[
 
 
 def _draw_lanes(
-    axes: Any, lanes: dict[str, list[np.ndarray[Any, Any]]], begin: int, until: int
+    axes: Any, lanes: dict[str, list[np.ndarray[Any, Any]]], kinds: list[str], begin: int, until: int
 ) -> list[tuple[float, int]]:
     """Draws the spans; returns where the computing of each layer is in the middle, long ones first."""
     least = (until - begin) / 4000  # shorter is less than a dot of the picture
-    colors = (canvas.BLUE, canvas.ORANGE)
+    pale = _paler(kinds)
     named: dict[int, tuple[float, float]] = {}
+    bars: dict[tuple[str, bool, int], list[tuple[float, float]]] = {}
     for height, lane in enumerate(LANES):
         for start, end, layer in _merged(np.concatenate(lanes[lane] or [np.zeros((0, 3), np.int64)]), least):
             start, end = max(start, begin), min(end, until)
             if start >= end:
                 continue
-            axes.broken_barh([(start, max(end - start, least))], (height - 0.35, 0.7), linewidth=0,
-                             color=canvas.GREY if layer < 0 else colors[layer % 2])  # fmt: skip
+            kind = canvas.HOST if lane == "CPU" else kinds[layer] if layer >= 0 else NO_LAYER
+            spans = bars.setdefault((kind, layer >= 0 and pale[layer], height), [])
+            spans.append((start, max(end - start, least)))
             if lane not in ("DMA_IN", "DMA_OUT") and layer >= 0:
                 first, last = named.get(layer, (start, end))
                 named[layer] = (min(first, start), max(last, end))
-    order = sorted(named, key=lambda layer: named[layer][0] - named[layer][1])
-    return [((named[layer][0] + named[layer][1]) / 2, layer) for layer in order]
+    told: set[str] = set()
+    order = [*canvas.KINDS, NO_LAYER]
+    for kind, is_pale, height in sorted(bars, key=lambda bar: (order.index(bar[0]), *bar[1:])):
+        look = {"facecolor": canvas.look(kind)["color"], "alpha": 0.6 if is_pale else 1, "linewidth": 0}
+        label = "_" if kind in told else kind
+        axes.broken_barh(bars[kind, is_pale, height], (height - 0.35, 0.7), label=label, **look)
+        told.add(kind)
+    longest = sorted(named, key=lambda layer: named[layer][0] - named[layer][1])
+    return [((named[layer][0] + named[layer][1]) / 2, layer) for layer in longest]
+
+
+def _paler(kinds: list[str]) -> list[bool]:
+    """Every other layer of a kind, the first of each at full strength."""
+    seen: dict[str, int] = {}
+    pale = []
+    for kind in kinds:
+        pale.append(seen.get(kind, 0) % 2 == 1)
+        seen[kind] = seen.get(kind, 0) + 1
+    return pale
 
 
 def _merged(spans: np.ndarray[Any, Any], gap: float) -> list[tuple[float, float, int]]:

@@ -11,7 +11,10 @@ import pytest
 from dlasim import api
 from dlasim.errors import InputError
 from dlasim.sweeps.charts import KINDS, canvas, draw, make
+from dlasim.sweeps.charts.data import labels
+from dlasim.sweeps.charts.measures import describe, writer
 from dlasim.sweeps.charts.pareto import front
+from dlasim.sweeps.charts.single import open_table
 from dlasim.sweeps.evaluate import FIGURES
 from dlasim.sweeps.parameters import catalogue
 from dlasim.sweeps.result import SweepResult
@@ -64,7 +67,7 @@ def test_models_of_any_name_are_drawn(model: Path, tmp_path: Path, kind: str) ->
 
 def test_overlap_is_noticed() -> None:
     with canvas.style():
-        figure, (axes,) = canvas.new(3, 3)
+        figure, axes = canvas.new(3, 3)
         axes.text(0.5, 0.5, "one text")
         axes.text(0.52, 0.5, "another")
         assert canvas.overlaps(figure) == [("one text", "another")]
@@ -78,6 +81,12 @@ def test_overlap_is_noticed() -> None:
         ("stacked", {"segments": ["convs"]}, "segment 'convs'"),
         ("stacked", {"where": "pes == 1"}, "no row"),
         ("heatmap", {"x": "speed"}, "no column speed"),
+        ("heatmap", {"value": "cycle"}, "no column cycle.*cycles"),
+        ("pareto", {"figures": ["cycles"]}, "two or three"),
+        ("pareto", {"figures": ["cycles", "cycles_total"]}, "two or three different"),
+        ("pareto", {"where": "sram == 16KiB and pes == 64"}, "do not vary"),
+        ("stacked", {"panel": "speed"}, "speed is not a parameter"),
+        ("stacked", {"panels": [{"title": "none", "where": "pes == 1"}]}, "any of the 1 panels"),
         ("timeline", {"point": 4000}, "point 4000"),
         ("roofline", {"point": -1}, "point -1"),
     ],
@@ -129,6 +138,182 @@ def test_a_hundred_thousand_points(tmp_path: Path) -> None:
     result = SweepResult(tmp_path / "results.csv")
     assert len(result) == 100_000
     began = time.perf_counter()
-    for kind in ("stacked", "heatmap", "pareto"):
+    with pytest.raises(InputError, match=r"100,000 bars are too many to read.*they differ in SRAM"):
+        draw(result, "stacked", tmp_path / "stacked.png")
+    for kind in ("heatmap", "pareto"):
         draw(result, kind, tmp_path / f"{kind}.png")
     assert time.perf_counter() - began < 120
+
+
+@pytest.fixture(scope="module")
+def several(model: Path, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
+    """Two models of which one takes fewer cycles everywhere, on machines with an axis that no chart shows."""
+    return api.sweep(
+        "ds_cnn", "autoencoder", out=tmp_path_factory.mktemp("several"), jobs=1, layers=True,
+        pes=[16, 64], sram=["32KiB", "64KiB"], vector_lanes=[4, 16],
+    )  # fmt: skip
+
+
+def texts_of(result: Any, kind: str, **settings: Any) -> list[str]:
+    with canvas.style():
+        figure = make(result, kind, settings)
+        figure.canvas.draw()
+        return [text.get_text() for text in canvas.visible_texts(figure)]
+
+
+@pytest.mark.parametrize("kind", ["stacked", "heatmap", "pareto"])
+def test_each_model_has_a_panel_of_its_own(several: SweepResult, kind: str) -> None:
+    with canvas.style():
+        figure = make(several, kind, {})
+    for name in ("ds_cnn", "autoencoder"):
+        assert any(name in axes.get_title("left") + axes.get_title() for axes in figure.axes), name
+
+
+def test_a_title_of_ones_own_hides_no_model(several: SweepResult) -> None:
+    where = "model == 'ds_cnn' and sram == 32KiB"
+    for kind in ("stacked", "heatmap", "pareto"):
+        texts = " ".join(texts_of(several, kind, title="mine", where=where))
+        assert "mine" in texts
+        assert "ds_cnn" in texts
+
+
+def test_a_heat_map_states_what_it_hides_and_shows_each_models_least(several: SweepResult) -> None:
+    texts = texts_of(several, "heatmap", panel="parallel")
+    assert "each cell: the least over vector lanes (4, 16)" in texts
+    for name in ("ds_cnn", "autoencoder"):
+        rows = [row for row in several if row["model"] == name]
+        cells = {(row["pes"], row["sram_bytes"]): [] for row in rows}
+        for row in rows:
+            cells[row["pes"], row["sram_bytes"]].append(row["cycles_total"])
+        write = writer([min(cycles) for cycles in cells.values()])
+        for cycles in cells.values():
+            assert write(min(cycles)) in texts
+
+
+def test_more_is_better_where_it_is(several: SweepResult) -> None:
+    assert "the most over" in " ".join(texts_of(several, "heatmap", value="utilization", panel="parallel"))
+    rows = [{"utilization": used, "pes": pes} for used, pes in ((0.2, 64), (0.9, 16), (0.5, 32), (0.95, 32))]
+    best = front(rows, describe("utilization"), describe("pes"))
+    assert [row["utilization"] for row in best] == [0.9, 0.95]
+    note = " ".join(texts_of(several, "pareto", value="utilization"))
+    assert "utilisation of the PEs: more is better" in note
+
+
+def test_fronts_over_any_figures(several: SweepResult) -> None:
+    figures = ["cycles", "dma", "sram_peak_bytes"]
+    titles = texts_of(several, "pareto", figures=figures)
+    assert "ds_cnn: cycles against DMA bytes" in titles
+    assert "autoencoder: cycles against sram peak" in titles
+
+
+def test_labels_tell_bars_apart_and_repeat_nothing(several: SweepResult) -> None:
+    rows = [row for row in several if row["model"] == "ds_cnn"]
+    names = labels(rows)
+    assert len(set(names)) == len(rows)
+    assert names[0] == "32K 16, vector lanes 4"
+    alike = [
+        {**rows[0], "case": "a" * 60, "point": 1},
+        {**rows[0], "case": "a" * 30 + "b" + "a" * 29, "point": 2},
+    ]
+    assert len(set(labels(alike))) == 2
+    assert labels(rows[:1]) == [""]
+
+
+def test_one_far_bar_does_not_flatten_the_others() -> None:
+    from dlasim.sweeps.charts.stacked import _end
+
+    assert _end([42e6, 1.2e6, 1.1e6, 0.9e6]) < 1.5e6
+    assert _end([4.0, 3.0, 2.0]) == 4.0
+    assert _end([200e3, 190e3, 757.0]) == 200e3  # of few short bars the others are not the exception
+    assert _end([0.0]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([13e6, 9.19e6], ["13.0M", "9.2M"]),
+        ([42e6, 757], ["42.0M", "757"]),
+        ([1.5e6, 12e3], ["1.50M", "12.0k"]),
+        ([16, 5, 0], ["16", "5", "0"]),
+        ([999_999], ["1.00M"]),
+    ],
+)
+def test_numbers_of_a_chart_have_the_same_digits(values: list[float], texts: list[str]) -> None:
+    assert [writer(values)(value) for value in values] == texts
+
+
+def test_bars_stand_in_pairs(several: SweepResult) -> None:
+    with canvas.style():
+        figure = make(several, "stacked", {"pair": "vector_lanes", "where": "model == 'ds_cnn'"})
+        (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        "32K 16",
+        "64K 16",
+        "32K 64",
+        "64K 64",
+    ] or [label.get_text() for label in axes.get_yticklabels()] == ["32K 16", "32K 64", "64K 16", "64K 64"]
+    assert sum(text.get_text().endswith("  16") for text in axes.texts) == 4
+
+
+def test_panels_share_their_scale_and_skip_what_did_not_run(several: SweepResult) -> None:
+    panels = [{"title": f"{pes} PEs", "where": f"pes == {pes}"} for pes in (16, 64, 128)]
+    with canvas.style():
+        figure = make(several, "stacked", {"panels": panels, "where": "model == 'ds_cnn'"})
+    assert [axes.get_title("left") for axes in figure.axes] == ["16 PEs", "64 PEs"]
+    assert len({axes.get_xlim() for axes in figure.axes}) == 1
+
+
+def test_roofs_have_names_and_so_have_layers(several: SweepResult) -> None:
+    texts = texts_of(several, "roofline", where="model == 'ds_cnn' and pes == 64")
+    assert "computing: 64 MACs per cycle" in texts
+    assert "DMA: 8 bytes per cycle" in texts
+    assert "conv_0" in texts
+
+
+def test_layers_have_whole_names_and_none_is_left_out(model: Path, tmp_path: Path) -> None:
+    found = api.sweep("resnet8", out=tmp_path, layers=True, jobs=1)
+    texts = texts_of(found, "utilization")
+    assert {layer["name"] for layer in found.layers} <= set(texts)
+    assert "stage_1/add" in texts
+    assert texts.count("no MACs") == 4
+    kinds = {layer["kind"] for layer in found.layers if layer["unit"] == "dla"}
+    assert kinds | {"CPU"} <= set(texts)
+    assert {"CONV", "ELTWISE", "CPU"} <= set(texts_of(found, "timeline"))
+
+
+def test_a_point_says_why_it_was_chosen(several: SweepResult) -> None:
+    title = " ".join(texts_of(several, "utilization")).replace("\n", " ")
+    assert "the fewest cycles of 16 points and of all models" in title
+
+
+def test_a_report_is_drawn_too(tmp_path: Path) -> None:
+    result = api.run(api_model(tmp_path), timing_only=True)
+    path = tmp_path / "report.json"
+    path.write_text(json.dumps(result.report))
+    table = open_table(path)
+    for kind in ("stacked", "utilization", "roofline"):
+        draw(table, kind, tmp_path / f"{kind}.png")
+    assert "conv_0" in texts_of(table, "utilization")
+    with pytest.raises(InputError, match="--trace"):
+        draw(table, "timeline", tmp_path / "timeline.png")
+    for text in ("[]", "{", "{}", '{"schema": "dlasim.report/1"}', "[" * 100_000):
+        path.write_text(text)
+        with pytest.raises(InputError, match="is not a report"):
+            open_table(path)
+
+
+def api_model(folder: Path) -> Path:
+    from dlasim.compiler_shim.tflite.writer import write_tflite
+    from dlasim.compiler_shim.topologies import build_topology
+
+    path = folder / "resnet8.tflite"
+    path.write_bytes(write_tflite(build_topology("resnet8")))
+    return path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_where_nothing_ran_the_first_reason_is_told(tmp_path: Path, kind: str) -> None:
+    found = api.sweep("resnet8", out=tmp_path, jobs=1, layers=True, sram="1KiB", tiling="output-channel")
+    with pytest.raises(InputError, match=r"none of 1 points ran.*needs .* bytes of SRAM"):
+        draw(found, kind, tmp_path / "chart.png")
+    assert not (tmp_path / "chart.png").exists()

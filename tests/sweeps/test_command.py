@@ -144,6 +144,32 @@ def test_plots_that_cannot_be(
     assert message in capsys.readouterr().err
 
 
+def test_the_studies_that_ship_are_listed(tmp_path: Path) -> None:
+    from dlasim.sweeps.studyfile import shipped_names
+
+    lines = run("sweep", "--list", cwd=tmp_path).stdout.splitlines()[2:]
+    assert [line.split()[0] for line in lines] == list(shipped_names())
+    guide = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text()
+    assert all(f"| `{name}` |" in guide for name in shipped_names())
+
+
+def test_each_model_has_its_best_points(tmp_path: Path) -> None:
+    done = run("sweep", "ds_cnn", "autoencoder", "--pes", "16..256:16", "--out", "both", cwd=tmp_path)
+    lines = done.stdout.splitlines()[2:]
+    assert [line.split()[0] for line in lines] == ["ds_cnn"] * 10 + ["autoencoder"] * 10
+    assert "the 10 with the fewest cycles of each model above" in done.stderr
+
+
+def test_a_plot_without_a_kind_is_one_that_fits(model: Path, tmp_path: Path) -> None:
+    run("sweep", str(model), "--pes", "16..400:16", "--sram", "16KiB..128KiB", "--out", "many", cwd=tmp_path)
+    assert run("plot", "many", cwd=tmp_path).stderr == "wrote many/pareto.png\n"
+    run("run", str(model), "--timing-only", "--report", "one.json", cwd=tmp_path)
+    assert run("plot", "one.json", cwd=tmp_path).stderr == "wrote one-utilization.png\n"
+    refused = run("plot", "many", "--kind", "stacked", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "100 bars are too many to read" in refused.stderr
+
+
 def test_kinds_of_the_command_are_those_of_the_charts() -> None:
     from dlasim.cli.plot import KINDS as OFFERED
     from dlasim.sweeps.charts import KINDS

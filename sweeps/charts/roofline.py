@@ -1,0 +1,93 @@
+"""Layers under the roofs of computing and of memory."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dlasim.errors import InputError
+from dlasim.sweeps.charts import canvas
+from dlasim.sweeps.charts.data import Row, Table
+from dlasim.sweeps.charts.layers import chosen_point
+from dlasim.sweeps.charts.measures import count_text
+
+_WIDEST_NAME = 22
+Point = tuple[float, float]
+
+
+def draw(result: Table, where: str | None = None, title: str = "", point: int | None = None) -> Any:
+    """MACs per cycle over MACs per byte. Bytes are those of the direction that takes longer, time is
+    computing or moving, whichever takes longer, so the roof holds for every layer."""
+    chosen = chosen_point(result, where, point)
+    spots = [
+        (*_spot(layer), layer, name)
+        for layer, name in zip(chosen.layers, chosen.short_names(_WIDEST_NAME), strict=True)
+        if layer["macs"] and layer["unit"] == "dla"
+    ]
+    if not spots:
+        raise InputError(f"point {chosen.row['point']} has no layer with MACs on the DLA")
+    figure, axes = canvas.new(7, 4.6)
+    pes, rate = chosen.row["pes"], _rate(chosen.row)
+    known = [x for x, *_ in spots if x is not None] + ([pes / rate] if rate else []) or [1.0]
+    left, right = min(known) / 3, max(known) * 4
+    still = right / 1.4  # where layers stand that move nothing
+    for kind in dict.fromkeys(layer["kind"] for _, _, layer, _ in spots):
+        mine = [(x or still, y) for x, y, layer, _ in spots if layer["kind"] == kind]
+        axes.scatter(*zip(*mine, strict=True), s=22, zorder=3, label=kind, **canvas.dots(kind))
+    axes.set_xlim(left, right)
+    axes.set_ylim(min(y for _, y, *_ in spots) / 2, pes * 2.2)
+    canvas.log_axis(axes.xaxis, 10, count_text)
+    canvas.log_axis(axes.yaxis, 10, count_text)
+    axes.set_xlabel(
+        "MACs per byte moved" + (" (right edge: nothing moved)" if None in (x for x, *_ in spots) else "")
+    )
+    axes.set_ylabel("MACs per cycle")
+    canvas.legend(figure, axes.get_legend_handles_labels()[0])
+    costly = sorted(spots, key=lambda spot: -spot[2]["cycles"])
+    canvas.head(
+        figure,
+        title or chosen.title,
+        "names go to the layers with the most cycles first, as far as there is room",
+    )
+    roof = _draw_roofs(figure, axes, pes, rate, (left, right))
+    named = [(x or still, y, name) for x, y, _, name in costly]
+    canvas.place_labels(figure, axes, named, canvas.FAR, avoid=roof)
+    return figure
+
+
+def _draw_roofs(figure: Any, axes: Any, pes: int, rate: int, view: tuple[float, float]) -> list[Point]:
+    """The roofs, each with its name along it; points on them, which other names keep clear of."""
+    left, right = view
+    ridge = pes / rate if rate else left
+    axes.plot([left, ridge, right], [left * rate if rate else pes, pes, pes], color=canvas.DARK, linewidth=1)
+    style = {"textcoords": "offset points", "fontsize": 7, "color": canvas.DARK, "va": "bottom"}
+    axes.annotate(f"computing: {pes} MACs per cycle", (right, pes), (-2, 3), ha="right", **style)
+    across = np.geomspace(left, right, 150)
+    roof = [(float(x), float(min(x * rate, pes) if rate else pes)) for x in across]
+    if not rate:
+        return roof
+    low = max(left, axes.get_ylim()[0] / rate)
+    middle = math.sqrt(low * ridge)
+    figure.canvas.draw()
+    (x0, y0), (x1, y1) = axes.transData.transform([(low, low * rate), (ridge, pes)])
+    turn = math.degrees(math.atan2(y1 - y0, x1 - x0))
+    style |= {"ha": "center", "rotation": turn, "rotation_mode": "anchor"}
+    axes.annotate(f"DMA: {rate} bytes per cycle", (middle, middle * rate), (-4, 3), **style)
+    return roof
+
+
+def _rate(row: Row) -> int:
+    """Bytes per cycle of one direction alone; 0 for unlimited."""
+    return min((rate for rate in (row["dma_bandwidth"], row["dma_shared_bandwidth"]) if rate), default=0)
+
+
+def _spot(layer: Row) -> tuple[float | None, float]:
+    rate, shared = _rate(layer), layer["dma_shared_bandwidth"]
+    read, written = layer["dma_read_bytes"], layer["dma_write_bytes"]
+    slow = float(max(read, written))  # in bytes of one direction
+    if shared and rate:
+        slow = max(slow, (read + written) * rate / shared)
+    cycles = max(layer["cycles"], slow / rate if rate else 0, 1)
+    return (layer["macs"] / slow if slow else None), layer["macs"] / cycles

@@ -1,0 +1,69 @@
+"""How much of the PEs each layer uses, and how many cycles it takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dlasim.errors import InputError
+from dlasim.sweeps.charts import canvas
+from dlasim.sweeps.charts.data import Row, Table
+from dlasim.sweeps.charts.layers import chosen_point
+from dlasim.sweeps.charts.measures import writer
+
+MAX_LAYERS = 120
+_WIDEST_NAME = 64
+
+
+def draw(result: Table, where: str | None = None, title: str = "", point: int | None = None) -> Any:
+    """Every layer in the network's order: those without MACs and those of the CPU have cycles alone."""
+    chosen = chosen_point(result, where, point)
+    layers, names = chosen.layers[:MAX_LAYERS], chosen.names(_WIDEST_NAME)[:MAX_LAYERS]
+    if not layers:
+        raise InputError(f"point {chosen.row['point']} has no layer")
+    room = 0.055 * max(map(len, names))
+    figure, ((left, right),) = canvas.grid(4.6 + room, 1.2 + 0.155 * len(layers), 1, 2, sharey=True)
+    for kind in dict.fromkeys(map(_kind, layers)):
+        mine = [(y, layer) for y, layer in enumerate(layers) if _kind(layer) == kind]
+        places = [y for y, _ in mine]
+        used = [100 * layer["utilization"] if _uses_pes(layer) else 0 for _, layer in mine]
+        left.barh(places, used, 0.75, label=kind, **canvas.look(kind))
+        right.barh(places, [layer["cycles"] for _, layer in mine], 0.75, **canvas.look(kind))
+    _write(left, right, layers)
+    left.set_yticks(range(len(layers)), names, fontsize=6)
+    left.set_ylim(len(layers) - 0.4, -0.6)
+    left.set_xlim(0, 115)
+    left.set_xticks(range(0, 101, 25))
+    left.set_xlabel("utilisation of the PEs [%]")
+    right.set_xlabel("cycles")
+    right.set_xlim(0, right.get_xlim()[1] * 1.12)
+    canvas.format_axis(right.xaxis, most=5)
+    for axes in (left, right):
+        axes.grid(False, axis="y")
+        axes.tick_params(axis="y", length=0)
+    more = len(chosen.layers) - len(layers)
+    canvas.head(
+        figure,
+        title or chosen.title,
+        f"the first {MAX_LAYERS} of {len(chosen.layers)} layers" if more else "",
+    )
+    canvas.legend(figure, left.get_legend_handles_labels()[0])
+    return figure
+
+
+def _write(left: Any, right: Any, layers: list[Row]) -> None:
+    """Figures beside the bars."""
+    cycles = writer([layer["cycles"] for layer in layers])
+    style = {"textcoords": "offset points", "ha": "left", "va": "center", "fontsize": 5}
+    for y, layer in enumerate(layers):
+        text, x = (f"{100 * layer['utilization']:.1f}", 100 * layer["utilization"]) if _uses_pes(layer) else (
+            "on the CPU" if layer["unit"] != "dla" else "no MACs", 0)  # fmt: skip
+        left.annotate(text, (x, y), (2, 0), **style)
+        right.annotate(cycles(layer["cycles"]), (layer["cycles"], y), (2, 0), **style)
+
+
+def _kind(layer: Row) -> str:
+    return str(layer["kind"]) if layer["unit"] == "dla" else canvas.HOST
+
+
+def _uses_pes(layer: Row) -> bool:
+    return bool(layer["macs"]) and layer["unit"] == "dla"
