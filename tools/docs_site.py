@@ -25,7 +25,7 @@ OUTSIDE = {
     "examples/bare-metal/README.md": "bare-metal.md",
 }
 NAVIGATION: dict[str, tuple[str, ...]] = {
-    "Start": ("tutorial", "examples"),
+    "Start": ("tutorial", "examples", "glossary"),
     "How to": ("how-to/*", "sweeps", "firmware", "bare-metal", "debugging"),
     "Explanation": ("architecture", "timing-model", "numerics", "races", "accuracy", "zoo"),
     "Reference": (
