@@ -114,15 +114,16 @@ _PAGE = """\
 
 # Operators
 
-This page shows how dlasim executes each operator of a TensorFlow Lite model. The DLA can execute an operator if
-it has an instruction for it and every rule below holds. Such an operator runs where the cost model estimates
-fewer cycles, unless `--place`, `--depthwise` or `--dla-ops` decide. All other operators in these tables run on
-the CPU, as one of its [host operators](host-operators.md). `dlasim explain MODEL` shows for each operator of a
-model where it runs, and why.
+This page shows how dlasim executes each operator of a TensorFlow Lite model. The DLA can execute an
+operator if it has an instruction for it and every rule below holds. Such an operator runs where the cost
+model estimates fewer cycles, unless `--place`, `--depthwise` or `--dla-ops` decide. All other operators in
+these tables run on the CPU, as one of its [host operators](host-operators.md). `dlasim explain MODEL` shows
+for each operator of a model where it runs, and why.
 
-Models must be int8 with full-integer quantization. Inputs and outputs may be float32 or uint8 if the model itself
-converts them, and operators that follow the int8 part may compute in [float32](#in-float32-too). An operator that
-is not in these tables is rejected by name, and so is one that exceeds a limit of its host operator.
+Models must be int8 with full-integer quantization. Inputs and outputs may be float32 or uint8 if the model
+itself converts them, and operators that follow the int8 part may compute in [float32](#in-float32-too). An
+operator that is not in these tables is rejected by name, and so is one that exceeds a limit of its host
+operator.
 
 ## Rules of the DLA
 
@@ -132,7 +133,8 @@ is not in these tables is rejected by name, and so is one that exceeds a limit o
 
 {on_dla}
 
-A PAD before a convolution becomes part of it if it pads with the zero point and every window overlaps the image.
+A PAD before a convolution becomes part of it if it pads with the zero point and every window overlaps the
+image.
 
 SPACE_TO_BATCH_ND, a convolution and BATCH_TO_SPACE_ND, which is how Keras writes dilation, become one dilated
 convolution. Elsewhere these two operators are rejected.
@@ -143,17 +145,17 @@ convolution. Elsewhere these two operators are rejected.
 
 ## In float32 too
 
-Detection and pose models end with operators in float32 and int32, which follow a DEQUANTIZE or a CAST of int8
-results. The operators below run on the CPU in the standalone simulator, bit-exact with TensorFlow. The board has
-no floating point, so `--host riscv` rejects float arithmetic by name:
+Detection and pose models end with operators in float32 and int32, which follow a DEQUANTIZE or a CAST of
+int8 results. The operators below run on the CPU in the standalone simulator, bit-exact with TensorFlow. The
+board has no floating point, so `--host riscv` rejects float arithmetic by name:
 
 {floats}.
 
-Any other operator on floats is rejected. The message names the tensors at which the model can be cut before it.
-A model that computes in float32 from its inputs on is rejected, too.
+Any other operator on floats is rejected. The message names the tensors at which the model can be cut before
+it. A model that computes in float32 from its inputs on is rejected, too.
 
 ## Only if computed beforehand
 
-{folded}: dlasim computes these at import, if all their inputs are constant or they compute a shape. They have no
-other form.
+{folded}: dlasim computes these at import, if all their inputs are constant or they compute a shape. They
+have no other form.
 """

@@ -116,8 +116,8 @@ def overlap(instruction: Instruction) -> str:
     places = [_in_place(instruction, operand, output) for operand in inputs if _fits_place(operand, output)]
     rule = f"All operands are read before {output.register} is written"
     if not places:
-        return f"{rule}, whatever they overlap. No operand has the same form, so the output is never in place."
-    return f"{rule}, whatever they overlap. In place: {output.register} coincides with {' or '.join(places)}."
+        return f"{rule}, whatever it overlaps. No operand has its form, so it is never in place."
+    return f"{rule}, whatever it overlaps. In place: {output.register} coincides with {' or '.join(places)}."
 
 
 def _fits_place(operand: Operand, output: Operand) -> bool:
