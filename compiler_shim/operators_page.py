@@ -35,7 +35,7 @@ def _table(rows: Iterable[OperatorDefinition]) -> str:
     for row in rows:
         note = f" ({row.dla_note})" if row.dla_note else ""
         forms = ", ".join(f"[{name}](host-operators.md#{name.lower()})" for name in row.host)
-        view = " (none: a view of the same bytes, where it can be)" if Trait.VIEW in row.traits else ""
+        view = " (none if it can be a view of the same bytes)" if Trait.VIEW in row.traits else ""
         lines.append(f"| {row.name} | {_linked(', '.join(row.dla) + note) or '-'} | {forms}{view} |")
     return "\n".join(lines)
 
@@ -49,15 +49,16 @@ _PAGE = """\
 
 # Operators
 
-What becomes of each operator of a TensorFlow Lite model. The DLA takes an operator if it has an instruction
-for it and every rule below holds; what it can take goes where the cost model says it is faster, unless
-`--place`, `--depthwise` or `--dla-ops` decide. Everything else of these tables runs on the CPU, as one of its
-[host operators](host-operators.md). `dlasim explain MODEL` tells for each operator of a model which it was,
-and the reason.
+This page shows how dlasim executes each operator of a TensorFlow Lite model. The DLA can execute an
+operator if it has an instruction for it and every rule below holds. Such an operator runs where the cost
+model estimates fewer cycles, unless `--place`, `--depthwise` or `--dla-ops` decide. All other operators in
+these tables run on the CPU, as one of its [host operators](host-operators.md). `dlasim explain MODEL` shows
+for each operator of a model where it runs, and why.
 
-Models are of int8, full-integer quantization. Inputs and outputs may be float32 or uint8 where the model
-itself converts them, and what it computes from int8 results may be [float32](#in-float32-too). An operator
-that is in no table is refused by name, and so is one that breaks a limit of its host operator.
+Models must be int8 with full-integer quantization. Inputs and outputs may be float32 or uint8 if the model
+itself converts them, and operators that follow the int8 part may compute in [float32](#in-float32-too). An
+operator that is not in these tables is rejected by name, and so is one that exceeds a limit of its host
+operator.
 
 ## Rules of the DLA
 
@@ -67,11 +68,11 @@ that is in no table is refused by name, and so is one that breaks a limit of its
 
 {on_dla}
 
-A PAD before a convolution becomes part of it where it pads with the zero point and every window still meets
-the image.
+A PAD before a convolution becomes part of it if it pads with the zero point and every window overlaps the
+image.
 
-SPACE_TO_BATCH_ND, a convolution and BATCH_TO_SPACE_ND, as Keras writes dilation, become one dilated
-convolution; elsewhere these two are refused.
+SPACE_TO_BATCH_ND, a convolution and BATCH_TO_SPACE_ND, which is how Keras writes dilation, become one dilated
+convolution. Elsewhere these two operators are rejected.
 
 ## On the CPU
 
@@ -79,17 +80,17 @@ convolution; elsewhere these two are refused.
 
 ## In float32 too
 
-The tails of detection and pose models compute in float32, and in int32, from what a DEQUANTIZE or a CAST
-makes of int8 results. These operators do so on the CPU, bit for bit as TensorFlow does, in the standalone
-simulator; `--host riscv` has no floating point and refuses by name what calculates with floats:
+Detection and pose models end with operators in float32 and int32, which follow a DEQUANTIZE or a CAST of
+int8 results. The operators below run on the CPU in the standalone simulator, bit-exact with TensorFlow. The
+board has no floating point, so `--host riscv` rejects float arithmetic by name:
 
 {floats}.
 
-Any other operator on floats is refused, with the tensors at which the model can be cut before it; so is a
-model that computes in float32 from its inputs.
+Any other operator on floats is rejected. The message names the tensors at which the model can be cut before
+it. A model that computes in float32 from its inputs on is rejected, too.
 
-## Only where they can be computed beforehand
+## Only if computed beforehand
 
-{folded}: an operator whose inputs are all constant is computed at import, and so are shapes. These have no
-other form.
+{folded}: dlasim computes these at import, if all their inputs are constant or they compute a shape. They
+have no other form.
 """

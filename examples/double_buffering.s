@@ -1,15 +1,15 @@
-; Double buffering by hand: a 1x1 convolution whose weights come in four tiles of 8 output channels.
+; Double buffering by hand: a 1x1 convolution whose weights are loaded in four tiles of 8 output channels.
 ;
-; There is room for two tiles, A and B. While MAC works on one, DMA_IN fills the other and DMA_OUT empties the
-; result before. MAC has its next tile in its queue before the one at work is done, so it never stands still:
+; There are two tile buffers, A and B. While MAC works on one, DMA_IN fills the other and DMA_OUT stores the
+; previous result. MAC's next tile is in its queue before the current one is done, so MAC is never idle:
 ;
 ;   DMA_IN   x 0  1      2         3
 ;   MAC             0 (A)    1 (B)    2 (A)    3 (B)
 ;   DMA_OUT                  0        1        2      3
 ;
-; Everything hangs on the WAITs. `WAIT unit, n` lets issue go on once at most n operations of that unit are not
-; complete; with 1 instead of 0 the newest one may still run. Take any of them away and `dlasim run` refuses the
-; program: see race.s.
+; The WAITs make this correct. `WAIT unit, n` blocks issue until at most n operations of that unit are
+; incomplete; with 1 instead of 0, the newest one may still run. If you remove any WAIT, `dlasim run` rejects
+; the program: see race.s.
 
 .program "double buffering"
 .config pes=64 parallel=output sram=4KiB
@@ -19,10 +19,10 @@
 
 .equ PIXELS, 4 * 4
 .equ IN, 16                         ; input channels
-.equ TILE, 8                        ; output channels of a tile
+.equ TILE, 8                        ; output channels per tile
 .equ OUT, 4 * TILE
 .equ RECORD_BYTES, 12 * TILE
-.equ TILE_BYTES, TILE * IN + RECORD_BYTES ; a tile's records and weights lie together: one transfer
+.equ TILE_BYTES, TILE * IN + RECORD_BYTES ; a tile's records and weights are adjacent: one transfer
 
 .equ X, 0x000
 .equ A, 0x400                       ; records, then weights
@@ -34,7 +34,7 @@
     CFG REQUIRE_CONFIG, FINGERPRINT
 
 .layer "conv", CONV_2D, CONV, macs=8192
-    ; What stays the same for all tiles.
+    ; Parameters that all tiles share.
     CFG IN_ADDR, X
     CFG IN_PIXEL_STRIDE, IN
     CFG IN_ROW_STRIDE, 4 * IN
@@ -56,13 +56,13 @@
     CFG DMA_IN_RUNS, 1
     CFG DMA_IN_PLANES, 1
     CFG DMA_OUT_REGION, OUTPUTS
-    CFG DMA_OUT_RUN_BYTES, TILE     ; 8 channels of a pixel, then on to the next pixel:
+    CFG DMA_OUT_RUN_BYTES, TILE     ; 8 channels of a pixel, then the next pixel:
     CFG DMA_OUT_RUNS, PIXELS
     CFG DMA_OUT_RUN_STRIDE, OUT     ; every 32 bytes in y,
     CFG DMA_OUT_RUN_SRAM_STRIDE, TILE ; every 8 in SRAM
     CFG DMA_OUT_PLANES, 1
 
-    ; x, and the first two tiles.
+    ; Load x and the first two tiles.
     CFG DMA_IN_REGION, INPUTS
     CFG DMA_IN_OFFSET, 0
     CFG DMA_IN_SRAM_ADDR, X
@@ -77,21 +77,21 @@
     CFG DMA_IN_SRAM_ADDR, B
     OP_DMA_READ
 
-    ; tile 0 in A
+    ; Compute tile 0 in A.
     CFG PARAM_ADDR, A
     CFG WEIGHT_ADDR, A + RECORD_BYTES
     CFG OUT_ADDR, RESULT_A
-    WAIT dma_in, 1                  ; x and tile 0 are there, tile 1 may be on its way
+    WAIT dma_in, 1                  ; x and tile 0 are loaded; tile 1 may still be in flight
     OP_CONV init=bias out=int8 quant=channel
 
-    ; tile 1 in B, behind tile 0 in MAC's queue. An operation keeps the registers it was issued with.
+    ; Queue tile 1 in B behind tile 0. An operation uses the register values at its issue.
     CFG PARAM_ADDR, B
     CFG WEIGHT_ADDR, B + RECORD_BYTES
     CFG OUT_ADDR, RESULT_B
-    WAIT dma_in, 0                  ; tile 1 is there
+    WAIT dma_in, 0                  ; tile 1 is loaded
     OP_CONV init=bias out=int8 quant=channel
 
-    ; Tile 0 is done (1 may run): its result goes out, tile 2 takes its place, and stands in the queue.
+    ; Once tile 0 is done (tile 1 may run): store its result, load tile 2 into A, and queue tile 2.
     WAIT mac, 1
     CFG DMA_IN_OFFSET, tile2
     CFG DMA_IN_SRAM_ADDR, A
@@ -102,11 +102,11 @@
     CFG PARAM_ADDR, A
     CFG WEIGHT_ADDR, A + RECORD_BYTES
     CFG OUT_ADDR, RESULT_A
-    WAIT dma_in, 0                  ; tile 2 is there
-    WAIT dma_out, 0                 ; result 0 is gone, so 2 may be written over it
+    WAIT dma_in, 0                  ; tile 2 is loaded
+    WAIT dma_out, 0                 ; result 0 is stored, so result 2 may overwrite it
     OP_CONV init=bias out=int8 quant=channel
 
-    ; The same once more, with A and B exchanged.
+    ; The same for tile 3, with A and B exchanged.
     WAIT mac, 1
     CFG DMA_IN_OFFSET, tile3
     CFG DMA_IN_SRAM_ADDR, B
@@ -121,7 +121,7 @@
     WAIT dma_out, 0
     OP_CONV init=bias out=int8 quant=channel
 
-    ; The last two results.
+    ; Store the last two results.
     CFG DMA_OUT_OFFSET, 2 * TILE
     CFG DMA_OUT_SRAM_ADDR, RESULT_A
     WAIT mac, 1
@@ -133,8 +133,8 @@
 .endlayer
     HALT
 
-; Weights that can be checked by eye. Each filter takes one input channel: tile 0 takes channels 0 to 7 as they
-; are, tile 1 channels 8 to 15, tile 2 the first 8 once more, doubled, tile 3 channels 8 to 15, negated, plus 100.
+; Weights that are easy to check. Each filter selects one input channel: tile 0 selects channels 0 to 7, tile 1
+; channels 8 to 15, tile 2 channels 0 to 7, doubled, and tile 3 channels 8 to 15, negated, plus 100.
 .data
 tile0:
     .record 0, 0x40000000, 1

@@ -1,9 +1,9 @@
-; A race, and how it is found. ReLU of two halves of x, one after the other through the same 16 bytes of SRAM.
-; One WAIT is missing (marked below): DMA_IN may fill the buffer with the second half while VECTOR still reads
-; the first. On a machine whose transfers take long to start nothing bad happens, and the outputs are right;
-; on another they are not. So the program is refused:
+; A race, and how dlasim finds it. The program computes ReLU of the two halves of x, through the same 16 bytes of
+; SRAM. One WAIT is missing (marked below), so DMA_IN may load the second half while VECTOR still reads the first.
+; On a machine with a long DMA latency the outputs happen to be right; on another one they are wrong. Therefore
+; `dlasim run` rejects the program and names both operations, the bytes, and the WAIT to insert:
 ;   dlasim asm examples/race.s -o race.bin && dlasim run race.bin
-; names both operations, the bytes, and the WAIT to insert. `dlasim run race.bin --no-races` runs it all the same.
+; `dlasim run race.bin --no-races` runs it anyway.
 
 .program "race"
 .config pes=64 parallel=output sram=1KiB
@@ -46,8 +46,8 @@
     OP_ACT_RELU
 
     CFG DMA_IN_OFFSET, HALF
-    ; Here `WAIT vector, 0` is missing.
-    OP_DMA_READ                     ; the second half, over the first
+    ; `WAIT vector, 0` is missing here.
+    OP_DMA_READ                     ; the second half, which overwrites the first
     CFG OUT_ADDR, SECOND
     WAIT dma_in, 0
     OP_ACT_RELU

@@ -1,4 +1,4 @@
-; ReLU of 16 int8 values: the smallest whole program. Assemble and run it with
+; ReLU of 16 int8 values: the smallest complete program. Assemble and run it with
 ;   dlasim asm examples/relu.s -o relu.bin && dlasim run relu.bin --report relu.json
 
 .program "relu"
@@ -8,7 +8,7 @@
 .tensor y, int8, output, OUTPUTS, shape=1x4x4x1, scale=0.1, zero_point=0
 
 .equ BYTES, 16
-.equ X, 0x0                 ; where x and y lie in SRAM
+.equ X, 0x0                 ; SRAM addresses of x and y
 .equ Y, X + BYTES
 
 .stream
@@ -33,7 +33,7 @@
     CFG OUT_CHANNELS, 1
     CFG IN_ZP, 0
     CFG OUT_ZP, 0
-    CFG OUT_MULT, 1 * 0x40000000    ; with shift 1: times 1
+    CFG OUT_MULT, 1 * 0x40000000    ; with shift 1, this multiplies by 1
     CFG OUT_SHIFT, 1
     CFG ACT_MIN, -128
     CFG ACT_MAX, 127
@@ -46,7 +46,7 @@
     CFG DMA_OUT_RUN_BYTES, BYTES
     CFG DMA_OUT_RUNS, 1
     CFG DMA_OUT_PLANES, 1
-    WAIT vector, 0                  ; y is there
+    WAIT vector, 0                  ; y is complete
     OP_DMA_WRITE
 .endlayer
     HALT

@@ -163,19 +163,20 @@ SECTION = Record(
 )
 CONFIG = Record(
     "config",
-    "What the program needs of the machine and of system memory.",
+    "Requirements of the program: the machine and system memory.",
     (
         _u32("pes", "processing elements"),
         _u32("input_lanes", "input channels in parallel"),
         _u32("output_lanes", "output channels in parallel"),
         _u32("sram_bytes", "size of the SRAM"),
         _u32(
-            "fingerprint", "of the four members above and the ISA's major version; what REQUIRE_CONFIG checks"
+            "fingerprint",
+            "from the four members above and the ISA's major version; REQUIRE_CONFIG checks it",
         ),
         _u32("arena_bytes", "size of region ARENA"),
         _u32("inputs_bytes", "size of region INPUTS"),
         _u32("outputs_bytes", "size of region OUTPUTS"),
-        _u32("sram_peak_bytes", "most SRAM in use at once, as its maker planned it; 0 where it does not say"),
+        _u32("sram_peak_bytes", "maximum SRAM in use at once, according to the compiler; 0 if unknown"),
     ),
 )
 TENSOR = Record(
@@ -186,15 +187,15 @@ TENSOR = Record(
         _u32("type", "element type"),
         _u32(
             "role",
-            "internal, input, output, constant, or variable: before the first inference, int8 holds its "
-            "zero point, any other zeros; what an inference leaves in it, the next one finds",
+            "internal, input, output, constant or variable. A variable keeps its value from one inference to "
+            "the next; initially, int8 variables hold their zero point, others zeros",
         ),
-        _u32("region", "region it lies in"),
+        _u32("region", "region that holds it"),
         _u32("offset", "byte offset in the region"),
         _u32("size_bytes", "its length"),
         _u32("rank", "number of dimensions used"),
         _u32("shape", "dimensions, the rest 1", MAX_RANK),
-        Member("scale", "f32", "real value of one step; 0 where not quantized"),
+        Member("scale", "f32", "real value of one step; 0 if not quantized"),
         Member("zero_point", "i32", "the integer that means 0"),
     ),
 )
@@ -232,7 +233,7 @@ LAYER = Record(
     (
         _u32("name", "offset in STRINGS"),
         _u32("operator", "its TFLite operator: offset in STRINGS"),
-        _u32("kind", "kind that its cycles are added up under"),
+        _u32("kind", "kind to which its cycles are added in reports"),
         _u32("reserved", "zero"),
         Member("macs", "u64", "multiply-accumulates of one inference"),
     ),
@@ -258,13 +259,13 @@ SLICE = Record(
 )
 LINES = Record(
     "lines",
-    "Debug information: command words that were assembled from consecutive lines of a text, one word a line. "
-    "Runs ascend and do not overlap; words in none of them have no known line.",
+    "Debug information: command words assembled from consecutive lines of a text, one word per line. "
+    "Records ascend and do not overlap. The line of all other words is unknown.",
     (
         _u32("first_word", "index of its first word in COMMANDS"),
         _u32("words", "its length"),
         _u32("file", "name of the text: offset in STRINGS"),
-        _u32("line", "line of the first word, counted from 1; each word after it is one line further down"),
+        _u32("line", "line of the first word, counted from 1; each later word is on the following line"),
     ),
 )
 OPERAND = Record("operand", "A tensor by number.", (_u32("tensor", "index in TENSORS"),))

@@ -132,15 +132,15 @@ _CONTROL = (
         "CONTROL",
         0x020,
         _WO,
-        "commands to the DLA as a whole",
-        _flag("reset", 0, "stop at once and take every register, queue and unit back to reset"),
+        "commands to the whole DLA",
+        _flag("reset", 0, "stop at once and reset every register, queue and unit"),
         busy=True,
     ),
     _control(
         "STATUS",
         0x024,
         _RO,
-        "what the DLA is doing",
+        "state of the DLA",
         _flag("busy", 0, "a stream is running"),
         _flag("fault", 1, "stopped on a fault; sticky until reset"),
         _flag("refused", 2, "a write was refused (busy, read-only, illegal value); sticky until reset"),
@@ -158,10 +158,10 @@ _CONTROL = (
         "DOORBELL",
         0x04C,
         _WO,
-        "instruction words below this index may be fetched; starts the DLA, or extends what it runs",
+        "instruction words below this index may be fetched; starts the DLA, or extends its current queue",
         busy=True,
     ),
-    _control("COMMAND_LOW", 0x050, _WO, "low half of an instruction given by the host, one at a time"),
+    _control("COMMAND_LOW", 0x050, _WO, "low half of a single instruction from the host"),
     _control("COMMAND_HIGH", 0x054, _WO, "high half; writing it executes the instruction"),
     _control("ERROR_CODE", 0x060, _RO, "what went wrong; see the table of faults"),
     _control("ERROR_POSITION", 0x064, _RO, "index of the instruction word that faulted"),
@@ -240,15 +240,15 @@ def _pair(group: str, name: str, doc: str, first: str, second: str, minimum: int
         group,
         name,
         doc,
-        Field(first, 0, 16, f"{first} part", minimum=minimum, default=minimum),
-        Field(second, 16, 16, f"{second} part", minimum=minimum, default=minimum),
+        Field(first, 0, 16, first, minimum=minimum, default=minimum),
+        Field(second, 16, 16, second, minimum=minimum, default=minimum),
     )
 
 
 def _view(prefix: str, what: str) -> None:
     _address("views", f"{prefix}_ADDR", f"SRAM address of {what}")
-    _address("views", f"{prefix}_PIXEL_STRIDE", f"bytes from one pixel of {what} to the next")
-    _address("views", f"{prefix}_ROW_STRIDE", f"bytes from one row of {what} to the next")
+    _address("views", f"{prefix}_PIXEL_STRIDE", f"bytes from pixel to pixel of {what}")
+    _address("views", f"{prefix}_ROW_STRIDE", f"bytes from row to row of {what}")
 
 
 def _dma(prefix: str, source: str, target: str) -> None:
@@ -304,7 +304,7 @@ _pair("geometry", "DILATION", "distance of the window's taps in input pixels", "
 _pair(
     "geometry",
     "PAD",
-    "pixels before the first row and column; those after follow from OUT_SIZE",
+    "pixels before the first row and column; those at the end follow from OUT_SIZE",
     "top",
     "left",
     0,
@@ -322,7 +322,11 @@ _shift("quantization", "IN_SHIFT", "its shift")
 _multiplier("quantization", "IN2_MULT", "multiplier of the second input (E_ADD, E_SUB)")
 _shift("quantization", "IN2_SHIFT", "its shift")
 _multiplier("quantization", "OUT_MULT", "multiplier of the output")
-_shift("quantization", "OUT_SHIFT", "its shift: above 0 to the left, before; below 0 to the right, after")
+_shift(
+    "quantization",
+    "OUT_SHIFT",
+    "its shift: left before the multiplication if positive, right after it if negative",
+)
 _operand(
     "quantization",
     "LEFT_SHIFT",
@@ -330,7 +334,10 @@ _operand(
     *_number("bits", maximum=31, default=0),
 )
 _operand(
-    "quantization", "SHIFT_AMOUNT", "bits that E32_SHIFT shifts by", *_number("bits", maximum=31, default=0)
+    "quantization",
+    "SHIFT_AMOUNT",
+    "number of bits by which E32_SHIFT shifts",
+    *_number("bits", maximum=31, default=0),
 )
 _int8("quantization", "FILL_VALUE", "byte that FILL writes")
 

@@ -25,11 +25,11 @@ OUTSIDE = {
     "examples/bare-metal/README.md": "bare-metal.md",
 }
 NAVIGATION: dict[str, tuple[str, ...]] = {
-    "Start": ("tutorial", "examples"),
+    "Start": ("tutorial", "examples", "glossary"),
     "How to": ("how-to/*", "sweeps", "firmware", "bare-metal", "debugging"),
     "Explanation": ("architecture", "timing-model", "rtl", "numerics", "races", "accuracy", "zoo"),
     "Reference": (
-        "cli", "isa", "registers", "assembly", "program-format", "operators", "host-operators",
+        "cli", "isa", "registers", "assembly", "program-format", "operators", "host-operators", "figures",
         "virtual-prototype", "driver-api",
     ),
     "Project": ("contributing", "changelog"),

@@ -91,17 +91,17 @@ struct dla_program_section {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_program_section) == 16, "size");
 
-/* What the program needs of the machine and of system memory. */
+/* Requirements of the program: the machine and system memory. */
 struct dla_program_config {
     uint32_t pes; /* processing elements */
     uint32_t input_lanes; /* input channels in parallel */
     uint32_t output_lanes; /* output channels in parallel */
     uint32_t sram_bytes; /* size of the SRAM */
-    uint32_t fingerprint; /* of the four members above and the ISA's major version; what REQUIRE_CONFIG checks */
+    uint32_t fingerprint; /* from the four members above and the ISA's major version; REQUIRE_CONFIG checks it */
     uint32_t arena_bytes; /* size of region ARENA */
     uint32_t inputs_bytes; /* size of region INPUTS */
     uint32_t outputs_bytes; /* size of region OUTPUTS */
-    uint32_t sram_peak_bytes; /* most SRAM in use at once, as its maker planned it; 0 where it does not say */
+    uint32_t sram_peak_bytes; /* maximum SRAM in use at once, according to the compiler; 0 if unknown */
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_program_config) == 36, "size");
 
@@ -109,13 +109,13 @@ _Static_assert(sizeof(struct dla_program_config) == 36, "size");
 struct dla_program_tensor {
     uint32_t name; /* offset in STRINGS */
     uint32_t type; /* element type */
-    uint32_t role; /* internal, input, output, constant, or variable: before the first inference, int8 holds its zero point, any other zeros; what an inference leaves in it, the next one finds */
-    uint32_t region; /* region it lies in */
+    uint32_t role; /* internal, input, output, constant or variable. A variable keeps its value from one inference to the next; initially, int8 variables hold their zero point, others zeros */
+    uint32_t region; /* region that holds it */
     uint32_t offset; /* byte offset in the region */
     uint32_t size_bytes; /* its length */
     uint32_t rank; /* number of dimensions used */
     uint32_t shape[6]; /* dimensions, the rest 1 */
-    float scale; /* real value of one step; 0 where not quantized */
+    float scale; /* real value of one step; 0 if not quantized */
     int32_t zero_point; /* the integer that means 0 */
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_program_tensor) == 60, "size");
@@ -164,7 +164,7 @@ _Static_assert(sizeof(struct dla_program_attribute) == 4, "size");
 struct dla_program_layer {
     uint32_t name; /* offset in STRINGS */
     uint32_t operator; /* its TFLite operator: offset in STRINGS */
-    uint32_t kind; /* kind that its cycles are added up under */
+    uint32_t kind; /* kind to which its cycles are added in reports */
     uint32_t reserved; /* zero */
     uint64_t macs; /* multiply-accumulates of one inference */
 } __attribute__((packed, aligned(4)));
@@ -187,13 +187,13 @@ struct dla_program_slice {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_program_slice) == 32, "size");
 
-/* Debug information: command words that were assembled from consecutive lines of a text, one word a line.
-   Runs ascend and do not overlap; words in none of them have no known line. */
+/* Debug information: command words assembled from consecutive lines of a text, one word per line. Records
+   ascend and do not overlap. The line of all other words is unknown. */
 struct dla_program_lines {
     uint32_t first_word; /* index of its first word in COMMANDS */
     uint32_t words; /* its length */
     uint32_t file; /* name of the text: offset in STRINGS */
-    uint32_t line; /* line of the first word, counted from 1; each word after it is one line further down */
+    uint32_t line; /* line of the first word, counted from 1; each later word is on the following line */
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_program_lines) == 16, "size");
 

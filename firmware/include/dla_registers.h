@@ -55,13 +55,13 @@ enum dla_region {
 #define DLA_REG_CAP_CONFIG 0x014u
 #define DLA_RESET_CAP_CONFIG 0x00000000u
 
-/* WO: commands to the DLA as a whole. */
+/* WO: commands to the whole DLA. */
 #define DLA_REG_CONTROL 0x020u
 #define DLA_RESET_CONTROL 0x00000000u
 #define DLA_CONTROL_RESET_SHIFT 0
 #define DLA_CONTROL_RESET_MASK 0x1u
 
-/* RO: what the DLA is doing. */
+/* RO: state of the DLA. */
 #define DLA_REG_STATUS 0x024u
 #define DLA_RESET_STATUS 0x00000000u
 #define DLA_STATUS_BUSY_SHIFT 0
@@ -117,11 +117,11 @@ enum dla_region {
 #define DLA_REG_QUEUE_READ 0x048u
 #define DLA_RESET_QUEUE_READ 0x00000000u
 
-/* WO: instruction words below this index may be fetched; starts the DLA, or extends what it runs. */
+/* WO: instruction words below this index may be fetched; starts the DLA, or extends its current queue. */
 #define DLA_REG_DOORBELL 0x04cu
 #define DLA_RESET_DOORBELL 0x00000000u
 
-/* WO: low half of an instruction given by the host, one at a time. */
+/* WO: low half of a single instruction from the host. */
 #define DLA_REG_COMMAND_LOW 0x050u
 #define DLA_RESET_COMMAND_LOW 0x00000000u
 
@@ -414,11 +414,11 @@ enum dla_region {
 #define DLA_REG_IN_ADDR 0x454u
 #define DLA_RESET_IN_ADDR 0x00000000u
 
-/* RW: bytes from one pixel of the input to the next. */
+/* RW: bytes from pixel to pixel of the input. */
 #define DLA_REG_IN_PIXEL_STRIDE 0x458u
 #define DLA_RESET_IN_PIXEL_STRIDE 0x00000000u
 
-/* RW: bytes from one row of the input to the next. */
+/* RW: bytes from row to row of the input. */
 #define DLA_REG_IN_ROW_STRIDE 0x45cu
 #define DLA_RESET_IN_ROW_STRIDE 0x00000000u
 
@@ -426,13 +426,11 @@ enum dla_region {
 #define DLA_REG_IN2_ADDR 0x460u
 #define DLA_RESET_IN2_ADDR 0x00000000u
 
-/* RW: bytes from one pixel of the second input of an element-wise operation; strides of 0 broadcast to the
-   next. */
+/* RW: bytes from pixel to pixel of the second input of an element-wise operation; strides of 0 broadcast. */
 #define DLA_REG_IN2_PIXEL_STRIDE 0x464u
 #define DLA_RESET_IN2_PIXEL_STRIDE 0x00000000u
 
-/* RW: bytes from one row of the second input of an element-wise operation; strides of 0 broadcast to the
-   next. */
+/* RW: bytes from row to row of the second input of an element-wise operation; strides of 0 broadcast. */
 #define DLA_REG_IN2_ROW_STRIDE 0x468u
 #define DLA_RESET_IN2_ROW_STRIDE 0x00000000u
 
@@ -440,11 +438,11 @@ enum dla_region {
 #define DLA_REG_OUT_ADDR 0x46cu
 #define DLA_RESET_OUT_ADDR 0x00000000u
 
-/* RW: bytes from one pixel of the output to the next. */
+/* RW: bytes from pixel to pixel of the output. */
 #define DLA_REG_OUT_PIXEL_STRIDE 0x470u
 #define DLA_RESET_OUT_PIXEL_STRIDE 0x00000000u
 
-/* RW: bytes from one row of the output to the next. */
+/* RW: bytes from row to row of the output. */
 #define DLA_REG_OUT_ROW_STRIDE 0x474u
 #define DLA_RESET_OUT_ROW_STRIDE 0x00000000u
 
@@ -452,11 +450,11 @@ enum dla_region {
 #define DLA_REG_ACC_ADDR 0x478u
 #define DLA_RESET_ACC_ADDR 0x00000000u
 
-/* RW: bytes from one pixel of the int32 partial result that init=partial starts from to the next. */
+/* RW: bytes from pixel to pixel of the int32 partial result that init=partial starts from. */
 #define DLA_REG_ACC_PIXEL_STRIDE 0x47cu
 #define DLA_RESET_ACC_PIXEL_STRIDE 0x00000000u
 
-/* RW: bytes from one row of the int32 partial result that init=partial starts from to the next. */
+/* RW: bytes from row to row of the int32 partial result that init=partial starts from. */
 #define DLA_REG_ACC_ROW_STRIDE 0x480u
 #define DLA_RESET_ACC_ROW_STRIDE 0x00000000u
 
@@ -520,7 +518,7 @@ enum dla_region {
 #define DLA_DILATION_WIDTH_SHIFT 16
 #define DLA_DILATION_WIDTH_MASK 0xffff0000u
 
-/* RW: pixels before the first row and column; those after follow from OUT_SIZE. */
+/* RW: pixels before the first row and column; those at the end follow from OUT_SIZE. */
 #define DLA_REG_PAD 0x4acu
 #define DLA_RESET_PAD 0x00000000u
 #define DLA_PAD_TOP_SHIFT 0
@@ -572,7 +570,7 @@ enum dla_region {
 #define DLA_REG_OUT_MULT 0x4d8u
 #define DLA_RESET_OUT_MULT 0x40000000u
 
-/* RW: its shift: above 0 to the left, before; below 0 to the right, after. */
+/* RW: its shift: left before the multiplication if positive, right after it if negative. */
 #define DLA_REG_OUT_SHIFT 0x4dcu
 #define DLA_RESET_OUT_SHIFT 0x00000001u
 
@@ -580,7 +578,7 @@ enum dla_region {
 #define DLA_REG_LEFT_SHIFT 0x4e0u
 #define DLA_RESET_LEFT_SHIFT 0x00000000u
 
-/* RW: bits that E32_SHIFT shifts by. */
+/* RW: number of bits by which E32_SHIFT shifts. */
 #define DLA_REG_SHIFT_AMOUNT 0x4e4u
 #define DLA_RESET_SHIFT_AMOUNT 0x00000000u
 

@@ -110,14 +110,14 @@ def overlap(instruction: Instruction) -> str:
     """What it means that operands of an operation share bytes; the page has the rule that this applies."""
     *inputs, output = instruction.operands
     if output.extent is Extent.TRANSFER:
-        return "Source and destination are different memories: they never overlap."
+        return "Source and destination are in different memories, so they never overlap."
     if not inputs:
-        return "It reads nothing that its output could overlap."
+        return "The operation reads nothing that its output could overlap."
     places = [_in_place(instruction, operand, output) for operand in inputs if _fits_place(operand, output)]
     rule = f"All operands are read before {output.register} is written"
     if not places:
-        return f"{rule}, wherever it lies; no operand has the same form, so there is no updating in place."
-    return f"{rule}, wherever it lies; in place is {output.register} exactly on {' or '.join(places)}."
+        return f"{rule}, whatever it overlaps. No operand has its form, so it is never in place."
+    return f"{rule}, whatever it overlaps. In place: {output.register} coincides with {' or '.join(places)}."
 
 
 def _fits_place(operand: Operand, output: Operand) -> bool:

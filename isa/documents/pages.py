@@ -99,7 +99,7 @@ def _register_lines() -> Iterator[str]:
             yield from (
                 "## Operand registers",
                 "",
-                "Sticky: each keeps its value until it is written again.",
+                "Each register keeps its value until it is written again.",
                 "",
             )
         level = "###" if in_operands else "##"
@@ -150,7 +150,7 @@ def _values_text(field: Field) -> str:
 
 
 def _program_lines() -> Iterator[str]:
-    yield from ("## Sections", "", "A section of records that has none is left out of the file.", "")
+    yield from ("## Sections", "", "A section of records is omitted if it has none.", "")
     yield from table(("kind", "section", "content"), _section_rows())
     yield ""
     yield from ("## Records", "")

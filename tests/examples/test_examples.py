@@ -103,7 +103,7 @@ def test_the_race_is_refused_and_mended_as_proposed(tmp_path: Path) -> None:
         api.run(tmp_path / "race.bin")
     api.run(tmp_path / "race.bin", check_races=False)
     text = (FOLDER / "race.s").read_text()
-    mended = text.replace("    ; Here `WAIT vector, 0` is missing.", "    WAIT vector, 0")
+    mended = text.replace("    ; `WAIT vector, 0` is missing here.", "    WAIT vector, 0")
     assert mended != text
     assert check_program(assemble(mended)).is_clean
 
