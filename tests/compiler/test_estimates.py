@@ -19,9 +19,9 @@ from dlasim.compiler_shim.lowering.lower import Lowered, lower
 from dlasim.compiler_shim.lowering.memory import find_live_ranges, sram_candidates
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import plan_sram
-from dlasim.compiler_shim.nodes import Network
+from dlasim.compiler_shim.nodes import PlacedNetwork
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.partition import Partitioned
+from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.placement import place
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
@@ -50,7 +50,7 @@ TIMING = {field.name for field in dataclasses.fields(DlaConfig)} - {
 
 
 @pytest.fixture(scope="module")
-def networks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Partitioned]:
+def networks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, UnplacedNetwork]:
     folder = tmp_path_factory.mktemp("networks")
     found = {}
     for name in NETWORKS:
@@ -60,7 +60,7 @@ def networks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Partitioned]
     return found
 
 
-def lower_all(network: Partitioned, config: DlaConfig, **options: str) -> Lowered:
+def lower_all(network: UnplacedNetwork, config: DlaConfig, **options: str) -> Lowered:
     policy = Policy(config, CompileOptions(**{"place": "dla", **options}))
     return lower(place(network, policy), policy, with_constants=False)
 
@@ -108,7 +108,7 @@ def random_options(rng: random.Random) -> dict[str, str]:
     return dict(rng.choice([{}, {}, *many]))
 
 
-def test_estimates_hold_on_random_machines(networks: dict[str, Partitioned]) -> None:
+def test_estimates_hold_on_random_machines(networks: dict[str, UnplacedNetwork]) -> None:
     ratios = []
     for seed in range(MACHINES):
         rng = random.Random(seed)
@@ -126,7 +126,9 @@ def test_estimates_hold_on_random_machines(networks: dict[str, Partitioned]) -> 
 
 @pytest.mark.parametrize("fusion", ["requant", "full"])
 @pytest.mark.parametrize("network", ["mobilenet_v1", "mobilenet_v2"])
-def test_estimates_follow_burst_overhead(networks: dict[str, Partitioned], network: str, fusion: str) -> None:
+def test_estimates_follow_burst_overhead(
+    networks: dict[str, UnplacedNetwork], network: str, fusion: str
+) -> None:
     for overhead in (0, 8, 32):
         config = DlaConfig(sram_bytes=256 * KIB, dma_burst_overhead=overhead)
         lowered = lower_all(networks[network], config, fusion=fusion)
@@ -137,7 +139,7 @@ def test_estimates_follow_burst_overhead(networks: dict[str, Partitioned], netwo
     ("name", "depthwise"), [("resnet8", "native"), ("ds_cnn", "native"), ("ds_cnn", "emulated")]
 )
 def test_a_layer_in_one_tile_costs_what_the_machine_says(
-    networks: dict[str, Partitioned], name: str, depthwise: str
+    networks: dict[str, UnplacedNetwork], name: str, depthwise: str
 ) -> None:
     """Term by term: work, SRAM stalls and cycles on the bus are the same numbers."""
     config = DlaConfig(
@@ -197,7 +199,7 @@ def change(formula: FunctionType, patch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("formula", SHARED, ids=lambda formula: formula.__name__)
 def test_machine_and_compiler_use_the_same_formula(
-    networks: dict[str, Partitioned], formula: FunctionType, monkeypatch: pytest.MonkeyPatch
+    networks: dict[str, UnplacedNetwork], formula: FunctionType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever restates one of them keeps the old figure when it changes."""
     config = DlaConfig(
@@ -214,7 +216,9 @@ def test_machine_and_compiler_use_the_same_formula(
     assert after[1] != before[1], "the machine has a formula of its own"
 
 
-def test_stripes_use_the_formulas(networks: dict[str, Partitioned], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stripes_use_the_formulas(
+    networks: dict[str, UnplacedNetwork], monkeypatch: pytest.MonkeyPatch
+) -> None:
     busy_array = DlaConfig(sram_bytes=64 * KIB, sram_bandwidth=1)
     busy_bus = DlaConfig(sram_bytes=64 * KIB, dma_burst_overhead=5, dma_bandwidth=1, dma_shared_bandwidth=1)
     cases = (
@@ -230,9 +234,9 @@ def test_stripes_use_the_formulas(networks: dict[str, Partitioned], monkeypatch:
             assert _chain_cycles(networks["mobilenet_v2"], config) != before, formula
 
 
-def _chain_cycles(network: Partitioned, config: DlaConfig) -> list[int]:
+def _chain_cycles(network: UnplacedNetwork, config: DlaConfig) -> list[int]:
     policy = Policy(config, CompileOptions(place="dla"))
-    placed: Network = place(network, policy)
+    placed: PlacedNetwork = place(network, policy)
     planned = plan_sram(placed, policy, sram_candidates(placed, find_live_ranges(placed)))
     assert planned.chains
     return [chain.cycles for chain in planned.chains.values()]
@@ -250,7 +254,7 @@ def test_the_compiler_reads_no_timing_parameter_itself() -> None:
                 assert "config" not in whose, f"{path.name}, line {node.lineno}: {ast.unparse(node)}"
 
 
-def test_what_a_simulation_leaves_out_changes_no_program(networks: dict[str, Partitioned]) -> None:
+def test_what_a_simulation_leaves_out_changes_no_program(networks: dict[str, UnplacedNetwork]) -> None:
     for timing in ("macs", "zero"):
         full = lower_all(networks["ds_cnn"], DlaConfig())
         other = lower_all(networks["ds_cnn"], DlaConfig(timing=timing))

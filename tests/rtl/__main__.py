@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from dlasim.native.demand import demand
 from tests.rtl.machines import LARGE, machine
 from tests.rtl.networks import lowered, run_on_both
 from tests.rtl.test_networks import REAL, built_in
@@ -19,7 +18,6 @@ BUILT_IN = ("mnist", "autoencoder", "ds_cnn", "resnet8")
 
 def main(arguments: list[str]) -> int:
     """Print a row for each network and machine; 1 where one differs."""
-    demand.leave_building()
     print("| network | machine | RTL, cycles | simulator, cycles | difference | RTL | simulator |")
     print("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
     different = 0
