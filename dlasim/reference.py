@@ -56,12 +56,13 @@ class ReferenceModel:
         self._process = KernelProcess()
         self._compute: Compute = self._process.run if isolated else run
         source = read_model(model)
-        self._tensor_count = min(
-            tensor_count, len(source.graph.tensors)
-        )  # without tensors that the importer adds
+        # The importer may add tensors, which the file does not have.
+        self._tensor_count = min(tensor_count, len(source.graph.tensors))
         self._graph = prepare(source, "model")
         faults = any(micro_fault(self._graph, operator) for operator in self._graph.operators)
-        self._as_a_whole = MICRO in self._installed and not faults
+        # Where shapes are open these operators resize tensors, which TFLite Micro does not.
+        resizes = any(operator.kind == "SPACE_TO_BATCH_ND" for operator in source.graph.operators)
+        self._as_a_whole = MICRO in self._installed and not faults and not resizes
 
     @property
     def tensor_count(self) -> int:

@@ -49,7 +49,6 @@ Examples:
 @click.option(
     "--set", "more", multiple=True, metavar="NAME=VALUE", help="Another setting of this kind of chart."
 )
-@click.option("--set", "more", multiple=True, metavar="NAME=VALUE", help="Another setting of this kind.")
 def command(results: str, kind: str | None, output: str | None, **given: Any) -> None:
     """Draw the table of a sweep, or the report of a run, as a chart for print and screen.
 

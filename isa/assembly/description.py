@@ -76,6 +76,8 @@ def _machine(builder: Builder, line: Line, directive: Token) -> tuple[p.Requirem
         sizes["sram_peak_bytes"] = given["peak"]
     pes, lanes = _spread(line, directive, given)
     config = replace(DEFAULT_CONFIG, pes=pes, input_lanes=lanes[0], output_lanes=lanes[1], **sizes)
+    if config.sram_peak_bytes > config.sram_bytes:
+        line.fail(f"peak must be at most sram, {config.sram_bytes} (got {config.sram_peak_bytes})", directive)
     return config, frozenset(Region[name.upper()] for name in given if name.upper() in _REGIONS)
 
 

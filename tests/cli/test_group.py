@@ -146,7 +146,7 @@ def test_no_arguments_show_the_help() -> None:
     ("arguments", "expected"),
     [
         (["disam"], "unknown command 'disam'; did you mean disasm?"),
-        (["zzz"], "unknown command 'zzz'; known are model, compile, "),
+        (["zzz"], "unknown command 'zzz'; known are model, inspect, compile, "),
         (["doctor", "--jsn"], "--json"),
         (["isa", "--format", "xml"], "'xml'"),
     ],

@@ -15,7 +15,7 @@ from tests.docs.test_commands import ROOT, perform
 
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "images" / "machines.png"
-DIFFERENT = 0.002  # share of pixels
+DIFFERENT = 0.001  # share of pixels
 
 
 def painter(picture: Path) -> str:

@@ -153,5 +153,5 @@ def check_refusal(mutant: Mutant) -> None:
         calls.run()
     words = str(standalone.value).removeprefix("program calls: ")
     assert words == f"host call 0 ({mutant[0]}): {reason_of(mutant)}"
-    assert str(board.value).endswith(f"its last words: {words}"), board.value
+    assert str(board.value).endswith(f"the firmware said: {words}"), board.value
     assert "exit code 6" in str(board.value)

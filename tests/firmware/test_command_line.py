@@ -143,9 +143,9 @@ def test_an_elf_of_ones_own(folder, firmware):
         ),
         (("program.bin", "--host", "riscv", "--pes", "128"), "was lowered for 64 PEs"),
         (("application.elf", "--fusion", "none"), "already compiled"),
-        (("own.elf", "--fusion", "none"), "fusion is for models"),
-        (("own.elf", "--output", "x"), "--output is for programs and models"),
-        (("own.elf", "--completion", "polling"), "--completion is for programs and models"),
+        (("own.elf", "--fusion", "none"), "fusion applies to models"),
+        (("own.elf", "--output", "x"), "--output applies to programs and models"),
+        (("own.elf", "--completion", "polling"), "--completion applies to programs and models"),
         (("cut.elf",), "truncated"),
     ],
 )

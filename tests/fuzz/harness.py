@@ -21,7 +21,7 @@ CORPUS = Path(__file__).parent / "corpus"
 SECONDS = 5.0  # of processor time, so that a busy machine changes nothing; what is slower is a defect
 WAITING_SECONDS = 60.0  # by the clock: nothing here has anything to wait for
 MEMORY_BYTES = 1 << 30  # beyond what the process has; what asks for more is a defect
-LONGEST_MESSAGE = 2000
+LONGEST_MESSAGE = 20_000
 COLLECT_EVERY = 20
 RUNNING = "running"  # the input that is being tried: what is there after a crash of the process caused it
 

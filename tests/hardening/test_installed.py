@@ -20,8 +20,8 @@ def installed(tmp_path: Path) -> Path:
     """What `pip install .` copies, with sources that are not those of the checkout."""
     folder = tmp_path / "site-packages"
     shutil.copytree(ROOT / "dlasim", folder / "dlasim", ignore=shutil.ignore_patterns("__pycache__"))
-    geometry = folder / "dlasim" / "sim" / "kernels" / "geometry.py"
-    geometry.write_text(geometry.read_text() + "# another version\n")
+    module = folder / "dlasim" / "sim" / "kernels" / "input_view.py"
+    module.write_text(module.read_text() + "# another version\n")
     return folder
 
 

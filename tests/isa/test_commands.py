@@ -49,7 +49,7 @@ def test_the_default_name(tmp_path: Path) -> None:
     ("text", "message"),
     [
         (b".stream\nHALTT\n", b"bad.s:2:1: unknown instruction HALTT; did you mean HALT?"),
-        (b".program \"\xff\"\n", b"bad.s:1: the text is not UTF-8"),
+        (b".program \"\xff\"\n", b"bad.s:1: this line is not valid UTF-8"),
         (b"\x7fELF\x00\x00", b"bad.s:1:1: unexpected character"),
     ],
 )  # fmt: skip

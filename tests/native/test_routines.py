@@ -88,6 +88,6 @@ def test_code_of_sources_newer_than_the_process_is_not_made(
 def test_a_sweep_loads_every_routine_there_is() -> None:
     root = Path(dlasim.__file__).parent
     files = [file for folder in root.iterdir() if folder.is_dir() for file in folder.rglob("*.py")]
-    made = re.compile(r'^\w+ = Routine\(\s*\w+, "(\w+)"', re.MULTILINE)
+    made = re.compile(r'^\w+ = Routine\(\s*\w+,\s*"(\w+)"', re.MULTILINE)
     names = {name for file in files for name in made.findall(file.read_text())}
     assert names == {routine.unit.name for routine in ROUTINES}
