@@ -4,6 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest
+QUICK := tests/isa/test_tables.py tests/isa/test_codec.py tests/sim_engines/test_reference.py \
+	tests/sim_engines/test_edges.py tests/sim_engines/test_streams.py tests/host/test_table.py \
+	tests/host/test_elementwise.py tests/host/test_convolution.py tests/races/test_streams.py \
+	tests/sim_timing/test_formulas.py tests/compiler/test_figures.py tests/compiler/test_conflicts.py \
+	tests/native/test_translate.py tests/sim_machine/test_faults.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick test-all nightly random check docs docs-site accuracy bench fuzz rtl rtl-all golden firmware kernels wheel clean
@@ -14,8 +19,11 @@ help: ## list the targets
 demo: $(VENV)/ready-demo ## from an empty checkout to results, in out/demo
 	$(BIN)/python tools/demo.py
 
+quick: $(VENV)/ready-test ## the inner loop: the tests that find most mistakes, about a minute
+	$(PYTEST) -n auto $(QUICK)
+
 test: $(VENV)/ready-test ## the tests, without those that take minutes
-	$(PYTEST)
+	$(PYTEST) -n auto --dist worksteal
 
 test-all: $(VENV)/ready-test ## every test but those of the RTL, which `make rtl-all` has
 	$(PYTEST) -m 'not rtl'

@@ -237,7 +237,7 @@ def test_on_a_terminal_the_command_shows_instructions_and_function(build):
     process = subprocess.Popen([*COMMAND, str(elf)], stdout=subprocess.DEVNULL, stderr=end)
     os.close(end)
     shown = b""
-    while b"now at 0x" not in shown:
+    while b" s, in 0x" not in shown:
         shown += os.read(terminal, 1000)
     process.send_signal(signal.SIGINT)
     assert process.wait(10) == 130
