@@ -67,10 +67,13 @@ def command(results: str, kind: str | None, output: str | None, **given: Any) ->
     from dlasim.sweeps.result import ABOUT, LAYERS
 
     table = open_table(results)
+    inputs = (table.path, *(table.path.with_name(name) for name in (LAYERS, ABOUT)))
+    if output:
+        keep_apart(inputs, (Path(output),))  # before anything is read
     kind = kind or fitting_kind(table, given["where"])
     name = f"{table.path.stem}-{kind}.png" if results.endswith(".json") else f"{kind}.png"
     path = Path(output) if output else table.path.with_name(name)
-    keep_apart((table.path, *(table.path.with_name(name) for name in (LAYERS, ABOUT))), (path,))
+    keep_apart(inputs, (path,))
     draw(table, kind, path, **settings)
     say(f"wrote {path}", err=True)
 

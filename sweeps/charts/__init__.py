@@ -12,6 +12,8 @@ from typing import Any
 from dlasim.errors import InputError
 from dlasim.sweeps.charts.data import Table, chosen_rows
 
+logging.getLogger("matplotlib").setLevel(logging.ERROR)  # users need not know where it keeps its fonts
+
 # kind: module, what it shows
 KINDS = {
     "stacked": ("stacked", "cycles by kind, a bar for each configuration"),
@@ -47,7 +49,6 @@ def fitting_kind(result: Table, where: str | None = None) -> str:
 
 def draw(result: Table, kind: str, path: str | Path, **settings: Any) -> None:
     """Draw a chart into a PNG, SVG or PDF file."""
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # where it keeps its fonts is no user's concern
     from dlasim.sweeps.charts import canvas
 
     with canvas.style():

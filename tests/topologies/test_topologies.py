@@ -165,7 +165,7 @@ def test_width_resolution_and_classes_are_obeyed():
         ("mobilenet_v1", {"alpha": float("nan")}, "alpha must be from 0.1 to 2.0"),
         ("mobilenet_v1", {"resolution": 8}, "resolution must be from 32 to 512"),
         ("mnist", {"classes": 1}, "classes must be from 2 to 10000"),
-        ("mnist", {"seed": -1}, "seed must be from 0 to 9223372036854775807 (got -1)"),
+        ("mnist", {"seed": -1}, r"seed must be from 0 to 9223372036854775807 \(got -1\)"),
     ],
 )
 def test_what_is_not_there_is_refused(name, options, expected):
