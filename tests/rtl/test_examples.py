@@ -13,12 +13,14 @@ from tests.rtl.networks import run_on_both
 
 FOLDER = Path(__file__).parents[2] / "examples"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.s"))
-_MENDED = ("    ; Here `WAIT vector, 0` is missing.", "    WAIT vector, 0")
+_MENDED = ("    ; `WAIT vector, 0` is missing here.", "    WAIT vector, 0")
 
 
 def example(name: str, config: DlaConfig) -> Program:
     """An example for this machine; a race has no one result, so the one with a race is mended."""
-    text = (FOLDER / f"{name}.s").read_text().replace(*_MENDED)
+    text = (FOLDER / f"{name}.s").read_text()
+    assert (_MENDED[0] in text) == (name == "race")
+    text = text.replace(*_MENDED)
     parallel = f"grid={config.lanes[0]}x{config.lanes[1]}"
     text, changed = re.subn(
         r"^\.config .*$", f".config {parallel} sram={config.sram_bytes}", text, flags=re.M
