@@ -147,5 +147,6 @@ def test_a_zero_point_that_no_variable_can_hold_is_refused(tmp_path):
     source = PROGRAM.format(type="int8", zero=300, update="CAST, inputs=(x), outputs=(s)")
     path = tmp_path / "program.bin"
     path.write_bytes(write(assemble(source)))
-    with pytest.raises(InputError, match=r"zero point must be from -128 to 127 \(it is 300\)"):
+    expected = r"its variable s is int8, so its zero point must be from -128 to 127 \(it is 300\)"
+    with pytest.raises(InputError, match=expected):
         dlasim.run(path)

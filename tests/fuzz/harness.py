@@ -21,7 +21,7 @@ CORPUS = Path(__file__).parent / "corpus"
 SECONDS = 5.0  # of processor time, so that a busy machine changes nothing; what is slower is a defect
 WAITING_SECONDS = 60.0  # by the clock: nothing here has anything to wait for
 MEMORY_BYTES = 1 << 30  # beyond what the process has; what asks for more is a defect
-LONGEST_MESSAGE = 20_000
+LONGEST_MESSAGE = 2000
 COLLECT_EVERY = 20
 RUNNING = "running"  # the input that is being tried: what is there after a crash of the process caused it
 
@@ -39,6 +39,7 @@ class Target:
     check: Callable[[bytes], None]
     is_text: bool = False
     lines: int = 1  # of a message
+    longest_message: int = LONGEST_MESSAGE
     reserved_bytes: int = 0  # of addresses that stay unused, as an emulator reserves them
     damage: Callable[[Random, Sequence[bytes]], bytes] | None = None  # instead of that to bytes and text
 
@@ -54,19 +55,19 @@ def attempt(target: Target, data: bytes) -> bool:
             warnings.simplefilter("error")
             target.check(data)
     except (InputError, RunError) as error:
-        _check_message(str(error), target.lines)
+        _check_message(str(error), target)
         return False
     except (Exception, RecursionError) as error:
         raise DefectError(f"{target.name}: {type(error).__name__}: {error}") from error
     return True
 
 
-def _check_message(message: str, lines: int) -> None:
-    if not message or len(message) > LONGEST_MESSAGE:
+def _check_message(message: str, target: Target) -> None:
+    if not message or len(message) > target.longest_message:
         raise DefectError(f"a message of {len(message)} characters: {message[:100]!r}")
     shown = message.split("\n")
-    if len(shown) > lines or not all(line.replace("\t", " ").isprintable() for line in shown):
-        raise DefectError(f"a message that is not {lines} printable lines: {message[:200]!r}")
+    if len(shown) > target.lines or not all(line.replace("\t", " ").isprintable() for line in shown):
+        raise DefectError(f"a message that is not {target.lines} printable lines: {message[:200]!r}")
 
 
 @contextmanager
