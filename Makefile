@@ -8,7 +8,7 @@ QUICK := tests/isa/test_tables.py tests/isa/test_codec.py tests/sim_engines/test
 	tests/sim_engines/test_edges.py tests/sim_engines/test_streams.py tests/host/test_table.py \
 	tests/host/test_elementwise.py tests/host/test_convolution.py tests/races/test_streams.py \
 	tests/sim_timing/test_formulas.py tests/compiler/test_figures.py tests/compiler/test_conflicts.py \
-	tests/native/test_translate.py tests/sim_machine/test_faults.py
+	tests/native/test_translator.py tests/sim_machine/test_faults.py
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick test-all nightly random check docs docs-site accuracy bench fuzz rtl rtl-all golden firmware kernels wheel clean

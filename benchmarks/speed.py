@@ -94,7 +94,7 @@ def main(arguments: Sequence[str]) -> int:
     unknown = set(files) - {network.name for network in NETWORKS}
     if unknown:
         print(
-            f"unknown network {min(unknown)} (allowed: {', '.join(n.name for n in NETWORKS)})",
+            f"unknown network {min(unknown)}; the networks are {', '.join(n.name for n in NETWORKS)}",
             file=sys.stderr,
         )
         return 2

@@ -147,7 +147,7 @@ def cpu_seconds() -> float:
 def check(model: Path, out: Path) -> bool:
     """Whether some rows equal a run for their machine alone."""
     from dlasim import api
-    from dlasim.sweeps.result import open_results
+    from dlasim.sweeps.sweep_result import open_results
 
     rows = list(open_results(out))
     different = 0
@@ -162,8 +162,8 @@ def check(model: Path, out: Path) -> bool:
 
 def write_and_read(path: Path) -> None:
     """Rows as wide as a sweep's."""
+    from dlasim.sweeps.csv_table import read_csv, write_csv
     from dlasim.sweeps.sweep import columns
-    from dlasim.sweeps.table import read_csv, write_csv
 
     head = columns()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -7,11 +7,10 @@ from pathlib import Path
 from dlasim.compiler_shim.graph import Graph
 from dlasim.compiler_shim.graph_file import MAGIC, is_graph, read_graph_model, tflite_of, write_graph
 from dlasim.compiler_shim.importing import import_model, prepare
-from dlasim.compiler_shim.lowering.lower import Lowered, lower
-from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork, partition
-from dlasim.compiler_shim.placement import place
+from dlasim.compiler_shim.planner import PlanMemory, lower_fastest
 from dlasim.errors import InputError
 from dlasim.fileio import read_file, read_head
 from dlasim.isa import container
@@ -28,9 +27,9 @@ def load_graph(path: str | Path) -> Graph:
     """The network in a .tflite or .dlag file, checked, with shapes resolved and constants folded."""
     head = read_head(path, len(MAGIC))
     if container.is_program(head):
-        raise InputError(f"{path} is compiled already: a .tflite or .dlag is needed here")
+        raise InputError(f"{path} is compiled already; give a .tflite or .dlag file")
     if str(path).endswith(".s"):
-        raise InputError(f"{path} is assembly: `dlasim asm {path}` makes a program of it")
+        raise InputError(f"{path} is assembly, not a model; `dlasim run {path}` runs it")
     if not is_graph(head):
         return import_model(path)
     return prepare(read_graph_model(path), str(path))
@@ -52,7 +51,10 @@ def lower_for(
     options: CompileOptions,
     with_constants: bool = True,
     backend: Backend = PLAIN,
+    memory: PlanMemory | None = None,
 ) -> Lowered:
-    """A partitioned network placed and lowered; without constants it serves for timing only."""
-    policy = Policy(config, options, backend)
-    return lower(place(network, policy), policy, with_constants)
+    """A partitioned network placed and lowered; without constants it serves for timing only.
+
+    Calls for machines that differ only in their SRAM are faster with one memory.
+    """
+    return lower_fastest(network, config, options, with_constants, backend, memory)

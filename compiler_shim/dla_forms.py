@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from dlasim.compiler_shim import rules, translate
-from dlasim.compiler_shim.nodes import DlaNode, Value
+from dlasim.compiler_shim import copies, rules, translate
+from dlasim.compiler_shim.nodes import DlaNode, Value, with_layouts
 from dlasim.compiler_shim.operators.bound import KernelCall
 from dlasim.compiler_shim.rules import Candidate, Rule
 from dlasim.isa import host_ops
-from dlasim.isa.records import LayerKind
+from dlasim.isa.file_records import LayerKind
 
 
 @dataclass(frozen=True, slots=True)
 class DlaForm:
-    """A host operator on the DLA; `rules` are those that not every operator has to fulfil."""
+    """A host operator on the DLA; `rules` are those that not every operator has to fulfil.
+
+    The nodes of a translation write parts of the output; where it gives none, the DLA cannot do it well.
+    """
 
     kind: LayerKind
     mnemonics: tuple[str, ...]
-    translate: Callable[[Candidate], DlaNode]
+    translate: Callable[[Candidate], list[DlaNode] | None]
     rules: tuple[Rule, ...] = ()
     activation_count: int = 1
 
 
 _WINDOWS = (rules.rule_extents, rules.rule_window_meets_input)
 _TWO_INPUTS = (rules.rule_batch, rules.rule_broadcast)
+_COPIES = ("OP_POOL",)
 
 DLA_FORMS: Mapping[str, DlaForm] = {
     "CONV_2D": DlaForm(
         LayerKind.CONV,
         ("OP_CONV", "OP_CONV_RELU"),
         translate.convolution,
-        (rules.rule_batch, rules.rule_one_group, rules.rule_constant_weights, *_WINDOWS),
+        (rules.rule_batch, rules.rule_groups, rules.rule_constant_weights, *_WINDOWS),
     ),
     "DEPTHWISE_CONV_2D": DlaForm(
         LayerKind.DEPTH,
@@ -53,7 +57,7 @@ DLA_FORMS: Mapping[str, DlaForm] = {
         LayerKind.POOL,
         ("OP_POOL",),
         translate.mean,
-        (rules.rule_batch, rules.rule_extents, rules.rule_mean_over_pixels),
+        (rules.rule_mean_axes,),
     ),
     "ADD": DlaForm(LayerKind.ELTWISE, ("OP_E_ADD",), translate.addition, _TWO_INPUTS, 2),
     "SUB": DlaForm(LayerKind.ELTWISE, ("OP_E_SUB",), translate.subtraction, _TWO_INPUTS, 2),
@@ -66,6 +70,16 @@ DLA_FORMS: Mapping[str, DlaForm] = {
         2,
     ),
     "LUT": DlaForm(LayerKind.ACT, ("OP_ACT_LUT",), translate.table),
+    "TRANSPOSE_CONV": DlaForm(
+        LayerKind.CONV,
+        ("OP_CONV", "OP_CONV_RELU"),
+        translate.transpose_convolution,
+        (rules.rule_batch, rules.rule_constant_weights, rules.rule_extents),
+    ),
+    "STRIDED_COPY": DlaForm(LayerKind.OTHER, _COPIES, copies.strided_copy),
+    "CONCATENATION": DlaForm(LayerKind.OTHER, _COPIES, copies.concatenation, (), 1 << 16),
+    "PAD": DlaForm(LayerKind.OTHER, _COPIES, copies.pad),
+    "RESIZE_NEAREST": DlaForm(LayerKind.OTHER, _COPIES, copies.resize_nearest),
 }
 assert DLA_FORMS.keys() <= host_ops.BY_NAME.keys(), "a form of no host operator"
 
@@ -84,9 +98,17 @@ def layer_kind(call: KernelCall) -> LayerKind:
 
 
 def dla_form(
-    call: KernelCall, numbers: tuple[int, ...], values: Sequence[Value], layer: int
-) -> tuple[DlaNode | None, str]:
-    """The DLA node of a call whose inputs are these values, or None and why the DLA cannot run it."""
+    call: KernelCall, numbers: tuple[int, ...], values: list[Value], layer: int
+) -> tuple[tuple[DlaNode, ...], str]:
+    """The DLA nodes of a call whose inputs are these values, or none and why the DLA cannot run it.
+
+    Parts of tensors become new values.
+    """
+
+    def add(value: Value) -> int:
+        values.append(value)
+        return len(values) - 1
+
     form = DLA_FORMS.get(call.name)
     candidate = Candidate(
         call.name,
@@ -98,10 +120,16 @@ def dla_form(
         layer,
         1 if form is None else form.activation_count,
         form is not None,
+        add,
     )
     for rule in (*_FIRST_RULES, *(form.rules if form else ()), _LAST_RULE):
         reason = rule(candidate)
         if reason is not None:
-            return None, reason
+            return (), reason
     assert form is not None, "a rule refuses what has no form"
-    return form.translate(candidate), ""
+    count = len(values)
+    nodes = [with_layouts(node, values) for node in form.translate(candidate) or ()]
+    if nodes and None not in nodes:
+        return tuple(node for node in nodes if node is not None), ""
+    del values[count:]
+    return (), f"more than {rules.MAX_PARTS} operations, or strides that no view has"

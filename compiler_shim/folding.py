@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.operators.bound import BoundOperator
 from dlasim.compiler_shim.operators.definition import CLASSES, Trait
-from dlasim.compiler_shim.operators.lower import lower
+from dlasim.compiler_shim.operators.host_calls import lower
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.errors import DlasimError
 

@@ -49,13 +49,17 @@ class Quantization:
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A named array: its shape, NumPy type name, quantization, and data where it is constant."""
+    """A named array: its shape, NumPy type name, quantization, and data where it is constant.
+
+    One that `is_unsigned` is int8 here, but uint8 in the model: see `unsigned.py`.
+    """
 
     name: str
     shape: tuple[int, ...]
     dtype: str
     quantization: Quantization | None = None
     data: NDArray[Any] | None = None
+    is_unsigned: bool = False
 
     @property
     def is_constant(self) -> bool:

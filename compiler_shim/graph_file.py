@@ -20,6 +20,7 @@ from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.compiler_shim.unsigned import to_unsigned
 from dlasim.errors import InputError, printable
 from dlasim.fileio import read_file
 
@@ -38,6 +39,7 @@ def is_graph(head: bytes) -> bool:
 
 def write_graph(graph: Graph, partitioned: UnplacedNetwork) -> bytes:
     """The file of a graph."""
+    graph = to_unsigned(graph)
     blobs: list[bytes] = []
     offset = 0
     tensors = []
@@ -78,7 +80,7 @@ def tflite_of(path: str | Path) -> bytes:
 
 def _read_as_tflite(path: str | Path) -> tuple[Graph, bytes]:
     data = read_file(path)
-    graph = _Reader(data, str(path)).graph()
+    graph = _GraphReader(data, str(path)).graph()
     try:
         return graph, write_tflite(graph)
     except (struct.error, KeyError, TypeError, ValueError, OverflowError, AttributeError, AssertionError):
@@ -112,13 +114,13 @@ def _item_row(item: Any) -> dict[str, Any]:
     return {
         "name": item.name,
         "operator": item.operator,
-        "dla": None if item.dla is None else item.dla.mnemonic,
+        "dla": item.dla[0].mnemonic if item.dla else None,
         "why": item.dla_refusal or "supported",
         "macs": item.macs,
     }
 
 
-class _Reader:
+class _GraphReader:
     """Reads one file; whatever is wrong with it ends in `_fail`."""
 
     def __init__(self, data: bytes, origin: str) -> None:
@@ -147,7 +149,7 @@ class _Reader:
         text = self._object(self._text, "the file")
         rows = self._list(text, "tensors")
         if len(rows) > MAX_TENSORS:
-            self._fail(f"it has {len(rows)} tensors (allowed: {MAX_TENSORS})")
+            self._fail(f"it must have at most {MAX_TENSORS} tensors (got {len(rows)})")
         tensors = tuple(self._tensor(row) for row in rows)
         count = len(tensors)
         return Graph(
@@ -163,7 +165,7 @@ class _Reader:
         shape = self._indices(row, "shape", 0, 1 << 31)
         dtype = self._string(row, "dtype")
         if dtype not in DTYPES:
-            self._fail(f"a tensor has type {dtype[:40]!r} (allowed: {', '.join(DTYPES)})")
+            self._fail(f"unknown tensor type {dtype[:40]!r}; the types are {', '.join(DTYPES)}")
         tensor = Tensor(self._string(row, "name"), shape, dtype, self._quantization(row, shape))
         if "data" not in row:
             return tensor
@@ -229,5 +231,5 @@ class _Reader:
         values = self._list(row, key)
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int) or not low <= value < high:
-                self._fail(f"{key} holds {str(value)[:40]} (allowed: {low} to {high - 1})")
+                self._fail(f"{key} must hold integers from {low} to {high - 1} (got {str(value)[:40]})")
         return tuple(values)

@@ -13,11 +13,12 @@ from dlasim.compiler_shim.dilation import fold_dilation
 from dlasim.compiler_shim.folding import fold
 from dlasim.compiler_shim.graph import Graph, Operator, Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator
-from dlasim.compiler_shim.operators.lower import bind, infer_shapes
+from dlasim.compiler_shim.operators.host_calls import bind, infer_shapes
 from dlasim.compiler_shim.state import separate_states
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.type_check import TypeCheck
 from dlasim.compiler_shim.tflite.writer import variable_tensors
+from dlasim.compiler_shim.unsigned import to_signed
 
 
 def import_model(path: str | Path) -> Graph:
@@ -33,10 +34,19 @@ def prepare(model: ReadModel, name: str) -> Graph:
     check = TypeCheck(name)
     # First, so that a float model hears of that before anything else.
     check.inputs(model.graph)
-    graph = _resolve(replace(model, graph=fold_dilation(separate_states(model.graph))), name)
+    signed = _signed(model)
+    graph = _resolve(replace(signed, graph=fold_dilation(separate_states(signed.graph))), name)
     check.operators(graph)
     check.interface(graph)
     return graph
+
+
+def _signed(model: ReadModel) -> ReadModel:
+    """The model with int8 for uint8; a new tensor has an open shape if the one that it stands for has."""
+    graph = to_signed(model.graph)
+    new = range(len(model.graph.tensors), len(graph.tensors))
+    open_shapes = model.open_shapes.union(new) if model.open_shapes else model.open_shapes
+    return replace(model, graph=graph, open_shapes=open_shapes)
 
 
 def _resolve(model: ReadModel, name: str) -> Graph:

@@ -60,7 +60,7 @@ def _operators(graph: Graph, network: UnplacedNetwork | None) -> list[dict[str, 
     cpu_only: Counter[str] = Counter()
     for item in network.items if network else ():
         macs[item.operator] += item.macs
-        cpu_only[item.operator] += item.dla is None
+        cpu_only[item.operator] += not item.dla
     return [
         {
             "operator": kind,

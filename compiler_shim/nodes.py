@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.compiler_shim.views import Layout, View, composed, dense, image_layout
+from dlasim.isa.file_records import LayerKind
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import HostCall
-from dlasim.isa.records import LayerKind
 
 Shape = tuple[int, int, int]  # height, width, channels
 Pair = tuple[int, int]
@@ -28,7 +29,8 @@ class Value:
     scale: float = 0.0
     zero_point: int = 0
     data: NDArray[Any] | None = None
-    alias: int | None = None  # the value whose bytes it is, under another shape
+    alias: int | None = None  # the value whose bytes it shares
+    view: View | None = None  # which elements of the alias, in which order; None for all of them in order
 
     @property
     def size_bytes(self) -> int:
@@ -59,6 +61,8 @@ class DlaNode:
     in_element_bytes: int = 1
     out_element_bytes: int = 1
     broadcast: Pair = (1, 1)  # per axis of the second input: 0 where one row or column serves all
+    is_copy: bool = False  # the output is the input, elsewhere
+    layouts: tuple[Layout | None, ...] = ()  # of the inputs, then of the output; None or nothing: dense
 
     @property
     def is_dense(self) -> bool:
@@ -77,6 +81,17 @@ class DlaNode:
             return 0
         taps = self.kernel[0] * self.kernel[1]
         return taps * self.in_shape[2] if self.is_dense else taps
+
+    @property
+    def images(self) -> tuple[Shape, ...]:
+        """The shapes in which it reads its inputs, then that of its output."""
+        height, width, channels = self.out_shape
+        second = (height if self.broadcast[0] else 1, width if self.broadcast[1] else 1, channels)
+        return (self.in_shape, *(second,) * (len(self.inputs) - 1), self.out_shape)
+
+    def layout(self, number: int) -> Layout | None:
+        """The layout of an input, or of the output, which follows them; None for a dense one."""
+        return self.layouts[number] if self.layouts else None
 
     @property
     def macs(self) -> int:
@@ -125,9 +140,48 @@ class PlacedNetwork:
     ] = ()  # the model's own outputs; one that shares bytes has a copy in outputs
 
     def computed_order(self) -> list[int]:
-        """The values that nodes write, in the order in which they are complete."""
+        """The values that nodes write, in the order in which they are complete; those whose parts they write
+        too."""
         last: dict[int, int] = {}
         for step, node in enumerate(self.nodes):
             for value in (node.output,) if isinstance(node, DlaNode) else node.call.outputs:
-                last[value] = step
+                last |= dict.fromkeys(alias_chain(self.values, value), step)
         return sorted(last, key=lambda value: last[value])
+
+
+def alias_chain(values: Sequence[Value], value: int) -> list[int]:
+    """The value, the one whose bytes it shares, and so on."""
+    chain = [value]
+    while (alias := values[chain[-1]].alias) is not None:
+        chain.append(alias)
+    return chain
+
+
+def whole_view(values: Sequence[Value], value: int) -> View | None:
+    """A value's elements in terms of the last value of its chain; None where strides do not describe them."""
+    *chain, root = alias_chain(values, value)
+    view = dense(values[value].shape)
+    for number in chain:
+        base = values[number].view
+        if base is not None:
+            found = composed(view, base)
+            if found is None:
+                return None
+            view = found
+    assert values[root].alias is None
+    return view
+
+
+def with_layouts(node: DlaNode, values: Sequence[Value]) -> DlaNode | None:
+    """The node with the layouts of its operands; None where one of them is no image of its shape."""
+    operands = (*node.inputs, node.output)
+    if all(values[number].view is None for value in operands for number in alias_chain(values, value)):
+        return replace(node, layouts=()) if node.layouts else node
+    layouts: list[Layout | None] = []
+    for value, image in zip(operands, node.images, strict=True):
+        view = whole_view(values, value)
+        layout = None if view is None else image_layout(view, image)
+        if layout is None:
+            return None
+        layouts.append(layout)
+    return replace(node, layouts=tuple(layouts))

@@ -55,8 +55,9 @@ model estimates fewer cycles, unless `--place`, `--depthwise` or `--dla-ops` dec
 these tables run on the CPU, as one of its [host operators](host-operators.md). `dlasim explain MODEL` shows
 for each operator of a model where it runs, and why.
 
-Models must be int8 with full-integer quantization. Inputs and outputs may be float32 or uint8 if the model
-itself converts them, and operators that follow the int8 part may compute in [float32](#in-float32-too). An
+Models must be int8 or uint8 with full-integer quantization. [uint8](numerics.md#uint8) runs as int8 with
+other zero points. Inputs and outputs may be float32 or unscaled uint8 if the model itself converts them, and
+operators that follow the integer part may compute in [float32](#in-float32-too). An
 operator that is not in these tables is rejected by name, and so is one that exceeds a limit of its host
 operator.
 
@@ -67,6 +68,11 @@ operator.
 ## On the DLA, or on the CPU
 
 {on_dla}
+
+Where the DLA moves elements, OP_POOL with windows of one pixel copies from one view to another. Most of these
+copies are not needed: a producer writes its part of a concatenation itself, and a consumer reads its part of
+what is split. A batch, the groups of a convolution and the phases of TRANSPOSE_CONV are an operation each. If
+an operator would need more than 256 copies, it runs on the CPU.
 
 A PAD before a convolution becomes part of it if it pads with the zero point and every window overlaps the
 image.

@@ -19,11 +19,12 @@ from dlasim.compiler_shim.layer_names import Namer, layer_names
 from dlasim.compiler_shim.nodes import DlaNode, Value
 from dlasim.compiler_shim.operators.bound import KernelCall
 from dlasim.compiler_shim.operators.definition import Trait
-from dlasim.compiler_shim.operators.lower import bind_known, lower
+from dlasim.compiler_shim.operators.host_calls import bind_known, lower
 from dlasim.compiler_shim.operators.table import OPERATORS, has_trait
 from dlasim.compiler_shim.tflite.writer import variable_tensors
+from dlasim.errors import InputError
 from dlasim.isa import host_ops, program
-from dlasim.isa.records import LayerKind
+from dlasim.isa.file_records import LayerKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Item:
     operator: str
     kind: LayerKind
     macs: int
-    dla: DlaNode | None
+    dla: tuple[DlaNode, ...]
     dla_refusal: str
     host: tuple[program.HostCall, ...]
     merged: str = ""  # operators that became part of this one
@@ -74,11 +75,17 @@ class _Partitioner:
         self._padded: dict[int, tuple[KernelCall, Operator]] = {}
 
     def run(self) -> UnplacedNetwork:
-        """Operator by operator."""
+        """Operator by operator; one InputError names all that dlasim cannot run."""
+        refusals = []
         for operator, name in zip(self._graph.operators, layer_names(self._graph, self._names), strict=True):
             if has_trait(operator.kind, Trait.VIEW) and self._alias(operator):
                 continue
-            self._operator(operator, name)
+            try:
+                self._operator(operator, name)
+            except InputError as error:
+                refusals.append(str(error))
+        if refusals:
+            raise InputError("; ".join(dict.fromkeys(refusals)))
         outputs = self._distinct_outputs()
         return UnplacedNetwork(
             self._graph.name,
@@ -111,13 +118,23 @@ class _Partitioner:
             calls[0], merged = self._absorb(operator, calls[0])
         layer = len(self._items)
         resolved = tuple(self._resolve(call, layer) for call in calls)
-        node, reason = dla_form(calls[0], resolved[0].inputs, self._values, layer)
-        assert node is None or (len(calls) == 1 and node.mnemonic in row.dla), (
-            f"{row.name}: {node} is not in its row"
-        )
+        nodes, reason = self._dla_nodes(calls, resolved, layer)
+        assert {node.mnemonic for node in nodes} <= set(row.dla), f"{row.name}: {nodes} are not in its row"
         macs = row.macs(op) if row.macs else 0
         kind = layer_kind(calls[0])
-        self._items.append(Item(name, operator.kind, kind, macs, node, reason, resolved, merged))
+        self._items.append(Item(name, operator.kind, kind, macs, nodes, reason, resolved, merged))
+
+    def _dla_nodes(
+        self, calls: list[KernelCall], resolved: tuple[program.HostCall, ...], layer: int
+    ) -> tuple[tuple[DlaNode, ...], str]:
+        """All nodes of an operator's calls, or none and the reason of the first that the DLA cannot run."""
+        nodes: list[DlaNode] = []
+        for call, host in zip(calls, resolved, strict=True):
+            found, reason = dla_form(call, host.inputs, self._values, layer)
+            if not found:
+                return (), reason
+            nodes += found
+        return tuple(nodes), ""
 
     def _absorb_later(self, operator: Operator, call: KernelCall) -> bool:
         """Whether a PAD can wait for the convolution that is its only reader."""
@@ -198,7 +215,7 @@ class _Partitioner:
         call = program.HostCall(code, (number,), (len(self._values) - 1,), words, layer)
         reason = "an output that is also an input, a constant or another output is copied"
         name = self._names.name("copy")
-        self._items.append(Item(name, "COPY", LayerKind.HOST, 0, None, reason, (call,)))
+        self._items.append(Item(name, "COPY", LayerKind.HOST, 0, (), reason, (call,)))
         return len(self._values) - 1
 
 

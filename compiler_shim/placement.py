@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
-from dlasim.compiler_shim.lowering.geometry import InSram
+import numpy as np
+
+from dlasim.compiler_shim.lowering.geometry import ENDLESS, InSram
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.tiling import TilingProblems
+from dlasim.compiler_shim.lowering.tiling import TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, Value
 from dlasim.compiler_shim.partition import Item, UnplacedNetwork
+from dlasim.compiler_shim.sharing import share
 from dlasim.errors import InputError
+from dlasim.isa.file_records import LayerKind
 from dlasim.isa.instructions import Out, Quant
-from dlasim.isa.records import LayerKind
+from dlasim.isa.program import HostCall
 from dlasim.sim.host_estimate import DOORBELL_CYCLES, operator_cycles
 
+FAR = 4  # placements whose estimates differ by more are not compared by their programs
 LAUNCH_CYCLES = DOORBELL_CYCLES + 200  # a stream of its own, and the wait for it
 
 
 def place(network: UnplacedNetwork, policy: Policy) -> PlacedNetwork:
-    """The network with every operator on the DLA or the CPU."""
-    return _Placer(network, policy).run()
+    """The network with the cheapest runs of operators on the DLA and on the CPU, by estimates."""
+    return next(placements(network, policy))
+
+
+def placements(network: UnplacedNetwork, policy: Policy) -> Iterator[PlacedNetwork]:
+    """The network with every operator on the DLA or the CPU, in each way that may be the fastest."""
+    seen: list[list[bool]] = []
+    for verdicts in _Judge(network, policy).alternatives():
+        choice = [verdict.on_dla for verdict in verdicts]
+        if choice not in seen:
+            seen.append(choice)
+            yield _Placer(network, policy).run(verdicts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,33 +45,43 @@ class _Verdict:
     reason: str
 
 
-class _Placer:
+@dataclass(frozen=True, slots=True)
+class _Costs:
+    """Estimated cycles of an item: on the CPU; on the DLA alone, with all tensors in system memory and a
+    launch; on the DLA beside others, with all tensors in SRAM; and of moving its tensors in and out."""
+
+    cpu: int
+    alone: int
+    beside: int
+    load: int
+    store: int
+
+
+class _Judge:
+    """Decides for one machine where operators run."""
+
     def __init__(self, network: UnplacedNetwork, policy: Policy) -> None:
         self._network, self._policy = network, policy
-        self._config, self._options = policy.config, policy.options
-        self._values = list(network.values)
-        self._nodes: list[DlaNode | HostNode] = []
-        self._layers: list[LayerInfo] = []
+        self._fixed = [self._forced(item) for item in network.items]
+        self._costs = [
+            self._estimate(item) if verdict is None else None
+            for item, verdict in zip(network.items, self._fixed, strict=True)
+        ]
 
-    def run(self) -> PlacedNetwork:
-        """Item by item."""
-        for item in self._network.items:
-            self._place(item, self._verdict(item))
-        net = self._network
-        return PlacedNetwork(
-            net.name,
-            tuple(self._values),
-            tuple(self._nodes),
-            tuple(self._layers),
-            net.inputs,
-            net.outputs,
-            net.tensor_count,
-            net.model_outputs,
-        )
+    def alternatives(self) -> Iterator[list[_Verdict]]:
+        """Runs of operators judged together; all that can on the DLA; each judged for itself; none on the
+        DLA, where that is not out of the question."""
+        free = [costs for costs in self._costs if costs is not None]
+        yield self._verdicts(self._cheapest_runs())
+        yield self._verdicts([True] * len(self._fixed))
+        yield self._verdicts([costs is not None and costs.alone <= costs.cpu for costs in self._costs])
+        if sum(costs.cpu for costs in free) <= FAR * sum(costs.alone for costs in free):
+            yield self._verdicts([False] * len(self._fixed))
 
-    def _verdict(self, item: Item) -> _Verdict:
-        options = self._options
-        if item.dla is None:
+    def _forced(self, item: Item) -> _Verdict | None:
+        """What rules, options and the size of the SRAM decide; None where both are possible."""
+        options = self._policy.options
+        if not item.dla:
             return _Verdict(False, item.dla_refusal)
         if options.dla_ops is not None and item.operator not in options.dla_ops:
             return _Verdict(False, "not among --dla-ops")
@@ -64,25 +91,100 @@ class _Placer:
             return _Verdict(False, "--place cpu")
         if options.place == "dla" or options.tiling != "auto" or not item.host:
             return _Verdict(True, "supported")
-        return self._cheaper(item, item.dla)
+        for node in item.dla:
+            problem = self._problem(node, in_sram=False)
+            if self._policy.tiling(problem, self._policy.config.sram_bytes) is None:
+                needed, there = self._policy.needed(problem), self._policy.config.sram_bytes
+                return _Verdict(False, f"needs {needed} bytes of SRAM, there are {there}")
+        return None
 
-    def _cheaper(self, item: Item, node: DlaNode) -> _Verdict:
-        """By cost: the DLA with every tensor in system memory and a launch of its own, against the CPU."""
+    def _estimate(self, item: Item) -> _Costs:
+        machine = self._policy.machine
+        cpu = sum(self._host_cycles(call, item.macs) for call in item.host)
+        alone, beside = (
+            sum(self._cycles(self._problem(node, in_sram)) for node in item.dla) for in_sram in (False, True)
+        )
+        first, last = item.dla[0], item.dla[-1]
+        load = machine.load_cycles(prod(first.in_shape) * first.in_element_bytes)
+        store = machine.load_cycles(prod(last.out_shape) * last.out_element_bytes)
+        return _Costs(cpu, alone + LAUNCH_CYCLES, min(alone, beside), load, store)
+
+    def _problem(self, node: DlaNode, in_sram: bool) -> TilingProblem:
         problems = TilingProblems(node, self._policy.machine)
-        problem = problems[InSram((False,) * len(node.inputs), False)]
-        tiling = self._policy.tiling(problem, self._config.sram_bytes)
-        cpu = sum(operator_cycles(self._shapes(call.inputs), self._shapes(call.outputs), call.code, item.macs)
-                  for call in item.host)  # fmt: skip
-        if tiling is None:
-            needed = self._policy.needed(problem)
-            return _Verdict(False, f"needs {needed} bytes of SRAM, there are {self._config.sram_bytes}")
-        dla = tiling.cycles + LAUNCH_CYCLES
-        if dla <= cpu:
-            return _Verdict(True, f"about {dla:,} cycles, {cpu:,} on the CPU")
-        return _Verdict(False, f"about {cpu:,} cycles, {dla:,} on the DLA")
+        return problems[InSram((in_sram,) * len(node.inputs), in_sram)]
+
+    def _cycles(self, problem: TilingProblem) -> int:
+        tiling = self._policy.tiling(problem, self._policy.config.sram_bytes)
+        return ENDLESS if tiling is None else tiling.cycles
+
+    def _cheapest_runs(self) -> list[bool]:
+        """The cheapest sequence of DLA and CPU, where changing from one to the other costs a launch or a
+        wait, and the tensors between them."""
+        best: tuple[tuple[int, list[bool]], ...] = ((0, []), (0, []))  # ending on the CPU, on the DLA
+        for verdict, costs in zip(self._fixed, self._costs, strict=True):
+            known = costs or _FREE
+            stays = (verdict is None or not verdict.on_dla, verdict is None or verdict.on_dla)
+            change = LAUNCH_CYCLES + known.load, LAUNCH_CYCLES + known.store
+            found = []
+            for target, own in ((0, known.cpu), (1, known.beside)):
+                ways = [(best[source][0] + own + change[source] * (source != target), best[source][1])
+                        for source in (target, 1 - target)]  # fmt: skip
+                cycles, before = min(ways, key=lambda way: way[0])
+                found.append((cycles if stays[target] else ENDLESS, [*before, bool(target)]))
+            best = tuple(found)
+        return min(best, key=lambda way: way[0])[1]
+
+    def _verdicts(self, choice: Sequence[bool]) -> list[_Verdict]:
+        return [
+            fixed if fixed is not None else _judged(costs or _FREE, on_dla)
+            for fixed, costs, on_dla in zip(self._fixed, self._costs, choice, strict=True)
+        ]
+
+    def _host_cycles(self, call: HostCall, macs: int) -> int:
+        shapes = self._shapes(call.inputs), self._shapes(call.outputs)
+        size = np.dtype(self._network.values[call.outputs[0]].dtype).itemsize
+        return operator_cycles(*shapes, call.code, macs, call.attributes, size)
 
     def _shapes(self, numbers: tuple[int, ...]) -> list[tuple[int, ...]]:
-        return [self._values[number].shape for number in numbers if number >= 0]
+        return [self._network.values[number].shape for number in numbers if number >= 0]
+
+
+_FREE = _Costs(0, 0, 0, 0, 0)  # of an item that has only one place
+
+
+def _judged(costs: _Costs, on_dla: bool) -> _Verdict:
+    if on_dla and costs.alone > costs.cpu:
+        reason = f"about {costs.beside:,} cycles in a run of operators, {costs.cpu:,} on the CPU"
+        return _Verdict(True, reason)
+    if on_dla:
+        return _Verdict(True, f"about {costs.alone:,} cycles, {costs.cpu:,} on the CPU")
+    return _Verdict(False, f"about {costs.cpu:,} cycles, {costs.alone:,} on the DLA")
+
+
+class _Placer:
+    def __init__(self, network: UnplacedNetwork, policy: Policy) -> None:
+        self._network, self._options = network, policy.options
+        self._values = list(network.values)
+        self._nodes: list[DlaNode | HostNode] = []
+        self._layers: list[LayerInfo] = []
+
+    def run(self, verdicts: Sequence[_Verdict]) -> PlacedNetwork:
+        """Item by item."""
+        for item, verdict in zip(self._network.items, verdicts, strict=True):
+            self._place(item, verdict)
+        net = self._network
+        return share(
+            PlacedNetwork(
+                net.name,
+                tuple(self._values),
+                tuple(self._nodes),
+                tuple(self._layers),
+                net.inputs,
+                net.outputs,
+                net.tensor_count,
+                net.model_outputs,
+            )
+        )
 
     def _place(self, item: Item, verdict: _Verdict) -> None:
         if not verdict.on_dla:
@@ -91,9 +193,11 @@ class _Placer:
             layer = self._layer(item, LayerKind.HOST, "cpu", verdict.reason)
             self._nodes += [HostNode(replace(call, layer=layer)) for call in item.host]
             return
-        assert item.dla is not None
         layer = self._layer(item, item.kind, "dla", verdict.reason)
-        node = item.dla if item.dla.layer == layer else replace(item.dla, layer=layer)
+        for node in item.dla:
+            self._place_node(item, node if node.layer == layer else replace(node, layer=layer))
+
+    def _place_node(self, item: Item, node: DlaNode) -> None:
         if item.kind is LayerKind.DEPTH and self._options.depthwise == "emulated":
             node = replace(node, mnemonic="OP_CONV", one_by_one=True)
         if node.records is not None and self._options.fusion == "none":

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from types import SimpleNamespace
 
 from dlasim.compiler_shim.graph import label
@@ -15,6 +16,7 @@ from dlasim.compiler_shim.nodes import Value
 from dlasim.isa.host_ops import BinaryFunction
 
 MAX_EXTENT = (1 << 16) - 1
+MAX_PARTS = 256  # operations that one operator may become: images, groups, or strips that are moved
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ class Candidate:
     layer: int
     activation_count: int  # inputs that are no weights, records or tables
     has_instruction: bool
+    add: Callable[[Value], int]  # gives a new value its number
 
     @property
     def operands(self) -> tuple[Value, ...]:
@@ -52,26 +55,24 @@ def rule_known(candidate: Candidate) -> str | None:
 
 
 def rule_int8(candidate: Candidate) -> str | None:
-    """Inputs and output are int8."""
+    """Inputs and output are int8; those of a table may be uint8."""
+    taken = ("int8", "uint8") if candidate.name == "LUT" else ("int8",)
     for value in candidate.operands:
-        if value.dtype != "int8":
+        if value.dtype not in taken:
             return f"{value.dtype}: runs on the CPU"
     return None
 
 
 def rule_batch(candidate: Candidate) -> str | None:
-    """Tensors have at most one batch, and at most height, width and channels besides."""
-    for value in candidate.operands:
-        if len(value.shape) > 3 and value.shape[:-3] != (1,) * (len(value.shape) - 3):
-            return f"{label(value.name)} has shape {list(value.shape)}, the DLA takes a batch of 1"
-    return None
+    """A batch has at most 256 images, one operation each."""
+    images = max(prod(value.shape[:-3]) for value in candidate.operands)
+    return None if images <= MAX_PARTS else f"a batch of {images}, the DLA takes at most {MAX_PARTS}"
 
 
-def rule_one_group(candidate: Candidate) -> str | None:
-    """Convolutions have one group: weights as deep as the input."""
-    if candidate.inputs[1].shape[3] != candidate.inputs[0].shape[3]:
-        return "grouped convolution"
-    return None
+def rule_groups(candidate: Candidate) -> str | None:
+    """A convolution has at most 256 groups, one operation each."""
+    groups = candidate.inputs[0].shape[3] // candidate.inputs[1].shape[3]
+    return None if groups <= MAX_PARTS else f"{groups} groups, the DLA takes at most {MAX_PARTS}"
 
 
 def rule_constant_weights(candidate: Candidate) -> str | None:
@@ -105,20 +106,36 @@ def rule_window_meets_input(candidate: Candidate) -> str | None:
     return None
 
 
-def rule_mean_over_pixels(candidate: Candidate) -> str | None:
-    """MEAN runs over height and width of an NHWC tensor, both of them."""
-    if len(candidate.inputs[0].shape) != 4 or candidate.attributes.axis_mask != 0b0110:
-        return "MEAN over other axes than height and width"
-    return None
+def rule_mean_axes(candidate: Candidate) -> str | None:
+    """MEAN runs over dimensions that follow each other."""
+    outer, reduced, inner = mean_extents(candidate)
+    if outer * reduced * inner != prod(candidate.inputs[0].shape):
+        return "MEAN over dimensions with another between them"
+    return None if max(outer, reduced) <= MAX_EXTENT else f"an extent beyond {MAX_EXTENT}"
+
+
+def mean_extents(candidate: Candidate) -> tuple[int, int, int]:
+    """The elements of the dimensions before those that MEAN reduces, of these, and of those behind."""
+    shape, mask = candidate.inputs[0].shape, candidate.attributes.axis_mask
+    axes = [axis for axis, size in enumerate(shape) if mask >> axis & 1 and size > 1]
+    if not axes:
+        return 1, 1, prod(shape)
+    first, end = axes[0], axes[-1] + 1
+    return prod(shape[:first]), prod(shape[axis] for axis in axes), prod(shape[end:])
 
 
 def rule_broadcast(candidate: Candidate) -> str | None:
-    """The second input of an element-wise operator has the output's shape, or one row or column of it."""
-    first, second = (as_image(value.shape) for value in candidate.inputs[:2])
-    output = as_image(candidate.outputs[0].shape)
+    """The second input of an element-wise operator has the output's shape or one image, row or column."""
+    output = candidate.outputs[0].shape
+    first, second = (padded(value.shape, len(output)) for value in candidate.inputs[:2])
     if first != output:
         return f"the first input is broadcast from {list(first)} to {list(output)}"
-    if second[2] != output[2] or any(second[axis] not in (1, output[axis]) for axis in (0, 1)):
+    images = second[:-3] in (output[:-3], (1,) * len(output[:-3]))
+    if (
+        not images
+        or second[-1:] != output[-1:]
+        or any(a not in (1, b) for a, b in zip(second, output, strict=True))
+    ):
         return f"the second input is broadcast from {list(second)} to {list(output)}"
     return None
 
@@ -133,6 +150,11 @@ def rule_min_max(candidate: Candidate) -> str | None:
 def rule_activation_first(candidate: Candidate) -> str | None:
     """The first input is computed by the network; only the second may be constant."""
     return "its first input is constant" if candidate.inputs[0].data is not None else None
+
+
+def padded(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    """The shape with so many dimensions."""
+    return (*(1,) * (rank - len(shape)), *shape)
 
 
 def as_image(shape: tuple[int, ...]) -> tuple[int, int, int]:

@@ -1,15 +1,22 @@
 """Calls of host operators to DLA nodes: the same quantization parameters by the names of their registers.
 
-Each function translates a call that passes the rules.
+Each function translates a call that passes the rules, to a node for each image of a batch and each group.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import product
 from math import prod
+from types import SimpleNamespace
 
-from dlasim.compiler_shim.nodes import DlaNode, Shape
-from dlasim.compiler_shim.rules import Candidate, as_image
+import numpy as np
+
+from dlasim.compiler_shim.nodes import DlaNode, Pair, Shape
+from dlasim.compiler_shim.parts import groups, images, with_constant, with_output
+from dlasim.compiler_shim.rules import Candidate, as_image, mean_extents, padded
+from dlasim.compiler_shim.views import View, dense
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT, BinaryFunction
 from dlasim.isa.instructions import Init, Out, PoolMode, Quant
 
@@ -20,8 +27,12 @@ def _clamp(candidate: Candidate) -> dict[str, int]:
     return {"ACT_MIN": candidate.attributes.clamp_min, "ACT_MAX": candidate.attributes.clamp_max}
 
 
-def convolution(candidate: Candidate) -> DlaNode:
+def convolution(candidate: Candidate) -> list[DlaNode]:
     """CONV_2D."""
+    return [_dense_convolution(part) for group in groups(candidate) for part in images(group)]
+
+
+def _dense_convolution(candidate: Candidate) -> DlaNode:
     at, fields = candidate.attributes, dict(_PER_CHANNEL)
     if at.clamp_min != at.output_zero_point:
         return _convolution(candidate, "OP_CONV", fields)
@@ -29,9 +40,64 @@ def convolution(candidate: Candidate) -> DlaNode:
     return _convolution(candidate, "OP_CONV_RELU", fields)
 
 
-def depthwise(candidate: Candidate) -> DlaNode:
+def depthwise(candidate: Candidate) -> list[DlaNode]:
     """DEPTHWISE_CONV_2D."""
-    return _convolution(candidate, "OP_DEPTH_CONV", _PER_CHANNEL)
+    return [_convolution(part, "OP_DEPTH_CONV", _PER_CHANNEL) for part in images(candidate)]
+
+
+def transpose_convolution(candidate: Candidate) -> list[DlaNode] | None:
+    """TRANSPOSE_CONV: for each position in a stride the output pixels there, which are a convolution without
+    stride by the taps that reach them, the last first."""
+    at, kernel = candidate.attributes, candidate.inputs[1].shape[1:3]
+    sizes = zip(candidate.inputs[0].shape[1:3], candidate.outputs[0].shape[1:3], strict=True)
+    steps = ((at.stride_height, at.pad_top), (at.stride_width, at.pad_left))
+    by_axis = [
+        [_phase(phase, *step, taps, *size) for phase in range(min(step[0], size[1]))]
+        for taps, step, size in zip(kernel, steps, sizes, strict=True)
+    ]
+    nodes = []
+    for rows, columns in product(*by_axis):
+        if rows is None or columns is None:
+            return None
+        for part in images(candidate):
+            nodes.append(_dense_convolution(_phase_convolution(part, rows, columns)))
+    return nodes
+
+
+@dataclass(frozen=True, slots=True)
+class _Phase:
+    """Along one axis: the first output pixel and how many there are, how far apart; their taps in the order
+    in which they meet the input; and the padding."""
+
+    first: int
+    count: int
+    step: int
+    taps: tuple[int, ...]
+    pad: int
+
+
+def _phase(first: int, step: int, pad: int, taps: int, in_size: int, out_size: int) -> _Phase | None:
+    """One phase; None where a window would lie outside of the input as a whole."""
+    whole, rest = divmod(first + pad, step)
+    chosen = tuple(range(rest, taps, step))[::-1]
+    count = -(-(out_size - first) // step)
+    before = len(chosen) - 1 - whole
+    fits = chosen and before < len(chosen) and count - 1 - before < in_size
+    return _Phase(first, count, step, chosen, before) if fits else None
+
+
+def _phase_convolution(candidate: Candidate, rows: _Phase, columns: _Phase) -> Candidate:
+    """The convolution that computes the output pixels of two phases."""
+    whole, weights = candidate.outputs[0].shape, candidate.inputs[1].data
+    assert weights is not None
+    _, line, pixel, _ = dense(whole).stride
+    size = (1, rows.count, columns.count, whole[3])
+    stride = (0, rows.step * line, columns.step * pixel, 1)
+    part = with_output(candidate, View(rows.first * line + columns.first * pixel, size, stride), size)
+    part = with_constant(part, 1, np.ascontiguousarray(weights[:, rows.taps][:, :, columns.taps]))
+    steps = {f"{name}_{side}": 1 for name in ("stride", "dilation") for side in ("height", "width")}
+    attributes = {**vars(candidate.attributes), **steps, "pad_top": rows.pad, "pad_left": columns.pad}
+    return replace(part, attributes=SimpleNamespace(**attributes))
 
 
 def _convolution(candidate: Candidate, mnemonic: str, fields: Mapping[str, int]) -> DlaNode:
@@ -46,33 +112,35 @@ def _convolution(candidate: Candidate, mnemonic: str, fields: Mapping[str, int])
         pad=(at.pad_top, at.pad_left),
         fields=fields,
         registers={"IN_ZP": at.input_zero_point, "PAD_VALUE": at.input_zero_point,
-                   "OUT_ZP": at.output_zero_point, **_clamp(candidate)},
+                   "WEIGHT_ZP": at.weight_zero_point, "OUT_ZP": at.output_zero_point, **_clamp(candidate)},
         weights=inputs[1], records=inputs[2],
     )  # fmt: skip
 
 
-def fully_connected(candidate: Candidate) -> DlaNode:
+def fully_connected(candidate: Candidate) -> list[DlaNode]:
     """FULLY_CONNECTED."""
     at, inputs = candidate.attributes, candidate.input_numbers
     channels, depth = candidate.inputs[1].shape
     rows = candidate.inputs[0].size_bytes // depth
-    return DlaNode(
+    return [DlaNode(
         "OP_MAT_MUL", candidate.layer, inputs[:1], candidate.output_number,
         (rows, 1, depth), (rows, 1, channels),
         fields=dict(_PER_CHANNEL),
-        registers={"IN_ZP": at.input_zero_point, "OUT_ZP": at.output_zero_point, **_clamp(candidate)},
+        registers={"IN_ZP": at.input_zero_point, "WEIGHT_ZP": at.weight_zero_point,
+                   "OUT_ZP": at.output_zero_point, **_clamp(candidate)},
         weights=inputs[1], records=inputs[2],
-    )  # fmt: skip
+    )]  # fmt: skip
 
 
-def average_pool(candidate: Candidate) -> DlaNode:
+def average_pool(candidate: Candidate) -> list[DlaNode]:
     """AVERAGE_POOL_2D."""
-    return _pool(candidate, PoolMode.AVERAGE)
+    mode = PoolMode.AVERAGE_UP if candidate.attributes.halves_up else PoolMode.AVERAGE
+    return [_pool(part, mode) for part in images(candidate)]
 
 
-def maximum_pool(candidate: Candidate) -> DlaNode:
+def maximum_pool(candidate: Candidate) -> list[DlaNode]:
     """MAX_POOL_2D."""
-    return _pool(candidate, PoolMode.MAX)
+    return [_pool(part, PoolMode.MAX) for part in images(candidate)]
 
 
 def _pool(candidate: Candidate, mode: PoolMode) -> DlaNode:
@@ -85,36 +153,39 @@ def _pool(candidate: Candidate, mode: PoolMode) -> DlaNode:
     )  # fmt: skip
 
 
-def mean(candidate: Candidate) -> DlaNode:
-    """MEAN."""
-    at = candidate.attributes
-    height, width, channels = as_image(candidate.inputs[0].shape)
-    return DlaNode(
+def mean(candidate: Candidate) -> list[DlaNode]:
+    """MEAN: over the columns of an image, or over all pixels."""
+    at, (outer, reduced, channels) = candidate.attributes, mean_extents(candidate)
+    shape, kernel = (outer, reduced, channels), (1, reduced)
+    if outer == 1 and at.axis_mask == 0b0110 and len(candidate.inputs[0].shape) == 4:
+        shape = as_image(candidate.inputs[0].shape)
+        kernel = shape[:2]
+    return [DlaNode(
         "OP_POOL", candidate.layer, candidate.input_numbers[:1], candidate.output_number,
-        (height, width, channels), (1, 1, channels),
-        kernel=(height, width), fields={"mode": PoolMode.MEAN},
+        shape, (outer, 1, channels),
+        kernel=kernel, fields={"mode": PoolMode.MEAN},
         registers={"IN_ZP": at.input_zero_point, "OUT_ZP": at.output_zero_point,
                    "OUT_MULT": at.output_multiplier, "OUT_SHIFT": at.output_shift,
                    "ACT_MIN": -128, "ACT_MAX": 127},
-    )  # fmt: skip
+    )]  # fmt: skip
 
 
-def addition(candidate: Candidate) -> DlaNode:
+def addition(candidate: Candidate) -> list[DlaNode]:
     """ADD."""
     return _elementwise(candidate, "OP_E_ADD", _rescaled(candidate) | _input_scales(candidate))
 
 
-def subtraction(candidate: Candidate) -> DlaNode:
+def subtraction(candidate: Candidate) -> list[DlaNode]:
     """SUB."""
     return _elementwise(candidate, "OP_E_SUB", _rescaled(candidate) | _input_scales(candidate))
 
 
-def multiplication(candidate: Candidate) -> DlaNode:
+def multiplication(candidate: Candidate) -> list[DlaNode]:
     """MUL."""
     return _elementwise(candidate, "OP_E_MUL", _rescaled(candidate))
 
 
-def extremum(candidate: Candidate) -> DlaNode:
+def extremum(candidate: Candidate) -> list[DlaNode]:
     """BINARY that is MAXIMUM or MINIMUM."""
     is_maximum = candidate.attributes.function == BinaryFunction.MAXIMUM
     return _elementwise(candidate, "OP_C_MAX" if is_maximum else "OP_C_MIN", {})
@@ -137,21 +208,36 @@ def _input_scales(candidate: Candidate) -> dict[str, int]:
     }  # fmt: skip
 
 
-def _elementwise(candidate: Candidate, mnemonic: str, registers: Mapping[str, int]) -> DlaNode:
-    shape = as_image(candidate.outputs[0].shape)
-    second = as_image(candidate.inputs[1].shape)
+def _elementwise(candidate: Candidate, mnemonic: str, registers: Mapping[str, int]) -> list[DlaNode]:
+    output = candidate.outputs[0].shape
+    second = padded(candidate.inputs[1].shape, len(output))
+    if prod(output[:-3]) > 1 and (second == output or prod(second[:-1]) == 1):
+        flat = _flat_image(output)
+        broadcast = int(second == output)
+        return [_binary(candidate, mnemonic, registers, flat, (broadcast, broadcast))]
+    nodes = []
+    for part in images(candidate):
+        shape, other = as_image(part.outputs[0].shape), as_image(part.inputs[1].shape)
+        broadcast_axes = int(other[0] == shape[0]), int(other[1] == shape[1])
+        nodes.append(_binary(part, mnemonic, registers, shape, broadcast_axes))
+    return nodes
+
+
+def _binary(
+    candidate: Candidate, mnemonic: str, registers: Mapping[str, int], shape: Shape, broadcast: Pair
+) -> DlaNode:
+    inputs, output = candidate.input_numbers[:2], candidate.output_number
     return DlaNode(
-        mnemonic, candidate.layer, candidate.input_numbers[:2], candidate.output_number, shape, shape,
-        registers=registers, broadcast=(int(second[0] == shape[0]), int(second[1] == shape[1])),
-    )  # fmt: skip
+        mnemonic, candidate.layer, inputs, output, shape, shape, registers=registers, broadcast=broadcast
+    )
 
 
-def table(candidate: Candidate) -> DlaNode:
+def table(candidate: Candidate) -> list[DlaNode]:
     """LUT."""
     inputs, shape = candidate.input_numbers, _flat_image(candidate.outputs[0].shape)
-    return DlaNode(
+    return [DlaNode(
         "OP_ACT_LUT", candidate.layer, inputs[:1], candidate.output_number, shape, shape, table=inputs[1]
-    )
+    )]  # fmt: skip
 
 
 def _flat_image(shape: tuple[int, ...]) -> Shape:

@@ -1,6 +1,6 @@
 """dlasim: instruction-set simulator and virtual prototype of an int8 deep-learning accelerator.
 
-The commands inspect, compile, run, verify, explain and sweep are also functions of this package.
+The commands model, inspect, compile, run, verify, explain and sweep are also functions of this package.
 """
 
 TYPE_CHECKING = (
@@ -9,14 +9,33 @@ TYPE_CHECKING = (
 if TYPE_CHECKING:
     from typing import Any
 
-__version__ = "0.1.0"
-__all__ = ["DlaConfig", "compile", "explain", "inspect", "run", "sweep", "verify"]
+    from dlasim.api import compile, explain, inspect, model, run, sweep, verify
+    from dlasim.errors import InputError, RunError
+    from dlasim.sim.config import DlaConfig
 
-_MODULES = {"DlaConfig": "dlasim.sim.config"}
+__version__ = "0.1.0"
+__all__ = [
+    "DlaConfig",
+    "InputError",
+    "RunError",
+    "compile",
+    "explain",
+    "inspect",
+    "model",
+    "run",
+    "sweep",
+    "verify",
+]
+
+_MODULES = {
+    "DlaConfig": "dlasim.sim.config",
+    "InputError": "dlasim.errors",
+    "RunError": "dlasim.errors",
+}
 
 
 def __getattr__(name: str) -> "Any":
-    """Import a verb on first use, so that importing dlasim itself takes no time."""
+    """Import a name on first use, so that importing dlasim itself takes no time."""
     if name not in __all__:
         raise AttributeError(f"module 'dlasim' has no attribute {name!r}")
     from importlib import import_module
@@ -24,3 +43,7 @@ def __getattr__(name: str) -> "Any":
     value = getattr(import_module(_MODULES.get(name, "dlasim.api")), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,101 +1,156 @@
 """The commands as functions.
 
->>> import dlasim
->>> dlasim.run("model.tflite", pes=128, fusion="none").report["cycles"]["total"]  # doctest: +SKIP
-
-Keywords are parameters of the machine (DlaConfig) or options of the compiler (CompileOptions). Without a
-`config`, the other parameters are those of the default machine.
+Keywords are parameters of the machine (DlaConfig) and options of the compiler (CompileOptions);
+`dlasim.choices` lists them. A machine is a DlaConfig, the name of a preset or a TOML file; without one it is
+the default machine. A model is a .tflite or .dlag file, or the name of a built-in network such as `resnet8`
+or `mobilenet_v1:alpha=0.5`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from dlasim.choices import Axes, Choices, HostChoices
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import RunError
 from dlasim.isa.program import Program
-from dlasim.loading import Loaded, is_elf, load, load_network, split_choices
-from dlasim.sim.config import DlaConfig
+from dlasim.loading import (
+    Loaded,
+    Machine,
+    choose_machine,
+    is_elf,
+    load,
+    load_network,
+    locate,
+    split_choices,
+)
+from dlasim.result import RunResult
 from dlasim.sim.executor import Executor, make_executor
-from dlasim.sim.runner import Inference, Simulation, config_of
+from dlasim.sim.runner import Simulation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dlasim.compiler_shim.lowering.lower import Lowered
-    from dlasim.inputs import Given
-    from dlasim.sim.unwritten import UnwrittenOutput
-    from dlasim.sweeps.result import SweepResult
+    from dlasim.explanation import Explanation
+    from dlasim.inputs import Inputs
+    from dlasim.sweeps.sweep_result import SweepResult
     from dlasim.verification import Verification
-    from dlasim.vp.host import Prototyped
 
 
-@dataclass(slots=True)
-class RunResult:
-    """The result of a run: outputs in the model's types, the report, and the data that it is made from."""
+def model(
+    name: str,
+    path: str | Path | None = None,
+    *,
+    alpha: float | None = None,
+    resolution: int | None = None,
+    classes: int | None = None,
+    seed: int = 0,
+    on_operator: Callable[[str], None] | None = None,
+) -> Path:
+    """Write a built-in network as an int8 .tflite file; returns its path, by default NAME.tflite.
 
-    outputs: list[NDArray[Any]]
-    report: dict[str, Any]
-    inference: Inference
-    loaded: Loaded
-    prototyped: Prototyped | None = None  # the run of the board, if there was one
-    unwritten: tuple[UnwrittenOutput, ...] = ()  # outputs that the program did not write completely
+    The weights are random. `alpha` and `resolution` are the width and the image size of a MobileNet. Building
+    a large network takes seconds; `on_operator` is called with the name of each operator.
+
+    >>> import dlasim
+    >>> dlasim.model("mnist", "digits.tflite").name
+    'digits.tflite'
+    """
+    from dlasim.fileio import atomic_write, read_file
+    from dlasim.sweeps.models import topology_file
+
+    given = {"alpha": alpha, "resolution": resolution, "classes": classes, "seed": seed or None}
+    chosen = {key: value for key, value in given.items() if value is not None}
+    made = topology_file(name, chosen, on_operator)
+    target = Path(f"{name}.tflite" if path is None else path)
+    atomic_write(target, read_file(made))
+    return target
 
 
-def compile(model: str | Path, config: DlaConfig | None = None, **choices: Any) -> Lowered:
-    """Compile a model for a machine."""
+def compile(model: str | Path, config: Machine | None = None, **choices: Unpack[Choices]) -> Lowered:
+    """Compile a model for a machine.
+
+    `dlasim.isa.container.write` makes the bytes of a `program.bin` of its `program`.
+
+    >>> import dlasim
+    >>> lowered = dlasim.compile("mnist", parallel="8x16", sram="32KiB")
+    >>> lowered.program.requirement.pes
+    128
+    """
     from dlasim.compiler_shim.compile import lower_for
 
     machine, options = split_choices(choices)
     network = load_network(model)
-    return lower_for(network, (config or DlaConfig()).replace(**machine), CompileOptions(**options))
+    return lower_for(network, choose_machine(config, machine), CompileOptions(**options))
 
 
 def verify(
     model: str | Path,
-    config: DlaConfig | None = None,
+    config: Machine | None = None,
     *,
     runs: int = 1,
     seed: int = 0,
     engine: str = "auto",
     host: str = "none",
-    host_options: dict[str, Any] | None = None,
-    **choices: Any,
+    host_options: HostChoices | None = None,
+    **choices: Unpack[Choices],
 ) -> Verification:
-    """Compare every tensor of a model with TensorFlow's reference; a program with data races is an error."""
+    """Compare every tensor of a model with TensorFlow's reference; a program with data races is an error.
+
+    It needs the extra `verify`. `passed` says whether all are equal, `mismatch` where they first differ.
+
+    >>> import dlasim
+    >>> dlasim.verify("mnist", sram="16KiB").passed
+    True
+    """
     from dlasim.verification import verify as check
 
-    lowered = compile(model, config, **choices)
+    file = locate(model)
+    lowered = compile(file, config, **choices)
     refuse_races(lowered.program)
-    chosen = config_of(lowered.program, config)
-    return check(model, lowered, chosen, runs, seed, engine, host=host, host_options=host_options)
+    chosen = choose_machine(config, split_choices(choices)[0])
+    given = dict(host_options or {})
+    return check(file, lowered, chosen, runs, seed, engine, host=host, host_options=given)
 
 
 def run(
     file: str | Path,
-    config: DlaConfig | None = None,
+    config: Machine | None = None,
     *,
-    inputs: Sequence[Given] | None = None,
+    inputs: Inputs | None = None,
+    normalize: str = "auto",
     timing_only: bool = False,
     engine: str = "auto",
     repeat: int = 1,
     check_races: bool = True,
     host: str = "none",
-    host_options: dict[str, Any] | None = None,
-    **choices: Any,
+    host_options: HostChoices | None = None,
+    **choices: Unpack[Choices],
 ) -> RunResult:
-    """Run a program or a model and return the result of the last inference.
+    """Run a model, a program (`program.bin`, assembly) or an application, and return the last inference.
 
-    It runs on the standalone simulator, or with `host="riscv"` on the virtual prototype. The prototype's
-    `host_options` are `cpu`, `completion` (interrupt, polling), `submission` (queue, registers),
-    `max_instructions`, `log_functions` and `firmware`.
+    `inputs` is one array or file (`.npy`, `.png`, `.jpg`, `.wav`), a list in the model's order, or a
+    dictionary by name; floats are quantized. Without it, inputs are noise. `normalize` says what the lowest
+    and the highest value of a picture or sound become, such as "-1,1"; `auto` is the range of the input's
+    type.
+
+    `timing_only` counts cycles without computing tensors. With
+    `host="riscv"` firmware runs the program on an emulated board; `host_options` are those of the board.
+
+    >>> import dlasim, numpy
+    >>> result = dlasim.run("mnist", pes=128, inputs=numpy.zeros((28, 28)))
+    >>> result.report["config"]["pes"]
+    128
+    >>> dlasim.run("mnist", "ethos-u55-128", timing_only=True).outputs
+    []
     """
     from dlasim.sim.report import report
 
+    file = locate(file)
     loaded = load(file, config, choices, with_constants=not timing_only)
     warnings = refuse_races(loaded.program) if check_races else []
     began = time.perf_counter()
@@ -104,12 +159,13 @@ def run(
     if not timing_only:
         from dlasim.inputs import prepare_inputs
 
-        arrays = prepare_inputs(loaded.program.inputs, inputs)
+        arrays = prepare_inputs(loaded.program.inputs, inputs, normalize=normalize)
+    options: dict[str, Any] = dict(host_options or {})
     if is_elf(file):
-        host, host_options = "riscv", {**(host_options or {}), "firmware": file}
+        host, options["firmware"] = "riscv", file
     if host != "none":
         loaded.seconds["load"] += time.perf_counter() - began
-        return _run_on_board(loaded, executor, arrays, warnings, host, host_options or {}, repeat)
+        return _run_on_board(loaded, executor, arrays, warnings, host, options, repeat)
     simulation = Simulation(loaded.program, loaded.config, executor)
     loaded.seconds["load"] += time.perf_counter() - began
     inferences = [simulation.run(arrays) for _ in range(max(repeat, 1))]
@@ -151,40 +207,30 @@ def _run_on_board(
 
 
 def inspect(model: str | Path) -> dict[str, Any]:
-    """What a .tflite or .dlag file contains: inputs, outputs, operators, sizes; `refusal` says why dlasim
-    cannot run it, if so."""
+    """What a model contains: inputs, outputs, operators, sizes; `refusal` says why dlasim cannot run it.
+
+    >>> import dlasim
+    >>> dlasim.inspect("mnist")["inputs"][0]["shape"]
+    [1, 28, 28, 1]
+    """
     from dlasim.compiler_shim.inspection import inspect_model
 
-    return inspect_model(model)
+    return inspect_model(locate(model))
 
 
-def explain(model: str | Path, config: DlaConfig | None = None, **choices: Any) -> list[dict[str, Any]]:
-    """For each layer: where it runs and why, its tiling, its DMA traffic and its cycles."""
-    from dlasim.sim.report import report
+def explain(model: str | Path, config: Machine | None = None, **choices: Unpack[Choices]) -> Explanation:
+    """For each layer: where it runs and why, its tiling, its DMA traffic, its cycles and what limits it.
+
+    >>> import dlasim
+    >>> rows = dlasim.explain("mnist", depthwise="cpu")
+    >>> rows[-1]["operator"], rows[-1]["unit"], rows[-1]["why"]
+    ('SOFTMAX', 'cpu', 'the DLA has no instruction for SOFTMAX')
+    """
+    from dlasim.explanation import explain_layers
 
     lowered = compile(model, config, **choices)
-    chosen = config_of(lowered.program, (config or DlaConfig()).replace(**split_choices(choices)[0]))
-    inference = Simulation(lowered.program, chosen, None).run()
-    figures = report(lowered.program, chosen, inference)["layers"]
-    cuts = {}
-    for step, tiling in lowered.tilings.items():
-        cuts[lowered.network.nodes[step].layer] = tiling.cut.text
-    return [
-        {
-            "name": layer.name,
-            "operator": layer.operator,
-            "unit": layer.target,
-            "why": layer.reason,
-            "tile": cuts.get(number, ""),
-            "tiles": row["tiles"],
-            "read_bytes": row["dma_bytes"]["read"],
-            "written_bytes": row["dma_bytes"]["write"],
-            "cycles": row["cycles"],
-            "macs": row["macs"],
-            "utilization": row["utilization"],
-        }
-        for number, (layer, row) in enumerate(zip(lowered.network.layers, figures, strict=True))
-    ]
+    chosen = choose_machine(config, split_choices(choices)[0])
+    return explain_layers(lowered, chosen, Simulation(lowered.program, chosen, None).run())
 
 
 def sweep(
@@ -196,13 +242,16 @@ def sweep(
     cache: str | Path | None = None,
     layers: bool = False,
     where: Sequence[str] = (),
-    **axes: Any,
+    **axes: Unpack[Axes],
 ) -> SweepResult:
     """Run models, or a study, on many machines; keywords are parameters with their values.
 
-    >>> dlasim.sweep("mobilenet_v1", pes=[64, 128], sram="512KiB..4MiB").frame()  # doctest: +SKIP
-
     Without `out` the table is deleted together with the result.
+
+    >>> import dlasim
+    >>> found = dlasim.sweep("mnist", pes=[64, 128], sram="32KiB..64KiB", jobs=1)
+    >>> [(row["pes"], row["sram_bytes"]) for row in found]
+    [(64, 32768), (64, 65536), (128, 32768), (128, 65536)]
     """
     from tempfile import mkdtemp
 
@@ -212,7 +261,7 @@ def sweep(
     folder = Path(mkdtemp(prefix="dlasim-sweep-") if out is None else out)
     store = Path(cache) if cache is not None else None
     settings = Settings(folder, jobs, scheduler, resume, store, visible=False)
-    outcome = run_study(build_study(targets, axes, where, layers), settings)
+    outcome = run_study(build_study(targets, dict(axes), where, layers), settings)
     if outcome.first_failure:
         raise RunError(f"{outcome.statuses['failed']} points failed, the first: {outcome.first_failure}")
     if out is None:

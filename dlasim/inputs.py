@@ -1,32 +1,50 @@
-"""Prepares a model's inputs: arrays or `.npy` files in the model's type or as real numbers, or noise."""
+"""Prepares a model's inputs: arrays, `.npy` files, pictures and sounds, or noise."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.errors import InputError, printable
+from dlasim.errors import InputError, printable, unknown
 from dlasim.isa.program import TensorDescriptor
+from dlasim.media import AUTO, InputRange, is_media, parse_range, read_media
 
 Given = str | Path | NDArray[Any]
+Inputs = Given | Sequence[Given] | Mapping[str, Given]  # one input, all in the model's order, or by name
 
 
 def prepare_inputs(
-    expected: Sequence[TensorDescriptor], given: Sequence[Given] | None, seed: int = 0
+    expected: Sequence[TensorDescriptor], given: Inputs | None, seed: int = 0, normalize: str = AUTO
 ) -> list[NDArray[Any]]:
-    """One array for each input, in the model's type; noise if nothing is given."""
-    if not given:
+    """One array for each input, in the model's type; noise if nothing is given. `normalize` is for pictures
+    and sounds."""
+    input_range = parse_range(normalize)
+    items = _in_order(expected, given)
+    if not items:
         return noise(expected, seed)
-    if len(given) != len(expected):
+    if len(items) != len(expected):
         names = ", ".join(printable(tensor.name) for tensor in expected)
         noun = "input" if len(expected) == 1 else "inputs"
-        raise InputError(f"the model takes {len(expected)} {noun} ({names}), got {len(given)}")
-    return [_fit(tensor, item) for tensor, item in zip(expected, given, strict=True)]
+        raise InputError(f"the model takes {len(expected)} {noun} ({names}), got {len(items)}")
+    return [_fit(tensor, item, input_range) for tensor, item in zip(expected, items, strict=True)]
+
+
+def _in_order(expected: Sequence[TensorDescriptor], given: Inputs | None) -> Sequence[Given]:
+    """The inputs as a sequence, in the model's order."""
+    if given is None:
+        return ()
+    if isinstance(given, Mapping):
+        names = [tensor.name for tensor in expected]
+        strange = [name for name in given if name not in names]
+        if strange:
+            raise InputError(unknown("input", str(strange[0]), names))
+        return [given[name] for name in names if name in given]
+    return given if isinstance(given, list | tuple) else [given]  # type: ignore[list-item]
 
 
 def noise(expected: Sequence[TensorDescriptor], seed: int) -> list[NDArray[Any]]:
@@ -47,23 +65,39 @@ def _noise(generator: np.random.Generator, tensor: TensorDescriptor) -> NDArray[
     return generator.integers(limits.min, limits.max, tensor.shape, dtype, endpoint=True)
 
 
-def _fit(tensor: TensorDescriptor, item: Given) -> NDArray[Any]:
-    array, origin = (item, "array") if isinstance(item, np.ndarray) else (load_npy(item), str(item))
+def _fit(tensor: TensorDescriptor, item: Given, input_range: InputRange) -> NDArray[Any]:
+    if isinstance(item, str | Path):
+        origin = str(item)
+        array = read_media(item, tensor, input_range) if is_media(item) else load_npy(item)
+    else:
+        origin, array = "array", _array(item)
     dtype = np.dtype(tensor.type.name)
     if array.size != int(np.prod(tensor.shape, dtype=np.int64)) or not _same_but_for_ones(array, tensor):
-        raise _mismatch(tensor, origin, array, "")
+        raise _mismatch(tensor, origin, array)
     array = array.reshape(tensor.shape)
     if array.dtype == dtype:
         return array
     if array.dtype.kind == "f" and dtype.kind == "f":
         return _convert(array, tensor, origin)
-    if array.dtype.kind == "f" and dtype.kind in "iu" and tensor.scale > 0:
+    if array.dtype.kind == "f" and _takes_floats(tensor):
         return _quantize(array, tensor, origin)
-    quantizes = dtype.kind in "iu" and tensor.scale > 0
-    raise _mismatch(tensor, origin, array, " or floats, which are quantized" if quantizes else "")
+    raise _mismatch(tensor, origin, array)
 
 
-def _mismatch(tensor: TensorDescriptor, origin: str, array: NDArray[Any], others: str) -> InputError:
+def _takes_floats(tensor: TensorDescriptor) -> bool:
+    return np.dtype(tensor.type.name).kind in "iu" and tensor.scale > 0
+
+
+def _array(item: Any) -> NDArray[Any]:
+    """What NumPy makes of an array of any library, or of nested lists."""
+    try:
+        return np.asarray(item)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"an input of type {type(item).__name__} is no array: {error}") from None
+
+
+def _mismatch(tensor: TensorDescriptor, origin: str, array: NDArray[Any]) -> InputError:
+    others = " or floats, which are quantized" if _takes_floats(tensor) else ""
     got = f"{array.dtype} {list(array.shape)} ({origin})"
     expected = f"{np.dtype(tensor.type.name)} {list(tensor.shape)}{others}"
     return InputError(f"input {printable(tensor.name)}: expected {expected}, got {got}")

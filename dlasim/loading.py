@@ -1,8 +1,11 @@
-"""Makes a file ready to run: a program is read, a model is imported and lowered."""
+"""Makes a file ready to run: a program is read or assembled, a model is imported and lowered."""
 
 from __future__ import annotations
 
+import os
+import re
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,57 +14,124 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError
 from dlasim.fileio import read_head
 from dlasim.isa import container
+from dlasim.isa.assembly.source_file import SUFFIX, assemble_file
 from dlasim.isa.program import Program
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.config import DlaConfig, GridMismatchError, load_file, preset
 from dlasim.sim.runner import check_config, config_of
+from dlasim.sim.technology import technology
 
 if TYPE_CHECKING:
+    from dlasim.compiler_shim.lowering.lower import Lowered
     from dlasim.compiler_shim.partition import UnplacedNetwork
 
+Machine = DlaConfig | str | Path  # a configuration, the name of a preset, or a TOML file
 _HEAD_BYTES = 64
+_NETWORK = re.compile(r"[A-Za-z]\w*(:\w+=[\w.]+(,\w+=[\w.]+)*)?")  # a built-in network, with arguments
 
 
 @dataclass(slots=True)
 class Loaded:
-    """A file made ready to run: its program, the machine, and the seconds that loading and lowering took."""
+    """A file made ready to run: its program, the machine, the seconds that loading and lowering took."""
 
     program: Program
     config: DlaConfig
     seconds: dict[str, float] = field(default_factory=dict)
+    lowered: Lowered | None = None  # what the compiler knows, if it was a model
+
+
+def locate(file: str | Path) -> str | Path:
+    """The file, or the one in the cache if it is the name of a built-in network, as in `resnet8` or
+    `mobilenet_v1:alpha=0.5`."""
+    text = str(file)
+    if os.path.exists(text) or not _NETWORK.fullmatch(text):
+        return file
+    from dlasim.sweeps.models import source
+
+    return source(text, Path(), "model").file()
+
+
+def choose_machine(machine: Machine | None, changes: Mapping[str, Any]) -> DlaConfig:
+    """The machine with these changes; without one, the default machine."""
+    base = _named_machine(machine)
+    try:
+        return base.replace(**changes)
+    except GridMismatchError as error:
+        origins = (
+            f"{name} is given" if name in changes else f"{name} comes from {_origin(machine)}"
+            for name in ("parallel", "pes")
+        )
+        raise InputError(f"{error} ({', '.join(origins)})") from None
+
+
+def _origin(machine: Machine | None) -> str:
+    """What to call the machine in an error."""
+    if machine is None:
+        return "the default machine"
+    if isinstance(machine, DlaConfig):
+        return f"the configuration {machine.name}"
+    return str(machine) if _is_file(machine) else f"preset {machine}"
+
+
+def _is_file(machine: str | Path) -> bool:
+    return isinstance(machine, Path) or machine.endswith(".toml")
+
+
+def _named_machine(machine: Machine | None) -> DlaConfig:
+    if isinstance(machine, DlaConfig):
+        return machine
+    if machine is None:
+        return DlaConfig()
+    return load_file(machine) if _is_file(machine) else preset(str(machine))
 
 
 def load(
-    file: str | Path, config: DlaConfig | None, choices: dict[str, Any], with_constants: bool = True
+    file: str | Path, machine: Machine | None, choices: Mapping[str, Any], with_constants: bool = True
 ) -> Loaded:
-    """Read the program in a file, or lower the model in it for the machine."""
+    """Read or assemble the program in a file, or lower the model in it for the machine."""
     began = time.perf_counter()
-    machine, options = split_choices(choices)
-    if container.is_program(read_head(file, _HEAD_BYTES)) or is_elf(file):
-        return _load_program(file, config, machine, options, began)
+    changes, options = split_choices(choices)
+    if is_assembly(file) or container.is_program(read_head(file, _HEAD_BYTES)) or is_elf(file):
+        return _load_program(file, machine, changes, options, began)
     from dlasim.compiler_shim.compile import lower_for
 
-    chosen = (config or DlaConfig()).replace(**machine)
+    chosen = choose_machine(machine, changes)
+    technology(chosen.technology)  # a bad one is refused before the work
     wanted = CompileOptions(**options)
     network = load_network(file)
     read = time.perf_counter()
-    program = lower_for(network, chosen, wanted, with_constants).program
+    lowered = lower_for(network, chosen, wanted, with_constants)
     seconds = {"load": read - began, "lower": time.perf_counter() - read}
-    return Loaded(program, chosen, seconds)
+    return Loaded(lowered.program, chosen, seconds, lowered)
 
 
 def _load_program(
-    file: str | Path, config: DlaConfig | None, machine: dict[str, Any], options: dict[str, Any], began: float
+    file: str | Path,
+    machine: Machine | None,
+    changes: dict[str, Any],
+    options: dict[str, Any],
+    began: float,
 ) -> Loaded:
     if options:
         raise InputError(
             f"{file} is already compiled: {', '.join(sorted(options))} can be set only for a model"
         )
-    program = _program_in(file) if is_elf(file) else container.read_file(file)
-    chosen = config if config is not None else config_of(program)
-    chosen = chosen.replace(**machine)
+    program = _read_program(file)
+    chosen = choose_machine(config_of(program) if machine is None else machine, changes)
+    technology(chosen.technology)
     check_config(program, chosen)
     seconds = {"load": time.perf_counter() - began, "lower": 0.0}
     return Loaded(program, chosen, seconds)
+
+
+def _read_program(file: str | Path) -> Program:
+    if is_assembly(file):
+        return assemble_file(file)
+    return _program_in(file) if is_elf(file) else container.read_file(file)
+
+
+def is_assembly(file: str | Path) -> bool:
+    """Whether a file is assembly, by its name."""
+    return str(file).endswith(SUFFIX)
 
 
 def is_elf(file: str | Path) -> bool:
@@ -94,11 +164,23 @@ def load_network(file: str | Path) -> UnplacedNetwork:
     """Read a model in any supported format and partition it between DLA and CPU."""
     from dlasim.compiler_shim.compile import load_model
 
-    return load_model(file)
+    return load_model(locate(file))
 
 
-def split_choices(choices: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def split_choices(choices: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split keywords into parameters of the machine and options of the compiler."""
     names = {field.name for field in fields(CompileOptions)}
     machine = {name: value for name, value in choices.items() if name not in names}
-    return machine, {name: value for name, value in choices.items() if name in names}
+    options = {name: value for name, value in choices.items() if name in names}
+    if options.get("dla_ops") is not None:
+        options["dla_ops"] = _operators(options["dla_ops"])
+    return machine, options
+
+
+def _operators(given: str | Iterable[str]) -> frozenset[str]:
+    """The operators in a text such as `CONV_2D,ADD`, or in a list."""
+    names = re.split(r"[,+]", given) if isinstance(given, str) else given
+    names = list(names) if isinstance(names, Iterable) else [names]
+    if not all(isinstance(name, str) for name in names):
+        raise InputError(f"dla_ops must be a list of operators such as CONV_2D (got {given!r})")
+    return frozenset(name.strip().upper() for name in names if name.strip())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dlasim.errors import InputError, one_of, printable
 from dlasim.isa import container
 from dlasim.isa.program import Program
-from dlasim.loading import Loaded
+from dlasim.loading import Loaded, Machine, choose_machine
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.runner import config_of
 from dlasim.vp import HOSTS, elf_image
@@ -76,7 +76,7 @@ def run_loaded(
 
 def run_elf(
     file: str | Path,
-    config: DlaConfig | None,
+    config: Machine | None,
     machine: dict[str, Any],
     executor: Executor,
     *,
@@ -88,10 +88,10 @@ def run_elf(
     return run_bare_metal(firmware, _machine_for(firmware, config, machine), executor, cpu, Drive(**drive))
 
 
-def _machine_for(firmware: Firmware, config: DlaConfig | None, machine: dict[str, Any]) -> DlaConfig:
+def _machine_for(firmware: Firmware, config: Machine | None, machine: dict[str, Any]) -> DlaConfig:
     program = elf_image.find_program(firmware)
-    base = config or (config_of(program) if program is not None else DlaConfig())
-    return base.replace(**machine)
+    base = config_of(program) if config is None and program is not None else config
+    return choose_machine(base, machine)
 
 
 def application(program: Program) -> bytes:

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.graph import Graph, Operator, Tensor
+from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.importing import prepare
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import variable_tensors, write_tflite
+from dlasim.compiler_shim.unsigned import flipped
 from dlasim.errors import RunError
 from dlasim.reference_faults import micro_fault
 from dlasim.reference_kernels import LITERT, MICRO, KernelProcess, Tensors, available, run
@@ -59,7 +60,7 @@ class ReferenceModel:
         # The importer may add tensors, which the file does not have.
         self._tensor_count = min(tensor_count, len(source.graph.tensors))
         self._graph = prepare(source, "model")
-        faults = any(micro_fault(self._graph, operator) for operator in self._graph.operators)
+        faults = any(_prefers_litert(self._graph, operator) for operator in self._graph.operators)
         # Where shapes are open these operators resize tensors, which TFLite Micro does not.
         resizes = any(operator.kind == "SPACE_TO_BATCH_ND" for operator in source.graph.operators)
         self._as_a_whole = MICRO in self._installed and not faults and not resizes
@@ -113,7 +114,7 @@ class _Piecewise:
     def second_opinion(self, tensor: int, reference: Reference) -> Opinion | None:
         """The tensor from LiteRT's kernel, if the reference took it from TFLite Micro."""
         operator = next((op for op in self._graph.operators if tensor in op.outputs), None)
-        if operator is None or micro_fault(self._graph, operator) or self._installed != [MICRO, LITERT]:
+        if operator is None or _prefers_litert(self._graph, operator) or self._installed != [MICRO, LITERT]:
             return None
         sources = self._sources(operator)
         if not all(index in reference.tensors for index in sources):
@@ -132,9 +133,11 @@ class _Piecewise:
         used = sorted({index for index in operator.inputs if index >= 0}.difference(state))
         return [index for index in used if not self._graph.tensors[index].is_constant]
 
-    def _single(self, operator: Operator) -> bytes:
+    def _single(self, operator: Operator) -> Graph:
         """A model of one operator with only the tensors that it uses, in the original order."""
-        graph = self._graph
+        graph, sources = self._graph, self._sources(operator)
+        if operator.kind == "FULLY_CONNECTED" and _is_unsigned(graph, operator):
+            graph, operator = _as_convolution(graph, operator)
         used = _used(operator)
         number = {index: position for position, index in enumerate(used)} | {-1: -1}
         inputs = operator.inputs
@@ -146,20 +149,20 @@ class _Piecewise:
             outputs=tuple(number[index] for index in operator.outputs),
         )
         tensors = tuple(graph.tensors[index] for index in used)
-        ins, outs = tuple(number[index] for index in self._sources(operator)), moved.outputs
-        return write_tflite(Graph(operator.kind, tensors, (moved,), ins, outs))
+        ins, outs = tuple(number[index] for index in sources), moved.outputs
+        return Graph(operator.kind, tensors, (moved,), ins, outs)
 
     def _operator(self, operator: Operator, inputs: list[NDArray[Any]]) -> Tensors:
         """The outputs from the first interpreter that implements the operator; empty if none does."""
-        fault = micro_fault(self._graph, operator)
+        fault, is_unsigned = micro_fault(self._graph, operator), _is_unsigned(self._graph, operator)
         for name in self._installed:
-            if name == MICRO and fault:
+            if name == MICRO and (fault or is_unsigned):
                 continue
             found = self._outputs(name, operator, inputs)
             if found is None:
                 continue
             if name != self._installed[0]:
-                self._others.setdefault(operator.kind, fault or "")
+                self._others.setdefault(operator.kind, fault or ("uint8" if is_unsigned else ""))
             if fault:
                 self._note_disagreement(operator, inputs, found, fault)
             return found
@@ -167,13 +170,21 @@ class _Piecewise:
 
     def _outputs(self, name: str, operator: Operator, inputs: list[NDArray[Any]]) -> Tensors | None:
         """An interpreter's values of the operator's outputs, and of the state of SVDF."""
-        used = _used(operator)
-        found = self._compute(name, self._single(operator), inputs, len(used))
+        used, tensors = _used(operator), self._graph.tensors
+        sources, single = self._sources(operator), self._single(operator)
+        shapes = [single.tensors[index].shape for index in single.inputs]
+        given = [
+            (flipped(values) if tensors[index].is_unsigned else values).reshape(shape)
+            for index, values, shape in zip(sources, inputs, shapes, strict=True)
+        ]
+        found = self._compute(name, write_tflite(single), given, len(used))
         if found is None:
             return None
         written = {*operator.outputs, *(operator.inputs[-1:] if operator.kind == "SVDF" else ())}
+        results = {index: np.reshape(found[used.index(index)], tensors[index].shape) for index in written}
         return {
-            index: np.reshape(found[used.index(index)], self._graph.tensors[index].shape) for index in written
+            index: flipped(values) if tensors[index].is_unsigned else values
+            for index, values in results.items()
         }
 
     def _note_disagreement(
@@ -188,6 +199,42 @@ class _Piecewise:
                     f"{name} ({operator.kind}): {MICRO} and {LITERT} disagree in {count} of {size} elements: "
                     f"{reason}"
                 )
+
+
+def _is_unsigned(graph: Graph, operator: Operator) -> bool:
+    """Whether it computes in uint8 in the model, for which TFLite Micro has few kernels."""
+    return any(graph.tensors[index].is_unsigned for index in _used(operator))
+
+
+def _as_convolution(graph: Graph, operator: Operator) -> tuple[Graph, Operator]:
+    """FULLY_CONNECTED as CONV_2D of single pixels: of uint8, LiteRT computes only the former in double."""
+    source, weights, target = operator.inputs[0], operator.inputs[1], operator.outputs[0]
+    units, depth = graph.tensors[weights].shape
+    rows = graph.tensors[source].elements // depth
+    shapes = {source: (rows, 1, 1, depth), weights: (units, 1, 1, depth), target: (rows, 1, 1, units)}
+    tensors = list(graph.tensors)
+    for index, shape in shapes.items():
+        data = tensors[index].data
+        tensors[index] = replace(
+            tensors[index], shape=shape, data=None if data is None else data.reshape(shape)
+        )
+    options = {"padding": "VALID", "fused_activation_function": operator.options["fused_activation_function"]}
+    inputs = operator.inputs[:3]
+    if len(inputs) < 3 or inputs[2] < 0:  # LiteRT's CONV_2D of uint8 needs a bias
+        zeros, scale = np.zeros(units, np.int32), _scale(tensors[source]) * _scale(tensors[weights])
+        tensors.append(Tensor("bias", zeros.shape, "int32", Quantization((scale,), (0,)), zeros))
+        inputs = (source, weights, len(tensors) - 1)
+    convolution = replace(operator, kind="CONV_2D", inputs=inputs, options=options)
+    return replace(graph, tensors=tuple(tensors)), convolution
+
+
+def _scale(tensor: Tensor) -> float:
+    assert tensor.quantization is not None
+    return tensor.quantization.scale
+
+
+def _prefers_litert(graph: Graph, operator: Operator) -> bool:
+    return bool(micro_fault(graph, operator)) or _is_unsigned(graph, operator)
 
 
 def _used(operator: Operator) -> list[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
 from pathlib import Path
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.nodes import HostNode
+from dlasim.compiler_shim.nodes import DlaNode, HostNode, Value, alias_chain, whole_view
+from dlasim.compiler_shim.views import View, dense_layout
 from dlasim.sim.executor import make_executor
 from dlasim.sim.footprint import Box, footprints
 from dlasim.sim.operation import Operation
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from dlasim.sim.config import DlaConfig
     from dlasim.vp.host import Prototype
 
-PATTERNS = ("all -128", "all 127", "zero point", "noise")
+PATTERNS = ("all lowest", "all highest", "zero point", "noise")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +108,34 @@ class _TileCopy:
 class Shadow:
     """Copies of the model's tensors, filled tile by tile as the DLA computes them."""
 
-    def __init__(self, lowered: Lowered, shapes: dict[int, tuple[int, int, int]]) -> None:
+    def __init__(self, lowered: Lowered) -> None:
         slices = lowered.program.debug
         self._slices: dict[int, Any] = {int(row["word"]): row for row in slices}
-        self.values = {tensor: np.zeros(shape, np.int8) for tensor, shape in shapes.items()}
-        self.written = {tensor: np.zeros(shape, bool) for tensor, shape in shapes.items()}
+        self.values: dict[int, NDArray[np.int8]] = {}
+        self.written: dict[int, NDArray[np.bool_]] = {}
+        self._images: dict[int, tuple[NDArray[np.int8], NDArray[np.bool_]]] = {}  # as nodes write them
+        self._roots: dict[int, tuple[NDArray[np.int8], NDArray[np.bool_]]] = {}  # whole tensors
+        for value, node in lowered.sliced_nodes().items():
+            self._add(lowered.network.values, value, node)
         self._copies: dict[int, _TileCopy] = {}  # by word; every inference runs the same operations
+
+    def _add(self, values: Sequence[Value], output: int, node: DlaNode) -> None:
+        """A value that a node writes, and those of which it is a part."""
+        chain = alias_chain(values, output)
+        size = values[chain[-1]].size_bytes
+        whole = self._roots.setdefault(chain[-1], (np.zeros(size, np.int8), np.zeros(size, bool)))
+        layout = node.layout(len(node.inputs)) or dense_layout(node.out_shape)
+        image = View(layout.offset, node.out_shape, (layout.line, layout.pixel, 1))
+        self._images[output] = _part(whole[0], image), _part(whole[1], image)
+        for value in chain:
+            view = whole_view(values, value)
+            assert view is not None
+            self.values[value], self.written[value] = _part(whole[0], view), _part(whole[1], view)
 
     def clear(self) -> None:
         """Mark all elements as missing, before the next inference."""
-        for array in self.written.values():
-            array[...] = False
+        for _, written in self._roots.values():
+            written[...] = False
 
     def observe(self, word: int, tell: Callable[[], Operation], sram: NDArray[np.uint8]) -> None:
         """Copy what an operation wrote, if it wrote a tile of a tensor."""
@@ -135,9 +153,14 @@ class Shadow:
             slice(int(first), int(first) + int(count))
             for first, count in zip(row["start"], row["size"], strict=True)
         )
-        tensor = int(row["tensor"])
+        values, written = self._images[int(row["tensor"])]
         source = _box_view(sram, output.box).view(np.int8)
-        return _TileCopy(sram, source, self.values[tensor][tile], self.written[tensor][tile])
+        return _TileCopy(sram, source, values[tile], written[tile])
+
+
+def _part(array: NDArray[Any], view: View) -> NDArray[Any]:
+    strides = [stride * array.itemsize for stride in view.stride]
+    return np.lib.stride_tricks.as_strided(array[view.offset :], view.size, strides)
 
 
 def _box_view(sram: NDArray[np.uint8], box: Box) -> NDArray[np.uint8]:
@@ -178,7 +201,7 @@ def _verify(
     lowered: Lowered, simulation: Simulation | Prototype, reference: ReferenceModel, runs: int, seed: int
 ) -> Verification:
     program, network = lowered.program, lowered.network
-    shadow = Shadow(lowered, lowered.slice_shapes())
+    shadow = Shadow(lowered)
     simulation.observer = shadow.observe
     from_cpu: dict[int, NDArray[Any]] = {}
     simulation.host_observer = lambda number, array: from_cpu.__setitem__(number, array.copy())
@@ -241,17 +264,20 @@ def _simulation(
 def _inputs(expected: Any, runs: int, seed: int) -> Iterator[tuple[str, list[NDArray[Any]]]]:
     from dlasim.inputs import noise
 
-    for pattern, value in zip(PATTERNS, (-128, 127, None), strict=False):
+    for pattern, value in zip(PATTERNS, ("min", "max", None), strict=False):
         yield pattern, [_filled(tensor, value) for tensor in expected]
     for number in range(runs):
         yield f"noise, seed {seed + number}", noise(expected, seed + number)
 
 
-def _filled(tensor: Any, value: int | None) -> NDArray[Any]:
+def _filled(tensor: Any, end: str | None) -> NDArray[Any]:
+    """The lowest ("min") or highest ("max") number of 8 bits, or the zero point; zeros for floats."""
     dtype = np.dtype(tensor.type.name)
-    if dtype.kind != "i":
+    if dtype.kind not in "iu":
         return np.zeros(tensor.shape, dtype)
-    return np.full(tensor.shape, tensor.zero_point if value is None else value, dtype)
+    ends = np.iinfo(np.uint8 if dtype.kind == "u" else np.int8)
+    value = tensor.zero_point if end is None else getattr(ends, end)
+    return np.full(tensor.shape, value, dtype)
 
 
 def _host_values(lowered: Lowered, host: dict[int, NDArray[Any]]) -> Iterator[tuple[int, NDArray[Any]]]:
@@ -277,11 +303,11 @@ def _compare(
         name, layer = lowered.network.values[value].name, layers[value]
         want = expected[value]
         if value in shadow.values:
-            missing = np.argwhere(~shadow.written[value])
+            missing = np.argwhere(~shadow.written[value].reshape(want.shape))
             if len(missing):
                 index = tuple(int(i) for i in missing[0])
                 return Mismatch(layer, name, pattern, index, None, None, len(missing), want.size)
-            have: NDArray[Any] = shadow.values[value]
+            have: NDArray[Any] = shadow.values[value].view(want.dtype)
         else:
             have = computed[value]
         count += 1
@@ -306,7 +332,7 @@ def _layers(lowered: Lowered) -> dict[int, str]:
         if isinstance(node, HostNode):
             layer, values = node.call.layer, node.call.outputs
         else:
-            layer, values = node.layer, (node.output,)
+            layer, values = node.layer, tuple(alias_chain(lowered.network.values, node.output))
         info = lowered.network.layers[layer]
         layers |= dict.fromkeys(values, f"{info.name} ({info.operator})")
     return layers

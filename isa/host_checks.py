@@ -26,9 +26,9 @@ class Rule:
     text: str
 
 
-def _each(condition: str) -> str:
+def _each(condition: str, first: int = 0) -> str:
     """The condition for every dimension k."""
-    return " and ".join(f"({condition.replace('[k]', f'[{k}]')})" for k in range(MAX_RANK))
+    return " and ".join(f"({condition.replace('[k]', f'[{k}]')})" for k in range(first, MAX_RANK))
 
 
 def _sum(term: str) -> str:
@@ -99,12 +99,13 @@ _OUTPUT_CHANNELS = Rule(
 )
 
 
-def _broadcast(one: str, other: str) -> Rule:
+def _broadcast(one: str, other: str, first: int = 0) -> Rule:
+    """From the dimension `first`, counted from the last one."""
     dimension = (
         f"output.back[k] == ({other}.back[k] if {one}.back[k] == 1 else {one}.back[k]) "
         f"and ({other}.back[k] == 1 or {other}.back[k] == output.back[k])"
     )
-    return Rule(_each(dimension), f"{one} and {other} must broadcast to the output's shape")
+    return Rule(_each(dimension, first), f"{one} and {other} must broadcast to the output's shape")
 
 
 _TWO_INPUTS = (_broadcast("input1", "input2"), _CLAMP)
@@ -171,6 +172,24 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "ADD": _TWO_INPUTS,
     "SUB": _TWO_INPUTS,
     "MUL": _TWO_INPUTS,
+    "SQUARED_DIFFERENCE": _TWO_INPUTS,
+    "BATCH_MATMUL": (
+        Rule(
+            "input1.rank >= 2 and input2.rank >= 2 and output.rank >= 2",
+            "both inputs and the output must have two dimensions at least",
+        ),
+        Rule(
+            "(input1.back[1] if transposed1 == 1 else input1.back[0]) "
+            "== (input2.back[0] if transposed2 == 1 else input2.back[1])",
+            "the rows of input1 must be as long as the columns of input2",
+        ),
+        Rule(
+            "output.back[1] == (input1.back[0] if transposed1 == 1 else input1.back[1])"
+            " and output.back[0] == (input2.back[1] if transposed2 == 1 else input2.back[0])",
+            "the output must have input1's rows and input2's columns",
+        ),
+        _broadcast("input1", "input2", 2),
+    ),
     "PRELU": (_broadcast("input", "alpha"),),
     "AVERAGE_POOL_2D": _POOL,
     "MAX_POOL_2D": _POOL,

@@ -23,6 +23,8 @@ from dlasim.errors import InputError
 MAX_RANK = 6
 # ADD and SUB keep this many bits below the point while they add.
 ADD_LEFT_SHIFT = 20
+# SQUARED_DIFFERENCE keeps so many while it subtracts, and twice as many in the square.
+DIFFERENCE_LEFT_SHIFT = 7
 # RESIZE_BILINEAR weighs its pixels in units of 2^-10.
 RESIZE_FRACTION_BITS = 10
 
@@ -153,7 +155,8 @@ _DILATION = (
     _distance("dilation_height", "rows from one tap to the next"),
     _distance("dilation_width", "columns from one tap to the next"),
 )
-_CONVOLUTION = (*_WINDOW, *_DILATION, _INPUT_ZERO_POINT, _OUTPUT_ZERO_POINT, *_CLAMP)
+_WEIGHT_ZERO_POINT = _int8("weight_zero_point", "the weights' integer that means 0")
+_CONVOLUTION = (*_WINDOW, *_DILATION, _INPUT_ZERO_POINT, _OUTPUT_ZERO_POINT, *_CLAMP, _WEIGHT_ZERO_POINT)
 _POOL = (
     *_WINDOW,
     _distance("filter_height", "rows of a window"),
@@ -204,9 +207,9 @@ HOST_OPERATORS = (
     HostOperator(
         "CONV_2D",
         1,
-        "clamp(requant(bias + sum((x - input_zero_point) * w)) + output_zero_point). Pixels outside add "
-        "nothing. Weights less deep than the input make a grouped convolution: output channel c belongs to "
-        "group c / (OC / groups), with groups = input channels / weight depth.",
+        "clamp(requant(bias + sum((x - input_zero_point) * (w - weight_zero_point))) + output_zero_point). "
+        "Pixels outside add nothing. Weights less deep than the input make a grouped convolution: output "
+        "channel c belongs to group c / (OC / groups), with groups = input channels / weight depth.",
         (_int8_in(), _int8_in("weights", "[OC, KH, KW, IC / groups]"), _RECORDS),
         (_OUTPUT,),
         _CONVOLUTION,
@@ -227,18 +230,19 @@ HOST_OPERATORS = (
         "As CONV_2D, for a matrix: the input is cut into rows as deep as the weights, whatever its shape.",
         (_int8_in(doc="elements in rows of IC"), _int8_in("weights", "[OC, IC]"), _RECORDS),
         (HostOperand("output", _INT8, "a row of OC for each row of the input"),),
-        (_INPUT_ZERO_POINT, _OUTPUT_ZERO_POINT, *_CLAMP),
+        (_INPUT_ZERO_POINT, _OUTPUT_ZERO_POINT, *_CLAMP, _WEIGHT_ZERO_POINT),
         firmware="multiply_matrix",
     ),
     HostOperator(
         "TRANSPOSE_CONV",
         4,
-        "Input pixel (y, x) adds (x - input_zero_point) * w of tap (ky, kx) to output pixel "
-        "(y * stride_height - pad_top + ky, x * stride_width - pad_left + kx) where that exists; bias, "
+        "Input pixel (y, x) adds (x - input_zero_point) * (w - weight_zero_point) of tap (ky, kx) to output "
+        "pixel (y * stride_height - pad_top + ky, x * stride_width - pad_left + kx) where that exists; bias, "
         "requant and clamp as in CONV_2D.",
         (_int8_in(), _int8_in("weights", "[OC, KH, KW, IC]"), _RECORDS),
         (_OUTPUT,),
-        (*_WINDOW, _INPUT_ZERO_POINT, _OUTPUT_ZERO_POINT, *_CLAMP),
+        (*_WINDOW, _INPUT_ZERO_POINT, _OUTPUT_ZERO_POINT, *_CLAMP, _WEIGHT_ZERO_POINT),
+        firmware="convolve_transposed",
     ),
     HostOperator(
         "LUT",
@@ -298,11 +302,11 @@ HOST_OPERATORS = (
     HostOperator(
         "AVERAGE_POOL_2D",
         10,
-        "clamp(sum / n) over the n pixels of the window that exist, rounded half away from zero; the "
-        "integers as they are, zero point included.",
+        "clamp(sum / n) over the n pixels of the window that exist, rounded half away from zero, or half up; "
+        "the integers as they are, zero point included.",
         (_int8_in(),),
         (_OUTPUT,),
-        _POOL,
+        (*_POOL, Attribute("halves_up", "1: halves round up, as in uint8", least=0, greatest=1)),
         firmware="pool_average",
     ),
     HostOperator(
@@ -532,6 +536,34 @@ HOST_OPERATORS = (
             *_scale("feature_", "what enters the state"),
             *_scale("output_", "the result"),
         ),
+    ),
+    HostOperator(
+        "SQUARED_DIFFERENCE",
+        28,
+        "clamp(requant((s1 - s2) * (s1 - s2), output) + output_zero_point), where s is that of ADD, but "
+        "shifted left by 7 bits.",
+        _TWO_INPUTS,
+        (_OUTPUT,),
+        _ADD,
+        firmware="square_difference",
+    ),
+    HostOperator(
+        "BATCH_MATMUL",
+        29,
+        "For each batch, requant(sum((x1 - input1_zero_point) * (x2 - input2_zero_point))) + "
+        "output_zero_point, limited to int8: the product of the matrices in the last two dimensions.",
+        (
+            _int8_in("input1", "[..., R, K], or [..., K, R] if transposed"),
+            _int8_in("input2", "[..., K, C], or [..., C, K] if transposed; batches broadcast as in NumPy"),
+        ),
+        (HostOperand("output", _INT8, "[..., R, C]"),),
+        (
+            *_TWO_ZERO_POINTS,
+            *_scale("output_", "the sum"),
+            Attribute("transposed1", "1: input1 is transposed", least=0, greatest=1),
+            Attribute("transposed2", "1: input2 is transposed", least=0, greatest=1),
+        ),
+        firmware="multiply_batches",
     ),
 )
 BY_NAME = {operator.name: operator for operator in HOST_OPERATORS}

@@ -12,9 +12,9 @@ from functools import cache
 from types import CodeType
 from typing import Any
 
+from dlasim.isa.file_records import DataType
 from dlasim.isa.host_checks import RULES
 from dlasim.isa.host_ops import MAX_RANK, HostOperand, HostOperator, Word
-from dlasim.isa.records import DataType
 
 
 @dataclass(frozen=True, slots=True)

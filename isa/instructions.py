@@ -59,6 +59,7 @@ class PoolMode(enum.IntEnum):
     MAX = 0
     AVERAGE = 1
     MEAN = 2
+    AVERAGE_UP = 3
 
 
 class ShiftMode(enum.IntEnum):
@@ -236,6 +237,7 @@ _IN2_32 = Operand("IN2", Extent.OUTPUT, element_bytes=INT32_BYTES)
 
 _SIZES = ("OUT_SIZE", "OUT_CHANNELS")
 _WINDOW = ("IN_SIZE", "IN_CHANNELS", "KERNEL", "STRIDE", "DILATION", "PAD", "PAD_VALUE")
+_MAC_ZERO_POINTS = ("IN_ZP", "WEIGHT_ZP")
 _CLAMP = ("OUT_ZP", "ACT_MIN", "ACT_MAX")
 _RESCALE = ("OUT_MULT", "OUT_SHIFT", *_CLAMP)
 _SUM_RESCALE = ("IN_ZP", "IN2_ZP", "LEFT_SHIFT", "IN_MULT", "IN_SHIFT", "IN2_MULT", "IN2_SHIFT", *_RESCALE)
@@ -245,7 +247,7 @@ _WIDE_ERRORS = (Fault.BAD_OPERANDS, Fault.MISALIGNED, Fault.SRAM_RANGE, Fault.OV
 _DMA_ERRORS = (Fault.SRAM_RANGE, Fault.OVERLAP, Fault.REGION_RANGE)
 
 _ACCUMULATE = """\
-    acc[y,x,o] = start + sum over taps and channels of (in - IN_ZP) * weight     (wraps at 32 bits)
+    acc[y,x,o] = start + sum over taps and channels of (in - IN_ZP) * (weight - WEIGHT_ZP)  (wraps at 32 bits)
     start      = 0 | record[o].bias | ACC[y,x,o]                                 (init)
 A tap outside the input reads PAD_VALUE. Then
     out = acc                                                                    (out=int32)
@@ -351,7 +353,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
             _RECORDS,
             _OUT_EITHER,
         ),
-        parameters=(*_SIZES, *_WINDOW, "IN_ZP", *_RESCALE),
+        parameters=(*_SIZES, *_WINDOW, *_MAC_ZERO_POINTS, *_RESCALE),
         errors=_WIDE_ERRORS,
         channels=Channels.REDUCED,
     ),
@@ -369,7 +371,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
             _RECORDS,
             _OUT8,
         ),
-        parameters=(*_SIZES, *_WINDOW, "IN_ZP", *_RESCALE),
+        parameters=(*_SIZES, *_WINDOW, *_MAC_ZERO_POINTS, *_RESCALE),
         errors=_WIDE_ERRORS,
         channels=Channels.REDUCED,
     ),
@@ -388,7 +390,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
             _RECORDS,
             _OUT_EITHER,
         ),
-        parameters=(*_SIZES, *_WINDOW, "IN_ZP", *_RESCALE),
+        parameters=(*_SIZES, *_WINDOW, *_MAC_ZERO_POINTS, *_RESCALE),
         errors=_WIDE_ERRORS,
         channels=Channels.GROUPED,
     ),
@@ -398,7 +400,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         Unit.MAC,
         "matrix multiplication, optionally requantized",
         "Each pixel of the input is a row of IN_CHANNELS values; the matrix is [OUT_CHANNELS][IN_CHANNELS]:\n"
-        "    acc[row,o] = start + sum over i of (in[row,i] - IN_ZP) * matrix[o,i]\n"
+        "    acc[row,o] = start + sum over i of (in[row,i] - IN_ZP) * (matrix[o,i] - WEIGHT_ZP)\n"
         "init, out and quant are those of OP_CONV.",
         fields=(_INIT, _OUT, _QUANT),
         operands=(
@@ -408,7 +410,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
             _RECORDS,
             _OUT_EITHER,
         ),
-        parameters=(*_SIZES, "IN_CHANNELS", "IN_ZP", *_RESCALE),
+        parameters=(*_SIZES, "IN_CHANNELS", *_MAC_ZERO_POINTS, *_RESCALE),
         errors=_WIDE_ERRORS,
         channels=Channels.REDUCED,
     ),
@@ -461,9 +463,10 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         Unit.VECTOR,
         "pooling",
         "Over the pixels of each window that lie inside the input; at least one must.\n"
-        "    max:     out = clamp(largest in)\n"
-        "    average: out = clamp(sum of in / pixels, rounded to nearest, halves away from zero)\n"
-        "    mean:    out = clamp(OUT_ZP + requant(sum of (in - IN_ZP), OUT_MULT, OUT_SHIFT))",
+        "    max:        out = clamp(largest in)\n"
+        "    average:    out = clamp(sum of in / pixels, rounded to nearest, halves away from zero)\n"
+        "    mean:       out = clamp(OUT_ZP + requant(sum of (in - IN_ZP), OUT_MULT, OUT_SHIFT))\n"
+        "    average_up: out = clamp(sum of in / pixels, rounded to nearest, halves up): as uint8 rounds",
         fields=(Field("mode", 8, 2, "what a window computes", names=_names(PoolMode)),),
         operands=(Operand("IN", Extent.INPUT), _OUT8),
         parameters=(

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from dlasim.errors import printable
 from dlasim.isa import codec
+from dlasim.isa.file_records import SLICE, SPAN, WORK, DataType, LayerKind, Role, StepKind
 from dlasim.isa.host_ops import HostOperator
-from dlasim.isa.instructions import WORD_BYTES
-from dlasim.isa.records import SLICE, SPAN, DataType, LayerKind, Role, StepKind
+from dlasim.isa.instructions import INSTRUCTIONS, WORD_BYTES
 from dlasim.isa.registers import BY_NAME, Region
 from dlasim.isa.source_lines import SourceLines
 
 ISA_VERSION = BY_NAME["ISA_VERSION"].reset
 ISA_MAJOR = ISA_VERSION >> 16
+WORK_OPCODES = frozenset(row.opcode for row in INSTRUCTIONS if row.is_operation)
 MAX_OPERATIONS = 1 << 21  # keeps what analyses a program within about 2 GiB
 
 
@@ -139,6 +140,10 @@ def _no_slices() -> NDArray[np.void]:
     return np.zeros(0, SLICE.dtype)
 
 
+def _no_work() -> NDArray[np.void]:
+    return np.zeros(0, WORK.dtype)
+
+
 def _no_bytes() -> NDArray[np.uint8]:
     return np.zeros(0, np.uint8)
 
@@ -159,6 +164,7 @@ class Program:
     spans: NDArray[np.void] = field(default_factory=_no_spans)
     debug: NDArray[np.void] = field(default_factory=_no_slices)
     lines: SourceLines = field(default_factory=SourceLines)
+    work: NDArray[np.void] = field(default_factory=_no_work)
 
     @property
     def label(self) -> str:

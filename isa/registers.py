@@ -114,7 +114,7 @@ _CONTROL = (
         0x004,
         _RO,
         "version of the instruction set",
-        Field("minor", 0, 16, "additions that old programs do not notice", default=0),
+        Field("minor", 0, 16, "additions that old programs do not notice", default=1),
         Field("major", 16, 16, "changes that break old programs", default=1),
     ),
     _control("CAP_PES", 0x008, _RO, "number of processing elements of this machine"),
@@ -340,6 +340,7 @@ _operand(
     *_number("bits", maximum=31, default=0),
 )
 _int8("quantization", "FILL_VALUE", "byte that FILL writes")
+_int8("quantization", "WEIGHT_ZP", "zero point of the weights or of the matrix")
 
 _OPERANDS = tuple(
     Register(name, OPERAND_BASE + REGISTER_BYTES * i, _RW, doc, fields, group)

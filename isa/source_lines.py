@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.records import LINES
+from dlasim.isa.file_records import LINES
 
 
 def _no_runs() -> NDArray[np.void]:

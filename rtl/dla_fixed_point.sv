@@ -66,4 +66,9 @@ package dla_fixed_point;
     return total < 0 ? -quotient : quotient;
   endfunction
 
+  // total / count, rounded to nearest, halves up; no summand is below -128.
+  function automatic logic signed [31:0] average_up(input logic signed [31:0] total, input logic [31:0] count);
+    return rounded_average(total + 128 * count, count) - 128;
+  endfunction
+
 endpackage

@@ -44,6 +44,7 @@ package dla_isa;
   localparam logic [1:0] POOL_MAX = 2'h0;
   localparam logic [1:0] POOL_AVERAGE = 2'h1;
   localparam logic [1:0] POOL_MEAN = 2'h2;
+  localparam logic [1:0] POOL_AVERAGE_UP = 2'h3;
   localparam logic [1:0] SHIFT_LEFT = 2'h0;
   localparam logic [1:0] SHIFT_RIGHT = 2'h1;
   localparam logic [1:0] SHIFT_RIGHT_ROUND = 2'h2;
@@ -129,7 +130,7 @@ package dla_isa;
       OPCODE_OP_REQUANT: return (word & 64'hfffffffffffff700) == '0;
       OPCODE_OP_E32_SHIFT: return (word & 64'hfffffffffffffc00) == '0 && word[9:8] <= 2'h2;
       OPCODE_OP_E32_ADD: return (word & 64'hffffffffffffff00) == '0;
-      OPCODE_OP_POOL: return (word & 64'hfffffffffffffc00) == '0 && word[9:8] <= 2'h2;
+      OPCODE_OP_POOL: return (word & 64'hfffffffffffffc00) == '0;
       OPCODE_OP_ACT_RELU: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_ACT_LRELU: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_ACT_LUT: return (word & 64'hffffffffffffff00) == '0;
@@ -176,7 +177,7 @@ package dla_isa;
   localparam logic [11:0] ADDRESS_REGION3_SIZE = 12'h09c;
   localparam logic [11:0] ADDRESS_REGION4_SIZE = 12'h0a4;
   localparam logic [31:0] RESET_ID = 32'h31414c44;
-  localparam logic [31:0] RESET_ISA_VERSION = 32'h00010000;
+  localparam logic [31:0] RESET_ISA_VERSION = 32'h00010001;
 
   localparam logic [11:0] ADDRESS_COUNTERS = 12'h100;  // low and high half of each in turn
   localparam int unsigned COUNTER_COUNT = 18;
@@ -247,7 +248,7 @@ package dla_isa;
   // ADDRESS_OPERANDS + 4 i, which CFG calls FIRST_REGISTER + i.
   localparam logic [11:0] ADDRESS_OPERANDS = 12'h400;
   localparam logic [9:0] FIRST_REGISTER = 10'h100;
-  localparam int unsigned OPERAND_COUNT = 59;
+  localparam int unsigned OPERAND_COUNT = 60;
   localparam int unsigned OPERAND_INDEX_BITS = 6;
   localparam int unsigned OPERAND_REQUIRE_CONFIG = 0;
 
@@ -259,8 +260,9 @@ package dla_isa;
     logic [15:0] left;
     logic [15:0] top;
   } offset_t;
-  typedef logic [58:0][31:0] operand_words_t;
+  typedef logic [59:0][31:0] operand_words_t;
   typedef struct packed {
+    logic signed [31:0] weight_zp;
     logic signed [31:0] fill_value;
     logic [31:0] shift_amount;
     logic [31:0] left_shift;
@@ -323,14 +325,14 @@ package dla_isa;
   } operand_file_t;
 
   localparam operand_words_t OPERAND_RESET = {
-    32'h00000000, 32'h00000000, 32'h00000000, 32'h00000001, 32'h40000000, 32'h00000001, 32'h40000000, 32'h00000001,
-    32'h40000000, 32'h0000007f, 32'hffffff80, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
-    32'h00010001, 32'h00010001, 32'h00010001, 32'h00000001, 32'h00010001, 32'h00000001, 32'h00010001, 32'h00000000,
+    32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000001, 32'h40000000, 32'h00000001, 32'h40000000,
+    32'h00000001, 32'h40000000, 32'h0000007f, 32'hffffff80, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
+    32'h00000000, 32'h00010001, 32'h00010001, 32'h00010001, 32'h00000001, 32'h00010001, 32'h00000001, 32'h00010001,
     32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
     32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000,
-    32'h00000001, 32'h00000000, 32'h00000000, 32'h00000001, 32'h00000001, 32'h00000000, 32'h00000000, 32'h00000000,
-    32'h00000000, 32'h00000000, 32'h00000001, 32'h00000000, 32'h00000000, 32'h00000001, 32'h00000001, 32'h00000000,
-    32'h00000000, 32'h00000000, 32'h00000000
+    32'h00000000, 32'h00000001, 32'h00000000, 32'h00000000, 32'h00000001, 32'h00000001, 32'h00000000, 32'h00000000,
+    32'h00000000, 32'h00000000, 32'h00000000, 32'h00000001, 32'h00000000, 32'h00000000, 32'h00000001, 32'h00000001,
+    32'h00000000, 32'h00000000, 32'h00000000, 32'h00000000
   };
 
   function automatic logic is_legal_operand(input logic [5:0] index, input logic [31:0] value);
@@ -344,7 +346,8 @@ package dla_isa;
       6'd5, 6'd8, 6'd15, 6'd18, 6'd37, 6'd39: return (value[31:0] - 32'h00000001) <= 32'h00fffffe;
       6'd36, 6'd38, 6'd40, 6'd41, 6'd42: return (value[15:0] - 16'h0001) <= 16'hfffe && (value[31:16] -
         16'h0001) <= 16'hfffe;
-      6'd44, 6'd45, 6'd46, 6'd47, 6'd48, 6'd49, 6'd58: return (value[31:0] - 32'hffffff80) <= 32'h000000ff;
+      6'd44, 6'd45, 6'd46, 6'd47, 6'd48, 6'd49, 6'd58, 6'd59: return (value[31:0] - 32'hffffff80) <=
+        32'h000000ff;
       6'd51, 6'd53, 6'd55: return (value[31:0] - 32'hffffffe1) <= 32'h0000003e;
       6'd56, 6'd57: return value[31:0] <= 32'h0000001f;
       default: return 1'b0;
@@ -379,6 +382,7 @@ package dla_isa;
     logic signed [31:0] act_max;
     logic [31:0] out_mult;
     logic signed [31:0] out_shift;
+    logic signed [31:0] weight_zp;
   } mac_operands_t;
   function automatic mac_operands_t mac_operands(input operand_file_t file);
     mac_operands_t taken;
@@ -408,6 +412,7 @@ package dla_isa;
     taken.act_max = file.act_max;
     taken.out_mult = file.out_mult;
     taken.out_shift = file.out_shift;
+    taken.weight_zp = file.weight_zp;
     return taken;
   endfunction
 

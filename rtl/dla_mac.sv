@@ -227,7 +227,7 @@ module dla_mac
         .clock,
         .enable(multiply_s.valid),
         .value(depthwise ? value[LANE] : value[INPUT]),
-        .weight($signed(weight_data[p])),
+        .weight(9'(32'($signed(weight_data[p])) - operands.weight_zp)),
         .product(product[p])
     );
   end

@@ -41,7 +41,7 @@ module dla_vector_lane
     if (meets)
       case (mode)
         POOL_MAX: pooled = larger(pooled, in);
-        POOL_AVERAGE: pooled = pooled + in;
+        POOL_AVERAGE, POOL_AVERAGE_UP: pooled = pooled + in;
         default: pooled = pooled + centred;
       endcase
   end
@@ -88,6 +88,7 @@ module dla_vector_lane
       case (mode)
         POOL_MAX: next_result = clamp(value, lowest, operands.act_max);
         POOL_AVERAGE: next_result = clamp(rounded_average(value, pixels), lowest, operands.act_max);
+        POOL_AVERAGE_UP: next_result = clamp(average_up(value, pixels), lowest, operands.act_max);
         default: next_result = clamp(rescaled, lowest, operands.act_max);
       endcase
       default: next_result = clamp(rescaled, lowest, operands.act_max);

@@ -24,6 +24,12 @@ _PRESETS = Path(__file__).parent / "presets"
 TIMINGS = ("full", "macs", "zero")
 SIZE_FORM = "a size such as 512KiB, 1M or 65536"
 PARALLEL_FORM = "input, output, or a grid such as 8x16"
+# The names of the command line, which are shorter.
+ALIASES = {"sram": "sram_bytes", "dma_burst": "dma_burst_bytes", "clock": "clock_mhz"}
+
+
+class GridMismatchError(InputError):
+    """The grid and the number of PEs contradict each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +56,7 @@ class DlaConfig:
     vector_drain: int = 2
     clock_mhz: float = 500.0
     timing: str = "full"  # full; macs: a MAC operation takes macs / PEs, all else nothing; zero
+    technology: str = "45nm"  # energy constants: a name, or a path that ends in .toml
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -61,14 +68,16 @@ class DlaConfig:
             raise InputError(f"timing must be {one_of(TIMINGS)} (got {self.timing!r})")
         inputs, outputs = self.lanes
         if inputs * outputs != self.pes:
-            raise InputError(
+            raise GridMismatchError(
                 f"the grid {self.parallel} has {inputs * outputs} PEs, but pes is {self.pes}; "
                 "give only one of parallel and pes"
             )
 
     def _check_type(self, name: str) -> None:
         value, expected = getattr(self, name), _TYPES[name]
-        if expected is float and isinstance(value, int) and not isinstance(value, bool):
+        if name in _SIZES and isinstance(value, str):
+            object.__setattr__(self, name, _size(name, value))
+        elif expected is float and isinstance(value, int) and not isinstance(value, bool):
             object.__setattr__(self, name, float(value))
         elif not isinstance(value, expected) or isinstance(value, bool):
             raise InputError(f"{name} must be {_TYPE_NAMES[expected]} (got {value!r})")
@@ -101,11 +110,13 @@ class DlaConfig:
         return f"{size_text(self.sram_bytes)} {self.pes} {mode}"
 
     def replace(self, **changes: Any) -> DlaConfig:
-        """A copy with other values. Sizes may be text such as `512KiB`; a new grid also sets `pes`."""
-        strange = set(changes) - set(_TYPES)
-        if strange:
-            raise InputError(unknown("parameter", min(strange), _TYPES))
-        changes |= {name: _size(name, changes[name]) for name in _SIZES & set(changes)}
+        """A copy with other values. Sizes may be text such as `512KiB`; a new grid also sets `pes`.
+
+        >>> from dlasim import DlaConfig
+        >>> DlaConfig().replace(parallel="8x16", sram="64KiB").label
+        '64K 128 8x16'
+        """
+        changes = _full_names(changes)
         parallel = changes.get("parallel", self.parallel)
         if "pes" not in changes and isinstance(parallel, str) and parallel not in ("input", "output"):
             inputs, outputs = parse_grid(parallel)
@@ -169,10 +180,20 @@ def parse_size(text: str) -> int | None:
     return None if match is None else int(match[1]) * _UNITS[(match[2] or "").upper()]
 
 
-def _size(name: str, value: Any) -> Any:
-    """The value, converted if it is a size in text."""
-    if not isinstance(value, str):
-        return value
+def _full_names(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes with the names of the fields; an unknown name, or two for one field, is an error."""
+    found: dict[str, Any] = {}
+    for given, value in changes.items():
+        name = ALIASES.get(given, given)
+        if name not in _TYPES:
+            raise InputError(unknown("parameter", given, (*_TYPES, *ALIASES)))
+        if name in found:
+            raise InputError(f"{name} is given twice, also as {given}")
+        found[name] = value
+    return found
+
+
+def _size(name: str, value: str) -> int:
     size = parse_size(value)
     if size is None:
         raise InputError(f"{name} must be {SIZE_FORM} (got {value!r})")

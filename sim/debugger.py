@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from dlasim.errors import InputError, printable, suggestion
 from dlasim.isa import codec, registers
 from dlasim.isa.assembly.word_text import word_texts
+from dlasim.isa.file_records import Role, StepKind
 from dlasim.isa.instructions import BY_MNEMONIC
 from dlasim.isa.program import Program, Step, TensorDescriptor
-from dlasim.isa.records import Role, StepKind
 from dlasim.isa.registers import Region
 from dlasim.sim.breakpoints import Breakpoint, DebuggerStop, Position, StopPoints, StopReason, Watchpoint
 from dlasim.sim.config import DlaConfig

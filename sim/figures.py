@@ -9,13 +9,23 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dlasim.isa.file_records import LayerKind
 from dlasim.isa.instructions import UNITS, WORD_BYTES, Unit
-from dlasim.isa.records import LayerKind
 
 if TYPE_CHECKING:
     from dlasim.sim.measured import Measured
 
 Report = Mapping[str, Any]
+# What takes energy, and what each part counts.
+ENERGY_COMPONENTS = {
+    "mac": "multiply-accumulates",
+    "requantization": "requantizations and divisions",
+    "vector": "steps of the vector lanes",
+    "sram": "accesses of the SRAM",
+    "memory": "bytes that cross the bus of system memory",
+    "leakage": "leakage of the SRAM, from start to end",
+    "cpu": "instructions of the CPU",
+}
 KINDS = tuple(kind.name for kind in LayerKind if kind not in (LayerKind.HOST, LayerKind.OTHER))
 
 
@@ -34,7 +44,8 @@ class Figure:
     get: Callable[[Any], Any] | None = None
     column: str = ""
     label: str = ""  # what the printed summary calls it
-    section: str = ""  # of docs/timing-model.md
+    section: str = ""  # of the page
+    page: str = "timing-model"  # in docs
     derive: Callable[[Report], Any] | None = None
     missing: Any = None
 
@@ -124,11 +135,24 @@ LAYER_FIGURES: tuple[Figure, ...] = (
         "dma_bytes.write", "bytes", "written to system memory", lambda layer: layer.written,
         "dma_write_bytes", "written",
     ),
+    Figure(
+        "energy_nj", "nJ", "of its operations, or of its instructions on the CPU",
+        lambda layer: energy_digits(layer.energy_nj), "energy_nj", "energy",
+    ),
 )  # fmt: skip
 
 
 def _moved(unit: Unit) -> Callable[[Measured], int]:
     return lambda run: run.moved_bytes(unit)
+
+
+def energy_digits(nanojoules: float) -> float:
+    """Six digits: the constants have two or three."""
+    return float(f"{nanojoules:.6g}")
+
+
+def _part(name: str) -> Callable[[Measured], float]:
+    return lambda run: energy_digits(run.energy[name])
 
 
 def _count(unit: str) -> Callable[[Report], int]:
@@ -137,6 +161,11 @@ def _count(unit: str) -> Callable[[Report], int]:
 
 def _artifact_bytes(run: Measured) -> int:
     return len(run.program.commands) * WORD_BYTES + len(run.program.constants)
+
+
+def _over_bound(run: Measured) -> float | None:
+    least = run.bound.cycles if run.bound else 0
+    return round(run.inference.total_cycles / least, 4) if least else None
 
 
 def _milliseconds(report: Report) -> float:
@@ -162,6 +191,19 @@ RUN_FIGURES: tuple[Figure, ...] = (
         lambda run: run.inference.total_cycles, "cycles_total", "total",
     ),
     Figure("", "ms", "cycles.total at the machine's clock", column="milliseconds", derive=_milliseconds),
+    Figure(
+        "bound_cycles", "cycles",
+        "what the most loaded unit needs for compulsory work and traffic only; null for a program that does "
+        "not say its work",
+        lambda run: run.bound.cycles if run.bound else None, "bound_cycles", "bound", "the-lower-bound",
+    ),
+    Figure(
+        "bound_unit", "text", "that unit", lambda run: run.bound.unit if run.bound else None,
+    ),
+    Figure(
+        "bound_ratio", "ratio", "cycles.total / bound_cycles; null without work",
+        _over_bound, "bound_ratio", section="the-lower-bound",
+    ),
     Figure(
         "cycles.dla", "cycles", "the streams, each from its doorbell to its HALT",
         lambda run: run.dla_cycles, "cycles_dla", "DLA",
@@ -212,6 +254,19 @@ RUN_FIGURES: tuple[Figure, ...] = (
         lambda run: run.sram_peak_bytes, "sram_peak_bytes", "SRAM",
     ),
     Figure(
+        "energy_nj.total", "nJ", "of the inference, by the constants of the machine's technology",
+        _part("total"), "energy_nj", "energy", page="cost-model",
+    ),
+    Figure(
+        "energy_nj.uncertainty", "nJ", "how far the total may be off, by the constants' uncertainties",
+        _part("uncertainty"), "energy_uncertainty_nj", page="cost-model",
+    ),
+    *(
+        Figure(f"energy_nj.{name}", "nJ", text, _part(name), f"energy_{name}_nj", page="cost-model")
+        for name, text in ENERGY_COMPONENTS.items()
+    ),
+    Figure("sram_kib", "KiB", "the DLA's SRAM", lambda run: run.config.sram_bytes / 1024, "sram_kib"),
+    Figure(
         "memory.arena_peak_bytes", "bytes", "system memory for tensors between steps",
         lambda run: run.program.requirement.arena_bytes, "arena_peak_bytes", "arena",
     ),
@@ -246,6 +301,10 @@ RUN_FIGURES: tuple[Figure, ...] = (
     Figure(
         "", "s", "that emulating the board took on this computer",
         column="simulation_seconds", derive=lambda report: report.get("simulation_seconds"),
+    ),
+    Figure(
+        "subgraphs", "count", "parts of the network that run on the DLA without the CPU in between",
+        lambda run: len(run.program.streams), "subgraphs",
     ),
     Figure("", "count", "layers on the DLA", column="layers_dla", derive=_count("dla")),
     Figure("", "count", "layers on the CPU", column="layers_cpu", derive=_count("cpu")),

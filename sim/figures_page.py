@@ -15,7 +15,7 @@ _HEAD = """\
 
 `dlasim run` prints a summary, `--json` prints the report, and a [sweep](sweeps.md) has a row for each
 machine. All three take their figures from one table, `sim/figures.py`; this page lists it. The report also
-has `schema`, `program`, `config` and `outputs`, which say what was run.
+has `schema`, `program`, `config`, `outputs` and `command`, which say what was run.
 """
 _COLUMNS = ("`--json`", "column of a sweep", "printed as", "unit", "is")
 
@@ -61,5 +61,7 @@ def _cell(column: str, figure: Figure) -> Cell:
         case "unit":
             return figure.unit
         case _:
-            target = f"timing-model.md#{figure.section}"
-            return Link(figure.text, target) if figure.section else figure.text
+            if not figure.section and figure.page == "timing-model":
+                return figure.text
+            anchor = f"#{figure.section}" if figure.section else ""
+            return Link(figure.text, f"{figure.page}.md{anchor}")

@@ -6,54 +6,223 @@ a core that executes one a cycle (`benchmarks/cpu_estimate.py`); the virtual pro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
 
 from dlasim.isa import host_ops
 from dlasim.isa.program import HostCall, Program
 
 DOORBELL_CYCLES = 40
 
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a call works on; the attributes are those of its operator, None where they are not known."""
+
+    inputs: Sequence[Shape]
+    outputs: Sequence[Shape]
+    macs: int
+    attributes: Any
+    element_bytes: int  # of the output
+
+    @property
+    def written(self) -> int:
+        """Elements of the outputs."""
+        return sum(prod(shape) for shape in self.outputs)
+
+    @property
+    def output(self) -> Shape:
+        """The shape of the first output."""
+        return self.outputs[0] if self.outputs else ()
+
+    def input(self, number: int) -> Shape:
+        """The shape of an input, () where it is left out."""
+        return self.inputs[number] if number < len(self.inputs) else ()
+
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Cycles of a call, and for each of what it works on."""
+    """Cycles of a call, and for each of what it works on; `more` are those of loops of another kind."""
 
     call: float = 300
     mac: float = 0
     read: float = 0  # element of the first input
     written: float = 0  # element of the outputs
-    window_row: float = 0  # row of the window, for each element written
-    row: float = 0  # row of a channel of the output
-    channel: float = 0  # of the output
-    weight: float = 0
+    more: Callable[[Work], float] | None = None
+
+
+def _convolution(work: Work) -> float:
+    """10 for each row of the window and element written, 8 for each weight."""
+    weights = work.input(1)
+    return 10 * (weights[1] if len(weights) == 4 else 1) * work.written + 8 * prod(weights)
+
+
+def _transposed(work: Work) -> float:
+    """For each four output channels 120 for each pixel, and for each tap that reaches one 65 and 20 for each
+    input channel."""
+    weights, image = work.input(1), work.input(0)
+    if len(weights) != 4 or len(image) != 4 or len(work.output) != 4:
+        return 5 * work.macs
+    blocks, taps = -(-work.output[3] // 4), image[0]
+    for axis, side, edge in ((1, "height", "top"), (2, "width", "left")):
+        stride = getattr(work.attributes, f"stride_{side}", 1)
+        places = np.arange(image[axis])[:, None] * stride + np.arange(weights[axis])
+        places -= getattr(work.attributes, f"pad_{edge}", 0)
+        taps *= int(((places >= 0) & (places < work.output[axis])).sum())
+    return blocks * (120 * prod(work.output[:3]) + taps * (65 + 20 * weights[3]))
+
+
+def _depthwise(work: Work) -> float:
+    """100 for each row of an output channel."""
+    width = (1, 1, *work.output)[-2]
+    return 100 * (work.written // max(width, 1))
+
+
+def _matrix(work: Work) -> float:
+    """430 for each four output channels; a row alone takes 4.1 for each multiply-accumulate, two rows
+    together 2.95, and then 8 for each weight."""
+    weights = work.input(1)
+    channels = max((1, *weights)[-2] if len(weights) > 1 else 1, 1)
+    rows = max(work.written // channels, 1)
+    pairs = 8 * prod(weights) if rows > 1 else 0
+    return work.macs / rows * (2.95 * (rows // 2 * 2) + 4.1 * (rows % 2)) + 430 * -(-channels // 4) + pairs
+
+
+def _matrices(work: Work) -> float:
+    """10 for each product of two elements."""
+    transposed = work.attributes is not None and work.attributes.transposed1
+    return 10 * work.written * (1, 1, *work.input(0))[-2 if transposed else -1]
+
+
+def _window_elements(rate: float) -> Callable[[Work], float]:
+    """So many cycles for each element of each window."""
+
+    def cycles(work: Work) -> float:
+        at = work.attributes
+        return 0 if at is None else rate * work.written * at.filter_height * at.filter_width
+
+    return cycles
+
+
+_LONG_ROW = 1024  # from which ADD and SUB look up what they add
+
+
+def _row_length(work: Work) -> int:
+    """Elements of a row: all, unless an input is broadcast."""
+    whole = all(prod(shape) in (1, work.written) for shape in work.inputs[:2])
+    return max(work.written if whole else (1, *work.output)[-1], 1)
+
+
+def _sum_rows(work: Work) -> float:
+    """Rows of 1,024 elements or more take 32.5 for each and 8,700; shorter ones 58.5 for each and 150."""
+    length = _row_length(work)
+    row = 32.5 * length + 8700 if length >= _LONG_ROW else 58.5 * length + 150
+    return row * (work.written // length)
+
+
+def _rows(rate: float) -> Callable[[Work], float]:
+    """So many cycles for each row."""
+    return lambda work: rate * (work.written // _row_length(work))
+
+
+def _pixels(rate: float) -> Callable[[Work], float]:
+    """So many cycles for each pixel of the output."""
+    return lambda work: rate * (work.written // max((1, *work.output)[-1], 1))
+
+
+def _moved(runs: int, elements: int, work: Work, step: int = 0, sides: int = 1) -> float:
+    """Runs of so many elements each: 12 for 16 bytes and 6 for a word, of those that begin at a word on both
+    sides; 11 for four bytes of the others. `step` divides the distances of the runs, if their length does
+    not. `sides` says whether source and target must meet words independently."""
+    size = elements * work.element_bytes
+    words = 12 * (size // 16) + 6 * (size % 16 // 4) + (size >= 16)
+    aligned = float((gcd(size, step * work.element_bytes, 4) / 4) ** sides)
+    return runs * (aligned * words + (1 - aligned) * 11 * (size // 4) + 7 * (size % 4))
+
+
+def _concatenation(work: Work) -> float:
+    """20 for each run, 75 for each input."""
+    axis = 0 if work.attributes is None else work.attributes.axis
+    turns = max(prod(work.output[:axis]), 1)
+    parts = [prod(shape) // turns for shape in work.inputs]
+    return sum(20 * turns + 75 + _moved(turns, part, work, gcd(*parts, 0), sides=2) for part in parts)
+
+
+def _strided(work: Work) -> float:
+    """40 for each run; one whose elements are apart takes 6 for each."""
+    at = work.attributes
+    if at is None:
+        return 6 * work.written
+    length = int(at.size[-1])
+    runs = int(prod(at.size)) // length
+    if at.stride[-1] != 1:
+        return runs * (35 + 6 * length)
+    strides = [step for step, count in zip(at.stride[:-1], at.size[:-1], strict=True) if count > 1]
+    return 40 * runs + _moved(runs, length, work, gcd(at.offset, *strides))
+
+
+def _picked(rate: float, length_of: Callable[[Work], int]) -> Callable[[Work], float]:
+    """So many cycles for each run."""
+
+    def cycles(work: Work) -> float:
+        length = max(length_of(work), 1)
+        runs = work.written // length
+        return rate * runs + _moved(runs, length, work)
+
+    return cycles
+
+
+def _behind_axis(work: Work) -> int:
+    return prod(work.input(0)[(work.attributes.axis if work.attributes is not None else 0) + 1 :])
+
+
+def _behind_indices(work: Work) -> int:
+    return prod(work.input(0)[(1, *work.input(1))[-1] :])
+
+
+def _padding(work: Work) -> float:
+    """1 for each byte, 35 and 13 for each dimension for each row of the input."""
+    shape = work.input(0)
+    length = max((1, *shape)[-1], 1)
+    rows = prod(shape) // length
+    fill = 1.0 if work.element_bytes == 1 else 36 / work.element_bytes
+    row = 35 + 13 * len(work.output)
+    return fill * work.element_bytes * work.written + row * rows + _moved(rows, length, work, sides=2)
 
 
 RATES = {
-    "CONV_2D": Rates(mac=2.9, written=29, window_row=10, weight=8),
-    "TRANSPOSE_CONV": Rates(mac=2.9, written=29, window_row=10, weight=8),
-    "DEPTHWISE_CONV_2D": Rates(mac=4.1, written=34, row=100),
-    "FULLY_CONNECTED": Rates(mac=4.1, written=30, channel=100),
-    "ADD": Rates(written=34),
-    "SUB": Rates(written=34),
-    "MUL": Rates(written=33),
-    "PRELU": Rates(written=41),
+    "CONV_2D": Rates(mac=2.9, written=29, more=_convolution),
+    "TRANSPOSE_CONV": Rates(written=27, more=_transposed),
+    "DEPTHWISE_CONV_2D": Rates(mac=4.1, written=34, more=_depthwise),
+    "FULLY_CONNECTED": Rates(written=30, more=_matrix),
+    "ADD": Rates(more=_sum_rows),
+    "SUB": Rates(more=_sum_rows),
+    "MUL": Rates(written=33, more=_rows(110)),
+    "SQUARED_DIFFERENCE": Rates(written=60, more=_rows(110)),
+    "BATCH_MATMUL": Rates(written=28, more=_matrices),
+    "PRELU": Rates(written=38, more=_rows(110)),
     "LUT": Rates(written=8),
-    "AVERAGE_POOL_2D": Rates(read=2.6, written=40),
-    "MAX_POOL_2D": Rates(read=2.6, written=40),
-    "MEAN": Rates(read=18, written=100),
+    "AVERAGE_POOL_2D": Rates(written=38, more=_window_elements(2.6)),
+    "MAX_POOL_2D": Rates(written=34, more=_window_elements(2.6)),
+    "MEAN": Rates(read=18, written=80),
     "SOFTMAX": Rates(call=450, written=57),
-    "PAD": Rates(written=4),
-    "CONCATENATION": Rates(written=2),
-    "STRIDED_COPY": Rates(written=5),
-    "GATHER": Rates(written=2),
-    "GATHER_ND": Rates(written=2),
-    "RESIZE_NEAREST": Rates(written=2),
-    "RESIZE_BILINEAR": Rates(written=31),
-    "QUANTIZE": Rates(written=290),
+    "PAD": Rates(more=_padding),
+    "CONCATENATION": Rates(call=150, more=_concatenation),
+    "STRIDED_COPY": Rates(more=_strided),
+    "GATHER": Rates(more=_picked(32, _behind_axis)),
+    "GATHER_ND": Rates(more=_picked(46, _behind_indices)),
+    "RESIZE_NEAREST": Rates(more=_picked(33, lambda work: (1, *work.output)[-1])),
+    "RESIZE_BILINEAR": Rates(written=29.7, more=_pixels(48)),
+    "QUANTIZE": Rates(call=800, written=25),
     "CAST": Rates(written=21),
-    "BINARY": Rates(written=20),
+    "BINARY": Rates(written=19.5, more=_rows(60)),
     "UNARY": Rates(written=13),
     "ARG_MAX": Rates(read=20),
 }
@@ -62,32 +231,31 @@ _MEASURED = {operator.name for operator in host_ops.HOST_OPERATORS if operator.f
 assert RATES.keys() >= _MEASURED, f"no rates for {_MEASURED - RATES.keys()}"
 assert RATES.keys() <= host_ops.BY_NAME.keys(), "rates of no host operator"
 
-Shape = tuple[int, ...]
-
 
 def call_cycles(program: Program, call: HostCall) -> int:
     """Estimated CPU cycles of a host call of a program."""
     shapes = [
         [program.tensors[n].shape for n in numbers if n >= 0] for numbers in (call.inputs, call.outputs)
     ]
-    return operator_cycles(shapes[0], shapes[1], call.code, program.layers[call.layer].macs)
+    size = np.dtype(program.tensors[call.outputs[0]].type.name).itemsize if call.outputs else 1
+    macs = program.layers[call.layer].macs
+    return operator_cycles(shapes[0], shapes[1], call.code, macs, call.attributes, size)
 
 
-def operator_cycles(inputs: Sequence[Shape], outputs: Sequence[Shape], code: int, macs: int) -> int:
-    """Estimated CPU cycles of a host operator on tensors of these shapes."""
-    rates = RATES.get(host_ops.BY_CODE[code].name, OTHERS)
-    written = sum(prod(shape) for shape in outputs)
-    cycles = rates.call + rates.mac * macs + rates.written * written
-    cycles += rates.read * (prod(inputs[0]) if inputs else 0)
-    if rates.mac:
-        weights = inputs[1] if len(inputs) > 1 else ()
-        cycles += _of_weights(rates, weights, outputs[0] if outputs else (), written)
-    return round(cycles)
-
-
-def _of_weights(rates: Rates, weights: Shape, output: Shape, written: int) -> float:
-    """What depends on the shapes of weights, [OC, KH, KW, IC] or [OC, IC], and output."""
-    width, channels = (1, 1, *output)[-2:]
-    window_rows = weights[1] if len(weights) == 4 else 1
-    cycles = rates.window_row * window_rows * written + rates.weight * prod(weights)
-    return cycles + rates.row * (written // max(width, 1)) + rates.channel * channels
+def operator_cycles(
+    inputs: Sequence[Shape],
+    outputs: Sequence[Shape],
+    code: int,
+    macs: int,
+    words: Sequence[int] = (),
+    element_bytes: int = 1,
+) -> int:
+    """Estimated CPU cycles of a host operator on tensors of these shapes; `words` are its attributes."""
+    operator = host_ops.BY_CODE[code]
+    rates = RATES.get(operator.name, OTHERS)
+    attributes: SimpleNamespace | None = None
+    if len(words) == operator.words:
+        attributes = host_ops.decode_attributes(operator, words)
+    work = Work(inputs, outputs, macs, attributes, element_bytes)
+    cycles = rates.call + rates.mac * macs + rates.written * work.written + rates.read * prod(work.input(0))
+    return round(cycles + (rates.more(work) if rates.more else 0))

@@ -13,10 +13,13 @@ from dlasim.isa.instructions import Unit
 from dlasim.isa.program import Program
 from dlasim.sim.accounting import Account, compute_owner
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.figures import KINDS, ratio
+from dlasim.sim.energy import Energies, EnergyModel, operation_nj, total_nj
+from dlasim.sim.figures import ENERGY_COMPONENTS, KINDS, ratio
 from dlasim.sim.footprint import all_footprints
+from dlasim.sim.lower_bound import Bound, find_bound
 from dlasim.sim.plan import Plan
 from dlasim.sim.runner import Inference
+from dlasim.sim.technology import technology
 
 
 @dataclass(slots=True)
@@ -34,6 +37,7 @@ class LayerCosts:
     tiles: int = 0
     read: int = 0
     written: int = 0
+    energy_nj: float = 0.0
 
     @property
     def utilization(self) -> float:
@@ -50,11 +54,48 @@ class Measured:
     config: DlaConfig
     inference: Inference
     wall_seconds: Mapping[str, float]
+    instructions: int | None = None  # of the CPU, if a board counted them
 
     @cached_property
     def layers(self) -> list[LayerCosts]:
         """The costs of each layer, in the model's order."""
-        return layer_costs(self.program, self.config, self.inference)
+        layers = layer_costs(self.program, self.config, self.inference)
+        self._add_energy(layers)
+        return layers
+
+    def _add_energy(self, layers: list[LayerCosts]) -> None:
+        """What the operations of each layer take; the estimated CPU executes an instruction a cycle."""
+        layer_of = self.program.layer_of_words()
+        for run, energies in zip(self.inference.runs, self._energies, strict=True):
+            plan = run.plan
+            numbers = layer_of[run.first_word :][plan.stream.positions[: plan.operations]]
+            sums = np.bincount(numbers + 1, operation_nj(energies), len(layers) + 1)
+            for layer, energy in zip(layers, sums[1:].tolist(), strict=True):
+                layer.energy_nj += energy
+        for layer in layers:
+            if layer.unit == "cpu":
+                layer.energy_nj += self._model.instructions_nj(layer.cycles)
+
+    @cached_property
+    def _model(self) -> EnergyModel:
+        return EnergyModel(technology(self.config.technology), self.config)
+
+    @cached_property
+    def _energies(self) -> list[Energies]:
+        """Of each run, the energies of its operations."""
+        return [self._model.operations(run.plan) for run in self.inference.runs]
+
+    @cached_property
+    def energy(self) -> dict[str, float]:
+        """Nanojoules by component, their sum and how far that may be off."""
+        parts = dict.fromkeys(ENERGY_COMPONENTS, 0.0)
+        for energies in self._energies:
+            for name, energy in total_nj(energies).items():
+                parts[name] += energy
+        executed = self.cpu_cycles if self.instructions is None else self.instructions
+        parts["leakage"] = self._model.leakage_nj(self.inference.total_cycles)
+        parts["cpu"] = self._model.instructions_nj(executed)
+        return parts | {"total": sum(parts.values()), "uncertainty": self._model.uncertainty(parts)}
 
     @cached_property
     def account(self) -> Account | None:
@@ -93,6 +134,13 @@ class Measured:
             if layer.unit == "dla":
                 by_kind[layer.kind] = by_kind.get(layer.kind, 0) + layer.cycles
         return by_kind
+
+    @cached_property
+    def bound(self) -> Bound | None:
+        """The least that the units need; None for a program that does not say its work."""
+        work = self.program.work
+        cpu = sum(span.end - span.start for span in self.inference.host)
+        return find_bound(self.config, work, cpu) if len(work) or cpu else None
 
     @property
     def macs(self) -> int:

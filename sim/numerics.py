@@ -76,11 +76,38 @@ def rounded_average(sums: ArrayLike, counts: ArrayLike) -> Integers:
     return quotient
 
 
+def average_up(sums: ArrayLike, counts: ArrayLike) -> Integers:
+    """sums / counts, rounded half up: what averages of uint8 are, whose zero is int8's -128."""
+    totals, divisors = np.asarray(sums, np.int64), np.asarray(counts, np.int64)
+    quotient: Integers = (2 * totals + divisors) // (2 * divisors)
+    return quotient
+
+
 def mean_multiplier(real: float, count: int) -> tuple[int, int]:
     """The multiplier of a sum of `count` values, 1 / count included, with as many bits as fit."""
     multiplier, shift = quantize_multiplier(real)
     headroom = min(count.bit_length() - 1, 32, 31 + shift)
     return (multiplier << headroom) // count, shift - headroom
+
+
+def inverse_square_root(value: int) -> tuple[int, int]:
+    """The multiplier and shift that stand for 1 / sqrt(value), by TFLite's five Newton steps."""
+    if value <= 1:
+        return INT32_MAX, 0
+    pairs = (32 - value.bit_length() - 1) // 2 - 1
+    shift = 11 - pairs
+    half = rounding_divide((value << 2 * pairs) >> 1, 1)
+    estimate: Integers = np.array(1 << 28, np.int64)  # 1 with three integer bits
+    for _ in range(5):
+        cube = _saturated(high_multiply(high_multiply(estimate, estimate), estimate) << 6)
+        step = wrap32(high_multiply(3 << 27, estimate) - high_multiply(half, cube))
+        estimate = _saturated(step << 3)
+    multiplier = int(high_multiply(estimate, 1_518_500_250))  # sqrt(2) / 2 in Q0.31
+    return (multiplier << -shift, 0) if shift < 0 else (multiplier, -shift)
+
+
+def _saturated(values: Integers) -> Integers:
+    return np.clip(values, INT32_MIN, INT32_MAX)
 
 
 # --- gemmlowp's functions: raw integers of `b` integer bits stand for raw / 2^(31 - b) ---

@@ -6,7 +6,8 @@ before it is written again. A byte that is never read is occupied until its writ
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -21,33 +22,67 @@ _NO_READER = 0
 
 def occupancy_changes(runs: Sequence[Run]) -> tuple[Integers, Integers]:
     """Cycles, and the bytes by which the occupied SRAM grows or shrinks there; in no order."""
+    starts, ends = _cycles(runs)
+    cycles: list[Integers] = []
+    amounts: list[Integers] = []
+    for written in _writes(runs):
+        begin = np.zeros(1, np.int64) if written.operation < 0 else starts[[written.operation]]
+        cycles += [begin, ends[written.readers]]
+        amounts += [np.array([written.counts.sum()]), -written.counts]
+    return np.concatenate(cycles), np.concatenate(amounts)
+
+
+def lifetimes(runs: Sequence[Run]) -> Integers:
+    """A row for each operand that an operation writes, in their order: the operation (counted over all runs),
+    the first byte and the end of the range that contains it, and the cycles between which it holds data."""
+    starts, ends = _cycles(runs)
+    rows = [
+        (w.operation, w.first_byte, w.end_byte, starts[w.operation], ends[w.readers].max(initial=0))
+        for w in _writes(runs)
+        if w.operation >= 0
+    ]
+    return np.array(rows[::-1], np.int64).reshape(-1, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What one operand wrote: how many of its bytes end with which operation. Operation -1 stands for what
+    is read without ever being written."""
+
+    operation: int
+    first_byte: int
+    end_byte: int
+    readers: Integers
+    counts: Integers
+
+
+def _writes(runs: Sequence[Run]) -> Iterator[_Written]:
+    """What every operation writes, the last one first."""
     tables = [_accesses(run) for run in runs]
     size = max((int(_end(table).max(initial=0)) for table in tables), default=0)
     # For each byte the operation that reads it last before it is written again, seen from where the walk is:
     # backwards, from the end of the inference. Numbers count from 1, so that untouched SRAM costs no memory.
     last_reader = np.zeros(size, np.int32)
-    nothing = np.zeros(0, np.int64)
-    starts: Integers = np.concatenate([nothing, *(run.plan.timeline.start + run.start for run in runs)])
-    ends: Integers = np.concatenate([nothing, *(run.plan.timeline.end + run.start for run in runs)])
-    cycles: list[Integers] = []
-    amounts: list[Integers] = []
-    first = len(starts)
+    first = sum(run.plan.operations for run in runs)
     for run, table in zip(reversed(runs), reversed(tables), strict=True):
         first -= run.plan.operations
-        for number, writes, *box in table.tolist():
+        for (number, writes, *box), end in zip(table.tolist(), _end(table).tolist(), strict=True):
             operation = first + number
             bytes_of = _bytes(last_reader, box)
-            if not writes:
+            if writes:
+                yield _Written(operation, box[0], end, *_tally(bytes_of, operation))
+                bytes_of[...] = _NO_READER
+            else:
                 np.copyto(bytes_of, operation + 1, where=bytes_of == _NO_READER)
-                continue
-            readers, counts = _tally(bytes_of, operation)
-            cycles += [starts[[operation]], ends[readers]]
-            amounts += [np.array([bytes_of.size]), -counts]
-            bytes_of[...] = _NO_READER
-    readers, counts = _tally(last_reader[np.flatnonzero(last_reader)], 0)  # read, but never written
-    cycles += [np.zeros(1, np.int64), ends[readers]]
-    amounts += [np.array([counts.sum()]), -counts]
-    return np.concatenate(cycles), np.concatenate(amounts)
+    yield _Written(-1, 0, 0, *_tally(last_reader[np.flatnonzero(last_reader)], 0))
+
+
+def _cycles(runs: Sequence[Run]) -> tuple[Integers, Integers]:
+    """The start and the end of every operation of all runs."""
+    nothing = np.zeros(0, np.int64)
+    starts = np.concatenate([nothing, *(run.plan.timeline.start + run.start for run in runs)])
+    ends = np.concatenate([nothing, *(run.plan.timeline.end + run.start for run in runs)])
+    return starts, ends
 
 
 def _accesses(run: Run) -> Integers:

@@ -19,14 +19,20 @@ def report(
     config: DlaConfig,
     inference: Inference,
     wall_seconds: Mapping[str, float] | None = None,
+    instructions: int | None = None,
 ) -> dict[str, Any]:
-    """The report of one inference."""
+    """The report of one inference; `instructions` of the CPU, if a board counted them."""
+    return report_of(Measured(program, config, inference, wall_seconds or {}, instructions))
+
+
+def report_of(measured: Measured) -> dict[str, Any]:
+    """The report of what was measured."""
     return {
         "schema": SCHEMA,
-        "program": program.name,
-        "config": config.as_dict(),
-        "outputs": [_output(tensor) for tensor in program.outputs],
-        **values(RUN_FIGURES, Measured(program, config, inference, wall_seconds or {})),
+        "program": measured.program.name,
+        "config": measured.config.as_dict(),
+        "outputs": [_output(tensor) for tensor in measured.program.outputs],
+        **values(RUN_FIGURES, measured),
     }
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.errors import InputError, RunError, printable
+from dlasim.isa.file_records import Role, StepKind
 from dlasim.isa.program import HostCall, Program, Step, TensorDescriptor
-from dlasim.isa.records import Role, StepKind
 from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
 from dlasim.native.backend import PLAIN, Backend
 from dlasim.sim.config import DlaConfig

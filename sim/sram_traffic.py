@@ -30,9 +30,25 @@ def sram_stall_cycles(unit: UnitCosts, batch: Batch, work: Cycles) -> Cycles:
     return stall + (formulas.port_cycles(unit, TABLE_BYTES) if table else 0)
 
 
+def moved_bytes(unit: UnitCosts, batch: Batch) -> Count:
+    """Bytes that cross the ports in all."""
+    moved: Count = 0
+    channels: Count = batch.value("OUT_CHANNELS")
+    groups = formulas.ceil_div(channels, unit.output_lanes) if batch.instruction.reduces_channels else 1
+    for footprint in all_footprints(batch):
+        match footprint.operand.extent:
+            case Extent.TABLE | Extent.TRANSFER:
+                moved = moved + footprint.box.total_bytes
+            case Extent.INPUT | Extent.ROWS_OF_INPUT:
+                moved = moved + product(_crossing(batch, footprint), groups)
+            case _:
+                moved = moved + _crossing(batch, footprint)
+    return moved
+
+
 def _mac_stall(unit: UnitCosts, batch: Batch, work: Cycles) -> Cycles:
     """One group of output channels after the other."""
-    depthwise = batch.instruction.mnemonic == "OP_DEPTH_CONV"
+    depthwise = batch.instruction.is_depthwise
     each_group: Count = np.zeros_like(work)  # crosses once for every group
     by_channel: Count = np.zeros_like(work)  # crosses once, in proportion to a group's channels
     for footprint in all_footprints(batch):

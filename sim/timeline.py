@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, UNITS
 from dlasim.native.backend import PLAIN, Backend
-from dlasim.native.memory import Column
+from dlasim.native.number_memory import Column
 from dlasim.native.record import layout
 from dlasim.native.storage import RecordMemory, bind, create
 from dlasim.sim import issue

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dlasim.isa.file_records import Role
 from dlasim.isa.instructions import Unit
 from dlasim.isa.program import Program, TensorDescriptor
-from dlasim.isa.records import Role
 from dlasim.isa.registers import Region
 from dlasim.sim.footprint import system_box
 from dlasim.sim.races.boxes import Boxes, Ints, canonical, expand

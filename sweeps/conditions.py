@@ -19,8 +19,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn
 
 from dlasim.errors import InputError, unknown
-from dlasim.sim.config import parse_size
-from dlasim.sweeps.parameters import ALIASES
+from dlasim.sim.config import ALIASES, parse_size
 
 Values = Mapping[str, Any]
 Closure = Callable[[Values], Any]

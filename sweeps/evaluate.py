@@ -6,25 +6,30 @@ import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from dlasim.compiler_shim.compile import lower_for
 from dlasim.compiler_shim.partition import UnplacedNetwork
+from dlasim.compiler_shim.planner import PlanMemory
 from dlasim.errors import DlasimError
 from dlasim.native.backend import PLAIN, Backend
-from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, cells, columns
-from dlasim.sim.report import SCHEMA, report
+from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, cells, columns, energy_digits
+from dlasim.sim.measured import Measured
+from dlasim.sim.report import SCHEMA, report_of
 from dlasim.sim.runner import Simulation
+from dlasim.sim.technology import technology
 from dlasim.sweeps.models import Blueprint, code_hash
 from dlasim.sweeps.parameters import resolve
 
 OK, REFUSED, FAILED = "ok", "refused", "failed"
 FIGURES = columns(RUN_FIGURES)
 LAYER_COLUMNS = ("layer", *columns(LAYER_FIGURES))  # the first is its number
-MOST_REMEMBERED = 256  # machines with SRAM to spare
+MOST_REMEMBERED = 4  # machines with SRAM to spare; points that differ only in SRAM follow each other
+# The figures that depend on the SRAM's size even where the program does not.
+_OF_SRAM = ("energy_nj", "sram_kib")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +40,6 @@ class Entry:
     reason: str = ""
     figures: Sequence[Any] = ()
     layers: Sequence[Sequence[Any]] | None = None
-
-
-_NEVER = (1 << 63, Entry(FAILED))
 
 
 @cache
@@ -51,9 +53,10 @@ def code_version() -> str:
 def content_key(content: str, values: Mapping[str, Any]) -> str:
     """Hash of everything that determines a point's figures: code, model, machine and options.
 
-    It includes the contents of presets and cores instead of their names.
+    It includes the contents of presets, cores and technologies instead of their names.
     """
     contents = {name: value for name, value in values.items() if name not in ("preset", "cpu")}
+    contents["technology"] = repr(technology(values["technology"]))
     if values["host"] == "riscv":
         contents["board"] = _board_content(values["cpu"])
     text = json.dumps([SCHEMA, code_version(), content, contents], sort_keys=True)
@@ -75,37 +78,51 @@ def sram_group(model: str, values: Mapping[str, Any], layers: bool) -> Hashable:
 class Evaluator:
     """Evaluates points of some networks; restores each network once.
 
-    More SRAM than the compiler can use changes no figure, so only one machine with so much is evaluated.
+    More SRAM than the compiler can use changes only energy and area, so only one machine with so much is
+    evaluated, and those figures anew for each.
     """
 
     def __init__(self, blueprints: Mapping[str, Blueprint], backend: Backend = PLAIN) -> None:
         self._backend = backend
         self._networks = {name: blueprint.restore() for name, blueprint in blueprints.items()}
-        self._enough_sram: OrderedDict[Hashable, tuple[int, Entry]] = OrderedDict()
+        self._memory: tuple[Hashable, PlanMemory] = None, PlanMemory()  # of the group of points at hand
+        self._enough_sram: OrderedDict[Hashable, tuple[int, Entry, Measured]] = OrderedDict()
 
     def evaluate(self, model: str, values: Mapping[str, Any], layers: bool) -> Entry:
         """The figures of a point. An internal error becomes the point's row and does not stop the sweep."""
         group = sram_group(model, values, layers)
-        enough_bytes, entry = self._enough_sram.get(group, _NEVER)
-        if values["sram_bytes"] >= enough_bytes:
-            return entry
-        enough, entry = self._evaluate(model, values, layers)
-        if enough is not None:
-            self._enough_sram[group] = (enough, entry)
+        known = self._enough_sram.get(group)
+        if known is not None and values["sram_bytes"] >= known[0]:
+            return with_sram(known[1], known[2], values["sram_bytes"])
+        enough, entry, measured = self._evaluate(model, values, layers)
+        if enough is not None and measured is not None:
+            self._enough_sram[group] = (enough, entry, measured)
             if len(self._enough_sram) > MOST_REMEMBERED:
                 self._enough_sram.popitem(last=False)
         return entry
 
-    def _evaluate(self, model: str, values: Mapping[str, Any], layers: bool) -> tuple[int | None, Entry]:
+    def _evaluate(
+        self, model: str, values: Mapping[str, Any], layers: bool
+    ) -> tuple[int | None, Entry, Measured | None]:
         try:
             if values["host"] == "riscv":
-                return None, prototype_entry(self._networks[model], values, layers, self._backend)
-            return timing_entry(self._networks[model], values, layers, self._backend)
+                return None, prototype_entry(self._networks[model], values, layers, self._backend), None
+            memory = self._plan_memory(sram_group(model, values, layers))
+            return timing_entry(self._networks[model], values, layers, self._backend, memory)
         except DlasimError as error:
-            return None, Entry(REFUSED, str(error))
+            return None, Entry(REFUSED, str(error)), None
         except (Exception, MemoryError) as error:
             text = " ".join(str(error).split())
-            return None, Entry(FAILED, f"internal error, please report it: {type(error).__name__}: {text}")
+            return (
+                None,
+                Entry(FAILED, f"internal error, please report it: {type(error).__name__}: {text}"),
+                None,
+            )
+
+    def _plan_memory(self, group: Hashable) -> PlanMemory:
+        if self._memory[0] != group:
+            self._memory = group, PlanMemory()
+        return self._memory[1]
 
 
 def prototype_entry(
@@ -119,18 +136,38 @@ def prototype_entry(
 
 
 def timing_entry(
-    network: UnplacedNetwork, values: Mapping[str, Any], layers: bool, backend: Backend = PLAIN
-) -> tuple[int | None, Entry]:
-    """The figures of a network on the machine that the values describe, without a host; and the SRAM size
-    above which they no longer change, if it is known."""
+    network: UnplacedNetwork,
+    values: Mapping[str, Any],
+    layers: bool,
+    backend: Backend = PLAIN,
+    memory: PlanMemory | None = None,
+) -> tuple[int | None, Entry, Measured]:
+    """The figures of a network on the machine that the values describe, without a host; the SRAM size above
+    which the program no longer changes, if it is known; and what was measured."""
     config, options = resolve(values)
-    lowered = lower_for(network, config, options, with_constants=False, backend=backend)
-    program = lowered.program
-    inference = Simulation(program, config, None, backend).run()
-    run_report = report(program, config, inference)
-    return lowered.sufficient_sram_bytes, Entry(
-        OK, "", row_figures(run_report), layer_rows(run_report) if layers else None
-    )
+    lowered = lower_for(network, config, options, with_constants=False, backend=backend, memory=memory)
+    measured = Measured(lowered.program, config, Simulation(lowered.program, config, None, backend).run(), {})
+    run_report = report_of(measured)
+    entry = Entry(OK, "", row_figures(run_report), layer_rows(run_report) if layers else None)
+    return lowered.sufficient_sram_bytes, entry, measured
+
+
+def with_sram(entry: Entry, measured: Measured, sram_bytes: int) -> Entry:
+    """The entry of a machine that differs only in having more SRAM than its program can use."""
+    larger = replace(measured, config=measured.config.replace(sram_bytes=sram_bytes))
+    shown = [figure for figure in RUN_FIGURES if figure.column]
+    figures = [
+        figure.get(larger) if figure.get and figure.name.startswith(_OF_SRAM) else cell
+        for figure, cell in zip(shown, entry.figures, strict=True)
+    ]
+    if entry.layers is None:
+        return replace(entry, figures=figures)
+    energies = [energy_digits(layer.energy_nj) for layer in larger.layers]
+    place = LAYER_COLUMNS.index("energy_nj")
+    layers = [
+        [*row[:place], energy, *row[place + 1 :]] for row, energy in zip(entry.layers, energies, strict=True)
+    ]
+    return replace(entry, figures=figures, layers=layers)
 
 
 def row_figures(told: Mapping[str, Any], simulation_seconds: float | None = None) -> list[Any]:

@@ -26,6 +26,7 @@ from dlasim.sweeps.evaluate import FAILED, FIGURES, LAYER_COLUMNS, OK, REFUSED, 
 MISSING = -1
 _SEGMENT_BITS = 20  # the low bits of a location are a segment's number, the others an offset
 _SUFFIX = ".jsonl"
+_TOTAL = FIGURES.index("cycles_total")  # every run has it; a run without firmware lacks some other figures
 _KEY = re.compile(r"[0-9a-f]{32}")  # as `content_key` makes them
 
 
@@ -199,6 +200,7 @@ def _is_entry(record: Any) -> bool:
         and record["s"] in (OK, REFUSED, FAILED)
         and isinstance(record["r"], str)
         and _is_row(record["f"], len(FIGURES) if record["s"] == OK else 0, int | float | None)
+        and (record["s"] != OK or record["f"][_TOTAL] is not None)
         and isinstance(record.get("l", []), list)
         and all(_is_row(layer, len(LAYER_COLUMNS), int | float | str) for layer in record.get("l", ()))
     )

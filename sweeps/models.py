@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -18,6 +18,7 @@ from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.errors import DlasimError, InputError, suggestion, unknown
 from dlasim.fileio import atomic_write, read_file
 
+OnOperator = Callable[[str], None]
 _TOPOLOGY_KEYS = {"alpha": float, "resolution": int, "classes": int, "seed": int}
 _LONGEST_NAME = 100  # in an error
 _MODEL_FORM = "a model must be a name, or a table with file or topology"
@@ -39,7 +40,7 @@ class Source:
 
     def file(self) -> Path:
         """The model as a file; a built-in network is written to the cache on first use."""
-        return Path(self.path) if self.path else _topology_file(self.topology, dict(self.arguments))
+        return Path(self.path) if self.path else topology_file(self.topology, dict(self.arguments))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +147,19 @@ def _names() -> tuple[str, ...]:
     return topology_names()
 
 
-def _topology_file(name: str, arguments: Mapping[str, Any]) -> Path:
-    """Get the file from the cache if possible: building it takes seconds, since its ranges are measured."""
+def topology_file(name: str, arguments: Mapping[str, Any], on_operator: OnOperator | None = None) -> Path:
+    """Get the file from the cache if possible: building it takes seconds, since its ranges are measured.
+
+    `on_operator` is called with the name of each operator that is built.
+    """
     key = hashlib.sha256(f"{_topology_code()} {name} {sorted(arguments.items())}".encode()).hexdigest()[:16]
     try:
         path = cache_folder() / "networks" / f"{name}-{key}.tflite"
     except DlasimError:
-        return _file_in_memory(_topology_bytes(name, arguments))
+        return _file_in_memory(_topology_bytes(name, arguments, on_operator))
     if path.exists():
         return path
-    data = _topology_bytes(name, arguments)
+    data = _topology_bytes(name, arguments, on_operator)
     try:
         path.parent.mkdir(exist_ok=True)
         atomic_write(path, data)
@@ -164,11 +168,11 @@ def _topology_file(name: str, arguments: Mapping[str, Any]) -> Path:
     return path
 
 
-def _topology_bytes(name: str, arguments: Mapping[str, Any]) -> bytes:
+def _topology_bytes(name: str, arguments: Mapping[str, Any], on_operator: OnOperator | None) -> bytes:
     from dlasim.compiler_shim.tflite.writer import write_tflite
     from dlasim.compiler_shim.topologies import build_topology
 
-    return write_tflite(build_topology(name, **arguments))
+    return write_tflite(build_topology(name, **arguments, on_operator=on_operator))
 
 
 def _file_in_memory(data: bytes) -> Path:
@@ -187,7 +191,7 @@ def _topology_code() -> str:
 
 
 def code_hash(places: list[Any]) -> str:
-    """Hash of these Python files, and of those in these folders."""
+    """Hash of these files of code and constants, and of those in these folders."""
     digest = hashlib.sha256()
     pending = list(places)
     while pending:
@@ -196,6 +200,6 @@ def code_hash(places: list[Any]) -> str:
             pending += sorted(
                 (item for item in place.iterdir() if item.name != "__pycache__"), key=lambda item: item.name
             )
-        elif place.name.endswith(".py"):
+        elif place.name.endswith((".py", ".toml")):
             digest.update(place.name.encode() + b"\0" + place.read_bytes())
     return digest.hexdigest()

@@ -14,9 +14,8 @@ from typing import Any
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError, unknown
 from dlasim.sim import config
-from dlasim.sim.config import SIZE_FORM, DlaConfig, parse_size
+from dlasim.sim.config import ALIASES, SIZE_FORM, DlaConfig, parse_size
 
-ALIASES = {"sram": "sram_bytes", "dma_burst": "dma_burst_bytes", "clock": "clock_mhz"}
 DEFAULT_CPU = "ideal"
 
 

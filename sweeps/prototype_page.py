@@ -13,8 +13,8 @@ from typing import Any
 
 from dlasim.fileio import atomic_write
 from dlasim.sim.config import size_text
-from dlasim.sweeps.result import SweepResult
 from dlasim.sweeps.study import Study
+from dlasim.sweeps.sweep_result import SweepResult
 
 Row = dict[str, Any]
 NAME = "prototype.md"

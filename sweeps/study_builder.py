@@ -9,6 +9,7 @@ from typing import Any
 
 from dlasim.errors import InputError
 from dlasim.sweeps import values
+from dlasim.sweeps.contradictions import find_contradictions
 from dlasim.sweeps.models import source
 from dlasim.sweeps.parameters import find
 from dlasim.sweeps.study import Study
@@ -16,12 +17,16 @@ from dlasim.sweeps.studyfile import conditions, read_study, shipped_names, shipp
 
 
 def build_study(
-    targets: Sequence[str | Path], axes: Mapping[str, Any], where: Iterable[str] = (), layers: bool = False
+    targets: Sequence[str | Path],
+    axes: Mapping[str, Any],
+    where: Iterable[str] = (),
+    layers: bool = False,
+    flags: Mapping[str, str] | None = None,
 ) -> Study:
     """Build a study from models, or from a study and models that replace its own.
 
     A target is a model, a TOML file or the name of a predefined study. `axes` replace the study's; each is
-    text as for a flag, a value, or a sequence of values.
+    text as for a flag, a value, or a sequence of values. `flags` says how the user gave each, for errors.
     """
     study = _target_study([str(target) for target in targets])
     given = {}
@@ -41,6 +46,9 @@ def build_study(
         layers=study.layers or layers,
     )
     study.check()
+    found = find_contradictions(study, flags or {name: f"the keyword {name}" for name in axes})
+    if found.impossible == found.points > 0:
+        raise InputError(f"no machine can exist: {found.reason}")
     return study
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from dlasim.errors import InputError, one_of
-from dlasim.sweeps.result import SweepResult
 from dlasim.sweeps.study import Study
+from dlasim.sweeps.sweep_result import SweepResult
+
+if TYPE_CHECKING:
+    from dlasim.sweeps.table_page import TablePage
 
 
 def write_outputs(study: Study, result: SweepResult, missing: dict[str, str] | None = None) -> Iterator[Path]:
@@ -28,7 +32,8 @@ def write_outputs(study: Study, result: SweepResult, missing: dict[str, str] | N
             else:
                 yield folder / order.file
     if study.page:
-        yield _page(study).write_page(study, result, folder, missing)
+        page: Path = _page(study).write_page(study, result, folder, missing)
+        yield page
 
 
 def output_names(study: Study) -> list[str]:
@@ -36,10 +41,13 @@ def output_names(study: Study) -> list[str]:
     return [*(order.file for order in study.charts), *([_page(study).NAME] if study.page else [])]
 
 
-def _page(study: Study) -> ModuleType:
+def _page(study: Study) -> ModuleType | TablePage:
     from dlasim.sweeps import paper_page, prototype_page
+    from dlasim.sweeps.table_page import FOOTPRINT, SUBGRAPHS
 
-    pages = {"paper": paper_page, "prototype": prototype_page}
+    pages: dict[str, ModuleType | TablePage] = {
+        "paper": paper_page, "prototype": prototype_page, "footprint": FOOTPRINT, "subgraphs": SUBGRAPHS,
+    }  # fmt: skip
     if study.page not in pages:
         raise InputError(f"study {study.name}: page must be {one_of(pages)} (got {study.page!r})")
     return pages[study.page]

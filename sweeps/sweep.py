@@ -16,6 +16,7 @@ from dlasim import __version__
 from dlasim.errors import InputError, RunError
 from dlasim.fileio import atomic_write, keep_apart
 from dlasim.sweeps import compiled
+from dlasim.sweeps.csv_table import write_csv
 from dlasim.sweeps.evaluate import (
     FAILED,
     FIGURES,
@@ -31,10 +32,9 @@ from dlasim.sweeps.local import Result, Task, Workers, run_here
 from dlasim.sweeps.models import Blueprint, blueprint
 from dlasim.sweeps.parameters import catalogue
 from dlasim.sweeps.progress import Progress
-from dlasim.sweeps.result import ABOUT, LAYERS, RESULTS, SweepResult
 from dlasim.sweeps.study import Point, Study
 from dlasim.sweeps.study_outputs import output_names
-from dlasim.sweeps.table import write_csv
+from dlasim.sweeps.sweep_result import ABOUT, LAYERS, RESULTS, SweepResult
 
 SCHEMA = "dlasim.sweep/1"
 FEW_POINTS = 24  # so few are done before a worker process has started
@@ -52,6 +52,7 @@ class Settings:
     cache: Path | None = None
     layers: bool = False
     visible: bool | None = None  # the progress bar; None: if stderr is a terminal
+    command: str = ""  # the command line that repeats it, if there is one
 
 
 @dataclass(slots=True)
@@ -63,6 +64,7 @@ class Outcome:
     reused: int = 0
     statuses: dict[str, int] = field(default_factory=dict)
     first_failure: str = ""
+    first_refusal: str = ""
     not_compiled: str = ""  # why plain Python did all the work, where compiling failed
     seconds: float = 0.0
 
@@ -202,15 +204,18 @@ class _Sweep:
 
     def _write(self, reused: int) -> Outcome:
         counts = dict.fromkeys((OK, REFUSED, FAILED), 0)
-        first_failure = ""
+        first_failure = first_refusal = ""
         path = self._settings.out / RESULTS
 
         def rows() -> Iterator[list[Any]]:
-            nonlocal first_failure
+            nonlocal first_failure, first_refusal
             for point, entry in self._entries():
                 counts[entry.status] += 1
-                if entry.status == FAILED and not first_failure:
-                    first_failure = f"{point.model} {point.label}: {entry.reason}"
+                told = f"{point.model} {point.label}: {entry.reason}"
+                if entry.status == FAILED:
+                    first_failure = first_failure or told
+                if entry.status == REFUSED:
+                    first_refusal = first_refusal or told
                 yield self._row(point, entry)
 
         if self._layers:
@@ -224,6 +229,7 @@ class _Sweep:
             reused,
             counts,
             first_failure,
+            first_refusal,
             self._not_compiled,
             seconds,
         )
@@ -251,6 +257,7 @@ class _Sweep:
             "schema": SCHEMA,
             "study": self._study.name,
             "title": self._study.title,
+            "command": self._settings.command,
             "points": len(self._locations),
             "statuses": counts,
             "results_sha256": digest,

@@ -25,11 +25,22 @@ OUTSIDE = {
     "examples/bare-metal/README.md": "bare-metal.md",
 }
 NAVIGATION: dict[str, tuple[str, ...]] = {
-    "Start": ("tutorial", "examples", "glossary"),
-    "How to": ("how-to/*", "sweeps", "firmware", "bare-metal", "debugging"),
-    "Explanation": ("architecture", "timing-model", "rtl", "numerics", "races", "accuracy", "zoo"),
+    "Start": ("tutorial", "gallery", "examples", "glossary"),
+    "How to": (
+        *(f"how-to/{name}" for name in (
+            "feed-inputs", "describe-a-machine", "compare-machines", "explore-a-run", "look-at-a-timeline",
+            "place-operators", "use-the-api", "reproduce-the-paper", "write-a-program",
+            "bring-your-own-firmware", "attach-a-device", "add-an-instruction", "add-an-operator",
+        )),
+        "sweeps", "firmware", "bare-metal", "debugging",
+    ),
+    "Explanation": (
+        "architecture", "timing-model", "cost-model", "rtl", "numerics", "races", "planner", "accuracy",
+        "zoo",
+    ),
     "Reference": (
-        "cli", "isa", "registers", "assembly", "program-format", "operators", "host-operators", "figures",
+        "cli", "api", "isa", "registers", "assembly", "program-format", "operators", "host-operators",
+        "figures",
         "virtual-prototype", "driver-api",
     ),
     "Project": ("contributing", "changelog"),

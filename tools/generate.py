@@ -10,12 +10,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from dlasim.cli import manual
+import api_page
+
+from dlasim.cli import choices_module, manual
 from dlasim.compiler_shim import operators_page
 from dlasim.isa.documents import c_entry, pages, sv_package
 from dlasim.sim import figures_page
-from dlasim.vp import generate as board
-from dlasim.vp import launch
+from dlasim.vp import board_files, launch
 
 ROOT = Path(__file__).resolve().parent.parent
 SHOWN_LINES = 20
@@ -23,12 +24,14 @@ SHOWN_LINES = 20
 FILES: dict[str, Callable[[], str]] = {
     **{f"docs/{name}": render for name, render in pages.PAGES.items()},
     **{f"firmware/include/{name}": render for name, render in c_entry.HEADERS.items()},
-    "firmware/include/dlasim_board.h": board.c_header,
+    "firmware/include/dlasim_board.h": board_files.c_header,
     "firmware/include/dlasim_launch.h": launch.c_header,
-    "firmware/board.ld": board.linker_script,
+    "firmware/board.ld": board_files.linker_script,
     f"rtl/{sv_package.FILE_NAME}": sv_package.render,
     "docs/operators.md": operators_page.page,
     "docs/cli.md": manual.page,
+    "dlasim/choices.py": choices_module.module,
+    "docs/api.md": api_page.page,
     "docs/figures.md": figures_page.page,
 }
 

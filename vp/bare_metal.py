@@ -14,11 +14,11 @@ from dlasim.sim.measured import total_account
 from dlasim.sim.runner import Inference
 from dlasim.sim.stream import FaultAt
 from dlasim.vp.board import Board, BoardConfig
+from dlasim.vp.board_result import BoardResult, FunctionProfile, Reason
 from dlasim.vp.device_loading import attach_devices
 from dlasim.vp.dla_device import attach_dla
 from dlasim.vp.drive import Drive
 from dlasim.vp.elf import Firmware
-from dlasim.vp.result import BoardResult, FunctionProfile, Reason
 
 SCHEMA = "dlasim.board/1"
 

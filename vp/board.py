@@ -13,6 +13,7 @@ from pathlib import Path
 
 from dlasim.errors import InputError
 from dlasim.vp import memory_map, profile, traps
+from dlasim.vp.board_result import BoardResult, Crash, FunctionProfile, Reason
 from dlasim.vp.bus import Bus
 from dlasim.vp.clint import Clint
 from dlasim.vp.costs import load_costs
@@ -26,8 +27,7 @@ from dlasim.vp.exit_device import ExitDevice
 from dlasim.vp.ledger import NEVER, Ledger
 from dlasim.vp.liveness import STUCK_AFTER_SECONDS, StuckWatch, regular_pauses
 from dlasim.vp.memories import Bytes, Memories
-from dlasim.vp.memory_map import MemoryMap, Region
-from dlasim.vp.result import BoardResult, Crash, FunctionProfile, Reason
+from dlasim.vp.memory_map import AddressRange, MemoryMap
 from dlasim.vp.uart import Uart
 
 Progress = Callable[[int, str], None]
@@ -88,7 +88,7 @@ class Board:
         layout = self.config.memory_map
         name = name or type(device).__name__
         for memory in (layout.flash, layout.ram):
-            if isinstance(base, int) and Region(name, base, size_bytes, "").overlaps(memory):
+            if isinstance(base, int) and AddressRange(name, base, size_bytes, "").overlaps(memory):
                 raise InputError(
                     f"{name} at 0x{base:08x} to 0x{base + size_bytes - 1:08x} overlaps {memory.name} at "
                     f"0x{memory.base:08x} to 0x{memory.end - 1:08x}; choose other addresses"

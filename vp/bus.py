@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dlasim.errors import InputError, RunError
 from dlasim.vp.device import Device
-from dlasim.vp.memory_map import PAGE_BYTES, Region
+from dlasim.vp.memory_map import PAGE_BYTES, AddressRange
 
 _ADDRESS_SPACE_BYTES = 1 << 32
 _INTERRUPT_LINES = 32
@@ -25,9 +25,9 @@ class Attachment:
     size_bytes: int
 
     @property
-    def place(self) -> Region:
+    def place(self) -> AddressRange:
         """Where it lies."""
-        return Region(self.name, self.base, self.size_bytes, "")
+        return AddressRange(self.name, self.base, self.size_bytes, "")
 
 
 class Bus(Device):

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dlasim.vp.board import Board, Progress
+from dlasim.vp.board_result import BoardResult
 from dlasim.vp.liveness import STUCK_AFTER_SECONDS
-from dlasim.vp.result import BoardResult
 
 Line = Callable[[str], None]
 

@@ -6,8 +6,8 @@ import struct
 
 from dlasim.errors import InputError
 from dlasim.isa import container
+from dlasim.isa.file_records import HEADER, MAGIC
 from dlasim.isa.program import Program
-from dlasim.isa.records import HEADER, MAGIC
 from dlasim.vp import launch
 from dlasim.vp.elf import Firmware, Segment
 from dlasim.vp.memory_map import FLASH_BASE, PAGE_BYTES, MemoryMap

@@ -9,13 +9,13 @@ from collections.abc import Callable
 
 from dlasim.errors import InputError
 from dlasim.vp.board import Board
+from dlasim.vp.board_result import BoardResult, Reason
 from dlasim.vp.cpu import StopKind
 from dlasim.vp.ctrl_c import deferred_interrupts
 from dlasim.vp.gdb_link import PACKET_BYTES, DisconnectedError, PacketLink
 from dlasim.vp.gdb_memory import read_memory, write_memory
 from dlasim.vp.gdb_monitor import monitor
 from dlasim.vp.gdb_registers import PC, read_register, target_description, write_register
-from dlasim.vp.result import BoardResult, Reason
 from dlasim.vp.stops import Stops
 
 _HOST = "127.0.0.1"

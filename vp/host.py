@@ -25,6 +25,7 @@ from dlasim.sim.runner import HostSpan, Inference, check_config, checked_inputs,
 from dlasim.sim.stream import FaultAt
 from dlasim.vp import launch
 from dlasim.vp.board import Board, BoardConfig
+from dlasim.vp.board_result import BoardResult, Reason
 from dlasim.vp.device_loading import attach_devices
 from dlasim.vp.dla_device import DlaDevice, attach_dla
 from dlasim.vp.drive import Drive
@@ -33,7 +34,6 @@ from dlasim.vp.exit_device import RegionMark
 from dlasim.vp.kernel_support import refuse_missing_kernels
 from dlasim.vp.launch import Completion, Launch, Submission
 from dlasim.vp.layout import plan_memory
-from dlasim.vp.result import BoardResult, Reason
 
 # Region marks of the firmware's runtime (firmware/src/marks.h).
 MARK_INFERENCE = 0

@@ -14,9 +14,9 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.runner import Inference
 from dlasim.sim.trace import trace_events
 from dlasim.vp.bare_metal import BareMetal, function_rows
+from dlasim.vp.board_result import BoardResult
 from dlasim.vp.elf import Firmware
 from dlasim.vp.host import HostOptions, Prototyped
-from dlasim.vp.result import BoardResult
 
 _CPU_PROCESS = 2
 _FUNCTION_TRACK = 2
@@ -30,8 +30,8 @@ def report(
     wall_seconds: Mapping[str, float],
 ) -> dict[str, Any]:
     """The figures of the last inference; functions, stack and setup are those of the whole run."""
-    figures = standalone.report(program, config, done.inference, wall_seconds)
     cpu = done.cpu
+    figures = standalone.report(program, config, done.inference, wall_seconds, cpu.instructions)
     dla_cycles = sum(run.end - run.start for run in done.inference.runs)
     figures["cycles"] |= {"cpu": cpu.cycles, "overlap": max(0, dla_cycles - cpu.idle_cycles)}
     figures["cpu"] = {

@@ -16,14 +16,14 @@ _LEAST_MEMORY_BYTES = 64 * MIB
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class BoardLayout:
     """The board's memories and where the program's regions lie in them."""
 
     memory_map: MemoryMap
     launch: Launch
 
 
-def plan_memory(program: Program, firmware: Firmware, image_bytes: int) -> Layout:
+def plan_memory(program: Program, firmware: Firmware, image_bytes: int) -> BoardLayout:
     """Regions one after another on the heap; memories as large as they must be, or the board's usual."""
     missing = [name for name in ("__heap_start", launch.SYMBOL) if name not in firmware.symbols]
     if missing:
@@ -37,7 +37,7 @@ def plan_memory(program: Program, firmware: Firmware, image_bytes: int) -> Layou
     usual = MemoryMap()
     ram = _memory_bytes(position - usual.ram.base)
     flash = _memory_bytes(usual.program.base - usual.flash.base + image_bytes)
-    return Layout(
+    return BoardLayout(
         MemoryMap(ram, flash), Launch(inputs=addresses[0], outputs=addresses[1], arena=addresses[2])
     )
 

@@ -13,9 +13,9 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from dlasim.native.memory import Column
+from dlasim.native.number_memory import Column
 from dlasim.native.record import layout
-from dlasim.native.storage import View, bind, create
+from dlasim.native.storage import RecordView, bind, create
 from dlasim.vp.block_records import CODE_SLOT_BYTES, NO_SLOT, RING_BLOCKS, CodeSlot, Counts
 from dlasim.vp.decode import CodeTable
 from dlasim.vp.elf import Function
@@ -66,7 +66,7 @@ class Ledger:
     @property
     def address(self) -> int:
         """Where the hooks find the counts."""
-        return cast("View", self.counts).address
+        return cast("RecordView", self.counts).address
 
     def plan(self, pending: int, event_cycles: int | None, last_instruction: int | None) -> None:
         """Sets what will stop the CPU: a pending interrupt it accepts, a cycle, an instruction count."""

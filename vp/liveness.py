@@ -12,11 +12,11 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dlasim.vp.board_result import Reason
 from dlasim.vp.bus import Bus
 from dlasim.vp.cpu import Cpu
 from dlasim.vp.elf import Firmware
 from dlasim.vp.ledger import NEVER, Ledger
-from dlasim.vp.result import Reason
 
 STUCK_AFTER_SECONDS = 10.0
 PAUSE_SECONDS = 0.1

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dlasim.errors import InputError, RunError
 from dlasim.vp.elf import Firmware
-from dlasim.vp.memory_map import MemoryMap, Region
+from dlasim.vp.memory_map import AddressRange, MemoryMap
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -95,5 +95,5 @@ def _page_aligned(size_bytes: int) -> Bytes:
         ) from error
 
 
-def _range(region: Region) -> str:
+def _range(region: AddressRange) -> str:
     return f"{region.name} 0x{region.base:08x} to 0x{region.end - 1:08x}"

@@ -29,7 +29,7 @@ MACHINE_EXTERNAL_INTERRUPT = 11
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class AddressRange:
     """A range of addresses and what answers there."""
 
     name: str
@@ -46,7 +46,7 @@ class Region:
         """Whether all `size_bytes` from `address` lie inside."""
         return self.base <= address and address + size_bytes <= self.end
 
-    def overlaps(self, other: Region) -> bool:
+    def overlaps(self, other: AddressRange) -> bool:
         """Whether the two have an address in common."""
         return self.base < other.end and other.base < self.end
 
@@ -61,10 +61,10 @@ class DeviceRegister:
     doc: str
 
 
-EXIT = Region("EXIT", 0x0010_0000, PAGE_BYTES, "exit code, marks for the profiler, size of RAM")
-CLINT = Region("CLINT", 0x0200_0000, 64 * KIB, "timer and software interrupt")
-UART = Region("UART", 0x1000_0000, PAGE_BYTES, "console")
-DLA = Region("DLA", 0x1100_0000, PAGE_BYTES, "registers of the accelerator")
+EXIT = AddressRange("EXIT", 0x0010_0000, PAGE_BYTES, "exit code, marks for the profiler, size of RAM")
+CLINT = AddressRange("CLINT", 0x0200_0000, 64 * KIB, "timer and software interrupt")
+UART = AddressRange("UART", 0x1000_0000, PAGE_BYTES, "console")
+DLA = AddressRange("DLA", 0x1100_0000, PAGE_BYTES, "registers of the accelerator")
 DEVICES = (EXIT, CLINT, UART, DLA)
 
 
@@ -80,20 +80,20 @@ class MemoryMap:
         _check_size("flash", self.flash_bytes, minimum=2 * FIRMWARE_SLOT_BYTES, maximum=512 * MIB)
 
     @property
-    def ram(self) -> Region:
+    def ram(self) -> AddressRange:
         """Read, write, execute; shared with the DLA."""
-        return Region("RAM", RAM_BASE, self.ram_bytes, "stack, data, heap")
+        return AddressRange("RAM", RAM_BASE, self.ram_bytes, "stack, data, heap")
 
     @property
-    def flash(self) -> Region:
+    def flash(self) -> AddressRange:
         """Read and execute; the DLA may read it."""
-        return Region("FLASH", FLASH_BASE, self.flash_bytes, "firmware, then the program image")
+        return AddressRange("FLASH", FLASH_BASE, self.flash_bytes, "firmware, then the program image")
 
     @property
-    def program(self) -> Region:
+    def program(self) -> AddressRange:
         """The part of flash behind the firmware, where the loader puts `program.bin`."""
         base = FLASH_BASE + FIRMWARE_SLOT_BYTES
-        return Region("PROGRAM", base, self.flash_bytes - FIRMWARE_SLOT_BYTES, "the program image")
+        return AddressRange("PROGRAM", base, self.flash_bytes - FIRMWARE_SLOT_BYTES, "the program image")
 
 
 def _check_size(name: str, size_bytes: int, minimum: int, maximum: int) -> None:

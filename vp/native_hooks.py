@@ -11,7 +11,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from dlasim.native import target
-from dlasim.native.translate import Program
+from dlasim.native.translator import TranslationUnit
 from dlasim.vp.block_hooks import begin_block, begin_instruction, must_stop, read_register, stop_emulator
 
 _BYTE, _WORD, _LONG = ir.IntType(8), ir.IntType(32), ir.IntType(64)
@@ -39,34 +39,34 @@ def compile_hooks(
 ) -> NativeHooks:
     """Machine code for this host, given the emulator's functions that stop it and read a register; code for
     what nobody asks for is left out."""
-    program = Program()
-    _entry(program, begin_block, "block_hook", int(taken_branches_cost), int(log_functions))
-    _entry(program, begin_instruction, "debug_hook")
-    _fill_tlb(program.module)
+    unit = TranslationUnit()
+    _entry(unit, begin_block, "block_hook", int(taken_branches_cost), int(log_functions))
+    _entry(unit, begin_instruction, "debug_hook")
+    _fill_tlb(unit.module)
     for function, address in ((stop_emulator, stop_address), (read_register, read_address)):
-        llvm.add_symbol(program.function(function)[0].name, address)
-    engine = llvm.create_mcjit_compiler(_optimized(program), target.machine())
+        llvm.add_symbol(unit.function(function)[0].name, address)
+    engine = llvm.create_mcjit_compiler(_optimized(unit), target.machine())
     engine.finalize_object()
     block, debug, tlb = (engine.get_function_address(f"{name}_hook") for name in ("block", "debug", "tlb"))
     return NativeHooks(block, debug, tlb, engine)
 
 
-def _entry(program: Program, routine: Callable[..., Any], name: str, *constants: int) -> None:
+def _entry(unit: TranslationUnit, routine: Callable[..., Any], name: str, *constants: int) -> None:
     """void name(engine, pc, size, counts): calls a routine, with constants for its other arguments."""
-    called, _ = program.function(routine)
+    called, _ = unit.function(routine)
     kinds = [_LONG, _LONG, _WORD, called.args[3].type]
-    function = ir.Function(program.module, ir.FunctionType(ir.VoidType(), kinds), name)
+    function = ir.Function(unit.module, ir.FunctionType(ir.VoidType(), kinds), name)
     build = ir.IRBuilder(function.append_basic_block())
     engine, pc, size, counts = function.args
     build.call(called, [engine, pc, build.zext(size, _LONG), counts, *map(_LONG, constants)])
     build.ret_void()
 
 
-def _optimized(program: Program) -> llvm.ModuleRef:
+def _optimized(unit: TranslationUnit) -> llvm.ModuleRef:
     """The module with routines inlined, but for the one that is rarely called."""
-    rare = program.function(must_stop)[0].name
+    rare = unit.function(must_stop)[0].name
     target.initialize()
-    module = llvm.parse_assembly(str(program.module))
+    module = llvm.parse_assembly(str(unit.module))
     for function in module.functions:
         if function.name == rare:
             function.add_function_attribute("noinline")

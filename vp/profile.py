@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from dlasim.vp.board_result import FunctionProfile, FunctionSpan
 from dlasim.vp.decode import CodeTable
 from dlasim.vp.elf import Firmware
 from dlasim.vp.ledger import Ledger
-from dlasim.vp.result import FunctionProfile, FunctionSpan
 
 STACK_PAINT = 0xA5
 

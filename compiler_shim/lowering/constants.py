@@ -37,6 +37,12 @@ class ConstantPool:
             self.size_bytes += pooled(size_bytes)
         return self._offsets[key]
 
+    def reserve(self, size_bytes: int) -> int:
+        """The offset of a blob that is noted later."""
+        offset = self.size_bytes
+        self.size_bytes += pooled(size_bytes)
+        return offset
+
     def note(self, offset: int, build: Callable[[], bytes]) -> None:
         """What makes a blob that has its place."""
         self._builders.append((offset, build))
@@ -63,7 +69,7 @@ def pack(
     aligned, their records."""
     parts = []
     if node.table is not None:
-        parts.append(_data(values, node.table).tobytes())
+        parts.append(_table(node, values, node.table).tobytes())
     if node.weights is not None:
         weights = _slice(node, _data(values, node.weights), first, channels, start, depth).tobytes()
         parts.append(weights + bytes(weight_bytes - len(weights)))
@@ -76,6 +82,13 @@ def _data(values: Sequence[Value], number: int) -> NDArray[Any]:
     data = values[number].data
     assert data is not None
     return data
+
+
+def _table(node: DlaNode, values: Sequence[Value], number: int) -> NDArray[Any]:
+    """The table by q + 128: the DLA takes the bytes of a uint8 input for int8."""
+    table = _data(values, number)
+    is_unsigned = values[node.inputs[0]].dtype == "uint8"
+    return np.roll(table, len(table) // 2) if is_unsigned else table
 
 
 def _slice(

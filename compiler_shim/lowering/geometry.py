@@ -1,7 +1,7 @@
 """What matters of a node for cutting it into tiles, whatever the machine.
 
 There is one geometry for each shape of node and location of its tensors, since layers repeat, and in a sweep
-machines do. Its sizes are what the routines in `cuts` read.
+machines do. Its sizes are what the routines on tiles read.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from functools import cache
 from math import gcd, prod
 from typing import Generic, NamedTuple, TypeVar
 
-from dlasim.compiler_shim.lowering import cuts
+from dlasim.compiler_shim.lowering import tile_buffers
+from dlasim.compiler_shim.lowering.tile_records import BufferSizes, ChannelGroup, NodeSizes, Tile
 from dlasim.compiler_shim.nodes import DlaNode, Pair, Shape
+from dlasim.compiler_shim.views import dense_layout
 from dlasim.isa.instructions import RECORD_BYTES, TABLE_BYTES
 from dlasim.native.record import Record
 from dlasim.native.storage import copy_of
@@ -34,7 +36,7 @@ class Cut(NamedTuple):
     """Rows, columns, output channels and input channels of a tile, and the order of the tiles.
 
     `weights_outer`: all pixels for one group of channels before the next group; else the other way round.
-    `double`: buffers that are filled more than once have a second copy.
+    `double`: which buffers that are filled more than once have a second copy (`tile_buffers`).
     """
 
     rows: int
@@ -42,19 +44,19 @@ class Cut(NamedTuple):
     channels: int
     depth: int
     weights_outer: bool
-    double: bool
+    double: int
 
     @property
     def text(self) -> str:
         """The tile as people read it: rows x columns x output channels / input channels, and the order."""
         order = "channels outer" if self.weights_outer else "pixels outer"
-        buffers = ", double" if self.double else ""
+        buffers = ("", ", double", ", double but constants")[self.double]
         return f"{self.rows}x{self.columns}x{self.channels}/{self.depth} {order}{buffers}"
 
 
 def total_bytes(buffers: Buffers) -> int:
     """What buffers take in SRAM."""
-    return sum([cuts.align(size) * copies for size, copies in buffers])
+    return sum([tile_buffers.align(size) * copies for size, copies in buffers])
 
 
 class NodeShape(NamedTuple):
@@ -72,6 +74,7 @@ class NodeShape(NamedTuple):
     weight_bytes: int  # of an output channel
     has_records: bool
     has_table: bool
+    strides: tuple[Pair, ...]  # of the inputs and the output: elements from a pixel and a row to the next
 
 
 class Prepared(Generic[_Kind]):
@@ -103,10 +106,12 @@ class Geometry:
         self.record_bytes = RECORD_BYTES if shape.has_records else 0  # of an output channel
         taps_apart = zip(shape.kernel, shape.dilation, strict=True)
         self.reach = [(taps - 1) * apart + 1 for taps, apart in taps_apart]  # from the first tap to the last
+        (first_pixel, first_line), *others, (out_pixel, out_line) = shape.strides
+        second_pixel, second_line = others[0] if others else (0, 0)
         first, second = (*(0 if is_in_sram else shape.in_element_bytes for is_in_sram in in_sram.inputs), 0)[
             :2
         ]
-        sizes = cuts.NodeSizes(
+        sizes = NodeSizes(
             *out_shape,
             depth=self.depth,
             step=self.step,
@@ -117,7 +122,12 @@ class Geometry:
             has_table=int(shape.has_table),
             input_height=in_shape[0],
             input_width=in_shape[1],
-            input_channels=in_shape[2],
+            input_pixel_stride=first_pixel,
+            input_line_stride=first_line,
+            second_pixel_stride=second_pixel,
+            second_line_stride=second_line,
+            output_pixel_stride=out_pixel,
+            output_line_stride=out_line,
             input_count=len(in_sram.inputs),
             kernel_height=shape.kernel[0],
             kernel_width=shape.kernel[1],
@@ -147,17 +157,17 @@ class Geometry:
 
     def constant_bytes(self, channels: int, depth: int) -> int:
         """Bytes of the weights, records and table of a group of output channels, as they are packed."""
-        return cuts.constant_bytes(self.sizes.plain, channels, depth)
+        return tile_buffers.constant_bytes(self.sizes.plain, channels, depth)
 
     def buffers(self, cut: Cut) -> Buffers:
         """Sizes and copies of all buffers: of each input, the constants, the accumulator and the output."""
-        group, listed = cuts.ChannelGroup(), cuts.BufferSizes()
-        tile = cuts.Tile(*cut)
-        cuts.describe_group(self.sizes.plain, cut.channels, cut.depth, group)
-        cuts.list_buffers(self.sizes.plain, group, tile, listed)
+        group, listed = ChannelGroup(), BufferSizes()
+        tile = Tile(*cut)
+        tile_buffers.describe_group(self.sizes.plain, cut.channels, cut.depth, group)
+        tile_buffers.list_buffers(self.sizes.plain, group, tile, listed)
         return self.as_buffers(listed)
 
-    def as_buffers(self, listed: cuts.BufferSizes) -> Buffers:
+    def as_buffers(self, listed: BufferSizes) -> Buffers:
         """Sizes and copies of the buffers that there are."""
         numbers = listed.flatten()
         first, second, *others = zip(numbers[::2], numbers[1::2], strict=True)
@@ -184,12 +194,17 @@ def geometries_of(node: DlaNode) -> Geometries:
     shape = NodeShape(
         node.out_shape, node.in_shape, node.kernel, node.stride, node.dilation, node.broadcast,
         node.in_element_bytes, node.out_element_bytes, node.is_dense, node.weight_bytes_per_channel,
-        node.records is not None, node.table is not None,
+        node.records is not None, node.table is not None, _strides(node),
     )  # fmt: skip
     return _geometries(shape)
 
 
-def _most(sizes: cuts.NodeSizes, in_bytes: int) -> int:
+def _strides(node: DlaNode) -> tuple[Pair, ...]:
+    layouts = (node.layout(number) or dense_layout(image) for number, image in enumerate(node.images))
+    return tuple((layout.pixel, layout.line) for layout in layouts)
+
+
+def _most(sizes: NodeSizes, in_bytes: int) -> int:
     """More than any number that the routines meet with this geometry, where a byte over the bus takes no more
     than a cycle."""
     out_size = sizes.height * sizes.width * sizes.channels

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlasim.compiler_shim.lowering.constants import ConstantPool
-from dlasim.compiler_shim.lowering.emission.emitter import Emitter
+from dlasim.compiler_shim.lowering.emission.emitter import Emitter, Later
 from dlasim.compiler_shim.lowering.emission.placed import Placed
 from dlasim.compiler_shim.lowering.emission.records import SRAM, TensorPlace
-from dlasim.compiler_shim.lowering.geometry import ENDLESS
 from dlasim.compiler_shim.lowering.memory import (
     SystemPlan,
     extend_live_ranges,
@@ -18,18 +17,19 @@ from dlasim.compiler_shim.lowering.memory import (
     plan_system,
     reads,
     resolve_alias,
-    sram_candidates,
     variables,
     writes,
 )
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.residency import SramPlan, plan_sram
+from dlasim.compiler_shim.lowering.residency import SramPlan
 from dlasim.compiler_shim.lowering.tiling import Tiling
-from dlasim.compiler_shim.nodes import DlaNode, HostNode, PlacedNetwork, Shape
+from dlasim.compiler_shim.lowering.work import list_work
+from dlasim.compiler_shim.nodes import DlaNode, HostNode, PlacedNetwork
+from dlasim.compiler_shim.views import Layout, dense_layout
 from dlasim.errors import InputError
 from dlasim.isa import program as p
 from dlasim.isa.codec import count_operations
-from dlasim.isa.records import DataType, LayerKind, Role, StepKind
+from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
 
 MAX_TILES = 1 << 20
@@ -50,35 +50,47 @@ class Lowered:
     """With so much SRAM or more the plan is the same, except for addresses counted from its end; None where
     the machine has less."""
 
-    def slice_shapes(self) -> dict[int, Shape]:
-        """The image shape of each model tensor that debug slices make up."""
+    def sliced_nodes(self) -> dict[int, DlaNode]:
+        """For each value that debug slices make up the node that writes it."""
         return {
-            node.output: node.out_shape
+            node.output: node
             for node in self.network.nodes
             if isinstance(node, DlaNode) and node.out_element_bytes == 1
         }
 
 
-def lower(network: PlacedNetwork, policy: Policy, with_constants: bool = True) -> Lowered:
-    """Lower a network; without constants the program serves for timing only."""
-    return _Lowering(network, policy, with_constants).run()
+def emit(
+    network: PlacedNetwork,
+    policy: Policy,
+    plan: SramPlan,
+    sufficient_sram_bytes: int | None,
+    with_constants: bool = True,
+) -> Lowered:
+    """The program of a plan; without constants it serves for timing only."""
+    return _Lowering(network, policy, plan, sufficient_sram_bytes, with_constants).run()
 
 
 class _Lowering:
-    def __init__(self, network: PlacedNetwork, policy: Policy, with_constants: bool) -> None:
-        self._network, self._config = network, policy.config
+    def __init__(
+        self,
+        network: PlacedNetwork,
+        policy: Policy,
+        plan: SramPlan,
+        sufficient_sram_bytes: int | None,
+        with_constants: bool,
+    ) -> None:
+        self._network, self._config, self._sram = network, policy.config, plan
+        self._sufficient_sram_bytes = sufficient_sram_bytes
         self._variables = variables(network)
-        live_ranges = find_live_ranges(network)
-        self._sram: SramPlan = plan_sram(network, policy, sram_candidates(network, live_ranges))
-        slack = policy.slack_bytes
-        self._sufficient_sram_bytes = policy.config.sram_bytes - slack if 0 <= slack < ENDLESS else None
         self._check_tile_limit()
-        live_ranges = extend_live_ranges(
-            network, live_ranges, (chain.steps for chain in self._sram.chains.values())
-        )
+        chains = (chain.steps for chain in plan.chains.values())
+        live_ranges = extend_live_ranges(network, find_live_ranges(network), chains)
         self._system: SystemPlan = plan_system(
             network, live_ranges, {*self._sram.addresses, *self._sram.inner}
         )
+        self._ahead = {
+            ahead.step: len(ahead.addresses) for loads in self._sram.ahead.values() for ahead in loads
+        }
         self._pool = ConstantPool()
         self._with_constants = with_constants
         self._emitter = Emitter(self._pool, self._config.fingerprint, with_constants, policy.backend)
@@ -144,9 +156,10 @@ class _Lowering:
         for step in steps:
             chain = self._sram.chains.get(step)
             if chain is not None:
-                self._emitter.chain(chain, [self._placed(member) for member in chain.steps])
+                members = [self._placed(member) for member in chain.steps]
+                self._emitter.chain(chain, members, self._later(step))
             elif step not in self._sram.chained:
-                self._emitter.node(self._placed(step))
+                self._emitter.node(self._placed(step), self._later(step))
         self._emitter.halt()
         inside = {*self._sram.addresses, *self._sram.inner}
         touched = [self._footprint(self._network.nodes[step]) for step in steps]
@@ -158,15 +171,22 @@ class _Lowering:
         node = self._network.nodes[step]
         assert isinstance(node, DlaNode)
         inputs = []
-        for number, value in enumerate(node.inputs):
-            shape = node.in_shape if number == 0 else _second_shape(node)
-            inputs.append(self._tensor_place(value, shape, node.in_element_bytes))
-        output = self._tensor_place(node.output, node.out_shape, node.out_element_bytes)
+        *images, whole = [
+            node.layout(number) or dense_layout(shape) for number, shape in enumerate(node.images)
+        ]
+        for value, layout in zip(node.inputs, images, strict=True):
+            inputs.append(self._tensor_place(value, layout, node.in_element_bytes))
+        output = self._tensor_place(node.output, whole, node.out_element_bytes)
         geometry, cut = self._sram.problems[step].geometry, self._sram.tilings[step].cut
         buffers = self._sram.buffers[step]
-        return Placed(node, geometry, cut, tuple(inputs), output, buffers, self._network.values)
+        ahead = self._ahead.get(step, 0)
+        return Placed(node, geometry, cut, tuple(inputs), output, buffers, self._network.values, step, ahead)
 
-    def _tensor_place(self, value: int, shape: Shape, element_bytes: int) -> TensorPlace:
+    def _later(self, step: int) -> list[Later]:
+        """What the segment of a step loads for later ones."""
+        return [(ahead.tiles, self._placed(ahead.step)) for ahead in self._sram.ahead.get(step, ())]
+
+    def _tensor_place(self, value: int, layout: Layout, element_bytes: int) -> TensorPlace:
         base = resolve_alias(self._network, value)
         if base in self._sram.addresses:
             space, offset = SRAM, self._sram.addresses[base]
@@ -174,7 +194,8 @@ class _Lowering:
             space, offset = SRAM, 0  # stripes of it, wherever the chain has them
         else:
             space, offset = self._system_location(base)
-        return TensorPlace(int(space), offset, shape[1], shape[2], element_bytes)
+        first, pixel, line = (count * element_bytes for count in layout)
+        return TensorPlace(int(space), offset + first, pixel, line, element_bytes)
 
     def _system_location(self, base: int) -> tuple[Region, int]:
         """Region and offset of a value; a constant operand is put among the constants."""
@@ -262,9 +283,5 @@ class _Lowering:
             layers=layers,
             spans=emitter.spans,
             debug=emitter.slices,
+            work=list_work(self._network),
         )
-
-
-def _second_shape(node: DlaNode) -> Shape:
-    height, width, channels = node.out_shape
-    return (height if node.broadcast[0] else 1, width if node.broadcast[1] else 1, channels)

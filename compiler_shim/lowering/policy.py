@@ -29,19 +29,20 @@ class Policy:
     config: DlaConfig
     options: CompileOptions
     backend: Backend = PLAIN
+    loads_ahead: bool = False  # whether estimates assume that the first constants of a node are there in time
     slack_bytes: int = ENDLESS  # SRAM that no decision so far needs; below 0 where one would need more
     machine: Machine = field(init=False)
     _finder: Finder = field(init=False)
     _known: dict[tuple[object, ...], _Known] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.machine = Machine(self.config)
+        self.machine = Machine(self.config, self.loads_ahead)
         self._finder = Finder(self.backend, by_channels=self.options.tiling != "auto")
 
     @property
     def keeps_tensors(self) -> bool:
         """Whether tensors may stay in SRAM from one node to the next."""
-        return self.options.fusion == "full" and self.options.tiling == "auto"
+        return keeps_tensors(self.options)
 
     def tiling(self, problem: TilingProblem, budget: int) -> Tiling | None:
         """The tiling of a node within a budget, None where none fits.
@@ -51,11 +52,10 @@ class Policy:
         known = self._known.get(problem.kind)
         if known is None:
             known = self._known[problem.kind] = _Known()
-        elif budget in known.answers:
-            return known.answers[budget]
-        tiling = known.answers[budget] = self._find(problem, budget, known)
+        if budget not in known.answers:
+            known.answers[budget] = self._find(problem, budget, known)
         self.limit_slack(budget - known.sufficient_bytes)
-        return tiling
+        return known.answers[budget]
 
     def _find(self, problem: TilingProblem, budget: int, known: _Known) -> Tiling | None:
         for larger, tiling in known.searches:
@@ -79,6 +79,11 @@ class Policy:
         while depths[-1] > 1:
             depths.append(half(depths[-1]))
         return min(_single_bytes(problem, 1, 1, depth) for depth in depths)
+
+
+def keeps_tensors(options: CompileOptions) -> bool:
+    """Whether tensors may stay in SRAM from one node to the next."""
+    return options.fusion == "full" and options.tiling == "auto"
 
 
 def _single_bytes(problem: TilingProblem, rows: int, columns: int, depth: int) -> int:

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 
 from dlasim.compiler_shim.lowering import allocation
+from dlasim.compiler_shim.lowering.ahead import Ahead, AheadPlanner
 from dlasim.compiler_shim.lowering.allocation import LiveRange
-from dlasim.compiler_shim.lowering.cuts import ALIGNMENT
+from dlasim.compiler_shim.lowering.buffer_packing import BufferPacker
 from dlasim.compiler_shim.lowering.geometry import InSram
-from dlasim.compiler_shim.lowering.memory import resolve_alias
-from dlasim.compiler_shim.lowering.packing import BufferPacker
+from dlasim.compiler_shim.lowering.memory import (
+    extend_live_ranges,
+    find_live_ranges,
+    resolve_alias,
+    sram_candidates,
+)
 from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.states import Segment, State, StateSearch
 from dlasim.compiler_shim.lowering.stripes import Chain, ChainTiling, best_chain, best_segments
+from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.errors import InputError
 
-TRAFFIC_WEIGHT = 1 / 64  # cycles that a byte over the bus counts for besides its time
+NEAR = 64  # as in `search`
+TRAFFIC_WEIGHT = 1 / 1024  # cycles that a byte over the bus counts for besides its time
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,7 @@ class SramPlan:
     peak_bytes: int
     chains: Mapping[int, Chain]  # by first step
     inner: frozenset[int]  # values that only exist in stripes
+    ahead: Mapping[int, Sequence[Ahead]]  # by first step of a segment: the loads that it makes for later ones
 
     @property
     def estimated_cycles(self) -> int:
@@ -47,9 +56,10 @@ class SramPlan:
         return frozenset(step for chain in self.chains.values() for step in chain.steps)
 
 
-def plan_sram(network: PlacedNetwork, policy: Policy, live_ranges: Mapping[int, LiveRange]) -> SramPlan:
-    """Plan the SRAM; `live_ranges` are those of the values that may stay in it."""
-    return _Planner(network, policy, live_ranges).plan()
+def plan_sram(network: PlacedNetwork, policy: Policy, sram_bytes: int) -> SramPlan:
+    """Plan so much SRAM."""
+    live_ranges = sram_candidates(network, find_live_ranges(network))
+    return _Planner(network, policy, live_ranges, sram_bytes).plan()
 
 
 class _Residents:
@@ -59,7 +69,6 @@ class _Residents:
         self.addresses = addresses
         self._at: dict[int, dict[int, allocation.Gap]] = defaultdict(dict)  # by step and value
         self.end = 0
-        self.members: dict[tuple[int, bool, bool], TilingProblem] = {}  # nodes of chains that have been tried
         for value, address in addresses.items():
             live_range = live_ranges[value]
             gap = (address, address + live_range.size_bytes)
@@ -79,21 +88,34 @@ class _Residents:
 
 
 class _Planner:
-    def __init__(self, network: PlacedNetwork, policy: Policy, live_ranges: Mapping[int, LiveRange]) -> None:
+    """Chooses, packs, and where that does not fit chooses less; it is what a `StateSearch` asks for costs."""
+
+    def __init__(
+        self, network: PlacedNetwork, policy: Policy, live_ranges: Mapping[int, LiveRange], sram_bytes: int
+    ) -> None:
         self._network, self._policy, self._live_ranges = network, policy, live_ranges
         self._nodes = {i: node for i, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
-        self._limit = policy.config.sram_bytes
+        self._limit = sram_bytes
         self._values = {
-            step: (tuple(resolve_alias(network, value) for value in node.inputs), node.output)
+            step: (
+                tuple(resolve_alias(network, value) for value in node.inputs),
+                resolve_alias(network, node.output),
+            )
             for step, node in self._nodes.items()
         }
+        self._touches: dict[Segment, State] = {}
+        self._budgets: dict[State, int] = {}
         self._problems = {step: TilingProblems(node, policy.machine) for step, node in self._nodes.items()}
+        self._links = frozenset(step for step in self._nodes if self._find_link(step))
+        self._cycles: dict[tuple[Segment, State, int], float] = {}
 
     def plan(self) -> SramPlan:
-        resident = self._choose()
+        resident, segments = self._choose()
         while True:
-            residents = self._settle(resident)
-            stuck = None if residents is None else self._pack_nodes(residents)
+            residents = self._settle(resident, segments)
+            stuck = None
+            if residents is not None:
+                stuck = self._pack_nodes(residents, segments or self._segments(residents))
             if isinstance(stuck, SramPlan):
                 return stuck
             self._policy.limit_slack(-1)
@@ -102,6 +124,7 @@ class _Planner:
                 assert stuck is not None
                 self._refuse(stuck)
             resident.remove(max(live, key=lambda value: self._live_ranges[value].size_bytes))
+            segments = []
 
     def _alive(self, value: int, step: int) -> bool:
         return self._live_ranges[value].first <= step <= self._live_ranges[value].last
@@ -116,75 +139,95 @@ class _Planner:
             f"the configuration has {self._limit}"
         )
 
-    def _problem(self, step: int, resident: Container[int]) -> TilingProblem:
-        """A node with these values in SRAM."""
+    def _problem(
+        self, step: int, resident: Container[int], inner: Container[int] = frozenset()
+    ) -> TilingProblem:
+        """A node with these values in SRAM, and those between the nodes of its chain."""
         inputs, output = self._values[step]
-        return self._problems[step][
-            InSram(tuple([value in resident for value in inputs]), output in resident)
-        ]
+        in_sram = [value in resident or value in inner for value in inputs]
+        return self._problems[step][InSram(tuple(in_sram), output in resident or output in inner)]
 
-    def _with(self, problem: TilingProblem, step: int, value: int) -> TilingProblem:
-        """The same with one more value in SRAM."""
-        inputs, output = self._values[step]
-        in_sram = [
-            is_in_sram or one == value for is_in_sram, one in zip(problem.in_sram.inputs, inputs, strict=True)
-        ]
-        return self._problems[step][InSram(tuple(in_sram), problem.in_sram.output or output == value)]
-
-    def _choose(self) -> list[int]:
-        """Choose values greedily: those that save most cycles first, each only if it still saves some."""
+    def _choose(self) -> tuple[list[int], list[Segment]]:
+        """The values that stay in SRAM, and the segments, by the cheapest path over states."""
         if not self._policy.keeps_tensors:
-            return []
-        taken: Counter[int] = Counter()  # by step, what resident values take
-        problems = {step: self._problem(step, ()) for step in self._nodes}
-        gains = {value: self._gain(value, problems, taken) for value in self._live_ranges}
-        resident: list[int] = []
-        for value in sorted(gains, key=lambda value: (-gains[value], value)):
-            if gains[value] > 0 and self._gain(value, problems, taken) > 0:
-                resident.append(value)
-                live_range = self._live_ranges[value]
-                for step in self._during(live_range):
+            return [], []
+        if self._fits_whole():
+            return sorted(self._live_ranges), [(step,) for step in self._nodes]
+        outputs = {step: output for step, (_, output) in self._values.items()}
+        path = StateSearch(list(self._nodes), outputs, self._live_ranges, self).run()
+        return ([], []) if path is None else (sorted(path.residents()), path.segments())
+
+    def _fits_whole(self) -> bool:
+        """Whether all values together leave every node as much SRAM as it can use."""
+        taken = dict.fromkeys(self._nodes, 0)
+        for live_range in self._live_ranges.values():
+            for step in range(live_range.first, live_range.last + 1):
+                if step in taken:
                     taken[step] += live_range.size_bytes + ALIGNMENT
-                    problems[step] = self._with(problems[step], step, value)
-        return sorted(resident)
+        for step, used in taken.items():
+            problem, budget = self._problem(step, self._live_ranges), self._limit - used
+            beside = self._policy.tiling(problem, budget) if budget > 0 else None
+            alone = self._policy.tiling(problem, self._limit)
+            if beside is None or alone is None or beside.cycles > alone.cycles:
+                self._policy.limit_slack(-1)
+                return False
+            self._policy.limit_slack(budget - beside.sram_bytes)
+        return True
 
-    def _during(self, live_range: LiveRange) -> list[int]:
-        """The DLA's steps of a live range."""
-        return [step for step in range(live_range.first, live_range.last + 1) if step in self._nodes]
+    def segment_cycles(self, steps: Segment, resident: State) -> float:
+        """Estimated cycles of a node or a chain beside values in SRAM."""
+        budget = self._budget(resident)
+        touched = self._touched(steps)
+        key = (steps, touched & resident, budget)
+        found = self._cycles.get(key)
+        if found is None:
+            found = self._cycles[key] = self._segment_cost(steps, resident, budget)
+        return found
 
-    def _gain(self, value: int, problems: Mapping[int, TilingProblem], taken: Mapping[int, int]) -> int:
-        """Cycles saved over all nodes during which the value would take SRAM; below 0 where it cannot."""
-        live_range = self._live_ranges[value]
-        size = live_range.size_bytes + ALIGNMENT
-        gain = 0
-        for step in self._during(live_range):
-            problem = problems[step]
-            before = self._cycles(problem, taken[step])
-            after = self._cycles(self._with(problem, step, value), taken[step] + size)
-            if after is None or before is None:
-                return -1
-            gain += before - after
-        return gain
+    def is_link(self, step: int) -> bool:
+        """Whether only the next node reads a node's output."""
+        return step in self._links
 
-    def _cycles(self, problem: TilingProblem, taken: int) -> int | None:
-        budget = self._limit - taken
-        self._policy.limit_slack(budget - 1)  # with no byte left nothing stays, needed or not
-        if budget <= 0:
-            return None
-        tiling = self._policy.tiling(problem, budget)
-        return None if tiling is None else tiling.cycles
+    def is_done(self, step: int, resident: State) -> bool:
+        """Whether the node alone, with all its tensors in SRAM, takes hardly more than its work."""
+        here = resident | (self._touched((step,)) & self._live_ranges.keys())
+        problem, budget = self._problem(step, here), self._budget(here)
+        tiling = self._policy.tiling(problem, budget) if budget > 0 else None
+        return tiling is not None and tiling.cycles <= problem.work_cycles + problem.work_cycles // NEAR + (
+            problem.constants_cycles
+        )
 
-    def _settle(self, resident: list[int]) -> _Residents | None:
-        live_ranges = {value: self._live_ranges[value] for value in resident}
+    def _budget(self, resident: State) -> int:
+        """The SRAM that values leave for buffers."""
+        budget = self._budgets.get(resident)
+        if budget is None:
+            taken = sum([self._live_ranges[value].size_bytes + ALIGNMENT for value in resident])
+            budget = self._budgets[resident] = self._limit - taken
+            self._policy.limit_slack(budget - 1)  # with no byte left nothing stays, needed or not
+        return budget
+
+    def _touched(self, steps: Segment) -> State:
+        """The values that steps read or write."""
+        found = self._touches.get(steps)
+        if found is None:
+            values = [(*inputs, output) for inputs, output in map(self._values.__getitem__, steps)]
+            found = self._touches[steps] = frozenset([value for each in values for value in each])
+        return found
+
+    def _settle(self, resident: list[int], segments: Sequence[Segment]) -> _Residents | None:
+        chosen = {value: self._live_ranges[value] for value in resident}
+        live_ranges = extend_live_ranges(
+            self._network, chosen, [steps for steps in segments if len(steps) > 1]
+        )
         addresses = allocation.assign_addresses(live_ranges.values(), ALIGNMENT, self._limit)
         return None if addresses is None else _Residents(addresses, live_ranges)
 
-    def _pack_nodes(self, residents: _Residents) -> SramPlan | int:
+    def _pack_nodes(self, residents: _Residents, segments: Sequence[Segment]) -> SramPlan | int:
         """The plan, or the step at which the buffers do not fit beside the resident values."""
         packer = BufferPacker(self._limit)
         chains: dict[int, Chain] = {}
         inner: set[int] = set()
-        for steps in self._segments(residents):
+        for steps in segments:
             taken = residents.during(steps)
             if len(steps) > 1:
                 chain = self._pack_chain(steps, residents, taken, packer)
@@ -197,15 +240,41 @@ class _Planner:
                 if not packer.pack_node(step, problem, self._policy, residents.during((step,))):
                     return step
         self._policy.limit_slack(packer.slack_bytes(residents.end))
+        ahead = self._plan_ahead(segments, residents, packer, chains)
         return SramPlan(
             residents.addresses,
             packer.problems,
             packer.tilings,
             packer.buffers,
-            packer.peak_bytes,
+            max(packer.peak_bytes, ahead.peak_bytes),
             chains,
             frozenset(inner),
+            ahead.found,
         )
+
+    def _plan_ahead(
+        self,
+        segments: Sequence[Segment],
+        residents: _Residents,
+        packer: BufferPacker,
+        chains: Mapping[int, Chain],
+    ) -> AheadPlanner:
+        """Move constants to where they can be loaded ahead, as far as there is room."""
+        if not self._policy.keeps_tensors:
+            return AheadPlanner((), self._limit)
+        described = []
+        for steps in segments:
+            parts = [steps] if steps[0] in chains else [(step,) for step in steps]
+            described += [
+                packer.describe(part, residents.during(part), chains.get(part[0])) for part in parts
+            ]
+        planner = AheadPlanner(described, self._limit)
+        planner.run()
+        self._policy.limit_slack(planner.slack_bytes)
+        for loads in planner.found.values():
+            for ahead in loads:
+                packer.move_constants(ahead.step, ahead.addresses)
+        return planner
 
     def _segments(self, residents: _Residents) -> list[tuple[int, ...]]:
         """The steps in order; those that are cheaper as a chain form one segment."""
@@ -222,25 +291,34 @@ class _Planner:
 
     def _is_link(self, step: int, residents: _Residents) -> bool:
         """Whether only the next node reads a node's output, and the whole output does not stay in SRAM."""
+        return step in self._links and self._nodes[step].output not in residents
+
+    def _find_link(self, step: int) -> bool:
         node, follower = self._nodes[step], self._nodes.get(step + 1)
         value = node.output
-        if follower is None or value in residents or value not in self._live_ranges:
-            return False
         return (
-            follower.inputs[0] == value
+            follower is not None
+            and value in self._live_ranges
+            and follower.inputs[0] == value
             and value not in follower.inputs[1:]
+            and self._live_ranges[value].first == step
             and self._live_ranges[value].last == step + 1
             and node.out_element_bytes == follower.in_element_bytes == 1
             and node.out_shape == follower.in_shape
             and follower.mnemonic != "OP_MAT_MUL"
         )
 
-    def _cost(self, steps: tuple[int, ...], residents: _Residents) -> float:
-        """Cycles of these steps, plus a little for each byte over the bus, which costs energy."""
-        taken = sorted(residents.during(steps))
-        if any(end > start for (_, end), (start, _) in pairwise(taken)):
-            return inf  # values that took turns in one place would meet where the steps run side by side
+    def _cost(self, steps: Segment, residents: _Residents) -> float:
+        taken = residents.during(steps)
+        if _take_turns(taken):
+            return inf
         budget = self._limit - sum(end - start for start, end in taken)
+        return self._segment_cost(steps, residents, budget)
+
+    def _segment_cost(self, steps: Segment, residents: Container[int], budget: int) -> float:
+        """Cycles of these steps, plus a little for each byte over the bus, which costs energy."""
+        if budget <= 0:
+            return inf
         if len(steps) == 1:
             problem = self._problem(steps[0], residents)
             tiling = self._policy.tiling(problem, budget)
@@ -254,33 +332,33 @@ class _Planner:
 
     def _best_chain(self, problems: list[TilingProblem], budget: int) -> ChainTiling | None:
         chain = best_chain(problems, budget)
-        is_whole = chain is not None and len(chain.schedule) == 1
-        self._policy.limit_slack(budget - chain.sram_bytes if chain is not None and is_whole else -1)
+        sufficient = 0 if chain is None else chain.sufficient_bytes
+        self._policy.limit_slack(budget - sufficient if sufficient else -1)
         return chain
 
-    def _chain_problems(self, steps: tuple[int, ...], residents: _Residents) -> list[TilingProblem]:
-        last = steps[-1]
-        return [self._member(step, step > steps[0], step < last, residents) for step in steps]
-
-    def _member(self, step: int, follows: bool, leads: bool, residents: _Residents) -> TilingProblem:
-        """A node of a chain: its input comes from the node before, its output goes to the next, or both."""
-        found = residents.members.get((step, follows, leads))
-        if found is None:
-            found = self._problem(step, residents)
-            for other in (step - 1,) * follows + (step,) * leads:
-                found = self._with(found, step, self._nodes[other].output)
-            residents.members[step, follows, leads] = found
-        return found
+    def _chain_problems(self, steps: Segment, residents: Container[int]) -> list[TilingProblem]:
+        """The nodes of a chain: the input of each comes from the node before, its output goes to the next."""
+        inner = frozenset([self._values[step][1] for step in steps[:-1]])
+        return [self._problem(step, residents, inner) for step in steps]
 
     def _pack_chain(
         self, steps: tuple[int, ...], residents: _Residents, taken: list[allocation.Gap], packer: BufferPacker
     ) -> Chain | None:
+        if _take_turns(taken):
+            return None
         problems = self._chain_problems(steps, residents)
         free = allocation.gaps(taken, self._limit)
         tiling = self._best_chain(problems, sum(end - start for start, end in free))
         while tiling is not None:
             found = packer.pack_chain(steps, problems, tiling, free, taken)
             if found is not None:
-                return Chain(steps, tiling.schedule, found, tiling.cycles)
+                return Chain(
+                    steps, tiling.schedule, found, tiling.cycles, tiling.load_cycles, tiling.inner_bytes
+                )
             tiling = self._best_chain(problems, tiling.sram_bytes - 1)
         return None
+
+
+def _take_turns(taken: Sequence[allocation.Gap]) -> bool:
+    """Whether values share a place one after the other: they would meet where steps run side by side."""
+    return any(end > start for (_, end), (start, _) in pairwise(sorted(taken)))

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.lowering.cuts import (
-    BufferSizes,
-    ChannelGroup,
-    MachineCosts,
-    NodeSizes,
-    Tile,
-    describe_costs,
+from dlasim.compiler_shim.lowering.tile_buffers import (
+    DOUBLE,
+    DOUBLE_TENSORS,
+    SINGLE,
     describe_group,
     describe_lines,
-    estimate,
     lines_bytes,
     list_buffers,
     spatial_tiles,
     sram_bytes,
     travels,
 )
+from dlasim.compiler_shim.lowering.tile_costs import describe_costs, estimate, work_cycles
+from dlasim.compiler_shim.lowering.tile_records import (
+    BufferSizes,
+    ChannelGroup,
+    MachineCosts,
+    NodeSizes,
+    Tile,
+)
 from dlasim.native.record import Record, member, record
 from dlasim.native.routine import Routine, routine
 
 PIECES = 4
+NEAR = 64  # a node is near its work alone if all else adds no more than such a part of it
 MAX_EXTENT = (1 << 16) - 1  # what a size register holds
 
 
@@ -51,12 +56,7 @@ def search(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: int, 
     if by_channels:
         _cut_channels(sizes, machine, found, budget)
     else:
-        depth = sizes.depth
-        _find_sufficient_bytes(sizes, machine, found)
-        _cut_all(sizes, machine, found, depth, budget)
-        while depth > 1 and not found.tasks:
-            depth = half(depth)  # only where nothing else fits, since that costs accumulators
-            _cut_all(sizes, machine, found, depth, budget)
+        _cut_depths(sizes, machine, found, budget)
     if found.tasks:
         describe_group(sizes, found.best.channels, found.best.depth, found.group)
         list_buffers(sizes, found.group, found.best, found.buffers)
@@ -68,12 +68,29 @@ SEARCH = Routine(
     "search",
     (
         __name__,
-        "dlasim.compiler_shim.lowering.cuts",
+        "dlasim.compiler_shim.lowering.tile_buffers",
+        "dlasim.compiler_shim.lowering.tile_costs",
+        "dlasim.compiler_shim.lowering.tile_records",
         "dlasim.compiler_shim.lowering.transfers",
         "dlasim.isa.instructions",
         "dlasim.sim.formulas",
     ),
 )
+
+
+@routine
+def _cut_depths(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: int) -> None:
+    """Try all input channels at once, then halves of them while nothing fits, or while that helps a node that
+    is far from its work alone: passes cost accumulators, but make room for second buffers."""
+    depth, before = sizes.depth, 0
+    work = work_cycles(sizes, machine, sizes.channels, depth)
+    while depth:
+        _find_sufficient_bytes(sizes, machine, found, depth)
+        _cut_all(sizes, machine, found, depth, budget)
+        if found.tasks and (found.cycles == before or found.cycles <= work + work // NEAR):
+            return
+        before = found.cycles if found.tasks else 0
+        depth = half(depth) if depth > 1 else 0
 
 
 @routine
@@ -138,7 +155,7 @@ def _cut_channels(sizes: NodeSizes, machine: MachineCosts, found: Search, budget
 
 
 @routine
-def _find_sufficient_bytes(sizes: NodeSizes, machine: MachineCosts, found: Search) -> None:
+def _find_sufficient_bytes(sizes: NodeSizes, machine: MachineCosts, found: Search, depth: int) -> None:
     """The budget in which every cut worth trying is as large as it can be: with all channels, or with second
     buffers for everything in the largest part of them, which takes more than any smaller part."""
     channels, lanes = sizes.channels, machine.unit.output_lanes
@@ -147,7 +164,7 @@ def _find_sufficient_bytes(sizes: NodeSizes, machine: MachineCosts, found: Searc
     _set_tile(found.tile, rows, min(sizes.width, MAX_EXTENT), 0, 1)
     for size in (channels, part):
         if size:
-            _set_group(sizes, found, size, sizes.depth)
+            _set_group(sizes, found, size, depth)
             found.sufficient_bytes = max(found.sufficient_bytes, sram_bytes(sizes, found.group, found.tile))
 
 
@@ -158,7 +175,9 @@ def _cut_all(sizes: NodeSizes, machine: MachineCosts, found: Search, depth: int,
     while size:
         _set_group(sizes, found, size, depth)
         describe_costs(sizes, machine, size, depth, found.group)
-        _cut_group(sizes, machine, found, budget)
+        tasks = found.group.groups * found.group.passes
+        if not found.tasks or found.group.work_cycles + tasks * found.group.task_cycles <= found.cycles:
+            _cut_group(sizes, machine, found, budget)
         size, parts = smaller_group(sizes.channels, sizes.step, machine.unit.output_lanes, size, parts)
 
 
@@ -168,13 +187,15 @@ def _cut_group(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: i
     tile = found.tile
     for outer in (1, 0):
         spatial = 0
-        if choose_largest(sizes, found, outer, 1, budget):
+        if choose_largest(sizes, found, outer, DOUBLE, budget):
             spatial = spatial_tiles(sizes, tile.rows, tile.columns)
             _consider(sizes, machine, found)
-            if tile.rows >= 2 * PIECES and travels(sizes):  # smaller: less wait for the first and the last
+            while tile.rows >= 2 * PIECES and travels(sizes):  # less wait for the first and the last
                 tile.rows = -(-tile.rows // PIECES)
                 _consider(sizes, machine, found)
-        if spatial != 1 and choose_largest(sizes, found, outer, 0, budget):
+        if outer and found.group.groups > 1 and choose_largest(sizes, found, 1, DOUBLE_TENSORS, budget):
+            _consider(sizes, machine, found)
+        if spatial != 1 and choose_largest(sizes, found, outer, SINGLE, budget):
             _consider(sizes, machine, found)  # a larger tile without second buffers
         if spatial == 1 or (spatial and found.group.groups == 1):
             break  # with one tile along an axis both orders are the same

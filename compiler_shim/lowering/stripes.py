@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from dlasim.compiler_shim.lowering.cuts import align
 from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, Geometry, total_bytes
 from dlasim.compiler_shim.lowering.search import even
+from dlasim.compiler_shim.lowering.tile_buffers import align
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 from dlasim.sim.formulas import contention_cycles, transfer_beats
 
@@ -49,6 +49,14 @@ class Chain:
     schedule: Schedule
     inner_addresses: tuple[int, ...]
     cycles: int
+    load_cycles: int  # of these, at most those in which something is loaded
+    inner_bytes: tuple[int, ...]
+
+    @property
+    def inner_gaps(self) -> list[tuple[int, int]]:
+        """What the buffers between nodes occupy."""
+        sized = zip(self.inner_addresses, self.inner_bytes, strict=True)
+        return [(address, address + align(size)) for address, size in sized]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +69,17 @@ class ChainTiling:
     inner_bytes: tuple[int, ...]
     cycles: int
     moved_bytes: int
+    load_cycles: int
+    sufficient_bytes: int = 0  # with so much or more the chain is the same; 0 where more may change it
 
     @property
     def sram_bytes(self) -> int:
         """All buffers together."""
         return sum(map(total_bytes, self.buffers)) + sum(map(align, self.inner_bytes))
+
+    def chain(self, steps: tuple[int, ...], inner_addresses: tuple[int, ...]) -> Chain:
+        """The chain of these steps with its buffers at these addresses."""
+        return Chain(steps, self.schedule, inner_addresses, self.cycles, self.load_cycles, self.inner_bytes)
 
     def tiling(self, number: int) -> Tiling:
         """What `explain` tells of one node of the chain."""
@@ -117,7 +131,7 @@ def make_schedule(nodes: Sequence[Reach], rows: int) -> Schedule:
 
 
 def best_chain(problems: Sequence[TilingProblem], budget: int) -> ChainTiling | None:
-    """The chain in the fewest stripes that fit."""
+    """The cheapest chain that fits: in the fewest stripes, or in more as long as that helps."""
     layouts = _layouts(tuple([problem.link for problem in problems]))
     if layouts.constant_bytes > budget:
         return None
@@ -130,12 +144,28 @@ def best_chain(problems: Sequence[TilingProblem], budget: int) -> ChainTiling | 
         else:
             high = rows
         rows = (low + high) // 2
-    return _tile_chain(problems, layouts[even(height, low)]) if low else None
+    if not low:
+        return None
+    rows = even(height, low)
+    best, other = None, _tile_chain(problems, layouts[rows])
+    sufficient = layouts[rows].sram_bytes if rows == height else 0
+    while best is None or other.cycles < best.cycles:
+        best = other
+        rows = -(-rows // 2)  # less wait for the first loads and the last store
+        if rows == 1:
+            break
+        if layouts[rows].sram_bytes > budget:  # since buffers are double now
+            sufficient = 0
+            break
+        sufficient = max(sufficient, layouts[rows].sram_bytes) if sufficient else 0
+        other = _tile_chain(problems, layouts[rows])
+    return replace(best, sufficient_bytes=sufficient)
 
 
 def _tile_chain(problems: Sequence[TilingProblem], layout: _Layout) -> ChainTiling:
-    cycles, moved = _estimate(problems, layout)
-    return ChainTiling(layout.schedule, layout.cuts, layout.buffers, layout.inner, cycles, moved)
+    return ChainTiling(
+        layout.schedule, layout.cuts, layout.buffers, layout.inner, *_estimate(problems, layout)
+    )
 
 
 class _Layout:
@@ -168,13 +198,13 @@ class _Layout:
         """The size of each load, and how often it happens."""
         stripes = len(self.schedule)
         loads: list[tuple[int, int]] = []
+        constants: list[tuple[int, int]] = []
         for (shape, _), parts in zip(shapes, self.buffers, strict=True):
             count = len(shape.in_sram.inputs)
-            times = (*(stripes,) * count, 1)
-            loads += [(size, each) for (size, _), each in zip(parts, times, strict=False) if size]
-        self.loads = tuple(loads)
-        self.load_count = sum([times for _, times in loads])
-        self.read_bytes = sum([size * times for size, times in loads])
+            loads += [(size, stripes) for size, _ in parts[:count] if size]
+            constants += [(parts[count][0], 1)] if parts[count][0] else []
+        self.loads, self.constant_loads = tuple(loads), tuple(constants)
+        self.read_bytes = sum([size * times for size, times in loads + constants])
 
 
 class _Layouts(dict[int, _Layout]):
@@ -211,8 +241,8 @@ def best_segments(run: Sequence[int], cost: Callable[[tuple[int, ...]], float]) 
     return segments
 
 
-def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, int]:
-    """Cycles, and bytes over the bus; loads and stores run beside the computation, stripe by stripe."""
+def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, int, int]:
+    """Cycles, bytes over the bus, and cycles of all loads; loads and stores run beside the computation."""
     machine = problems[0].machine
     bus, stripes = machine.bus, len(layout.schedule)
     compute = sum([times * machine.copy_cycles(size) for size, times in layout.moves])
@@ -220,14 +250,15 @@ def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, 
         compute += problem.work_cycles + stripes * (problem.task_cycles + problem.stall_cycles(cut))
     written = problems[-1].geometry.written_bytes
     # A stripe is as wide and as deep as the tensor: contiguous in memory.
+    loads = layout.loads if machine.loads_ahead else layout.loads + layout.constant_loads
     beats_in = first = 0
-    for size, times in layout.loads:
+    for size, times in loads:
         beats = transfer_beats(bus, size, 1)
         beats_in += times * beats
         first += beats
     store = transfer_beats(bus, -(-written // stripes), 1) + bus.latency * bool(written)
-    move_in = beats_in + layout.load_count * bus.latency
+    move_in = beats_in + sum([times for _, times in loads]) * bus.latency
     beats_out = stripes * (store - bus.latency * bool(written))
     contention = contention_cycles(bus, beats_in, beats_out)
     busiest = max(compute, move_in + contention, stripes * store + contention)
-    return busiest + first + bus.latency + store, layout.read_bytes + written
+    return busiest + first + bus.latency + store, layout.read_bytes + written, move_in

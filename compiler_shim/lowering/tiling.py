@@ -1,8 +1,8 @@
 """A node on one machine, and how it is cut there: the estimate of its cycles decides.
 
-`cuts` says what a cut takes and costs, `search` finds the cheapest; this module says what they are told of a
-machine, and what they tell. Estimates assume that loads, computation and stores overlap where buffers are
-double.
+`tile_buffers` and `tile_costs` compute the SRAM and cycles of a tiling, `search` finds the cheapest one; this
+module describes a machine to them and passes their answers on. Estimates assume that loads, computation and
+stores overlap where buffers are double.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from dlasim.compiler_shim.lowering import cuts, search
+from dlasim.compiler_shim.lowering import search, tile_costs
 from dlasim.compiler_shim.lowering.geometry import (
     ENDLESS,
     Buffers,
@@ -21,6 +21,7 @@ from dlasim.compiler_shim.lowering.geometry import (
     geometries_of,
 )
 from dlasim.compiler_shim.lowering.search import Search
+from dlasim.compiler_shim.lowering.tile_records import MachineCosts, Tile
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.native.backend import PLAIN, Backend
@@ -28,7 +29,7 @@ from dlasim.native.storage import create
 from dlasim.sim import cost, formulas
 from dlasim.sim.config import DlaConfig
 
-MachineCosts = Prepared[cuts.MachineCosts]
+PreparedCosts = Prepared[MachineCosts]
 WORDS_PER_TASK = 14  # command words of a typical task, for estimates
 ONE_BY_ONE_WORDS = 5  # command words for each channel after the first
 
@@ -49,24 +50,28 @@ class Tiling:
 class Machine:
     """A configuration as nodes meet it."""
 
-    def __init__(self, config: DlaConfig) -> None:
-        self.config = config
+    def __init__(self, config: DlaConfig, loads_ahead: bool = False) -> None:
+        self.config, self.loads_ahead = config, loads_ahead
         # A simulation may leave terms out; what is left out must not change the program.
         self._timed = config if config.timing == "full" else config.replace(timing="full")
         self.bus = cost.bus_costs(self._timed)
         self.word_cycles = cost.word_cycles(self._timed)
         self._copier = cost.unit_costs(self._timed, "OP_C_MAX")
-        self._costs: dict[tuple[str, bool], MachineCosts] = {}
+        self._costs: dict[tuple[str, bool], PreparedCosts] = {}
         ports = 4 if self._copier.port_rate else 1  # operands that may cross the SRAM's ports
         self.most_cycles_per_byte = ports * (1 + self.bus.burst_overhead) * max(self.bus.alone, 1)
 
-    def costs(self, node: DlaNode) -> MachineCosts:
-        """What `cuts` reads of it for nodes like this."""
+    def costs(self, node: DlaNode) -> PreparedCosts:
+        """What the routines read of it for nodes like this."""
         kind = (node.mnemonic, node.one_by_one)
         found = self._costs.get(kind)
         if found is None:
             found = self._costs[kind] = Prepared(self._costs_of(node))
         return found
+
+    def load_cycles(self, size_bytes: int) -> int:
+        """Cycles of a transfer of contiguous bytes."""
+        return formulas.transfer_beats(self.bus, size_bytes, 1) + self.bus.latency
 
     def copy_cycles(self, size_bytes: int) -> int:
         """Cycles of moving bytes within SRAM; they cross its ports as both operands and as the result."""
@@ -75,28 +80,30 @@ class Machine:
         stall = formulas.stall_cycles(unit, 3 * size_bytes, work)
         return unit.fill + work + stall + unit.drain + WORDS_PER_TASK * self.word_cycles
 
-    def _costs_of(self, node: DlaNode) -> cuts.MachineCosts:
-        is_mac = BY_MNEMONIC[node.mnemonic].unit is Unit.MAC
+    def _costs_of(self, node: DlaNode) -> MachineCosts:
+        instruction = BY_MNEMONIC[node.mnemonic]
+        is_mac = instruction.unit is Unit.MAC
         unit = cost.unit_costs(self._timed, node.mnemonic)
         operation, words = unit.fill + unit.drain, WORDS_PER_TASK * self.word_cycles
         task, channel = operation + words, 0
         if node.one_by_one:
             task, channel = words, operation + ONE_BY_ONE_WORDS * self.word_cycles
             unit.output_lanes = 1
-        return cuts.MachineCosts(
+        return MachineCosts(
             bus=self.bus,
             unit=unit,
             is_mac=int(is_mac),
-            rereads_input=int(is_mac and node.mnemonic != "OP_DEPTH_CONV"),
+            rereads_input=int(instruction.reduces_channels),
             task_cycles=task,
             channel_cycles=channel,
+            loads_ahead=int(self.loads_ahead),
         )
 
 
 class TilingProblem:
     """One node on one machine, with its tensors in SRAM or in memory."""
 
-    def __init__(self, node: DlaNode, machine: Machine, costs: MachineCosts, geometry: Geometry) -> None:
+    def __init__(self, node: DlaNode, machine: Machine, costs: PreparedCosts, geometry: Geometry) -> None:
         self.node, self.machine, self.machine_costs, self.geometry = node, machine, costs, geometry
         self.height, self.width, self.channels = node.out_shape
         self.depth, self.in_sram = geometry.depth, geometry.in_sram
@@ -107,19 +114,44 @@ class TilingProblem:
     def work_cycles(self) -> int:
         """Cycles of pure work."""
         sizes, machine = self.geometry.sizes.plain, self.machine_costs.plain
-        return cuts.work_cycles(sizes, machine, self.channels, self.depth)
+        return tile_costs.work_cycles(sizes, machine, self.channels, self.depth)
+
+    @cached_property
+    def constants_cycles(self) -> int:
+        """Cycles of loading all constants at once, unless that happens ahead."""
+        size = self.geometry.constant_bytes(self.channels, self.depth)
+        return self.machine.load_cycles(size) if size and not self.machine.loads_ahead else 0
 
     @cached_property
     def task_cycles(self) -> int:
         """Cycles that a task on all channels takes besides its work."""
-        return cuts.task_cycles(self.machine_costs.plain, self.channels)
+        return tile_costs.task_cycles(self.machine_costs.plain, self.channels)
+
+    def tiles(self, tiling: Tiling) -> int:
+        """Tiles of the output."""
+        return tiling.tasks // self._passes(tiling)
+
+    def constant_loads(self, tiling: Tiling) -> int:
+        """How many different pieces its constants have."""
+        return (
+            1
+            if self.node.table is not None
+            else -(-self.channels // tiling.cut.channels) * self._passes(tiling)
+        )
+
+    def load_cycles(self, tiling: Tiling) -> int:
+        """About the cycles of all loads."""
+        return self.machine.load_cycles(tiling.read_bytes) + tiling.tasks * self.machine.bus.latency
+
+    def _passes(self, tiling: Tiling) -> int:
+        return -(-self.depth // tiling.cut.depth)
 
     def stall_cycles(self, cut: Cut) -> int:
         """Cycles that a task waits for the SRAM's ports."""
         machine = self.machine_costs.plain
         if not machine.unit.port_rate:
             return 0
-        return cuts.task_stall_cycles(self.geometry.sizes.plain, machine, cuts.Tile(*cut))
+        return tile_costs.task_stall_cycles(self.geometry.sizes.plain, machine, Tile(*cut))
 
     @property
     def is_moderate(self) -> bool:
@@ -165,7 +197,7 @@ class Finder:
         if not tasks:
             return None, found.sufficient_bytes
         best = found.best
-        outer, double = best.is_channels_outer == 1, best.is_double == 1
+        outer, double = best.is_channels_outer == 1, best.is_double
         cut = Cut(best.rows, best.columns, best.channels, best.depth, outer, double)
         buffers = geometry.as_buffers(found.buffers)
         tiling = Tiling(cut, buffers, found.sram_bytes, found.cycles, found.tasks, found.read_bytes)

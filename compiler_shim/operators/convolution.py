@@ -33,6 +33,7 @@ def _windowed(op: BoundOperator, name: str, channel_axis: int) -> KernelCall:
         dilation_width=op.option("dilation_w_factor"),
         input_zero_point=op.zero_point(op.input(0)),
         output_zero_point=op.zero_point(op.output()),
+        weight_zero_point=_weight_zero_point(op, weights),
         **op.clamp(),
     )
 
@@ -49,6 +50,7 @@ def fully_connected(op: BoundOperator) -> list[KernelCall]:
             (*op.input_numbers[:2], _records(op, values, weights, 2, weights.shape[0])),
             input_zero_point=op.zero_point(values),
             output_zero_point=op.zero_point(op.output()),
+            weight_zero_point=_weight_zero_point(op, weights),
             **op.clamp(),
         )
     ]
@@ -78,6 +80,7 @@ def transpose_convolution(op: BoundOperator) -> list[KernelCall]:
             pad_left=before[1],
             input_zero_point=op.zero_point(values),
             output_zero_point=op.zero_point(output),
+            weight_zero_point=_weight_zero_point(op, weights),
             **op.clamp(),
         )
     ]
@@ -86,8 +89,16 @@ def transpose_convolution(op: BoundOperator) -> list[KernelCall]:
 def _check(op: BoundOperator, values: Tensor, weights: Tensor) -> None:
     for tensor in (values, weights, op.output()):
         op.types(tensor, "int8")
+
+
+def _weight_zero_point(op: BoundOperator, weights: Tensor) -> int:
+    """0 for int8, which TensorFlow takes for granted; one for all channels of uint8."""
     zero_points = set(op.quantization(weights).zero_points)
+    if weights.is_unsigned:
+        op.require(len(zero_points) == 1, f"uint8 weights {weights.name} have several zero points")
+        return zero_points.pop()
     op.require(zero_points == {0}, f"weights {weights.name} have zero points other than 0: {zero_points}")
+    return 0
 
 
 def _records(op: BoundOperator, values: Tensor, weights: Tensor, bias_position: int, channels: int) -> Tensor:
@@ -96,8 +107,11 @@ def _records(op: BoundOperator, values: Tensor, weights: Tensor, bias_position: 
     op.require(
         len(scales) in (1, channels), f"{weights.name} has {len(scales)} scales for {channels} channels"
     )
-    # In float64 throughout, FULLY_CONNECTED too: as TFLite Micro does it since it left float32.
-    effective_scales = op.scale(values) * np.broadcast_to(scales, channels) / op.scale(op.output())
+    products = op.scale(values) * np.broadcast_to(scales, channels)
+    if values.is_unsigned:
+        products = products.astype(np.float32).astype(np.float64)
+    # For int8 in float64 throughout, FULLY_CONNECTED too: as TFLite Micro does it since it left float32.
+    effective_scales = products / op.scale(op.output())
     records = np.zeros((channels, 3), np.int32)
     if op.has(bias_position):
         bias = op.input(bias_position)

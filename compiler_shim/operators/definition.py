@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
-from dlasim.compiler_shim.operators.fields import Field, left_out
+from dlasim.compiler_shim.operators.fields import SchemaField, left_out
 
 ShapeRule = Callable[[BoundOperator], list[Shape]]
 LoweringRule = Callable[[BoundOperator], list[KernelCall]]
@@ -22,7 +22,7 @@ class Options:
     """A table of options in the TFLite schema; a field's place is its slot, None holds the place of one."""
 
     table: str
-    fields: tuple[Field | None, ...] = ()
+    fields: tuple[SchemaField | None, ...] = ()
 
 
 NO_OPTIONS = Options("")

@@ -9,8 +9,14 @@ from dlasim.compiler_shim.operators import lookup
 from dlasim.compiler_shim.operators.activations import ACTIVATIONS, float_range, integer_range
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.errors import InputError
-from dlasim.isa.host_ops import ADD_LEFT_SHIFT, BinaryFunction, UnaryFunction, float_word
-from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, quantize_multiplier, requant
+from dlasim.isa.host_ops import (
+    ADD_LEFT_SHIFT,
+    DIFFERENCE_LEFT_SHIFT,
+    BinaryFunction,
+    UnaryFunction,
+    float_word,
+)
+from dlasim.sim.numerics import INT8_MAX, INT8_MIN, Integers, limit, quantize_multiplier, requant
 
 
 def arithmetic(op: BoundOperator) -> list[KernelCall]:
@@ -19,17 +25,56 @@ def arithmetic(op: BoundOperator) -> list[KernelCall]:
         return plain(op)
     for position in (0, 1):
         op.types(op.input(position), "int8")
-    return [_product(op) if op.kind == "MUL" else _sum(op)]
+    order = _operand_order(op)
+    call = _product(op, order) if op.kind == "MUL" else _sum(op, order)
+    return [_with_constant(op, call, order)]
 
 
-def _sum(op: BoundOperator) -> KernelCall:
-    scales = [op.scale(op.input(position)) for position in (0, 1)]
+def _operand_order(op: BoundOperator) -> tuple[int, int]:
+    """The positions of the inputs: where the operator commutes, first one that has the output's shape and
+    that the network computes."""
+    first, second = op.input(0), op.input(1)
+    moves = first.is_constant or first.elements < second.elements
+    return (1, 0) if op.kind != "SUB" and moves and not second.is_constant else (0, 1)
+
+
+def _with_constant(op: BoundOperator, call: KernelCall, order: tuple[int, int]) -> KernelCall:
+    """The call, or a table where one input is the same constant everywhere."""
+    numbers = np.arange(INT8_MIN, INT8_MAX + 1, dtype=np.int64)
+    operands: list[Integers] = [numbers, numbers]
+    for place, position in enumerate(order):
+        tensor, other = op.input(position), op.input(order[1 - place])
+        if tensor.data is not None and other.elements == op.output().elements and not other.is_constant:
+            values = np.unique(tensor.data)
+            if len(values) == 1:
+                operands[place] = values.astype(np.int64)
+                return lookup.table_call(op, _computed(call, *operands).astype(np.int8), order[1 - place])
+    return call
+
+
+def _computed(call: KernelCall, first: Integers, second: Integers) -> Integers:
+    """What the call computes of integers."""
+    at = call.attributes
+    one, other = first - at.input1_zero_point, second - at.input2_zero_point
+    if call.name == "MUL":
+        result = one * other
+    else:
+        one = requant(one << ADD_LEFT_SHIFT, at.input1_multiplier, at.input1_shift)
+        other = requant(other << ADD_LEFT_SHIFT, at.input2_multiplier, at.input2_shift)
+        result = one + other if call.name == "ADD" else one - other
+    scaled = requant(result, at.output_multiplier, at.output_shift)
+    limited: Integers = np.clip(scaled + at.output_zero_point, at.clamp_min, at.clamp_max)
+    return limited
+
+
+def _sum(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
+    scales = [op.scale(op.input(position)) for position in order]
     common = 2 * max(scales)
     output_scale = common / ((1 << ADD_LEFT_SHIFT) * op.scale(op.output()))
     return op.call(
         op.kind,
-        op.input_numbers,
-        **_zero_points(op),
+        [op.input_numbers[position] for position in order],
+        **_zero_points(op, order),
         **_multiplier("input1_", scales[0] / common),
         **_multiplier("input2_", scales[1] / common),
         **_multiplier("output_", output_scale),
@@ -37,21 +82,21 @@ def _sum(op: BoundOperator) -> KernelCall:
     )
 
 
-def _product(op: BoundOperator) -> KernelCall:
+def _product(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
     scale = op.scale(op.input(0)) * op.scale(op.input(1)) / op.scale(op.output())
     return op.call(
         "MUL",
-        op.input_numbers,
-        **_zero_points(op),
+        [op.input_numbers[position] for position in order],
+        **_zero_points(op, order),
         **_multiplier("output_", scale),
         **op.clamp(),
     )
 
 
-def _zero_points(op: BoundOperator) -> dict[str, int]:
+def _zero_points(op: BoundOperator, order: tuple[int, int]) -> dict[str, int]:
     return {
-        "input1_zero_point": op.zero_point(op.input(0)),
-        "input2_zero_point": op.zero_point(op.input(1)),
+        "input1_zero_point": op.zero_point(op.input(order[0])),
+        "input2_zero_point": op.zero_point(op.input(order[1])),
         "output_zero_point": op.zero_point(op.output()),
     }
 
@@ -59,6 +104,27 @@ def _zero_points(op: BoundOperator) -> dict[str, int]:
 def _multiplier(prefix: str, real: float) -> dict[str, int]:
     multiplier, shift = quantize_multiplier(real)
     return {f"{prefix}multiplier": multiplier, f"{prefix}shift": shift}
+
+
+def squared_difference(op: BoundOperator) -> list[KernelCall]:
+    """SQUARED_DIFFERENCE."""
+    for tensor in (op.input(0), op.input(1), op.output()):
+        op.types(tensor, "int8")
+    scales = [op.scale(op.input(position)) for position in (0, 1)]
+    common = 2 * max(scales)
+    output_scale = common * common / ((1 << (2 * DIFFERENCE_LEFT_SHIFT)) * op.scale(op.output()))
+    return [
+        op.call(
+            "SQUARED_DIFFERENCE",
+            op.input_numbers,
+            **_zero_points(op, (0, 1)),
+            **_multiplier("input1_", scales[0] / common),
+            **_multiplier("input2_", scales[1] / common),
+            **_multiplier("output_", output_scale),
+            clamp_min=INT8_MIN,
+            clamp_max=INT8_MAX,
+        )
+    ]
 
 
 def prelu(op: BoundOperator) -> list[KernelCall]:
@@ -86,7 +152,10 @@ def extremum(op: BoundOperator) -> list[KernelCall]:
     op.same_types(first, second, output)
     op.types(output, "int8", "int32", "int64", "float32")
     function = BinaryFunction[op.kind]
-    return [op.call("BINARY", op.input_numbers, function=function, clamp_min=0, clamp_max=0)]
+    # Which of two zeros or NaNs is taken depends on the order of floats.
+    order = (0, 1) if output.dtype == "float32" else _operand_order(op)
+    numbers = [op.input_numbers[position] for position in order]
+    return [op.call("BINARY", numbers, function=function, clamp_min=0, clamp_max=0)]
 
 
 def plain(op: BoundOperator) -> list[KernelCall]:

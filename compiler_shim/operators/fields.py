@@ -23,7 +23,7 @@ SCALARS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class SchemaField:
     """One field: a scalar, "string", "union", a table's name, or a vector "[...]" of scalars or tables.
 
     `default` is what an absent field means in a file, `usual` what an option left out of a Graph means.
@@ -47,29 +47,29 @@ class Field:
         return self.kind.strip("[]")
 
 
-def enum_field(name: str, enum: str) -> Field:
+def enum_field(name: str, enum: str) -> SchemaField:
     """A member of an enum, the first where it is left out."""
-    return Field(name, "int8", enum=enum)
+    return SchemaField(name, "int8", enum=enum)
 
 
-def flag(name: str, default: bool = False) -> Field:
+def flag(name: str, default: bool = False) -> SchemaField:
     """A truth value."""
-    return Field(name, "bool", default)
+    return SchemaField(name, "bool", default)
 
 
-def positive(name: str, default: int = 0) -> Field:
+def positive(name: str, default: int = 0) -> SchemaField:
     """A number that a Graph may leave out for 1."""
-    return Field(name, "int32", default, usual=1)
+    return SchemaField(name, "int32", default, usual=1)
 
 
-def absent(field: Field) -> Any:
+def absent(field: SchemaField) -> Any:
     """What a field means that is not in the file."""
     if field.kind in SCALARS:
         return field.default
     return () if field.is_vector else None
 
 
-def left_out(field: Field) -> Any:
+def left_out(field: SchemaField) -> Any:
     """What an option means that a Graph does not give."""
     if field.enum:
         return enum_names(field.enum)[int(field.default)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -40,9 +41,9 @@ def looked_up(table: Callable[[BoundOperator], NDArray[Any]]) -> Callable[[Bound
     return lower
 
 
-def table_call(op: BoundOperator, table: NDArray[Any]) -> KernelCall:
-    """The call that looks everything up in this table."""
-    return op.call("LUT", (op.input_numbers[0], op.new_constant("table", table)))
+def table_call(op: BoundOperator, table: NDArray[Any], position: int = 0) -> KernelCall:
+    """The call that looks everything of an input up in this table."""
+    return op.call("LUT", (op.input_numbers[position], op.new_constant("table", table)))
 
 
 def _centred(op: BoundOperator) -> Integers:
@@ -110,6 +111,39 @@ def square_root(op: BoundOperator) -> NDArray[np.int8]:
     with np.errstate(over="ignore"):
         steps = np.floor(np.sqrt(real) / scale_out)
     return _limited(op, np.minimum(steps, 1 << 30).astype(np.int64))
+
+
+_RSQRT_BITS = 20  # below the point
+
+
+@looked_up
+def inverse_square_root(op: BoundOperator) -> NDArray[np.int8]:
+    """RSQRT: the greatest value for 0, and where TensorFlow refuses, below 0."""
+    scale_in, scale_out = np.float32(op.scale(op.input())), np.float32(op.scale(op.output()))
+    multiplier, shift = quantize_multiplier(1.0 / float(np.sqrt(scale_in) * scale_out))
+    table = np.full(256, INT8_MAX, np.int8)
+    for number, value in enumerate(_centred(op).tolist()):
+        if value > 0:
+            root, exponent = numerics.inverse_square_root(value)
+            fine = requant(1, root, exponent + _RSQRT_BITS)
+            table[number] = _limited(op, requant(fine, multiplier, shift - _RSQRT_BITS))
+    return table
+
+
+@looked_up
+def gelu(op: BoundOperator) -> NDArray[np.int8]:
+    """GELU in float32."""
+    scale_in, scale_out = np.float32(op.scale(op.input())), np.float32(op.scale(op.output()))
+    values = scale_in * _centred(op).astype(np.float32)
+    half, one = np.float32(0.5), np.float32(1)
+    if op.option("approximate"):
+        reach = np.float32(math.sqrt(2 / math.pi)) * values * (one + np.float32(0.044715) * values * values)
+        transformed = half * values * (one + np.tanh(reach.astype(np.float64)).astype(np.float32))
+    else:
+        scaled = values * np.float32(-math.sqrt(0.5))
+        transformed = half * values * np.array([math.erfc(x) for x in scaled.tolist()], np.float32)
+    steps = (transformed * (one / scale_out)).astype(np.float64)
+    return _limited(op, np.trunc(steps + np.copysign(0.5, steps)).astype(np.int64))
 
 
 def _sigmoid_input(op: BoundOperator) -> tuple[Integers, Integers]:

@@ -34,7 +34,7 @@ def _zero(op: BoundOperator, dtype: str) -> int:
 def _pad_value(op: BoundOperator) -> int:
     op.same_types(op.input(2), op.output())
     values = op.constant(2)
-    op.require(values.size == 1, f"{values.size} values to pad with, 1 is needed")
+    op.require(values.size == 1, f"there must be 1 value to pad with (got {values.size})")
     value = values.ravel()[0]
     return float_word(float(value)) if op.output().dtype == "float32" else int(value)
 
@@ -104,6 +104,7 @@ def _nearest(op: BoundOperator, size: int, count: int) -> NDArray[np.int32]:
 def resize_bilinear(op: BoundOperator) -> list[KernelCall]:
     """RESIZE_BILINEAR."""
     op.types(op.input(), "int8")
+    op.require(not op.input().is_unsigned, "of uint8 it interpolates in float32, which is not supported")
     both = op.option("align_corners") and op.option("half_pixel_centers")
     op.require(not both, "align_corners and half_pixel_centers exclude each other")
     rows, columns = (

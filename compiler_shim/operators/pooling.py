@@ -20,6 +20,7 @@ def pool(op: BoundOperator) -> list[KernelCall]:
             **window_attributes(op, height, width),
             filter_height=height,
             filter_width=width,
+            **({"halves_up": int(op.input().is_unsigned)} if op.kind == "AVERAGE_POOL_2D" else {}),
             **op.clamp(),
         )
     ]
@@ -72,7 +73,7 @@ def pool_shape(op: BoundOperator) -> list[Shape]:
     """AVERAGE_POOL_2D and MAX_POOL_2D."""
     shape = op.shape(0, 4)
     height, width = op.option("filter_height"), op.option("filter_width")
-    op.require(height >= 1 and width >= 1, f"filter {height}x{width}, at least 1x1 is needed")
+    op.require(height >= 1 and width >= 1, f"the filter must be at least 1x1 (got {height}x{width})")
     return [(*window_grid(op, shape, height, width), shape[3])]
 
 

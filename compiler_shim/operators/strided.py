@@ -3,49 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 from dlasim.compiler_shim.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.slicing import MASKS, sliced_ranges
+from dlasim.compiler_shim.views import View, dense, merged, sliced
 from dlasim.isa.host_ops import MAX_RANK
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """Some of a tensor's elements in an order: the first, and how many how far apart in each dimension."""
-
-    offset: int
-    size: tuple[int, ...]
-    stride: tuple[int, ...]
-
-
-def dense(shape: Sequence[int]) -> View:
-    """All elements in order."""
-    return View(0, tuple(shape), tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape))))
-
-
-def sliced(shape: Sequence[int], begin: Sequence[int], size: Sequence[int], step: Sequence[int]) -> View:
-    """`size` elements in each dimension from `begin` on, every `step`-th."""
-    whole = dense(shape)
-    offset = sum(first * stride for first, stride in zip(begin, whole.stride, strict=True))
-    return View(offset, tuple(size), tuple(a * b for a, b in zip(step, whole.stride, strict=True)))
-
-
-def merged(view: View) -> View:
-    """The same elements with as few dimensions as can be: those of size 1 go, those that follow on join."""
-    size: list[int] = []
-    stride: list[int] = []
-    for count, step in zip(view.size, view.stride, strict=True):
-        if count == 1:
-            continue
-        if size and stride[-1] == count * step:
-            size[-1], stride[-1] = size[-1] * count, step
-        else:
-            size.append(count)
-            stride.append(step)
-    return View(view.offset, tuple(size), tuple(stride))
 
 
 def copy_call(op: BoundOperator, source: int, view: View, output: int) -> KernelCall:

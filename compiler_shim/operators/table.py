@@ -11,9 +11,17 @@ import re
 from collections.abc import Mapping, Sequence
 
 from dlasim.compiler_shim.dla_forms import DLA_FORMS
-from dlasim.compiler_shim.operators import convolution, elementwise, lookup, movement, pooling, strided
+from dlasim.compiler_shim.operators import (
+    convolution,
+    elementwise,
+    lookup,
+    matmul,
+    movement,
+    pooling,
+    strided,
+)
 from dlasim.compiler_shim.operators.definition import CLASSES, OperatorDefinition, Options, Trait
-from dlasim.compiler_shim.operators.fields import Field, enum_field, flag, positive
+from dlasim.compiler_shim.operators.fields import SchemaField, enum_field, flag, positive
 from dlasim.isa import host_ops
 
 FOLDS, VIEW, REARRANGES = Trait.FOLDS, Trait.VIEW, Trait.REARRANGES
@@ -28,6 +36,7 @@ _HYBRID = flag("asymmetric_quantize_inputs")
 _POOL_OPTIONS = Options(
     "Pool2DOptions", (_PADDING, *_STRIDES, positive("filter_width"), positive("filter_height"), _ACTIVATION)
 )
+_COPIES = ("OP_POOL",)
 _EXTREMUM_OPTIONS = Options("MaximumMinimumOptions")
 
 ROWS = (
@@ -47,8 +56,8 @@ ROWS = (
         "x x -> x",
         elementwise.broadcast_shape,
         elementwise.arithmetic,
-        ("ADD", "BINARY"),
-        dla=("OP_E_ADD",),
+        ("LUT", "ADD", "BINARY"),
+        dla=("OP_ACT_LUT", "OP_E_ADD"),
         options=Options("AddOptions", (_ACTIVATION, flag("pot_scale_int16", True))),
         version=2,
         traits=FOLDS,
@@ -74,6 +83,19 @@ ROWS = (
         version=2,
     ),
     OperatorDefinition(
+        "BATCH_MATMUL",
+        "q q -> q",
+        matmul.batch_matmul_shape,
+        matmul.batch_matmul,
+        ("BATCH_MATMUL",),
+        options=Options(
+            "BatchMatMulOptions", (flag("adj_x"), flag("adj_y"), flag("asymmetric_quantize_inputs"))
+        ),
+        version=2,
+        macs=matmul.batch_matmul_macs,
+        name_words=("MatMul", "einsum"),
+    ),
+    OperatorDefinition(
         "CAST",
         "* -> *",
         elementwise.same_shape,
@@ -83,7 +105,7 @@ ROWS = (
             "CastOptions",
             (enum_field("in_data_type", "TensorType"), enum_field("out_data_type", "TensorType")),
         ),
-        traits=FOLDS,
+        traits=FOLDS | CONVERTS,
     ),
     OperatorDefinition(
         "CONCATENATION",
@@ -91,7 +113,8 @@ ROWS = (
         movement.concatenation_shape,
         movement.concatenation,
         ("CONCATENATION",),
-        options=Options("ConcatenationOptions", (Field("axis"), _ACTIVATION)),
+        dla=_COPIES,
+        options=Options("ConcatenationOptions", (SchemaField("axis"), _ACTIVATION)),
         version=2,
         traits=FOLDS,
     ),
@@ -150,6 +173,7 @@ ROWS = (
         strided.expand_dims_shape,
         strided.reshape,
         ("STRIDED_COPY",),
+        dla=_COPIES,
         options=Options("ExpandDimsOptions"),
         traits=FOLDS | VIEW | REARRANGES,
     ),
@@ -189,7 +213,7 @@ ROWS = (
         movement.gather_shape,
         movement.gather,
         ("GATHER",),
-        options=Options("GatherOptions", (Field("axis"), Field("batch_dims"))),
+        options=Options("GatherOptions", (SchemaField("axis"), SchemaField("batch_dims"))),
         version=2,
         traits=FOLDS,
     ),
@@ -200,6 +224,16 @@ ROWS = (
         movement.gather_nd,
         ("GATHER_ND",),
         options=Options("GatherNdOptions"),
+        version=2,
+    ),
+    OperatorDefinition(
+        "GELU",
+        "q -> q",
+        elementwise.same_shape,
+        lookup.gelu,
+        ("LUT",),
+        dla=("OP_ACT_LUT",),
+        options=Options("GeluOptions", (flag("approximate"),)),
         version=2,
     ),
     OperatorDefinition(
@@ -218,7 +252,7 @@ ROWS = (
         lookup.leaky_relu,
         ("LUT",),
         dla=("OP_ACT_LUT",),
-        options=Options("LeakyReluOptions", (Field("alpha", "float32", 0.0),)),
+        options=Options("LeakyReluOptions", (SchemaField("alpha", "float32", 0.0),)),
         version=2,
     ),
     OperatorDefinition(
@@ -277,8 +311,8 @@ ROWS = (
         "x x -> x",
         elementwise.broadcast_shape,
         elementwise.arithmetic,
-        ("MUL", "BINARY"),
-        dla=("OP_E_MUL",),
+        ("LUT", "MUL", "BINARY"),
+        dla=("OP_ACT_LUT", "OP_E_MUL"),
         options=Options("MulOptions", (_ACTIVATION,)),
         version=2,
         traits=FOLDS,
@@ -298,7 +332,8 @@ ROWS = (
         movement.pack_shape,
         movement.pack,
         ("CONCATENATION",),
-        options=Options("PackOptions", (positive("values_count"), Field("axis"))),
+        dla=_COPIES,
+        options=Options("PackOptions", (positive("values_count"), SchemaField("axis"))),
         version=2,
         traits=FOLDS,
     ),
@@ -308,6 +343,7 @@ ROWS = (
         movement.pad_shape,
         movement.pad,
         ("PAD",),
+        dla=_COPIES,
         options=Options("PadOptions"),
         version=2,
         traits=FOLDS,
@@ -318,6 +354,7 @@ ROWS = (
         movement.pad_shape,
         movement.pad,
         ("PAD",),
+        dla=_COPIES,
         options=Options("PadV2Options"),
         version=2,
     ),
@@ -370,7 +407,8 @@ ROWS = (
         strided.reshape_shape,
         strided.reshape,
         ("STRIDED_COPY",),
-        options=Options("ReshapeOptions", (Field("new_shape", "[int32]"),)),
+        dla=_COPIES,
+        options=Options("ReshapeOptions", (SchemaField("new_shape", "[int32]"),)),
         traits=FOLDS | VIEW | REARRANGES,
     ),
     OperatorDefinition(
@@ -390,7 +428,17 @@ ROWS = (
         movement.resize_shape,
         movement.resize_nearest,
         ("RESIZE_NEAREST",),
+        dla=_COPIES,
         options=Options("ResizeNearestNeighborOptions", (flag("align_corners"), flag("half_pixel_centers"))),
+        version=2,
+    ),
+    OperatorDefinition(
+        "RSQRT",
+        "q -> q",
+        elementwise.same_shape,
+        lookup.inverse_square_root,
+        ("LUT",),
+        dla=("OP_ACT_LUT",),
         version=2,
     ),
     OperatorDefinition(
@@ -408,6 +456,7 @@ ROWS = (
         strided.slice_shape,
         strided.slice_,
         ("STRIDED_COPY",),
+        dla=_COPIES,
         options=Options("SliceOptions"),
         version=2,
         traits=FOLDS,
@@ -418,7 +467,7 @@ ROWS = (
         elementwise.same_shape,
         pooling.softmax,
         ("SOFTMAX",),
-        options=Options("SoftmaxOptions", (Field("beta", "float32", 0.0, usual=1.0),)),
+        options=Options("SoftmaxOptions", (SchemaField("beta", "float32", 0.0, usual=1.0),)),
         version=2,
     ),
     OperatorDefinition(
@@ -427,6 +476,7 @@ ROWS = (
         strided.split_shape,
         strided.split,
         ("STRIDED_COPY",),
+        dla=_COPIES,
         options=Options("SplitOptions", (positive("num_splits"),)),
         version=2,
         traits=FOLDS,
@@ -437,6 +487,7 @@ ROWS = (
         strided.split_v_shape,
         strided.split_v,
         ("STRIDED_COPY",),
+        dla=_COPIES,
         options=Options("SplitVOptions", (positive("num_splits"),)),
         version=2,
         traits=FOLDS,
@@ -450,12 +501,22 @@ ROWS = (
         dla=("OP_ACT_LUT",),
     ),
     OperatorDefinition(
+        "SQUARED_DIFFERENCE",
+        "q q -> q",
+        elementwise.broadcast_shape,
+        elementwise.squared_difference,
+        ("SQUARED_DIFFERENCE",),
+        options=Options("SquaredDifferenceOptions"),
+        version=2,
+    ),
+    OperatorDefinition(
         "SQUEEZE",
         "x -> x",
         strided.squeeze_shape,
         strided.reshape,
         ("STRIDED_COPY",),
-        options=Options("SqueezeOptions", (Field("squeeze_dims", "[int32]"),)),
+        dla=_COPIES,
+        options=Options("SqueezeOptions", (SchemaField("squeeze_dims", "[int32]"),)),
         traits=FOLDS | VIEW | REARRANGES,
     ),
     OperatorDefinition(
@@ -464,14 +525,15 @@ ROWS = (
         strided.strided_slice_shape,
         strided.strided_slice,
         ("STRIDED_COPY",),
+        dla=_COPIES,
         options=Options(
             "StridedSliceOptions",
             (
-                Field("begin_mask"),
-                Field("end_mask"),
-                Field("ellipsis_mask"),
-                Field("new_axis_mask"),
-                Field("shrink_axis_mask"),
+                SchemaField("begin_mask"),
+                SchemaField("end_mask"),
+                SchemaField("ellipsis_mask"),
+                SchemaField("new_axis_mask"),
+                SchemaField("shrink_axis_mask"),
                 flag("offset"),
             ),
         ),
@@ -483,8 +545,8 @@ ROWS = (
         "x x -> x",
         elementwise.broadcast_shape,
         elementwise.arithmetic,
-        ("SUB", "BINARY"),
-        dla=("OP_E_SUB",),
+        ("LUT", "SUB", "BINARY"),
+        dla=("OP_ACT_LUT", "OP_E_SUB"),
         options=Options("SubOptions", (_ACTIVATION, flag("pot_scale_int16", True))),
         version=2,
         traits=FOLDS,
@@ -496,7 +558,7 @@ ROWS = (
         convolution.svdf_shape,
         convolution.svdf,
         ("SVDF",),
-        options=Options("SVDFOptions", (Field("rank"), _ACTIVATION, _HYBRID)),
+        options=Options("SVDFOptions", (SchemaField("rank"), _ACTIVATION, _HYBRID)),
         version=3,
         traits=HAS_16_BITS,
     ),
@@ -515,6 +577,7 @@ ROWS = (
         strided.tile_shape,
         strided.tile,
         ("STRIDED_COPY",),
+        dla=_COPIES,
         options=Options("TileOptions"),
     ),
     OperatorDefinition(
@@ -523,6 +586,7 @@ ROWS = (
         strided.transpose_shape,
         strided.transpose,
         ("STRIDED_COPY",),
+        dla=_COPIES,
         options=Options("TransposeOptions"),
         version=2,
         traits=FOLDS | REARRANGES,
@@ -533,6 +597,7 @@ ROWS = (
         convolution.transpose_convolution_shape,
         convolution.transpose_convolution,
         ("TRANSPOSE_CONV",),
+        dla=("OP_CONV", "OP_CONV_RELU"),
         options=Options("TransposeConvOptions", (_PADDING, *_STRIDES, _ACTIVATION, _BIAS_TYPE)),
         version=3,
         macs=convolution.transpose_macs,
@@ -544,7 +609,8 @@ ROWS = (
         strided.unpack_shape,
         strided.unpack,
         ("STRIDED_COPY",),
-        options=Options("UnpackOptions", (Field("num"), Field("axis"))),
+        dla=_COPIES,
+        options=Options("UnpackOptions", (SchemaField("num"), SchemaField("axis"))),
         version=2,
         traits=FOLDS,
     ),

@@ -30,19 +30,21 @@ def window_attributes(op: BoundOperator, height: int, width: int) -> dict[str, i
 
 
 def _windows(op: BoundOperator, size: int, window: int, stride: int) -> int:
-    op.require(stride >= 1, f"stride {stride}, at least 1 is needed")
+    op.require(stride >= 1, f"the stride must be at least 1 (got {stride})")
     if op.option("padding") == "SAME":
         return -(-size // stride)
     return -(-(size - window + 1) // stride)
 
 
 def dilated(op: BoundOperator, window: int, axis: str) -> int:
+    """How many pixels a window of so many taps spans with the operator's dilation along an axis."""
     factor = op.option(f"dilation_{axis}_factor")
-    op.require(factor >= 1, f"dilation {factor}, at least 1 is needed")
+    op.require(factor >= 1, f"the dilation must be at least 1 (got {factor})")
     return int((window - 1) * factor + 1)
 
 
 def window_grid(op: BoundOperator, shape: Shape, height: int, width: int) -> Shape:
+    """The shape that windows of a size give over an image, without channels."""
     rows = _windows(op, shape[1], height, op.option("stride_h"))
     columns = _windows(op, shape[2], width, op.option("stride_w"))
     return (shape[0], rows, columns)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.operators.fields import SCALARS, Field, absent, enum_names
+from dlasim.compiler_shim.operators.fields import SCALARS, SchemaField, absent, enum_names
 from dlasim.compiler_shim.tflite.schema import FILE_IDENTIFIER, TABLES
 from dlasim.errors import InputError
 
@@ -85,7 +85,7 @@ class Decoder:
         self._work(_TABLE_WORK_BYTES + size_bytes)
         return struct.unpack_from(f"<{count}H", self._data, self._claim(vtable + 4, 2 * count))
 
-    def _field(self, field: Field, position: int, before: Values) -> Any:
+    def _field(self, field: SchemaField, position: int, before: Values) -> Any:
         if field.kind in SCALARS:
             return self._scalar(field.kind, position)
         if field.kind == "string":

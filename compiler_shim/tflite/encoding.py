@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dlasim.compiler_shim.operators.fields import SCALARS, Field, enum_names
+from dlasim.compiler_shim.operators.fields import SCALARS, SchemaField, enum_names
 from dlasim.compiler_shim.tflite.schema import FILE_IDENTIFIER, TABLES
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ def _table(builder: Builder, name: str, values: Values) -> int:
     return int(builder.EndObject())
 
 
-def _store(builder: Builder, slot: int, field: Field, value: Any) -> None:
+def _store(builder: Builder, slot: int, field: SchemaField, value: Any) -> None:
     if field.kind in SCALARS:
         getattr(builder, f"Prepend{field.kind.capitalize()}Slot")(slot, value, field.default)
     else:
         builder.PrependUOffsetTRelativeSlot(slot, value, 0)
 
 
-def _child(builder: Builder, field: Field | None, values: Values) -> Any:
+def _child(builder: Builder, field: SchemaField | None, values: Values) -> Any:
     """A scalar's value, or the offset of what has been written for anything larger; None if absent."""
     if field is None or (value := values.get(field.name)) is None or field.kind in SCALARS:
         return None if field is None else values.get(field.name)

@@ -7,7 +7,7 @@ from typing import Any
 
 from dlasim.compiler_shim.graph import Option, label
 from dlasim.compiler_shim.operators.definition import NO_OPTIONS
-from dlasim.compiler_shim.operators.fields import Field, absent, enum_names
+from dlasim.compiler_shim.operators.fields import SchemaField, absent, enum_names
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.decoding import Values
 from dlasim.errors import InputError, printable
@@ -39,7 +39,7 @@ def options_of(kind: str, operator: Values, where: str) -> dict[str, Option]:
     return {field.name: _option(field, values.get(field.name, absent(field)), where) for field in fields}
 
 
-def _option(field: Field, value: Any, where: str) -> Option:
+def _option(field: SchemaField, value: Any, where: str) -> Option:
     if field.enum:
         names = enum_names(field.enum)
         if value not in names:

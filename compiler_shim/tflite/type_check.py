@@ -1,7 +1,8 @@
-"""Whether a network is one of int8, full-integer quantization; if not, what to do about it.
+"""Whether a network is one of full-integer quantization; if not, what to do about it.
 
-Its inputs and outputs may be float32 or uint8 where the model itself converts them, and what it makes of int8
-results may be float32: the tails of detection and pose models.
+uint8 has become int8 before this (`unsigned.py`) wherever an operator computes. Inputs and outputs may be
+float32 where the model itself converts them, and what it makes of int8 results may be float32: the tails of
+detection and pose models.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dlasim.compiler_shim.graph import Graph, Operator, Tensor, label
 from dlasim.compiler_shim.operators.definition import CLASSES, Trait
 from dlasim.compiler_shim.operators.table import OPERATORS, has_trait
 from dlasim.errors import InputError
-from dlasim.isa.records import DataType
+from dlasim.isa.file_records import DataType
 
 _FLOATS = ("float16", "float32", "float64", "complex64", "complex128")
 _INTERFACE_ADVICE = "convert with inference_input_type = inference_output_type = tf.int8"
@@ -34,7 +35,7 @@ class TypeCheck:
         for dtype in sorted({graph.tensors[index].dtype for index in graph.inputs}):
             given = {index for index in graph.inputs if graph.tensors[index].dtype == dtype}
             readers = [operator for operator in graph.operators if given & set(operator.inputs)]
-            if all(has_trait(operator.kind, Trait.CONVERTS) for operator in readers):
+            if dtype == "uint8" or all(has_trait(operator.kind, Trait.CONVERTS) for operator in readers):
                 continue
             users = [operator for operator in graph.operators if _uses(graph, operator, dtype)]
             user = min(users, key=lambda operator: _is_accessory(graph, operator))
@@ -48,9 +49,8 @@ class TypeCheck:
         for operator in graph.operators:
             where = self._where(operator)
             self._check_floats(graph, operator)
-            if not _is_interface(graph, operator):
-                for tensor in _tensors(graph, operator):
-                    _check_width(operator, tensor, where)
+            for tensor in _tensors(graph, operator):
+                _check_width(operator, tensor, where)
             if operator.kind in OPERATORS:
                 _check_classes(graph, operator, where)
                 for tensor in _tensors(graph, operator):
@@ -94,15 +94,6 @@ class TypeCheck:
         raise InputError(f"{self._where(operator)}: {cause}; dlasim runs int8 networks: {_ADVICE}")
 
 
-def _is_interface(graph: Graph, operator: Operator) -> bool:
-    """Whether it only converts between int8 and uint8 inputs or outputs of the model."""
-    if not has_trait(operator.kind, Trait.CONVERTS):
-        return False
-    used = (*operator.inputs, *operator.outputs)
-    outside = [index for index in used if graph.tensors[index].dtype == "uint8"]
-    return len(outside) == 1 and outside[0] in (*graph.inputs, *graph.outputs)
-
-
 def _reads_float_input(graph: Graph, operator: Operator) -> bool:
     return any(graph.tensors[index].dtype in _FLOATS for index in operator.inputs if index in graph.inputs)
 
@@ -140,13 +131,11 @@ def _is_accessory(graph: Graph, operator: Operator) -> bool:
 
 
 def _check_width(operator: Operator, tensor: Tensor, where: str) -> None:
-    """Refuses uint8 and 16 bits, each with its reason and the way out."""
-    if tensor.dtype == "uint8":
-        interface = has_trait(operator.kind, Trait.CONVERTS)
-        cause = "inputs or outputs" if interface else "legacy quantization-aware training"
-        advice = _INTERFACE_ADVICE if interface else f"quantize it again as int8: {_ADVICE}"
+    """Refuses uint8 without a scale and 16 bits, each with its reason and the way out."""
+    if tensor.dtype == "uint8" and not has_trait(operator.kind, Trait.CONVERTS):
         raise InputError(
-            f"{where}: {label(tensor.name)} is uint8 ({cause}), which is not supported: {advice}"
+            f"{where}: {label(tensor.name)} is uint8 without a scale, which is not supported: "
+            f"quantize it as int8: {_ADVICE}"
         )
     if tensor.dtype in ("int16", "uint16") and not has_trait(operator.kind, Trait.HAS_16_BITS):
         raise InputError(

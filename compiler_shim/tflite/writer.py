@@ -9,10 +9,11 @@ import numpy as np
 
 from dlasim.compiler_shim.graph import Graph, Operator, Option, Quantization, Tensor
 from dlasim.compiler_shim.operators.definition import Options
-from dlasim.compiler_shim.operators.fields import Field, enum_numbers
+from dlasim.compiler_shim.operators.fields import SchemaField, enum_numbers
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tflite.schema import MODEL_VERSION
+from dlasim.compiler_shim.unsigned import to_unsigned
 
 # The schema's first field for an operator's code is a byte; larger codes leave this mark in it.
 _LARGE_CODE_MARK = 127
@@ -21,9 +22,12 @@ _LARGE_CODE_MARK = 127
 def write_tflite(graph: Graph) -> bytes:
     """The graph as a .tflite file with one subgraph, a buffer per constant and int8 operator versions.
 
+    What is int8 for uint8 becomes uint8 again.
+
     A tensor that is read before an operator writes it, and neither constant nor an input, is a variable:
     state that lasts from one inference to the next, as SVDF's.
     """
+    graph = to_unsigned(graph)
     kinds = sorted({operator.kind for operator in graph.operators})
     constants = [tensor for tensor in graph.tensors if tensor.is_constant]
     model = {
@@ -125,7 +129,7 @@ def _options(options: Options, operator: Operator) -> Mapping[str, Any]:
     return {field.name: _option(field, operator.options.get(field.name)) for field in fields}
 
 
-def _option(field: Field, value: Option | None) -> Option | None:
+def _option(field: SchemaField, value: Option | None) -> Option | None:
     if value is None:
         return field.usual
     return enum_numbers(field.enum)[str(value)] if field.enum else value

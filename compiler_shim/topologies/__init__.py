@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dlasim.compiler_shim.graph import Graph, Quantization
 from dlasim.errors import InputError, unknown
 
@@ -23,11 +25,12 @@ def build_topology(
     alpha: float | None = None,
     resolution: int | None = None,
     classes: int | None = None,
+    on_operator: Callable[[str], None] | None = None,
 ) -> Graph:
     """The network of this name; the same arguments give the same network on every machine.
 
     `alpha` scales the channels of the MobileNets, `resolution` is the height and width of an image; what a
-    network does not have must be left out.
+    network does not have must be left out. `on_operator` is called with the name of each operator.
     """
     from dlasim.compiler_shim.topologies.builder import NetworkBuilder
     from dlasim.compiler_shim.topologies.calibration import calibration_inputs
@@ -43,7 +46,7 @@ def build_topology(
     shape = (resolution, resolution, 3) if resolution is not None else topology.input_shape
     # Pictures have bytes centred on zero; so may spectrograms and features.
     quantization = Quantization((1 / 128,), (0,))
-    build = NetworkBuilder(_full_name(name, alpha, resolution, classes), seed)
+    build = NetworkBuilder(_full_name(name, alpha, resolution, classes), seed, on_operator)
     source = build.input(shape, quantization, calibration_inputs(shape, seed))
     output = topology.layers(build, source, classes or topology.classes, 1.0 if alpha is None else alpha)
     return build.finish(output)

@@ -7,7 +7,7 @@ then covers what was seen, so that activations use their eight bits and hardly s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,8 +53,8 @@ class Activation:
 class NetworkBuilder:
     """A network under construction; each method adds an operator and gives its output."""
 
-    def __init__(self, name: str, seed: int) -> None:
-        self._name = name
+    def __init__(self, name: str, seed: int, on_operator: Callable[[str], None] | None = None) -> None:
+        self._name, self._on_operator = name, on_operator
         self._rng = np.random.default_rng(seed)
         self._tensors: list[Tensor] = []
         self._operators: list[Operator] = []
@@ -242,6 +242,8 @@ class NetworkBuilder:
         options: dict[str, Option],
     ) -> Activation:
         index = self._tensor(name, (1, *values.shape[1:]), "int8", quantization)
+        if self._on_operator is not None:
+            self._on_operator(name)
         location = f"operator {len(self._operators)}"
         self._operators.append(Operator(kind, tuple(inputs), (index,), options, location))
         return Activation(index, values, quantization)

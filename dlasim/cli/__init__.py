@@ -16,6 +16,7 @@ COMMANDS = {
         "explain": "show what the compiler did with each operator, and why",
         "sweep": "run models on many machines and write one table",
         "plot": "draw charts from the table of a sweep",
+        "report": "write an interactive page of a run, two runs or a sweep",
     },
     "Assembly": {
         "asm": "assemble text into a program",

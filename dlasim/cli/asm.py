@@ -31,28 +31,12 @@ def command(file: str, output: str | None) -> None:
             raise click.UsageError("-o FILE is required when the source is standard input")
         output = str(Path(file).with_suffix(".bin"))
     from dlasim.fileio import atomic_write, keep_apart
-    from dlasim.isa.assembly import assemble
+    from dlasim.isa.assembly.source_file import assemble_file
     from dlasim.isa.container import write
 
     keep_apart(("/dev/stdin" if file == "-" else file,), (output,))
-    program = assemble(_text(file), "<stdin>" if file == "-" else file)
+    program = assemble_file(file)
     data = write(program)
     atomic_write(output, data)
     counts = f"{len(program.streams):,} streams, {len(program.commands):,} words, {len(data):,} bytes"
     say(f"wrote {output}: {counts}", err=True)
-
-
-def _text(file: str) -> str:
-    import sys
-
-    from dlasim.errors import InputError
-    from dlasim.fileio import read_file
-
-    try:
-        raw = sys.stdin.buffer.read() if file == "-" else read_file(file)
-        return raw.decode()
-    except OSError as error:
-        raise InputError(f"cannot read standard input: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise InputError(f"{file}:{line}: this line is not valid UTF-8") from None

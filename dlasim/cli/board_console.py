@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import sys
-import time
 from codecs import getincrementaldecoder
 
+from dlasim.cli.terminal import StatusLine
 from dlasim.errors import printable
-
-_QUIET_SECONDS = 1.0
-_CLEAR = "\r\x1b[K"
-_WIDTH = 79
 
 
 class BoardConsole:
@@ -26,10 +22,8 @@ class BoardConsole:
         self._is_raw = is_raw
         self._decoder = getincrementaldecoder("utf-8")("replace")
         self._stream = (sys.stderr if as_json else sys.stdout).buffer
-        self._visible = sys.stderr.isatty()
-        self._shown = False
+        self._line = StatusLine()
         self._in_line = False
-        self._began = time.monotonic()
 
     def put(self, byte: int) -> None:
         """Write one byte from the UART."""
@@ -43,17 +37,9 @@ class BoardConsole:
 
     def progress(self, instructions: int, function: str) -> None:
         """Show the progress, unless the guest is in the middle of a line."""
-        seconds = time.monotonic() - self._began
-        if not self._visible or self._in_line or seconds < _QUIET_SECONDS:
-            return
-        text = f"{instructions:,} instructions in {seconds:.0f} s, in {function}"
-        sys.stderr.write(_CLEAR + printable(text)[:_WIDTH])
-        sys.stderr.flush()
-        self._shown = True
+        if not self._in_line:
+            self._line.show(f"{instructions:,} instructions in {self._line.seconds:.0f} s, in {function}")
 
     def clear(self) -> None:
         """Erase the line of progress."""
-        if self._shown:
-            sys.stderr.write(_CLEAR)
-            sys.stderr.flush()
-            self._shown = False
+        self._line.clear()

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
-from dlasim.cli.sections import SectionedCommand
+from dlasim.cli.help_sections import SectionedCommand
 from dlasim.cli.terminal import say
 
 _EPILOG = """\b

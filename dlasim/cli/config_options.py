@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from dlasim.cli.options import GRID, REAL, SIZE, WHOLE, Choice
-from dlasim.cli.sections import SharedOption
+from dlasim.cli.help_sections import SharedOption
+from dlasim.cli.option_types import GRID, REAL, SIZE, TEXT, WHOLE, Choice
 from dlasim.cli.terminal import say
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -40,6 +41,12 @@ MACHINE: tuple[tuple[str, str, Any, str], ...] = (
         Choice(["full", "macs", "zero"]),
         "What takes time: everything, only multiply-accumulates, or nothing.",
     ),
+    (
+        "--technology",
+        "technology",
+        TEXT,
+        "Constants of energy: 45nm, 45nm-flash, or a FILE.toml that replaces some of them.",
+    ),
 )
 COMPILE: tuple[tuple[str, str, Any, str], ...] = (
     (
@@ -67,6 +74,7 @@ COMPILE: tuple[tuple[str, str, Any, str], ...] = (
         "Where to run what CPU and DLA both can: whichever is faster, or always this one.",
     ),
 )
+DLA_OPS_TEXT = "TFLite operators that may run on the DLA, such as CONV_2D,ADD."
 
 
 def machine_options(function: F) -> F:
@@ -139,8 +147,8 @@ def _presets_json() -> str:
 
 
 def _presets_table() -> str:
-    from dlasim.cli.summary import size, table
     from dlasim.sim.config import preset, preset_names, preset_summary
+    from dlasim.tables import size, table
 
     lines = [["preset", "PEs", "parallel", "SRAM", "DMA B/cycle", "clock", "description"]]
     for known in preset_names():
@@ -161,12 +169,12 @@ def compile_options(function: F) -> F:
         section="Compiling",
         default=None,
         metavar="OP,OP…",
-        help="TFLite operators that may run on the DLA, such as CONV_2D,ADD.",
+        help=DLA_OPS_TEXT,
     )(function)
 
 
 def take_machine(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The machine that --config or --preset names (None for neither), and the overrides by other options.
+    """What --config or --preset names (None for neither), and the overrides by other options.
 
     Removes what it reads from `given`.
     """
@@ -177,14 +185,15 @@ def take_machine(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     changes = {parameter: given.pop(parameter) for _, parameter, _, _ in MACHINE}
     if path and name:
         raise InputError("--config and --preset exclude each other; give only one of them")
-    base = config.load_file(path) if path else config.preset(name) if name else None
-    return base, {key: value for key, value in changes.items() if value is not None}
+    if path:
+        config.load_file(path)  # so that what is wrong with it is said before anything else
+    elif name:
+        config.preset(name)
+    return Path(path) if path else name, {key: value for key, value in changes.items() if value is not None}
 
 
 def take_compile(given: dict[str, Any]) -> dict[str, Any]:
     """The options of the compiler that were given; removes what it reads from `given`."""
     changes = {parameter: given.pop(parameter) for _, parameter, _, _ in COMPILE}
-    operators = given.pop("dla_ops")
-    if operators is not None:
-        changes["dla_ops"] = frozenset(name.strip().upper() for name in operators.split(",") if name.strip())
+    changes["dla_ops"] = given.pop("dla_ops")
     return {key: value for key, value in changes.items() if value is not None}

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
-from dlasim.cli.sections import SectionedCommand
-from dlasim.cli.terminal import say
+from dlasim.cli.help_sections import SectionedCommand
+from dlasim.cli.terminal import say, stdout_width
+from dlasim.errors import printable
 
+if TYPE_CHECKING:
+    from dlasim.explanation import Explanation
+
+_MOST_SHOWN = 5
 _EPILOG = """\b
 Examples:
   dlasim explain model.tflite
@@ -23,7 +30,12 @@ Examples:
 @compile_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the table.")
 def command(model: str, as_json: bool, **given: Any) -> None:
-    """Show for each operator of MODEL where it runs and why, its tiling, its DMA traffic and its cycles."""
+    """Show for each operator of MODEL where it runs and why, its tiling, its DMA traffic and its cycles.
+
+    `tile` is ROWSxCOLUMNSxOUTPUTS/INPUTS of one tile, in pixels and channels; `channels outer` keeps a group
+    of weights while it goes over the image, `pixels outer` keeps the pixels; `double` loads the next tile
+    during this one. `lost` are the cycles above the layer's lower bound, `limit` what causes most of them.
+    """
     import json
 
     base, machine = take_machine(given)
@@ -33,15 +45,54 @@ def command(model: str, as_json: bool, **given: Any) -> None:
     if as_json:
         say(json.dumps(rows, indent=2))
         return
-    from dlasim.cli.summary import size, table
+    from dlasim.cli.summary import operator_line
+    from dlasim.tables import fitted_table, short, size
 
-    head = ["operator", "kind", "runs on", "tile", "tiles", "moved", "cycles", "used", "why"]
+    head = ["operator", "kind", "runs on", "tile", "tiles", "moved", "cycles", "used", "lost", "limit", "why"]
     lines = [head]
     for row in rows:
+        on_dla = row["unit"] == "dla"
         lines.append([
-            row["name"], row["operator"], row["unit"], row["tile"], str(row["tiles"] or ""),
-            size(row["read_bytes"] + row["written_bytes"]) if row["unit"] == "dla" else "",
+            short(row["name"]), row["operator"], row["unit"], row["tile"], str(row["tiles"] or ""),
+            size(row["read_bytes"] + row["written_bytes"]) if on_dla else "",
             f"{row['cycles']:,}", f"{100 * row['utilization']:.1f} %" if row["macs"] and row["tiles"] else "",
-            row["why"],
+            f"{row['lost_cycles']:,}" if on_dla else "", row["limit"], row["why"],
         ])  # fmt: skip
-    say(table(lines, "llllrrrrl"))
+    say(fitted_table(lines, "llllrrrrrll", stdout_width()))
+    say()
+    for line in (*_worst(rows), *_on_cpu(rows), operator_line(rows.report), _bound(rows.report)):
+        say(line)
+
+
+def _worst(rows: Explanation) -> Iterator[str]:
+    """The layers that lose most, and what would help."""
+    losing = sorted((row for row in rows if row["limit"]), key=lambda row: -row["lost_cycles"])
+    total = rows.report["cycles"]["total"]
+    for row in losing[:_MOST_SHOWN]:
+        share = 100 * row["lost_cycles"] / total
+        yield (
+            f"{row['name']} loses {row['lost_cycles']:,} cycles ({share:.1f} % of all) to {row['limit']}; "
+            f"what helps: {row['advice']}"
+        )
+
+
+def _on_cpu(rows: Explanation) -> Iterator[str]:
+    """Each kind of operator on the CPU with its share of the cycles, most first."""
+    cycles: Counter[str] = Counter()
+    count = Counter(row["operator"] for row in rows if row["unit"] == "cpu")
+    for row in rows:
+        if row["unit"] == "cpu":
+            cycles[row["operator"]] += row["cycles"]
+    total = rows.report["cycles"]["total"]
+    for operator, spent in cycles.most_common():
+        share = 100 * spent / total
+        yield f"on the CPU: {count[operator]} {printable(operator)}, {spent:,} cycles ({share:.1f} % of all)"
+
+
+def _bound(report: Mapping[str, Any]) -> str:
+    total, least = report["cycles"]["total"], report["bound_cycles"]
+    if not least:
+        return f"{total:,} cycles"
+    return (
+        f"{total:,} cycles, {report['bound_ratio']:.3f} times the bound of {least:,} ({report['bound_unit']})"
+    )

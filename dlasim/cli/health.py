@@ -22,6 +22,7 @@ DISTRIBUTION = "dlasim"
 EXTRAS = {
     "firmware": "builds the firmware from its C sources (a prebuilt one is included)",
     "distributed": "runs sweeps on several machines with Dask",
+    "media": "reads PNG and JPEG pictures as inputs (`dlasim run --input image.png`)",
     "docs": "builds the documentation site",
     "verify": "compares models with TensorFlow's reference kernels (`dlasim verify`)",
     "test": "runs the tests, some against TensorFlow's kernels",

@@ -7,15 +7,15 @@ from typing import Any, TypeVar
 
 import click
 
-from dlasim.cli.options import Choice, Number
-from dlasim.cli.sections import SharedOption
+from dlasim.cli.help_sections import SharedOption
+from dlasim.cli.option_types import Choice, Number
 from dlasim.cli.terminal import say
 
 F = TypeVar("F", bound=Callable[..., Any])
 _SECTION = "CPU"
 
 # option, parameter, type, help
-_FIRMWARE: tuple[tuple[str, str, Any, str], ...] = (
+FIRMWARE: tuple[tuple[str, str, Any, str], ...] = (
     (
         "--cpu",
         "cpu",
@@ -53,7 +53,7 @@ _FIRMWARE: tuple[tuple[str, str, Any, str], ...] = (
         "Attach a device: FILE.py:CLASS@ADDRESS[,irq=N][,size=BYTES]. Repeatable.",
     ),
 )
-_DEBUGGING: tuple[tuple[str, str, Any, str], ...] = (
+DEBUGGING: tuple[tuple[str, str, Any, str], ...] = (
     ("--gdb", "gdb_port", Number(int, 0, 65535), "Wait for gdb on this port of 127.0.0.1; 0: any free port."),
 )
 _METAVARS = {
@@ -72,7 +72,7 @@ _TRACES = (
 
 def host_options(function: F) -> F:
     """--host, and the options that need it."""
-    function = _with_values(function, _FIRMWARE)
+    function = _with_values(function, FIRMWARE)
     return click.option(
         "--host",
         cls=SharedOption,
@@ -89,7 +89,7 @@ def debug_options(function: F) -> F:
         function = click.option(
             option, name, cls=SharedOption, section=_SECTION, is_flag=True, default=None, help=text
         )(function)
-    return _with_values(function, _DEBUGGING)
+    return _with_values(function, DEBUGGING)
 
 
 def _with_values(function: F, table: tuple[tuple[str, str, Any, str], ...]) -> F:
@@ -111,7 +111,7 @@ def _with_values(function: F, table: tuple[tuple[str, str, Any, str], ...]) -> F
 def take_host(given: dict[str, Any], *, is_elf: bool = False) -> tuple[str, dict[str, Any]]:
     """The host and its options that were given; removes what it reads from `given`."""
     host = given.pop("host")
-    tables: tuple[tuple[Any, ...], ...] = (*_FIRMWARE, *_DEBUGGING, *_TRACES)
+    tables: tuple[tuple[Any, ...], ...] = (*FIRMWARE, *DEBUGGING, *_TRACES)
     names = {name: option for option, name, *_ in tables}
     chosen = {name: given.pop(name) for name in names if name in given}
     chosen = {name: value for name, value in chosen.items() if value is not None and value != ()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dlasim.cli.options import Choice
+from dlasim.cli.option_types import Choice
 from dlasim.cli.terminal import say
 
 _FORMATS = ("text", "markdown", "json", "c")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import click
 
-from dlasim.cli.options import Number
-from dlasim.cli.terminal import say
+from dlasim.cli.option_types import Number
+from dlasim.cli.terminal import StatusLine, say
 from dlasim.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,17 +61,25 @@ def command(
         raise click.UsageError("--json needs --list")
     if name is None:
         raise click.UsageError("NAME is missing; `dlasim model --list` shows the built-in networks")
-    from dlasim.compiler_shim.tflite.writer import write_tflite
-    from dlasim.compiler_shim.topologies import build_topology
-    from dlasim.fileio import atomic_write
-
-    graph = build_topology(name, seed=seed, alpha=alpha, resolution=resolution, classes=classes)
-    data = write_tflite(graph)
-    path = f"{name}.tflite" if output is None else output
-    if not path:
+    if output == "":
         raise InputError("-o must be the name of a file (got '')")
-    atomic_write(path, data)
-    say(f"wrote {path}: {len(graph.operators)} operators, {len(data):,} bytes", err=True)
+    # More threads are no faster, and on busy cores they are ten times slower: each spins while it waits.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from dlasim import api
+
+    line = StatusLine()
+    click.get_current_context().call_on_close(line.clear)
+    path = api.model(
+        name,
+        output,
+        alpha=alpha,
+        resolution=resolution,
+        classes=classes,
+        seed=seed,
+        on_operator=lambda operator: line.show(f"{name}: measuring the range of {operator}"),
+    )
+    line.clear()
+    say(f"wrote {path}: {path.stat().st_size:,} bytes", err=True)
 
 
 def _show_list(as_json: bool) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import click
 
-from dlasim.cli.options import Choice, Number
+from dlasim.cli.option_types import Choice, Number
 from dlasim.cli.terminal import say
 
 KINDS = ("stacked", "heatmap", "pareto", "roofline", "utilization", "timeline")
@@ -52,11 +53,11 @@ Examples:
 def command(results: str, kind: str | None, output: str | None, **given: Any) -> None:
     """Draw the table of a sweep, or the report of a run, as a chart for print and screen.
 
-    Settings (--set): heatmap x, y, value, panel; pareto figures, value; timeline begin, end; stacked
+    Settings (--set): heatmap x, y, value, panel; pareto figures, x, y, value; timeline begin, end; stacked
     segments, top, panel, pair. A figure is a column, or cycles, sram or dma for short.
     """
     settings = {name: given[name] for name in ("where", "title", "point") if given[name] is not None}
-    for item in given["more"]:
+    for item in (part for text in given["more"] for part in re.split(r",(?=\w+=)", text)):
         name, sign, text = item.partition("=")
         if not sign:
             raise click.UsageError(f"--set must be NAME=VALUE (got {item!r})")
@@ -64,7 +65,7 @@ def command(results: str, kind: str | None, output: str | None, **given: Any) ->
     from dlasim.fileio import keep_apart
     from dlasim.sweeps.charts import draw, fitting_kind
     from dlasim.sweeps.charts.single import open_table
-    from dlasim.sweeps.result import ABOUT, LAYERS
+    from dlasim.sweeps.sweep_result import ABOUT, LAYERS
 
     table = open_table(results)
     inputs = (table.path, *(table.path.with_name(name) for name in (LAYERS, ABOUT)))

@@ -6,11 +6,11 @@ import heapq
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from dlasim.cli.summary import size, table
 from dlasim.cli.terminal import say
+from dlasim.tables import size, table
 
 if TYPE_CHECKING:
-    from dlasim.sweeps.result import SweepResult
+    from dlasim.sweeps.sweep_result import SweepResult
 
 SHOWN_POINTS = 20
 LEAST_OF_A_MODEL = 3  # however many models

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from dlasim.cli.board_console import BoardConsole
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
+from dlasim.cli.help_sections import SectionedCommand
 from dlasim.cli.host_options import debug_options, host_options, take_host
-from dlasim.cli.options import Choice, Number
-from dlasim.cli.sections import SectionedCommand
+from dlasim.cli.option_types import Choice, Number
 from dlasim.cli.terminal import say
+
+if TYPE_CHECKING:
+    from dlasim.choices import HostChoices
+    from dlasim.result import RunResult
 
 _EPILOG = """\b
 Examples:
   dlasim run program.bin
   dlasim run model.tflite --pes 128 --sram 1MiB --parallel 8x16
-  dlasim run model.tflite --input image.npy --output results
+  dlasim run model.tflite --input image.png --normalize=-1,1 --top 3 --labels labels.txt
+  dlasim run model.tflite --input image.npy --output results --dequantize
+  dlasim run examples/relu.s
   dlasim run model.tflite --preset paper --fusion none --tiling output-channel --timing-only
   dlasim run program.bin --report report.json --trace trace.json
+  dlasim run model.tflite --timing-only --html page.html
   dlasim run model.tflite --host riscv --cpu five_stage
   dlasim run application.elf --gdb 1234
 """
@@ -35,12 +41,24 @@ Examples:
     "--input",
     "inputs",
     multiple=True,
-    metavar="X.npy",
-    help="An input. Repeat the option for further inputs, in the model's order.",
+    metavar="FILE",
+    help="An input: .npy, .png, .jpg or .wav. Repeat the option for further inputs, in the model's order.",
+)
+@click.option(
+    "--normalize",
+    metavar="LOW,HIGH",
+    help="What the lowest and highest value of a picture or sound become; also imagenet, or auto: the range "
+    "of the input's type.  [default: auto]",
 )
 @click.option("-o", "--output", metavar="DIR", help="Write the outputs to DIR/output_0.npy and so on.")
+@click.option("--dequantize", is_flag=True, help="Write outputs as real numbers (float32).")
+@click.option(
+    "--top", type=Number(int, 1, 1000), metavar="N", help="Print the N highest values of the first output."
+)
+@click.option("--labels", metavar="FILE", help="Names of the classes for --top, one a line.")
 @click.option("--timing-only", is_flag=True, help="Count cycles without computing tensors.")
-@click.option("--report", metavar="R.json", help="Write the report as JSON.")
+@click.option("--report", metavar="FILE", help="Write the report as JSON; FILE.csv: the table of layers.")
+@click.option("--html", metavar="PAGE.html", help="Write a page to explore, one file that needs no network.")
 @click.option("--trace", metavar="T.json", help="Write a timeline for Perfetto (ui.perfetto.dev).")
 @click.option(
     "--repeat", default=1, type=Number(int, 1, 1_000_000), metavar="N", help="Number of inferences to run."
@@ -55,19 +73,21 @@ Examples:
 @debug_options
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON instead of the tables.")
 def command(file: str, **given: Any) -> None:
-    """Run FILE: a program.bin, a model (.tflite or .dlag), or an ELF file for the board.
+    """Run FILE: a model (.tflite, .dlag or a built-in network), a program.bin, assembly (.s), or an ELF file.
 
-    A model is compiled first. Prints where the cycles went. Inputs that are not given are random; floats are
-    quantized.
+    A model is compiled first, assembly is assembled; an ELF file runs on the board. Prints where the cycles
+    went. Inputs that are not given are random; floats are quantized, pictures are scaled to the model's size.
     """
     from dlasim.fileio import keep_apart
 
     core = given["cpu"] if (given["cpu"] or "").endswith(".toml") else None
-    sources = (file, *given["inputs"], given["config_file"], core)
-    keep_apart(sources, (given["report"], given["trace"], given["output"]))
+    sources = (file, *given["inputs"], given["labels"], given["config_file"], core)
+    keep_apart(sources, (given["report"], given["html"], given["trace"], given["output"]))
     base, machine = take_machine(given)
-    from dlasim import api, loading
+    from dlasim import api, loading, outputs
+    from dlasim.cli import run_outputs
 
+    file = str(loading.locate(file))
     is_elf = loading.is_elf(file)
     options = take_compile(given)
     host, chosen = take_host(given, is_elf=is_elf)
@@ -84,70 +104,55 @@ def command(file: str, **given: Any) -> None:
 
         return run_elf.run(file, base, machine, options, chosen, given)
     machine |= options
-    if given["timing_only"] and (given["inputs"] or given["output"]):
-        raise click.UsageError(
-            "--timing-only computes no tensors and cannot be combined with --input or --output"
-        )
+    _check_combinations(given)
+    labels = outputs.read_labels(given["labels"]) if given["labels"] else []
     result = api.run(
         file,
         base,
         inputs=given["inputs"],
+        normalize=given["normalize"] or "auto",
         timing_only=given["timing_only"],
         engine=given["engine"],
         repeat=given["repeat"],
         check_races=given["races"],
         host=host,
-        host_options=chosen,
+        host_options=cast("HostChoices", chosen),
         **machine,
     )
+    from dlasim.cli.invocation import invocation
+
+    result.report["command"] = invocation()
     for warning in result.report["warnings"]:
         say(f"dlasim: warning: {warning}", err=True)
-    _write(result, sources, given)
-    return _print(result, given["as_json"])
+    run_outputs.write(result, sources, given)
+    classes = run_outputs.highest(result, given["top"], labels) if given["top"] else []
+    return _print(result, classes, given["as_json"])
 
 
-def _write(result: Any, sources: Iterable[str | None], given: dict[str, Any]) -> None:
-    """Write the files that the options name, if all of them are different."""
-    import json
-    from pathlib import Path
-
-    from dlasim.fileio import atomic_write, keep_apart
-
-    folder = Path(given["output"] or "")
-    names = range(len(result.outputs)) if given["output"] else ()
-    arrays = [folder / f"output_{number}.npy" for number in names]
-    keep_apart(sources, (*arrays, given["report"], given["trace"]))
-    if arrays:
-        from dlasim.inputs import save_npy
-
-        folder.mkdir(parents=True, exist_ok=True)
-        for path, array in zip(arrays, result.outputs, strict=True):
-            atomic_write(path, save_npy(array))
-    if given["report"]:
-        atomic_write(given["report"], json.dumps(result.report, indent=2) + "\n")
-    if given["trace"]:
-        atomic_write(given["trace"], json.dumps(_trace(result)) + "\n")
+def _check_combinations(given: dict[str, Any]) -> None:
+    """Refuse options that have no effect together."""
+    if given["timing_only"] and any(given[name] for name in ("inputs", "output", "top")):
+        raise click.UsageError(
+            "--timing-only computes no tensors and cannot be combined with --input, --output or --top"
+        )
+    for name, needed in (("dequantize", "output"), ("labels", "top"), ("normalize", "inputs")):
+        if given[name] and not given[needed]:
+            raise click.UsageError(f"--{name} needs --{needed.removesuffix('s')}")
 
 
-def _trace(result: Any) -> dict[str, Any]:
-    loaded = result.loaded
-    if result.prototyped is not None:
-        from dlasim.vp.host_report import trace
-
-        return trace(loaded.program, loaded.config, result.prototyped)
-    from dlasim.sim.trace import trace_events
-
-    return trace_events(loaded.program, loaded.config, result.inference)
-
-
-def _print(result: Any, as_json: bool) -> None:
+def _print(result: RunResult, classes: list[dict[str, Any]], as_json: bool) -> None:
     import json
 
     if as_json:
-        say(json.dumps(result.report, indent=2))
+        say(json.dumps(result.report | ({"classes": classes} if classes else {}), indent=2))
         return
     from dlasim.cli.summary import print_summary
 
     if result.prototyped is not None:
         say()
     print_summary(result.report)
+    if classes:
+        from dlasim.row_table import RowTable
+
+        say()
+        say(str(RowTable(classes)))

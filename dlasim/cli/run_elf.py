@@ -12,6 +12,8 @@ from dlasim.cli.terminal import say
 _NOT_FOR_ELF = (
     ("inputs", "--input"),
     ("output", "--output"),
+    ("top", "--top"),
+    ("html", "--html"),
     ("timing_only", "--timing-only"),
     ("completion", "--completion"),
     ("submission", "--submission"),
@@ -34,6 +36,10 @@ def run(
     if options:
         raise click.UsageError(
             f"{', '.join(map(_flag, sorted(options)))} applies to models; {file} is an ELF file"
+        )
+    if (given["report"] or "").endswith(".csv"):
+        raise click.UsageError(
+            f"--report FILE.csv is a table of layers; {file} is an ELF file: use FILE.json"
         )
     for name, option in _NOT_FOR_ELF:
         if given.get(name) or name in chosen:
@@ -60,7 +66,8 @@ def _flag(name: str) -> str:
 
 
 def _print(report: dict[str, Any]) -> None:
-    from dlasim.cli.summary import function_rows, table
+    from dlasim.cli.summary import function_rows
+    from dlasim.tables import table
 
     cycles, cpu = report["cycles"], report["cpu"]
     say()

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dlasim.cli.terminal import say
 from dlasim.errors import printable
 from dlasim.sim.figures import LAYER_FIGURES, UNIT_FIGURES, Figure
+from dlasim.tables import duration, energy, percent, short, size, table
 
 _FUNCTIONS_SHOWN = 12
+_ENERGY_PARTS_SHOWN = 4
 _MAC_FIGURES = ("macs", "utilization")  # of a layer; without MACs they say nothing
-_CPU_FIGURES = ("name", "operator", "unit", "cycles", "macs")  # the others say nothing of a layer on the CPU
+# The others say nothing of a layer on the CPU.
+_CPU_FIGURES = ("name", "operator", "unit", "cycles", "macs", "energy_nj")
 
 
 def print_summary(report: dict[str, Any]) -> None:
     """Print the tables on standard output."""
     say(_title(report))
     say()
-    say(table(_layer_rows(report), "lllrrrrrr"))
+    say(table(_layer_rows(report), "lllrrrrrrr"))
     say()
     say(table(_kind_rows(report), "lrrrr"))
     say()
@@ -30,60 +33,21 @@ def print_summary(report: dict[str, Any]) -> None:
     say(_totals(report))
 
 
-def table(rows: list[list[str]], alignment: str) -> str:
-    """Format rows as a table whose first row is the head; `alignment` has l or r for each column."""
-    rows = [[printable(cell) for cell in row] for row in rows]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(alignment))]
-    lines = []
-    for number, row in enumerate(rows):
-        cells = [
-            cell.ljust(width) if side == "l" else cell.rjust(width)
-            for cell, width, side in zip(row, widths, alignment, strict=True)
-        ]
-        lines.append("  ".join(cells).rstrip())
-        if number == 0:
-            lines.append("  ".join("─" * width for width in widths))
-    return "\n".join(lines)
-
-
-def size(count: int) -> str:
-    """A number of bytes with a unit."""
-    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
-        if count >= unit:
-            return f"{count / unit:,.1f} {name}"
-    return f"{count} B"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"
-
-
-def _short(name: str, width: int = 32) -> str:
-    """The end of a long name: that is where layers differ."""
-    return name if len(name) <= width else "…" + name[1 - width :]
-
-
 _FORMATS: dict[str, Callable[[Any], str]] = {
-    "text": _short,
+    "text": short,
     "cycles": "{:,}".format,
     "MACs": "{:,}".format,
     "count": "{:,}".format,
-    "share": _percent,
+    "share": percent,
     "bytes": size,
+    "nJ": energy,
 }
-
-
-def duration(microseconds: float) -> str:
-    """A time with a unit."""
-    if microseconds < 1000:
-        return f"{microseconds:.3f} µs"
-    return f"{microseconds / 1000:,.3f} ms"
 
 
 def _title(report: dict[str, Any]) -> str:
     config = report["config"]
     return (
-        f"{_short(printable(report['program']), 64)} on {config['pes']} PEs ({config['parallel']}), "
+        f"{short(printable(report['program']), 64)} on {config['pes']} PEs ({config['parallel']}), "
         f"{size(config['sram_bytes'])} SRAM, DMA {config['dma_bandwidth'] or 'unlimited'} B/cycle"
     )
 
@@ -114,11 +78,11 @@ def _kind_rows(report: dict[str, Any]) -> list[list[str]]:
     for kind, count in (*cycles["by_kind"].items(), ("stall", cycles["stall"])):
         if count:
             done = macs.get(kind, 0)
-            used = _percent(done / (count * report["config"]["pes"])) if done else ""
-            share = _percent(count / cycles["dla"])
+            used = percent(done / (count * report["config"]["pes"])) if done else ""
+            share = percent(count / cycles["dla"])
             rows.append([kind, f"{count:,}", share, f"{done:,}" if done else "", used])
     rows.append(
-        ["DLA", f"{cycles['dla']:,}", _percent(1.0), f"{report['macs']:,}", _percent(report["utilization"])]
+        ["DLA", f"{cycles['dla']:,}", percent(1.0), f"{report['macs']:,}", percent(report["utilization"])]
     )
     return rows
 
@@ -154,8 +118,35 @@ def function_rows(report: dict[str, Any]) -> list[list[str]]:
     rows = [["firmware function", "entries", "instructions", "cycles", "share"]]
     for function in functions[:_FUNCTIONS_SHOWN]:
         numbers = (f"{function[key]:,}" for key in ("entries", "instructions", "cycles"))
-        rows.append([_short(function["name"], 32), *numbers, _percent(function["cycles"] / cycles)])
+        rows.append([short(function["name"], 32), *numbers, percent(function["cycles"] / cycles)])
     return rows
+
+
+def _energy_line(report: dict[str, Any]) -> str:
+    """The energy and its largest parts."""
+    parts = dict(report["energy_nj"])
+    total, uncertainty = parts.pop("total"), parts.pop("uncertainty")
+    shown = sorted(parts.items(), key=lambda part: -part[1])[:_ENERGY_PARTS_SHOWN]
+    shares = ", ".join(f"{name} {percent(part / total)}" for name, part in shown if part)
+    line = f"energy     {energy(total)} ± {energy(uncertainty)} ({report['config']['technology']})"
+    return f"{line}: {shares}" if shares else line
+
+
+def operator_line(report: Mapping[str, Any]) -> str:
+    """How many layers the DLA runs, and the CPU's share of the cycles."""
+    layers, cycles = report["layers"], report["cycles"]
+    on_dla = sum(layer["unit"] == "dla" for layer in layers)
+    share = cycles["cpu"] / cycles["total"] if cycles["total"] else 0.0
+    return f"{on_dla} of {len(layers)} operators on the DLA; CPU {percent(share)} of cycles"
+
+
+def _bound(report: dict[str, Any]) -> list[str]:
+    if not report["bound_cycles"]:
+        return []
+    return [
+        f"bound      {report['bound_cycles']:,} cycles ({report['bound_unit']}): the total is "
+        f"{report['bound_ratio']:.3f} times that"
+    ]
 
 
 def _totals(report: dict[str, Any]) -> str:
@@ -170,8 +161,11 @@ def _totals(report: dict[str, Any]) -> str:
         f"           DLA {cycles['dla']:,}, CPU {cycles['cpu']:,}{_source(report)}, "
         f"overlap {cycles['overlap']:,}",
         *_cpu_lines(report),
+        *([f"           {operator_line(report)}"] if report["layers"] else []),
+        *_bound(report),
         f"DMA        read {size(moved['read'])}, written {size(moved['write'])}",
         f"memory     SRAM {sram}, arena {arena}, constants {constants}",
+        _energy_line(report),
     ]
     wall = report["wall_seconds"]
     if wall:

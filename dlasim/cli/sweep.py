@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dlasim.cli.config_options import COMPILE, MACHINE, preset_option
-from dlasim.cli.options import Number
-from dlasim.cli.sections import SectionedCommand, SharedOption
+from dlasim.cli.help_sections import SectionedCommand, SharedOption
+from dlasim.cli.option_types import Number
 from dlasim.cli.terminal import say
 from dlasim.errors import printable
 
@@ -48,6 +49,7 @@ def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.command("sweep", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("targets", metavar="MODEL…|STUDY", nargs=-1)
 @click.option("--list", "as_list", is_flag=True, help="Show the studies that ship.")
+@click.option("--json", "as_json", is_flag=True, help="Print the rows, or the list, as JSON.")
 @preset_option("NAMES")
 @click.option(
     "--config",
@@ -113,28 +115,39 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     row says why.
     """
     if given["as_list"]:
-        _list_studies()
+        _list_studies(given["as_json"])
         return
     if not targets:
         raise click.UsageError("name a MODEL, or a STUDY (`dlasim sweep --list` shows those that ship)")
     axes = _given_axes(given)
+    from dlasim.cli.invocation import invocation
     from dlasim.cli.points import print_points
     from dlasim.errors import RunError
+    from dlasim.sweeps.contradictions import find_contradictions
     from dlasim.sweeps.study_builder import build_study
     from dlasim.sweeps.study_outputs import write_outputs
     from dlasim.sweeps.sweep import Settings, run_study
 
-    study = build_study(targets, axes, given["where"], given["layers"])
+    flags = _flags(axes, given["config_file"])
+    study = build_study(targets, axes, given["where"], given["layers"], flags)
+    if note := find_contradictions(study, flags).note:
+        say(f"dlasim: warning: {note}", err=True)
     settings = Settings(
         out=Path(given["out"] or f"{_folder_name(study.name)}-sweep"),
         jobs=given["jobs"],
         scheduler=given["scheduler"],
         resume=given["resume"],
         cache=Path(given["cache"]) if given["cache"] else None,
+        command=invocation(),
     )
     outcome = run_study(study, settings)
-    print_points(outcome.result, study.swept)
+    if given["as_json"]:
+        say(json.dumps(list(outcome.result.rows()), indent=2))
+    else:
+        print_points(outcome.result, study.swept)
     _tell(study, outcome)
+    if not outcome.statuses["ok"] and not outcome.first_failure:
+        raise RunError(f"none of {outcome.points:,} points can run, the first: {outcome.first_refusal}")
     missing: dict[str, str] = {}
     for path in write_outputs(study, outcome.result, missing):
         say(f"wrote {path}", err=True)
@@ -144,11 +157,18 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
         raise RunError(f"{outcome.statuses['failed']} points failed, the first: {outcome.first_failure}")
 
 
-def _list_studies() -> None:
-    from dlasim.cli.summary import table
+def _list_studies(as_json: bool) -> None:
     from dlasim.sweeps.studyfile import shipped_names, shipped_study
+    from dlasim.tables import table
 
     studies = [(name, shipped_study(name)) for name in shipped_names()]
+    if as_json:
+        told = [
+            {"name": name, "models": [model.label for model in study.models], "title": study.title}
+            for name, study in studies
+        ]
+        say(json.dumps(told, indent=2))
+        return
     rows = [[name, ", ".join(model.label for model in study.models), study.title] for name, study in studies]
     say(table([["study", "models", "what it does"], *rows], "lll"))
 
@@ -174,6 +194,13 @@ def _given_axes(given: dict[str, Any]) -> dict[str, Any]:
             raise click.UsageError(f"--set {item}: {name.strip()} is given twice")
         axes[name.strip()] = text
     return {name: text for name, text in axes.items() if text is not None}
+
+
+def _flags(axes: dict[str, Any], config_file: str | None) -> dict[str, str]:
+    """The flag with which each parameter was given."""
+    options = {name: option for option, name, _, _ in (*MACHINE, *COMPILE)}
+    options |= {"preset": "--config" if config_file else "--preset", "dla_ops": "--dla-ops"}
+    return {name: options.get(name, "--set") for name in axes}
 
 
 def _tell(study: Study, outcome: Outcome) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
+from dlasim.cli.help_sections import SectionedCommand
 from dlasim.cli.host_options import host_options, take_host
-from dlasim.cli.options import Choice, Number
-from dlasim.cli.sections import SectionedCommand
+from dlasim.cli.option_types import Choice, Number
 from dlasim.cli.terminal import say
 
 _EPILOG = """\b
@@ -43,7 +43,8 @@ Examples:
 def command(model: str, runs: int, seed: int, engine: str, as_json: bool, **given: Any) -> None:
     """Compare every tensor of MODEL, bit for bit, with TensorFlow's reference.
 
-    The inputs are all -128, all 127, the zero point, and random. The program is also checked for data races.
+    The inputs are all lowest, all highest, the zero point, and random. The program is also checked for
+    data races.
     The exit code is 0 only if everything is equal; else it is 1, and the error names the first layer and
     element that differ, with both values.
 

@@ -20,7 +20,7 @@ from dlasim.errors import DlasimError
 from dlasim.native import target
 from dlasim.native.compilation_unit import CompilationUnit
 from dlasim.native.object_file import SYMBOL, seal
-from dlasim.native.translate import translate
+from dlasim.native.translator import translate
 
 
 def build_object(module: str, function: str, kind: str, cpu: target.Target) -> bytes:

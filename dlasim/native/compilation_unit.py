@@ -13,7 +13,7 @@ from typing import Any
 from dlasim.cache import cache_folder
 
 _COMPILER = ("dlasim.native.build", "dlasim.native.target")
-_TRANSLATOR = tuple(f"dlasim.native.{name}" for name in ("expressions", "record", "translate"))  # of routines
+_TRANSLATOR = tuple(f"dlasim.native.{name}" for name in ("expressions", "record", "translator"))  # routines
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class Place(NamedTuple):
     kind: Any
 
 
-class Signature(NamedTuple):
+class RoutineSignature(NamedTuple):
     """What a routine takes and returns: `int`, None, a record's class, an array, or a number of numbers."""
 
     parameters: list[Any]
@@ -69,7 +69,7 @@ class Expressions:
         self,
         python: Callable[..., Any],
         function: ir.Function,
-        ask: Callable[[Callable[..., Any]], tuple[ir.Function, Signature]],
+        ask: Callable[[Callable[..., Any]], tuple[ir.Function, RoutineSignature]],
     ) -> None:
         assert isinstance(python, FunctionType)
         self._python, self._function, self._ask = python, function, ask

@@ -41,17 +41,17 @@ class Array(NamedTuple):
     is_pointer: bool = False
 
 
-class Field(NamedTuple):
+class RecordField(NamedTuple):
     """A field of a record: its first slot, and what it holds: `int`, a record's class, or an array."""
 
     slot: int
     kind: Any
 
 
-class Layout(NamedTuple):
+class RecordLayout(NamedTuple):
     """The fields of a record by name, and its slots."""
 
-    fields: dict[str, Field]
+    fields: dict[str, RecordField]
     slots: int
 
 
@@ -78,16 +78,16 @@ def record(cls: type[_Class]) -> type[_Class]:
     found, slot = {}, 0
     for each in fields(made):  # type: ignore[arg-type]
         kind = each.metadata.get("kind", int)
-        found[each.name] = Field(slot, kind)
+        found[each.name] = RecordField(slot, kind)
         slot += slots_of(kind)
-    setattr(made, _LAYOUT, Layout(found, slot))
+    setattr(made, _LAYOUT, RecordLayout(found, slot))
     _add_copy_and_comparison(made, found)
     return made
 
 
-def layout(kind: type) -> Layout:
+def layout(kind: type) -> RecordLayout:
     """Where the fields of a record are."""
-    return cast("Layout", getattr(kind, _LAYOUT))
+    return cast("RecordLayout", getattr(kind, _LAYOUT))
 
 
 def is_record(kind: object) -> bool:
@@ -104,7 +104,7 @@ def slots_of(kind: Any) -> int:
     return layout(kind).slots
 
 
-def _add_copy_and_comparison(cls: type, found: dict[str, Field]) -> None:
+def _add_copy_and_comparison(cls: type, found: dict[str, RecordField]) -> None:
     """Spells out the methods of `Record`, field by field; a record with pointers has none."""
     if any(isinstance(kind, Array) and kind.is_pointer for _, kind in found.values()):
         return

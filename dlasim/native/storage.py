@@ -33,7 +33,7 @@ def copy_of(original: _Kind, is_compiled: bool) -> _Kind:
     return made
 
 
-class View:
+class RecordView:
     """A record in an array."""
 
     __slots__ = ("_array", "_first")
@@ -95,13 +95,13 @@ def _address(array: NDArray[np.int64]) -> int:
 
 
 @cache
-def view_class(kind: type) -> type[View]:
+def view_class(kind: type) -> type[RecordView]:
     """The views of a record."""
     packing = Struct(f"{layout(kind).slots}q")
     members: dict[str, Any] = {"__slots__": (), "_kind": kind, "_packing": packing, "__doc__": kind.__doc__}
     for name, (slot, what) in layout(kind).fields.items():
         members[name] = _property(slot, what)
-    return type(f"{kind.__name__}View", (View,), members)
+    return type(f"{kind.__name__}RecordView", (RecordView,), members)
 
 
 def _property(slot: int, kind: Any) -> property:
@@ -113,10 +113,10 @@ def _property(slot: int, kind: Any) -> property:
 
 
 def _number_property(slot: int) -> property:
-    def read(view: View) -> int:
+    def read(view: RecordView) -> int:
         return int(view._array[view._first + slot])
 
-    def write(view: View, value: int) -> None:
+    def write(view: RecordView, value: int) -> None:
         view._array[view._first + slot] = value
 
     return property(read, write)
@@ -180,4 +180,4 @@ class RecordMemory(Generic[_Kind]):
 
 def bind(record: object, name: str, memory: Any) -> None:
     """Let a pointer of a record lead to a memory; again whenever that has grown."""
-    setattr(record, name, memory.address if isinstance(record, View) else memory.numbers)
+    setattr(record, name, memory.address if isinstance(record, RecordView) else memory.numbers)

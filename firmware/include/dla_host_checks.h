@@ -114,6 +114,7 @@ static const struct dla_host_range dla_conv_2d_ranges[] = {
     { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
     { "clamp_min must be -128 to 127", -128, 127, 1, 1 },
     { "clamp_max must be -128 to 127", -128, 127, 1, 1 },
+    { "weight_zero_point must be -128 to 127", -128, 127, 1, 1 },
 };
 static const struct dla_host_types dla_conv_2d_inputs[] = {
     { "input must be int8", 0x01 },
@@ -180,6 +181,7 @@ static const struct dla_host_range dla_depthwise_conv_2d_ranges[] = {
     { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
     { "clamp_min must be -128 to 127", -128, 127, 1, 1 },
     { "clamp_max must be -128 to 127", -128, 127, 1, 1 },
+    { "weight_zero_point must be -128 to 127", -128, 127, 1, 1 },
 };
 static const struct dla_host_types dla_depthwise_conv_2d_inputs[] = {
     { "input must be int8", 0x01 },
@@ -240,6 +242,7 @@ static const struct dla_host_range dla_fully_connected_ranges[] = {
     { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
     { "clamp_min must be -128 to 127", -128, 127, 1, 1 },
     { "clamp_max must be -128 to 127", -128, 127, 1, 1 },
+    { "weight_zero_point must be -128 to 127", -128, 127, 1, 1 },
 };
 static const struct dla_host_types dla_fully_connected_inputs[] = {
     { "input must be int8", 0x01 },
@@ -282,6 +285,7 @@ static const struct dla_host_range dla_transpose_conv_ranges[] = {
     { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
     { "clamp_min must be -128 to 127", -128, 127, 1, 1 },
     { "clamp_max must be -128 to 127", -128, 127, 1, 1 },
+    { "weight_zero_point must be -128 to 127", -128, 127, 1, 1 },
 };
 static const struct dla_host_types dla_transpose_conv_inputs[] = {
     { "input must be int8", 0x01 },
@@ -469,6 +473,7 @@ static const struct dla_host_range dla_average_pool_2d_ranges[] = {
     { "filter_width must be 1 to 1073741824", 1, 1073741824, 1, 1 },
     { "clamp_min must be -128 to 127", -128, 127, 1, 1 },
     { "clamp_max must be -128 to 127", -128, 127, 1, 1 },
+    { "halves_up must be 0 to 1", 0, 1, 1, 1 },
 };
 static const struct dla_host_types dla_average_pool_2d_inputs[] = {
     { "input must be int8", 0x01 },
@@ -981,15 +986,79 @@ static const char *dla_svdf_broken_rule(const struct dla_host_arguments *c)
     return NULL;
 }
 
+static const struct dla_host_range dla_squared_difference_ranges[] = {
+    { "input1_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "input2_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "input1_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "input2_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "output_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "clamp_min must be -128 to 127", -128, 127, 1, 1 },
+    { "clamp_max must be -128 to 127", -128, 127, 1, 1 },
+};
+static const struct dla_host_types dla_squared_difference_inputs[] = {
+    { "input1 must be int8", 0x01 },
+    { "input2 must be int8", 0x01 },
+};
+static const struct dla_host_types dla_squared_difference_outputs[] = {
+    { "output must be int8", 0x01 },
+};
+static const char *dla_squared_difference_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == ((dla_host_back(c, 0, INT64_C(0)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(0)) : dla_host_back(c, 0, INT64_C(0)))) && ((dla_host_back(c, 1, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == ((dla_host_back(c, 0, INT64_C(1)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 0, INT64_C(1)))) && ((dla_host_back(c, 1, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(2)) : dla_host_back(c, 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(3)) : dla_host_back(c, 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(4)) : dla_host_back(c, 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(5)) : dla_host_back(c, 0, INT64_C(5)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5)))))))
+        return "input1 and input2 must broadcast to the output's shape";
+    if (!((int64_t)w[9] <= (int64_t)w[10]))
+        return "clamp_min must not be greater than clamp_max";
+    return NULL;
+}
+
+static const struct dla_host_range dla_batch_matmul_ranges[] = {
+    { "input1_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "input2_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "transposed1 must be 0 to 1", 0, 1, 1, 1 },
+    { "transposed2 must be 0 to 1", 0, 1, 1, 1 },
+};
+static const struct dla_host_types dla_batch_matmul_inputs[] = {
+    { "input1 must be int8", 0x01 },
+    { "input2 must be int8", 0x01 },
+};
+static const struct dla_host_types dla_batch_matmul_outputs[] = {
+    { "output must be int8", 0x01 },
+};
+static const char *dla_batch_matmul_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!((dla_host_rank(c, 0) >= INT64_C(2)) && (dla_host_rank(c, 1) >= INT64_C(2)) && (dla_host_rank(c, c->inputs + 0) >= INT64_C(2))))
+        return "both inputs and the output must have two dimensions at least";
+    if (!((((int64_t)w[5] == INT64_C(1)) ? dla_host_back(c, 0, INT64_C(1)) : dla_host_back(c, 0, INT64_C(0))) == (((int64_t)w[6] == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(0)) : dla_host_back(c, 1, INT64_C(1)))))
+        return "the rows of input1 must be as long as the columns of input2";
+    if (!((dla_host_back(c, c->inputs + 0, INT64_C(1)) == (((int64_t)w[5] == INT64_C(1)) ? dla_host_back(c, 0, INT64_C(0)) : dla_host_back(c, 0, INT64_C(1)))) && (dla_host_back(c, c->inputs + 0, INT64_C(0)) == (((int64_t)w[6] == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 1, INT64_C(0))))))
+        return "the output must have input1's rows and input2's columns";
+    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(2)) == ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(2)) : dla_host_back(c, 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(3)) : dla_host_back(c, 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(4)) : dla_host_back(c, 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(5)) : dla_host_back(c, 0, INT64_C(5)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5)))))))
+        return "input1 and input2 must broadcast to the output's shape";
+    return NULL;
+}
+
 static const struct dla_host_check dla_host_checks[] = {
     [1] = { "CONV_2D", dla_conv_2d_ranges, dla_conv_2d_inputs, dla_conv_2d_outputs,
-        dla_conv_2d_broken_rule, 10, 3, 1 },
+        dla_conv_2d_broken_rule, 11, 3, 1 },
     [2] = { "DEPTHWISE_CONV_2D", dla_depthwise_conv_2d_ranges, dla_depthwise_conv_2d_inputs, dla_depthwise_conv_2d_outputs,
-        dla_depthwise_conv_2d_broken_rule, 10, 3, 1 },
+        dla_depthwise_conv_2d_broken_rule, 11, 3, 1 },
     [3] = { "FULLY_CONNECTED", dla_fully_connected_ranges, dla_fully_connected_inputs, dla_fully_connected_outputs,
-        dla_fully_connected_broken_rule, 4, 3, 1 },
+        dla_fully_connected_broken_rule, 5, 3, 1 },
     [4] = { "TRANSPOSE_CONV", dla_transpose_conv_ranges, dla_transpose_conv_inputs, dla_transpose_conv_outputs,
-        dla_transpose_conv_broken_rule, 8, 3, 1 },
+        dla_transpose_conv_broken_rule, 9, 3, 1 },
     [5] = { "LUT", NULL, dla_lut_inputs, dla_lut_outputs,
         dla_lut_broken_rule, 0, 2, 1 },
     [6] = { "ADD", dla_add_ranges, dla_add_inputs, dla_add_outputs,
@@ -1001,7 +1070,7 @@ static const struct dla_host_check dla_host_checks[] = {
     [9] = { "PRELU", dla_prelu_ranges, dla_prelu_inputs, dla_prelu_outputs,
         dla_prelu_broken_rule, 7, 2, 1 },
     [10] = { "AVERAGE_POOL_2D", dla_average_pool_2d_ranges, dla_average_pool_2d_inputs, dla_average_pool_2d_outputs,
-        dla_average_pool_2d_broken_rule, 8, 1, 1 },
+        dla_average_pool_2d_broken_rule, 9, 1, 1 },
     [11] = { "MAX_POOL_2D", dla_max_pool_2d_ranges, dla_max_pool_2d_inputs, dla_max_pool_2d_outputs,
         dla_max_pool_2d_broken_rule, 8, 1, 1 },
     [12] = { "MEAN", dla_mean_ranges, dla_mean_inputs, dla_mean_outputs,
@@ -1036,6 +1105,10 @@ static const struct dla_host_check dla_host_checks[] = {
         dla_gather_nd_broken_rule, 0, 2, 1 },
     [27] = { "SVDF", dla_svdf_ranges, dla_svdf_inputs, dla_svdf_outputs,
         dla_svdf_broken_rule, 8, 5, 2 },
+    [28] = { "SQUARED_DIFFERENCE", dla_squared_difference_ranges, dla_squared_difference_inputs, dla_squared_difference_outputs,
+        dla_squared_difference_broken_rule, 11, 2, 1 },
+    [29] = { "BATCH_MATMUL", dla_batch_matmul_ranges, dla_batch_matmul_inputs, dla_batch_matmul_outputs,
+        dla_batch_matmul_broken_rule, 7, 2, 1 },
 };
 
 #endif

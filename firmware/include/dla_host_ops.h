@@ -8,6 +8,7 @@
 #define DLA_HOST_MAX_RANK 6u
 /* ADD and SUB keep this many bits below the point while they add. */
 #define DLA_HOST_ADD_LEFT_SHIFT 20
+#define DLA_HOST_DIFFERENCE_LEFT_SHIFT 7
 /* RESIZE_BILINEAR weighs its pixels in units of 2^-this. */
 #define DLA_HOST_RESIZE_FRACTION_BITS 10
 
@@ -40,6 +41,8 @@ enum dla_host_op {
     DLA_HOST_OP_GATHER = 25,
     DLA_HOST_OP_GATHER_ND = 26,
     DLA_HOST_OP_SVDF = 27,
+    DLA_HOST_OP_SQUARED_DIFFERENCE = 28,
+    DLA_HOST_OP_BATCH_MATMUL = 29,
 };
 
 /* What BINARY computes. */
@@ -60,11 +63,12 @@ enum dla_unary_function {
     DLA_UNARY_FUNCTION_SQRT = 2,
 };
 
-/* CONV_2D: clamp(requant(bias + sum((x - input_zero_point) * w)) + output_zero_point). Pixels outside add
-   nothing. Weights less deep than the input make a grouped convolution: output channel c belongs to group
-   c / (OC / groups), with groups = input channels / weight depth.
+/* CONV_2D: clamp(requant(bias + sum((x - input_zero_point) * (w - weight_zero_point))) +
+   output_zero_point). Pixels outside add nothing. Weights less deep than the input make a grouped
+   convolution: output channel c belongs to group c / (OC / groups), with groups = input channels / weight
+   depth.
    Inputs: input, weights, records. Outputs: output. */
-#define DLA_HOST_CONV_2D_WORDS 10u
+#define DLA_HOST_CONV_2D_WORDS 11u
 struct dla_host_conv_2d {
     int32_t stride_height; /* rows from one window to the next */
     int32_t stride_width; /* columns from one window to the next */
@@ -76,12 +80,13 @@ struct dla_host_conv_2d {
     int32_t output_zero_point; /* the output's integer that means 0 */
     int32_t clamp_min; /* least output value */
     int32_t clamp_max; /* greatest output value */
+    int32_t weight_zero_point; /* the weights' integer that means 0 */
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_conv_2d) == 4 * DLA_HOST_CONV_2D_WORDS, "size");
 
 /* DEPTHWISE_CONV_2D: As CONV_2D, but output channel c reads only input channel c / (OC / IC).
    Inputs: input, weights, records. Outputs: output. */
-#define DLA_HOST_DEPTHWISE_CONV_2D_WORDS 10u
+#define DLA_HOST_DEPTHWISE_CONV_2D_WORDS 11u
 struct dla_host_depthwise_conv_2d {
     int32_t stride_height; /* rows from one window to the next */
     int32_t stride_width; /* columns from one window to the next */
@@ -93,26 +98,28 @@ struct dla_host_depthwise_conv_2d {
     int32_t output_zero_point; /* the output's integer that means 0 */
     int32_t clamp_min; /* least output value */
     int32_t clamp_max; /* greatest output value */
+    int32_t weight_zero_point; /* the weights' integer that means 0 */
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_depthwise_conv_2d) == 4 * DLA_HOST_DEPTHWISE_CONV_2D_WORDS, "size");
 
 /* FULLY_CONNECTED: As CONV_2D, for a matrix: the input is cut into rows as deep as the weights, whatever
    its shape.
    Inputs: input, weights, records. Outputs: output. */
-#define DLA_HOST_FULLY_CONNECTED_WORDS 4u
+#define DLA_HOST_FULLY_CONNECTED_WORDS 5u
 struct dla_host_fully_connected {
     int32_t input_zero_point; /* the input's integer that means 0; also what padding is */
     int32_t output_zero_point; /* the output's integer that means 0 */
     int32_t clamp_min; /* least output value */
     int32_t clamp_max; /* greatest output value */
+    int32_t weight_zero_point; /* the weights' integer that means 0 */
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_fully_connected) == 4 * DLA_HOST_FULLY_CONNECTED_WORDS, "size");
 
-/* TRANSPOSE_CONV: Input pixel (y, x) adds (x - input_zero_point) * w of tap (ky, kx) to output pixel (y *
-   stride_height - pad_top + ky, x * stride_width - pad_left + kx) where that exists; bias, requant and
-   clamp as in CONV_2D.
+/* TRANSPOSE_CONV: Input pixel (y, x) adds (x - input_zero_point) * (w - weight_zero_point) of tap (ky, kx)
+   to output pixel (y * stride_height - pad_top + ky, x * stride_width - pad_left + kx) where that exists;
+   bias, requant and clamp as in CONV_2D.
    Inputs: input, weights, records. Outputs: output. */
-#define DLA_HOST_TRANSPOSE_CONV_WORDS 8u
+#define DLA_HOST_TRANSPOSE_CONV_WORDS 9u
 struct dla_host_transpose_conv {
     int32_t stride_height; /* rows from one window to the next */
     int32_t stride_width; /* columns from one window to the next */
@@ -122,6 +129,7 @@ struct dla_host_transpose_conv {
     int32_t output_zero_point; /* the output's integer that means 0 */
     int32_t clamp_min; /* least output value */
     int32_t clamp_max; /* greatest output value */
+    int32_t weight_zero_point; /* the weights' integer that means 0 */
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_transpose_conv) == 4 * DLA_HOST_TRANSPOSE_CONV_WORDS, "size");
 
@@ -195,10 +203,10 @@ struct dla_host_prelu {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_prelu) == 4 * DLA_HOST_PRELU_WORDS, "size");
 
-/* AVERAGE_POOL_2D: clamp(sum / n) over the n pixels of the window that exist, rounded half away from zero;
-   the integers as they are, zero point included.
+/* AVERAGE_POOL_2D: clamp(sum / n) over the n pixels of the window that exist, rounded half away from zero,
+   or half up; the integers as they are, zero point included.
    Inputs: input. Outputs: output. */
-#define DLA_HOST_AVERAGE_POOL_2D_WORDS 8u
+#define DLA_HOST_AVERAGE_POOL_2D_WORDS 9u
 struct dla_host_average_pool_2d {
     int32_t stride_height; /* rows from one window to the next */
     int32_t stride_width; /* columns from one window to the next */
@@ -208,6 +216,7 @@ struct dla_host_average_pool_2d {
     int32_t filter_width; /* columns of a window */
     int32_t clamp_min; /* least output value */
     int32_t clamp_max; /* greatest output value */
+    int32_t halves_up; /* 1: halves round up, as in uint8 */
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_average_pool_2d) == 4 * DLA_HOST_AVERAGE_POOL_2D_WORDS, "size");
 
@@ -376,11 +385,46 @@ struct dla_host_svdf {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_svdf) == 4 * DLA_HOST_SVDF_WORDS, "size");
 
+/* SQUARED_DIFFERENCE: clamp(requant((s1 - s2) * (s1 - s2), output) + output_zero_point), where s is that
+   of ADD, but shifted left by 7 bits.
+   Inputs: input1, input2. Outputs: output. */
+#define DLA_HOST_SQUARED_DIFFERENCE_WORDS 11u
+struct dla_host_squared_difference {
+    int32_t input1_zero_point; /* input1's integer that means 0 */
+    int32_t input2_zero_point; /* input2's integer that means 0 */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t input1_multiplier; /* multiplier of input1 */
+    int32_t input1_shift; /* shift of input1 */
+    int32_t input2_multiplier; /* multiplier of input2 */
+    int32_t input2_shift; /* shift of input2 */
+    int32_t output_multiplier; /* multiplier of the result */
+    int32_t output_shift; /* shift of the result */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_squared_difference) == 4 * DLA_HOST_SQUARED_DIFFERENCE_WORDS, "size");
+
+/* BATCH_MATMUL: For each batch, requant(sum((x1 - input1_zero_point) * (x2 - input2_zero_point))) +
+   output_zero_point, limited to int8: the product of the matrices in the last two dimensions.
+   Inputs: input1, input2. Outputs: output. */
+#define DLA_HOST_BATCH_MATMUL_WORDS 7u
+struct dla_host_batch_matmul {
+    int32_t input1_zero_point; /* input1's integer that means 0 */
+    int32_t input2_zero_point; /* input2's integer that means 0 */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t output_multiplier; /* multiplier of the sum */
+    int32_t output_shift; /* shift of the sum */
+    int32_t transposed1; /* 1: input1 is transposed */
+    int32_t transposed2; /* 1: input2 is transposed */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_batch_matmul) == 4 * DLA_HOST_BATCH_MATMUL_WORDS, "size");
+
 /* X(operator, function) for each operator that the firmware has a kernel for. */
 #define DLA_HOST_KERNELS(X) \
     X(CONV_2D, convolve) \
     X(DEPTHWISE_CONV_2D, convolve_depthwise) \
     X(FULLY_CONNECTED, multiply_matrix) \
+    X(TRANSPOSE_CONV, convolve_transposed) \
     X(LUT, look_up) \
     X(ADD, add) \
     X(SUB, subtract) \
@@ -401,6 +445,8 @@ _Static_assert(sizeof(struct dla_host_svdf) == 4 * DLA_HOST_SVDF_WORDS, "size");
     X(UNARY, compute_unary) \
     X(ARG_MAX, find_maximum) \
     X(GATHER, gather) \
-    X(GATHER_ND, gather_nd)
+    X(GATHER_ND, gather_nd) \
+    X(SQUARED_DIFFERENCE, square_difference) \
+    X(BATCH_MATMUL, multiply_batches)
 
 #endif

@@ -1,5 +1,5 @@
-/* The records of program.bin, all of them little-endian. Generated from dlasim/isa/records.py; edit that,
-   not this. */
+/* The records of program.bin, all of them little-endian. Generated from dlasim/isa/file_records.py; edit
+   that, not this. */
 #ifndef DLA_PROGRAM_H
 #define DLA_PROGRAM_H
 
@@ -28,6 +28,7 @@ enum dla_section {
     DLA_SECTION_COMMANDS = 12,
     DLA_SECTION_DEBUG = 13,
     DLA_SECTION_LINES = 64,
+    DLA_SECTION_WORK = 65,
 };
 
 /* Element types. */
@@ -196,5 +197,17 @@ struct dla_program_lines {
     uint32_t line; /* line of the first word, counted from 1; each later word is on the following line */
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_program_lines) == 16, "size");
+
+/* What a layer must do however it is cut: one compute instruction on whole tensors, or bytes that must
+   cross the bus. From these, reports work out a lower bound of the cycles. */
+struct dla_program_work {
+    uint32_t layer; /* the layer */
+    uint32_t opcode; /* of the instruction: a compute instruction, OP_DMA_READ or OP_DMA_WRITE */
+    uint64_t count; /* pixels of the output; for a transfer bytes */
+    uint32_t taps; /* steps for each pixel and group of channels; 0 for a transfer */
+    uint32_t in_channels; /* input channels that each output channel reads; 0 for a transfer */
+    uint32_t out_channels; /* output channels; 0 for a transfer */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_program_work) == 28, "size");
 
 #endif

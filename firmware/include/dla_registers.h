@@ -29,7 +29,7 @@ enum dla_region {
 
 /* RO: version of the instruction set. */
 #define DLA_REG_ISA_VERSION 0x004u
-#define DLA_RESET_ISA_VERSION 0x00010000u
+#define DLA_RESET_ISA_VERSION 0x00010001u
 #define DLA_ISA_VERSION_MINOR_SHIFT 0
 #define DLA_ISA_VERSION_MINOR_MASK 0xffffu
 #define DLA_ISA_VERSION_MAJOR_SHIFT 16
@@ -585,5 +585,9 @@ enum dla_region {
 /* RW: byte that FILL writes. */
 #define DLA_REG_FILL_VALUE 0x4e8u
 #define DLA_RESET_FILL_VALUE 0x00000000u
+
+/* RW: zero point of the weights or of the matrix. */
+#define DLA_REG_WEIGHT_ZP 0x4ecu
+#define DLA_RESET_WEIGHT_ZP 0x00000000u
 
 #endif

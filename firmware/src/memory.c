@@ -16,6 +16,12 @@ void *memcpy(void *restrict target, const void *restrict source, size_t size)
             uint32_t first = from_words[0], second = from_words[1], third = from_words[2], fourth = from_words[3];
             to_words[0] = first, to_words[1] = second, to_words[2] = third, to_words[3] = fourth;
         }
+        for (; size >= 4; size -= 4, to += 4, from += 4)
+            *(uint32_t *)to = *(const uint32_t *)from;
+    }
+    for (; size >= 4; size -= 4, to += 4, from += 4) {
+        uint8_t first = from[0], second = from[1], third = from[2], fourth = from[3];
+        to[0] = first, to[1] = second, to[2] = third, to[3] = fourth;
     }
     for (; size; size--)
         *to++ = *from++;

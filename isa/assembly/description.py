@@ -15,7 +15,7 @@ from dlasim.isa.assembly.program_builder import DEFAULT_CONFIG, Builder
 from dlasim.isa.assembly.source import Refused
 from dlasim.isa.assembly.symbol_expressions import SymbolicExpression
 from dlasim.isa.container.reader import MAX_LANES, MAX_SRAM_BYTES
-from dlasim.isa.records import ELEMENT_BYTES, MAX_RANK, DataType, Role
+from dlasim.isa.file_records import ELEMENT_BYTES, MAX_RANK, DataType, Role
 from dlasim.isa.registers import Region
 
 _U32_MAX = 0xFFFF_FFFF

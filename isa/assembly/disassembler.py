@@ -17,8 +17,9 @@ from dlasim.isa.assembly.lexer import quote
 from dlasim.isa.assembly.program_builder import FINGERPRINT, MAX_CONSTANT_BYTES
 from dlasim.isa.assembly.word_text import word_texts
 from dlasim.isa.codec import encode, encode_cfg
+from dlasim.isa.file_records import StepKind
+from dlasim.isa.instructions import BY_OPCODE
 from dlasim.isa.program import HostCall, Layer, Program, Requirement, Step, Stream, TensorDescriptor
-from dlasim.isa.records import StepKind
 from dlasim.isa.registers import Region
 
 _INDENT = "    "
@@ -122,7 +123,7 @@ class _Steps:
             else:
                 self._host(step, self._source.host_calls[step.index], position)
         self._declare(len(self._source.layers))
-        return [*self._lines, *self._late_boxes]
+        return [*self._lines, *self._late_boxes, *map(_work, self._source.work)]
 
     def _stream(self, step: Step, stream: Stream) -> None:
         first, end = stream.first_word, stream.first_word + stream.words
@@ -234,6 +235,13 @@ def _layer(layer: Layer) -> str:
         else quote(layer.operator)
     )
     return f".layer {quote(layer.name)}, {operator}, {layer.kind.name}, macs={layer.macs}"
+
+
+def _work(row: np.void) -> str:
+    layer, opcode, *numbers = row.item()
+    names = ("count", "taps", "in_channels", "out_channels")
+    parts = [f"{name}={number}" for name, number in zip(names, numbers, strict=True) if number]
+    return ", ".join((f".work {BY_OPCODE[opcode].mnemonic}", f"layer={layer}", *parts))
 
 
 def _host_text(call: HostCall, after: int) -> str:

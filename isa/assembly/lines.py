@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dlasim.isa.assembly.source import SourceText, TextPosition
 from dlasim.isa.container.reader import MAX_LINE
-from dlasim.isa.records import LINES
+from dlasim.isa.file_records import LINES
 from dlasim.isa.source_lines import SourceLines
 
 

@@ -19,7 +19,7 @@ from dlasim.isa.assembly.parser import Line
 from dlasim.isa.assembly.source import SourceText, TextPosition
 from dlasim.isa.assembly.statements import Statement
 from dlasim.isa.assembly.symbol_expressions import SymbolicExpression, Symbols
-from dlasim.isa.records import SLICE, SPAN, StepKind
+from dlasim.isa.file_records import SLICE, SPAN, WORK, StepKind
 from dlasim.isa.registers import Region
 
 MAX_CONSTANT_BYTES = 1 << 28
@@ -75,6 +75,7 @@ class Builder:
         self.steps: list[p.Step] = []
         self.debug: list[tuple[int, int, tuple[int, ...], tuple[int, ...]]] = []
         self.debug_places: list[TextPosition] = []
+        self.work: list[tuple[int, ...]] = []
         # What is unknown after an error, so that nothing more is said of what follows from it.
         self.offsets_are_lost = self.sizes_are_lost = False
         self.lost_tensors, self.lost_layers = Lost(), Lost()
@@ -255,6 +256,7 @@ class Builder:
             spans=np.array(self._spans, SPAN.dtype),
             debug=np.array(self.debug, SLICE.dtype),
             lines=self.lines.finish(),
+            work=np.array(self.work, WORK.dtype),
         )
 
     def _settle(self) -> None:

@@ -14,7 +14,8 @@ from dlasim.isa.assembly.program_builder import Builder, Mode
 from dlasim.isa.assembly.source import Refused
 from dlasim.isa.assembly.statements import parse_word
 from dlasim.isa.assembly.symbol_expressions import number
-from dlasim.isa.records import LayerKind, StepKind
+from dlasim.isa.file_records import LayerKind, StepKind
+from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
 
 _LAYER_KINDS = tuple(kind.name for kind in LayerKind)
 _ANSWERS = ("no", "yes")
@@ -194,6 +195,27 @@ def _debug(builder: Builder, line: Line, directive: Token) -> None:
     builder.debug_places.append(directive.place)
 
 
+def _work(builder: Builder, line: Line, directive: Token) -> None:
+    """`INSTRUCTION, layer=…, count=…, taps=…, in_channels=…, out_channels=…`: what a layer must do."""
+    token = line.expect_kind("an operation", Kind.NAME)
+    instruction = BY_MNEMONIC.get(token.text.upper())
+    if instruction is None or not instruction.is_operation:
+        operations = [row.mnemonic for row in INSTRUCTIONS if row.is_operation]
+        line.fail(f"unknown operation {token}{meant(token.text, operations)}", token)
+    line.accept(",")
+    given = line.keywords(
+        {
+            "layer": lambda: _layer_index(builder, line),
+            "count": lambda: builder.now(line, 0, (1 << 64) - 1),
+            **dict.fromkeys(("taps", "in_channels", "out_channels"), lambda: builder.now(line)),
+        }
+    )
+    if "layer" not in given:
+        line.fail(".work needs layer= as well", directive)
+    numbers = (given.get(name, 0) for name in ("count", "taps", "in_channels", "out_channels"))
+    builder.work.append((given["layer"], instruction.opcode, *numbers))
+
+
 DIRECTIVES: dict[str, Callable[[Builder, Line, Token], None]] = {
     ".stream": _stream,
     ".word": _word,
@@ -202,4 +224,5 @@ DIRECTIVES: dict[str, Callable[[Builder, Line, Token], None]] = {
     ".layer": _layer,
     ".endlayer": _end_layer,
     ".debug": _debug,
+    ".work": _work,
 }

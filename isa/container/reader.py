@@ -13,7 +13,7 @@ from dlasim.isa import host_ops
 from dlasim.isa import program as p
 from dlasim.isa.codec import count_operations
 from dlasim.isa.container.sections import Sections
-from dlasim.isa.records import (
+from dlasim.isa.file_records import (
     ELEMENT_BYTES,
     MAX_RANK,
     DataType,
@@ -37,10 +37,10 @@ def read_file(path: str | Path) -> p.Program:
 
 def read(data: bytes, origin: str = "program") -> p.Program:
     """The program in these bytes; `origin` names them in errors."""
-    return _Reader(Sections(data, origin)).program()
+    return _ProgramReader(Sections(data, origin)).program()
 
 
-class _Reader:
+class _ProgramReader:
     """Makes a program of a file's sections."""
 
     def __init__(self, file: Sections) -> None:
@@ -72,6 +72,7 @@ class _Reader:
             spans=self._spans(len(commands), len(layers)),
             debug=self._slices(len(commands)),
             lines=self._lines(len(commands)),
+            work=self._work(len(layers)),
         )
         claimed, actual = int(self._file.header["features"]), program.features
         self._require(
@@ -244,6 +245,13 @@ class _Reader:
         slices = self._file.rows(Section.DEBUG)
         self._require((slices["word"] < words).all(), "a debug slice names a word that does not exist")
         return slices
+
+    def _work(self, layers: int) -> NDArray[np.void]:
+        work = self._file.rows(Section.WORK)
+        self._require((work["layer"] < layers).all(), "its section WORK names a layer that does not exist")
+        known = np.isin(work["opcode"], list(p.WORK_OPCODES))
+        self._require(known.all(), "its section WORK has the opcode of no operation")
+        return work
 
     def _lines(self, words: int) -> SourceLines:
         runs = self._file.rows(Section.LINES).copy()

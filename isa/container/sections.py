@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from dlasim.errors import InputError, printable
 from dlasim.isa import program as p
-from dlasim.isa.instructions import WORD_BYTES
-from dlasim.isa.records import (
+from dlasim.isa.file_records import (
     FIRST_OPTIONAL_SECTION,
     FORMAT_VERSION,
     HEADER,
@@ -21,9 +20,10 @@ from dlasim.isa.records import (
     SECTION,
     SECTION_ALIGNMENT,
     SECTION_RECORDS,
-    Record,
+    FileRecord,
     Section,
 )
+from dlasim.isa.instructions import WORD_BYTES
 
 MAX_FILE_BYTES = 1 << 31
 MAX_MESSAGE_CHARACTERS = 200
@@ -139,7 +139,7 @@ class Sections:
 
     def rows(self, kind: Section) -> NDArray[np.void]:
         """The records of a section."""
-        record: Record = SECTION_RECORDS[kind]
+        record: FileRecord = SECTION_RECORDS[kind]
         return np.frombuffer(self.part(kind).data, record.dtype)
 
     def string(self, offset: int) -> str:

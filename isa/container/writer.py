@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa import program as p
-from dlasim.isa.records import (
+from dlasim.isa.file_records import (
     FORMAT_VERSION,
     HEADER,
     MAGIC,
@@ -109,6 +109,7 @@ def _sections(program: p.Program, strings: _Strings) -> dict[Section, NDArray[An
         Section.SPANS: program.spans,
         Section.DEBUG: program.debug,
         Section.LINES: _lines(program.lines, strings),
+        Section.WORK: program.work,
     }
     arrays: dict[Section, NDArray[Any]] = {
         kind: np.array(rows[kind], SECTION_RECORDS[kind].dtype) for kind in rows if len(rows[kind])

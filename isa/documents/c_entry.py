@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dlasim.isa.documents import c_host_checks, c_host_ops, c_isa, c_program, c_registers
 from dlasim.isa.documents.catalogue import Thing, enumeration_doc
 from dlasim.isa.faults import Fault
+from dlasim.isa.file_records import FileRecord
 from dlasim.isa.host_ops import HostOperator
 from dlasim.isa.instructions import Instruction
-from dlasim.isa.records import Record
 from dlasim.isa.registers import Register
 
 HEADERS = {
@@ -25,7 +25,7 @@ def lines(thing: Thing) -> Iterator[str]:
         return c_registers.register_lines(thing)
     if isinstance(thing, Fault):
         return c_isa.fault_lines(thing)
-    if isinstance(thing, Record):
+    if isinstance(thing, FileRecord):
         return c_program.record_lines(thing)
     if isinstance(thing, HostOperator):
         return c_host_ops.operator_lines(thing)

@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterator
 
 from dlasim.isa.documents import c_text
+from dlasim.isa.file_records import ELEMENT_BYTES, DataType
 from dlasim.isa.host_checks import RULES
 from dlasim.isa.host_ops import HOST_OPERATORS, HostOperand, HostOperator, Word
 from dlasim.isa.host_validation import is_for_each, type_text
-from dlasim.isa.records import ELEMENT_BYTES, DataType
 
 FILE_NAME = "dla_host_checks.h"
 _OPERATORS: dict[type[ast.AST], str] = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 
-from dlasim.isa import records
+from dlasim.isa import file_records
 from dlasim.isa.documents import c_text
-from dlasim.isa.records import C_TYPES, ENUMS, RECORDS, Member, Record
+from dlasim.isa.file_records import C_TYPES, ENUMS, RECORDS, FileRecord, Member
 
 FILE_NAME = "dla_program.h"
 
@@ -15,18 +15,18 @@ FILE_NAME = "dla_program.h"
 def render() -> str:
     """The header."""
     doc = "The records of program.bin, all of them little-endian."
-    return c_text.header(FILE_NAME, doc, "dlasim/isa/records.py", _lines())
+    return c_text.header(FILE_NAME, doc, "dlasim/isa/file_records.py", _lines())
 
 
 def _lines() -> Iterator[str]:
-    letters = records.MAGIC.rstrip(b"\0").decode()
-    assert letters.encode() + b"\0" == records.MAGIC, "C adds the zero byte to the string"
+    letters = file_records.MAGIC.rstrip(b"\0").decode()
+    assert letters.encode() + b"\0" == file_records.MAGIC, "C adds the zero byte to the string"
     yield c_text.define("DLA_PROGRAM_MAGIC", f'"{letters}"')
-    yield c_text.define("DLA_PROGRAM_MAGIC_BYTES", f"{len(records.MAGIC)}u")
-    yield c_text.define("DLA_PROGRAM_FORMAT_VERSION", f"{records.FORMAT_VERSION}u")
+    yield c_text.define("DLA_PROGRAM_MAGIC_BYTES", f"{len(file_records.MAGIC)}u")
+    yield c_text.define("DLA_PROGRAM_FORMAT_VERSION", f"{file_records.FORMAT_VERSION}u")
     yield from c_text.comment("Sections start at multiples of this.")
-    yield c_text.define("DLA_PROGRAM_SECTION_ALIGNMENT", f"{records.SECTION_ALIGNMENT}u")
-    yield c_text.define("DLA_PROGRAM_MAX_RANK", f"{records.MAX_RANK}u")
+    yield c_text.define("DLA_PROGRAM_SECTION_ALIGNMENT", f"{file_records.SECTION_ALIGNMENT}u")
+    yield c_text.define("DLA_PROGRAM_MAX_RANK", f"{file_records.MAX_RANK}u")
     yield ""
     for kind, doc in ENUMS:
         yield from enumeration_lines(kind, doc)
@@ -39,7 +39,7 @@ def enumeration_lines(kind: type[enum.IntEnum], doc: str) -> Iterator[str]:
     yield from c_text.plain_enumeration(kind, f"{doc[0].upper()}{doc[1:]}.")
 
 
-def record_lines(record: Record) -> Iterator[str]:
+def record_lines(record: FileRecord) -> Iterator[str]:
     """One record; the alignment keeps the compiler from reading it byte by byte."""
     name = f"struct dla_program_{record.name}"
     yield from c_text.comment(record.doc)

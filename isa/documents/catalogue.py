@@ -9,14 +9,14 @@ from functools import cache
 from typing import TypeAlias
 
 from dlasim.errors import InputError
-from dlasim.isa import records
+from dlasim.isa import file_records
 from dlasim.isa.faults import Fault
+from dlasim.isa.file_records import FileRecord
 from dlasim.isa.host_ops import HOST_OPERATORS, HostOperator
 from dlasim.isa.instructions import INSTRUCTIONS, Instruction
-from dlasim.isa.records import Record
 from dlasim.isa.registers import REGISTERS, Register
 
-Thing: TypeAlias = Instruction | Register | Fault | Record | HostOperator | type[enum.IntEnum]
+Thing: TypeAlias = Instruction | Register | Fault | FileRecord | HostOperator | type[enum.IntEnum]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +41,17 @@ def topics() -> dict[str, Topic]:
     return {topic.name: topic for topic in found}
 
 
-def _records() -> dict[str, Record]:
-    return {record.name: record for record in records.RECORDS}
+def _records() -> dict[str, FileRecord]:
+    return {record.name: record for record in file_records.RECORDS}
 
 
 def _enumerations() -> dict[str, type[enum.IntEnum]]:
-    return {kind.__name__: kind for kind, _ in records.ENUMS}
+    return {kind.__name__: kind for kind, _ in file_records.ENUMS}
 
 
 def enumeration_doc(kind: type[enum.IntEnum]) -> str:
     """What an enumeration of the program lists."""
-    return dict(records.ENUMS)[kind]
+    return dict(file_records.ENUMS)[kind]
 
 
 def find(name: str) -> tuple[Thing, ...]:

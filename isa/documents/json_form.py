@@ -9,10 +9,10 @@ from dlasim.isa.bits import Field
 from dlasim.isa.documents import captions
 from dlasim.isa.documents.catalogue import Thing, enumeration_doc
 from dlasim.isa.faults import FAULT_DOCS, Fault
+from dlasim.isa.file_records import FileRecord
 from dlasim.isa.host_checks import RULES
 from dlasim.isa.host_ops import HostOperator
 from dlasim.isa.instructions import Instruction
-from dlasim.isa.records import Record
 from dlasim.isa.registers import Register
 
 
@@ -24,7 +24,7 @@ def form(thing: Thing) -> dict[str, Any]:
         return _register(thing)
     if isinstance(thing, Fault):
         return {"kind": "fault", "name": thing.name, "code": int(thing), "doc": FAULT_DOCS[thing]}
-    if isinstance(thing, Record):
+    if isinstance(thing, FileRecord):
         return _record(thing)
     if isinstance(thing, HostOperator):
         return _host_operator(thing)
@@ -87,7 +87,7 @@ def _register(register: Register) -> dict[str, Any]:
     }
 
 
-def _record(record: Record) -> dict[str, Any]:
+def _record(record: FileRecord) -> dict[str, Any]:
     return {
         "kind": "record",
         "name": record.name,

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dlasim.isa.documents.sheet_elements import Block, Cell, CodeBlock, Link, Prose, References, Sheet, Table
+from dlasim.isa.documents.sheet_elements import (
+    Block,
+    Cell,
+    CodeBlock,
+    Link,
+    Prose,
+    References,
+    Sheet,
+    SheetTable,
+)
 
 
 def render(shown: Sheet, level: int = 2, page: str = "") -> str:
@@ -44,7 +53,7 @@ def _block_lines(block: Block, page: str) -> Iterator[str]:
         yield escape(block.text)
     elif isinstance(block, CodeBlock):
         yield from ("```", *block.lines, "```")
-    elif isinstance(block, Table):
+    elif isinstance(block, SheetTable):
         yield from (f"**{block.title}**", "", *table(block.columns, block.rows, page))
     else:
         yield _reference_line(block, page)

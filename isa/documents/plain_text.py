@@ -6,7 +6,15 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from dlasim.isa.documents.catalogue import Topic
-from dlasim.isa.documents.sheet_elements import Block, CodeBlock, Prose, References, Sheet, Table, cell_text
+from dlasim.isa.documents.sheet_elements import (
+    Block,
+    CodeBlock,
+    Prose,
+    References,
+    Sheet,
+    SheetTable,
+    cell_text,
+)
 from dlasim.isa.documents.sheets import sheet
 
 WIDTH = 100
@@ -40,7 +48,7 @@ def _block_lines(block: Block) -> Iterator[str]:
         yield from _wrap(block.text, "")
     elif isinstance(block, CodeBlock):
         yield from (f"{_INDENT}{_INDENT}{line}" for line in block.lines)
-    elif isinstance(block, Table):
+    elif isinstance(block, SheetTable):
         yield block.title
         rows = tuple(tuple(cell_text(cell) for cell in row) for row in block.rows)
         yield from _columns((block.columns, *rows))

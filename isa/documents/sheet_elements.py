@@ -32,7 +32,7 @@ class CodeBlock:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class SheetTable:
     """Rows of cells; the last column is the one that wraps."""
 
     title: str
@@ -48,7 +48,7 @@ class References:
     items: tuple[tuple[Link, str], ...]
 
 
-Block: TypeAlias = Prose | CodeBlock | Table | References
+Block: TypeAlias = Prose | CodeBlock | SheetTable | References
 
 
 @dataclass(frozen=True, slots=True)

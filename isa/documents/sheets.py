@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from dlasim.isa.documents import captions
 from dlasim.isa.documents.catalogue import Thing, enumeration_doc
-from dlasim.isa.documents.sheet_elements import Block, CodeBlock, Link, Prose, References, Sheet, Table
+from dlasim.isa.documents.sheet_elements import Block, CodeBlock, Link, Prose, References, Sheet, SheetTable
 from dlasim.isa.faults import FAULT_DOCS, Fault
+from dlasim.isa.file_records import FileRecord
 from dlasim.isa.host_checks import RULES
 from dlasim.isa.host_ops import Attribute, HostOperator, Word
 from dlasim.isa.instructions import INSTRUCTIONS, OPCODE, Channels, Instruction
-from dlasim.isa.records import Record
 from dlasim.isa.registers import BY_NAME, REGISTER_BITS, Access, Register
 
 _ACCESS = {
@@ -30,7 +30,7 @@ def sheet(thing: Thing) -> Sheet:
         return register_sheet(thing)
     if isinstance(thing, Fault):
         return fault_sheet(thing)
-    if isinstance(thing, Record):
+    if isinstance(thing, FileRecord):
         return record_sheet(thing)
     if isinstance(thing, HostOperator):
         return host_sheet(thing)
@@ -63,11 +63,11 @@ def instruction_sheet(instruction: Instruction) -> Sheet:
         Prose(f"Opcode 0x{instruction.opcode:02X}, {_where(instruction)}."),
         CodeBlock((captions.syntax(instruction),)),
         *_doc_blocks(instruction.doc),
-        Table("Encoding", ("bits", "field", "values", "meaning"), tuple(_encoding_rows(instruction))),
+        SheetTable("Encoding", ("bits", "field", "values", "meaning"), tuple(_encoding_rows(instruction))),
     ]
     if instruction.operands:
         columns = ("placed by", "access", "elements", "takes part", "covers")
-        blocks.append(Table("Operands in SRAM", columns, tuple(_operand_rows(instruction))))
+        blocks.append(SheetTable("Operands in SRAM", columns, tuple(_operand_rows(instruction))))
         blocks.append(Prose(f"Overlap: {captions.overlap(instruction)}"))
     if instruction.channels is not Channels.NONE:
         blocks.append(Prose(f"Channels: {instruction.channels.value}."))
@@ -123,7 +123,7 @@ def register_sheet(register: Register) -> Sheet:
             Prose(f"CFG writes it as register {register.index}:"),
             CodeBlock((captions.register_syntax(register),)),
         ]
-    blocks.append(Table("Fields", ("bits", "field", "values", "reset", "meaning"), field_rows(register)))
+    blocks.append(SheetTable("Fields", ("bits", "field", "values", "reset", "meaning"), field_rows(register)))
     readers = tuple(
         (instruction_link(i.mnemonic), i.summary) for i in INSTRUCTIONS if register.name in i.registers
     )
@@ -151,20 +151,20 @@ def fault_sheet(fault: Fault) -> Sheet:
     return Sheet(fault.name, FAULT_DOCS[fault], tuple(blocks))
 
 
-def record_sheet(record: Record) -> Sheet:
+def record_sheet(record: FileRecord) -> Sheet:
     """A record: its members and where they lie."""
     rows = []
     for member, position in zip(record.members, record.offsets.values(), strict=True):
         kind = member.type if member.count == 1 else f"{member.type}[{member.count}]"
         rows.append((str(position), member.name, kind, member.doc))
-    table = Table("Members", ("offset", "member", "type", "meaning"), tuple(rows))
+    table = SheetTable("Members", ("offset", "member", "type", "meaning"), tuple(rows))
     return Sheet(record.name, f"record of {record.size_bytes} bytes", (Prose(record.doc), table))
 
 
 def enumeration_sheet(kind: type[enum.IntEnum]) -> Sheet:
     """An enumeration: its names and numbers."""
     rows = tuple((str(int(member)), member.name) for member in kind)
-    return Sheet(kind.__name__, enumeration_doc(kind), (Table("Values", ("value", "name"), rows),))
+    return Sheet(kind.__name__, enumeration_doc(kind), (SheetTable("Values", ("value", "name"), rows),))
 
 
 def host_sheet(operator: HostOperator) -> Sheet:
@@ -176,7 +176,7 @@ def host_sheet(operator: HostOperator) -> Sheet:
     )
     blocks: list[Block] = [
         *_doc_blocks(operator.doc),
-        Table("Tensors", ("role", "name", "types", "meaning"), tensors),
+        SheetTable("Tensors", ("role", "name", "types", "meaning"), tensors),
     ]
     if operator.attributes:
         rows = []
@@ -184,10 +184,10 @@ def host_sheet(operator: HostOperator) -> Sheet:
         for attribute in operator.attributes:
             rows.append((_words(position, attribute), attribute.name, _holds(attribute), attribute.doc))
             position += attribute.count
-        blocks.append(Table("Attribute words", ("word", "name", "holds", "meaning"), tuple(rows)))
+        blocks.append(SheetTable("Attribute words", ("word", "name", "holds", "meaning"), tuple(rows)))
     if RULES[operator.name]:
         texts = dict.fromkeys(rule.text for rule in RULES[operator.name])
-        blocks.append(Table("Rules", ("what must hold",), tuple((text,) for text in texts)))
+        blocks.append(SheetTable("Rules", ("what must hold",), tuple((text,) for text in texts)))
     return Sheet(operator.name, f"host operator {operator.code}", tuple(blocks))
 
 

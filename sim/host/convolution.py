@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dlasim.sim.host.call import Array, Call
-from dlasim.sim.host.windows import Axis, Span, pairs
-from dlasim.sim.numerics import limit, requant, wrap32
+from dlasim.sim.host.windows import Axis, TapSpan, pairs
+from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, requant, wrap32
 
 # float32 holds every integer up to here, so sums below it are exact in any order.
 _EXACT_FLOAT32 = 1 << 24
@@ -20,7 +20,7 @@ _CALL_ELEMENTS = 1 << 15  # as many elements take as long as a call of NumPy or 
 _BLOCK_ELEMENTS = 1 << 16
 
 
-Spans: TypeAlias = list[Span]
+Spans: TypeAlias = list[TapSpan]
 
 
 def conv_2d(call: Call) -> list[Array]:
@@ -30,6 +30,7 @@ def conv_2d(call: Call) -> list[Array]:
     rows, columns = (axis.spans() for axis in _axes(call, height, width))
     sums = np.zeros((image.shape[0], *call.shape[1:3], channels), np.int64)
     centred = (image.astype(np.int16) - np.int16(call.attributes.input_zero_point)).astype(np.float32)
+    weights = _centred_weights(call)
     for some_rows, some_columns in _blocks(rows, columns, len(image) * image.shape[3]):
         _add_taps(sums, centred, weights, some_rows, some_columns)
     return [_finished(call, sums, records)]
@@ -90,7 +91,7 @@ def _add_taps(sums: Array, image: Array, weights: Array, rows: Spans, columns: S
 
 
 def _laid_out(
-    image: Array, rows: list[Span | None], columns: list[Span | None], height: int, width: int
+    image: Array, rows: list[TapSpan | None], columns: list[TapSpan | None], height: int, width: int
 ) -> Array:
     """[N, rows, columns, taps, taps, C]: what each window sees, 0 outside the image."""
     if len(rows) == len(columns) == 1 and rows[0] and columns[0]:
@@ -133,7 +134,7 @@ def depthwise_conv_2d(call: Call) -> list[Array]:
     _, height, width, channels = weights.shape
     rows, columns = (axis.spans() for axis in _axes(call, height, width))
     centred = image.astype(np.int32) - np.int32(call.attributes.input_zero_point)
-    factors = weights[0].astype(np.int32)
+    factors = _centred_weights(call)[0].astype(np.int32)
     sums = np.zeros((image.shape[0], *call.shape[1:3], channels), np.int32)
     for row, column in pairs(rows, columns):
         seen = centred[:, row.pixels, column.pixels]
@@ -147,12 +148,19 @@ def fully_connected(call: Call) -> list[Array]:
     """FULLY_CONNECTED."""
     values, weights, records = call.inputs
     rows = values.reshape(-1, weights.shape[1]).astype(np.int16) - np.int16(call.attributes.input_zero_point)
-    return [_finished(call, exact_product(rows, weights), records)]
+    return [_finished(call, exact_product(rows, _centred_weights(call)), records)]
+
+
+def _centred_weights(call: Call) -> Array:
+    """The weights with their zero point taken off."""
+    zero_point = call.attributes.weight_zero_point
+    return call.inputs[1].astype(np.int16) - np.int16(zero_point) if zero_point else call.inputs[1]
 
 
 def transpose_conv(call: Call) -> list[Array]:
     """TRANSPOSE_CONV: a window of the output for each input pixel, which each tap adds to, weighted."""
-    image, weights, records = call.inputs
+    image, _, records = call.inputs
+    weights = _centred_weights(call)
     attributes, grid = call.attributes, call.shape[1:3]
     channels, height, width, _ = weights.shape
     rows = Axis(grid[0], image.shape[1], attributes.stride_height, attributes.pad_top, height)
@@ -163,6 +171,21 @@ def transpose_conv(call: Call) -> list[Array]:
         target, source = sums[:, row.pixels, column.pixels], centred[:, row.windows, column.windows]
         _add_product(target, source, weights[:, row.tap, column.tap])
     return [_finished(call, sums, records)]
+
+
+def batch_matmul(call: Call) -> list[Array]:
+    """BATCH_MATMUL."""
+    attributes = call.attributes
+    first, second = (values.astype(np.float64) for values in call.inputs)
+    first, second = first - attributes.input1_zero_point, second - attributes.input2_zero_point
+    if attributes.transposed1:
+        first = np.swapaxes(first, -1, -2)
+    if attributes.transposed2:
+        second = np.swapaxes(second, -1, -2)
+    # A double holds every integer below 2^53.
+    sums = wrap32((first @ second).astype(np.int64))
+    scaled = requant(sums, attributes.output_multiplier, attributes.output_shift)
+    return [limit(scaled, attributes.output_zero_point, INT8_MIN, INT8_MAX)]
 
 
 def _finished(call: Call, sums: Array, records: Array) -> Array:
@@ -185,4 +208,5 @@ KERNELS = {
     "depthwise_conv_2d": depthwise_conv_2d,
     "fully_connected": fully_connected,
     "transpose_conv": transpose_conv,
+    "batch_matmul": batch_matmul,
 }

@@ -6,9 +6,15 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from dlasim.isa.host_ops import ADD_LEFT_SHIFT, BinaryFunction, UnaryFunction, word_float
+from dlasim.isa.host_ops import (
+    ADD_LEFT_SHIFT,
+    DIFFERENCE_LEFT_SHIFT,
+    BinaryFunction,
+    UnaryFunction,
+    word_float,
+)
 from dlasim.sim.host.call import Array, Call
-from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, requant
+from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, requant, wrap32
 
 
 def lut(call: Call) -> list[Array]:
@@ -30,6 +36,12 @@ def sub(call: Call) -> list[Array]:
     return [_rescaled(call, first - second)]
 
 
+def squared_difference(call: Call) -> list[Array]:
+    """SQUARED_DIFFERENCE."""
+    first, second = _aligned(call, DIFFERENCE_LEFT_SHIFT)
+    return [_rescaled(call, wrap32((first - second) ** 2))]
+
+
 def _require_broadcast(call: Call) -> None:
     """Small inputs may broadcast to far more than the output holds."""
 
@@ -40,10 +52,10 @@ def _centred(call: Call) -> tuple[Array, Array]:
     return first - call.attributes.input1_zero_point, second - call.attributes.input2_zero_point
 
 
-def _aligned(call: Call) -> tuple[Array, Array]:
+def _aligned(call: Call, left_shift: int = ADD_LEFT_SHIFT) -> tuple[Array, Array]:
     """Both inputs on the scale in which they are added."""
     attributes = call.attributes
-    first, second = (values << ADD_LEFT_SHIFT for values in _centred(call))
+    first, second = (values << left_shift for values in _centred(call))
     return (
         requant(first, attributes.input1_multiplier, attributes.input1_shift),
         requant(second, attributes.input2_multiplier, attributes.input2_shift),
@@ -169,6 +181,7 @@ KERNELS = {
     "add": add,
     "sub": sub,
     "mul": mul,
+    "squared_difference": squared_difference,
     "prelu": prelu,
     "quantize": quantize,
     "dequantize": dequantize,

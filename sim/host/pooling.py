@@ -6,7 +6,7 @@ import numpy as np
 
 from dlasim.sim.host.call import Array, Call
 from dlasim.sim.host.windows import Axis
-from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, requant, rounded_average, wrap32
+from dlasim.sim.numerics import INT8_MAX, INT8_MIN, average_up, limit, requant, rounded_average, wrap32
 
 
 def _axes(call: Call) -> tuple[Axis, Axis]:
@@ -26,7 +26,8 @@ def average_pool_2d(call: Call) -> list[Array]:
     rows, columns = _axes(call)
     sums = _sums(_sums(call.inputs[0].astype(np.int32), rows, 1), columns, 2)
     heights, widths = (high - low for low, high in (rows.bounds(), columns.bounds()))
-    averages = rounded_average(sums, (heights[:, None] * widths)[:, :, None])
+    average = average_up if call.attributes.halves_up else rounded_average
+    averages = average(sums, (heights[:, None] * widths)[:, :, None])
     return [limit(averages, 0, call.attributes.clamp_min, call.attributes.clamp_max)]
 
 

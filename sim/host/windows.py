@@ -12,7 +12,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TapSpan:
     """The windows whose tap number `tap` lies in the image, and the pixels that it meets there."""
 
     tap: int
@@ -31,13 +31,13 @@ class Span:
         """The pixel of each of these windows."""
         return slice(self.pixel, self.pixel + (self.end - self.first - 1) * self.stride + 1, self.stride)
 
-    def within(self, first: int, end: int) -> Span | None:
+    def within(self, first: int, end: int) -> TapSpan | None:
         """The same for the windows from `first` to `end`, counted from there; None if there are none."""
         begin, stop = max(first, self.first), min(end, self.end)
         if begin >= stop:
             return None
         pixel = self.pixel + (begin - self.first) * self.stride
-        return Span(self.tap, begin - first, stop - first, pixel, self.stride)
+        return TapSpan(self.tap, begin - first, stop - first, pixel, self.stride)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,13 @@ class Axis:
         starts = np.arange(self.windows, dtype=np.int64) * self.stride - self.pad
         return np.maximum(starts, 0), np.minimum(starts + self.taps, self.size)
 
-    def spans(self) -> list[Span]:
+    def spans(self) -> list[TapSpan]:
         """The taps that meet the image at all."""
         offsets = np.arange(self.taps, dtype=np.int64) * self.dilation - self.pad
         firsts = np.maximum(-(offsets // self.stride), 0)
         ends = np.minimum((self.size - 1 - offsets) // self.stride + 1, self.windows)
         return [
-            Span(tap, first, end, first * self.stride + offset, self.stride)
+            TapSpan(tap, first, end, first * self.stride + offset, self.stride)
             for tap, (first, end, offset) in enumerate(
                 zip(firsts.tolist(), ends.tolist(), offsets.tolist(), strict=True)
             )
@@ -85,7 +85,7 @@ class Axis:
         ]
 
 
-def pairs(rows: list[Span], columns: list[Span]) -> Iterator[tuple[Span, Span]]:
+def pairs(rows: list[TapSpan], columns: list[TapSpan]) -> Iterator[tuple[TapSpan, TapSpan]]:
     """The taps of a window in row-major order, by row and column."""
     for row in rows:
         for column in columns:

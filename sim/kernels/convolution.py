@@ -36,6 +36,7 @@ from dlasim.sim.kernels.input_view import (
     PAD_LEFT,
     PAD_TOP,
     PAD_VALUE,
+    WEIGHT_ZP,
     geometry,
 )
 from dlasim.sim.kernels.jit import Number, Pointer, inlined, kernel
@@ -51,6 +52,7 @@ from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,
 )
+from dlasim.sim.kernels.weight_offset import offset_tile, window_offset
 
 PIXELS, VECTORS = host().pixels, host().vectors
 SMALL_PIXELS = 4
@@ -126,7 +128,8 @@ def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> N
     places_at = aligned(width * height * channels * STAGED_BYTES + 64)
     outs_at = places_at + aligned(4 * (pixels + PIXELS))
     accs_at = outs_at + aligned(4 * pixels)
-    taps_at = accs_at + aligned(4 * pixels)
+    offsets_at = accs_at + aligned(4 * pixels)
+    taps_at = offsets_at + aligned(4 * pixels)
     tile_at = taps_at + aligned(4 * taps)
     constants_at = tile_at + PIXELS * VECTORS * BYTES32
     starts_at = constants_at + VECTORS * CONSTANT_BYTES
@@ -139,7 +142,9 @@ def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> N
 
     stage = stage_at(arena, 0)
     places, outs, accs = table_at(arena, places_at), table_at(arena, outs_at), table_at(arena, accs_at)
-    tap_places, tile = table_at(arena, taps_at), table_at(arena, tile_at)
+    offsets, tap_places, tile = (
+        table_at(arena, offsets_at), table_at(arena, taps_at), table_at(arena, tile_at),
+    )  # fmt: skip
     constants, starts = table_at(arena, constants_at), table_at(arena, starts_at)
     rows, spare_rows = table_at(arena, rows_at), table_at(arena, rows_at + BYTES32)
     spare, packed = shifted(arena, spare_at), shifted(arena, packed_at)
@@ -156,6 +161,9 @@ def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> N
         tap_places[tap] = (y * dilation_h * width + x * dilation_w) * channels * STAGED_BYTES
     for i in range(LANES):
         spare_rows[i] = i * BYTES32
+    if row[WEIGHT_ZP] != 0:
+        for i in range(pixels):
+            offsets[i] = window_offset(row, stage, places[i], tap_places, taps, run)
 
     channel = 0
     while channel < outputs:
@@ -184,6 +192,8 @@ def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> N
             else:
                 dot_tile(SMALL_PIXELS, VECTORS, stage, here, tap_places, taps, groups, packed, starts, tile)
             last = min(size, first + rest)
+            if row[WEIGHT_ZP] != 0:
+                offset_tile(tile, columns, first, last, offsets, base)
             finish(row, sram, tile, columns, first, last, base, outs, accs, constants, channel)
             at += last - first
         channel += columns * LANES

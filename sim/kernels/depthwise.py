@@ -37,6 +37,7 @@ from dlasim.sim.kernels.input_view import (
     STRIDE_H,
     STRIDE_W,
     WEIGHT_ADDR,
+    WEIGHT_ZP,
 )
 from dlasim.sim.kernels.jit import Number, Pointer, kernel
 from dlasim.sim.kernels.memory_access import (
@@ -149,12 +150,13 @@ def depth_span(
 def depth_weights(row: Pointer, sram: Pointer, taps: Number, weights: Pointer, constants: Pointer) -> None:
     """Per sixteen channels the weights of each tap, a vector each, and what the sums start from."""
     outputs = row[OUT_CHANNELS]
-    zero_point = splat(row[IN_ZP])
+    zero_point, weight_zero_point = splat(row[IN_ZP]), splat(row[WEIGHT_ZP])
     for block in range((outputs + LANES - 1) // LANES):
         channel = block * LANES
         total = splat(0)
         for tap in range(taps):
-            value = part8(sram, row[WEIGHT_ADDR] + tap * outputs + channel, outputs - channel)
+            stored = part8(sram, row[WEIGHT_ADDR] + tap * outputs + channel, outputs - channel)
+            value = subtract(stored, weight_zero_point)
             total = add(total, value)
             store32(weights, (block * taps + tap) * BYTES32, bit_and(value, splat(0xFFFF)))
         here = table_at(constants, block * CONSTANT_BYTES)

@@ -224,7 +224,7 @@ def dot_groups(typing: Any, total: Any, inputs: Any, weights: Any) -> Any:
 
 @intrinsic
 def multiply_add(typing: Any, total: Any, inputs: Any, weights: Any) -> Any:
-    """total + inputs * weights, of lanes that hold int8; the weights' upper halves are zero."""
+    """total + inputs * weights, of lanes that hold shorts; the weights' upper halves are zero."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if host().has("avx512vnni"):

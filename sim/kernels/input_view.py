@@ -14,7 +14,8 @@ KERNEL_H, KERNEL_W = column("KERNEL.0"), column("KERNEL.1")
 STRIDE_H, STRIDE_W = column("STRIDE.0"), column("STRIDE.1")
 DILATION_H, DILATION_W = column("DILATION.0"), column("DILATION.1")
 PAD_TOP, PAD_LEFT = column("PAD.0"), column("PAD.1")
-PAD_VALUE, IN_ZP, WEIGHT_ADDR = column("PAD_VALUE"), column("IN_ZP"), column("WEIGHT_ADDR")
+PAD_VALUE, IN_ZP = column("PAD_VALUE"), column("IN_ZP")
+WEIGHT_ADDR, WEIGHT_ZP = column("WEIGHT_ADDR"), column("WEIGHT_ZP")
 MAT_MUL = opcode("OP_MAT_MUL")
 
 

@@ -15,7 +15,7 @@ _ARGUMENTS = 8  # of `entry.run`, which only the build imports: numba comes with
 COMPILED_MODULES = (
     "convolution", "depthwise", "dot", "elementwise", "entry", "finish", "input_view", "jit", "memory_access",
     "multiplication", "operation_rows", "packing", "pooling", "single_channel", "transfer", "unpacked",
-    "vectors",
+    "vectors", "weight_offset",
 )  # fmt: skip
 
 

@@ -56,7 +56,7 @@ from dlasim.sim.kernels.vectors import (
 )
 
 MODE = column("mode")
-_MAX, _AVERAGE = int(PoolMode.MAX), int(PoolMode.AVERAGE)
+_MAX, _AVERAGE, _AVERAGE_UP = int(PoolMode.MAX), int(PoolMode.AVERAGE), int(PoolMode.AVERAGE_UP)
 _LOWEST = -128
 
 
@@ -102,6 +102,9 @@ def pool(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> Numbe
                         here += column_step
                 if mode == _AVERAGE:
                     total = divide_rounded(total, pixels)
+                elif mode == _AVERAGE_UP:  # from -128 up nothing is negative: halves away from zero are up
+                    unsigned = subtract(total, splat(pixels * _LOWEST))
+                    total = add(divide_rounded(unsigned, pixels), splat(_LOWEST))
                 elif mode != _MAX:
                     total = subtract(total, splat(pixels * row[IN_ZP]))
                     total = add(requantize(total, left, least, multiplier, right), zero_point)

@@ -42,6 +42,7 @@ from dlasim.sim.kernels.input_view import (
     MAT_MUL,
     PAD_VALUE,
     WEIGHT_ADDR,
+    WEIGHT_ZP,
     geometry,
 )
 from dlasim.sim.kernels.jit import Number, Pointer, kernel
@@ -119,7 +120,7 @@ def convolve_single_channel(row: Pointer, sram: Pointer, arena: Pointer, capacit
     channel_constants(row, sram, 0, constants)
     total = 0
     for tap in range(taps):
-        weight = get8(sram, row[WEIGHT_ADDR] + tap)
+        weight = get8(sram, row[WEIGHT_ADDR] + tap) - row[WEIGHT_ZP]
         total += weight
         store32(weights, tap * BYTES32, splat(weight & 0xFFFF))
         y, x = (tap // kernel_w) * dilation_h, (tap % kernel_w) * dilation_w

@@ -28,6 +28,7 @@ from dlasim.sim.kernels.input_view import (
     MAT_MUL,
     PAD_VALUE,
     WEIGHT_ADDR,
+    WEIGHT_ZP,
     geometry,
 )
 from dlasim.sim.kernels.jit import Number, Pointer, kernel
@@ -42,6 +43,7 @@ from dlasim.sim.kernels.vectors import (
     BYTES32,
     LANES,
 )
+from dlasim.sim.kernels.weight_offset import run_offset
 
 ROWS = 4  # rows of weights that one pass over a patch multiplies
 
@@ -113,6 +115,7 @@ def convolve_unpacked(row: Pointer, sram: Pointer, arena: Pointer, capacity: Num
             stage[pixel * patch + i] = 0
     for pixel in range(pixels):
         patch_at = pixel * patch * STAGED_BYTES
+        offset = run_offset(row, stage, patch_at, length) if row[WEIGHT_ZP] != 0 else 0
         for channel in range(0, outputs, LANES):
             channel_constants(row, sram, channel, constants)
             count = min(LANES, outputs - channel)
@@ -126,6 +129,6 @@ def convolve_unpacked(row: Pointer, sram: Pointer, arena: Pointer, capacity: Num
                         copy_bytes(spare, i * BYTES32, sram, rows[i] + done, rest)
                     dot_rows(ROWS, stage, patch_at + turns * BYTES32, spare, spare_rows, 1, fold, more)
                 for i in range(ROWS):
-                    tile[o + i] = sums[i] + more[i] + constants[o + i]
+                    tile[o + i] = sums[i] + more[i] + constants[o + i] - offset
             finish(row, sram, tile, 1, 0, 1, pixel, outs, accs, constants, channel)
     return 0

@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from dlasim.errors import printable
+from dlasim.isa.file_records import StepKind
 from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, UNITS
 from dlasim.isa.program import Program
-from dlasim.isa.records import StepKind
 from dlasim.sim.checks import first_fault
 from dlasim.sim.operation import reset_file
 from dlasim.sim.races.accesses import SPACE_BYTES, AccessTable, access_table, memory_name

@@ -25,7 +25,7 @@ def depth_conv(context: Context) -> Integers:
     """OP_DEPTH_CONV."""
     image = context.view("IN")
     outputs = context.value("OUT_CHANNELS")
-    weights = context.linear("WEIGHT_ADDR", *context.pair("KERNEL"), outputs)
+    weights = _weights(context, *context.pair("KERNEL"), outputs)
     total: Integers = np.zeros((*context.pair("OUT_SIZE"), outputs), np.int64)
     for tap in taps(context.operation):
         pixels = tap.read(image, context.value("PAD_VALUE")) - context.value("IN_ZP")
@@ -35,16 +35,20 @@ def depth_conv(context: Context) -> Integers:
 
 def mat_mul(context: Context) -> Integers:
     """OP_MAT_MUL."""
-    matrix = context.linear("WEIGHT_ADDR", context.value("OUT_CHANNELS"), context.value("IN_CHANNELS"))
+    matrix = _weights(context, context.value("OUT_CHANNELS"), context.value("IN_CHANNELS"))
     total = _product(context.view("IN") - context.value("IN_ZP"), matrix)
     return _finish(context, total, context.field("out"), context.value("ACT_MIN"))
+
+
+def _weights(context: Context, *shape: int) -> Integers:
+    """The weights, their zero point taken off."""
+    return context.linear("WEIGHT_ADDR", *shape) - context.value("WEIGHT_ZP")
 
 
 def _convolved(context: Context) -> Integers:
     image = context.view("IN")
     outputs = context.value("OUT_CHANNELS")
-    shape = (outputs, *context.pair("KERNEL"), context.value("IN_CHANNELS"))
-    weights = context.linear("WEIGHT_ADDR", *shape)
+    weights = _weights(context, outputs, *context.pair("KERNEL"), context.value("IN_CHANNELS"))
     total: Integers = np.zeros((*context.pair("OUT_SIZE"), outputs), np.int64)
     for tap in taps(context.operation):
         pixels = tap.read(image, context.value("PAD_VALUE")) - context.value("IN_ZP")

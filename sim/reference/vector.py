@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dlasim.isa.instructions import PoolMode, ShiftMode
-from dlasim.sim.numerics import requant, rounded_average, rounding_divide, wrap32
+from dlasim.sim.numerics import average_up, requant, rounded_average, rounding_divide, wrap32
 from dlasim.sim.reference.mac import rescaled
 from dlasim.sim.reference.operands import Context, Integers
 from dlasim.sim.reference.taps import inside_taps
@@ -49,6 +49,8 @@ def pool(context: Context) -> Integers:
             return _clamped(context, _largest(context))
         case PoolMode.AVERAGE:
             return _clamped(context, rounded_average(_window_sum(context), _window_pixels(context)))
+        case PoolMode.AVERAGE_UP:
+            return _clamped(context, average_up(_window_sum(context), _window_pixels(context)))
         case PoolMode.MEAN:
             zero_points = _window_pixels(context) * context.value("IN_ZP")
             return _rescaled(context, wrap32(_window_sum(context) - zero_points))

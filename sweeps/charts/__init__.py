@@ -9,7 +9,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, unknown
 from dlasim.sweeps.charts.data import Table, chosen_rows
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # users need not know where it keeps its fonts
@@ -28,12 +28,12 @@ KINDS = {
 def make(result: Table, kind: str, settings: Mapping[str, Any]) -> Any:
     """The figure of that kind; use it within `canvas.style()`."""
     if kind not in KINDS:
-        raise InputError(f"chart kind {kind!r} is unknown (allowed: {', '.join(KINDS)})")
+        raise InputError(unknown("chart kind", kind, KINDS))
     draw = import_module(f"dlasim.sweeps.charts.{KINDS[kind][0]}").draw
     allowed = [name for name in signature(draw).parameters if name != "result"]
-    unknown = [name for name in settings if name not in allowed]
-    if unknown:
-        raise InputError(f"a {kind} chart has no setting {unknown[0]!r} (allowed: {', '.join(allowed)})")
+    for name in settings:
+        if name not in allowed:
+            raise InputError(f"{kind} chart: {unknown('setting', name, allowed)}")
     return draw(result, **settings)
 
 
@@ -47,9 +47,34 @@ def fitting_kind(result: Table, where: str | None = None) -> str:
     return "stacked" if can_draw(chosen_rows(result, where, ["cycles_total"])) else "pareto"
 
 
+class Chart:
+    """A drawn chart: a notebook shows it, `save` writes it to a file. `figure` is matplotlib's."""
+
+    def __init__(self, result: Table, kind: str, settings: Mapping[str, Any]) -> None:
+        from dlasim.sweeps.charts import canvas
+
+        with canvas.style():
+            self.figure = make(result, kind, settings)
+        self._kind = kind
+
+    def save(self, path: str | Path) -> Path:
+        """Write a PNG, SVG or PDF file; returns its path."""
+        from dlasim.sweeps.charts import canvas
+
+        with canvas.style():
+            canvas.save(self.figure, Path(path))
+        return Path(path)
+
+    def __repr__(self) -> str:
+        return f"<Chart {self._kind}; save(path) writes it as .png, .svg or .pdf>"
+
+    def _repr_png_(self) -> bytes:
+        from dlasim.sweeps.charts import canvas
+
+        with canvas.style():
+            return canvas.encode(self.figure, "png")
+
+
 def draw(result: Table, kind: str, path: str | Path, **settings: Any) -> None:
     """Draw a chart into a PNG, SVG or PDF file."""
-    from dlasim.sweeps.charts import canvas
-
-    with canvas.style():
-        canvas.save(make(result, kind, settings), Path(path))
+    Chart(result, kind, settings).save(path)

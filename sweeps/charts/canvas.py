@@ -23,22 +23,12 @@ from matplotlib.transforms import Bbox, ScaledTranslation
 from dlasim.errors import InputError
 from dlasim.fileio import atomic_write
 from dlasim.sweeps.charts.measures import DECIMAL, Write
+from dlasim.sweeps.charts.palette import GREY, KINDS, OTHER
 from dlasim.sweeps.study import FORMATS
 
 Side = tuple[float, float, str, str]  # offset in points, and how the text lies to it
 
 _NOT_IN_XML = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")  # as names of models may have them
-# Okabe and Ito's colours: apart for every kind of colour vision, and in grey by their order here.
-BLUE, ORANGE, GREEN, YELLOW = "#0072B2", "#E69F00", "#009E73", "#F0E442"
-SKY, RED, PURPLE, GREY, DARK = "#56B4E9", "#D55E00", "#CC79A7", "#BBBBBB", "#333333"
-HOST, STALL = "CPU", "memory stalls"
-# How a kind of layer looks in every chart: colour, hatch, marker.
-KINDS = {
-    "CONV": (BLUE, "", "o"), "REQUANT": (RED, "///", "s"), "DEPTH": (GREEN, "...", "D"),
-    "FC": (ORANGE, "\\\\\\", "^"), "POOL": (PURPLE, "xxx", "v"), "ELTWISE": (SKY, "++", "P"),
-    "ACT": (YELLOW, "oo", "X"), HOST: ("#777777", "--", "*"), STALL: ("#CCCCCC", "", "*"),
-}  # fmt: skip
-_OTHER = (DARK, "", "*")
 MAP = "cividis"
 _STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans", "font.size": 8, "axes.titlesize": 9, "axes.labelsize": 8,
@@ -61,13 +51,13 @@ def style() -> Iterator[None]:
 
 def look(kind: str) -> dict[str, Any]:
     """How bars of a kind are filled."""
-    color, hatch, _ = KINDS.get(kind, _OTHER)
+    color, hatch, _ = KINDS.get(kind, OTHER)
     return {"color": color, "hatch": hatch, "edgecolor": "white", "linewidth": 0.3}
 
 
 def dots(kind: str) -> dict[str, Any]:
     """How points of a kind are drawn."""
-    color, _, marker = KINDS.get(kind, _OTHER)
+    color, _, marker = KINDS.get(kind, OTHER)
     return {"color": color, "marker": marker, "edgecolor": "white", "linewidth": 0.4}
 
 
@@ -111,10 +101,15 @@ def save(figure: Any, path: Path) -> None:
     kind = path.suffix.lower().lstrip(".")
     if kind not in FORMATS:
         raise InputError(f"{path}: a chart ends in {', '.join('.' + name for name in FORMATS)}")
+    atomic_write(path, encode(figure, kind))
+
+
+def encode(figure: Any, kind: str) -> bytes:
+    """The figure as a file of that kind."""
     data = io.BytesIO()
     metadata = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {})
     figure.savefig(data, format=kind, metadata=metadata)
-    atomic_write(path, _NOT_IN_XML.sub(b"", data.getvalue()) if kind == "svg" else data.getvalue())
+    return _NOT_IN_XML.sub(b"", data.getvalue()) if kind == "svg" else data.getvalue()
 
 
 def log_norm(low: float, high: float) -> Any:

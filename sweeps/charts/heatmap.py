@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dlasim.sim.config import ALIASES
 from dlasim.sweeps.charts import canvas
 from dlasim.sweeps.charts.data import (
     ChartError,
@@ -18,7 +19,7 @@ from dlasim.sweeps.charts.data import (
     varying,
 )  # fmt: skip
 from dlasim.sweeps.charts.measures import BINARY, Measure, bytes_text, count_text, measure
-from dlasim.sweeps.parameters import ALIASES, catalogue
+from dlasim.sweeps.parameters import catalogue
 
 MAX_ACROSS, MAX_DOWN = 4, 8  # panels
 MAX_WRITTEN_CELLS = 160

@@ -15,7 +15,7 @@ BINARY = ((float(1 << 30), "G"), (float(1 << 20), "M"), (float(1 << 10), "K"), (
 _ALIKE = 20  # numbers further apart than this are not written in the same unit
 # The short names that charts take besides those of columns.
 SHORT = {"cycles": "cycles_total", "sram": "sram_bytes", "clock": "clock_mhz", "dma": "dma_bytes",
-         "instructions": "cpu_instructions"}  # fmt: skip
+         "instructions": "cpu_instructions", "energy": "energy_nj"}  # fmt: skip
 _TEXTS = {"cycles_total": "cycles", "pes": "PEs", "sram_bytes": "SRAM", "cycles_dla": "DLA cycles",
           "cycles_cpu": "CPU cycles", "utilization": "utilisation of the PEs", "dma_bytes": "DMA bytes",
           "cpu_instructions": "CPU instructions"}  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.errors import InputError
-from dlasim.sweeps.charts import canvas
+from dlasim.sweeps.charts import canvas, palette
 from dlasim.sweeps.charts.data import (
     ChartError,
     Row,
@@ -28,10 +28,15 @@ _FAR = 4.0  # an axis whose values lie further apart than this is logarithmic
 
 def draw(
     result: Table, where: str | None = None, title: str = "", value: str = "cycles_total",
-    figures: list[str] | None = None,
+    figures: list[str] | None = None, x: str | None = None, y: str | None = None,
 ) -> Any:  # fmt: skip
-    """`figures` are two or three; without them `value`, SRAM and PEs. Each of the others is drawn against the
-    first. Grey: every point; line: the front within the panel; filled: also in the front of all figures."""
+    """`figures` are two or three, or `y` against `x`; without them `value`, SRAM and PEs. Each of the others
+    is drawn against the first. Grey: every point; line: the front within the panel; filled: also in the front
+    of all figures."""
+    if x or y:
+        if figures:
+            raise InputError("figures excludes x and y; give only one of them")
+        figures = [y or value, x or COSTS[0]]
     chosen = [measure(name, result.columns) for name in figures or (value, *COSTS)]
     if not 2 <= len({figure.name for figure in chosen}) == len(chosen) <= 3:
         raise InputError(
@@ -125,18 +130,22 @@ def _panel(
 ) -> list[Row]:
     spots = sorted({(cost.shown(row[cost.name]), goal.shown(row[goal.name])) for row in rows})
     axes.scatter(
-        *zip(*spots, strict=True), s=7, color=canvas.GREY, label="points", rasterized=len(spots) > 2000
+        *zip(*spots, strict=True), s=7, color=palette.GREY, label="points", rasterized=len(spots) > 2000
     )
     best = front(rows, goal, cost)
     line = [(cost.shown(row[cost.name]), goal.shown(row[goal.name])) for row in best]
     step = "pre" if cost.more_is_better else "post"
     axes.step(
-        *zip(*line, strict=True), where=step, color=canvas.BLUE, linewidth=1, label="front of the two figures"
+        *zip(*line, strict=True),
+        where=step,
+        color=palette.BLUE,
+        linewidth=1,
+        label="front of the two figures",
     )
     both = [spot for spot, row in zip(line, best, strict=True) if id(row) in overall]
     if both:
         text = "no point is better in all figures" if several else "no point is better in both"
-        axes.scatter(*zip(*both, strict=True), s=14, color=canvas.RED, zorder=3, label=text)
+        axes.scatter(*zip(*both, strict=True), s=14, color=palette.RED, zorder=3, label=text)
     _scale(axes.xaxis, [x for x, _ in spots], cost, 2 if cost.name in catalogue() else 10)
     return best
 

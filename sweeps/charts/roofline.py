@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from dlasim.errors import InputError
-from dlasim.sweeps.charts import canvas
-from dlasim.sweeps.charts.data import Row, Table
+from dlasim.sweeps.charts import canvas, palette
+from dlasim.sweeps.charts.data import Table
 from dlasim.sweeps.charts.layers import chosen_point
 from dlasim.sweeps.charts.measures import count_text
+from dlasim.sweeps.charts.roofs import bytes_per_cycle, roofline_spot
 
 _WIDEST_NAME = 22
 Point = tuple[float, float]
@@ -22,14 +23,14 @@ def draw(result: Table, where: str | None = None, title: str = "", point: int | 
     computing or moving, whichever takes longer, so the roof holds for every layer."""
     chosen = chosen_point(result, where, point)
     spots = [
-        (*_spot(layer), layer, name)
+        (*roofline_spot(layer, layer), layer, name)
         for layer, name in zip(chosen.layers, chosen.short_names(_WIDEST_NAME), strict=True)
         if layer["macs"] and layer["unit"] == "dla"
     ]
     if not spots:
         raise InputError(f"point {chosen.row['point']} has no layer with MACs on the DLA")
     figure, axes = canvas.new(7, 4.6)
-    pes, rate = chosen.row["pes"], _rate(chosen.row)
+    pes, rate = chosen.row["pes"], bytes_per_cycle(chosen.row)
     known = [x for x, *_ in spots if x is not None] + ([pes / rate] if rate else []) or [1.0]
     left, right = min(known) / 3, max(known) * 4
     still = right / 1.4  # where layers stand that move nothing
@@ -61,8 +62,8 @@ def _draw_roofs(figure: Any, axes: Any, pes: int, rate: int, view: tuple[float, 
     """The roofs, each with its name along it; points on them, which other names keep clear of."""
     left, right = view
     ridge = pes / rate if rate else left
-    axes.plot([left, ridge, right], [left * rate if rate else pes, pes, pes], color=canvas.DARK, linewidth=1)
-    style = {"textcoords": "offset points", "fontsize": 7, "color": canvas.DARK, "va": "bottom"}
+    axes.plot([left, ridge, right], [left * rate if rate else pes, pes, pes], color=palette.DARK, linewidth=1)
+    style = {"textcoords": "offset points", "fontsize": 7, "color": palette.DARK, "va": "bottom"}
     axes.annotate(f"computing: {pes} MACs per cycle", (right, pes), (-2, 3), ha="right", **style)
     across = np.geomspace(left, right, 150)
     roof = [(float(x), float(min(x * rate, pes) if rate else pes)) for x in across]
@@ -76,18 +77,3 @@ def _draw_roofs(figure: Any, axes: Any, pes: int, rate: int, view: tuple[float, 
     style |= {"ha": "center", "rotation": turn, "rotation_mode": "anchor"}
     axes.annotate(f"DMA: {rate} bytes per cycle", (middle, middle * rate), (-4, 3), **style)
     return roof
-
-
-def _rate(row: Row) -> int:
-    """Bytes per cycle of one direction alone; 0 for unlimited."""
-    return min((rate for rate in (row["dma_bandwidth"], row["dma_shared_bandwidth"]) if rate), default=0)
-
-
-def _spot(layer: Row) -> tuple[float | None, float]:
-    rate, shared = _rate(layer), layer["dma_shared_bandwidth"]
-    read, written = layer["dma_read_bytes"], layer["dma_write_bytes"]
-    slow = float(max(read, written))  # in bytes of one direction
-    if shared and rate:
-        slow = max(slow, (read + written) * rate / shared)
-    cycles = max(layer["cycles"], slow / rate if rate else 0, 1)
-    return (layer["macs"] / slow if slow else None), layer["macs"] / cycles

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from dlasim.errors import InputError
-from dlasim.fileio import read_file
-from dlasim.sim.report import SCHEMA
+from dlasim.isa.program import Program
+from dlasim.sim.runner import Inference
 from dlasim.sweeps.charts.data import Row
 from dlasim.sweeps.evaluate import FIGURES, LAYER_COLUMNS, layer_rows, row_figures
-from dlasim.sweeps.result import SweepResult, open_results
+from dlasim.sweeps.report_file import ENDING, read_report
 from dlasim.sweeps.study import machine_label
-
-ENDING = ".json"
+from dlasim.sweeps.sweep_result import SweepResult, open_results
 
 
 class ReportTable:
-    """One row, and the rows of its layers."""
+    """One row, and the rows of its layers. `ran` is what ran, if the report comes from this process."""
+
+    ran: tuple[Program, Inference] | None = None
 
     def __init__(self, path: Path, row: Row, layers: list[Row]) -> None:
         self.path, self.columns = path, list(row)
@@ -43,24 +42,16 @@ class ReportTable:
 
 def open_table(place: str | Path) -> SweepResult | ReportTable:
     """The results of a sweep, in a folder or a CSV file, or the report of a run."""
-    return read_report(Path(place)) if str(place).endswith(ENDING) else open_results(place)
-
-
-def read_report(path: Path) -> ReportTable:
-    """The report that `dlasim run --report` wrote."""
-    try:
-        told = json.loads(read_file(path))
-        if told["schema"] != SCHEMA:
-            raise InputError(f"{path} has schema {told['schema']!r}; this version reads {SCHEMA}")
-        return report_table(told, path)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise InputError(f"{path} is not a report of `dlasim run --report FILE.json`") from None
+    return (
+        report_table(read_report(place), Path(place)) if str(place).endswith(ENDING) else open_results(place)
+    )
 
 
 def report_table(told: Mapping[str, Any], path: Path) -> ReportTable:
     """A report as a table."""
     machine = {name: value for name, value in told["config"].items() if name != "name"}
     start = {"point": 0, "case": "", "model": str(told["program"]), "label": machine_label(machine)}
+    start["host"] = "none" if told["cpu"]["estimated"] else "riscv"
     figures = dict(zip(FIGURES, row_figures(told), strict=True))
     layers = [
         {**start, **machine, **dict(zip(LAYER_COLUMNS, layer, strict=True))} for layer in layer_rows(told)

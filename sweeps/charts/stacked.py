@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dlasim.errors import InputError
-from dlasim.sweeps.charts import canvas
+from dlasim.errors import InputError, unknown
+from dlasim.sweeps.charts import canvas, palette
 from dlasim.sweeps.charts.data import (
     ChartError,
     Row,
@@ -26,7 +26,7 @@ from dlasim.sweeps.conditions import Condition
 SEGMENTS = {
     name.lower(): (name, f"cycles_{name.lower()}")
     for name in ("CONV", "REQUANT", "DEPTH", "FC", "POOL", "ELTWISE", "ACT")
-} | {"host": (canvas.HOST, ""), "stall": (canvas.STALL, "cycles_stall")}
+} | {"host": (palette.HOST, ""), "stall": (palette.STALL, "cycles_stall")}
 MAX_BARS, MAX_IN_PANEL = 72, 40
 _FAR = 4.0  # a bar this many times as long as the next shorter one is cut, so that the others can be read
 _ROW_INCHES = 0.165
@@ -61,9 +61,9 @@ def draw(
     millions; `panel` is a parameter, each value of which gets a panel of its own; bars that differ in `pair`
     only stand together; `panels` are panels with a title and a condition (`where`) each."""
     shown = segments or list(SEGMENTS)
-    unknown = [name for name in shown if name not in SEGMENTS]
-    if unknown:
-        raise InputError(f"segment {unknown[0]!r} is unknown (allowed: {', '.join(SEGMENTS)})")
+    for segment in shown:
+        if segment not in SEGMENTS:
+            raise InputError(unknown("segment", segment, SEGMENTS))
     columns = {SEGMENTS[name][1] for name in shown if SEGMENTS[name][1]} | {"cycles_total", "cycles_dla"}
     rows = chosen_rows(result, where, sorted(columns))
     for name in (panel, pair):

@@ -10,17 +10,19 @@ import numpy as np
 
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.errors import InputError
+from dlasim.isa.file_records import LayerKind
 from dlasim.isa.instructions import UNITS
 from dlasim.isa.program import Program
-from dlasim.isa.records import LayerKind
+from dlasim.sim.lanes import CPU, lane_spans
 from dlasim.sim.runner import Inference, Simulation
-from dlasim.sweeps.charts import canvas
+from dlasim.sweeps.charts import canvas, palette
 from dlasim.sweeps.charts.data import Row, Table, best_point, chosen_rows, point_title, shorten
+from dlasim.sweeps.charts.single import ReportTable
 from dlasim.sweeps.models import Source, blueprint
 from dlasim.sweeps.parameters import catalogue, resolve
-from dlasim.sweeps.result import SweepResult
+from dlasim.sweeps.sweep_result import SweepResult
 
-LANES = ("CPU", *(unit.name for unit in reversed(UNITS)))
+LANES = (CPU, *(unit.name for unit in reversed(UNITS)))
 MAX_NAMED = 60
 NO_LAYER = "no layer"
 
@@ -31,18 +33,15 @@ def draw(
 ) -> Any:  # fmt: skip
     """Lanes of the CPU and of each unit between two cycles, coloured by the kind of layer; of neighbouring
     layers of one kind every other one is paler."""
-    if not isinstance(result, SweepResult):
-        raise InputError(f"{result.path} is a report, which does not say what happened when: use "
-                         "`dlasim run --trace FILE.json`, or sweep the model")  # fmt: skip
-    rows = chosen_rows(result, where, ["label", "cycles_total"])
+    rows = chosen_rows(result, where, ["label", "host", "cycles_total"])
     row = best_point(rows, point)
-    program, inference = _simulate(result, row)
+    program, inference = _inference(result, row)
     until = inference.total_cycles if end is None else min(end, inference.total_cycles)
     if not 0 <= begin < until:
         raise InputError(f"cycles {begin} to {until} are no part of a run of {inference.total_cycles} cycles")
     figure, axes = canvas.new(7.2, 2.9)
-    kinds = [canvas.HOST if layer.kind is LayerKind.HOST else layer.kind.name for layer in program.layers]
-    named = _draw_lanes(axes, _spans(program, inference), kinds, begin, until)
+    kinds = [palette.HOST if layer.kind is LayerKind.HOST else layer.kind.name for layer in program.layers]
+    named = _draw_lanes(axes, lane_spans(program, inference), kinds, begin, until)
     axes.set_xlim(begin, until)
     axes.set_ylim(-0.6, len(LANES) + 0.05)
     axes.set_yticks(range(len(LANES)), LANES)
@@ -58,6 +57,16 @@ def draw(
         for middle, layer in named[:MAX_NAMED]
     ], canvas.ON)  # fmt: skip
     return figure
+
+
+def _inference(result: Table, row: Row) -> tuple[Program, Inference]:
+    """What ran: that of a run in this process, or of a sweep's point, which is simulated once more."""
+    if isinstance(result, SweepResult):
+        return _simulate(result, row)
+    if isinstance(result, ReportTable) and result.ran is not None:
+        return result.ran
+    raise InputError(f"{result.path} is a report, which does not say what happened when: use "
+                     "`dlasim run --trace FILE.json`, or sweep the model")  # fmt: skip
 
 
 def _simulate(result: SweepResult, row: Row) -> tuple[Program, Inference]:
@@ -82,25 +91,8 @@ def _simulate(result: SweepResult, row: Row) -> tuple[Program, Inference]:
     return program, Simulation(program, config, None).run()
 
 
-def _spans(program: Program, inference: Inference) -> dict[str, list[np.ndarray[Any, Any]]]:
-    """For each lane rows of start, end and layer."""
-    layer_of = program.layer_of_words()
-    lanes: dict[str, list[np.ndarray[Any, Any]]] = {lane: [] for lane in LANES}
-    for span in inference.host:
-        lanes["CPU"].append(np.array([[span.start, span.end, program.host_calls[span.call].layer]]))
-    for run in inference.runs:
-        plan = run.plan
-        layers = layer_of[run.first_word :][plan.stream.positions[: plan.operations]]
-        units = plan.costs.unit[: plan.operations]
-        for unit in UNITS:
-            mine = units == unit
-            rows = (plan.timeline.start[mine] + run.start, plan.timeline.end[mine] + run.start, layers[mine])
-            lanes[unit.name].append(np.stack(rows, axis=1))
-    return lanes
-
-
 def _draw_lanes(
-    axes: Any, lanes: dict[str, list[np.ndarray[Any, Any]]], kinds: list[str], begin: int, until: int
+    axes: Any, lanes: dict[str, np.ndarray[Any, Any]], kinds: list[str], begin: int, until: int
 ) -> list[tuple[float, int]]:
     """Draws the spans; returns where the computing of each layer is in the middle, long ones first."""
     least = (until - begin) / 4000  # shorter is less than a dot of the picture
@@ -108,18 +100,18 @@ def _draw_lanes(
     named: dict[int, tuple[float, float]] = {}
     bars: dict[tuple[str, bool, int], list[tuple[float, float]]] = {}
     for height, lane in enumerate(LANES):
-        for start, end, layer in _merged(np.concatenate(lanes[lane] or [np.zeros((0, 3), np.int64)]), least):
+        for start, end, layer in _merged(lanes[lane], least):
             start, end = max(start, begin), min(end, until)
             if start >= end:
                 continue
-            kind = canvas.HOST if lane == "CPU" else kinds[layer] if layer >= 0 else NO_LAYER
+            kind = palette.HOST if lane == CPU else kinds[layer] if layer >= 0 else NO_LAYER
             spans = bars.setdefault((kind, layer >= 0 and pale[layer], height), [])
             spans.append((start, max(end - start, least)))
             if lane not in ("DMA_IN", "DMA_OUT") and layer >= 0:
                 first, last = named.get(layer, (start, end))
                 named[layer] = (min(first, start), max(last, end))
     told: set[str] = set()
-    order = [*canvas.KINDS, NO_LAYER]
+    order = [*palette.KINDS, NO_LAYER]
     for kind, is_pale, height in sorted(bars, key=lambda bar: (order.index(bar[0]), *bar[1:])):
         look = {"facecolor": canvas.look(kind)["color"], "alpha": 0.6 if is_pale else 1, "linewidth": 0}
         label = "_" if kind in told else kind
@@ -142,7 +134,7 @@ def _paler(kinds: list[str]) -> list[bool]:
 def _merged(spans: np.ndarray[Any, Any], gap: float) -> list[tuple[float, float, int]]:
     """Spans of one layer whose gaps cannot be seen, as one."""
     found: list[tuple[float, float, int]] = []
-    for start, end, layer in spans[np.argsort(spans[:, 0], kind="stable")].tolist():
+    for start, end, layer in spans.tolist():
         if found and found[-1][2] == layer and start - found[-1][1] <= gap:
             found[-1] = (found[-1][0], max(end, found[-1][1]), layer)
         else:

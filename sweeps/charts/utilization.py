@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dlasim.errors import InputError
-from dlasim.sweeps.charts import canvas
+from dlasim.sweeps.charts import canvas, palette
 from dlasim.sweeps.charts.data import Row, Table
 from dlasim.sweeps.charts.layers import chosen_point
 from dlasim.sweeps.charts.measures import writer
@@ -62,7 +62,7 @@ def _write(left: Any, right: Any, layers: list[Row]) -> None:
 
 
 def _kind(layer: Row) -> str:
-    return str(layer["kind"]) if layer["unit"] == "dla" else canvas.HOST
+    return str(layer["kind"]) if layer["unit"] == "dla" else palette.HOST
 
 
 def _uses_pes(layer: Row) -> bool:

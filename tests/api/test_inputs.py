@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from dlasim.errors import InputError
 from dlasim.inputs import load_npy, prepare_inputs, save_npy
+from dlasim.isa.file_records import DataType, Role
 from dlasim.isa.program import TensorDescriptor
-from dlasim.isa.records import DataType, Role
 from dlasim.isa.registers import Region
 
 
@@ -179,7 +179,10 @@ def test_floats_for_a_float_model_are_converted() -> None:
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (np.zeros((3, 2), np.int8), r"input x: expected int8 \[1, 2, 3\], got int8 \[3, 2\] \(array\)"),
+        (
+            np.zeros((3, 2), np.int8),
+            r"input x: expected int8 \[1, 2, 3\] or floats, which are quantized, got int8 \[3, 2\] \(array\)",
+        ),
         (np.zeros(6, np.int8), r"got int8 \[6\]"),
         (
             np.zeros((1, 2, 3), np.int16),

@@ -60,7 +60,7 @@ def test_the_same_option_means_the_same_everywhere() -> None:
         ("run", "resnt8.tflite", "did you mean resnet8.tflite?"),
         ("disasm", "progam.bin", "did you mean program.bin?"),
         ("asm", "relu.asm", "did you mean relu.s?"),
-        ("run", "mobilenet_v1", "`dlasim model mobilenet_v1 -o mobilenet_v1.tflite` writes"),
+        ("run", "mobilenet_v1.tflite", "`dlasim model mobilenet_v1 -o mobilenet_v1.tflite` writes"),
     ],
 )
 def test_a_mistyped_file_is_found(

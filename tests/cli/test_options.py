@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from dlasim.cli import main
-from dlasim.cli.options import GRID, SIZE
+from dlasim.cli.option_types import GRID, SIZE
 
 
 @pytest.mark.parametrize(

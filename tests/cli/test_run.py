@@ -70,7 +70,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_form_of_a_model_gives_the_same(folder: Path, tmp_path: Path, name: str) -> None:
     result = succeed("run", folder / name, "--output", tmp_path, "--report", tmp_path / "r.json")
     direct = succeed("run", folder / "mnist.bin", "--output", tmp_path / "direct", "--json")
-    assert result.stderr == ""
+    assert all(line.startswith("wrote ") for line in result.stderr.splitlines())
     assert (np.load(tmp_path / "output_0.npy") == np.load(tmp_path / "direct" / "output_0.npy")).all()
     reports = [json.loads((tmp_path / "r.json").read_text()), json.loads(direct.stdout)]
     assert reports[0]["cycles"] == reports[1]["cycles"]
@@ -248,12 +248,25 @@ def test_a_mistyped_name_brings_up_the_right_one(
     fail(2, f"did you mean {meant}?", *arguments)
 
 
+def test_assembly_runs_like_the_program_that_it_makes(tmp_path: Path) -> None:
+    result = call("asm", EXAMPLES / "relu.s", "-o", tmp_path / "relu.bin")
+    assert result.exit_code == 0, result.stderr
+    reports = [json.loads(call("run", file, "--json").stdout)
+               for file in (EXAMPLES / "relu.s", tmp_path / "relu.bin")]  # fmt: skip
+    assert reports[0]["cycles"] == reports[1]["cycles"]
+    assert reports[0]["program"] == reports[1]["program"]
+    (tmp_path / "wrong.s").write_text(".stream\n    OP_RELUU\n    HALT\n")
+    wrong = call("run", tmp_path / "wrong.s")
+    assert wrong.exit_code == 2
+    assert "wrong.s:2:5: unknown instruction OP_RELUU; did you mean" in wrong.stderr
+
+
 def test_what_is_no_program(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "x.bin").write_bytes((folder / "mnist.bin").read_bytes()[:200])
     fail(2, "is not a valid program", "run", tmp_path / "x.bin")
     (tmp_path / "y.bin").write_bytes(b"nonsense, and more of it")
     fail(2, "not a TFLite model", "run", tmp_path / "y.bin")
-    fail(2, "`dlasim asm ", "run", EXAMPLES / "relu.s")
+    fail(2, "is assembly, not a model; `dlasim run", "explain", EXAMPLES / "relu.s")
     fail(2, "cannot read", "run", tmp_path / "missing")
     fail(2, "cannot read", "run", tmp_path)
     fail(2, "is already compiled", "run", folder / "mnist.bin", "--fusion", "none")

@@ -23,10 +23,12 @@ from dlasim.sim.races import check_program
 from dlasim.verification import verify
 from tests.compiler.networks import MOST_ELEMENTS, random_network
 from tests.compiler.steps import missing_wait
+from tests.tflite.unsigned_form import has_unsigned_form, unsigned_form
 
 PARALLEL = ("output", "output", "input", "8x8", "3x5", "1x7", "16x2", "2x32")
 SRAM = (16, 100, 300, 700, 1_000, 1_500, 2_050, 3_333, 5_001, 9_000, 16_384, 40_000, 65_536, 1 << 19, 1 << 20)
 PES = (1, 2, 3, 8, 15, 16, 31, 64, 64, 100, 128, 256)
+UNSIGNED_STEP = 8  # one network of uint8 among so many
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Case:
     operators: int
     most_elements: int = MOST_ELEMENTS
     is_line: bool = False
+    is_unsigned: bool = False
     machine: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -79,7 +82,10 @@ def random_case(seed: int) -> Case:
         )
     # A tile for each element takes long.
     most = MOST_ELEMENTS if machine["sram_bytes"] >= 1_000 else 400
-    return Case(seed, int(rng.integers(1, 13)), most, machine=machine, options=options)
+    case = Case(seed, int(rng.integers(1, 13)), most, machine=machine, options=options)
+    if seed % UNSIGNED_STEP or not has_unsigned_form(random_network(seed, case.operators, most)):
+        return case
+    return replace(case, is_unsigned=True)
 
 
 def striped_case(seed: int) -> Case:
@@ -104,6 +110,8 @@ class Outcome:
 def write_model(case: Case, folder: Path) -> Path:
     """The network as a file."""
     graph = random_network(case.seed, case.operators, case.most_elements, case.is_line)
+    if case.is_unsigned:
+        graph = unsigned_form(graph, case.seed)
     path = folder / f"network_{case.seed}_{case.operators}.tflite"
     path.write_bytes(write_tflite(graph))
     return path
@@ -131,7 +139,7 @@ def run_case(case: Case, folder: Path) -> Outcome:
         path.unlink()
     if result.mismatch is not None:
         return Outcome(str(result.mismatch))
-    if result.reference != "TFLite Micro":
+    if result.reference != "TFLite Micro" and not case.is_unsigned:
         return Outcome(f"compared with {result.reference}")
     if result.uncompared:
         return Outcome(f"not compared: {result.uncompared}")

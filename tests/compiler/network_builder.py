@@ -77,7 +77,7 @@ class RandomNetwork:
         if self.most_elements == MOST_ELEMENTS and self.chance(0.05):
             height, width = self.choice((1, 900), (400, 1), (120, 60), (3, 300))
         channels = max(1, min(self.size(130), self.most_elements // (height * width)))
-        batch = 2 if self.chance(0.03) else 1
+        batch = self.choice(2, 3) if self.chance(0.08) else 1
         return (batch, height, width, channels)
 
     def fresh_quantization(self) -> Quantization:

@@ -56,6 +56,10 @@ def conv_2d(net: RandomNetwork) -> None:
     kernel, depth = _kernel(net), source.shape[3]
     channels = net.size(32 if net.is_line else 130)
     options, (rows, columns) = _spatial(net, source, kernel, True, False)
+    groups = net.choice(2, 3, 4, depth) if net.chance(0.15) else 1
+    if depth % groups == 0:
+        depth //= groups
+        channels = -(-channels // groups) * groups
     taps = kernel[0] * kernel[1] * depth
     if rows * columns * channels * taps * source.shape[0] > net.most_macs:
         raise MisfitError
@@ -136,7 +140,10 @@ def pool(net: RandomNetwork) -> None:
 
 def mean(net: RandomNetwork) -> None:
     source = net.any_activation(4)
-    axes, keep = net.choice((1, 2), (1, 2), (1, 2), (2, 1), (2,), (3,)), net.chance(0.5)
+    axes, keep = (
+        net.choice((1, 2), (1, 2), (2, 1), (2,), (3,), (1,), (2, 3), (1, 3), (1, 2, 3)),
+        net.chance(0.5),
+    )
     sizes = [1 if axis in axes else size for axis, size in enumerate(source.shape)]
     shape = tuple(sizes if keep else (s for axis, s in enumerate(source.shape) if axis not in axes))
     scale = float(np.float32(source.quantization.scale * net.rng.uniform(0.1, 1.2)))
@@ -263,21 +270,24 @@ def transpose(net: RandomNetwork) -> None:
 
 def transpose_conv(net: RandomNetwork) -> None:
     source = net.any_activation(4)
-    channels, depth, stride = net.size(20), source.shape[3], net.number(1, 2)
-    shape = (1, source.shape[1] * stride, source.shape[2] * stride, channels)
-    if source.shape[0] > 1 or int(np.prod(shape)) * 9 * depth > net.most_macs:
+    channels, depth, stride = net.size(20), source.shape[3], net.choice(1, 2, 2, 3)
+    kernel, padding = net.choice((3, 3), (2, 2), (4, 4), (1, 1), (5, 2)), net.choice("SAME", "VALID")
+    sizes = [size * stride for size in source.shape[1:3]]
+    if padding == "VALID":
+        sizes = [size + max(taps - stride, 0) for size, taps in zip(sizes, kernel, strict=True)]
+    shape, taps = (source.shape[0], *sizes, channels), kernel[0] * kernel[1]
+    if int(np.prod(shape)) * taps * depth > net.most_macs:
         raise MisfitError
     output = net.new_quantization()
-    weights = net.weights((channels, 3, 3, depth), 0, 9 * depth, source, output, 0.15)
+    weights = net.weights((channels, *kernel, depth), 0, taps * depth, source, output, 0.15)
     inputs = [net.constant(np.array(shape)), weights[0], source.index, *weights[1:]]
-    net.output(
-        "TRANSPOSE_CONV", inputs, shape, output, {"padding": "SAME", "stride_h": stride, "stride_w": stride}
-    )
+    options = {"padding": padding, "stride_h": stride, "stride_w": stride}
+    net.output("TRANSPOSE_CONV", inputs, shape, output, options)
 
 
 def concatenation(net: RandomNetwork) -> None:
     one = net.any_activation()
-    axis = net.number(1, len(one.shape) - 1)
+    axis = net.number(1, len(one.shape) - 1) if net.chance(0.5) else len(one.shape) - 1
     fitting = [
         other for other in net.activations
         if len(other.shape) == len(one.shape) and other.index != one.index
@@ -341,7 +351,8 @@ BUILDERS: dict[str, Callable[[RandomNetwork], None]] = {
 }
 LINE = ("conv_2d", "conv_2d", "depthwise", "depthwise", "depthwise", "pool", "activation", "elementwise")
 _WEIGHTS = {"conv_2d": 20, "depthwise": 12, "pad_conv": 6, "fully_connected": 5, "pool": 7, "mean": 4,
-            "elementwise": 16, "extreme": 5, "activation": 10, "reshape": 4, "concatenation": 6}  # fmt: skip
+            "elementwise": 16, "extreme": 5, "activation": 10, "reshape": 4, "concatenation": 8, "split": 3,
+            "transpose_conv": 3}  # fmt: skip
 
 
 def _shares() -> np.ndarray:

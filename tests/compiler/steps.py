@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from dlasim.isa.file_records import StepKind
 from dlasim.isa.program import Program
-from dlasim.isa.records import StepKind
 from dlasim.sim.operation import reset_file
 from dlasim.sim.races.accesses import SPACE_BYTES, SRAM, access_table
 from dlasim.sim.stream import decode_stream

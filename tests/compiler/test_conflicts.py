@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from dlasim.compiler_shim.lowering.emission.records import Access
+from dlasim.compiler_shim.lowering.emission.records import MemoryAccess
 from dlasim.compiler_shim.lowering.emission.words import conflict
 
 
-def accessed(access: Access) -> set[int]:
+def accessed(access: MemoryAccess) -> set[int]:
     """Every byte: all of them, or a slice of each stride."""
     every = range(access.start, access.end)
     if not access.stride:
@@ -14,16 +14,16 @@ def accessed(access: Access) -> set[int]:
     return {byte for byte in every if (byte - access.phase) % access.stride < access.run}
 
 
-def channel_slice(rng: np.random.Generator, strides: list[int]) -> Access:
+def channel_slice(rng: np.random.Generator, strides: list[int]) -> MemoryAccess:
     """Some channels of some pixels, as views and transfers describe them, or all bytes of a range."""
     stride, writes = int(rng.choice(strides)), bool(rng.random() < 0.6)
     if rng.random() < 0.2:
         start = int(rng.integers(0, 60))
-        return Access(0, start, start + int(rng.integers(1, 30)), writes)
+        return MemoryAccess(0, start, start + int(rng.integers(1, 30)), writes)
     run = int(rng.integers(1, stride))
     start = int(rng.integers(0, 60))
     pixels = int(rng.integers(1, 5))
-    return Access(0, start, start + (pixels - 1) * stride + run, writes, stride, start % stride, run)
+    return MemoryAccess(0, start, start + (pixels - 1) * stride + run, writes, stride, start % stride, run)
 
 
 def test_no_conflict_is_missed_and_few_are_made_up():
@@ -41,7 +41,7 @@ def test_no_conflict_is_missed_and_few_are_made_up():
 
 
 def test_spaces_and_reads_are_apart():
-    assert not conflict(Access(0, 0, 9, True), Access(1, 0, 9, True))
-    assert not conflict(Access(0, 0, 9, False), Access(0, 0, 9, False))
-    assert conflict(Access(0, 0, 9, True), Access(0, 8, 10, False))
-    assert not conflict(Access(0, 0, 9, True), Access(0, 9, 10, False))
+    assert not conflict(MemoryAccess(0, 0, 9, True), MemoryAccess(1, 0, 9, True))
+    assert not conflict(MemoryAccess(0, 0, 9, False), MemoryAccess(0, 0, 9, False))
+    assert conflict(MemoryAccess(0, 0, 9, True), MemoryAccess(0, 8, 10, False))
+    assert not conflict(MemoryAccess(0, 0, 9, True), MemoryAccess(0, 9, 10, False))

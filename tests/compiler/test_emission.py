@@ -13,7 +13,7 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
 from dlasim.native.backend import PLAIN, Backend
-from dlasim.native.memory import Memory
+from dlasim.native.number_memory import NumberMemory
 from dlasim.sim.config import DlaConfig
 from tests.compiled import compiled
 from tests.compiler.cases import Case, random_case, striped_case, write_model
@@ -50,13 +50,13 @@ def test_tiles_at_a_time_are_no_matter(
 
 
 def test_memory_grows_with_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, real = [0], Memory.reserve
+    asked, real = [0], NumberMemory.reserve
 
-    def reserve(memory: Memory, size: int, used: int) -> None:
+    def reserve(memory: NumberMemory, size: int, used: int) -> None:
         asked.append(size)
         real(memory, size, used)
 
-    monkeypatch.setattr(Memory, "reserve", reserve)
+    monkeypatch.setattr(NumberMemory, "reserve", reserve)
     monkeypatch.setattr(emitter, "_OPERATIONS_AT_A_TIME", 1)
     case = Case(0, 2, machine={"sram_bytes": 2_000}, options={"place": "dla"})
     program = _lower(case, tmp_path)

@@ -9,10 +9,11 @@ from math import ceil
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.lowering import cuts
 from dlasim.compiler_shim.lowering import geometry as geometries
 from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, InSram
 from dlasim.compiler_shim.lowering.search import MAX_EXTENT, SEARCH, Search
+from dlasim.compiler_shim.lowering.tile_buffers import DOUBLE, DOUBLE_TENSORS, SINGLE
+from dlasim.compiler_shim.lowering.tile_records import BufferSize, ChannelGroup, Lines, Tile
 from dlasim.compiler_shim.lowering.tiling import Finder, Machine, Tiling, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.native.backend import PLAIN
@@ -144,12 +145,14 @@ class Walk:
     def buffers(self) -> tuple[tuple[int, int], ...]:
         """Bytes and copies."""
         node, cut = self._node, self.cut
-        *inputs, constants = [(size, 1 + (cut.double and loads > 1)) for size, loads in self.parts()]
+        *inputs, (size, loads) = self.parts()
+        constants = (size, 1 + (cut.double == DOUBLE and loads > 1))
+        inputs = [(size, 1 + (cut.double != SINGLE and loads > 1)) for size, loads in inputs]
         inputs = [part if part[0] else (0, 1) for part in inputs]
         pixels = cut.rows * cut.columns * cut.channels
         sums = 4 * pixels * any(first for *_, first in self.tiles)
         outputs = {tile[:3] for tile in self.tiles}
-        output = (pixels * node.out_element_bytes, 1 + (cut.double and len(outputs) > 1))
+        output = (pixels * node.out_element_bytes, 1 + (cut.double != SINGLE and len(outputs) > 1))
         return (*inputs, constants, (sums, 1), (0, 1) if self._problem.in_sram.output else output)
 
     def work(self) -> int:
@@ -184,9 +187,12 @@ class Walk:
         move_in = beats_in + sum(loads for _, loads in parts) * config.dma_latency
         move_out = beats_out + stores * config.dma_latency
         total = compute + move_in + move_out
-        if cut.double and len(self.tiles) > 1:
+        if cut.double != SINGLE and len(self.tiles) > 1:
             first = sum(beats for beats, _ in parts) + config.dma_latency
             last = store + config.dma_latency if stores else 0
+            size, fills = self.parts()[-1]
+            if cut.double == DOUBLE_TENSORS and size:
+                compute += (fills - 1) * (loads[-1] + config.dma_latency)
             rate, shared = config.dma_bandwidth or 1 << 40, config.dma_shared_bandwidth or 1 << 41
             rate = min(rate, shared)
             both = min(beats_in, beats_out)  # that long each would be on the bus if it were alone there
@@ -276,25 +282,40 @@ def largest(problem: TilingProblem, shape: Cut, budget: int) -> Tiling | None:
 
 
 def candidates(problem: TilingProblem, budget: int) -> list[Tiling]:
-    """What is worth trying: single buffers where they make room for a larger tile; fewer input channels
-    where nothing else fits."""
-    depth = problem.node.in_shape[2] if problem.node.is_dense else 1
-    all_in_sram = all(problem.in_sram.inputs) and problem.in_sram.output
+    """What is worth trying: single buffers where they make room for a larger tile, all or only those of the
+    constants; smaller tiles; fewer input channels where nothing else fits, or while that helps much."""
+    node = problem.node
+    depth = node.in_shape[2] if node.is_dense else 1
+    work = Walk(problem, Cut(*node.out_shape, depth, True, SINGLE)).work()
+    found: list[Tiling] = []
+    before = 0
     while True:
-        found: list[Tiling] = []
-        for channels, outer in product(sizes_of_groups(problem), (True, False)):
-            double = largest(problem, Cut(1, 1, channels, depth, outer, True), budget)
-            if double is not None:
-                found.append(double)
-                if double.cut.rows >= 8 and not all_in_sram:
-                    found.append(Walk(problem, double.cut._replace(rows=-(-double.cut.rows // 4))).tiling())
-            single = largest(problem, Cut(1, 1, channels, depth, outer, False), budget)
-            is_whole = double is not None and double.cut[:2] == problem.node.out_shape[:2]
-            if single is not None and not is_whole:
-                found.append(single)
-        if found or depth == 1:
+        found += candidates_of_depth(problem, budget, depth)
+        best = min((tiling.cycles for tiling in found), default=0)
+        if depth == 1 or (found and (best == before or best <= work + work // 64)):
             return found
-        depth = -(-depth // 2)
+        before, depth = best, -(-depth // 2)
+
+
+def candidates_of_depth(problem: TilingProblem, budget: int, depth: int) -> Iterator[Tiling]:
+    """Those of so many input channels at a time."""
+    is_all_in_sram = all(problem.in_sram.inputs) and problem.in_sram.output
+    for channels, outer in product(sizes_of_groups(problem), (True, False)):
+        double = largest(problem, Cut(1, 1, channels, depth, outer, DOUBLE), budget)
+        smaller = double
+        while smaller is not None:
+            yield smaller
+            rows = smaller.cut.rows
+            if rows < 8 or is_all_in_sram:
+                break
+            smaller = Walk(problem, smaller.cut._replace(rows=-(-rows // 4))).tiling()
+        if outer and channels < problem.channels:
+            tensors = largest(problem, Cut(1, 1, channels, depth, outer, DOUBLE_TENSORS), budget)
+            yield from [] if tensors is None else [tensors]
+        single = largest(problem, Cut(1, 1, channels, depth, outer, SINGLE), budget)
+        is_whole = double is not None and double.cut[:2] == problem.node.out_shape[:2]
+        if single is not None and not is_whole:
+            yield single
 
 
 def rank(tiling: Tiling) -> tuple[int, int, int]:
@@ -327,7 +348,10 @@ def test_the_sufficient_budget_fits_every_group_whole_with_second_buffers():
         problem = random_problem(np.random.default_rng(seed), most=9)
         _, sufficient = Finder(PLAIN, by_channels=False).find(problem, 1)
         height, width, _ = problem.node.out_shape
-        shapes = product(sizes_of_groups(problem), (problem.depth,), (True, False), (True, False))
+        depths = [problem.depth]
+        while depths[-1] > 1:
+            depths.append(-(-depths[-1] // 2))
+        shapes = product(sizes_of_groups(problem), depths, (True, False), (SINGLE, DOUBLE))
         tilings = [Walk(problem, Cut(height, width, *shape)).tiling() for shape in shapes]
         assert sufficient == max(tiling.sram_bytes for tiling in tilings)
 
@@ -408,7 +432,7 @@ def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
 
         monkeypatch.setattr(kind, name, property(slot.__get__, write))
 
-    for kind in (Search, cuts.ChannelGroup, cuts.Lines, cuts.Tile, cuts.BufferSize):
+    for kind in (Search, ChannelGroup, Lines, Tile, BufferSize):
         for name, field in layout(kind).fields.items():
             if field.kind is int:
                 watch(kind, name)
@@ -427,10 +451,10 @@ def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
 def test_a_prepared_record_is_whole_for_whoever_sees_it(
     is_compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prepared, real = geometries.Prepared(cuts.Tile(3, 4, 5)), geometries.copy_of
+    prepared, real = geometries.Prepared(Tile(3, 4, 5)), geometries.copy_of
     seen = []
 
-    def copy_of(original: cuts.Tile, is_compiled: bool) -> cuts.Tile:
+    def copy_of(original: Tile, is_compiled: bool) -> Tile:
         made = real(original, is_compiled)
         if not seen:
             seen.append(None)

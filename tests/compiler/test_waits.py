@@ -10,9 +10,9 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.isa import codec
+from dlasim.isa.file_records import StepKind
 from dlasim.isa.instructions import BY_MNEMONIC, OPCODE
 from dlasim.isa.program import Program
-from dlasim.isa.records import StepKind
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.races import check_program
 from tests.compiler.cases import random_case, run_case, striped_case

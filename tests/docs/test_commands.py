@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import Step, shows, steps
+from tests.docs.refresh import refresh
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -30,7 +31,8 @@ SLOW = {"reproduce-the-paper.md"}  # dozens of whole MobileNets
     [pytest.param(page, marks=[pytest.mark.slow] * (page.name in SLOW)) for page in PAGES],
     ids=[str(page.relative_to(ROOT)) for page in PAGES],
 )
-def test_a_page_works(page: Path, tmp_path: Path) -> None:
+def test_a_page_works(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    page_to_refresh = page if request.config.getoption("--update-golden") else None
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     done = 0
     for step in steps(page):
@@ -40,13 +42,13 @@ def test_a_page_works(page: Path, tmp_path: Path) -> None:
         elif step.kind == "file":
             (tmp_path / step.name).write_text(step.text, encoding="utf-8")
         else:
-            perform(step, tmp_path)
+            perform(step, tmp_path, page_to_refresh)
             done += 1
     assert done, "nothing of this page is tested"
 
 
-def perform(step: Step, folder: Path) -> None:
-    """Run a command or a script; what the page shows must be in its output."""
+def perform(step: Step, folder: Path, page_to_refresh: Path | None = None) -> None:
+    """Run a command or a script; what the page shows must be in its output, or is put right."""
     command = ["bash", "-euo", "pipefail", "-c", step.text]
     if step.kind == "script":
         command = [sys.executable, "-c", step.text]
@@ -57,6 +59,9 @@ def perform(step: Step, folder: Path) -> None:
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False,
     )  # fmt: skip
     assert process.returncode == 0, f"{step.text}\n{process.stdout}"
+    if page_to_refresh is not None:
+        refresh(page_to_refresh, step.output, process.stdout)
+        return
     missing = shows(step.output, process.stdout)
     assert missing is None, f"{step.text}\ndoes not show: {missing}\nbut\n{process.stdout}"
 
@@ -65,6 +70,17 @@ def test_what_a_page_shows_is_compared() -> None:
     assert shows(("total … cycles", "DMA"), "x\ntotal   5 cycles\nDMA read\n") is None
     assert shows(("DMA", "total … cycles"), "total 5 cycles\nDMA read\n") == "total … cycles"
     assert shows(("total 6",), "total 5\n") == "total 6"
+
+
+def test_a_page_gets_todays_figures(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("$ x\nnet  16 O  1,234  5.0 %\n… cycles\ntotal 7\n")
+    refresh(
+        page,
+        ("net  16 O  1,234  5.0 %", "… cycles", "total 7"),
+        "net 8 I 9\nnet  16 O  99  4.5 %\n3 cycles\ntotal  8\n",
+    )
+    assert page.read_text() == "$ x\nnet  16 O  99  4.5 %\n… cycles\ntotal  8\n"
 
 
 def test_the_steps_of_a_page(tmp_path: Path) -> None:

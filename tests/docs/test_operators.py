@@ -8,7 +8,7 @@ import pytest
 
 from dlasim.compiler_shim import operators_page
 from dlasim.compiler_shim.dla_forms import DLA_FORMS, RULES
-from dlasim.compiler_shim.operators.lower import lower_host
+from dlasim.compiler_shim.operators.host_calls import lower_host
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.partition import partition
 from dlasim.errors import InputError
@@ -32,7 +32,7 @@ def test_the_page_says_what_becomes_of_an_operator(kind: str) -> None:
             items = partition(graph).items
         except InputError:
             continue  # this one breaks a limit of its host operator
-        mnemonics |= {item.dla.mnemonic for item in items if item.dla}
+        mnemonics |= {node.mnemonic for item in items for node in item.dla}
         assert all(item.dla or item.dla_refusal for item in items)
     assert calls <= set(OPERATORS[kind].host)
     assert mnemonics <= set(OPERATORS[kind].dla)

@@ -26,7 +26,10 @@ def name(page: Path) -> str:
 
 
 @pytest.mark.parametrize("page", SESSIONS, ids=name)
-def test_sessions_answer_as_the_page_says(page: Path) -> None:
+def test_sessions_answer_as_the_page_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     lines = len(re.findall(r"^>>> ", page.read_text(encoding="utf-8"), re.MULTILINE))
     results = doctest.testfile(str(page), module_relative=False)
     assert (results.failed, results.attempted) == (0, lines)

@@ -18,9 +18,9 @@ from dlasim.cli import main
 from dlasim.isa import codec, program
 from dlasim.isa.documents import c_entry
 from dlasim.isa.faults import Fault
+from dlasim.isa.file_records import ENUMS, FORMAT_VERSION, MAGIC, RECORDS
 from dlasim.isa.host_ops import HOST_OPERATORS
 from dlasim.isa.instructions import INSTRUCTIONS, Unit
-from dlasim.isa.records import ENUMS, FORMAT_VERSION, MAGIC, RECORDS
 from dlasim.isa.registers import REGISTERS, Region
 
 STRICT = ["-Wall", "-Wextra", "-Werror", "-std=c11", "-pedantic", "-O1", "-ffreestanding", "-nostdinc"]

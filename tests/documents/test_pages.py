@@ -12,9 +12,9 @@ from dlasim.cli import main
 from dlasim.isa.documents import pages
 from dlasim.isa.documents.markdown import escape
 from dlasim.isa.faults import FAULT_DOCS, Fault
+from dlasim.isa.file_records import ENUMS, RECORDS
 from dlasim.isa.host_ops import HOST_OPERATORS
 from dlasim.isa.instructions import INSTRUCTIONS
-from dlasim.isa.records import ENUMS, RECORDS
 from dlasim.isa.registers import REGISTERS
 
 PAGES = {name: render() for name, render in pages.PAGES.items()}

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.host_ops import BY_NAME, encode_attributes
 from dlasim.isa.program import HostCall, Layer, Program, Step, TensorDescriptor
-from dlasim.isa.records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.host import TensorSpec, run_host_op

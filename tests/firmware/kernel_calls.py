@@ -126,6 +126,11 @@ def quantization(rng):
     return {**zero_points(rng, "input", "output"), **clamps(rng)}
 
 
+def mac_quantization(rng):
+    """Half the time weights without a zero point, as those of int8 are."""
+    return {**quantization(rng), "weight_zero_point": zero_point(rng) if rng.integers(2) else 0}
+
+
 def broadcast_shapes(rng):
     """Two shapes that broadcast, and the result's."""
     result = [int(n) for n in rng.integers(1, 5, int(rng.integers(1, 6)))]
@@ -152,14 +157,28 @@ def convolution(rng: Random) -> Iterator[Call]:
     channels = groups * per_group
     weights = int8(rng, channels, *kernel, depth)
     inputs = [int8(rng, *shape), weights, records(rng, channels, kernel[0] * kernel[1] * depth)]
-    yield call("CONV_2D", inputs, (shape[0], *grid, channels), **attributes, **quantization(rng))
+    yield call("CONV_2D", inputs, (shape[0], *grid, channels), **attributes, **mac_quantization(rng))
+
+
+def transpose_convolution(rng: Random) -> Iterator[Call]:
+    depth, channels = (int(n) for n in rng.integers(1, 10, 2))
+    kernel, _, attributes = window(rng, (1, 1), dilation=False)
+    shape = image_shape(rng, depth)
+    sizes = []
+    for axis, side, edge in ((0, "height", "top"), (1, "width", "left")):
+        pad = attributes[f"pad_{edge}"]
+        reach = (shape[1 + axis] - 1) * attributes[f"stride_{side}"] + kernel[axis] - pad
+        sizes.append(max(1, reach + int(rng.integers(-2, 3))))
+    inputs = [int8(rng, *shape), int8(rng, channels, *kernel, depth), records(rng, channels, 9 * depth)]
+    whole = (shape[0], *sizes, channels)
+    yield call("TRANSPOSE_CONV", inputs, whole, **attributes, **mac_quantization(rng))
 
 
 def pointwise_convolution(rng: Random) -> Iterator[Call]:
     depth, channels = int(rng.integers(1, 20)), int(rng.integers(1, 10))
     shape = image_shape(rng, depth)
     attributes = dict.fromkeys(("stride_height", "stride_width", "dilation_height", "dilation_width"), 1)
-    attributes |= {"pad_top": 0, "pad_left": 0, **quantization(rng)}
+    attributes |= {"pad_top": 0, "pad_left": 0, **mac_quantization(rng)}
     inputs = [int8(rng, *shape), int8(rng, channels, 1, 1, depth), records(rng, channels, depth)]
     yield call("CONV_2D", inputs, (*shape[:3], channels), **attributes)
 
@@ -170,13 +189,15 @@ def depthwise_convolution(rng: Random) -> Iterator[Call]:
     kernel, grid, attributes = window(rng, shape[1:3])
     channels = depth * multiplier
     inputs = [int8(rng, *shape), int8(rng, 1, *kernel, channels), records(rng, channels, np.prod(kernel))]
-    yield call("DEPTHWISE_CONV_2D", inputs, (shape[0], *grid, channels), **attributes, **quantization(rng))
+    yield call(
+        "DEPTHWISE_CONV_2D", inputs, (shape[0], *grid, channels), **attributes, **mac_quantization(rng)
+    )
 
 
 def fully_connected(rng: Random) -> Iterator[Call]:
     depth, channels, rows = (int(n) for n in rng.integers(1, (70, 20, 5)))
     inputs = [int8(rng, rows, depth), int8(rng, channels, depth), records(rng, channels, depth)]
-    yield call("FULLY_CONNECTED", inputs, (rows, channels), **quantization(rng))
+    yield call("FULLY_CONNECTED", inputs, (rows, channels), **mac_quantization(rng))
 
 
 def sum_of_two(rng: Random) -> Iterator[Call]:
@@ -204,6 +225,26 @@ def prelu(rng: Random) -> Iterator[Call]:
     yield call("PRELU", [int8(rng, *shape), int8(rng, *alpha)], shape, **attributes)
 
 
+def squared_difference(rng: Random) -> Iterator[Call]:
+    shapes, result = broadcast_shapes(rng)
+    attributes = zero_points(rng, "input1", "input2", "output") | clamps(rng)
+    attributes |= pairs(rng, "input1", "input2", "output")
+    yield call("SQUARED_DIFFERENCE", [int8(rng, *shape) for shape in shapes], result, **attributes)
+
+
+def batch_matmul(rng: Random) -> Iterator[Call]:
+    rows, depth, columns = (int(n) for n in rng.integers(1, 9, 3))
+    batches = [int(n) for n in rng.integers(1, 4, int(rng.integers(0, 5)))]
+    inputs, flags = [], {}
+    for side, matrix in ((1, [rows, depth]), (2, [depth, columns])):
+        flags[f"transposed{side}"] = int(rng.integers(2))
+        shape = [1 if rng.integers(3) == 0 else n for n in batches][int(rng.integers(0, len(batches) + 1)) :]
+        inputs.append(int8(rng, *shape, *(matrix[::-1] if flags[f"transposed{side}"] else matrix)))
+    whole = np.broadcast_shapes(*(array.shape[:-2] for array in inputs))
+    attributes = zero_points(rng, "input1", "input2", "output") | pairs(rng, "output") | flags
+    yield call("BATCH_MATMUL", inputs, (*whole, rows, columns), **attributes)
+
+
 def lookup(rng: Random) -> Iterator[Call]:
     for dtype in ("int8", "uint8"):
         limits = np.iinfo(dtype)
@@ -227,6 +268,8 @@ def pool(rng: Random) -> Iterator[Call]:
             for axis, taps in zip(starts, (height, width), strict=True)
         ]
         attributes |= {"filter_height": height, "filter_width": width, **clamps(rng)}
+        if operator == "AVERAGE_POOL_2D":
+            attributes["halves_up"] = int(rng.integers(2))
         yield call(operator, [int8(rng, *shape)], (shape[0], *grid, shape[3]), **attributes)
 
 

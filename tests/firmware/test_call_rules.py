@@ -20,7 +20,8 @@ from tests.firmware.host_calls import HostCalls
 
 MAKERS = (
     kernels.convolution, kernels.depthwise_convolution, kernels.fully_connected, kernels.sum_of_two,
-    kernels.product, kernels.prelu, kernels.lookup, kernels.pool, kernels.mean, kernels.softmax, kernels.pad,
+    kernels.product, kernels.prelu, kernels.squared_difference,
+    kernels.batch_matmul, kernels.lookup, kernels.pool, kernels.mean, kernels.softmax, kernels.pad,
     kernels.concatenation, kernels.strided_copy, kernels.gather, kernels.gather_nd, kernels.resize,
     kernels.quantize, kernels.cast, kernels.binary, kernels.unary, kernels.arg_max,
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """The estimate of the CPU's time, against the instructions that the firmware takes on the board."""
 
+import importlib
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,9 @@ from dlasim import api
 from dlasim.isa import host_ops
 from dlasim.sim.host_estimate import call_cycles, operator_cycles
 
+ROOT = Path(__file__).parents[2]
 LAYER_MATTERS = 0.02  # of a network's instructions
+SHORT = 20_000  # elements or multiply-accumulates
 
 
 def compare(model: Path) -> list[tuple[str, int, int]]:
@@ -30,6 +33,16 @@ def check(model: Path) -> None:
     for name, count, estimate in calls:
         if count > LAYER_MATTERS * total:
             assert estimate == pytest.approx(count, rel=0.2), name
+
+
+def test_single_calls_take_about_as_long_as_estimated(monkeypatch):
+    """Of every operator, over sizes and lengths of contiguous runs: the benchmark's calls that are short."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    benchmark = importlib.import_module("cpu_estimate")
+    for single in benchmark.singles():
+        if single.elements < SHORT:
+            measured, estimate = benchmark.measure(single)
+            assert estimate == pytest.approx(measured, rel=0.15), (single, measured)
 
 
 @pytest.mark.parametrize("name", ["mnist", "ds_cnn", "autoencoder", "resnet8"])

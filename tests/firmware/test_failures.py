@@ -9,9 +9,9 @@ from dlasim import api
 from dlasim.errors import InputError, RunError
 from dlasim.inputs import noise
 from dlasim.isa.assembly import assemble
+from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.host_ops import BY_NAME, HOST_OPERATORS, encode_attributes
 from dlasim.isa.program import HostCall, Layer, Program, Step, TensorDescriptor
-from dlasim.isa.records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.runner import Simulation, config_of
@@ -118,15 +118,6 @@ def one_call(name, inputs, output, **attributes):
 
 BINARY_CLAMPS = {"clamp_min": 0, "clamp_max": 0}
 MISSING = (
-    (
-        "TRANSPOSE_CONV",
-        one_call(
-            "TRANSPOSE_CONV",
-            [("int8", (1, 2, 2, 1)), ("int8", (1, 1, 1, 1)), ("int32", (1, 3))],
-            ("int8", (1, 2, 2, 1)),
-            **dict.fromkeys((a.name for a in BY_NAME["TRANSPOSE_CONV"].attributes), 1),
-        ),
-    ),
     ("DEQUANTIZE", one_call("DEQUANTIZE", [("int16", (4,))], ("float32", (4,)), scale=1.0, zero_point=0)),
     (
         "BINARY of float32",
@@ -164,7 +155,7 @@ def test_svdf_is_refused_as_well():
         program, HostCall(BY_NAME["SVDF"].code, call.inputs, call.outputs, (), 0)
     )
     assert reason == "SVDF"
-    assert {"SVDF", "TRANSPOSE_CONV", "DEQUANTIZE"} < {operator.name for operator in HOST_OPERATORS}
+    assert {"SVDF", "DEQUANTIZE"} < {operator.name for operator in HOST_OPERATORS}
 
 
 def test_the_limit_of_instructions_ends_a_run(network):

@@ -9,9 +9,9 @@ import pytest
 
 from dlasim import api
 from dlasim.inputs import noise
+from dlasim.isa.file_records import DataType, Role, StepKind
 from dlasim.isa.host_ops import BY_NAME
 from dlasim.isa.program import HostCall, Step, TensorDescriptor
-from dlasim.isa.records import DataType, Role, StepKind
 from dlasim.isa.registers import Region
 from dlasim.sim.runner import Simulation, config_of
 from dlasim.vp.drive import Drive

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.operators.fields import SCALARS, Field, enum_names
+from dlasim.compiler_shim.operators.fields import SCALARS, SchemaField, enum_names
 from dlasim.compiler_shim.tflite.decoding import Decoder
 from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tflite.schema import TABLES
 
 Table = dict[str, Any]
-Place = tuple[Table, Field]
+Place = tuple[Table, SchemaField]
 
 _NUMBERS = (0, 1, -1, 2, 3, 4, 5, 7, 8, 9, 16, 63, 100, 127, -127, -128, 128, 255, 256, 1000, 4096, 65_535,
             65_536, 1 << 20, 1 << 24, (1 << 31) - 1, -(1 << 31), 1 << 31, 1 << 62, -(1 << 63))  # fmt: skip
@@ -70,7 +70,7 @@ def _places(name: str, values: Table) -> Iterator[tuple[str, Place]]:
             yield from _places(_table_of(values, field), value)
 
 
-def _table_of(values: Table, field: Field) -> str:
+def _table_of(values: Table, field: SchemaField) -> str:
     kind = enum_names("BuiltinOptions")[values[f"{field.name}_type"]] if field.kind == "union" else field.kind
     return kind if kind in TABLES else "SparsityParameters"  # which has no field
 
@@ -98,7 +98,7 @@ def _retype_options(random: Random, operator: Table) -> None:
     operator["builtin_options"] = kept if table in TABLES else None
 
 
-def _other(random: Random, old: Any, field: Field, seeds: Sequence[bytes]) -> Any:
+def _other(random: Random, old: Any, field: SchemaField, seeds: Sequence[bytes]) -> Any:
     if field.kind in SCALARS:
         return _scalar(random, field.kind, old, field.enum)
     if field.kind == "string":

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.graph import Graph, Operator, Option, Quantization, Tensor
-from dlasim.compiler_shim.operators.lower import lower_host
+from dlasim.compiler_shim.operators.host_calls import lower_host
 from dlasim.compiler_shim.tflite.writer import variable_tensors, write_tflite
 from dlasim.sim.host import TensorSpec, run_host_op
 from tests.oracle import run_litert_reference, run_tflite_micro

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.importing import prepare
-from dlasim.compiler_shim.operators.lower import lower_host
+from dlasim.compiler_shim.operators.host_calls import lower_host
 from dlasim.compiler_shim.operators.slicing import MASKS
 from dlasim.compiler_shim.tflite.reader import ReadModel
 from dlasim.errors import InputError

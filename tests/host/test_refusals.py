@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.operators.lower import lower_host
+from dlasim.compiler_shim.operators.host_calls import lower_host
 from dlasim.errors import InputError
 from tests.host.models import GraphBuilder
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from dlasim.errors import InputError, RunError
 from dlasim.isa import host_ops
+from dlasim.isa.file_records import MAX_RANK, DataType
 from dlasim.isa.host_ops import HOST_OPERATORS, Word
-from dlasim.isa.records import MAX_RANK, DataType
 from dlasim.sim.host import TensorSpec, run_host_op
-from dlasim.sim.host.run import KERNELS
+from dlasim.sim.host.host_operation import KERNELS
 
 C_KEYWORDS = {"int", "float", "bool", "double", "case", "default", "register", "switch", "union", "static"}
 # What program files in the world rely on: a code never changes its meaning.
@@ -44,6 +44,8 @@ CODES = {
     25: "GATHER",
     26: "GATHER_ND",
     27: "SVDF",
+    28: "SQUARED_DIFFERENCE",
+    29: "BATCH_MATMUL",
 }
 
 
@@ -98,20 +100,20 @@ def spec(*shape, dtype="int8"):
 
 
 IMAGE = np.zeros((1, 4, 4, 2), np.int8)
-POOL_WORDS = (1, 1, 0, 0, 2, 2, -128, 127)
+POOL_WORDS = (1, 1, 0, 0, 2, 2, -128, 127, 0)
 
 
 @pytest.mark.parametrize(
     ("code", "words", "inputs", "outputs", "message"),
     [
-        (99, (), [IMAGE], [spec(1)], "99 is unknown"),
-        (10, (1, 2), [IMAGE], [spec(1)], "AVERAGE_POOL_2D takes 8 attribute words (got 2)"),
+        (99, (), [IMAGE], [spec(1)], "unknown host operator 99"),
+        (10, (1, 2), [IMAGE], [spec(1)], "AVERAGE_POOL_2D takes 9 attribute words (got 2)"),
         (10, POOL_WORDS, [], [spec(1)], "AVERAGE_POOL_2D takes 1 input (got 0)"),
         (10, POOL_WORDS, [IMAGE.astype(np.int32)], [spec(1)], "input must be int8 (got int32)"),
         (10, POOL_WORDS, [IMAGE], [spec(1, 9, 9, 9)], "must have the same channels"),
         (
             10,
-            (1, 1, 0, 0, 0, 0, -128, 127),
+            (1, 1, 0, 0, 0, 0, -128, 127, 0),
             [IMAGE],
             [spec(1, 4, 4, 2)],
             "filter_height must be 1 to 1073741824 (got 0)",

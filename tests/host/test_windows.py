@@ -1,6 +1,7 @@
 """Windows of any size, stride, padding and dilation: the host operators against sums pixel by pixel."""
 
 import itertools
+import math
 import tracemalloc
 
 import numpy as np
@@ -64,15 +65,16 @@ def test_convolution(monkeypatch, seed, layout):
     groups, depth, per_group, batch = (int(n) for n in rng.integers(1, (3, 4, 3, 3)))
     image = rng.integers(-9, 10, (batch, axes[0][0], axes[1][0], groups * depth), np.int8)
     weights = rng.integers(-2, 3, (groups * per_group, axes[0][2], axes[1][2], depth), np.int8)
-    shape = (batch, axes[0][1], axes[1][1], groups * per_group)
+    shape, zero_point = (batch, axes[0][1], axes[1][1], groups * per_group), seed % 3
     expected = np.zeros(shape, np.int64)
     for n, y, x, o in np.ndindex(shape):
         group = o // per_group * depth
         for ky, kx, row, column in positions(axes, y, x):
             pixel = image[n, row, column, group : group + depth].astype(int) - 3
-            expected[n, y, x, o] += (pixel * weights[o, ky, kx]).sum()
+            expected[n, y, x, o] += (pixel * (weights[o, ky, kx].astype(int) - zero_point)).sum()
     records = np.array([ALIKE] * shape[3], np.int32)
-    attributes = {"input_zero_point": 3, "output_zero_point": 0, **CLAMP, **placed(axes)}
+    attributes = {"input_zero_point": 3, "weight_zero_point": zero_point, "output_zero_point": 0, **CLAMP}
+    attributes |= placed(axes)
     found = call("CONV_2D", [image, weights, records], shape, **attributes)
     assert np.array_equal(found, np.clip(expected, -128, 127))
 
@@ -84,13 +86,15 @@ def test_depthwise_convolution(seed):
     depth, factor, batch = (int(n) for n in rng.integers(1, (4, 4, 3)))
     image = rng.integers(-9, 10, (batch, axes[0][0], axes[1][0], depth), np.int8)
     weights = rng.integers(-2, 3, (1, axes[0][2], axes[1][2], depth * factor), np.int8)
-    shape = (batch, axes[0][1], axes[1][1], depth * factor)
+    shape, zero_point = (batch, axes[0][1], axes[1][1], depth * factor), seed % 3
     expected = np.zeros(shape, np.int64)
     for n, y, x, o in np.ndindex(shape):
         for ky, kx, row, column in positions(axes, y, x):
-            expected[n, y, x, o] += (int(image[n, row, column, o // factor]) + 4) * int(weights[0, ky, kx, o])
+            weight = int(weights[0, ky, kx, o]) - zero_point
+            expected[n, y, x, o] += (int(image[n, row, column, o // factor]) + 4) * weight
     records = np.array([ALIKE] * shape[3], np.int32)
-    attributes = {"input_zero_point": -4, "output_zero_point": 0, **CLAMP, **placed(axes)}
+    attributes = {"input_zero_point": -4, "weight_zero_point": zero_point, "output_zero_point": 0, **CLAMP}
+    attributes |= placed(axes)
     found = call("DEPTHWISE_CONV_2D", [image, weights, records], shape, **attributes)
     assert np.array_equal(found, np.clip(expected, -128, 127))
 
@@ -102,14 +106,16 @@ def test_transpose_convolution(seed):
     depth, channels, batch = (int(n) for n in rng.integers(1, (4, 4, 3)))
     image = rng.integers(-9, 10, (batch, axes[0][1], axes[1][1], depth), np.int8)
     weights = rng.integers(-2, 3, (channels, axes[0][2], axes[1][2], depth), np.int8)
-    shape = (batch, axes[0][0], axes[1][0], channels)
+    shape, zero_point = (batch, axes[0][0], axes[1][0], channels), seed % 3
     expected = np.zeros(shape, np.int64)
     plain = [(*axis[:5], 1) for axis in axes]
     for n, y, x in np.ndindex(image.shape[:3]):
         for ky, kx, row, column in positions(plain, y, x):
-            expected[n, row, column] += weights[:, ky, kx].astype(int) @ (image[n, y, x].astype(int) - 3)
+            factors = weights[:, ky, kx].astype(int) - zero_point
+            expected[n, row, column] += factors @ (image[n, y, x].astype(int) - 3)
     records = np.array([ALIKE] * channels, np.int32)
-    attributes = {"input_zero_point": 3, "output_zero_point": 0, **CLAMP, **placed(axes, dilation=False)}
+    attributes = {"input_zero_point": 3, "weight_zero_point": zero_point, "output_zero_point": 0, **CLAMP}
+    attributes |= placed(axes, dilation=False)
     found = call("TRANSPOSE_CONV", [image, weights, records], shape, **attributes)
     assert np.array_equal(found, np.clip(expected, -128, 127))
 
@@ -125,13 +131,17 @@ def test_pool(seed, name):
             axes.append(axis)
     image = rng.integers(-128, 128, (2, axes[0][0], axes[1][0], 3), np.int8)
     shape = (2, axes[0][1], axes[1][1], 3)
-    expected = np.zeros(shape, np.int8)
+    expected, halves_up = np.zeros(shape, np.int8), seed % 2
     for n, y, x, c in np.ndindex(shape):
         seen = [int(image[n, row, column, c]) for _, _, row, column in positions(axes, y, x)]
-        half = len(seen) // 2 if sum(seen) >= 0 else -(len(seen) // 2)
-        average = int((sum(seen) + half) / len(seen))
+        half = len(seen) // 2 if sum(seen) >= 0 or halves_up else -(len(seen) // 2)
+        average = (
+            math.floor((sum(seen) + half) / len(seen)) if halves_up else int((sum(seen) + half) / len(seen))
+        )
         expected[n, y, x, c] = clip(average if name == "AVERAGE_POOL_2D" else max(seen))
     attributes = {"filter_height": axes[0][2], "filter_width": axes[1][2], **CLAMP}
+    if name == "AVERAGE_POOL_2D":
+        attributes["halves_up"] = halves_up
     found = call(name, [image], shape, **attributes, **placed(axes, dilation=False))
     assert np.array_equal(found, expected)
 
@@ -156,6 +166,7 @@ def test_a_pool_far_larger_than_its_image(name, size):
     found = call(
         name, [image], (1, windows, windows, 1), stride_height=1 << 20, stride_width=3,
         pad_top=FAR - (1 << 26), pad_left=FAR - (1 << 26), filter_height=FAR, filter_width=FAR, **CLAMP,
+        **({"halves_up": 0} if name == "AVERAGE_POOL_2D" else {}),
     )  # fmt: skip
     assert (found == (int(image.max()) if name == "MAX_POOL_2D" else round(image.mean()))).all()
 
@@ -170,7 +181,7 @@ def test_dilation_far_beyond_the_image(name):
     found = call(
         name, [image, weights, np.array([ALIKE], np.int32)], image.shape, stride_height=1, stride_width=1,
         pad_top=far, pad_left=far, dilation_height=far, dilation_width=far, input_zero_point=0,
-        output_zero_point=0, **CLAMP,
+        output_zero_point=0, weight_zero_point=0, **CLAMP,
     )  # fmt: skip
     assert np.array_equal(found, 2 * image)
 
@@ -183,7 +194,7 @@ def test_a_kernel_far_larger_than_its_image():
     found = call(
         "CONV_2D", [np.ones((1, 1, 1, 1), np.int8), weights, np.array([ALIKE], np.int32)], (1, size, size, 1),
         stride_height=1, stride_width=1, pad_top=size - 1, pad_left=size - 1, dilation_height=1,
-        dilation_width=1, input_zero_point=0, output_zero_point=0, **CLAMP,
+        dilation_width=1, input_zero_point=0, output_zero_point=0, weight_zero_point=0, **CLAMP,
     )  # fmt: skip
     assert np.array_equal(found[0, ::-1, ::-1, 0], weights[0, :, :, 0])
 
@@ -194,7 +205,7 @@ def test_a_transposed_stride_far_beyond_the_output():
     found = call(
         "TRANSPOSE_CONV", [image, weights, np.array([ALIKE], np.int32)], (1, 2, 2, 1),
         stride_height=FAR, stride_width=FAR, pad_top=0, pad_left=0, input_zero_point=0, output_zero_point=0,
-        **CLAMP,
+        weight_zero_point=0, **CLAMP,
     )  # fmt: skip
     assert found.reshape(-1).tolist() == [2, 0, 0, 0]
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from dlasim.isa import host_ops, registers
 from dlasim.isa.codec import encode
+from dlasim.isa.file_records import ELEMENT_BYTES, SLICE, SPAN, WORK, DataType, LayerKind, Role, StepKind
 from dlasim.isa.instructions import INSTRUCTIONS, Instruction
 from dlasim.isa.program import HostCall, Layer, Program, Requirement, Step, Stream, TensorDescriptor
-from dlasim.isa.records import ELEMENT_BYTES, SLICE, SPAN, DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
 
 NAMES = (
@@ -79,6 +79,7 @@ def random_program(random: Random) -> Program:
         layers=layers,
         spans=_spans(random, len(commands), len(layers)),
         debug=_debug(random, len(commands)),
+        work=_work(random, len(layers)),
     )
 
 
@@ -194,3 +195,17 @@ def _debug(random: Random, words: int) -> NDArray[np.void]:
         for word in at
     ]
     return np.array(rows, SLICE.dtype)
+
+
+def _work(random: Random, layers: int) -> NDArray[np.void]:
+    operations = [row.opcode for row in INSTRUCTIONS if row.is_operation]
+    rows = [
+        (
+            random.randint(0, layers - 1),
+            random.choice(operations),
+            random.choice((0, 1, (1 << 64) - 1)),
+            *(random.choice((0, 1, 0xFFFF_FFFF)) for _ in range(3)),
+        )
+        for _ in range(random.randint(0, 3) if layers else 0)
+    ]
+    return np.array(rows, WORK.dtype)

@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 
-from dlasim.isa.records import HEADER, SECTION, SECTION_RECORDS, Section
+from dlasim.isa.file_records import HEADER, SECTION, SECTION_RECORDS, Section
 
 _CHECKSUM = HEADER.offsets["checksum"]
 _FILE_BYTES = HEADER.offsets["file_bytes"]

@@ -11,6 +11,7 @@ from dlasim.isa import registers
 from dlasim.isa.assembly import assemble, disassemble
 from dlasim.isa.codec import decode, encode, encode_cfg
 from dlasim.isa.container import read, write
+from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.program import (
     HostCall,
     Layer,
@@ -21,7 +22,6 @@ from dlasim.isa.program import (
     TensorDescriptor,
     fingerprint,
 )
-from dlasim.isa.records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
 
 from .generate import random_program

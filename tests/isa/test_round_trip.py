@@ -11,9 +11,9 @@ from dlasim.isa import registers
 from dlasim.isa.assembly import assemble, disassemble
 from dlasim.isa.codec import encode, encode_cfg
 from dlasim.isa.container import read, write
+from dlasim.isa.file_records import SLICE, SPAN, DataType, LayerKind, Role, StepKind
 from dlasim.isa.instructions import INSTRUCTIONS
 from dlasim.isa.program import Layer, Program, Requirement, Step, Stream, TensorDescriptor
-from dlasim.isa.records import SLICE, SPAN, DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
 
 from .generate import random_program, random_word_of

@@ -8,8 +8,8 @@ import pytest
 from dlasim.errors import InputError
 from dlasim.isa.assembly import assemble, disassemble
 from dlasim.isa.container import read, write
+from dlasim.isa.file_records import HEADER, SECTION, Section
 from dlasim.isa.program import Program
-from dlasim.isa.records import HEADER, SECTION, Section
 
 from .mutate import fix_checksum
 

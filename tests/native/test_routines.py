@@ -10,7 +10,7 @@ import dlasim
 from dlasim.errors import RunError
 from dlasim.native import library
 from dlasim.native.backend import PLAIN, Runner
-from dlasim.native.memory import Memory
+from dlasim.native.number_memory import NumberMemory
 from dlasim.native.routine import Routine
 from dlasim.sweeps.compiled import ROUTINES
 from tests.native.tiny import SUMS, sums
@@ -25,7 +25,7 @@ def tiny(request: pytest.FixtureRequest, built: Path) -> Runner:
 
 
 def test_both_ways_give_the_same(tiny: Runner) -> None:
-    numbers, found = Memory(tiny.is_compiled), Memory(tiny.is_compiled, 40)
+    numbers, found = NumberMemory(tiny.is_compiled), NumberMemory(tiny.is_compiled, 40)
     values = [3, -5, 1 << 62, -(1 << 61), *range(15)]
     numbers.put(0, values)
     assert tiny(numbers, found, len(values)) == sum(values)
@@ -34,17 +34,17 @@ def test_both_ways_give_the_same(tiny: Runner) -> None:
 
 
 def test_a_memory_grows_and_keeps_what_it_has(tiny: Runner) -> None:
-    memory = Memory(tiny.is_compiled)
+    memory = NumberMemory(tiny.is_compiled)
     for first in range(0, 4000, 250):
         memory.put(first, range(first, first + 250))
     memory.reserve(100_000, 4000)
     assert memory.take(0, 4000) == list(range(4000))
     assert memory.array(4000).tolist() == list(range(4000))
-    assert tiny(memory, Memory(tiny.is_compiled, 8000), 4000) == 3999 * 2000
+    assert tiny(memory, NumberMemory(tiny.is_compiled, 8000), 4000) == 3999 * 2000
 
 
 def test_an_array_is_a_copy_of_the_low_64_bits(tiny: Runner) -> None:
-    memory = Memory(tiny.is_compiled)
+    memory = NumberMemory(tiny.is_compiled)
     memory.put(0, [-1, 1 << 62])
     taken = memory.array(2)
     memory.put(0, [7, 7])
@@ -52,19 +52,19 @@ def test_an_array_is_a_copy_of_the_low_64_bits(tiny: Runner) -> None:
 
 
 def test_plain_numbers_have_no_end() -> None:
-    memory = Memory(is_compiled=False)
+    memory = NumberMemory(is_compiled=False)
     memory.put(0, [1 << 64, (1 << 64) - 1])
     assert memory.array(2).tolist() == [0, -1]
 
 
 def test_plain_python_notices_what_was_never_written() -> None:
-    memory = Memory(is_compiled=False)
+    memory = NumberMemory(is_compiled=False)
     memory.put(0, [1])
     memory.reserve(2, 1)
     with pytest.raises(TypeError):
         memory.array(2)
     with pytest.raises(TypeError):
-        PLAIN.runner(SUMS)(memory, Memory(is_compiled=False), 2)
+        PLAIN.runner(SUMS)(memory, NumberMemory(is_compiled=False), 2)
 
 
 def test_a_backend_runs_other_routines_as_python(built: Path) -> None:

@@ -23,7 +23,7 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.isa.documents import pages
 from dlasim.isa.documents.c_host_checks import render
 
-assert "| DEPTH_TO_SPACE | - | [STRIDED_COPY]" in operators_page.page()
+assert "| DEPTH_TO_SPACE | [OP_POOL](isa.md#op_pool) | [STRIDED_COPY]" in operators_page.page()
 assert "| BITWISE_XOR | - | [BITWISE_XOR]" in operators_page.page()
 assert "## BITWISE_XOR" in pages.host_operators_page()
 assert "BITWISE_XOR" in render()

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dlasim.isa.file_records import SPAN, LayerKind, StepKind
 from dlasim.isa.instructions import Unit
 from dlasim.isa.program import Layer, Program, Requirement, Step, Stream
-from dlasim.isa.records import SPAN, LayerKind, StepKind
 from dlasim.isa.registers import Region
 from dlasim.sim.races import check_program
 from tests.races.streams import SRAM_BYTES, Writer

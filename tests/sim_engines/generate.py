@@ -125,6 +125,7 @@ def _quantization(rng: np.random.Generator) -> dict[str, object]:
         name: int(rng.integers(-128, 128))
         for name in ("PAD_VALUE", "IN_ZP", "IN2_ZP", "OUT_ZP", "FILL_VALUE")
     }
+    values["WEIGHT_ZP"] = int(rng.integers(-128, 128)) if rng.random() < 0.5 else 0
     low, high = sorted(rng.integers(-128, 128, 2)) if rng.random() < 0.5 else (-128, 127)
     values |= {"ACT_MIN": int(low), "ACT_MAX": int(high), "SHIFT_AMOUNT": int(rng.integers(0, 32))}
     values["LEFT_SHIFT"] = int(rng.integers(0, 32)) if wild else 20

@@ -3,7 +3,9 @@
 Nothing here is shared with the engines: not the numerics, not the operand layout.
 """
 
+import math
 from collections.abc import Callable
+from fractions import Fraction
 
 from dlasim.sim.operation import Operation
 
@@ -133,7 +135,7 @@ def _accumulator(m: Memory, y: int, x: int, o: int) -> int:
     for j, i, row, column in _taps(m, y, x):
         for c in range(inputs):
             place = ((o * kernel_h + j) * kernel_w + i) * inputs + c
-            weight = m.read(m.number("WEIGHT_ADDR") + place)
+            weight = m.read(m.number("WEIGHT_ADDR") + place) - m.number("WEIGHT_ZP")
             total += (_pixel(m, row, column, c) - m.number("IN_ZP")) * weight
     return wrap(total)
 
@@ -153,7 +155,7 @@ def _depth_conv(m: Memory, y: int, x: int, o: int) -> int:
     total = _start(m, y, x, o)
     for j, i, row, column in _taps(m, y, x):
         weight = m.read(m.number("WEIGHT_ADDR") + (j * m.halves("KERNEL")[1] + i) * outputs + o)
-        total += (_pixel(m, row, column, channel) - m.number("IN_ZP")) * weight
+        total += (_pixel(m, row, column, channel) - m.number("IN_ZP")) * (weight - m.number("WEIGHT_ZP"))
     total = wrap(total)
     return total if m.operation.fields["out"] == 1 else _rescale(m, total, o)
 
@@ -162,7 +164,7 @@ def _mat_mul(m: Memory, y: int, x: int, o: int) -> int:
     inputs = m.number("IN_CHANNELS")
     total = _start(m, y, x, o)
     for i in range(inputs):
-        weight = m.read(m.number("WEIGHT_ADDR") + o * inputs + i)
+        weight = m.read(m.number("WEIGHT_ADDR") + o * inputs + i) - m.number("WEIGHT_ZP")
         total += (m.at("IN", y, x, i) - m.number("IN_ZP")) * weight
     total = wrap(total)
     return total if m.operation.fields["out"] == 1 else _rescale(m, total, o)
@@ -186,6 +188,8 @@ def _pool(m: Memory, y: int, x: int, c: int) -> int:
             total, count = sum(seen), len(seen)
             magnitude = (2 * abs(total) + count) // (2 * count)
             return _clamp(m, magnitude if total >= 0 else -magnitude)
+        case 3:
+            return _clamp(m, math.floor(Fraction(sum(seen), len(seen)) + Fraction(1, 2)))
         case _:
             return _clamp(m, _to_output(m, wrap(sum(value - m.number("IN_ZP") for value in seen))))
 

@@ -30,7 +30,7 @@ def test_a_grid_brings_its_pes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('sram = "1MiB"', r"unknown parameter 'sram'; did you mean sram_bytes\?"),
+        ('srm = "1MiB"', r"unknown parameter 'srm'; did you mean sram\?"),
         ("dma_bandwith = 8", r"unknown parameter 'dma_bandwith'; did you mean dma_bandwidth\?"),
         ("zzz = 8", "unknown parameter 'zzz'; known are name, pes"),
         (

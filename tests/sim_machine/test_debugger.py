@@ -11,8 +11,8 @@ from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
 from dlasim.isa.assembly import assemble
 from dlasim.isa.faults import Fault
+from dlasim.isa.file_records import StepKind
 from dlasim.isa.program import Program, Step, Stream
-from dlasim.isa.records import StepKind
 from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.debugger import Debugger, StopReason

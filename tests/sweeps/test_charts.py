@@ -15,11 +15,11 @@ from dlasim.sweeps.charts.data import labels
 from dlasim.sweeps.charts.measures import describe, writer
 from dlasim.sweeps.charts.pareto import front
 from dlasim.sweeps.charts.single import open_table
+from dlasim.sweeps.csv_table import write_csv
 from dlasim.sweeps.evaluate import FIGURES
 from dlasim.sweeps.parameters import catalogue
-from dlasim.sweeps.result import SweepResult
 from dlasim.sweeps.sweep import columns
-from dlasim.sweeps.table import write_csv
+from dlasim.sweeps.sweep_result import SweepResult
 
 
 @pytest.fixture(scope="module")
@@ -77,12 +77,14 @@ def test_overlap_is_noticed() -> None:
     ("kind", "settings", "message"),
     [
         ("pie", {}, "unknown"),
-        ("stacked", {"colour": "red"}, "no setting 'colour'"),
+        ("stacked", {"colour": "red"}, "unknown setting 'colour'; known are where"),
         ("stacked", {"segments": ["convs"]}, "segment 'convs'"),
         ("stacked", {"where": "pes == 1"}, "no row"),
         ("heatmap", {"x": "speed"}, "no column speed"),
         ("heatmap", {"value": "cycle"}, "no column cycle.*cycles"),
         ("pareto", {"figures": ["cycles"]}, "two or three"),
+        ("pareto", {"figures": ["cycles", "dma"], "x": "energy"}, "figures excludes x and y"),
+        ("pareto", {"x": "energy", "y": "energy_nj"}, "two or three different"),
         ("pareto", {"figures": ["cycles", "cycles_total"]}, "two or three different"),
         ("pareto", {"where": "sram == 16KiB and pes == 64"}, "do not vary"),
         ("stacked", {"panel": "speed"}, "speed is not a parameter"),

@@ -8,9 +8,9 @@ import pytest
 
 from dlasim import api
 from dlasim.sweeps.paper_page import findings, write_page
-from dlasim.sweeps.result import SweepResult
 from dlasim.sweeps.study_outputs import write_outputs
 from dlasim.sweeps.studyfile import shipped_study
+from dlasim.sweeps.sweep_result import SweepResult
 
 RECORD_BYTES = 12  # of a channel: bias, multiplier, shift; the paper's have the bias alone
 BLOCKS = [(64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)] * 5, (1024, 2), (1024, 1)]
@@ -62,6 +62,24 @@ def test_convolutions_as_the_plain_model_says(result: SweepResult) -> None:
 
 
 @pytest.mark.slow
+def test_the_tiled_layers_are_those_that_do_not_fit(result: SweepResult, tmp_path: Path) -> None:
+    """An independent count: what the input leaves of the SRAM, over what an output channel takes."""
+    text = write_page(shipped_study("paper"), result, tmp_path, {}).read_text()
+    for label, sram in (("512K 64 O", 512 << 10), ("1M 64 O", 1 << 20)):
+        cut = []
+        for number, (size, in_size, kernel, ins, outs, _) in enumerate(convolutions()):
+            tile = (sram - in_size * in_size * ins) // (
+                size * size * 4 + kernel * kernel * ins + RECORD_BYTES
+            )
+            if tile < outs:
+                cut.append(f"{f'pointwise_{number}' if number else 'conv_0'} ({-(-outs // tile)})")
+        assert re.search(rf"^\| {label} \| [\d.]+ % \| {re.escape(', '.join(cut))} \|$", text, re.MULTILINE)
+    assert (
+        "conv_0 (2), pointwise_1 (6), pointwise_2 (2), pointwise_3 (3), pointwise_5 (2), pointwise_13" in text
+    )
+
+
+@pytest.mark.slow
 def test_findings_hold_and_are_told(result: SweepResult, tmp_path: Path) -> None:
     study = shipped_study("paper")
     assert [finding.holds for finding in findings(result, "mobilenet_v1")] == [True] * 4
@@ -81,6 +99,10 @@ def test_another_model_has_a_page_about_itself(tmp_path: Path) -> None:
     text = page.read_text()
     assert "MobileNetV1-224 as in" not in text
     assert text.startswith("# resnet8 in the flow of")
+    assert "## resnet8: tiled convolutions and busy PEs" in text
+    assert re.search(r"^\| 256M 64 O \| [\d.]+ % \| none \|$", text, re.MULTILINE)
+    for depthwise in ("cpu", "native"):  # it has no depthwise layer
+        assert re.search(rf"^\| {depthwise} \| 256M 64 O \| 100.0 % \|", text, re.MULTILINE)
     assert "Finding 3: was not tested for resnet8" in text  # it compares 128 PEs, which did not run
     assert "Finding 3: does not hold" not in text
     assert "CONV: 256M 64 O" in text  # what ran is compared, what did not is named

@@ -10,9 +10,9 @@ from dlasim import api
 from dlasim.errors import InputError
 from dlasim.sim.figures import BOARD_COLUMNS
 from dlasim.sweeps.prototype_page import PAPER, saved_fraction
-from dlasim.sweeps.result import SweepResult
 from dlasim.sweeps.study_outputs import write_outputs
 from dlasim.sweeps.studyfile import parse_study
+from dlasim.sweeps.sweep_result import SweepResult
 
 STUDY = """
 title = "small"

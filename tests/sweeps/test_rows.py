@@ -12,7 +12,7 @@ import pytest
 from dlasim import api
 from dlasim.errors import InputError
 from dlasim.sim.figures import KINDS
-from dlasim.sweeps.result import SweepResult, open_results
+from dlasim.sweeps.sweep_result import SweepResult, open_results
 
 AXES = {
     "pes": [16, 64], "sram_bytes": [16 << 10, 128 << 10], "parallel": ["input", "output"],
@@ -44,6 +44,13 @@ def test_rows_equal_the_report(model: Path, result: SweepResult) -> None:
         assert row["utilization"] == told["utilization"]
         assert (row["dma_read_bytes"], row["dma_write_bytes"]) == tuple(told["dma_bytes"].values())
         assert row["sram_peak_bytes"] == told["sram_peak_bytes"]
+        energy = dict(told["energy_nj"])
+        assert (row["energy_nj"], row["energy_uncertainty_nj"]) == (
+            energy.pop("total"),
+            energy.pop("uncertainty"),
+        )
+        assert {part: row[f"energy_{part}_nj"] for part in energy} == energy
+        assert row["sram_kib"] == row["sram_bytes"] / 1024
         for name, amount in told["memory"].items():
             assert row[name] == amount
         for unit, terms in units.items():
@@ -52,9 +59,31 @@ def test_rows_equal_the_report(model: Path, result: SweepResult) -> None:
             assert name == "name" or row[name] == value
         layers = [layer for layer in result.layers if layer["point"] == row["point"]]
         assert [layer["cycles"] for layer in layers] == [layer["cycles"] for layer in told["layers"]]
+        assert [layer["energy_nj"] for layer in layers] == [layer["energy_nj"] for layer in told["layers"]]
         assert [layer["dma_read_bytes"] for layer in layers] == [
             x["dma_bytes"]["read"] for x in told["layers"]
         ]
+
+
+def test_sram_that_changes_no_program_changes_its_energy(model: Path) -> None:
+    """Both have more than the compiler can use; the second is not compiled again."""
+    rows = list(api.sweep(model, jobs=1, layers=True, sram_bytes=[1 << 20, 4 << 20]))
+    assert rows[0]["cycles_total"] == rows[1]["cycles_total"]
+    assert rows[0]["energy_sram_nj"] < rows[1]["energy_sram_nj"]
+    for row in rows:
+        told = api.run(model, timing_only=True, sram_bytes=row["sram_bytes"]).report["energy_nj"]
+        assert (row["energy_nj"], row["energy_leakage_nj"]) == (told["total"], told["leakage"])
+
+
+def test_a_technology_is_known_by_its_content(model: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    energies = []
+    for constant in (1, 2):
+        own.write_text(f"[constants]\nmac_pj = {constant}\n")
+        row = next(iter(api.sweep(model, jobs=1, cache=tmp_path / "cache", technology=str(own))))
+        energies.append(row["energy_mac_nj"])
+        assert row["technology"] == str(own)
+    assert energies[1] == pytest.approx(2 * energies[0], rel=1e-5)
 
 
 def test_jobs_and_order_change_nothing(model: Path, result: SweepResult, tmp_path: Path) -> None:

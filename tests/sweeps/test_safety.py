@@ -162,8 +162,8 @@ GOOD = {"k": KEY, "s": "ok", "r": "", "f": [1] * len(FIGURES)}
 WRONG = [
     [], 5, None, {}, {"k": KEY}, GOOD | {"k": 5}, GOOD | {"k": "not hexadecimal"}, GOOD | {"k": "ef"},
     GOOD | {"s": "fine"}, GOOD | {"s": None}, GOOD | {"r": 1}, GOOD | {"f": []}, GOOD | {"f": [1]},
-    GOOD | {"f": None}, GOOD | {"f": ["1"] * len(FIGURES)}, GOOD | {"l": 1}, GOOD | {"l": [[1]]},
-    GOOD | {"l": [None]}, GOOD | {"more": 1}, GOOD | {"s": "refused"},
+    GOOD | {"f": None}, GOOD | {"f": ["1"] * len(FIGURES)}, GOOD | {"f": [None] * len(FIGURES)},
+    GOOD | {"l": 1}, GOOD | {"l": [[1]]}, GOOD | {"l": [None]}, GOOD | {"more": 1}, GOOD | {"s": "refused"},
 ]  # fmt: skip
 
 

@@ -190,7 +190,7 @@ def test_flags_replace_a_studys_axes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", shipped_names())
 def test_what_ships_is_valid(name: str) -> None:
-    assert sum(1 for _ in shipped_study(name).points()) > 10
+    assert sum(1 for _ in shipped_study(name).points()) >= 3
 
 
 def test_cores_multiply_only_the_points_on_a_board() -> None:

@@ -1,6 +1,7 @@
 """Random networks of one operator each, with every operator that the writer knows."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -398,6 +399,8 @@ def resize(kind: str) -> Callable:
     def build(make: Maker) -> Graph:
         shape = make.shape(4)
         size = (make.number(1, 12), make.number(1, 12))
+        if make.choice(False, True):
+            size = (shape[1] * make.number(1, 3), shape[2] * make.number(1, 3))
         options = make.choice({}, {"half_pixel_centers": True}, {"align_corners": True})
         source = make.input(shape)
         return make.moved(kind, source, [make.constant("size", size)], (1, *size, shape[3]), options)
@@ -445,6 +448,36 @@ def shape_of(make: Maker) -> Graph:
     return make.graph("SHAPE", [source], [result], {"out_type": "int32"})
 
 
+def gelu(make: Maker) -> Graph:
+    return make.unary("GELU", {"approximate": bool(make.number(0, 1))})
+
+
+def rsqrt(make: Maker) -> Graph:
+    """Of values that are never negative, as TensorFlow demands."""
+    shape = make.shape(make.number(2, 4))
+    source = make.input(shape, replace(make.quantization(), zero_points=(-128,)))
+    result = make.tensor("output", shape, make.quantization())
+    return make.graph("RSQRT", [source], [result], {})
+
+
+def batch_matmul(make: Maker) -> Graph:
+    """Either matrix transposed or not; batches of 1 or missing are used again."""
+    rows, depth, columns = (make.number(1, 9) for _ in range(3))
+    options = {"adj_x": bool(make.number(0, 1)), "adj_y": bool(make.number(0, 1))}
+    batches = tuple(make.number(1, 3) for _ in range(make.number(0, 2)))
+    fewer = [tuple(make.choice(1, size) for size in batches), batches]
+    first, second = fewer if make.number(0, 1) else fewer[::-1]
+    shapes = (*first, rows, depth), (*second, depth, columns)
+    sides = [
+        make.input((*shape[:-2], *(shape[:-3:-1] if options[name] else shape[-2:])))
+        for shape, name in zip(shapes, ("adj_x", "adj_y"), strict=True)
+    ]
+    scales = [make.quantization_of(side).scale for side in sides]
+    output = replace(make.quantization(), scales=(float(np.float32(scales[0] * scales[1] * 150)),))
+    result = make.tensor("output", (*batches, rows, columns), output)
+    return make.graph("BATCH_MATMUL", sides, [result], options)
+
+
 def unary(kind: str, output: Quantization | None = None, **options: Any) -> Callable:
     return lambda make: make.unary(kind, options, output)
 
@@ -454,6 +487,7 @@ BUILDERS: dict[str, Callable[[Maker], Graph]] = {
     "ADD": binary("ADD", _fused),
     "ARG_MAX": arg_max,
     "AVERAGE_POOL_2D": pool("AVERAGE_POOL_2D"),
+    "BATCH_MATMUL": batch_matmul,
     "CAST": cast,
     "CONCATENATION": concatenation,
     "CONV_2D": conv_2d,
@@ -465,6 +499,7 @@ BUILDERS: dict[str, Callable[[Maker], Graph]] = {
     "FULLY_CONNECTED": fully_connected,
     "GATHER": gather,
     "GATHER_ND": gather_nd,
+    "GELU": gelu,
     "HARD_SWISH": unary("HARD_SWISH"),
     "LEAKY_RELU": leaky_relu,
     "LOGISTIC": unary("LOGISTIC", SOFTMAX_OUTPUT),
@@ -485,12 +520,14 @@ BUILDERS: dict[str, Callable[[Maker], Graph]] = {
     "RESHAPE": reshape,
     "RESIZE_BILINEAR": resize("RESIZE_BILINEAR"),
     "RESIZE_NEAREST_NEIGHBOR": resize("RESIZE_NEAREST_NEIGHBOR"),
+    "RSQRT": rsqrt,
     "SHAPE": shape_of,
     "SLICE": slice_,
     "SOFTMAX": unary("SOFTMAX", SOFTMAX_OUTPUT, beta=1.0),
     "SPLIT": split,
     "SPLIT_V": split_v,
     "SQRT": sqrt,
+    "SQUARED_DIFFERENCE": binary("SQUARED_DIFFERENCE", lambda make: {}),
     "SQUEEZE": squeeze,
     "STRIDED_SLICE": strided_slice,
     "SUB": binary("SUB", _fused),
@@ -505,6 +542,7 @@ BUILDERS: dict[str, Callable[[Maker], Graph]] = {
 # Whose kernels LiteRT alone has.
 NOT_IN_TFLITE_MICRO = {
     "FLOOR_DIV",
+    "GELU",
     "NEG",
     "RELU_N1_TO_1",
     "SQRT",

@@ -7,9 +7,9 @@ from typing import cast
 import numpy as np
 import pytest
 
-from dlasim.native.memory import Column
+from dlasim.native.number_memory import Column
 from dlasim.native.record import layout
-from dlasim.native.storage import View, bind, create
+from dlasim.native.storage import RecordView, bind, create
 from dlasim.vp import block_hooks
 from dlasim.vp.block_records import NO_SLOT, CodeSlot, Counts, FunctionChange
 from dlasim.vp.native_hooks import NativeHooks, compile_hooks
@@ -64,7 +64,7 @@ def prepared(rng: random.Random) -> tuple[Counts, Counts, list[Column]]:
     plain.log = [FunctionChange() for _ in range(LOG)]
     bind(native, "slots", memories[0])
     bind(native, "log", memories[1])
-    address = cast("View", native).address
+    address = cast("RecordView", native).address
     native.register_address = address + 8 * layout(Counts).fields["register"].slot
     return plain, native, memories
 
@@ -94,7 +94,7 @@ def test_machine_code_counts_what_python_does(
         rng = random.Random(seed)
         plain, native, memories = prepared(rng)
         emulators[0].counts = plain
-        address = cast("View", native).address
+        address = cast("RecordView", native).address
         for _ in range(60):
             change(rng, plain, native, emulators)
             pc, size = BASE - 8 + 2 * rng.randrange(SLOTS + 4), 2 * rng.randint(1, 4)

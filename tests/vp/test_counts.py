@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from dlasim.vp.board import Board, BoardConfig
-from dlasim.vp.result import Reason
+from dlasim.vp.board_result import Reason
 
 PROGRAMS = ("sort", "convolution", "calls", "exceptions", "traps_counted")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dlasim.errors import InputError
-from dlasim.vp import costs, generate, memory_map
+from dlasim.vp import board_files, costs, memory_map
 from dlasim.vp.bus import Bus
 from dlasim.vp.clint import COMPARE_HIGH, COMPARE_LOW, TIME_HIGH, TIME_LOW, Clint
 from dlasim.vp.decode import InstructionClass, decode
@@ -18,9 +18,9 @@ from dlasim.vp.memory_map import MemoryMap
 FIRMWARE = Path(__file__).parents[2] / "firmware"
 
 
-@pytest.mark.parametrize("path", generate.outputs())
+@pytest.mark.parametrize("path", board_files.outputs())
 def test_generated_files_are_current(path):
-    assert (FIRMWARE / path).read_text() == generate.outputs()[path]
+    assert (FIRMWARE / path).read_text() == board_files.outputs()[path]
 
 
 def test_regions_do_not_overlap_and_own_whole_pages():
@@ -33,7 +33,7 @@ def test_regions_do_not_overlap_and_own_whole_pages():
 
 
 def test_the_header_gives_the_registers_their_addresses():
-    header = generate.c_header()
+    header = board_files.c_header()
     assert re.search(r"#define DLASIM_RAM_BASE 0x80000000u", header)
     for region in memory_map.DEVICES:
         assert f"#define DLASIM_{region.name}_BASE 0x{region.base:08x}u" in header

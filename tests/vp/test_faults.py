@@ -8,9 +8,9 @@ import pytest
 from dlasim.errors import InputError
 from dlasim.vp import memory_map
 from dlasim.vp.board import Board, BoardConfig
+from dlasim.vp.board_result import Reason, fold
 from dlasim.vp.elf import parse_elf
 from dlasim.vp.memory_map import MemoryMap
-from dlasim.vp.result import Reason, fold
 
 UNHANDLED_TRAP_EXIT_CODE = 127
 

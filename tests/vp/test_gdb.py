@@ -13,12 +13,12 @@ import pytest
 from dlasim.errors import InputError
 from dlasim.sim.config import DlaConfig
 from dlasim.vp.board import Board, BoardConfig
+from dlasim.vp.board_result import Reason
 from dlasim.vp.device import Device
 from dlasim.vp.dla_device import attach_dla
 from dlasim.vp.elf import executable_code
 from dlasim.vp.gdb import GdbServer
 from dlasim.vp.memory_map import DLA, MACHINE_EXTERNAL_INTERRUPT
-from dlasim.vp.result import Reason
 from dlasim.vp.uart import Uart
 from tests.vp.devices import JobDevice
 

@@ -15,22 +15,26 @@ from dlasim.compiler_shim.lowering.emission.records import (
     MAX_REGISTERS,
     NONE,
     InFlight,
+    Load,
     Slice,
     Span,
-    Stream,
+    StreamBuilder,
     StripeRows,
 )
-from dlasim.compiler_shim.lowering.emission.streams import EMIT
+from dlasim.compiler_shim.lowering.emission.streams import EMIT, LOADS
 from dlasim.compiler_shim.lowering.stripes import Chain
+from dlasim.isa.file_records import SLICE, SPAN
 from dlasim.isa.instructions import UNITS
-from dlasim.isa.records import SLICE, SPAN
 from dlasim.native.backend import PLAIN, Backend
-from dlasim.native.memory import Memory
+from dlasim.native.number_memory import NumberMemory
 from dlasim.native.storage import RecordMemory, bind, create
 
 _WORDS_PER_OPERATION = MAX_FIXED + MAX_REGISTERS + len(UNITS)  # with one for itself, a wait for each other
 
 _OPERATIONS_AT_A_TIME = 1 << 12  # room for more than these may never be filled
+
+
+Later = tuple[int, Placed]  # after so many tiles, the first constants of a later node are loaded
 
 
 class Emitter:
@@ -42,43 +46,47 @@ class Emitter:
         """`keeps_slices` for debug slices, and for the bytes of constants."""
         self._run = backend.runner(EMIT)
         is_compiled = self._run.is_compiled
-        self._stream = create(Stream, is_compiled)
+        self._stream = create(StreamBuilder, is_compiled)
         self._stream.keeps_slices, self._stream.fingerprint = int(keeps_slices), fingerprint
-        self._words, self._offsets = Memory(is_compiled), Memory(is_compiled)
+        self._words, self._offsets = NumberMemory(is_compiled), NumberMemory(is_compiled)
         self._spans, self._slices = RecordMemory(Span, is_compiled), RecordMemory(Slice, is_compiled)
         self._stripes = RecordMemory(StripeRows, is_compiled)
         self._in_flight = RecordMemory(InFlight, is_compiled)
-        self._memories: dict[str, Memory | RecordMemory[Any]] = {
+        self._loads = RecordMemory(Load, is_compiled)
+        self._memories: dict[str, NumberMemory | RecordMemory[Any]] = {
             "words": self._words,
             "spans": self._spans,
             "slices": self._slices,
             "stripes": self._stripes,
+            "loads": self._loads,
             "in_flight": self._in_flight,
             "constant_offsets": self._offsets,
         }
+        self._packed: dict[tuple[object, ...], list[int]] = {}  # offsets of the pieces of constants
         self._addresses: list[int] = []
+        self._ahead: dict[int, list[int]] = {}  # offsets in the pool of what came ahead, by node
         self._pool, self._keeps_slices = pool, keeps_slices
         self.streams: list[tuple[int, int]] = []
 
-    def node(self, placed: Placed) -> None:
-        """All tiles of a node."""
+    def node(self, placed: Placed, later: Sequence[Later] = ()) -> None:
+        """All tiles of a node, and between them loads for later nodes."""
         repeats = placed.cut.channels if placed.node.one_by_one else 1
-        self._offsets.put(0, [NONE] * (placed.groups * placed.passes))
+        self._offsets.put(0, self._known_offsets(placed))
         self._stream.nodes[0] = placed.record(0, 0)
         operations = placed.passes * (len(placed.inputs) + 1 + repeats) + 1
-        self._emit(1, placed.tiles, operations)
+        self._emit(1, placed.tiles, operations, later)
         self._note(placed, 0)
 
-    def chain(self, chain: Chain, members: Sequence[Placed]) -> None:
-        """All stripes of a chain."""
-        self._offsets.put(0, [NONE] * len(members))
+    def chain(self, chain: Chain, members: Sequence[Placed], later: Sequence[Later] = ()) -> None:
+        """All stripes of a chain, and between them loads for later nodes."""
+        self._offsets.put(0, [self._known_offsets(placed)[0] for placed in members])
         self._stream.between_addresses[: len(chain.inner_addresses)] = chain.inner_addresses
         for number, placed in enumerate(members):
             self._stream.nodes[number] = placed.record(number, number)
         schedule = [rows for stripe in chain.schedule for rows in stripe]
         self._stripes.put([StripeRows(*rows, rows.kept) for rows in schedule])
         repeats = sum(placed.cut.channels if placed.node.one_by_one else 1 for placed in members)
-        self._emit(len(members), len(chain.schedule), repeats + 4 * len(members) + 1)
+        self._emit(len(members), len(chain.schedule), repeats + 4 * len(members) + 1, later)
         for number, placed in enumerate(members):
             self._note(placed, number)
 
@@ -103,15 +111,37 @@ class Emitter:
         """What each compute instruction writes of a tensor."""
         return self._slices.array(self._stream.slice_count).astype("<u4").view(SLICE.dtype).ravel()
 
-    def _emit(self, nodes: int, tiles: int, operations: int) -> None:
+    def _known_offsets(self, placed: Placed) -> list[int]:
+        """Where the pieces of a node's constants are in the pool: those that came ahead, or with an earlier
+        image of a batch."""
+        known = self._ahead.pop(placed.step) if placed.ahead else self._packed.get(placed.constants, [])
+        return [*known, *[NONE] * (placed.groups * placed.passes - len(known))]
+
+    def _emit(self, nodes: int, tiles: int, operations: int, later: Sequence[Later] = ()) -> None:
         """All tiles, or stripes; one is no more than so many operations."""
+        first = 0
+        for stop, placed in later:
+            self._emit_tiles(nodes, first, stop, operations)
+            self._emit_loads(placed)
+            first = stop
+        self._emit_tiles(nodes, first, tiles, operations)
+
+    def _emit_tiles(self, nodes: int, first: int, stop: int, operations: int) -> None:
         self._stream.pool_bytes = self._pool.size_bytes
         piece = -(-_OPERATIONS_AT_A_TIME // operations)
-        for first in range(0, tiles, piece):
-            end = min(first + piece, tiles)
-            self._reserve((end - first) * operations)
-            self._run(self._stream, nodes, first, end)
+        for start in range(first, stop, piece):
+            end = min(start + piece, stop)
+            self._reserve((end - start) * operations)
+            self._run(self._stream, nodes, start, end)
         self._pool.size_bytes = self._stream.pool_bytes
+
+    def _emit_loads(self, placed: Placed) -> None:
+        """Load a later node's first constants, which get their place in the pool now."""
+        offsets = [self._pool.reserve(placed.constant_bytes(number)) for number in range(placed.ahead)]
+        self._ahead[placed.step] = offsets
+        self._loads.put(placed.loads(offsets))
+        self._reserve(len(offsets))
+        self._run(self._stream, LOADS, 0, len(offsets))
 
     def _reserve(self, operations: int) -> None:
         """Room for so many more."""
@@ -131,9 +161,10 @@ class Emitter:
 
     def _note(self, placed: Placed, first: int) -> None:
         """Tell the pool what the pieces of a node's constants are made of."""
+        offsets = self._offsets.take(first, first + placed.groups * placed.passes)
+        self._packed[placed.constants] = offsets
         if not self._keeps_slices:
             return
-        offsets = self._offsets.take(first, first + placed.groups * placed.passes)
         for number, offset in enumerate(offsets):
             if offset != NONE:
                 self._pool.note(offset, placed.pack(*divmod(number, placed.passes)))

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.emission.commands import COPY_WORD, READ_WORD, WRITE_WORD, register
-from dlasim.compiler_shim.lowering.emission.records import NONE, SRAM, Box, Node, Operation, TensorPlace
+from dlasim.compiler_shim.lowering.emission.records import (
+    NONE,
+    SRAM,
+    Node,
+    PlannedOperation,
+    TensorBox,
+    TensorPlace,
+)
 from dlasim.compiler_shim.lowering.transfers import transfer_shape
 from dlasim.isa.instructions import Unit
 from dlasim.native.routine import routine
@@ -30,7 +37,7 @@ def pair(first: int, second: int) -> int:
 
 
 @routine
-def begin(operation: Operation, unit: int, word: int, layer: int) -> None:
+def begin(operation: PlannedOperation, unit: int, word: int, layer: int) -> None:
     """An operation without registers and accesses."""
     operation.unit = unit
     operation.word = word
@@ -43,7 +50,7 @@ def begin(operation: Operation, unit: int, word: int, layer: int) -> None:
 
 
 @routine
-def set_register(operation: Operation, number: int, value: int) -> None:
+def set_register(operation: PlannedOperation, number: int, value: int) -> None:
     """One more register."""
     count = operation.register_count
     operation.registers[count] = number
@@ -52,14 +59,14 @@ def set_register(operation: Operation, number: int, value: int) -> None:
 
 
 @routine
-def add_access(operation: Operation, space: int, start: int, end: int, is_write: int) -> None:
+def add_access(operation: PlannedOperation, space: int, start: int, end: int, is_write: int) -> None:
     """One more access, to all bytes of a range."""
     _add_strided_access(operation, space, start, end, is_write, 0, 0)
 
 
 @routine
 def _add_strided_access(
-    operation: Operation, space: int, start: int, end: int, is_write: int, stride: int, run: int
+    operation: PlannedOperation, space: int, start: int, end: int, is_write: int, stride: int, run: int
 ) -> None:
     count = operation.access_count
     access = operation.accesses[count]
@@ -74,7 +81,9 @@ def _add_strided_access(
 
 
 @routine
-def set_box(box: Box, row: int, column: int, channel: int, rows: int, columns: int, channels: int) -> None:
+def set_box(
+    box: TensorBox, row: int, column: int, channel: int, rows: int, columns: int, channels: int
+) -> None:
     """Fill in a box."""
     box.row = row
     box.column = column
@@ -85,24 +94,22 @@ def set_box(box: Box, row: int, column: int, channel: int, rows: int, columns: i
 
 
 @routine
-def corner(place: TensorPlace, box: Box) -> tuple[int, int, int]:
+def corner(place: TensorPlace, box: TensorBox) -> tuple[int, int, int]:
     """Where a box of a tensor begins, and the bytes from a pixel to the next, and from a row to the next."""
-    size = place.element_bytes
-    pixel = place.channels * size
-    line = place.width * pixel
-    return place.offset + box.row * line + box.column * pixel + box.channel * size, pixel, line
+    pixel, line = place.pixel_bytes, place.line_bytes
+    start = place.offset + box.row * line + box.column * pixel + box.channel * place.element_bytes
+    return start, pixel, line
 
 
 @routine
 def add_box_access(
-    operation: Operation, place: TensorPlace, box: Box, space: int, start: int, is_write: int
+    operation: PlannedOperation, place: TensorPlace, box: TensorBox, space: int, start: int, is_write: int
 ) -> None:
     """One more access, to a box of a tensor that begins at `start`."""
-    pixel = place.channels * place.element_bytes
-    line = place.width * pixel
+    pixel, line = place.pixel_bytes, place.line_bytes
     part = box.channels * place.element_bytes
     end = start + (box.rows - 1) * line + (box.columns - 1) * pixel + part
-    if part < pixel:
+    if part < pixel and line % pixel == 0:
         _add_strided_access(operation, space, start, end, is_write, pixel, part)
     else:
         add_access(operation, space, start, end, is_write)
@@ -110,7 +117,7 @@ def add_box_access(
 
 @routine
 def transfer(
-    operation: Operation, is_read: int, place: TensorPlace, box: Box, address: int, layer: int
+    operation: PlannedOperation, is_read: int, place: TensorPlace, box: TensorBox, address: int, layer: int
 ) -> None:
     """Between a box of a tensor in system memory and a dense copy in SRAM."""
     offset, pixel, line = corner(place, box)
@@ -125,7 +132,7 @@ def transfer(
 
 @routine
 def transfer_bytes(
-    operation: Operation, space: int, offset: int, size: int, address: int, layer: int
+    operation: PlannedOperation, space: int, offset: int, size: int, address: int, layer: int
 ) -> None:
     """As `transfer`, for bytes without a shape, into SRAM."""
     _begin_transfer(operation, 1, layer, space, offset, address)
@@ -136,7 +143,7 @@ def transfer_bytes(
 
 @routine
 def _begin_transfer(
-    operation: Operation, is_read: int, layer: int, space: int, offset: int, address: int
+    operation: PlannedOperation, is_read: int, layer: int, space: int, offset: int, address: int
 ) -> None:
     if is_read:
         begin(operation, _DMA_IN, READ_WORD, layer)
@@ -150,7 +157,7 @@ def _begin_transfer(
 
 @routine
 def _shape(
-    operation: Operation, is_read: int, run: int, runs: int, stride: int, planes: int, line: int
+    operation: PlannedOperation, is_read: int, run: int, runs: int, stride: int, planes: int, line: int
 ) -> None:
     names = _READS if is_read else _WRITES
     set_register(operation, names[3], run)
@@ -165,7 +172,7 @@ def _shape(
 
 
 @routine
-def copy(operation: Operation, node: Node, source: int, address: int, size: int) -> None:
+def copy(operation: PlannedOperation, node: Node, source: int, address: int, size: int) -> None:
     """Bytes within SRAM, by the larger of a value and itself."""
     begin(operation, _VECTOR, COPY_WORD, node.layer)
     set_register(operation, _IN, source)

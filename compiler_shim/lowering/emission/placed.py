@@ -8,17 +8,19 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.constants import pack
-from dlasim.compiler_shim.lowering.cuts import align, spatial_tiles
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import pair
 from dlasim.compiler_shim.lowering.emission.records import (
+    CONSTANTS,
     MAX_FIXED,
     NONE,
     Buffer,
+    Load,
     Node,
     TensorPlace,
 )
 from dlasim.compiler_shim.lowering.geometry import Cut, Geometry
+from dlasim.compiler_shim.lowering.tile_buffers import align, spatial_tiles
 from dlasim.compiler_shim.nodes import DlaNode, Pair, Value
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, Init, Out
@@ -30,7 +32,8 @@ _NO_TENSOR, _NO_BUFFER = TensorPlace(), Buffer()  # nothing ever writes them
 @dataclass(frozen=True, slots=True)
 class Placed:
     """A node that is cut and has its place: where its tensors are, and the addresses of its buffers, for each
-    of inputs, constants, accumulator and output one per copy. `values` are the network's."""
+    of inputs, constants, accumulator and output one per copy. `values` are the network's. The first `ahead`
+    pieces of its constants are loaded before it begins."""
 
     node: DlaNode
     geometry: Geometry
@@ -39,6 +42,8 @@ class Placed:
     output: TensorPlace
     buffers: tuple[tuple[int, ...], ...]
     values: Sequence[Value]
+    step: int = 0  # of the network
+    ahead: int = 0
 
     @property
     def tiles(self) -> int:
@@ -55,11 +60,34 @@ class Placed:
         """Passes over the input channels."""
         return -(-self.geometry.depth // self.cut.depth)
 
+    @property
+    def constants(self) -> tuple[object, ...]:
+        """What decides about its packed constants: the images of a batch share them."""
+        node, cut = self.node, self.cut
+        return node.weights, node.records, node.table, node.mnemonic, node.one_by_one, cut.channels, cut.depth
+
+    def loads(self, offsets: Sequence[int]) -> list[Load]:
+        """The loads of the pieces that come ahead, from these offsets of the pool."""
+        addresses = self.buffers[len(self.inputs)]
+        return [
+            Load(offset, self.constant_bytes(number), addresses[number], self.node.layer)
+            for number, offset in enumerate(offsets)
+        ]
+
+    def constant_bytes(self, number: int) -> int:
+        """The size of a piece of its constants."""
+        channels, depth = self._part(*divmod(number, self.passes))
+        return self.geometry.constant_bytes(channels, depth)
+
+    def _part(self, group: int, number: int) -> tuple[int, int]:
+        """Output and input channels of a group of channels in one of the passes."""
+        channels = min(self.cut.channels, self.geometry.channels - group * self.cut.channels)
+        return channels, min(self.cut.depth, self.geometry.depth - number * self.cut.depth)
+
     def pack(self, group: int, number: int) -> Callable[[], bytes]:
         """Makes the constants of a group of channels for one of the passes."""
         first, start = group * self.cut.channels, number * self.cut.depth
-        channels = min(self.cut.channels, self.geometry.channels - first)
-        depth = min(self.cut.depth, self.geometry.depth - start)
+        channels, depth = self._part(group, number)
         size = align(channels * self.geometry.weight_depth(depth))
         return lambda: pack(self.node, self.values, first, channels, start, depth, size)
 
@@ -73,6 +101,8 @@ class Placed:
         second = self.inputs[1] if len(self.inputs) > 1 else _NO_TENSOR
         buffers = [_buffer(addresses) for addresses in self.buffers]
         buffers[1:1] = [_NO_BUFFER] * (2 - len(self.inputs))
+        if self.ahead:
+            buffers[CONSTANTS].ahead = self.ahead
         return Node(
             number=number,
             height=geometry.height,

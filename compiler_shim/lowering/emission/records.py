@@ -20,7 +20,7 @@ OUTPUT_TENSOR = 2  # a node's tensors, after two inputs
 
 
 @record
-class Box(Record):
+class TensorBox(Record):
     """Part of a tensor: first row, column and channel, and how many of each."""
 
     row: int = 0
@@ -32,7 +32,7 @@ class Box(Record):
 
 
 @record
-class Access(Record):
+class MemoryAccess(Record):
     """Bytes [start, end) of a space that an operation reads or writes.
 
     With a stride: of those only `run` bytes from `phase` on, within every stride.
@@ -48,7 +48,7 @@ class Access(Record):
 
 
 @record
-class Operation(Record):
+class PlannedOperation(Record):
     """An operation before it is written: its registers in the order in which they are set, and its accesses.
 
     It is repeated `repeats` times, each time one channel further.
@@ -59,13 +59,13 @@ class Operation(Record):
     layer: int = 0
     node: int = 0
     tensor: int = 0
-    box: Box = member(Box)
+    box: TensorBox = member(TensorBox)
     repeats: int = 0
     register_count: int = 0
     registers: list[int] = array(int, MAX_REGISTERS)
     values: list[int] = array(int, MAX_REGISTERS)
     access_count: int = 0
-    accesses: list[Access] = array(Access, MAX_ACCESSES)
+    accesses: list[MemoryAccess] = array(MemoryAccess, MAX_ACCESSES)
 
 
 @record
@@ -75,29 +75,32 @@ class InFlight(Record):
     older: int = 0
     number: int = 0
     access_count: int = 0
-    accesses: list[Access] = array(Access, MAX_ACCESSES)
+    accesses: list[MemoryAccess] = array(MemoryAccess, MAX_ACCESSES)
 
 
 @record
 class TensorPlace(Record):
-    """Where a whole tensor lies, dense: at an SRAM address, or at an offset of a region."""
+    """Where a tensor lies: at an SRAM address, or at an offset of a region, with so many bytes from a pixel
+    to the next and from a row to the next."""
 
     space: int = NONE
     offset: int = NONE
-    width: int = NONE
-    channels: int = NONE
+    pixel_bytes: int = NONE
+    line_bytes: int = NONE
     element_bytes: int = NONE
 
 
 @record
 class Buffer(Record):
-    """A buffer of a node with up to two copies; the one filled last holds the box `held`."""
+    """A buffer of a node with up to two copies; the one filled last holds the box `held`, and the first
+    `ahead` fills have been loaded before the node begins."""
 
     copies: int = 1
+    ahead: int = 0
     addresses: list[int] = array(int, 2)
     fills: int = 0
     is_filled: int = 0
-    held: Box = member(Box)
+    held: TensorBox = member(TensorBox)
 
 
 @record
@@ -162,6 +165,16 @@ class StripeRows(Record):
 
 
 @record
+class Load(Record):
+    """Constants that are loaded for a later node: their place in the pool, size and address."""
+
+    offset: int = 0
+    size_bytes: int = 0
+    address: int = 0
+    layer: int = 0
+
+
+@record
 class Span(Record):
     """Words that belong to one layer."""
 
@@ -176,11 +189,11 @@ class Slice(Record):
 
     word: int = 0
     tensor: int = 0
-    box: Box = member(Box)
+    box: TensorBox = member(TensorBox)
 
 
 @record
-class Stream(Record):
+class StreamBuilder(Record):
     """The command stream so far, the nodes at hand, and the operations that are being made.
 
     `deferred_store` is the store that is put off, `configured_node` the node whose fixed registers are set,
@@ -202,16 +215,17 @@ class Stream(Record):
     newest: list[int] = array(int, len(UNITS))
     issued: list[int] = array(int, len(UNITS))
     register_file: list[int] = array(int, len(registers.OPERANDS))
-    tile: Box = member(Box)
-    input_box: Box = member(Box)
-    second_box: Box = member(Box)
-    constants_box: Box = member(Box)
-    load: Operation = member(Operation)
-    stores: list[Operation] = array(Operation, 2)
-    computes: list[Operation] = array(Operation, 2 * MAX_CHAIN)
+    tile: TensorBox = member(TensorBox)
+    input_box: TensorBox = member(TensorBox)
+    second_box: TensorBox = member(TensorBox)
+    constants_box: TensorBox = member(TensorBox)
+    load: PlannedOperation = member(PlannedOperation)
+    stores: list[PlannedOperation] = array(PlannedOperation, 2)
+    computes: list[PlannedOperation] = array(PlannedOperation, 2 * MAX_CHAIN)
     nodes: list[Node] = array(Node, MAX_CHAIN)
     between_addresses: list[int] = array(int, MAX_CHAIN)
     stripes: Records[StripeRows] = pointer(StripeRows)
+    loads: Records[Load] = pointer(Load)
     in_flight: Records[InFlight] = pointer(InFlight)
     words: Numbers = pointer(int)
     spans: Records[Span] = pointer(Span)

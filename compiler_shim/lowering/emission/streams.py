@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.emission.commands import HALT_WORD, REQUIRE_CONFIG, UNSET
-from dlasim.compiler_shim.lowering.emission.operations import copy, set_box
+from dlasim.compiler_shim.lowering.emission.operations import copy, set_box, transfer_bytes
 from dlasim.compiler_shim.lowering.emission.records import (
     NONE,
     OUTPUT_TENSOR,
     Node,
-    Operation,
-    Stream,
+    PlannedOperation,
+    StreamBuilder,
     StripeRows,
 )
 from dlasim.compiler_shim.lowering.emission.tiles import make_tile, place_output
@@ -20,18 +20,23 @@ from dlasim.compiler_shim.lowering.emission.words import (
     write_operation,
 )
 from dlasim.isa.instructions import UNITS
-from dlasim.isa.registers import OPERANDS
+from dlasim.isa.registers import OPERANDS, Region
 from dlasim.native.routine import Routine, routine
 
 _UNITS, _REGISTERS = len(UNITS), len(OPERANDS)
+_POOL = int(Region.CONSTANTS)
+LOADS = -1  # instead of a number of nodes
 
 
 @routine
-def emit(stream: Stream, nodes: int, first: int, end: int) -> int:
-    """Write the words of some tiles of one node, of some stripes of a chain of several, or without any the
-    end of the stream. Returns how many words there are."""
+def emit(stream: StreamBuilder, nodes: int, first: int, end: int) -> int:
+    """Write the words of some tiles of one node, of some stripes of a chain of several, of some loads for
+    later nodes (LOADS nodes), or without any the end of the stream. Returns how many words there are."""
     if not stream.is_open:
         _begin(stream)
+    if nodes == LOADS:
+        _load_ahead(stream, first, end)
+        return stream.word_count
     if first == 0:
         stream.configured_node = NONE
     if nodes == 0:
@@ -49,7 +54,16 @@ EMIT = Routine(emit, "emission", (_LOWERING, f"{_LOWERING}.emission", "dlasim.is
 
 
 @routine
-def _begin(stream: Stream) -> None:
+def _load_ahead(stream: StreamBuilder, first: int, end: int) -> None:
+    """Some of the loads for later nodes."""
+    for number in range(first, end):
+        load = stream.loads[number]
+        transfer_bytes(stream.load, _POOL, load.offset, load.size_bytes, load.address, load.layer)
+        write_operation(stream, stream.load)
+
+
+@routine
+def _begin(stream: StreamBuilder) -> None:
     """A stream in which nothing is known yet: neither registers nor what is in flight."""
     for number in range(_REGISTERS):
         stream.register_file[number] = UNSET
@@ -60,14 +74,14 @@ def _begin(stream: Stream) -> None:
 
 
 @routine
-def _end(stream: Stream) -> None:
+def _end(stream: StreamBuilder) -> None:
     write_deferred_store(stream)
     append_word(stream, HALT_WORD)
     stream.is_open = 0
 
 
 @routine
-def _node(stream: Stream, first: int, end: int) -> None:
+def _node(stream: StreamBuilder, first: int, end: int) -> None:
     """Some of a node's tiles."""
     node = stream.nodes[0]
     across = -(-node.width // node.tile_columns)
@@ -82,7 +96,7 @@ def _node(stream: Stream, first: int, end: int) -> None:
 
 
 @routine
-def _tile(stream: Stream, node: Node, down: int, across: int, group: int) -> None:
+def _tile(stream: StreamBuilder, node: Node, down: int, across: int, group: int) -> None:
     """A tile, in passes over the input channels; only the last has results."""
     row, column, channel = down * node.tile_rows, across * node.tile_columns, group * node.tile_channels
     rows = min(node.tile_rows, node.height - row)
@@ -101,7 +115,7 @@ def _tile(stream: Stream, node: Node, down: int, across: int, group: int) -> Non
 
 
 @routine
-def _stripe(stream: Stream, nodes: int, stripe: int) -> None:
+def _stripe(stream: StreamBuilder, nodes: int, stripe: int) -> None:
     """All loads, then all computations, then the store of what the last node computes."""
     store, count, is_stored = _free_store(stream), 0, 0
     for number in range(nodes):
@@ -124,7 +138,7 @@ def _stripe(stream: Stream, nodes: int, stripe: int) -> None:
 
 
 @routine
-def _advance_buffer(stream: Stream, node: Node, rows: StripeRows) -> None:
+def _advance_buffer(stream: StreamBuilder, node: Node, rows: StripeRows) -> None:
     """The buffer between a node and the next begins with row `base` from now on."""
     offset = stream.between_addresses[node.number] - rows.base * node.width * node.channels
     following = stream.nodes[node.number + 1]
@@ -133,7 +147,7 @@ def _advance_buffer(stream: Stream, node: Node, rows: StripeRows) -> None:
 
 
 @routine
-def _keep_rows(stream: Stream, node: Node, rows: StripeRows, operation: Operation) -> None:
+def _keep_rows(stream: StreamBuilder, node: Node, rows: StripeRows, operation: PlannedOperation) -> None:
     """Move the rows that are still needed to the start of the buffer."""
     size = node.width * node.channels
     buffer = stream.between_addresses[node.number]
@@ -141,6 +155,6 @@ def _keep_rows(stream: Stream, node: Node, rows: StripeRows, operation: Operatio
 
 
 @routine
-def _free_store(stream: Stream) -> int:
+def _free_store(stream: StreamBuilder) -> int:
     """The one of two stores that is not deferred."""
     return 1 if stream.deferred_store == 0 else 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.constants import pooled
-from dlasim.compiler_shim.lowering.cuts import ACCUMULATOR_BYTES, align, packed_bytes
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import (
     add_access,
@@ -23,14 +22,15 @@ from dlasim.compiler_shim.lowering.emission.records import (
     OUTPUT,
     OUTPUT_TENSOR,
     SRAM,
-    Box,
     Buffer,
     Node,
-    Operation,
-    Stream,
+    PlannedOperation,
+    StreamBuilder,
+    TensorBox,
     TensorPlace,
 )
 from dlasim.compiler_shim.lowering.emission.words import write_operation
+from dlasim.compiler_shim.lowering.tile_buffers import ACCUMULATOR_BYTES, align, packed_bytes
 from dlasim.isa.instructions import TABLE_BYTES
 from dlasim.isa.registers import Region
 from dlasim.native.routine import routine
@@ -43,7 +43,7 @@ _POOL = int(Region.CONSTANTS)
 
 
 @routine
-def place_output(stream: Stream, node: Node, store: Operation) -> tuple[int, int]:
+def place_output(stream: StreamBuilder, node: Node, store: PlannedOperation) -> tuple[int, int]:
     """Where the tile's results are computed: the address of a buffer, from which `store` takes them, and
     whether there is one; else they go to where the tensor stays in SRAM."""
     output = node.tensors[OUTPUT_TENSOR]
@@ -56,7 +56,13 @@ def place_output(stream: Stream, node: Node, store: Operation) -> tuple[int, int
 
 @routine
 def make_tile(
-    stream: Stream, node: Node, operation: Operation, start: int, depth: int, address: int, is_stored: int
+    stream: StreamBuilder,
+    node: Node,
+    operation: PlannedOperation,
+    start: int,
+    depth: int,
+    address: int,
+    is_stored: int,
 ) -> None:
     """Write the loads of the tile over some of the input channels; its computation is left in `operation`."""
     tile = stream.tile
@@ -96,7 +102,7 @@ def make_tile(
 
 
 @routine
-def _find_input_box(stream: Stream, node: Node, start: int, depth: int) -> int:
+def _find_input_box(stream: StreamBuilder, node: Node, start: int, depth: int) -> int:
     """The part of the first input that the tile reads, in `input_box`; returns the padding before it."""
     tile = stream.tile
     top = tile.row * node.stride_height - node.pad_top
@@ -114,7 +120,7 @@ def _find_input_box(stream: Stream, node: Node, start: int, depth: int) -> int:
 
 
 @routine
-def _fill(buffer: Buffer, box: Box) -> tuple[int, int]:
+def _fill(buffer: Buffer, box: TensorBox) -> tuple[int, int]:
     """The address of the copy of a buffer that holds this, and whether it has to be brought there first."""
     if buffer.is_filled and buffer.held.equals(box):
         return buffer.addresses[(buffer.fills - 1) % buffer.copies], 0
@@ -122,11 +128,11 @@ def _fill(buffer: Buffer, box: Box) -> tuple[int, int]:
     buffer.held.assign(box)
     address = buffer.addresses[buffer.fills % buffer.copies]
     buffer.fills += 1
-    return address, 1
+    return address, 1 if buffer.fills > buffer.ahead else 0
 
 
 @routine
-def _read_input(stream: Stream, node: Node, operation: Operation) -> None:
+def _read_input(stream: StreamBuilder, node: Node, operation: PlannedOperation) -> None:
     """Let the operation read its first input, and load that first if it is not in SRAM."""
     place, box = node.tensors[0], stream.input_box
     if place.space == SRAM:
@@ -140,7 +146,7 @@ def _read_input(stream: Stream, node: Node, operation: Operation) -> None:
 
 
 @routine
-def _read_second_input(stream: Stream, node: Node, operation: Operation) -> None:
+def _read_second_input(stream: StreamBuilder, node: Node, operation: PlannedOperation) -> None:
     """As `_read_input`, for the second, of which one row or column may serve all."""
     place, box, tile = node.tensors[1], stream.second_box, stream.tile
     down, across = node.second_has_rows, node.second_has_columns
@@ -164,7 +170,9 @@ def _read_second_input(stream: Stream, node: Node, operation: Operation) -> None
 
 
 @routine
-def _write_output(stream: Stream, node: Node, operation: Operation, address: int, is_stored: int) -> None:
+def _write_output(
+    stream: StreamBuilder, node: Node, operation: PlannedOperation, address: int, is_stored: int
+) -> None:
     """Let the operation write where the tile goes."""
     output = node.tensors[OUTPUT_TENSOR]
     if is_stored:
@@ -174,14 +182,18 @@ def _write_output(stream: Stream, node: Node, operation: Operation, address: int
 
 
 @routine
-def _use_accumulator(stream: Stream, node: Node, operation: Operation, view: int, is_write: int) -> None:
+def _use_accumulator(
+    stream: StreamBuilder, node: Node, operation: PlannedOperation, view: int, is_write: int
+) -> None:
     """Let the operation read or write the sums of the passes so far."""
     address = node.buffers[ACCUMULATOR].addresses[0]
     _use_buffer(operation, view, address, stream.tile, ACCUMULATOR_BYTES, is_write)
 
 
 @routine
-def _use_tensor(operation: Operation, view: int, place: TensorPlace, box: Box, is_write: int) -> None:
+def _use_tensor(
+    operation: PlannedOperation, view: int, place: TensorPlace, box: TensorBox, is_write: int
+) -> None:
     """A view of a box of a tensor that stays in SRAM."""
     address, pixel, line = corner(place, box)
     _set_view(operation, view, address, pixel, line)
@@ -190,7 +202,7 @@ def _use_tensor(operation: Operation, view: int, place: TensorPlace, box: Box, i
 
 @routine
 def _use_buffer(
-    operation: Operation, view: int, address: int, box: Box, element_bytes: int, is_write: int
+    operation: PlannedOperation, view: int, address: int, box: TensorBox, element_bytes: int, is_write: int
 ) -> None:
     """A view of a buffer that holds a box."""
     pixel = box.channels * element_bytes
@@ -200,7 +212,7 @@ def _use_buffer(
 
 
 @routine
-def _set_view(operation: Operation, view: int, address: int, pixel: int, line: int) -> None:
+def _set_view(operation: PlannedOperation, view: int, address: int, pixel: int, line: int) -> None:
     """The three registers of a view, which follow each other."""
     set_register(operation, view, address)
     set_register(operation, view + 1, pixel)
@@ -208,7 +220,7 @@ def _set_view(operation: Operation, view: int, address: int, pixel: int, line: i
 
 
 @routine
-def _load_constants(stream: Stream, node: Node, start: int, depth: int) -> int:
+def _load_constants(stream: StreamBuilder, node: Node, start: int, depth: int) -> int:
     """Bring the weights and records, or the table, of the tile's channels; their address."""
     tile, box = stream.tile, stream.constants_box
     size = packed_bytes(tile.channels, depth, node.weight_bytes, node.record_bytes, node.has_table)
@@ -229,7 +241,7 @@ def _load_constants(stream: Stream, node: Node, start: int, depth: int) -> int:
 
 
 @routine
-def _constant_offset(stream: Stream, number: int, size: int) -> int:
+def _constant_offset(stream: StreamBuilder, number: int, size: int) -> int:
     """Where a piece of the constants is in the pool, which gives it a place when it is first asked for."""
     if stream.constant_offsets[number] == NONE:
         stream.constant_offsets[number] = stream.pool_bytes
@@ -238,7 +250,7 @@ def _constant_offset(stream: Stream, number: int, size: int) -> int:
 
 
 @routine
-def _read_constants(node: Node, operation: Operation, address: int, channels: int, depth: int) -> None:
+def _read_constants(node: Node, operation: PlannedOperation, address: int, channels: int, depth: int) -> None:
     """Let the operation read its constants."""
     if node.has_table:
         set_register(operation, _TABLE, address)

@@ -25,10 +25,10 @@ from dlasim.compiler_shim.lowering.emission.commands import (
 from dlasim.compiler_shim.lowering.emission.records import (
     NONE,
     OUTPUT_TENSOR,
-    Access,
     InFlight,
-    Operation,
-    Stream,
+    MemoryAccess,
+    PlannedOperation,
+    StreamBuilder,
 )
 from dlasim.isa.instructions import RECORD_BYTES, UNITS, Unit
 from dlasim.native.routine import routine
@@ -40,7 +40,7 @@ _LOW = 0xFFFF_FFFF
 
 
 @routine
-def conflict(one: Access, other: Access) -> int:
+def conflict(one: MemoryAccess, other: MemoryAccess) -> int:
     """Whether two accesses may meet in a byte that one of them writes."""
     if one.space != other.space or one.end <= other.start or other.end <= one.start:
         return 0
@@ -54,7 +54,7 @@ def conflict(one: Access, other: Access) -> int:
 
 
 @routine
-def write_operation(stream: Stream, operation: Operation) -> None:
+def write_operation(stream: StreamBuilder, operation: PlannedOperation) -> None:
     """Write an operation, and all its repetitions; before it the deferred store, where they conflict."""
     for repeat in range(operation.repeats):
         if repeat:
@@ -65,7 +65,7 @@ def write_operation(stream: Stream, operation: Operation) -> None:
 
 
 @routine
-def write_deferred_store(stream: Stream) -> None:
+def write_deferred_store(stream: StreamBuilder) -> None:
     """Write the store that was put off, if there is one."""
     store = stream.deferred_store
     if store != NONE:
@@ -74,7 +74,7 @@ def write_deferred_store(stream: Stream) -> None:
 
 
 @routine
-def configure(stream: Stream, number: int, value: int) -> None:
+def configure(stream: StreamBuilder, number: int, value: int) -> None:
     """Write an operand register unless it holds the value already."""
     if stream.register_file[number] != value:
         stream.register_file[number] = value
@@ -82,7 +82,7 @@ def configure(stream: Stream, number: int, value: int) -> None:
 
 
 @routine
-def append_word(stream: Stream, word: int) -> None:
+def append_word(stream: StreamBuilder, word: int) -> None:
     """Write one word."""
     count = stream.word_count
     stream.words[count] = word
@@ -90,7 +90,7 @@ def append_word(stream: Stream, word: int) -> None:
 
 
 @routine
-def _advance_channel(stream: Stream, operation: Operation, repeat: int) -> None:
+def _advance_channel(stream: StreamBuilder, operation: PlannedOperation, repeat: int) -> None:
     """The same one channel further."""
     node = stream.nodes[operation.node]
     for place in range(operation.register_count):
@@ -108,21 +108,31 @@ def _advance_channel(stream: Stream, operation: Operation, repeat: int) -> None:
 
 
 @routine
-def _must_follow_store(stream: Stream, operation: Operation) -> int:
-    """Whether the operation conflicts with the deferred store, or with compute that is still in flight."""
+def _must_follow_store(stream: StreamBuilder, operation: PlannedOperation) -> int:
+    """Whether the operation conflicts with the deferred store, or waits for compute as long as it does."""
     store = stream.stores[stream.deferred_store]
     for place in range(operation.access_count):
         for other in range(store.access_count):
             if conflict(operation.accesses[place], store.accesses[other]):
                 return 1
-    unit = operation.unit
-    if unit != _MAC and _newest_conflict(stream, operation, _MAC) >= 0:
+    if _waits_as_long(stream, operation, store, _MAC):
         return 1
-    return 1 if unit != _VECTOR and _newest_conflict(stream, operation, _VECTOR) >= 0 else 0
+    return _waits_as_long(stream, operation, store, _VECTOR)
 
 
 @routine
-def _newest_conflict(stream: Stream, operation: Operation, unit: int) -> int:
+def _waits_as_long(
+    stream: StreamBuilder, operation: PlannedOperation, store: PlannedOperation, unit: int
+) -> int:
+    """Whether the operation must wait for a unit, until the store need not wait for it any more."""
+    if operation.unit == unit:
+        return 0
+    number = _newest_conflict(stream, operation, unit)
+    return 1 if number != NONE and number >= _newest_conflict(stream, store, unit) else 0
+
+
+@routine
+def _newest_conflict(stream: StreamBuilder, operation: PlannedOperation, unit: int) -> int:
     """The number of the unit's newest operation that this one conflicts with, or NONE."""
     slot = stream.newest[unit]
     while slot != NONE:
@@ -140,7 +150,7 @@ def _newest_conflict(stream: Stream, operation: Operation, unit: int) -> int:
 
 
 @routine
-def _write(stream: Stream, operation: Operation) -> None:
+def _write(stream: StreamBuilder, operation: PlannedOperation) -> None:
     """Write the registers, the waits and the operation."""
     before = stream.word_count
     unit = operation.unit
@@ -163,7 +173,7 @@ def _write(stream: Stream, operation: Operation) -> None:
 
 
 @routine
-def _configure_node(stream: Stream, number: int) -> None:
+def _configure_node(stream: StreamBuilder, number: int) -> None:
     """Set what stays the same over all tiles of a node."""
     node = stream.nodes[number]
     stream.configured_node = number
@@ -172,7 +182,7 @@ def _configure_node(stream: Stream, number: int) -> None:
 
 
 @routine
-def _wait_for(stream: Stream, operation: Operation, unit: int) -> None:
+def _wait_for(stream: StreamBuilder, operation: PlannedOperation, unit: int) -> None:
     """Write a WAIT for what the operation conflicts with on a unit."""
     number = _newest_conflict(stream, operation, unit)
     if number == NONE:
@@ -183,7 +193,7 @@ def _wait_for(stream: Stream, operation: Operation, unit: int) -> None:
 
 
 @routine
-def _retire(stream: Stream, unit: int, done: int) -> None:
+def _retire(stream: StreamBuilder, unit: int, done: int) -> None:
     """Of a unit's operations all before number `done` are complete: their slots are free."""
     newer, slot = NONE, stream.newest[unit]
     while slot != NONE and stream.in_flight[slot].number >= done:
@@ -201,7 +211,7 @@ def _retire(stream: Stream, unit: int, done: int) -> None:
 
 
 @routine
-def _free_slot(stream: Stream) -> int:
+def _free_slot(stream: StreamBuilder) -> int:
     """A place for one more operation in flight."""
     slot = stream.free_slot
     if slot == NONE:
@@ -213,7 +223,7 @@ def _free_slot(stream: Stream) -> int:
 
 
 @routine
-def _add_in_flight(stream: Stream, operation: Operation) -> None:
+def _add_in_flight(stream: StreamBuilder, operation: PlannedOperation) -> None:
     """The operation is in flight from now on."""
     unit, slot = operation.unit, _free_slot(stream)
     flight = stream.in_flight[slot]
@@ -226,13 +236,13 @@ def _add_in_flight(stream: Stream, operation: Operation) -> None:
 
 
 @routine
-def _copy_accesses(operation: Operation, flight: InFlight) -> None:
+def _copy_accesses(operation: PlannedOperation, flight: InFlight) -> None:
     for place in range(operation.access_count):
         flight.accesses[place].assign(operation.accesses[place])
 
 
 @routine
-def _extend_span(stream: Stream, before: int, layer: int) -> None:
+def _extend_span(stream: StreamBuilder, before: int, layer: int) -> None:
     """The words since `before` belong to a layer."""
     count = stream.span_count
     if count:

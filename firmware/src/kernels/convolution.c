@@ -7,7 +7,8 @@
  *     sum((x - zero_point) * w) = sum(x * w) - zero_point * sum(w)
  *
  * takes the zero point out of the inner loop. That holds for the rows of a window that lie inside the image,
- * if all its columns do; at the left and right edges pixels are computed alone, tap by tap that exists.
+ * if all its columns do; at the left and right edges pixels are computed alone, tap by tap that exists. So are
+ * all pixels if the weights have a zero point, which takes a multiple of the sum of its inputs off each pixel.
  *
  * The taps of a row of the window lie one after another in the image as well as in the weights, so a row is
  * one run of multiplications, unless dilation or groups tear it apart: then each tap is a run. */
@@ -26,6 +27,7 @@ struct convolution {
     int32_t row_bytes;    /* of the image */
     int32_t filter_bytes; /* from one output channel's weights to the next */
     int32_t zero_point;   /* of the input */
+    int32_t weight_zero_point;
     struct limits limits;
     int32_t run_bytes;    /* products in a row, without a gap */
     int32_t runs;         /* in a row of the window */
@@ -134,13 +136,28 @@ __attribute__((noinline)) static void convolve_pairs(
         KEEP_IN_ORDER(sum0, sum1, sum2, sum3);                                                                 \
     } while (0)
 
+/* What the weights' zero point takes off every sum of a pixel; `start` is as in convolve_one. */
+__attribute__((noinline)) static int32_t weight_offset(
+    const struct convolution *c, struct span rows, struct span columns, const int8_t *start)
+{
+    int32_t sum = 0;
+    for (int32_t row = rows.first; row < rows.end; row++)
+        for (int32_t column = columns.first; column < columns.end; column++) {
+            const int8_t *input = start + row * c->rows.dilation * c->row_bytes + column * c->columns.dilation * c->channels;
+            sum += sum_of(input, c->depth) - c->depth * c->zero_point;
+        }
+    return c->weight_zero_point * sum;
+}
+
 /* One pixel by four channels; `start` is where tap (0, 0) would be, inside the image or not. */
 __attribute__((noinline)) static void convolve_one(
     const struct convolution *c, const struct block *block, struct span rows, struct span columns,
     const int8_t *start, int8_t *output)
 {
     const struct channels *channels = &block->channels;
-    int32_t sum0 = channels->bias[0], sum1 = channels->bias[1], sum2 = channels->bias[2], sum3 = channels->bias[3];
+    int32_t offset = c->weight_zero_point ? weight_offset(c, rows, columns, start) : 0;
+    int32_t sum0 = channels->bias[0] - offset, sum1 = channels->bias[1] - offset;
+    int32_t sum2 = channels->bias[2] - offset, sum3 = channels->bias[3] - offset;
     int32_t zero_point = c->zero_point, taps = c->runs == 1 ? columns.end - columns.first : 1;
     int32_t to_next_column = c->columns.dilation * c->channels;
     int32_t to_next_row = c->rows.dilation * c->row_bytes;
@@ -148,9 +165,9 @@ __attribute__((noinline)) static void convolve_one(
     for (int32_t row = rows.first; row < rows.end; row++)
         for (int32_t column = columns.first; column < columns.end; column += taps) {
             const int8_t *input = start + row * to_next_row + column * to_next_column;
-            int32_t offset = (row * c->columns.taps + column) * c->depth;
-            const int8_t *weights0 = block->weights[0] + offset, *weights1 = block->weights[1] + offset;
-            const int8_t *weights2 = block->weights[2] + offset, *weights3 = block->weights[3] + offset;
+            int32_t tap = (row * c->columns.taps + column) * c->depth;
+            const int8_t *weights0 = block->weights[0] + tap, *weights1 = block->weights[1] + tap;
+            const int8_t *weights2 = block->weights[2] + tap, *weights3 = block->weights[3] + tap;
             const int8_t *end = weights0 + taps * c->depth, *fours = end - 3;
             while (weights0 < fours) {
                 STEP_OF_ONE(0);
@@ -171,6 +188,8 @@ static void convolve_row(
     const struct convolution *c, struct block *block, const int8_t *image, int32_t row, int8_t *output)
 {
     struct span rows = taps_inside(&c->rows, row), inner = positions_inside(&c->columns);
+    if (c->weight_zero_point)
+        inner.end = 0;
     const int8_t *row_start = image + window_start(&c->rows, row) * c->row_bytes + block->group_offset;
     int32_t skipped = rows.first * c->rows.dilation * c->row_bytes;
 
@@ -246,6 +265,7 @@ enum status convolve(const struct call *call)
         .out_channels = channels_of(&output),
         .depth = channels_of(&weights),
         .zero_point = a->input_zero_point,
+        .weight_zero_point = a->weight_zero_point,
         .limits = { a->output_zero_point, a->clamp_min, a->clamp_max },
     };
     int32_t images = batches_of(&input);
@@ -274,6 +294,7 @@ enum status multiply_matrix(const struct call *call)
         .out_channels = weights.shape[0],
         .depth = depth,
         .zero_point = a->input_zero_point,
+        .weight_zero_point = a->weight_zero_point,
         .limits = { a->output_zero_point, a->clamp_min, a->clamp_max },
     };
     measure(&c);

@@ -3,7 +3,8 @@
  * Channels lie side by side in the image and in the filter, so four of them are one block: for each tap, four
  * weights are loaded once and multiplied with two pixels. The zero point is taken out of the loop as in
  * convolution.c; pixels at the left and right edges are computed alone. With several output channels for each
- * input channel neighbours no longer match, and each channel goes alone. */
+ * input channel neighbours no longer match, and each channel goes alone. So it does if the weights have a zero
+ * point. */
 #include "call.h"
 #include "channels.h"
 #include "window.h"
@@ -17,6 +18,7 @@ struct depthwise {
     int32_t channels, out_channels;
     int32_t multiplier; /* output channels of each input channel */
     int32_t zero_point; /* of the input */
+    int32_t weight_zero_point;
     struct limits limits;
     int32_t row_bytes;      /* of the image */
     int32_t to_next_column; /* from tap to tap in the image */
@@ -33,7 +35,7 @@ static int is_four(const struct block *block) { return block->channels.count == 
 
 static void open_block(struct block *block, const struct depthwise *d, int32_t channel)
 {
-    int32_t has_four = d->multiplier == 1 && d->channels - channel >= BLOCK_CHANNELS;
+    int32_t has_four = d->multiplier == 1 && !d->weight_zero_point && d->channels - channel >= BLOCK_CHANNELS;
     block->channels.first = channel;
     block->channels.count = has_four ? BLOCK_CHANNELS : 1;
     block->channels.limits = d->limits;
@@ -113,7 +115,7 @@ static void convolve_single(
 
     for (; rows > 0; rows--, input += row_gap, weights += filter_gap)
         for (int32_t left = columns; left > 0; left--, input += d->to_next_column, weights += d->out_channels)
-            sum += (*input - d->zero_point) * *weights;
+            sum += (*input - d->zero_point) * (*weights - d->weight_zero_point);
     *output = finish(channels, 0, sum);
 }
 
@@ -186,6 +188,7 @@ enum status convolve_depthwise(const struct call *call)
         .out_channels = channels_of(&output),
         .multiplier = channels_of(&output) / channels_of(&input),
         .zero_point = a->input_zero_point,
+        .weight_zero_point = a->weight_zero_point,
         .limits = { a->output_zero_point, a->clamp_min, a->clamp_max },
     };
     d.row_bytes = d.columns.size * d.channels;

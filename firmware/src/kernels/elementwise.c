@@ -93,6 +93,11 @@ static inline int32_t align(int32_t value, const struct term *term)
     return term->sign * requantize((value - term->zero_point) << DLA_HOST_ADD_LEFT_SHIFT, term->scale);
 }
 
+static inline int32_t align_difference(int32_t value, const struct term *term)
+{
+    return requantize((value - term->zero_point) << DLA_HOST_DIFFERENCE_LEFT_SHIFT, term->scale);
+}
+
 static void tabulate(int32_t table[VALUES], const struct term *term)
 {
     for (int32_t value = INT8_MIN; value <= INT8_MAX; value++)
@@ -156,6 +161,26 @@ static void subtract_row(
     add_terms(output, one, one_step, other, other_step, count, attributes, -1);
 }
 
+_Static_assert(sizeof(struct dla_host_squared_difference) == sizeof(struct dla_host_add), "alike");
+
+static void square_difference_row(
+    void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
+    const void *attributes)
+{
+    const struct dla_host_squared_difference *a = attributes;
+    struct term x_term = { a->input1_zero_point, make_scale(a->input1_multiplier, a->input1_shift), 1 };
+    struct term y_term = { a->input2_zero_point, make_scale(a->input2_multiplier, a->input2_shift), 1 };
+    struct sum square = {
+        make_scale(a->output_multiplier, a->output_shift), a->output_zero_point, a->clamp_min, a->clamp_max,
+    };
+    const int8_t *x = one, *y = other;
+    int8_t *target = output;
+    for (; count; count--, x += one_step, y += other_step) {
+        uint32_t difference = (uint32_t)(align_difference(*x, &x_term) - align_difference(*y, &y_term));
+        *target++ = finish_sum((int32_t)(difference * difference), &square);
+    }
+}
+
 static void multiply_row(
     void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
     const void *attributes)
@@ -190,6 +215,12 @@ static void prelu_row(
 enum status add(const struct call *call)
 {
     walk_rows(call, add_row);
+    return OK;
+}
+
+enum status square_difference(const struct call *call)
+{
+    walk_rows(call, square_difference_row);
     return OK;
 }
 

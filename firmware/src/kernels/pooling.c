@@ -23,6 +23,9 @@ static int32_t average(int32_t sum, int32_t count)
     return (sum < 0 ? sum - count / 2 : sum + count / 2) / count;
 }
 
+/* From INT8_MIN up nothing is negative, and halves away from zero are halves up. */
+static int32_t average_up(int32_t sum, int32_t count) { return average(sum - INT8_MIN * count, count) + INT8_MIN; }
+
 #define FOR_EACH_PIXEL(pixel, pixels)                                                                         \
     for (const int8_t *row_ = (pixels)->first, *end_ = row_ + (pixels)->rows * (pixels)->row_bytes; row_ < end_; \
          row_ += (pixels)->row_bytes)                                                                          \
@@ -42,7 +45,8 @@ static void average_channels(int8_t *output, const struct pixels *pixels, uint32
                 sums[n] += pixel[n];
     }
     for (uint32_t n = 0; n < count; n++)
-        output[n] = (int8_t)clamp(average(sums[n], number), a->clamp_min, a->clamp_max);
+        output[n] = (int8_t)clamp(
+            a->halves_up ? average_up(sums[n], number) : average(sums[n], number), a->clamp_min, a->clamp_max);
 }
 
 static inline int32_t greater(int32_t one, int32_t other) { return one > other ? one : other; }
@@ -100,10 +104,11 @@ static void pool_image(
     }
 }
 
-/* Both pools have the same attributes in the same order. */
+/* Both pools begin with the same attributes in the same order. */
 static void pool_all(const struct call *call, pool_kernel *pool)
 {
-    _Static_assert(sizeof(struct dla_host_average_pool_2d) == sizeof(struct dla_host_max_pool_2d), "alike");
+    _Static_assert(offsetof(struct dla_host_average_pool_2d, clamp_max) ==
+                       offsetof(struct dla_host_max_pool_2d, clamp_max), "alike");
     struct tensor input = call_input(call, 0), output = call_output(call, 0);
     uint32_t image_bytes = product_of(&input, 1, 4), target_bytes = product_of(&output, 1, 4);
     for (uint32_t batch = 0; batch < batches_of(&input); batch++)

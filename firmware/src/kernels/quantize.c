@@ -1,4 +1,9 @@
-/* QUANTIZE: real numbers to integers, without an FPU: float32 division bit by bit, as IEEE 754 rounds it. */
+/* QUANTIZE: real numbers to integers, without an FPU.
+ *
+ * Most numbers are multiplied by a reciprocal of the scale, in fixed point. Both the product and the quotient that
+ * TensorFlow rounds to float32 differ from the true quotient by less than 2^-23 of it. So the nearest integer is
+ * known unless the product is very close to a half. For the few that are, and for special numbers, float32 division
+ * is done bit by bit, as IEEE 754 rounds it. */
 #include "call.h"
 #include "fixed_point.h"
 #include "string.h"
@@ -76,22 +81,83 @@ static int32_t quantize_one(uint32_t bits, struct real scale)
     return real.mantissa ? round_to_integer(divide(real, scale)) : 0;
 }
 
+enum {
+    POINT_BITS = 20, /* behind the point of a product in fixed point, which is below 2^9 */
+    HALF = 1 << (POINT_BITS - 1),
+    SLACK = 128, /* all errors together are below 2^9 * 2^-23, which is half of this in units of 2^-20 */
+    LARGEST_SHIFT = 28,
+};
+
+/* A scale made ready for multiplication: the high word of the product of a mantissa, its highest bit set, with
+ * `reciprocal`, shifted right by `shift - exponent`, is the quotient in fixed point. */
+struct inverse {
+    uint32_t reciprocal; /* 2^52 / mantissa, cut off */
+    int32_t shift;
+};
+
+static struct inverse invert(struct real scale)
+{
+    uint64_t remainder = 1ull << 52;
+    uint32_t quotient = 0;
+    for (int32_t bit = 29; bit >= 0; bit--)
+        if (remainder >= (uint64_t)scale.mantissa << bit)
+            remainder -= (uint64_t)scale.mantissa << bit, quotient |= 1u << bit;
+    /* mantissa_x * 2^8 * reciprocal / 2^32 is mantissa_x / mantissa * 2^28. */
+    int32_t shift = EXPONENT_BIAS + FRACTION_BITS + scale.exponent + 28 - POINT_BITS;
+    /* With so small a scale subnormals would count, which have no leading one: nothing goes the fast way. */
+    return (struct inverse){ quotient, shift > LARGEST_SHIFT ? shift : -(1 << 20) };
+}
+
+/* Special numbers, large and small ones, and those near a half. */
+__attribute__((noinline)) static int32_t quantize_slowly(uint32_t bits, struct inverse inverse, struct real scale)
+{
+    int32_t exponent = (int32_t)(bits << 1 >> (FRACTION_BITS + 1));
+    /* A quotient below a quarter rounds to 0. */
+    return exponent < inverse.shift - LARGEST_SHIFT - 2 ? 0 : quantize_one(bits, scale);
+}
+
+#define QUANTIZE_ALL(type, least, greatest)                                                                    \
+    static void quantize_to_##type(                                                                            \
+        type *target, const uint32_t *source, uint32_t count, struct real scale, int32_t zero_point)           \
+    {                                                                                                          \
+        struct inverse inverse = invert(scale);                                                                \
+        const uint32_t rounding = HALF + SLACK / 2;                                                            \
+        for (const uint32_t *end = source + count; source != end; source++, target++) {                        \
+            uint32_t bits = *source;                                                                           \
+            uint32_t right = (uint32_t)inverse.shift - (bits << 1 >> (FRACTION_BITS + 1));                     \
+            uint32_t product = (uint32_t)((uint64_t)(bits << 8 | 1u << 31) * inverse.reciprocal >> 32);        \
+            uint32_t rounded = (product >> (right & 31)) + rounding;                                           \
+            int32_t value = (int32_t)(rounded >> POINT_BITS);                                                  \
+            if (__builtin_expect(                                                                              \
+                    right > LARGEST_SHIFT || rounded << (32 - POINT_BITS) < SLACK << (32 - POINT_BITS), 0))    \
+                value = quantize_slowly(bits, inverse, scale);                                                 \
+            else if ((int32_t)bits < 0)                                                                        \
+                value = -value;                                                                                \
+            *target = (type)clamp(value + zero_point, least, greatest);                                        \
+        }                                                                                                      \
+    }
+QUANTIZE_ALL(int8_t, INT8_MIN, INT8_MAX)
+QUANTIZE_ALL(uint8_t, 0, UINT8_MAX)
+
+static void quantize_to_int16_t(
+    int16_t *target, const uint32_t *source, uint32_t count, struct real scale, int32_t zero_point)
+{
+    for (; count; count--)
+        *target++ = (int16_t)clamp(quantize_one(*source++, scale) + zero_point, INT16_MIN, INT16_MAX);
+}
+
 enum status quantize(const struct call *call)
 {
     const struct dla_host_quantize *a = call->attributes;
     struct tensor input = call_input(call, 0), output = call_output(call, 0);
-    const uint32_t *source = input.data;
     uint32_t scale_bits;
     memcpy(&scale_bits, &a->scale, sizeof(scale_bits));
     struct real scale = unpack(scale_bits);
-    for (uint32_t number = 0; number < output.elements; number++) {
-        int32_t value = quantize_one(source[number], scale) + a->zero_point;
-        if (output.type == DLA_DATA_TYPE_INT16)
-            ((int16_t *)output.data)[number] = (int16_t)clamp(value, INT16_MIN, INT16_MAX);
-        else if (output.type == DLA_DATA_TYPE_UINT8)
-            ((uint8_t *)output.data)[number] = (uint8_t)clamp(value, 0, UINT8_MAX);
-        else
-            ((int8_t *)output.data)[number] = clamp_to_int8(value);
-    }
+    if (output.type == DLA_DATA_TYPE_INT16)
+        quantize_to_int16_t(output.data, input.data, output.elements, scale, a->zero_point);
+    else if (output.type == DLA_DATA_TYPE_UINT8)
+        quantize_to_uint8_t(output.data, input.data, output.elements, scale, a->zero_point);
+    else
+        quantize_to_int8_t(output.data, input.data, output.elements, scale, a->zero_point);
     return OK;
 }

@@ -1,0 +1,134 @@
+"""Packs the buffers of each node or chain into the SRAM that resident tensors leave free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from dlasim.compiler_shim.lowering import allocation
+from dlasim.compiler_shim.lowering.ahead import Constants, PackedSegment
+from dlasim.compiler_shim.lowering.allocation import Gap
+from dlasim.compiler_shim.lowering.geometry import Buffers
+from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.stripes import Chain, ChainTiling
+from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT, align
+from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
+
+
+class BufferPacker:
+    """Assigns addresses to buffers, step by step, and records the tilings that go with them."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.problems: dict[int, TilingProblem] = {}
+        self.tilings: dict[int, Tiling] = {}
+        self.buffers: dict[int, tuple[tuple[int, ...], ...]] = {}
+        self.peak_bytes = 0
+        self._from_top = False
+        self._low_end, self._high_start = 0, limit
+        self._is_tight = False
+
+    def slack_bytes(self, resident_end: int) -> int:
+        """With so much less SRAM, or any amount more, every buffer would be as far from its end of the SRAM,
+        and no two more of them would meet; below 0 where one was not put where it was tried first."""
+        if self._is_tight:
+            return -1
+        return self._high_start - max(self._low_end, resident_end) - ALIGNMENT
+
+    def pack_node(
+        self, step: int, problem: TilingProblem, policy: Policy, taken: Sequence[allocation.Gap]
+    ) -> bool:
+        """Find a tiling whose buffers fit into the gaps; False where there is none."""
+        free = allocation.gaps(taken, self._limit)
+        budget = sum(end - start for start, end in free)
+        while budget > 0:
+            tiling = policy.tiling(problem, budget)
+            if tiling is None:
+                return False
+            sizes = _sizes(tiling.buffers)
+            found = allocation.fit(sizes, free, ALIGNMENT, self._from_top)
+            if found is not None:
+                self.problems[step], self.tilings[step] = problem, tiling
+                self.buffers[step] = _grouped(tiling.buffers, iter(found))
+                self._settle(taken, tiling.sram_bytes, found, sizes)
+                return True
+            self._is_tight = True
+            budget = min(budget - 1, tiling.sram_bytes - 1)
+        return False
+
+    def pack_chain(
+        self,
+        steps: Sequence[int],
+        problems: Sequence[TilingProblem],
+        tiling: ChainTiling,
+        free: list[allocation.Gap],
+        taken: Sequence[allocation.Gap],
+    ) -> tuple[int, ...] | None:
+        """Addresses of the buffers between the nodes, once all others are placed too."""
+        sizes = [size for buffers in tiling.buffers for size in _sizes(buffers)] + list(tiling.inner_bytes)
+        found = allocation.fit(sizes, free, ALIGNMENT, self._from_top)
+        if found is None:
+            self._is_tight = True
+            return None
+        addresses = iter(found)
+        for number, step in enumerate(steps):
+            self.problems[step], self.tilings[step] = problems[number], tiling.tiling(number)
+            self.buffers[step] = _grouped(tiling.buffers[number], addresses)
+        self._settle(taken, tiling.sram_bytes, found, sizes)
+        return tuple(addresses)
+
+    def describe(self, steps: Sequence[int], taken: Sequence[Gap], chain: Chain | None) -> PackedSegment:
+        """A packed node or chain, as the plan of loads ahead sees it."""
+        occupied, constants = list(taken), []
+        for step in steps:
+            for addresses, (size, _) in zip(self.buffers[step], self.tilings[step].buffers, strict=True):
+                occupied += [(address, address + align(size)) for address in addresses if size]
+            constants += self._first_constants(step)
+        if chain is not None:
+            occupied += chain.inner_gaps
+            idle = chain.cycles - chain.load_cycles
+            return PackedSegment(steps[0], occupied, constants, len(chain.schedule), idle)
+        (step,) = steps
+        tiling, problem = self.tilings[step], self.problems[step]
+        idle = tiling.cycles - problem.load_cycles(tiling)
+        return PackedSegment(step, occupied, constants, problem.tiles(tiling), idle)
+
+    def _first_constants(self, step: int) -> list[Constants]:
+        """The constants that a node can have in SRAM when it begins."""
+        problem, tiling = self.problems[step], self.tilings[step]
+        place = len(problem.in_sram.inputs)
+        size, loads = tiling.buffers[place][0], problem.constant_loads(tiling)
+        addresses = self.buffers[step][place][:loads]
+        if not size:
+            return []
+        gaps = tuple((address, address + align(size)) for address in addresses)
+        return [Constants(step, gaps, len(gaps) * problem.machine.load_cycles(size))]
+
+    def move_constants(self, step: int, addresses: tuple[int, ...]) -> None:
+        """Put the first copies of a node's constants elsewhere."""
+        place = len(self.problems[step].in_sram.inputs)
+        buffers = list(self.buffers[step])
+        buffers[place] = addresses + buffers[place][len(addresses) :]
+        self.buffers[step] = tuple(buffers)
+
+    def _settle(
+        self,
+        taken: Sequence[allocation.Gap],
+        buffer_bytes: int,
+        addresses: Sequence[int],
+        sizes: Sequence[int],
+    ) -> None:
+        self.peak_bytes = max(self.peak_bytes, sum(end - start for start, end in taken) + buffer_bytes)
+        if self._from_top:
+            self._high_start = min(self._high_start, *addresses)
+        else:
+            ends = (address + size for address, size in zip(addresses, sizes, strict=True))
+            self._low_end = max(self._low_end, *ends)
+        self._from_top = not self._from_top  # so that the next node's first loads need not wait
+
+
+def _sizes(buffers: Buffers) -> list[int]:
+    return [size for size, copies in buffers for _ in range(copies)]
+
+
+def _grouped(buffers: Buffers, addresses: Iterator[int]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(next(addresses) for _ in range(copies)) for _, copies in buffers)

@@ -1,0 +1,50 @@
+"""Products of two matrices that the network computes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
+from dlasim.errors import InputError
+from dlasim.sim.numerics import quantize_multiplier
+
+
+def batch_matmul(op: BoundOperator) -> list[KernelCall]:
+    """BATCH_MATMUL."""
+    first, second, output = op.input(0), op.input(1), op.output()
+    for tensor in (first, second, output):
+        op.types(tensor, "int8")
+    # TensorFlow multiplies these two scales in float32.
+    product = float(np.float32(op.scale(first)) * np.float32(op.scale(second)))
+    multiplier, shift = quantize_multiplier(product / op.scale(output))
+    return [
+        op.call(
+            "BATCH_MATMUL",
+            op.input_numbers,
+            input1_zero_point=op.zero_point(first),
+            input2_zero_point=op.zero_point(second),
+            output_zero_point=op.zero_point(output),
+            output_multiplier=multiplier,
+            output_shift=shift,
+            transposed1=int(op.option("adj_x")),
+            transposed2=int(op.option("adj_y")),
+        )
+    ]
+
+
+def batch_matmul_shape(op: BoundOperator) -> list[Shape]:
+    """BATCH_MATMUL: the last two dimensions are matrices, those before them batches that broadcast."""
+    first, second = op.shape(0), op.shape(1)
+    op.require(min(len(first), len(second)) >= 2, f"shapes {list(first)} and {list(second)} are no matrices")
+    rows, depth = first[-2:] if not op.option("adj_x") else first[:-3:-1]
+    other_depth, columns = second[-2:] if not op.option("adj_y") else second[:-3:-1]
+    op.require(depth == other_depth, f"rows of {depth} elements meet columns of {other_depth}")
+    try:
+        return [(*np.broadcast_shapes(first[:-2], second[:-2]), rows, columns)]
+    except ValueError:
+        raise InputError(f"{op.where}: batches {list(first)} and {list(second)} do not match") from None
+
+
+def batch_matmul_macs(op: BoundOperator) -> int:
+    """Multiply-accumulates of BATCH_MATMUL."""
+    return op.output().elements * op.shape(0)[-2 if op.option("adj_x") else -1]

@@ -1,0 +1,87 @@
+"""What `dlasim explain` tells of each layer: where it runs and why, what it costs, what limits it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dlasim.row_table import RowTable
+from dlasim.sim import losses
+from dlasim.sim.losses import Losses, find_losses
+
+if TYPE_CHECKING:
+    from dlasim.compiler_shim.lowering.lower import Lowered
+    from dlasim.compiler_shim.lowering.tiling import Tiling
+    from dlasim.sim.config import DlaConfig
+    from dlasim.sim.runner import Inference
+
+_NEGLIGIBLE = 0.01  # of a layer's compulsory cycles
+
+
+class Explanation(RowTable):
+    """One dictionary per layer, in the model's order; `report` is that of the whole inference."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]], report: Mapping[str, Any]) -> None:
+        super().__init__(rows)
+        self.report = report
+
+
+def explain_layers(lowered: Lowered, config: DlaConfig, inference: Inference) -> Explanation:
+    """What the compiler did with each layer, and what that costs."""
+    from dlasim.sim.report import report
+
+    whole = report(lowered.program, config, inference)
+    return Explanation(_rows(lowered, config, inference, whole["layers"]), whole)
+
+
+def _rows(
+    lowered: Lowered, config: DlaConfig, inference: Inference, figures: Sequence[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    tilings = {lowered.network.nodes[step].layer: tiling for step, tiling in lowered.tilings.items()}
+    found = find_losses(lowered.program, config, inference)
+    for number, (layer, row, loss) in enumerate(zip(lowered.network.layers, figures, found, strict=True)):
+        tiling = tilings.get(number)
+        yield {
+            "name": layer.name,
+            "operator": layer.operator,
+            "unit": layer.target,
+            "why": layer.reason,
+            "tile": tiling.cut.text if tiling is not None else "",
+            "tiles": row["tiles"],
+            "read_bytes": row["dma_bytes"]["read"],
+            "written_bytes": row["dma_bytes"]["write"],
+            "cycles": row["cycles"],
+            "macs": row["macs"],
+            "utilization": row["utilization"],
+            "bound_cycles": loss.bound_cycles if layer.target == "dla" else row["cycles"],
+            "lost_cycles": loss.total,
+            "limit": _limit(loss),
+            "advice": _advice(loss, tiling, config),
+        }
+
+
+def _limit(loss: Losses) -> str:
+    """What limits a layer that loses more than a little; transfers by what makes them slow."""
+    if loss.total <= _NEGLIGIBLE * loss.bound_cycles:
+        return ""
+    if loss.cause == losses.TRANSFERS:
+        return "bandwidth" if loss.transfer_cycles > loss.compute_cycles else "SRAM"
+    return loss.cause
+
+
+_ADVICE: Mapping[str, str] = {
+    "bandwidth": "a higher DMA bandwidth; more SRAM where tensors travel more than once",
+    "SRAM": "more SRAM, for second buffers and for loading ahead",
+    losses.PORTS: "more or wider SRAM ports",
+    losses.ISSUE: "fewer issue cycles, a shorter DMA latency; more SRAM for fewer tiles",
+}
+
+
+def _advice(loss: Losses, tiling: Tiling | None, config: DlaConfig) -> str:
+    limit = _limit(loss)
+    if limit != losses.TILES:
+        return _ADVICE.get(limit, "")
+    lanes = config.lanes[1]
+    if tiling is not None and tiling.cut.channels % lanes:
+        return f"more SRAM, for tiles of a multiple of {lanes} output channels"
+    return "more SRAM, for fewer tiles or stripes"

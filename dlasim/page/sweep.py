@@ -1,0 +1,130 @@
+"""The page of a sweep: its points as columns, and what is known of each column."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dlasim.errors import InputError
+from dlasim.page.document import document
+from dlasim.sim.config import size_text
+from dlasim.sweeps.charts.data import axis_name, labels, varying
+from dlasim.sweeps.charts.measures import describe
+from dlasim.sweeps.conditions import Condition
+from dlasim.sweeps.evaluate import FIGURES
+from dlasim.sweeps.parameters import catalogue
+from dlasim.sweeps.sweep_result import ABOUT, SweepResult
+
+MAX_POINTS = 50_000
+MAX_REFUSED = 200
+_LEFT_OUT = ("key",)  # a hash for the cache; it would be half of the page
+_STATUS = ("status", "reason")
+Rows = Sequence[Mapping[str, Any]]
+
+
+def sweep_page(result: SweepResult, where: str | None = None) -> str:
+    """The HTML page of a sweep, or of those of its points for which the condition holds."""
+    rows = _chosen(result, where)
+    ran = [row for row in rows if row["status"] == "ok"]
+    columns = [name for name in result.columns if name not in _LEFT_OUT]
+    swept = varying(rows) if rows else []
+    study = _about(result)
+    data = {
+        "page": "sweep",
+        "command": study.get("command", ""),
+        "where": where or "",
+        "study": study,
+        "count": len(rows),
+        "statuses": Counter(str(row["status"]) for row in rows),
+        "refused": [
+            [row[name] for name in ("point", "model", "label", "status", "reason")]
+            for row in rows
+            if row["status"] != "ok"
+        ][:MAX_REFUSED],
+        "parameters": [_parameter(name, rows) for name in swept],
+        "fixed": [[axis_name(name), _text(name, rows[0][name])] for name in catalogue()
+                  if rows and name in rows[0] and name not in swept and rows[0][name] not in ("", None)],
+        "figures": _figures(ran, result.columns),
+        "labels": labels(ran, "model") if ran else [],
+        "columns": {name: _column([row[name] for row in ran]) for name in columns if name not in _STATUS},
+    }  # fmt: skip
+    name = study.get("study") or result.path.parent.name or "sweep"
+    return document(f"{name}: {len(rows):,} points", data)
+
+
+def _chosen(result: SweepResult, where: str | None) -> list[dict[str, Any]]:
+    needed = ("point", "model", "label", *_STATUS, "cycles_total")
+    missing = [name for name in needed if name not in result.columns]
+    if missing:
+        raise InputError(f"{result.path} has no column {missing[0]}: expected the results.csv of a sweep")
+    test = Condition(where, result.columns, "where") if where else None
+    rows = []
+    for row in result.rows():
+        if test is None or test.holds(row):
+            rows.append(row)
+        if len(rows) > MAX_POINTS:
+            raise InputError(
+                f"{result.path} has more than {MAX_POINTS:,} points, the most that a page shows: choose some "
+                "with --where"
+            )
+    if not rows:
+        raise InputError(f"{result.path} has no row{f' where {where}' if where else ''}")
+    for row in rows:
+        if row["status"] == "ok" and not isinstance(row["cycles_total"], (int, float)):
+            raise InputError(f"{result.path}: point {row['point']} ran, but its cycles_total is "
+                             f"{row['cycles_total']!r}")  # fmt: skip
+    return rows
+
+
+def _about(result: SweepResult) -> dict[str, Any]:
+    """Name and title of the study, where the sweep's folder says them."""
+    try:
+        told = json.loads(result.path.with_name(ABOUT).read_text(encoding="utf-8"))
+        return {name: str(told[name]) for name in ("study", "title", "command") if told.get(name)}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+
+
+def _parameter(name: str, rows: Rows) -> dict[str, Any]:
+    """A parameter with its values in order, each with its text."""
+    values = list(dict.fromkeys(row[name] for row in rows))
+    if all(isinstance(value, (int, float)) for value in values):
+        values.sort()
+    return {"name": name, "text": axis_name(name), "values": values,
+            "shown": [_text(name, value) for value in values]}  # fmt: skip
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, int) and name.endswith("_bytes"):
+        return size_text(value)
+    if value in ("", None):
+        return "default" if name != "dla_ops" else "all operators"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _figures(rows: Rows, columns: Sequence[str]) -> list[dict[str, Any]]:
+    """The figures that differ between points, as charts know them; numbers of the machine count as well."""
+    machine = [name for name, parameter in catalogue().items() if parameter.kind is not str]
+    found = []
+    for name in (*FIGURES, *machine):
+        if name not in columns:
+            continue
+        values = {row[name] for row in rows}
+        if len(values) > 1 and all(isinstance(value, (int, float)) for value in values - {None}):
+            measure = describe(name)
+            found.append({"name": name, "text": measure.text, "unit": measure.unit,
+                          "more": measure.more_is_better, "machine": name in machine})  # fmt: skip
+    return found
+
+
+def _column(values: Sequence[Any]) -> dict[str, Any]:
+    """One value where all are the same, texts by their number, else the values themselves."""
+    distinct = dict.fromkeys(values)
+    if len(distinct) <= 1:
+        return {"all": next(iter(distinct), None)}
+    if any(isinstance(value, str) for value in distinct):
+        numbers = {value: number for number, value in enumerate(distinct)}
+        return {"texts": list(distinct), "of": [numbers[value] for value in values]}
+    return {"values": list(values)}

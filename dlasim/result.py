@@ -1,0 +1,148 @@
+"""The result of a run: outputs, the report, its layers as a table, charts, and a timeline for Perfetto."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dlasim.row_table import RowTable, html_table
+from dlasim.sim.figures import LAYER_FIGURES, cells, columns
+from dlasim.tables import duration, percent, size
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from dlasim.loading import Loaded
+    from dlasim.sim.runner import Inference
+    from dlasim.sim.unwritten import UnwrittenOutput
+    from dlasim.sweeps.charts import Chart
+    from dlasim.sweeps.charts.single import ReportTable
+    from dlasim.vp.host import Prototyped
+
+
+@dataclass(slots=True, repr=False)
+class RunResult:
+    """What `dlasim.run` returns.
+
+    `outputs` are arrays in the model's types, `report` is what `--report` writes (docs/figures.md lists it).
+    A notebook shows the headline figures and the layers.
+
+    >>> import dlasim
+    >>> result = dlasim.run("mnist", parallel="8x8", sram="32KiB")
+    >>> result.outputs[0].dtype, result.outputs[0].shape
+    (dtype('int8'), (1, 10))
+    >>> result.cycles == result.report["cycles"]["total"]
+    True
+    >>> result.layers.column("operator")[0]
+    'CONV_2D'
+    """
+
+    outputs: list[NDArray[Any]]
+    report: dict[str, Any]
+    inference: Inference
+    loaded: Loaded
+    prototyped: Prototyped | None = None  # the run of the board, if there was one
+    unwritten: tuple[UnwrittenOutput, ...] = ()  # outputs that the program did not write completely
+
+    @property
+    def cycles(self) -> int:
+        """The cycles of the inference, of CPU and DLA together."""
+        total: int = self.report["cycles"]["total"]
+        return total
+
+    @property
+    def milliseconds(self) -> float:
+        """The time of the inference at the machine's clock."""
+        clock: float = self.report["config"]["clock_mhz"]
+        return self.cycles / clock / 1000
+
+    @property
+    def real_outputs(self) -> list[NDArray[Any]]:
+        """The outputs as real numbers: int8 values times their scale; others as they are."""
+        from dlasim.outputs import dequantize
+
+        described = self.loaded.program.outputs
+        return [dequantize(tensor, array) for tensor, array in zip(described, self.outputs, strict=False)]
+
+    @property
+    def layers(self) -> RowTable:
+        """The figures of each layer, a dictionary for each; `.frame()` makes a data frame of them."""
+        names = columns(LAYER_FIGURES)
+        return RowTable(
+            dict(zip(names, cells(LAYER_FIGURES, layer), strict=True)) for layer in self.report["layers"]
+        )
+
+    def plot(self, kind: str = "utilization", **settings: Any) -> Chart:
+        """A chart: utilization, roofline, timeline or stacked. A notebook shows it; `.save(path)` writes it.
+
+        >>> import dlasim
+        >>> dlasim.run("mnist", timing_only=True).plot("timeline", end=20_000)
+        <Chart timeline; save(path) writes it as .png, .svg or .pdf>
+        """
+        from dlasim.sweeps.charts import Chart
+
+        return Chart(self._table(), kind, settings)
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write a page to explore, one file that needs no network; returns its path."""
+        from dlasim.fileio import atomic_write
+        from dlasim.page.run import run_page
+
+        loaded = self.loaded
+        atomic_write(path, run_page(self.report, loaded.program, self.inference, loaded.lowered))
+        return Path(path)
+
+    def trace(self, path: str | Path) -> Path:
+        """Write a timeline for Perfetto (ui.perfetto.dev); returns its path."""
+        from dlasim.fileio import atomic_write
+
+        atomic_write(path, json.dumps(self.trace_events()) + "\n")
+        return Path(path)
+
+    def trace_events(self) -> dict[str, Any]:
+        """The timeline as Chrome trace events."""
+        loaded = self.loaded
+        if self.prototyped is not None:
+            from dlasim.vp.host_report import trace
+
+            return trace(loaded.program, loaded.config, self.prototyped)
+        from dlasim.sim.trace import trace_events
+
+        return trace_events(loaded.program, loaded.config, self.inference)
+
+    def _table(self) -> ReportTable:
+        from dlasim.sweeps.charts.single import report_table
+
+        table = report_table(self.report, Path(self.report["program"]))
+        table.ran = self.loaded.program, self.inference
+        return table
+
+    def _headline(self) -> dict[str, str]:
+        report, config = self.report, self.report["config"]
+        moved = report["dma_bytes"]
+        return {
+            "program": report["program"],
+            "machine": f"{config['pes']} PEs ({config['parallel']}), {size(config['sram_bytes'])} SRAM",
+            "cycles": f"{self.cycles:,}",
+            "time": f"{duration(self.milliseconds * 1000)} at {config['clock_mhz']:g} MHz",
+            "PEs used": percent(report["utilization"]),
+            "DMA": f"{size(moved['read'])} read, {size(moved['write'])} written",
+        }
+
+    def __repr__(self) -> str:
+        told = self._headline()
+        return (
+            f"<RunResult {told['program']} on {told['machine']}: {told['cycles']} cycles = {told['time']}, "
+            f"{len(self.report['layers'])} layers>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f'<tr><th style="text-align:left">{escape(name)}</th>'
+            f'<td style="text-align:left">{escape(text)}</td></tr>'
+            for name, text in self._headline().items()
+        )
+        return f"<table>{rows}</table>{html_table(self.layers)}"

@@ -1,0 +1,94 @@
+"""What an inference takes in energy: counts of the simulator times constants of a technology.
+
+`docs/cost-model.md` says what is counted and what is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa.instructions import Unit
+from dlasim.isa.registers import Region
+from dlasim.sim.activity import stream_activity
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.plan import Plan
+from dlasim.sim.technology import Technology
+
+DEFAULT_PORT_BYTES = 16  # the width of an access where the machine states none
+_NANO = 1e-3  # nanojoules in a picojoule
+
+Energies = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyModel:
+    """A technology and a machine, as the energies of their events."""
+
+    technology: Technology
+    config: DlaConfig
+
+    @property
+    def port_bytes(self) -> int:
+        """Bytes of an access of the SRAM."""
+        return self.config.sram_bandwidth or DEFAULT_PORT_BYTES
+
+    def operations(self, plan: Plan) -> Energies:
+        """Picojoules of each operation of a stream, by component."""
+        value, costs, count = self.technology.value, plan.costs, plan.operations
+        activity = stream_activity(self.config, count, plan.stream.batches(count))
+        access = self.technology.sram.access(self.config.sram_bytes, self.port_bytes)
+        return {
+            "mac": value("mac_pj") * costs.macs[:count],
+            "requantization": value("requantization_pj") * activity.requantizations,
+            "vector": value("element_pj") * activity.elements,
+            "sram": access / self.port_bytes * activity.sram_bytes,
+            "memory": self._per_byte()[costs.unit[:count], activity.regions] * costs.dma_bytes[:count],
+        }
+
+    def _per_byte(self) -> NDArray[np.float64]:
+        """Picojoules of a byte by unit and region. The last column is of operations that are no transfer."""
+        table = np.zeros((len(Unit), max(Region) + 2))
+        for region in Region:
+            memory = self.technology.memory_of(region)
+            table[Unit.DMA_IN, region] = memory.read_pj_per_byte
+            table[Unit.DMA_OUT, region] = memory.write_pj_per_byte
+        return table
+
+    def leakage_nj(self, cycles: int) -> float:
+        """Nanojoules that the SRAM loses in so many cycles: milliwatts times microseconds."""
+        return self.technology.sram.leakage(self.config.sram_bytes) * cycles / self.config.clock_mhz
+
+    def instructions_nj(self, count: int) -> float:
+        """Nanojoules of instructions of the CPU."""
+        return self.technology.value("instruction_pj") * count * _NANO
+
+    def uncertainty(self, energies: Mapping[str, float]) -> float:
+        """How far the sum may be off, in the same unit, if every constant is off in the same direction."""
+        constants, memories = self.technology.constants, self.technology.memories
+        used = [memories[name] for name in self.technology.regions.values()]
+        shares = {
+            "mac": constants["mac_pj"].uncertainty,
+            "requantization": constants["requantization_pj"].uncertainty,
+            "vector": constants["element_pj"].uncertainty,
+            "sram": self.technology.sram.uncertainty,
+            "memory": max(memory.uncertainty for memory in used),
+            "leakage": self.technology.sram.uncertainty,
+            "cpu": constants["instruction_pj"].uncertainty,
+        }
+        return sum(shares[name] * energy for name, energy in energies.items())
+
+
+def total_nj(energies: Energies) -> dict[str, float]:
+    """Nanojoules of all operations, by component."""
+    return {name: float(energy.sum()) * _NANO for name, energy in energies.items()}
+
+
+def operation_nj(energies: Energies) -> NDArray[np.float64]:
+    """Nanojoules of each operation."""
+    total: NDArray[np.float64] = sum(energies.values(), np.zeros(())) * _NANO
+    return total

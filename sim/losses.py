@@ -1,0 +1,105 @@
+"""Where a layer loses cycles against its compulsory work, and what it waits for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa.instructions import Unit
+from dlasim.isa.program import Program
+from dlasim.sim.accounting import union
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.lower_bound import layer_bounds
+from dlasim.sim.plan import Plan
+from dlasim.sim.runner import Inference
+
+CAUSES = TILES, PORTS, TRANSFERS, ISSUE = "tile shape", "SRAM ports", "transfers", "launch"
+Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+@dataclass(slots=True)
+class Losses:
+    """Cycles that a layer takes beyond its compulsory work, by cause; and what its transfers take in all."""
+
+    bound_cycles: int = 0
+    by_cause: dict[str, int] = field(default_factory=lambda: dict.fromkeys(CAUSES, 0))
+    compute_cycles: int = 0
+    transfer_cycles: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(self.by_cause.values())
+
+    @property
+    def cause(self) -> str:
+        """The one that costs most; empty without any loss."""
+        worst = max(self.by_cause, key=lambda cause: self.by_cause[cause])
+        return worst if self.by_cause[worst] > 0 else ""
+
+
+def find_losses(program: Program, config: DlaConfig, inference: Inference) -> list[Losses]:
+    """The losses of each layer.
+
+    Cycles in which nothing computes count for the layer of the computation that starts next: as transfers
+    while one runs, as launch otherwise.
+    """
+    bounds = layer_bounds(config, program.work, len(program.layers))
+    losses = [Losses(bound.cycles) for bound in bounds]
+    layer_of = program.layer_of_words()
+    for run in inference.runs:
+        _add_run(losses, layer_of[run.first_word :], run.plan)
+    for loss, bound in zip(losses, bounds, strict=True):
+        compulsory = sum(bound.units.get(unit.name, 0) for unit in (Unit.MAC, Unit.VECTOR))
+        loss.by_cause[TILES] += loss.compute_cycles - loss.by_cause[PORTS] - compulsory
+    return losses
+
+
+def _add_run(losses: Sequence[Losses], layer_of: NDArray[np.int64], plan: Plan) -> None:
+    count = plan.operations
+    layers, unit = layer_of[plan.stream.positions[:count]], plan.costs.unit[:count]
+    start, end = plan.timeline.start[:count], plan.timeline.end[:count]
+    computes = unit >= Unit.MAC
+    for layer, loss in enumerate(losses):
+        mine = layers == layer
+        loss.compute_cycles += int((end - start)[mine & computes].sum())
+        loss.transfer_cycles += int((end - start)[mine & ~computes].sum())
+        loss.by_cause[PORTS] += int(plan.costs.sram_stall[:count][mine].sum())
+    gaps, next_layer = _gaps(start[computes], end[computes], layers[computes])
+    moving = _covered(union(start[~computes], end[~computes]), gaps)
+    columns = next_layer.tolist(), (gaps[1] - gaps[0]).tolist(), moving.tolist()
+    for layer, length, moved in zip(*columns, strict=True):
+        if layer >= 0:
+            losses[layer].by_cause[TRANSFERS] += moved
+            losses[layer].by_cause[ISSUE] += length - moved
+
+
+def _gaps(
+    start: NDArray[np.int64], end: NDArray[np.int64], layers: NDArray[np.int64]
+) -> tuple[Spans, NDArray[np.int64]]:
+    """The spans before and between computations, and the layer of the one that ends each."""
+    order = np.argsort(start, kind="stable")
+    start, layers = start[order], layers[order]
+    before = np.concatenate((np.zeros(1, np.int64), np.maximum.accumulate(end[order])))[: len(order)]
+    some = start > before
+    return (before[some], start[some]), layers[some]
+
+
+def _covered(spans: Spans, ranges: Spans) -> NDArray[np.int64]:
+    """How many cycles of disjoint, ascending spans lie in each of the ranges."""
+    return _covered_before(spans, ranges[1]) - _covered_before(spans, ranges[0])
+
+
+def _covered_before(spans: Spans, cycles: NDArray[np.int64]) -> NDArray[np.int64]:
+    if not len(spans[0]):
+        return np.zeros_like(cycles)
+    lengths = spans[1] - spans[0]
+    number = np.searchsorted(spans[0], cycles, side="right") - 1
+    at = np.maximum(number, 0)
+    whole = np.cumsum(lengths)[at] - lengths[at]
+    inside = np.clip(cycles - spans[0][at], 0, lengths[at])
+    found: NDArray[np.int64] = np.where(number >= 0, whole + inside, 0)
+    return found

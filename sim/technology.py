@@ -1,0 +1,250 @@
+"""What a machine is made of: energy constants with their sources, from a TOML file.
+
+A file may be based on another (`base = "45nm"`) and replaces what it names.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from dlasim.errors import InputError, unknown
+from dlasim.fileio import parse_toml, read_toml
+from dlasim.isa.registers import Region
+
+_FOLDER = Path(__file__).parent / "technologies"
+# Every constant, with what it is; the unit is the end of its name.
+CONSTANTS = {
+    "mac_pj": "a multiply-accumulate: int8 product, int32 sum",
+    "requantization_pj": "an int32 product with the sums that round and shift it, or a division",
+    "element_pj": "a step of a vector lane besides requantization",
+    "instruction_pj": "an instruction of the CPU, its memory included",
+}
+_ENTRY = ("value", "uncertainty", "source")
+_MEMORY = ("read_pj_per_byte", "write_pj_per_byte", "uncertainty", "source")
+_SRAM = ("sizes", "widths", "access_pj", "leakage_mw", "uncertainty", "source")
+_FILE = ("base", "constants", "memories", "regions", "sram")
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A number, how far it may be off as a share of it, and where it comes from."""
+
+    value: float
+    uncertainty: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEnergy:
+    """A system memory: energy of each byte, its interface included."""
+
+    read_pj_per_byte: float
+    write_pj_per_byte: float
+    uncertainty: float
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class SramTable:
+    """Energy of an access (the mean of a read and a write) and leakage of a bank with one port."""
+
+    sizes: Sequence[float]  # bytes
+    widths: Sequence[float]  # bytes of an access
+    access_pj: Sequence[Sequence[float]]  # by size, then by width
+    leakage_mw: Sequence[float]  # by size
+    uncertainty: float
+    source: str
+
+    def access(self, size: float, width: float) -> float:
+        """Picojoules of an access; between sizes and widths by power laws."""
+        by_size = [_interpolate(self.widths, row, width) for row in self.access_pj]
+        return _interpolate(self.sizes, by_size, size)
+
+    def leakage(self, size: float) -> float:
+        """Milliwatts of a bank."""
+        return _interpolate(self.sizes, self.leakage_mw, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Technology:
+    """All constants; `regions` says in which memory each region of system memory lies."""
+
+    name: str
+    constants: Mapping[str, Constant]
+    memories: Mapping[str, MemoryEnergy]
+    regions: Mapping[str, str]
+    sram: SramTable
+
+    def value(self, name: str) -> float:
+        """The number of a constant."""
+        return self.constants[name].value
+
+    def memory_of(self, region: Region) -> MemoryEnergy:
+        """The memory in which a region lies."""
+        return self.memories[self.regions[region.name]]
+
+
+def technology_names() -> tuple[str, ...]:
+    """The technologies that dlasim includes."""
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
+
+
+def technology(name: str) -> Technology:
+    """The technology of that name, or in that file, whose name ends in .toml."""
+    return _read_once(name, _stamp(name))
+
+
+def _stamp(name: str) -> tuple[int, int]:
+    """What changes when the file does."""
+    try:
+        status = os.stat(name) if name.endswith(".toml") else None
+    except OSError:
+        status = None
+    return (status.st_mtime_ns, status.st_size) if status else (0, 0)
+
+
+@lru_cache(maxsize=64)
+def _read_once(name: str, stamp: tuple[int, int]) -> Technology:
+    return _Reader(name).technology(technology_values(name))
+
+
+def technology_values(name: str, depth: int = 0) -> dict[str, Any]:
+    """The tables of a technology, its bases included."""
+    if name.endswith(".toml"):
+        values = read_toml(name)
+    elif name in technology_names():
+        values = parse_toml((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"), name)
+    else:
+        raise InputError(f"{unknown('technology', name, technology_names())}; a file must end in .toml")
+    for key in values:
+        if key not in _FILE:
+            raise InputError(f"technology {name}: {unknown('table', key, _FILE)}")
+    base = values.pop("base", None if name == "45nm" else "45nm")
+    if base is None:
+        return values
+    if not isinstance(base, str):
+        raise InputError(f"technology {name}: base must be text (got {base!r})")
+    if depth > 8:
+        raise InputError(f"technology {name}: base leads back to itself, or through more than 8 files")
+    if base.endswith(".toml") and name.endswith(".toml"):
+        base = str(Path(name).parent / base)
+    return _merged(technology_values(base, depth + 1), values)
+
+
+def _merged(base: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
+    """The base with what `values` replaces. A bare number replaces only the value of a constant."""
+    result = dict(base)
+    for key, value in values.items():
+        old = result.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            result[key] = _merged(old, value)
+        elif isinstance(old, dict) and _is_number(value) and "value" in old:
+            result[key] = {"value": value, "uncertainty": 0.0, "source": "given"}
+        else:
+            result[key] = value
+    return result
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Checks the tables of one technology; errors name it."""
+
+    name: str
+
+    def technology(self, values: dict[str, Any]) -> Technology:
+        """The checked technology."""
+        constants = self._table(values.get("constants"), "constants", CONSTANTS)
+        memories = self._table(values.get("memories"), "memories")
+        regions = self._table(values.get("regions"), "regions", [region.name for region in Region])
+        for region, memory in regions.items():
+            if memory not in memories:
+                self._fail(f"regions.{region}", f"must be {' or '.join(sorted(memories))}", memory)
+        return Technology(
+            self.name,
+            {
+                name: Constant(**self._entry(f"constants.{name}", item, _ENTRY))
+                for name, item in constants.items()
+            },
+            {
+                name: MemoryEnergy(**self._entry(f"memories.{name}", item, _MEMORY))
+                for name, item in memories.items()
+            },
+            regions,
+            self._sram(values.get("sram")),
+        )
+
+    def _fail(self, what: str, wanted: str, value: Any) -> None:
+        raise InputError(f"technology {self.name}: {what} {wanted} (got {value!r:.80})")
+
+    def _table(self, table: Any, what: str, names: Any = None) -> dict[str, Any]:
+        """A table that has exactly these names, if any are given."""
+        if not isinstance(table, dict):
+            self._fail(what, "must be a table", table)
+        for name in table if names is not None else ():
+            if name not in names:
+                raise InputError(f"technology {self.name}: {unknown(what, name, names)}")
+        for name in names or ():
+            if name not in table:
+                raise InputError(f"technology {self.name}: {what} lacks {name}")
+        return dict(table)
+
+    def _entry(self, what: str, entry: Any, names: Sequence[str]) -> dict[str, Any]:
+        """A table of numbers that are not negative, with a source."""
+        table = self._table(entry, what, names)
+        for name in names:
+            if name == "source":
+                if not isinstance(table[name], str):
+                    self._fail(f"{what}.{name}", "must be text", table[name])
+            elif not _is_number(table[name]) or not 0 <= table[name] < 1e12:
+                self._fail(f"{what}.{name}", "must be a number from 0 to 1e12", table[name])
+        return table
+
+    def _sram(self, entry: Any) -> SramTable:
+        table = self._table(entry, "sram", _SRAM)
+        self._entry(
+            "sram",
+            {"uncertainty": table["uncertainty"], "source": table["source"]},
+            ("uncertainty", "source"),
+        )
+        sizes = self._numbers("sram.sizes", table["sizes"])
+        widths = self._numbers("sram.widths", table["widths"])
+        for name, axis in (("sizes", sizes), ("widths", widths)):
+            if list(axis) != sorted(set(axis)) or len(axis) < 2:
+                self._fail(f"sram.{name}", "must ascend, two numbers at least", axis)
+        rows = table["access_pj"]
+        if not isinstance(rows, list) or len(rows) != len(sizes):
+            self._fail("sram.access_pj", f"must have a row for each of {len(sizes)} sizes", rows)
+        access = [self._numbers("sram.access_pj", row, len(widths)) for row in rows]
+        leakage = self._numbers("sram.leakage_mw", table["leakage_mw"], len(sizes))
+        return SramTable(sizes, widths, access, leakage, table["uncertainty"], table["source"])
+
+    def _numbers(self, what: str, values: Any, count: int | None = None) -> list[float]:
+        if (
+            not isinstance(values, list)
+            or not values
+            or not all(_is_number(v) and 0 < v < 1e15 for v in values)
+        ):
+            self._fail(what, "must be a list of numbers above 0", values)
+        if count is not None and len(values) != count:
+            self._fail(what, f"must have {count} numbers", values)
+        return [float(value) for value in values]
+
+
+def _interpolate(places: Sequence[float], values: Sequence[float], at: float) -> float:
+    """The value at a place: a power law between two neighbours, or beyond the ends."""
+    right = min(max(bisect.bisect_left(places, at), 1), len(places) - 1)
+    left = right - 1
+    share = math.log(at / places[left]) / math.log(places[right] / places[left])
+    between: float = values[left] * (values[right] / values[left]) ** share
+    return between

@@ -1,0 +1,149 @@
+"""The result of a sweep as an object: columns, rows, and data frames if pandas or polars is installed."""
+
+from __future__ import annotations
+
+import shutil
+import weakref
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dlasim import frames
+from dlasim.errors import InputError, unknown
+from dlasim.row_table import html_table
+from dlasim.sweeps.csv_table import read_csv, typed
+
+if TYPE_CHECKING:
+    from dlasim.sweeps.charts import Chart
+
+RESULTS, LAYERS, ABOUT = "results.csv", "layers.csv", "sweep.json"
+_SHOWN = (
+    "point", "case", "model", "label", "name", "status", "cycles_total", "cycles", "milliseconds",
+    "utilization", "dma_read_bytes", "dma_write_bytes",
+)  # fmt: skip
+_SHOWN_ROWS = 50
+TEXT = frozenset((
+    "case", "model", "label", "preset", "host", "cpu", "parallel", "timing", "technology", "fusion",
+    "depthwise", "tiling", "place", "dla_ops", "status", "reason", "version", "key", "name", "operator",
+    "kind", "unit",
+))  # fmt: skip
+
+
+class SweepResult:
+    """The table of a sweep. It stays on disk; rows are read when they are needed.
+
+    Empty cells are None; figures of points that cannot run are empty. A notebook shows the first points.
+
+    >>> import dlasim
+    >>> found = dlasim.sweep("mnist", pes=[16, 32, 64], jobs=1)
+    >>> len(found), found.column("pes")
+    (3, [16, 32, 64])
+    >>> found.best("pes")["pes"]
+    16
+    >>> found.plot("stacked")
+    <Chart stacked; save(path) writes it as .png, .svg or .pdf>
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._parent: SweepResult | None = None  # kept alive because it may own the folder
+        self._rows: int | None = None
+        self._goes: weakref.finalize[..., SweepResult] | None = None
+        self.columns: list[str] = read_csv(self.path)[0]
+
+    def own_folder(self) -> None:
+        """Delete the folder together with this object."""
+        self._goes = weakref.finalize(self, shutil.rmtree, self.path.parent, ignore_errors=True)
+
+    def __len__(self) -> int:
+        if self._rows is None:
+            self._rows = sum(1 for _ in read_csv(self.path)[1])
+        return self._rows
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return self.rows()
+
+    def __repr__(self) -> str:
+        place = "" if self._goes is not None else f" {self.path}"
+        return f"<SweepResult{place}: {len(self):,} rows, {len(self.columns)} columns>"
+
+    @property
+    def layers(self) -> SweepResult:
+        """The table of layers, if the sweep wrote one."""
+        path = self.path.with_name(LAYERS)
+        if not path.exists():
+            raise InputError(
+                f"{self.path.parent} has no {LAYERS}; sweep with --layers (in a study: layers = true)"
+            )
+        found = SweepResult(path)
+        found._parent = self
+        return found
+
+    def plot(self, kind: str | None = None, **settings: Any) -> Chart:
+        """A chart, by default of the kind that suits the table; `dlasim plot --help` lists the kinds."""
+        from dlasim.sweeps.charts import Chart, fitting_kind
+
+        return Chart(self, kind or fitting_kind(self, settings.get("where")), settings)
+
+    def _repr_html_(self) -> str:
+        shown = [name for name in _SHOWN if name in self.columns]
+        rows = list(islice(self.rows(*shown), _SHOWN_ROWS))
+        rest = len(self) - len(rows)
+        return html_table(rows) + (f"<p>… and {rest:,} more; .frame() has all</p>" if rest else "")
+
+    def rows(self, *columns: str) -> Iterator[dict[str, Any]]:
+        """Iterate over the rows, with all columns or only these."""
+        head, lines = read_csv(self.path)
+        chosen = self._chosen(head, columns)
+        for line in lines:
+            yield {name: _cell(name, line[index]) for index, name in chosen}
+
+    def column(self, name: str) -> list[Any]:
+        """The cells of one column."""
+        return [row[name] for row in self.rows(name)]
+
+    def best(self, figure: str = "cycles_total") -> dict[str, Any] | None:
+        """The row with the smallest value of this figure."""
+        known = (row for row in self.rows() if row[figure] is not None)
+        return min(known, key=lambda row: (row[figure], row["point"]), default=None)
+
+    def frame(self) -> Any:
+        """A pandas data frame, or a polars one if pandas is not installed."""
+        return frames.frame(self._table())
+
+    def to_pandas(self) -> Any:
+        """A pandas data frame."""
+        return frames.to_pandas(self._table())
+
+    def to_polars(self) -> Any:
+        """A polars data frame."""
+        return frames.to_polars(self._table())
+
+    def _table(self) -> dict[str, list[Any]]:
+        head, lines = read_csv(self.path)
+        table: dict[str, list[Any]] = {name: [] for name in head}
+        for line in lines:
+            for name, text in zip(head, line, strict=True):
+                table[name].append(_cell(name, text))
+        return table
+
+    def _chosen(self, head: Sequence[str], columns: Sequence[str]) -> list[tuple[int, str]]:
+        strange = [name for name in columns if name not in head]
+        if strange:
+            raise InputError(f"{self.path}: {unknown('column', strange[0], head)}")
+        return [(index, name) for index, name in enumerate(head) if not columns or name in columns]
+
+
+def open_results(location: str | Path) -> SweepResult:
+    """Open the results in a folder or in a CSV file."""
+    path = Path(location)
+    if path.is_dir():
+        path = path / RESULTS
+        if not path.exists():
+            raise InputError(f"{location} has no {RESULTS}; expected the folder of a finished sweep")
+    return SweepResult(path)
+
+
+def _cell(name: str, text: str) -> Any:
+    return text if name in TEXT else typed(text)

@@ -1,0 +1,60 @@
+"""Tables fit the terminal, and what does not fit in a line follows below it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+from dlasim.tables import fitted_table, table
+
+ROWS = [
+    ["layer", "cycles", "why"],
+    ["conv_0", "12", "the DLA is estimated to be faster than the CPU"],
+    ["softmax", "3", ""],
+]
+
+
+def test_a_wide_table_folds_its_last_columns() -> None:
+    assert fitted_table(ROWS, "lrl", None) == fitted_table(ROWS, "lrl", 200) == table(ROWS, "lrl")
+    assert fitted_table(ROWS, "lrl", 30).splitlines() == [
+        "layer    cycles",
+        "───────  ──────",
+        "conv_0       12",
+        "    why the DLA is estimated",
+        "    to be faster than the CPU",
+        "softmax       3",
+    ]
+
+
+def test_explain_fits_the_terminal() -> None:
+    for columns in (60, 100):
+        ours, theirs = pty.openpty()
+        command = ["stty", "cols", str(columns)]
+        subprocess.run(command, stdin=theirs, check=True)
+        environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dlasim", "explain", "mnist"], stdin=theirs, stdout=theirs, env=environment
+        )
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:
+                break
+            shown += part
+        assert process.wait() == 0
+        lines = shown.decode().replace("\r", "").splitlines()
+        rows = lines[: lines.index("")]
+        assert max(map(len, rows)) <= columns
+        assert "no instruction for SOFTMAX" in " ".join(" ".join(rows).split())
+
+
+def test_explain_in_a_pipe_has_a_line_for_each_layer() -> None:
+    command = [sys.executable, "-m", "dlasim", "explain", "mnist"]
+    plain = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    told = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout
+    assert plain.split("\n\n")[0].count("\n") == len(json.loads(told)) + 1

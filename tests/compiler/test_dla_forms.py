@@ -1,0 +1,50 @@
+"""Networks of one operator on the DLA alone: every tensor is TensorFlow's, and both hosts agree."""
+
+from pathlib import Path
+
+import pytest
+
+from dlasim.compiler_shim.compile import lower_for
+from dlasim.compiler_shim.importing import import_model
+from dlasim.compiler_shim.operators.table import OPERATORS
+from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.partition import partition
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.errors import InputError
+from dlasim.reference import ReferenceModel
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.races import check_program
+from dlasim.verification import verify
+from tests.compiler.cases import Outcome
+from tests.compiler.hosts import hosts_differ
+from tests.tflite.one_operator import random_graph
+
+SEEDS = range(4)
+
+
+@pytest.mark.parametrize("kind", sorted(row.name for row in OPERATORS.values() if row.dla))
+def test_an_operator_on_the_dla_is_bit_exact_on_both_hosts(kind: str, tmp_path: Path) -> None:
+    on_dla = sum(_runs_on_dla(kind, seed, tmp_path / f"{seed}.tflite") for seed in SEEDS)
+    assert on_dla, f"no network of {kind} ran on the DLA"
+
+
+def _runs_on_dla(kind: str, seed: int, path: Path) -> bool:
+    """Check a network if the DLA takes all of it."""
+    path.write_bytes(write_tflite(random_graph(kind, seed)))
+    try:
+        network = partition(import_model(path))
+    except InputError:
+        return False  # this one breaks a limit of its host operator
+    if not network.items or not all(item.dla for item in network.items):
+        return False
+    config = DlaConfig()
+    lowered = lower_for(network, config, CompileOptions(place="dla"))
+    assert not lowered.program.host_calls
+    races = check_program(lowered.program)
+    assert not races.races
+    assert not races.uninitialised
+    reference = ReferenceModel(path.read_bytes(), lowered.network.tensor_count, isolated=False)
+    result = verify(path, lowered, config, runs=1, seed=seed, reference=reference)
+    assert result.passed, (seed, result.mismatch, result.uncompared)
+    assert not hosts_differ(Outcome("", lowered, config), seed)
+    return True

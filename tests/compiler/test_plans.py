@@ -1,0 +1,127 @@
+"""Plans: timed as by the simulator, not slower on a better machine or for `auto`, loads made ahead."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.lowering.lower import emit
+from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.residency import plan_sram
+from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.placement import place
+from dlasim.compiler_shim.planner import PlanMemory
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.compiler_shim.topologies import build_topology
+from dlasim.errors import InputError
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.duration import program_cycles
+from dlasim.sim.lower_bound import find_bound
+from dlasim.sim.races import check_program
+from dlasim.sim.runner import Simulation
+from tests.compiler.cases import random_case, write_model
+
+KIB = 1 << 10
+TOLERANCE = 1.005
+
+
+def built_in(folder, name, **arguments):
+    """A built-in network, partitioned."""
+    path = folder / f"{name}.tflite"
+    path.write_bytes(write_tflite(build_topology(name, **arguments)))
+    return load_model(path)
+
+
+def cycles(network, config, memory=None, **options):
+    """The cycles of the chosen program."""
+    program = lower_for(
+        network, config, CompileOptions(**options), with_constants=False, memory=memory
+    ).program
+    return program_cycles(program, config)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_plan_is_timed_as_the_simulator_times_it(seed, tmp_path):
+    case = random_case(seed)
+    config = DlaConfig().replace(**case.machine | {"sram_bytes": 1 << 20})  # for any cut
+    network = load_model(write_model(case, tmp_path))
+    program = lower_for(network, config, CompileOptions(**case.options), with_constants=False).program
+    assert program_cycles(program, config) == Simulation(program, config, None).run().total_cycles
+
+
+def test_more_sram_is_not_slower(tmp_path):
+    # The five rows of a report in which 512 KiB took 18 % longer than 256 KiB.
+    network, memory = built_in(tmp_path, "mobilenet_v2"), PlanMemory()
+    config = DlaConfig().replace(parallel="4x64", dma_bandwidth=4)
+    before = {128: 3_086_030, 256: 2_632_356, 512: 3_096_795, 1024: 2_991_172, 2048: 2_533_927}
+    least = float("inf")
+    for size, once in before.items():
+        now = cycles(network, config.replace(sram_bytes=size * KIB), memory)
+        assert now <= TOLERANCE * least
+        assert now < once
+        least = min(least, now)
+
+
+def test_a_shorter_fill_is_not_slower(tmp_path):
+    network = built_in(tmp_path, "mobilenet_v1", alpha=0.25, resolution=96)
+    config = DlaConfig().replace(parallel="32x32", mac_fill=16, mac_drain=16)
+    shorter = config.replace(mac_fill=12, mac_drain=12)
+    assert cycles(network, shorter) <= TOLERANCE * cycles(network, config)
+
+
+@pytest.mark.parametrize("name", ["mnist", "ds_cnn", "resnet8", "autoencoder"])
+def test_no_single_improvement_of_a_machine_costs_time(name, tmp_path):
+    network = built_in(tmp_path, name)
+    config = DlaConfig().replace(
+        parallel="8x8", sram_bytes=32 * KIB, dma_bandwidth=4, dma_burst_overhead=8, sram_bandwidth=32
+    )
+    before = cycles(network, config)
+    better = (
+        {"sram_bytes": 64 * KIB}, {"sram_bytes": 48 * KIB}, {"dma_bandwidth": 8}, {"dma_latency": 16},
+        {"dma_burst_overhead": 0}, {"mac_fill": 2}, {"mac_drain": 2}, {"issue_cycles": 0},
+        {"vector_lanes": 32}, {"sram_bandwidth": 64},
+    )  # fmt: skip
+    for change in better:
+        assert cycles(network, config.replace(**change)) <= TOLERANCE * before, change
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_auto_is_not_slower_than_a_forced_choice(seed, tmp_path):
+    case = random_case(seed)
+    config = DlaConfig().replace(**case.machine)
+    network = load_model(write_model(case, tmp_path))
+    auto = cycles(network, config)
+    for options in ({"place": "dla"}, {"place": "cpu"}, {"fusion": "requant"}, {"tiling": "output-channel"}):
+        try:
+            assert auto <= TOLERANCE * cycles(network, config, **options), options
+        except InputError:
+            continue  # the CPU or the paper's tiling cannot do all of it
+
+
+def test_weights_are_loaded_ahead(tmp_path):
+    network = built_in(tmp_path, "mobilenet_v2", alpha=0.35, resolution=96)
+    config = DlaConfig(sram_bytes=128 * KIB)
+    policy = Policy(config, CompileOptions(), loads_ahead=True)
+    placed = place(network, policy)
+    plan = plan_sram(placed, policy, config.sram_bytes)
+    assert plan.ahead
+    with_loads, without = (
+        emit(placed, policy, each, None, with_constants=False).program
+        for each in (plan, replace(plan, ahead={}))
+    )
+    assert program_cycles(with_loads, config) < 0.99 * program_cycles(without, config)
+    assert not check_program(with_loads).races
+
+
+@pytest.mark.parametrize(
+    ("name", "size_kib", "most"),
+    [("resnet8", 256, 1.01), ("resnet8", 64, 1.02), ("mobilenet_v1", 256, 1.03), ("mobilenet_v1", 64, 1.05)],
+)
+def test_plans_are_close_to_the_bound(name, size_kib, most, tmp_path):
+    network, config = built_in(tmp_path, name), DlaConfig(sram_bytes=size_kib * KIB)
+    program = lower_for(network, config, CompileOptions(), with_constants=False).program
+    inference = Simulation(program, config, None).run()
+    cpu = sum(span.end - span.start for span in inference.host)
+    assert inference.total_cycles <= most * find_bound(config, program.work, cpu).cycles

@@ -1,0 +1,82 @@
+"""Each operator in uint8, by host operators, against LiteRT's reference kernels; TFLite Micro has few."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dlasim.compiler_shim.graph import Graph
+from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.tflite.reader import read_model
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.errors import InputError
+from tests.host.models import GraphBuilder, random_scale, random_values, run_on_host, tied_scale
+from tests.oracle import run_litert_reference
+from tests.tflite.one_operator import BUILDERS, random_graph
+from tests.tflite.unsigned_form import NOT_IN_UINT8, unsigned_form
+
+SEEDS = range(4)
+# It has a test of its own.
+IN_DOUBLE = {"FULLY_CONNECTED"}
+# LiteRT computes these, the second in float32; dlasim refuses them.
+REFUSED = {"DIV", "RESIZE_BILINEAR"}
+
+
+def check(graph: Graph, seed: int) -> None:
+    """Holds the outputs of a network of uint8 to LiteRT's."""
+    model = write_tflite(graph)
+    rng = np.random.default_rng(seed)
+    values = [random_values(rng, graph.tensors[number]) for number in graph.inputs]
+    expected = run_litert_reference(model, values)
+    found = run_on_host(prepare(read_model(model), "model"), values)
+    for number in graph.outputs:
+        assert found[number].dtype == expected[number].dtype
+        np.testing.assert_array_equal(found[number], expected[number])
+
+
+@pytest.mark.parametrize("kind", sorted(BUILDERS.keys() - NOT_IN_UINT8 - IN_DOUBLE))
+def test_every_operator_is_litert_s(kind: str) -> None:
+    for seed in SEEDS:
+        check(unsigned_form(random_graph(kind, seed), seed), seed)
+
+
+@pytest.mark.parametrize("kind", ["AVERAGE_POOL_2D", "LOGISTIC", "MEAN", "SOFTMAX", "TANH"])
+def test_more_of_what_might_round_in_its_own_way(kind: str) -> None:
+    for seed in range(100, 140):
+        check(unsigned_form(random_graph(kind, seed), seed), seed)
+
+
+@pytest.mark.parametrize("kind", sorted(REFUSED))
+def test_what_is_refused(kind: str) -> None:
+    graph = prepare(read_model(write_tflite(unsigned_form(random_graph(kind, 0), 0))), "model")
+    with pytest.raises(InputError, match="float32"):
+        run_on_host(graph, [])
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_fully_connected_is_a_convolution_of_single_pixels(seed: int) -> None:
+    """LiteRT computes it in double, but CONV_2D in fixed point as all others; many results are ties."""
+    rng = np.random.default_rng(seed)
+    scales = random_scale(rng), random_scale(rng)
+    product = float(np.float32(scales[0]) * np.float32(scales[1]))
+    output_scale = tied_scale(rng, 200 * product)
+    zero_points = [int(point) for point in rng.integers(0, 256, 3)]
+    data, bias = rng.integers(0, 256, (5, 6)), rng.integers(-999, 999, 5)
+    values = rng.integers(0, 256, (40, 6)).astype(np.uint8)
+    found = []
+    for kind, shapes in (
+        ("FULLY_CONNECTED", ((40, 6), (5, 6), (40, 5))),
+        ("CONV_2D", ((40, 1, 1, 6), (5, 1, 1, 6), (40, 1, 1, 5))),
+    ):
+        build = GraphBuilder()
+        source = build.add(shapes[0], "uint8", scales[0], zero_points[0], is_input=True)
+        weights = build.add(shapes[1], "uint8", scales[1], zero_points[1], data=data)
+        biases = build.add((5,), "int32", product, data=bias)
+        result = build.add(shapes[2], "uint8", output_scale, zero_points[2])
+        options = {"padding": "VALID", "stride_h": 1, "stride_w": 1} if kind == "CONV_2D" else {}
+        graph = build.graph(kind, [source, weights, biases], [result], **options)
+        inputs = [values.reshape(shapes[0])]
+        found.append(run_on_host(prepare(read_model(write_tflite(graph)), "model"), inputs)[result])
+    expected = run_litert_reference(write_tflite(graph), inputs)[result]
+    np.testing.assert_array_equal(found[1], expected)
+    np.testing.assert_array_equal(found[0], expected.reshape(40, 5))

@@ -1,0 +1,230 @@
+"""The pages of a sweep and of two runs in a browser: true to the table, and fluid with 10,000 points."""
+
+import csv
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dlasim.api import run, sweep
+from dlasim.errors import InputError
+from dlasim.page.comparison import comparison_page
+from dlasim.page.sweep import MAX_POINTS, sweep_page
+from dlasim.result import RunResult
+from dlasim.sweeps.charts.pareto import front
+from dlasim.sweeps.csv_table import read_csv, write_csv
+from dlasim.sweeps.sweep import columns
+from dlasim.sweeps.sweep_result import SweepResult
+
+EVIL = "</script><img src=x onerror=window.hacked=1>,\"'\n"
+
+
+@pytest.fixture(scope="module")
+def table(model: Path, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
+    out = tmp_path_factory.mktemp("sweep")
+    return sweep(
+        model, "mnist", out=out, jobs=1, pes=[16, 64], sram="16KiB..64KiB", parallel=["input", "output"]
+    )
+
+
+def changed(
+    source: SweepResult, path: Path, change: Callable[[dict[str, Any]], Any], copies: int = 1
+) -> SweepResult:
+    """The table with every row changed; `copies` of each."""
+    head, lines = read_csv(source.path)
+    rows = []
+    for line in list(lines) * copies:
+        row: dict[str, Any] = dict(zip(head, line, strict=True))
+        change(row)
+        rows.append([row[name] for name in head])
+    write_csv(path / "results.csv", head, rows)
+    return SweepResult(path / "results.csv")
+
+
+def selected(page: Any) -> int:
+    return int(page.locator("#selected").get_attribute("data-value"))
+
+
+def exported(page: Any) -> list[dict[str, str]]:
+    with page.expect_download() as download:
+        page.locator("#selection-csv").click()
+    with open(download.value.path(), encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def shown_front(page: Any, panel: int) -> list[tuple[str, str]]:
+    """What the arrow keys walk along: the texts of the points."""
+    chart = page.locator("canvas.scatter").nth(panel)
+    chart.focus()
+    page.wait_for_function("node => node.front().length > 0", arg=chart.element_handle())
+    return chart.evaluate("node => node.front()")
+
+
+def test_counts_and_filters(show: Callable[..., Any], table: SweepResult) -> None:
+    page = show(sweep_page(table))
+    rows = list(table.rows())
+    assert selected(page) == len(rows) == 24
+    page.locator("[data-filter='pes'][data-value='16']").click()
+    assert selected(page) == sum(row["pes"] != 16 for row in rows)
+    page.locator("[data-filter='model'][data-value='mnist']").press("Enter")
+    kept = [row for row in rows if row["pes"] != 16 and row["model"] != "mnist"]
+    assert selected(page) == len(kept)
+    assert [int(row["point"]) for row in exported(page)] == [row["point"] for row in kept]
+    page.locator("#reset").click()
+    assert selected(page) == len(rows)
+
+
+def test_the_selection_is_the_table(show: Callable[..., Any], table: SweepResult) -> None:
+    found = exported(show(sweep_page(table)))
+    for theirs, ours in zip(found, table.rows(), strict=True):
+        for name in ("model", "pes", "parallel", "cycles_total", "utilization", "sram_bytes", "cycles_stall"):
+            assert theirs[name] == str(ours[name])
+
+
+@pytest.mark.parametrize(
+    "figures", [("pes", "cycles_total"), ("dma_read_bytes", "cycles_total"), ("pes", "utilization")]
+)
+def test_fronts_are_those_of_the_charts(
+    show: Callable[..., Any], table: SweepResult, figures: tuple[str, str]
+) -> None:
+    page = show(sweep_page(table))
+    x, y = figures
+    page.get_by_label("To the right").select_option(x)
+    page.get_by_label("Upwards").select_option(y)
+    rows = list(table.rows())
+    from dlasim.sweeps.charts.measures import describe
+
+    for panel, model in enumerate(dict.fromkeys(row["model"] for row in rows)):
+        page.wait_for_timeout(100)  # the frame in which charts are drawn
+        expected = front([row for row in rows if row["model"] == model], describe(y), describe(x))
+        found = [rows[number] for number in shown_front(page, panel)]
+        assert {(row[x], row[y]) for row in found} == {(row[x], row[y]) for row in expected}
+
+
+def test_box_selects_and_arrows_walk(show: Callable[..., Any], table: SweepResult) -> None:
+    page = show(sweep_page(table))
+    chart = page.locator("canvas.scatter").first
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    page.mouse.move(box["x"] + 70, box["y"] + 14)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 44, steps=4)
+    page.mouse.up()
+    few = {row["point"] for row in table.rows() if row["pes"] == 16}
+    assert {int(row["point"]) for row in exported(page)} <= few
+    assert 0 < selected(page) <= len(few)
+    page.locator("#reset").click()
+    page.wait_for_timeout(100)
+    chart.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#tip").is_visible()
+    number = chart.evaluate("node => node.front()")[0]
+    cycles = list(table.rows())[number]["cycles_total"]
+    assert f"{cycles:,}" in page.locator("#chosen-point").inner_text()
+
+
+def test_axis_filters(show: Callable[..., Any], table: SweepResult) -> None:
+    page = show(sweep_page(table))
+    chart = page.locator("#parallel-chart")
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    page.mouse.move(box["x"] + 70, box["y"] + 20)  # the upper end of the first axis: the second model
+    page.mouse.down()
+    page.mouse.move(box["x"] + 70, box["y"] + 100, steps=4)
+    page.mouse.up()
+    assert selected(page) == 12
+    assert {row["model"] for row in exported(page)} == {"mnist"}
+
+
+def test_best_points_of_each_model(show: Callable[..., Any], table: SweepResult) -> None:
+    page = show(sweep_page(table))
+    for number, model in enumerate(("ds_cnn", "mnist")):
+        cells = page.locator(f"#best-points-{number} td[data-column='cycles_total']")
+        found = cells.evaluate_all("nodes => nodes.map(node => Number(node.dataset.value))")
+        assert found == sorted(row["cycles_total"] for row in table.rows() if row["model"] == model)
+
+
+def test_nothing_ran(show: Callable[..., Any], table: SweepResult, tmp_path: Path) -> None:
+    empty = columns()[columns().index("reason") + 1 :]
+
+    def refuse(row: dict[str, Any]) -> None:
+        row |= dict.fromkeys(empty, "") | {"status": "refused", "reason": EVIL}
+
+    page = show(sweep_page(changed(table, tmp_path, refuse)))
+    assert "No point ran" in page.locator("#nothing-ran").inner_text()
+    assert page.locator("#refused-table tbody tr").count() == len(table)
+    assert page.locator("[data-figure='refused']").get_attribute("data-value") == str(len(table))
+    assert page.evaluate("window.hacked") is None
+
+
+def test_names_are_text(show: Callable[..., Any], table: SweepResult, tmp_path: Path) -> None:
+    def rename(row: dict[str, Any]) -> None:
+        row["model"] = row["label"] = f"{row['model']}{EVIL}"
+
+    page = show(sweep_page(changed(table, tmp_path, rename)))
+    assert page.locator("img").count() == 0
+    assert page.evaluate("window.hacked") is None
+    assert exported(page)[0]["model"] == f"ds_cnn{EVIL}"
+
+
+def test_ten_thousand_points_stay_fluid(show: Callable[..., Any], table: SweepResult, tmp_path: Path) -> None:
+    random = np.random.default_rng(2)
+
+    def vary(row: dict[str, Any]) -> None:
+        row["pes"] = int(random.integers(1, 2000))
+        row["cycles_total"] = int(random.integers(1 << 16, 1 << 24))
+        row["cycles_stall"] = int(random.integers(1, 1 << 16))
+
+    text = sweep_page(changed(table, tmp_path, vary, copies=417))
+    began = time.perf_counter()
+    page = show(text)
+    opened = time.perf_counter() - began
+    assert selected(page) == 10_008
+    redraw = """() => new Promise(done => {
+        const began = performance.now();
+        document.querySelector("[data-filter='parallel']").click();
+        requestAnimationFrame(() => requestAnimationFrame(() => done(performance.now() - began)));
+    })"""
+    frames = sorted(page.evaluate(redraw) for _ in range(5))
+    print(f"{len(text):,} bytes, opened in {opened:.2f} s, a filter redraws everything in {frames[2]:.0f} ms")
+    assert frames[2] < 3000  # far below a second on an idle computer
+    assert opened < 15
+
+
+def test_too_many_points(table: SweepResult, tmp_path: Path) -> None:
+    many = changed(table, tmp_path, lambda row: None, copies=MAX_POINTS // len(table) + 1)
+    with pytest.raises(InputError, match="choose some with --where"):
+        sweep_page(many)
+    assert sweep_page(many, where="pes == 16 and sram == 16KiB")
+
+
+def test_a_table_of_something_else(tmp_path: Path) -> None:
+    (tmp_path / "results.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="has no column point"):
+        sweep_page(SweepResult(tmp_path / "results.csv"))
+
+
+def test_two_runs(show: Callable[..., Any], result: RunResult, model: Path) -> None:
+    other = run(model, timing_only=True, pes=16, sram_bytes=16 << 10)
+    before, after = result.report, json.loads(json.dumps(other.report))
+    after["layers"].pop(0)
+    page = show(comparison_page(before, after, ("a.json", EVIL)))
+    assert page.evaluate("window.hacked") is None
+    cells = page.locator("#layer-changes td[data-column='change']")
+    changes = cells.evaluate_all("nodes => nodes.map(node => Number(node.dataset.value))")
+    expected = [-before["layers"][0]["cycles"]]
+    expected += [
+        b["cycles"] - a["cycles"] for a, b in zip(before["layers"][1:], after["layers"], strict=True)
+    ]
+    assert changes == expected
+    assert "only in A" in cells.first.inner_text()
+    page.locator("#largest").click()
+    assert int(cells.first.get_attribute("data-value")) == max(expected, key=abs)
+    names = page.locator("#config-changes td[data-column='name']").all_inner_texts()
+    assert names == ["pes", "sram_bytes"]
+    total = page.locator("#figure-changes tr:has-text('cycles') td[data-column='change']").first
+    assert int(total.get_attribute("data-value")) == after["cycles"]["total"] - before["cycles"]["total"]

@@ -1,0 +1,170 @@
+"""Energy is counts times constants: counts by hand on small streams, constants from files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dlasim.errors import InputError
+from dlasim.isa import codec
+from dlasim.isa.instructions import PoolMode
+from dlasim.isa.registers import COUNTERS, Region
+from dlasim.sim.activity import Activity, stream_activity
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.energy import EnergyModel, total_nj
+from dlasim.sim.operation import reset_file
+from dlasim.sim.plan import Plan, plan_stream
+from dlasim.sim.technology import technology
+
+CONFIG = DlaConfig().replace(parallel="4x4", sram_bytes=64 * 1024)
+MEMORY = dict.fromkeys(Region, 1 << 16)
+# 5 x 6 outputs of 7 channels, windows of 3 x 2 over 9 channels; a group of 4 output channels, then one of 3.
+SIZES = {
+    "IN_SIZE": 7 | 7 << 16, "IN_CHANNELS": 9, "IN_PIXEL_STRIDE": 9, "IN_ROW_STRIDE": 63,
+    "OUT_SIZE": 5 | 6 << 16, "OUT_CHANNELS": 7, "OUT_PIXEL_STRIDE": 28, "OUT_ROW_STRIDE": 168,
+    "KERNEL": 3 | 2 << 16, "OUT_ADDR": 8192, "WEIGHT_ADDR": 4096, "PARAM_ADDR": 6144,
+}  # fmt: skip
+RESULTS = 5 * 6 * 7
+
+
+def plan_of(*operations: tuple[str, dict[str, int]], config: DlaConfig = CONFIG, **registers: int) -> Plan:
+    """The plan of a stream of operations with these registers."""
+    words = [codec.encode_cfg(name, value) for name, value in (SIZES | registers).items()]
+    words += [codec.encode(mnemonic, **fields) for mnemonic, fields in operations]
+    plan = plan_stream(config, np.array([*words, codec.encode("HALT")], np.uint64), reset_file(), MEMORY)
+    assert plan.fault is None, plan.fault
+    return plan
+
+
+def activity(plan: Plan) -> Activity:
+    """What its operations do."""
+    return stream_activity(CONFIG, plan.operations, plan.stream.batches(plan.operations))
+
+
+def test_a_convolution_counts_products_and_a_rescaling_for_each_result() -> None:
+    plan = plan_of(("OP_CONV", {"init": 1}), ("OP_CONV", {"out": 1}))
+    assert plan.costs.macs.tolist() == [RESULTS * 3 * 2 * 9] * 2
+    assert activity(plan).requantizations.tolist() == [RESULTS, 0], "an int32 result is not rescaled"
+    assert activity(plan).elements.tolist() == [0, 0]
+
+
+def test_a_convolution_moves_its_operands_as_the_timing_model_says() -> None:
+    """Input once for both groups of output channels, weights for each row, records and output once."""
+    plan = plan_of(("OP_CONV", {"init": 1}), ("OP_CONV", {"out": 1}))
+    both = 2 * 7 * 7 * 9 + 5 * 7 * 3 * 2 * 9
+    assert activity(plan).sram_bytes.tolist() == [both + 12 * 7 + RESULTS, both + 4 * RESULTS]
+
+
+@pytest.mark.parametrize(
+    ("mnemonic", "fields", "requantizations", "elements"),
+    [
+        ("OP_E_ADD", {}, 3 * RESULTS, RESULTS),
+        ("OP_E_SUB", {}, 3 * RESULTS, RESULTS),
+        ("OP_E_MUL", {}, RESULTS, RESULTS),
+        ("OP_E_ABS", {}, RESULTS, RESULTS),
+        ("OP_C_MAX", {}, 0, RESULTS),
+        ("OP_FILL", {}, 0, RESULTS),
+        ("OP_ACT_LUT", {}, 0, RESULTS),
+        ("OP_ACT_LRELU", {}, RESULTS, RESULTS),
+        ("OP_REQUANT", {}, RESULTS, RESULTS),
+        ("OP_E32_ADD", {}, 0, RESULTS),
+        ("OP_POOL", {"mode": PoolMode.MAX}, 0, 6 * RESULTS),
+        ("OP_POOL", {"mode": PoolMode.AVERAGE}, RESULTS, 6 * RESULTS),
+        ("OP_POOL", {"mode": PoolMode.MEAN}, RESULTS, 6 * RESULTS),
+    ],
+)
+def test_vector_operations(
+    mnemonic: str, fields: dict[str, int], requantizations: int, elements: int
+) -> None:
+    """As docs/isa.md defines them: how often each calls requant or divides, for each result."""
+    plan = plan_of(
+        (mnemonic, fields), IN_CHANNELS=7, IN_PIXEL_STRIDE=28, IN_ROW_STRIDE=196, IN2_PIXEL_STRIDE=28,
+        IN2_ROW_STRIDE=196, IN2_ADDR=16384, LUT_ADDR=32768,
+    )  # fmt: skip
+    assert activity(plan).requantizations.tolist() == [requantizations]
+    assert activity(plan).elements.tolist() == [elements]
+
+
+def test_the_counts_are_those_of_the_counters() -> None:
+    """Of the performance counters, to which tests/rtl holds the RTL: MACs and bytes of each direction."""
+    plan = plan_of(
+        ("OP_CONV", {}), ("OP_DMA_READ", {}), ("OP_MAT_MUL", {}), ("OP_DMA_WRITE", {}), **TRANSFERS
+    )
+    counted = dict(zip((name for name, _ in COUNTERS), plan.counters, strict=True))
+    found = total_nj(EnergyModel(technology("45nm"), CONFIG).operations(plan))
+    assert counted["MACS"] > 0
+    assert found["mac"] == pytest.approx(0.3e-3 * counted["MACS"])
+    moved = counted["BYTES_READ"] + counted["BYTES_WRITTEN"]
+    assert moved == 350
+    assert found["memory"] == pytest.approx(0.244 * moved)
+
+
+TRANSFERS = {
+    "DMA_IN_REGION": Region.CONSTANTS, "DMA_IN_RUN_BYTES": 100, "DMA_IN_RUNS": 3, "DMA_IN_RUN_STRIDE": 200,
+    "DMA_IN_RUN_SRAM_STRIDE": 100, "DMA_OUT_REGION": Region.ARENA, "DMA_OUT_RUN_BYTES": 50,
+}  # fmt: skip
+
+
+def test_transfers_cost_by_memory_and_direction(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(
+        'base = "45nm"\n[memories.rom]\nread_pj_per_byte = 7\nwrite_pj_per_byte = 1000\nuncertainty = 0\n'
+        'source = "test"\n[memories.dram]\nwrite_pj_per_byte = 11\n[regions]\nCONSTANTS = "rom"\n'
+    )
+    plan = plan_of(("OP_DMA_READ", {}), ("OP_DMA_WRITE", {}), **TRANSFERS)
+    model = EnergyModel(technology(str(file)), CONFIG)
+    assert model.operations(plan)["memory"].tolist() == [7 * 300, 11 * 50]
+    access = model.technology.sram.access(64 * 1024, 16)
+    assert model.operations(plan)["sram"].tolist() == pytest.approx([access * 300 / 16, access * 50 / 16])
+
+
+def test_energies_are_counts_times_constants() -> None:
+    plan = plan_of(
+        ("OP_CONV", {"init": 1}), ("OP_E32_ADD", {}), IN2_ADDR=0, IN_PIXEL_STRIDE=12, IN_ROW_STRIDE=84
+    )
+    found = EnergyModel(technology("45nm"), CONFIG).operations(plan)
+    assert found["mac"].tolist() == pytest.approx([0.3 * RESULTS * 54, 0])
+    assert found["requantization"].tolist() == pytest.approx([3.4 * RESULTS, 0])
+    assert found["vector"].tolist() == pytest.approx([0, 0.2 * RESULTS])
+    assert found["memory"].tolist() == [0, 0]
+
+
+def test_the_sram_costs_what_its_source_says_and_more_when_larger_or_wider() -> None:
+    sram = technology("45nm").sram
+    assert sram.access(64 * 1024, 16) == pytest.approx(23.1)  # the row of 64 KiB
+    assert 23.1 < sram.access(96 * 1024, 16) < sram.access(128 * 1024, 16)
+    assert sram.access(64 * 1024, 8) < sram.access(64 * 1024, 12) < sram.access(64 * 1024, 16)
+    assert sram.access(4 << 20, 16) > sram.access(2 << 20, 16), "beyond the table it goes on"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[constants]\nmac = 1\n", "unknown constants 'mac'; did you mean mac_pj?"),
+        ("[constants]\nmac_pj = -1\n", "constants.mac_pj.value must be a number from 0 to 1e12 (got -1)"),
+        ("[constants]\nmac_pj = 'x'\n", "constants.mac_pj must be a table (got 'x')"),
+        ("[regions]\nARENA = 'tape'\n", "regions.ARENA must be dram or flash or sram (got 'tape')"),
+        ("[sram]\nleakage_mw = [1]\n", "sram.leakage_mw must have 11 numbers (got [1])"),
+        ("[sram]\naccess_pj = 3\n", "sram.access_pj must have a row for each of 11 sizes (got 3)"),
+        ("[srm]\n", "unknown table 'srm'; did you mean sram?"),
+        ("base = 3\n", "base must be text (got 3)"),
+        ("base = 'own.toml'\n", "base leads back to itself"),
+        ("base = '22nm'\n", "unknown technology '22nm'"),
+        ("[constants", "is not valid TOML"),
+    ],
+)
+def test_a_bad_file_is_refused_in_one_line(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text(text)
+    with pytest.raises(InputError) as error:
+        technology(str(file))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_number_alone_replaces_a_constant(tmp_path: Path) -> None:
+    file = tmp_path / "own.toml"
+    file.write_text("[constants]\nmac_pj = 0.1\n")
+    own = technology(str(file))
+    assert own.value("mac_pj") == 0.1
+    assert own.value("element_pj") == technology("45nm").value("element_pj")

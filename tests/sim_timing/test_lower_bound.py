@@ -1,0 +1,116 @@
+"""The lower bound of an inference, and what layers lose against it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil
+
+import pytest
+
+from dlasim import api
+from dlasim.compiler_shim.compile import load_graph, load_model, lower_for
+from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.partition import partition
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.compiler_shim.topologies import build_topology
+from dlasim.errors import InputError
+from dlasim.isa import container
+from dlasim.isa.instructions import UNITS
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.losses import find_losses
+from dlasim.sim.measured import Measured
+from dlasim.sim.runner import Simulation
+from tests.compiler.cases import random_case, write_model
+
+CASES = 30
+
+
+def measured(network, config, options=None):
+    program = lower_for(network, config, options or CompileOptions(), with_constants=False).program
+    return Measured(program, config, Simulation(program, config, None).run(), {})
+
+
+@pytest.fixture(scope="module")
+def mnist(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "mnist.tflite"
+    path.write_bytes(write_tflite(build_topology("mnist")))
+    return path
+
+
+def test_the_bound_of_mnist_by_hand(mnist):
+    # Two 3x3 convolutions, 1 to 8 and 8 to 16 channels, each with a 2x2 pool; 400 to 32 to 10.
+    pes, lanes, bandwidth = 32, 4, 2
+    config = DlaConfig(pes=pes, vector_lanes=lanes, dma_bandwidth=bandwidth, mac_fill=3, mac_drain=5)
+    run = measured(load_model(mnist), config, CompileOptions(place="dla"))
+    shapes = [value.shape for value in run.program.tensors]
+    assert (1, 28, 28, 1) in shapes
+    convolutions = 26 * 26 * 9 * 1 * ceil(8 / pes) + 11 * 11 * 9 * 8 * ceil(16 / pes)
+    dense = 400 * ceil(32 / pes) + 32 * ceil(10 / pes)
+    pools = 13 * 13 * 4 * ceil(8 / lanes) + 5 * 5 * 4 * ceil(16 / lanes)
+    weights = 72 + 8 * 12 + 72 * 16 + 16 * 12 + 400 * 32 + 32 * 12 + 320 + 10 * 12
+    (softmax,) = run.inference.host
+    expected = {
+        "MAC": convolutions + dense + 4 * (3 + 5),
+        "VECTOR": pools + 2 * (2 + 2),
+        "DMA_IN": ceil((weights + 28 * 28) / bandwidth),
+        "DMA_OUT": ceil(10 / bandwidth),
+        "CPU": softmax.end - softmax.start,
+    }
+    assert run.bound.units == expected
+    assert run.bound.cycles == max(expected.values())
+
+
+@pytest.mark.parametrize("seed", range(CASES))
+def test_no_plan_is_faster_than_its_bound(seed, tmp_path):
+    case = random_case(seed)
+    run = measured(
+        load_model(write_model(case, tmp_path)),
+        DlaConfig().replace(**case.machine | {"sram_bytes": 1 << 20}),  # for any cut that options ask for
+        CompileOptions(**case.options),
+    )
+    assert run.bound is not None
+    assert run.inference.total_cycles >= run.bound.cycles
+    for unit, account in zip(UNITS, run.account.units if run.account else (), strict=False):
+        assert account.busy >= run.bound.units.get(unit.name, 0), unit
+
+
+def test_a_program_in_a_file_has_the_same_bound(mnist, tmp_path):
+    file = tmp_path / "program.bin"
+    file.write_bytes(container.write(api.compile(mnist).program))
+    reports = [api.run(path, timing_only=True).report for path in (mnist, file)]
+    assert reports[0]["bound_cycles"] == reports[1]["bound_cycles"] > 0
+    assert reports[0]["bound_ratio"] == reports[1]["bound_ratio"] >= 1
+
+
+def test_losses_and_compulsory_work_are_all_that_a_layer_takes(mnist):
+    run = measured(load_model(mnist), DlaConfig(sram_bytes=8 << 10))
+    losses = find_losses(run.program, run.config, run.inference)
+    compulsory = run.bound.units["MAC"] + run.bound.units["VECTOR"]
+    computing = sum(loss.compute_cycles for loss in losses)
+    waiting = sum(loss.by_cause["transfers"] + loss.by_cause["launch"] for loss in losses)
+    assert sum(loss.total for loss in losses) + compulsory == computing + waiting
+    last = max(
+        int(stream.plan.timeline.end[stream.plan.costs.unit >= 2].max()) for stream in run.inference.runs
+    )
+    assert waiting + run.account.only_compute + run.account.both == last
+
+
+def test_explain_names_the_limit_and_what_helps(mnist):
+    rows = api.explain(mnist, dma_bandwidth=1, sram_bytes=8 << 10)
+    (dense,) = (row for row in rows if row["name"] == "dense_0")
+    assert dense["limit"] == "bandwidth"
+    assert "DMA bandwidth" in dense["advice"]
+    assert dense["lost_cycles"] > 10_000
+    assert rows.report["bound_unit"] == "DMA_IN"
+
+
+def test_all_operators_that_nothing_runs_are_named(mnist):
+    graph = load_graph(mnist)
+    operators = tuple(
+        replace(operator, kind="TOPK_V2" if operator.kind == "FULLY_CONNECTED" else operator.kind)
+        for operator in graph.operators
+    )
+    with pytest.raises(InputError) as caught:
+        partition(replace(graph, operators=operators))
+    assert str(caught.value).count("TOPK_V2") == 2
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,53 @@
+"""The pages of the footprint and of the subgraphs say what a run on the board says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import dlasim
+from dlasim.sweeps.models import Source
+from dlasim.sweeps.study_outputs import write_outputs
+from dlasim.sweeps.studyfile import shipped_study
+from dlasim.tables import size
+
+
+def cells(page: str, case: str) -> list[str]:
+    (line,) = (line for line in page.splitlines() if f"| {case} |" in line)
+    return [cell.strip() for cell in line.strip("|").split("|")][2:]
+
+
+def test_the_footprint_is_that_of_a_run(tmp_path: Path) -> None:
+    found = dlasim.sweep("footprint", "mnist", out=tmp_path, jobs=1)
+    study = replace(shipped_study("footprint"), models=(Source("mnist", topology="mnist"),))
+    (path,) = write_outputs(study, found)
+    text = path.read_text()
+    for case, place in (("CPU only", "cpu"), ("with the DLA", "auto")):
+        report = dlasim.run("mnist", host="riscv", place=place).report
+        memory = report["memory"]
+        assert cells(text, case) == [
+            f"{report['cpu']['instructions']:,}",
+            f"{report['cycles']['total']:,}",
+            *(size(memory[name]) for name in ("ram_peak_bytes", "stack_peak_bytes", "arena_peak_bytes")),
+            size(memory["artifact_bytes"]),
+        ]
+
+
+def test_subgraphs_are_counted_and_cost_traffic(tmp_path: Path) -> None:
+    found = dlasim.sweep("subgraphs", out=tmp_path, jobs=1)
+    (path,) = write_outputs(shipped_study("subgraphs"), found)
+    text = path.read_text()
+    assert found.column("subgraphs") == [1, 1, 3]
+    assert found.column("layers_cpu") == [1, 1, 3]  # SOFTMAX, and two poolings
+    assert [cells(text, case)[0] for case in found.column("case")] == ["1", "1", "3"]
+    moved = [row["dma_read_bytes"] + row["dma_write_bytes"] for row in found]
+    assert moved[0] < min(moved[1:])
+    told = dlasim.run("mnist", dla_ops="CONV_2D+FULLY_CONNECTED", timing_only=True)
+    assert told.report["subgraphs"] == len(told.loaded.program.streams) == 3
+
+
+def test_the_studies_that_ship_are_listed_on_the_page() -> None:
+    from dlasim.sweeps.studyfile import shipped_names
+
+    page = (Path(__file__).parents[2] / "docs" / "sweeps.md").read_text()
+    assert all(f"| `{name}` |" in page for name in shipped_names())
