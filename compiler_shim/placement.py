@@ -11,12 +11,18 @@ import numpy as np
 from dlasim.compiler_shim.lowering.geometry import ENDLESS
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.tiling import TilingProblem, TilingProblems
-from dlasim.compiler_shim.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, Value
+from dlasim.compiler_shim.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, alias_chain
 from dlasim.compiler_shim.partition import Item, UnplacedNetwork
+from dlasim.compiler_shim.requantization import (
+    leaving_sums,
+    requantized_on_cpu,
+    requantized_on_dla,
+    requantizing_call,
+    sums_of,
+)
 from dlasim.compiler_shim.sharing import share
 from dlasim.errors import InputError
 from dlasim.isa.file_records import LayerKind
-from dlasim.isa.instructions import Out, Quant
 from dlasim.isa.program import HostCall
 from dlasim.sim.host_estimate import DOORBELL_CYCLES, operator_cycles
 
@@ -134,13 +140,21 @@ class _Judge:
     def _estimate(self, item: Item, nodes: Sequence[TilingProblems]) -> _Costs:
         machine = self._policy.machine
         cpu = sum(self._host_cycles(call, item.macs) for call in item.host)
+        rest = self._requantizing_cycles(item)
         alone, beside = (
-            sum(self._cycles(problems.anywhere(in_sram)) for problems in nodes) for in_sram in (False, True)
+            sum(self._cycles(problems.anywhere(in_sram)) for problems in nodes) + rest
+            for in_sram in (False, True)
         )
         first, last = item.dla[0], item.dla[-1]
         load = machine.load_cycles(prod(first.in_shape) * first.in_element_bytes)
         store = machine.load_cycles(prod(last.out_shape) * last.out_element_bytes)
         return _Costs(cpu, alone + LAUNCH_CYCLES, min(alone, beside), load, store)
+
+    def _requantizing_cycles(self, item: Item) -> int:
+        """What an item on the DLA leaves to the CPU."""
+        if self._policy.options.requant != "cpu" or not any(node.records is not None for node in item.dla):
+            return 0
+        return sum(self._host_cycles(requantized_on_cpu(call, call.outputs[0], 0), 0) for call in item.host)
 
     def _cycles(self, problem: TilingProblem) -> int:
         tiling = self._policy.tiling(problem, self._sram_bytes)
@@ -223,37 +237,51 @@ class _Placer:
             self._nodes += [HostNode(replace(call, layer=layer)) for call in item.host]
             return
         layer = self._layer(item, item.kind, "dla", verdict.reason)
+        left: dict[int, tuple[HostCall, int]] = {}  # by output: what is left to the CPU, and its sums
         for node in item.dla:
-            self._place_node(item, node if node.layer == layer else replace(node, layer=layer))
+            self._place_node(item, node if node.layer == layer else replace(node, layer=layer), left)
+        for call, sums in left.values():
+            own = self._requantizing_layer(item, LayerKind.HOST, "cpu", "--requant cpu")
+            self._nodes.append(HostNode(requantized_on_cpu(call, sums, own)))
 
-    def _place_node(self, item: Item, node: DlaNode) -> None:
+    def _place_node(self, item: Item, node: DlaNode, left: dict[int, tuple[HostCall, int]]) -> None:
         if item.kind is LayerKind.DEPTH and self._options.depthwise == "emulated":
             node = replace(node, mnemonic="OP_CONV", one_by_one=True)
-        if node.records is not None and self._options.fusion == "none":
-            self._split(item, node)
+        call = None
+        if self._options.requant == "cpu":
+            call = requantizing_call(item.host, node, self._values)
+        if call is not None:
+            self._leave_sums(node, call, left)
+        elif node.records is not None and self._options.fusion == "none":
+            sums = self._new_sums(node.output)
+            self._nodes.append(leaving_sums(node, sums))
+            layer = self._requantizing_layer(item, LayerKind.REQUANT, "dla", "--fusion none")
+            self._nodes.append(requantized_on_dla(node, sums, layer))
         else:
             self._nodes.append(node)
+
+    def _leave_sums(self, node: DlaNode, call: HostCall, left: dict[int, tuple[HostCall, int]]) -> None:
+        """The node with its sums as output; a part of the tensor becomes the same part of all sums."""
+        output = call.outputs[0]
+        if output not in left:
+            left[output] = call, self._new_sums(output)
+        sums = left[output][1]
+        for number in reversed(alias_chain(self._values, node.output)):
+            part = self._values[number]
+            if number != output and output in alias_chain(self._values, number):
+                self._values.append(replace(part, name=f"{part.name}/int32", dtype="int32", alias=sums))
+                sums = len(self._values) - 1
+        self._nodes.append(leaving_sums(node, sums))
+
+    def _new_sums(self, output: int) -> int:
+        self._values.append(sums_of(self._values[output]))
+        return len(self._values) - 1
+
+    def _requantizing_layer(self, item: Item, kind: LayerKind, target: str, reason: str) -> int:
+        self._layers.append(LayerInfo(f"{item.name}/requant", item.operator, kind, target, reason))
+        return len(self._layers) - 1
 
     def _layer(self, item: Item, kind: LayerKind, target: str, reason: str) -> int:
         reason += f", with the {item.merged} before it" if item.merged else ""
         self._layers.append(LayerInfo(item.name, item.operator, kind, target, reason, item.macs))
         return len(self._layers) - 1
-
-    def _split(self, item: Item, node: DlaNode) -> None:
-        """Without fusion the int32 accumulators go to memory; a REQUANT of its own brings them to int8."""
-        output = self._values[node.output]
-        self._values.append(Value(f"{output.name}/int32", output.shape, "int32"))
-        wide = len(self._values) - 1
-        mnemonic = "OP_CONV" if node.mnemonic == "OP_CONV_RELU" else node.mnemonic
-        fields = {**node.fields, "out": Out.INT32, "quant": Quant.TENSOR}
-        self._nodes.append(replace(node, mnemonic=mnemonic, fields=fields, output=wide, out_element_bytes=4))
-        info = LayerInfo(f"{item.name}/requant", item.operator, LayerKind.REQUANT, "dla", "--fusion none")
-        self._layers.append(info)
-        kept = ("OUT_ZP", "ACT_MIN", "ACT_MAX")
-        self._nodes.append(
-            DlaNode(
-                "OP_REQUANT", len(self._layers) - 1, (wide,), node.output, node.out_shape, node.out_shape,
-                fields={"quant": Quant.CHANNEL}, in_element_bytes=4, records=node.records,
-                registers={name: value for name, value in node.registers.items() if name in kept},
-            )
-        )  # fmt: skip
