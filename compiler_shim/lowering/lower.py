@@ -14,13 +14,11 @@ from dlasim.compiler_shim.lowering.memory import (
     SystemPlan,
     extend_live_ranges,
     find_live_ranges,
+    footprints,
     plan_system,
-    reads,
     resolve_alias,
     variables,
-    writes,
 )
-from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlan
 from dlasim.compiler_shim.lowering.tiling import Tiling
 from dlasim.compiler_shim.lowering.work import list_work
@@ -31,8 +29,11 @@ from dlasim.isa import program as p
 from dlasim.isa.codec import count_operations
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
+from dlasim.native.backend import PLAIN, Backend
+from dlasim.sim.config import DlaConfig
 
 MAX_TILES = 1 << 20
+_Footprint = tuple[frozenset[int], frozenset[int]]  # values that are read, and that are written
 _NO_BYTE = np.zeros(1, np.uint8)  # stands for constants that nobody reads, however many
 
 
@@ -47,8 +48,7 @@ class Lowered:
     sram_peak_bytes: int
     estimated_cycles: int  # of the DLA, by the estimates that made the plan
     sufficient_sram_bytes: int | None
-    """With so much SRAM or more the plan is the same, except for addresses counted from its end; None where
-    the machine has less."""
+    """With so much SRAM or more the program is the same; None where the machine has less."""
 
     def sliced_nodes(self) -> dict[int, DlaNode]:
         """For each value that debug slices make up the node that writes it."""
@@ -61,25 +61,27 @@ class Lowered:
 
 def emit(
     network: PlacedNetwork,
-    policy: Policy,
+    config: DlaConfig,
     plan: SramPlan,
     sufficient_sram_bytes: int | None,
     with_constants: bool = True,
+    backend: Backend = PLAIN,
 ) -> Lowered:
     """The program of a plan; without constants it serves for timing only."""
-    return _Lowering(network, policy, plan, sufficient_sram_bytes, with_constants).run()
+    return _Lowering(network, config, plan, sufficient_sram_bytes, with_constants, backend).run()
 
 
 class _Lowering:
     def __init__(
         self,
         network: PlacedNetwork,
-        policy: Policy,
+        config: DlaConfig,
         plan: SramPlan,
         sufficient_sram_bytes: int | None,
         with_constants: bool,
+        backend: Backend,
     ) -> None:
-        self._network, self._config, self._sram = network, policy.config, plan
+        self._network, self._config, self._sram = network, config, plan
         self._sufficient_sram_bytes = sufficient_sram_bytes
         self._variables = variables(network)
         self._check_tile_limit()
@@ -93,12 +95,12 @@ class _Lowering:
         }
         self._pool = ConstantPool()
         self._with_constants = with_constants
-        self._emitter = Emitter(self._pool, self._config.fingerprint, with_constants, policy.backend)
+        self._emitter = Emitter(self._pool, self._config.fingerprint, with_constants, backend)
         self._steps: list[p.Step] = []
         self._calls: list[p.HostCall] = []
         self._tensors: list[p.TensorDescriptor] = []
         self._numbers: dict[int, int] = {}
-        self._touched: list[tuple[set[int], set[int]]] = []  # what each stream reads, and what it writes
+        self._touched: list[_Footprint] = []  # what each stream reads, and what it writes
 
     def _check_tile_limit(self) -> None:
         """Refuse a program with too many tiles, as a large layer in a tiny SRAM makes."""
@@ -138,7 +140,7 @@ class _Lowering:
             else:
                 self._stream(pending)
                 pending = []
-                self._host(node)
+                self._host(step, node)
         self._stream(pending)
         return Lowered(
             self._program(),
@@ -162,8 +164,8 @@ class _Lowering:
                 self._emitter.node(self._allocated(step), self._later(step))
         self._emitter.halt()
         inside = {*self._sram.addresses, *self._sram.inner}
-        touched = [self._footprint(self._network.nodes[step]) for step in steps]
-        read, written = (set().union(*values) - inside for values in zip(*touched, strict=True))
+        touched = [footprints(self._network)[step] for step in steps]
+        read, written = (frozenset().union(*values) - inside for values in zip(*touched, strict=True))
         self._touched.append((read, written))
         self._steps.append(p.Step(StepKind.STREAM, len(self._touched) - 1))
 
@@ -206,9 +208,9 @@ class _Lowering:
             return self._system.locations[base]
         return Region.CONSTANTS, self._pool.add(("value", base), data.nbytes, data.tobytes)
 
-    def _host(self, node: HostNode) -> None:
+    def _host(self, step: int, node: HostNode) -> None:
         call = node.call
-        mine = self._footprint(node)
+        mine = footprints(self._network)[step]
         after = max(
             (n + 1 for n, theirs in enumerate(self._touched) if self._conflicts(mine, theirs)), default=0
         )
@@ -217,10 +219,7 @@ class _Lowering:
         self._calls.append(p.HostCall(call.code, inputs, outputs, call.attributes, call.layer))
         self._steps.append(p.Step(StepKind.HOST, len(self._calls) - 1, after))
 
-    def _footprint(self, node: DlaNode | HostNode) -> tuple[set[int], set[int]]:
-        return set(reads(node, self._network)), set(writes(node, self._network))
-
-    def _conflicts(self, mine: tuple[set[int], set[int]], theirs: tuple[set[int], set[int]]) -> bool:
+    def _conflicts(self, mine: _Footprint, theirs: _Footprint) -> bool:
         """Whether a host call and a stream touch a common byte of system memory that one of them writes."""
         return (
             self._overlap(mine[0], theirs[1])
@@ -228,7 +227,7 @@ class _Lowering:
             or self._overlap(mine[1], theirs[1])
         )
 
-    def _overlap(self, mine: set[int], theirs: set[int]) -> bool:
+    def _overlap(self, mine: frozenset[int], theirs: frozenset[int]) -> bool:
         return any(
             self._range(one)[0] == self._range(other)[0]
             and self._range(one)[1] < self._range(other)[2]

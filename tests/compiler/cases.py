@@ -80,6 +80,8 @@ def random_case(seed: int) -> Case:
         options["dla_ops"] = frozenset(
             choice(("CONV_2D", "ADD"), ("DEPTHWISE_CONV_2D",), ("CONV_2D", "MEAN"))
         )
+    if np.random.default_rng([seed, 3]).random() < 0.15:
+        options["requant"] = "cpu"
     # A tile for each element takes long.
     most = MOST_ELEMENTS if machine["sram_bytes"] >= 1_000 else 400
     case = Case(seed, int(rng.integers(1, 13)), most, machine=machine, options=options)
