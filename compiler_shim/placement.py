@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from dlasim.compiler_shim.lowering.geometry import ENDLESS, InSram
+from dlasim.compiler_shim.lowering.geometry import ENDLESS
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.tiling import TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, alias_chain
@@ -32,17 +32,40 @@ LAUNCH_CYCLES = DOORBELL_CYCLES + 200  # a stream of its own, and the wait for i
 
 def place(network: UnplacedNetwork, policy: Policy) -> PlacedNetwork:
     """The network with the cheapest runs of operators on the DLA and on the CPU, by estimates."""
-    return next(placements(network, policy))
+    return next(Placements(network, policy).promising(policy.config.sram_bytes))
 
 
-def placements(network: UnplacedNetwork, policy: Policy) -> Iterator[PlacedNetwork]:
-    """The network with every operator on the DLA or the CPU, in each way that may be the fastest."""
-    seen: list[list[bool]] = []
-    for verdicts in _Judge(network, policy).alternatives():
-        choice = [verdict.on_dla for verdict in verdicts]
-        if choice not in seen:
-            seen.append(choice)
-            yield _Placer(network, policy).run(verdicts)
+class Placements:
+    """A network with every operator on the DLA or the CPU, for machines that differ only in their SRAM."""
+
+    def __init__(self, network: UnplacedNetwork, policy: Policy) -> None:
+        self._network, self._policy = network, policy
+        self._problems = [
+            [TilingProblems(node, policy.machine) for node in item.dla] for item in network.items
+        ]
+        self._known: dict[tuple[bool, ...], PlacedNetwork] = {}
+
+    def promising(self, sram_bytes: int) -> Iterator[PlacedNetwork]:
+        """Each choice that may be the fastest, the most promising first."""
+        seen = set()
+        for verdicts in self._judge(sram_bytes).alternatives():
+            choice = tuple(verdict.on_dla for verdict in verdicts)
+            if choice not in seen:
+                seen.add(choice)
+                yield self._placed(choice, verdicts)
+
+    def most_on_dla(self) -> PlacedNetwork:
+        """What can run on the DLA with any amount of SRAM is there."""
+        verdicts = self._judge(ENDLESS - 1).all_on_dla()
+        return self._placed(tuple(verdict.on_dla for verdict in verdicts), verdicts)
+
+    def _judge(self, sram_bytes: int) -> _Judge:
+        return _Judge(self._network, self._policy, self._problems, sram_bytes)
+
+    def _placed(self, choice: tuple[bool, ...], verdicts: Sequence[_Verdict]) -> PlacedNetwork:
+        if choice not in self._known:
+            self._known[choice] = _Placer(self._network, self._policy).run(verdicts)
+        return self._known[choice]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +89,35 @@ class _Costs:
 class _Judge:
     """Decides for one machine where operators run."""
 
-    def __init__(self, network: UnplacedNetwork, policy: Policy) -> None:
-        self._network, self._policy = network, policy
-        self._fixed = [self._forced(item) for item in network.items]
+    def __init__(
+        self,
+        network: UnplacedNetwork,
+        policy: Policy,
+        problems: Sequence[Sequence[TilingProblems]],
+        sram_bytes: int,
+    ) -> None:
+        self._network, self._policy, self._sram_bytes = network, policy, sram_bytes
+        self._fixed = [self._forced(*each) for each in zip(network.items, problems, strict=True)]
         self._costs = [
-            self._estimate(item) if verdict is None else None
-            for item, verdict in zip(network.items, self._fixed, strict=True)
+            self._estimate(item, nodes) if verdict is None else None
+            for item, nodes, verdict in zip(network.items, problems, self._fixed, strict=True)
         ]
+
+    def all_on_dla(self) -> list[_Verdict]:
+        """Every operator on the DLA that can be there."""
+        return self._verdicts([True] * len(self._fixed))
 
     def alternatives(self) -> Iterator[list[_Verdict]]:
         """Runs of operators judged together; all that can on the DLA; each judged for itself; none on the
         DLA, where that is not out of the question."""
         free = [costs for costs in self._costs if costs is not None]
         yield self._verdicts(self._cheapest_runs())
-        yield self._verdicts([True] * len(self._fixed))
+        yield self.all_on_dla()
         yield self._verdicts([costs is not None and costs.alone <= costs.cpu for costs in self._costs])
         if sum(costs.cpu for costs in free) <= FAR * sum(costs.alone for costs in free):
             yield self._verdicts([False] * len(self._fixed))
 
-    def _forced(self, item: Item) -> _Verdict | None:
+    def _forced(self, item: Item, nodes: Sequence[TilingProblems]) -> _Verdict | None:
         """What rules, options and the size of the SRAM decide; None where both are possible."""
         options = self._policy.options
         if not item.dla:
@@ -97,19 +130,19 @@ class _Judge:
             return _Verdict(False, "--place cpu")
         if options.place == "dla" or options.tiling != "auto" or not item.host:
             return _Verdict(True, "supported")
-        for node in item.dla:
-            problem = self._problem(node, in_sram=False)
-            if self._policy.tiling(problem, self._policy.config.sram_bytes) is None:
-                needed, there = self._policy.needed(problem), self._policy.config.sram_bytes
+        for problems in nodes:
+            problem = problems.anywhere(in_sram=False)
+            if self._policy.tiling(problem, self._sram_bytes) is None:
+                needed, there = self._policy.needed(problem), self._sram_bytes
                 return _Verdict(False, f"needs {needed} bytes of SRAM, there are {there}")
         return None
 
-    def _estimate(self, item: Item) -> _Costs:
+    def _estimate(self, item: Item, nodes: Sequence[TilingProblems]) -> _Costs:
         machine = self._policy.machine
         cpu = sum(self._host_cycles(call, item.macs) for call in item.host)
         rest = self._requantizing_cycles(item)
         alone, beside = (
-            sum(self._cycles(self._problem(node, in_sram)) for node in item.dla) + rest
+            sum(self._cycles(problems.anywhere(in_sram)) for problems in nodes) + rest
             for in_sram in (False, True)
         )
         first, last = item.dla[0], item.dla[-1]
@@ -123,12 +156,8 @@ class _Judge:
             return 0
         return sum(self._host_cycles(requantized_on_cpu(call, call.outputs[0], 0), 0) for call in item.host)
 
-    def _problem(self, node: DlaNode, in_sram: bool) -> TilingProblem:
-        problems = TilingProblems(node, self._policy.machine)
-        return problems[InSram((in_sram,) * len(node.inputs), in_sram)]
-
     def _cycles(self, problem: TilingProblem) -> int:
-        tiling = self._policy.tiling(problem, self._policy.config.sram_bytes)
+        tiling = self._policy.tiling(problem, self._sram_bytes)
         return ENDLESS if tiling is None else tiling.cycles
 
     def _cheapest_runs(self) -> list[bool]:
