@@ -86,9 +86,9 @@ def _frames_of_a_drag(page: Any) -> list[float]:
 
 def _page(folder: Path, points: int) -> Path:
     """The page of a sweep whose rows are copied, with figures of chance."""
-    found = api.sweep(
-        "mnist", "ds_cnn", out=folder / "sweep", jobs=1, pes=[16, 64], parallel=["input", "output"]
-    )
+    axes = {"pes": [16, 64], "parallel": ["input", "output"]}
+    found = api.sweep("mnist", "ds_cnn", out=folder / "sweep", jobs=1, **axes)
+    (folder / "many").mkdir()
     random = np.random.default_rng(0)
     head, lines = read_csv(found.path)
     originals = [dict(zip(head, line, strict=True)) for line in lines]

@@ -181,7 +181,7 @@ def test_a_terminal_has_colours_unless_it_is_dumb(monkeypatch: pytest.MonkeyPatc
     os.close(ours)
 
 
-@pytest.mark.parametrize("command", ["compile", "asm", "plot", "report"])
+@pytest.mark.parametrize("command", ["compile", "asm", "plot", "report", "model"])
 def test_what_a_command_wrote_is_told_as_json(folder: Path, command: str) -> None:
     (folder / "halt.s").write_text(
         '.program "halt"\n.config pes=64 parallel=output sram=4KiB\n.stream\n    HALT\n'
@@ -193,6 +193,7 @@ def test_what_a_command_wrote_is_told_as_json(folder: Path, command: str) -> Non
         "asm": (folder / "halt.s", "-o", folder / "new.bin"),
         "plot": (folder / "run.json", "-o", folder / "new.png"),
         "report": (folder / "run.json", "-o", folder / "new.html"),
+        "model": ("mnist", "-o", folder / "new.tflite"),
     }[command]
     shown = call(command, *arguments, "--json")
     assert shown.exit_code == 0, shown.stderr
