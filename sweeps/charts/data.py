@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from dlasim.errors import InputError, counted
 from dlasim.sim.config import size_text
+from dlasim.sweeps.charts.measures import in_words
 from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.parameters import catalogue
 
@@ -216,9 +217,8 @@ def _short_text(name: str, value: Any) -> str:
 
 def axis_name(name: str) -> str:
     """A parameter in words."""
-    return {"sram_bytes": "SRAM", "pes": "PEs", "cpu": "CPU core"}.get(
-        name, name.removesuffix("_bytes")
-    ).replace("_", " ")
+    known = {"sram_bytes": "SRAM", "pes": "PEs", "cpu": "CPU core"}
+    return known.get(name) or in_words(name.removesuffix("_bytes"))
 
 
 def _differs(rows: Sequence[Row], name: str) -> bool:
