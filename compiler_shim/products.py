@@ -79,12 +79,12 @@ def mean_by_product(candidate: Candidate, rows: int, depth: int) -> DlaNode:
 def spread_channels(candidate: Candidate) -> tuple[Candidate, list[DlaNode]]:
     """The element-wise call with all channels in both inputs: what has one channel is multiplied by ones."""
     nodes: list[DlaNode] = []
-    channels = candidate.outputs[0].shape[-1]
+    channels = (1, *candidate.outputs[0].shape)[-1]
     inputs, numbers = list(candidate.inputs), list(candidate.input_numbers)
     for position, value in enumerate(candidate.inputs[:2]):
         if not is_spread(value.shape, candidate.outputs[0].shape):
             continue
-        shape = (*value.shape[:-1], channels)
+        shape = (*value.shape[:-1], channels) if value.shape else (channels,)
         if value.data is not None:
             inputs[position] = replace(value, shape=shape, data=np.broadcast_to(value.data, shape).copy())
             numbers[position] = candidate.add(inputs[position])

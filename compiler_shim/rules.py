@@ -152,13 +152,16 @@ def rule_min_max(candidate: Candidate) -> str | None:
 
 
 def rule_activation_first(candidate: Candidate) -> str | None:
-    """The first input is computed by the network; only the second may be constant."""
+    """The first input is computed by the network, unless the operator only moves several; others may be
+    constant."""
+    if candidate.name == "CONCATENATION" and any(value.data is None for value in candidate.inputs):
+        return None
     return "its first input is constant" if candidate.inputs[0].data is not None else None
 
 
 def is_spread(shape: tuple[int, ...], output: tuple[int, ...]) -> bool:
     """Whether a tensor has one channel that serves all of the output's."""
-    return bool(shape) and shape[-1] == 1 and output[-1] > 1
+    return bool(output) and (1, *shape)[-1] == 1 and output[-1] > 1
 
 
 def padded(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:

@@ -169,6 +169,14 @@ ROWS = (
         traits=FOLDS,
     ),
     OperatorDefinition(
+        "EMBEDDING_LOOKUP",
+        "i x -> x",
+        movement.embedding_shape,
+        movement.embedding_lookup,
+        ("GATHER",),
+        version=3,
+    ),
+    OperatorDefinition(
         "EXPAND_DIMS",
         "x i -> x",
         strided.expand_dims_shape,
