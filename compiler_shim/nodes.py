@@ -131,9 +131,12 @@ class LayerInfo:
     macs: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class PlacedNetwork:
-    """A network for one machine, each operator on the DLA or the CPU: values, nodes in order, layers."""
+    """A network for one machine, each operator on the DLA or the CPU: values, nodes in order, layers.
+
+    Each is itself only, so that what follows from one can be remembered.
+    """
 
     name: str
     values: tuple[Value, ...]

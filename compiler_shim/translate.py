@@ -160,7 +160,7 @@ def mean(candidate: Candidate) -> list[DlaNode]:
     shape, kernel = (outer, reduced, channels), (1, reduced)
     if channels == 1 < reduced:
         return [mean_by_product(candidate, outer, reduced)]
-    if outer == 1 and at.axis_mask == 0b0110 and len(candidate.inputs[0].shape) == 4:
+    if outer == 1 and reduced > 1 and at.axis_mask == 0b0110 and len(candidate.inputs[0].shape) == 4:
         shape = as_image(candidate.inputs[0].shape)
         kernel = shape[:2]
     return [DlaNode(

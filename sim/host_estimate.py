@@ -95,6 +95,11 @@ def _matrix(work: Work) -> float:
     return work.macs / rows * (2.95 * (rows // 2 * 2) + 4.1 * (rows % 2)) + 430 * -(-channels // 4) + pairs
 
 
+def _channel_blocks(work: Work) -> float:
+    """185 for each four channels."""
+    return 185 * -(-(1, *work.output)[-1] // 4)
+
+
 def _matrices(work: Work) -> float:
     """10 for each product of two elements."""
     transposed = work.attributes is not None and work.attributes.transposed1
@@ -213,6 +218,7 @@ RATES = {
     "MUL": Rates(written=33, more=_rows(110)),
     "SQUARED_DIFFERENCE": Rates(more=_sums(35)),
     "BATCH_MATMUL": Rates(written=28, more=_matrices),
+    "REQUANT": Rates(written=25.5, more=_channel_blocks),
     "PRELU": Rates(written=38, more=_rows(110)),
     "LUT": Rates(written=8),
     "AVERAGE_POOL_2D": Rates(written=38, more=_window_elements(2.6)),

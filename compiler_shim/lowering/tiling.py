@@ -116,10 +116,15 @@ class TilingProblem:
         sizes, machine = self.geometry.sizes.plain, self.machine_costs.plain
         return tile_costs.work_cycles(sizes, machine, self.channels, self.depth)
 
+    @property
+    def constant_bytes(self) -> int:
+        """Bytes of all constants."""
+        return self.geometry.constant_bytes(self.channels, self.depth)
+
     @cached_property
     def constants_cycles(self) -> int:
         """Cycles of loading all constants at once, unless that happens ahead."""
-        size = self.geometry.constant_bytes(self.channels, self.depth)
+        size = self.constant_bytes
         return self.machine.load_cycles(size) if size and not self.machine.loads_ahead else 0
 
     @cached_property
@@ -166,6 +171,10 @@ class TilingProblems(dict[InSram, TilingProblem]):
         super().__init__()
         self._node, self._machine = node, machine
         self._costs, self._geometries = machine.costs(node), geometries_of(node)
+
+    def anywhere(self, in_sram: bool) -> TilingProblem:
+        """With all of its tensors in SRAM, or none."""
+        return self[InSram((in_sram,) * len(self._node.inputs), in_sram)]
 
     def __missing__(self, in_sram: InSram) -> TilingProblem:
         made = TilingProblem(self._node, self._machine, self._costs, self._geometries[in_sram])

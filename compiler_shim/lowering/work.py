@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.lowering.memory import reads, resolve_alias, variables, writes
+from dlasim.compiler_shim.lowering.memory import once, reads, resolve_alias, variables, writes
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.isa.file_records import WORK
 from dlasim.isa.instructions import BY_MNEMONIC
@@ -16,6 +16,7 @@ _READ, _WRITE = BY_MNEMONIC["OP_DMA_READ"].opcode, BY_MNEMONIC["OP_DMA_WRITE"].o
 _Row = tuple[int, int, int, int, int, int]
 
 
+@once
 def list_work(network: PlacedNetwork) -> NDArray[np.void]:
     """Every computation on whole tensors, every constant, and the tensors that not only the DLA uses."""
     return np.array([*_computations(network), *_transfers(network)], WORK.dtype)

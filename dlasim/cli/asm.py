@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from dlasim.cli.terminal import say
+from dlasim.errors import counted
 
 _EPILOG = """\b
 Examples:
@@ -38,5 +39,5 @@ def command(file: str, output: str | None) -> None:
     program = assemble_file(file)
     data = write(program)
     atomic_write(output, data)
-    counts = f"{len(program.streams):,} streams, {len(program.commands):,} words, {len(data):,} bytes"
-    say(f"wrote {output}: {counts}", err=True)
+    streams, words = counted(len(program.streams), "stream"), counted(len(program.commands), "word")
+    say(f"wrote {output}: {streams}, {words}, {len(data):,} bytes", err=True)

@@ -9,6 +9,7 @@ import click
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.help_sections import SectionedCommand
 from dlasim.cli.terminal import say
+from dlasim.errors import counted
 
 _EPILOG = """\b
 Examples:
@@ -52,11 +53,9 @@ def command(model: str, output: str, save_graph: str | None, **given: Any) -> No
         atomic_write(save_graph, shim.save_graph(shim.load_graph(model)))
     atomic_write(output, data)
     program = lowered.program
-    say(
-        f"wrote {output}: {len(program.layers)} layers, {len(program.commands):,} words in "
-        f"{len(program.streams)} streams, {len(program.host_calls)} host calls, {len(data):,} bytes",
-        err=True,
-    )
+    layers, words = counted(len(program.layers), "layer"), counted(len(program.commands), "word")
+    streams, calls = counted(len(program.streams), "stream"), counted(len(program.host_calls), "host call")
+    say(f"wrote {output}: {layers}, {words} in {streams}, {calls}, {len(data):,} bytes", err=True)
 
 
 def _artifact(program: Any, output: str) -> bytes | str:

@@ -30,7 +30,7 @@ def command(sources: tuple[str, ...], output: str, where: str | None) -> None:
     from pathlib import Path
 
     from dlasim.fileio import atomic_write, keep_apart
-    from dlasim.page.sources import page_of
+    from dlasim.sweeps.page.sources import page_of
     from dlasim.sweeps.sweep_result import ABOUT, LAYERS, RESULTS
 
     tables = [Path(source) / name for source in sources for name in (RESULTS, LAYERS, ABOUT)]

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import Any, Protocol
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, counted
 from dlasim.sim.config import size_text
+from dlasim.sweeps.charts.measures import in_words
 from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.parameters import catalogue
 
@@ -72,7 +73,9 @@ def _nothing(result: Table, where: str | None, found: list[Row]) -> str:
         return f"{result.path} has no row{condition}"
     first = found[0]
     why = f"the first, {first.get('label', '')}, was {first['status']}: {first.get('reason', '')}"
-    return f"{result.path} has no figures to draw{condition}: none of {len(found):,} points ran; {why}"
+    return (
+        f"{result.path} has no figures to draw{condition}: none of {counted(len(found), 'point')} ran; {why}"
+    )
 
 
 def parameters(result: Table) -> list[str]:
@@ -214,9 +217,8 @@ def _short_text(name: str, value: Any) -> str:
 
 def axis_name(name: str) -> str:
     """A parameter in words."""
-    return {"sram_bytes": "SRAM", "pes": "PEs", "cpu": "CPU core"}.get(
-        name, name.removesuffix("_bytes")
-    ).replace("_", " ")
+    known = {"sram_bytes": "SRAM", "pes": "PEs", "cpu": "CPU core"}
+    return known.get(name) or in_words(name.removesuffix("_bytes"))
 
 
 def _differs(rows: Sequence[Row], name: str) -> bool:

@@ -18,7 +18,7 @@ from dlasim.sweeps.charts.data import (
     value_text,
     varying,
 )  # fmt: skip
-from dlasim.sweeps.charts.measures import BINARY, Measure, bytes_text, count_text, measure
+from dlasim.sweeps.charts.measures import Measure, measure
 from dlasim.sweeps.parameters import catalogue
 
 MAX_ACROSS, MAX_DOWN = 4, 8  # panels
@@ -148,7 +148,7 @@ def _draw_line(
             _write(axes, grid, norm, write)
     bar = figure.colorbar(picture, ax=line, pad=0.02, aspect=12 + 6 * len(up) / 5)
     bar.set_label(value.axis)
-    canvas.log_bar(bar, bytes_text if value.prefixes is BINARY else count_text)
+    canvas.log_bar(bar, value.tick)
 
 
 def _note(value: Measure, rows: list[Row], *shown: str) -> str:

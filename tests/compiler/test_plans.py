@@ -9,7 +9,7 @@ import pytest
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.residency import plan_sram
+from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import place
 from dlasim.compiler_shim.planner import PlanMemory
@@ -105,10 +105,10 @@ def test_weights_are_loaded_ahead(tmp_path):
     config = DlaConfig(sram_bytes=128 * KIB)
     policy = Policy(config, CompileOptions(), loads_ahead=True)
     placed = place(network, policy)
-    plan = plan_sram(placed, policy, config.sram_bytes)
+    plan = SramPlanner(placed, policy).plan(config.sram_bytes)
     assert plan.ahead
     with_loads, without = (
-        emit(placed, policy, each, None, with_constants=False).program
+        emit(placed, config, each, None, with_constants=False).program
         for each in (plan, replace(plan, ahead={}))
     )
     assert program_cycles(with_loads, config) < 0.99 * program_cycles(without, config)

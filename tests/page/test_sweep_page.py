@@ -12,11 +12,11 @@ import pytest
 
 from dlasim.api import run, sweep
 from dlasim.errors import InputError
-from dlasim.page.comparison import comparison_page
-from dlasim.page.sweep import MAX_POINTS, sweep_page
 from dlasim.result import RunResult
 from dlasim.sweeps.charts.pareto import front
 from dlasim.sweeps.csv_table import read_csv, write_csv
+from dlasim.sweeps.page.comparison import comparison_page
+from dlasim.sweeps.page.sweep import MAX_POINTS, sweep_page
 from dlasim.sweeps.sweep import columns
 from dlasim.sweeps.sweep_result import SweepResult
 

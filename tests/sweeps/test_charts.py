@@ -316,6 +316,6 @@ def api_model(folder: Path) -> Path:
 @pytest.mark.parametrize("kind", KINDS)
 def test_where_nothing_ran_the_first_reason_is_told(tmp_path: Path, kind: str) -> None:
     found = api.sweep("resnet8", out=tmp_path, jobs=1, layers=True, sram="1KiB", tiling="output-channel")
-    with pytest.raises(InputError, match=r"none of 1 points ran.*needs .* bytes of SRAM"):
+    with pytest.raises(InputError, match=r"none of 1 point ran.*needs .* bytes of SRAM"):
         draw(found, kind, tmp_path / "chart.png")
     assert not (tmp_path / "chart.png").exists()

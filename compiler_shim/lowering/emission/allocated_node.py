@@ -1,4 +1,4 @@
-"""Nodes that are cut and have their places, as the compiler knows them and as emission's routines do."""
+"""Nodes with their tiling and the addresses of their buffers, and the records that emission makes of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     Buffer,
     Load,
     Node,
-    TensorPlace,
+    TensorLocation,
 )
 from dlasim.compiler_shim.lowering.geometry import Cut, Geometry
 from dlasim.compiler_shim.lowering.tile_buffers import align, spatial_tiles
@@ -26,25 +26,25 @@ from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, Init, Out
 
 _READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}
-_NO_TENSOR, _NO_BUFFER = TensorPlace(), Buffer()  # nothing ever writes them
+_NO_TENSOR, _NO_BUFFER = TensorLocation(), Buffer()  # nothing ever writes them
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """A node that is cut and has its place: where its tensors are, and the addresses of its buffers, for each
-    of inputs, constants, accumulator and output one per copy. `values` are the network's. The first `ahead`
-    pieces of its constants are loaded before it begins."""
+class AllocatedNode:
+    """A node with its tiling, the locations of its tensors, and the addresses of its buffers: for each of
+    inputs, constants, accumulator and output one address per copy. `values` are the network's. The first
+    `ahead` pieces of its constants are loaded before it begins."""
 
     node: DlaNode
     geometry: Geometry
     cut: Cut
-    inputs: tuple[TensorPlace, ...]
-    output: TensorPlace
+    inputs: tuple[TensorLocation, ...]
+    output: TensorLocation
     buffers: tuple[tuple[int, ...], ...]
     values: Sequence[Value]
     step: int = 0  # of the network
     ahead: int = 0
-    matrix: TensorPlace | None = None
+    matrix: TensorLocation | None = None
 
     @property
     def tiles(self) -> int:
