@@ -17,7 +17,10 @@ from dlasim.compiler_shim.views import Layout, dense_layout, is_whole
 
 def share(network: PlacedNetwork) -> PlacedNetwork:
     """The network with as few copies as possible, and the layouts of all operands in their nodes."""
-    if not any(isinstance(node, DlaNode) and (node.is_copy or node.layouts) for node in network.nodes):
+    if not any(
+        isinstance(node, DlaNode) and (node.is_copy or node.layouts or node.matrix is not None)
+        for node in network.nodes
+    ):
         return network
     return _Sharing(network).run()
 
