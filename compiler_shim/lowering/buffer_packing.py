@@ -87,7 +87,7 @@ class BufferPacker:
         place = len(problem.in_sram.inputs)
         size, loads = tiling.buffers[place][0], problem.constant_loads(tiling)
         addresses = self.buffers[step][place][:loads]
-        if not size:
+        if not size or problem.node.matrix is not None:
             return []
         gaps = tuple((address, address + align(size)) for address in addresses)
         return [Constants(step, gaps, len(gaps) * problem.machine.load_cycles(size))]

@@ -179,12 +179,15 @@ class _Lowering:
         for value, layout in zip(node.inputs, images, strict=True):
             inputs.append(self._tensor_location(value, layout, node.in_element_bytes))
         output = self._tensor_location(node.output, whole, node.out_element_bytes)
+        matrix = None
+        if node.matrix is not None:
+            layout = node.matrix_layout or dense_layout(node.matrix_image)
+            matrix = self._tensor_location(node.matrix, layout, node.in_element_bytes)
         geometry, cut = self._sram.problems[step].geometry, self._sram.tilings[step].cut
         buffers = self._sram.buffers[step]
         ahead = self._ahead.get(step, 0)
-        return AllocatedNode(
-            node, geometry, cut, tuple(inputs), output, buffers, self._network.values, step, ahead
-        )
+        values = self._network.values
+        return AllocatedNode(node, geometry, cut, tuple(inputs), output, buffers, values, step, ahead, matrix)
 
     def _later(self, step: int) -> list[Later]:
         """What the segment of a step loads for later ones."""

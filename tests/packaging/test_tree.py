@@ -83,6 +83,13 @@ def test_a_package_names_modules_that_exist(package: Path) -> None:
     assert set(words) <= there
 
 
+def test_contributing_names_files_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    paths = {path for path in re.findall(r"`([\w./-]+/[\w.-]*)`", text) if "NAME" not in path}
+    assert len(paths) > 20
+    assert not {path for path in paths if not (ROOT / path).exists()} - {"out/demo", "out/site"}
+
+
 def test_a_bare_checkout_imports() -> None:
     code = "import dlasim.sim, dlasim.isa; print(dlasim.sim.__file__)"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -44,6 +44,7 @@ class AllocatedNode:
     values: Sequence[Value]
     step: int = 0  # of the network
     ahead: int = 0
+    matrix: TensorLocation | None = None
 
     @property
     def tiles(self) -> int:
@@ -98,7 +99,7 @@ class AllocatedNode:
         more = tuple(node.registers.items())
         fixed = _fixed_registers(node.mnemonic, node.kernel, node.stride, node.dilation, more)
         word, first, middle, last = _words(node.mnemonic, node.is_dense, tuple(node.fields.items()))
-        second = self.inputs[1] if len(self.inputs) > 1 else _NO_TENSOR
+        second = self.inputs[1] if len(self.inputs) > 1 else self.matrix or _NO_TENSOR
         buffers = [_buffer(addresses) for addresses in self.buffers]
         buffers[1:1] = [_NO_BUFFER] * (2 - len(self.inputs))
         if self.ahead:
@@ -129,7 +130,8 @@ class AllocatedNode:
             second_has_rows=node.broadcast[0],
             second_has_columns=node.broadcast[1],
             has_table=int(node.table is not None),
-            has_weights=int(node.weights is not None),
+            has_weights=int(node.weights is not None or node.matrix is not None),
+            has_matrix=int(node.matrix is not None),
             record_bytes=geometry.record_bytes,
             weight_bytes=geometry.weight_depth(1),
             reads_channels=int("IN_CHANNELS" in reads),

@@ -16,7 +16,7 @@ MAX_FIXED = 16  # that stay the same over all tiles of a node
 MAX_ACCESSES = 6
 
 CONSTANTS, ACCUMULATOR, OUTPUT = 2, 3, 4  # a node's buffers, after those of two inputs
-OUTPUT_TENSOR = 2  # a node's tensors, after two inputs
+MATRIX_TENSOR, OUTPUT_TENSOR = 1, 2  # a node's tensors; a matrix is there instead of a second input
 
 
 @record
@@ -133,6 +133,7 @@ class Node(Record):
     second_has_columns: int = 0
     has_table: int = 0
     has_weights: int = 0
+    has_matrix: int = 0
     record_bytes: int = 0
     weight_bytes: int = 0
     reads_channels: int = 0

@@ -18,6 +18,7 @@ from dlasim.compiler_shim.lowering.emission.operations import (
 from dlasim.compiler_shim.lowering.emission.records import (
     ACCUMULATOR,
     CONSTANTS,
+    MATRIX_TENSOR,
     NONE,
     OUTPUT,
     OUTPUT_TENSOR,
@@ -221,8 +222,11 @@ def _set_view(operation: PlannedOperation, view: int, address: int, pixel: int, 
 
 @routine
 def _load_constants(stream: StreamBuilder, node: Node, start: int, depth: int) -> int:
-    """Bring the weights and records, or the table, of the tile's channels; their address."""
+    """Bring the weights and records, or the matrix, or the table, of the tile's channels; their address."""
     tile, box = stream.tile, stream.constants_box
+    if node.has_matrix and node.tensors[MATRIX_TENSOR].space == SRAM:
+        matrix = node.tensors[MATRIX_TENSOR]
+        return matrix.offset + tile.channel * matrix.line_bytes
     size = packed_bytes(tile.channels, depth, node.weight_bytes, node.record_bytes, node.has_table)
     if not size:
         return 0
@@ -231,7 +235,11 @@ def _load_constants(stream: StreamBuilder, node: Node, start: int, depth: int) -
     else:
         set_box(box, tile.channel, start, 0, 0, 0, 0)  # no part of a tensor, but told apart like one
     address, is_fresh = _fill(node.buffers[CONSTANTS], box)
-    if is_fresh:
+    if is_fresh and node.has_matrix:
+        set_box(stream.second_box, tile.channel, 0, start, tile.channels, 1, depth)
+        transfer(stream.load, 1, node.tensors[MATRIX_TENSOR], stream.second_box, address, node.layer)
+        write_operation(stream, stream.load)
+    elif is_fresh:
         passes = -(-node.depth // node.tile_depth)
         number = tile.channel // node.tile_channels * passes + start // node.tile_depth
         offset = _constant_offset(stream, node.first_constant + number, size)
