@@ -22,8 +22,8 @@ CASES = 40
 
 
 def figures(network, config, options):
-    """A row of a sweep with its layers, and the sufficient amount. Only the size of the SRAM and the energy of
-    its accesses and leakage are left out: they change with it."""
+    """The sufficient amount, and a row of a sweep with its layers. Only the size of the SRAM and the energy
+    of its accesses and leakage are left out: they change with it."""
     lowered = lower_for(network, config, options, with_constants=False)
     inference = Simulation(lowered.program, config, None).run()
     told = report(lowered.program, config, inference)
