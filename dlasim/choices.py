@@ -62,6 +62,8 @@ class Choices(TypedDict, total=False):
     """Constants of energy: 45nm, 45nm-flash, or a FILE.toml that replaces some of them."""
     fusion: Literal["none", "requant", "full"]
     """What is fused: nothing, the steps of a layer, or layers through the SRAM."""
+    requant: Literal["dla", "cpu"]
+    """Who scales the int32 sums of convolutions to int8; cpu leaves the DLA the sums with their bias."""
     depthwise: Literal["cpu", "emulated", "native"]
     """Run depthwise layers on the CPU, with OP_CONV, or with their own instruction."""
     tiling: Literal["output-channel", "auto"]
@@ -125,6 +127,8 @@ class Axes(TypedDict, total=False):
     """Constants of energy: 45nm, 45nm-flash, or a FILE.toml that replaces some of them."""
     fusion: str | Sequence[str]
     """What is fused: nothing, the steps of a layer, or layers through the SRAM."""
+    requant: str | Sequence[str]
+    """Who scales the int32 sums of convolutions to int8; cpu leaves the DLA the sums with their bias."""
     depthwise: str | Sequence[str]
     """Run depthwise layers on the CPU, with OP_CONV, or with their own instruction."""
     tiling: str | Sequence[str]

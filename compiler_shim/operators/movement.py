@@ -72,6 +72,12 @@ def gather(op: BoundOperator) -> list[KernelCall]:
     return [op.call("GATHER", op.input_numbers, axis=axis, batch_dims=batch_dims)]
 
 
+def embedding_lookup(op: BoundOperator) -> list[KernelCall]:
+    """EMBEDDING_LOOKUP: rows of the second input."""
+    op.types(op.input(0), "int32")
+    return [op.call("GATHER", op.input_numbers[::-1], axis=0, batch_dims=0)]
+
+
 def gather_nd(op: BoundOperator) -> list[KernelCall]:
     """GATHER_ND."""
     op.types(op.input(1), "int32", "int64")
@@ -181,6 +187,13 @@ def gather_shape(op: BoundOperator) -> list[Shape]:
     )
     _check_indices(op, [shape[axis]])
     return [shape[:axis] + indices[batch:] + shape[axis + 1 :]]
+
+
+def embedding_shape(op: BoundOperator) -> list[Shape]:
+    """EMBEDDING_LOOKUP: a row for each index."""
+    indices, table = op.shape(0, 1), op.shape(1)
+    op.require(len(table) >= 2, f"a table of shape {list(table)}")
+    return [(*indices, *table[1:])]
 
 
 def gather_nd_shape(op: BoundOperator) -> list[Shape]:

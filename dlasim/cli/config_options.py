@@ -56,6 +56,12 @@ COMPILE: tuple[tuple[str, str, Any, str], ...] = (
         "What is fused: nothing, the steps of a layer, or layers through the SRAM.",
     ),
     (
+        "--requant",
+        "requant",
+        Choice(["dla", "cpu"]),
+        "Who scales the int32 sums of convolutions to int8; cpu leaves the DLA the sums with their bias.",
+    ),
+    (
         "--depthwise",
         "depthwise",
         Choice(["cpu", "emulated", "native"]),
