@@ -155,6 +155,10 @@ class HostChoices(TypedDict, total=False):
     """Stop a guest that waits this long for an event that no device will cause; 0: never. Default: 10."""
     devices: tuple[str, ...]
     """Attach a device: FILE.py:CLASS@ADDRESS[,irq=N][,size=BYTES]. Repeatable."""
+    dla: Literal["simulator", "rtl"]
+    """What is behind the bus: the simulator, or the RTL, which Verilator builds. Default: simulator."""
+    vcd: str | None
+    """Write the RTL's waveforms to FILE.vcd or FILE.fst; with --dla rtl."""
     log_functions: bool
     console: Callable[[int], None] | None
     trace_instructions: Line | None
