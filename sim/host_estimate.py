@@ -95,6 +95,16 @@ def _matrix(work: Work) -> float:
     return work.macs / rows * (2.95 * (rows // 2 * 2) + 4.1 * (rows % 2)) + 430 * -(-channels // 4) + pairs
 
 
+_WHOLE_TABLE = 512  # elements from which SOFTMAX rounds all exponentials first
+
+
+def _softmax(work: Work) -> float:
+    """205 for each row and 34.7 for each element; of many elements 28.3 for each, and 3,450."""
+    rows = work.written // max((1, *work.output)[-1], 1)
+    own = 34.7 * work.written if work.written < _WHOLE_TABLE else 28.3 * work.written + 3450
+    return 205 * rows + own
+
+
 def _channel_blocks(work: Work) -> float:
     """185 for each four channels."""
     return 185 * -(-(1, *work.output)[-1] // 4)
@@ -224,7 +234,7 @@ RATES = {
     "AVERAGE_POOL_2D": Rates(written=38, more=_window_elements(2.6)),
     "MAX_POOL_2D": Rates(written=34, more=_window_elements(2.6)),
     "MEAN": Rates(read=18, written=80),
-    "SOFTMAX": Rates(call=5200, written=28, more=_pixels(199)),
+    "SOFTMAX": Rates(call=260, more=_softmax),
     "PAD": Rates(more=_padding),
     "CONCATENATION": Rates(call=150, more=_concatenation),
     "STRIDED_COPY": Rates(more=_strided),

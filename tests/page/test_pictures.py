@@ -113,7 +113,8 @@ LOOKS = {
 # Elements that stick out of the page to the right, other than in a box that scrolls; paper does not.
 STICKING_OUT = """isPaper => [...document.querySelectorAll("body *")].filter(node => {
     const box = node.getBoundingClientRect();
-    return box.width && box.right > document.documentElement.clientWidth + 1 && (isPaper || !node.closest(".scroll"));
+    const end = document.documentElement.clientWidth + 1;
+    return box.width && box.right > end && (isPaper || !node.closest(".scroll"));
 }).map(node => node.outerHTML.slice(0, 120))"""
 # Charts on canvas that have one colour only.
 EMPTY = """() => [...document.querySelectorAll("canvas")].filter(node => {
