@@ -84,6 +84,14 @@ def test_a_page_gets_todays_figures(tmp_path: Path) -> None:
     assert page.read_text() == "$ x\nnet  16 O  99  4.5 %\n… cycles\ntotal  8\n"
 
 
+def test_a_page_gets_todays_units(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("layer  read\n─────  ─────\nconv   4.2 KiB  1.3 µJ\n")
+    shown = ("layer  read", "─────  ─────", "conv   4.2 KiB  1.3 µJ")
+    refresh(page, shown, "layer    read\n───────  ───\nconv     812 B   970 nJ\n")
+    assert page.read_text() == "layer    read\n───────  ───\nconv     812 B   970 nJ\n"
+
+
 def test_the_steps_of_a_page(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(
