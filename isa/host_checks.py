@@ -342,6 +342,13 @@ RULES: dict[str, tuple[Rule, ...]] = {
             )
             for name in ("condition", "input1", "input2")
         ),
+        Rule(
+            _each(
+                "output.back[k] == condition.back[k] or output.back[k] == input1.back[k]"
+                " or output.back[k] == input2.back[k]"
+            ),
+            "the output must be no larger than its inputs",
+        ),
     ),
     "ARG_MAX": (
         *_not_empty("input"),
