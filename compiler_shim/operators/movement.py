@@ -15,7 +15,7 @@ def pad(op: BoundOperator) -> list[KernelCall]:
     """PAD and PADV2; without a value, what surrounds the input means 0."""
     values, output = op.input(), op.output()
     rank = len(values.shape)
-    op.require(rank <= MAX_RANK, f"{rank} dimensions, {MAX_RANK} are supported")
+    op.require(rank <= MAX_RANK, f"it must have at most {MAX_RANK} dimensions (got {rank})")
     before = op.constant(1).reshape(rank, 2)[:, 0]
     return [
         op.call(
@@ -193,7 +193,7 @@ def pack_shape(op: BoundOperator) -> list[Shape]:
 def resize_shape(op: BoundOperator) -> list[Shape]:
     """RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR."""
     shape, size = op.shape(0, 4), op.integers(1)
-    op.require(len(size) == 2, f"size {size}, height and width expected")
+    op.require(len(size) == 2, f"size must be height and width (got {size})")
     return [(shape[0], *size, shape[3])]
 
 
