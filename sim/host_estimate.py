@@ -95,6 +95,16 @@ def _matrix(work: Work) -> float:
     return work.macs / rows * (2.95 * (rows // 2 * 2) + 4.1 * (rows % 2)) + 430 * -(-channels // 4) + pairs
 
 
+_WHOLE_TABLE = 512  # elements from which SOFTMAX rounds all exponentials first
+
+
+def _softmax(work: Work) -> float:
+    """205 for each row and 34.7 for each element; of many elements 28.3 for each, and 3,450."""
+    rows = work.written // max((1, *work.output)[-1], 1)
+    own = 34.7 * work.written if work.written < _WHOLE_TABLE else 28.3 * work.written + 3450
+    return 205 * rows + own
+
+
 def _channel_blocks(work: Work) -> float:
     """185 for each four channels."""
     return 185 * -(-(1, *work.output)[-1] // 4)
@@ -116,7 +126,6 @@ def _window_elements(rate: float) -> Callable[[Work], float]:
     return cycles
 
 
-_LONG_SOFTMAX = 1024
 _MANY_ELEMENTS = 512  # from which sums look up what they add
 
 
@@ -170,13 +179,6 @@ def _comparison(work: Work) -> float:
     """42 for each int8, 16 for each other element; 125 for each row."""
     rescales = work.attributes is not None and work.attributes.input1_multiplier
     return (42 if rescales else 16) * work.written + 125 * (work.written // _row_length(work))
-
-
-def _softmax(work: Work) -> float:
-    """57 for each of few elements; 28 for each of many, 199 for each row, and 4,750 for a table."""
-    if work.written < _LONG_SOFTMAX:
-        return 57 * work.written
-    return 28 * work.written + 199 * (work.written // max((1, *work.output)[-1], 1)) + 4750
 
 
 def _moved(runs: int, elements: int, work: Work, step: int = 0, sides: int = 1) -> float:
@@ -255,7 +257,7 @@ RATES = {
     "AVERAGE_POOL_2D": Rates(written=38, more=_window_elements(2.6)),
     "MAX_POOL_2D": Rates(written=34, more=_window_elements(2.6)),
     "MEAN": Rates(read=18, written=80),
-    "SOFTMAX": Rates(call=450, more=_softmax),
+    "SOFTMAX": Rates(call=260, more=_softmax),
     "PAD": Rates(more=_padding),
     "CONCATENATION": Rates(call=150, more=_concatenation),
     "STRIDED_COPY": Rates(more=_strided),

@@ -5,7 +5,6 @@
 
 enum {
     VALUES = 256,            /* of an int8 */
-    MANY_ELEMENTS = 4 * VALUES,
     SUM_BITS = 12,           /* integer bits of the sum of exponentials */
     ONE_IN_Q2 = 1 << 29,     /* 1 with 2 integer bits */
     GUESS = 1515870810,      /* 48/17 in Q2.29: Newton's first guess is this */
@@ -40,46 +39,32 @@ static int32_t greatest_of(const int8_t *row, uint32_t length)
     return greatest;
 }
 
-static void compute_row(int8_t *output, const int8_t *row, uint32_t length, const int32_t *table)
+/* `exact` has the exponentials by distance from the greatest, in Q0.31, `rounded` the same as the sum takes them;
+ * without it they are rounded here. */
+static void softmax_row(int8_t *output, const int8_t *row, uint32_t length, const int32_t *exact, const int32_t *rounded)
 {
     int32_t greatest = greatest_of(row, length);
     uint32_t sum = 0;
-    for (uint32_t i = 0; i < length; i++)
-        sum += (uint32_t)rounding_divide(table[greatest - row[i]], SUM_BITS);
+    exact += greatest;
+    if (rounded)
+        for (uint32_t i = 0; i < length; i++)
+            sum += (uint32_t)rounded[greatest - row[i]];
+    else
+        for (uint32_t i = 0; i < length; i++)
+            sum += (uint32_t)rounding_divide(exact[-row[i]], SUM_BITS);
 
     uint32_t headroom = (uint32_t)__builtin_clz(sum); /* the greatest has e = 1: the sum is never 0 */
     int32_t reciprocal = reciprocal_of_one_plus((int32_t)((sum << headroom) - (1u << 31)));
     uint32_t bits = SUM_BITS + 31 - 8 - headroom; /* from 32 on nothing is left: rows of 512 equals and more */
-    for (uint32_t i = 0; i < length; i++) {
-        int32_t share = high_multiply(reciprocal, table[greatest - row[i]]);
-        output[i] = clamp_to_int8((bits < 32 ? rounding_divide(share, bits) : 0) + INT8_MIN);
-    }
-}
-
-/* The same where there are many elements: `rounded` holds what the sum takes of each exponential, and what is the same
- * for all of a row is prepared. */
-static void compute_row_by_table(
-    int8_t *output, const int8_t *row, uint32_t length, const int32_t *table, const int32_t *rounded)
-{
-    int32_t greatest = greatest_of(row, length);
-    uint32_t sum = 0;
-    rounded += greatest;
-    for (uint32_t i = 0; i < length; i++)
-        sum += (uint32_t)rounded[-row[i]];
-
-    uint32_t headroom = (uint32_t)__builtin_clz(sum);
-    uint32_t doubled = (uint32_t)reciprocal_of_one_plus((int32_t)((sum << headroom) - (1u << 31))) << 1;
-    uint32_t bits = SUM_BITS + 31 - 8 - headroom;
     if (bits >= 32) {
         memset(output, INT8_MIN, length);
         return;
     }
-    uint32_t half = (1u << bits) >> 1;
-    table += greatest;
+    uint32_t doubled = (uint32_t)reciprocal << 1, half = (1u << bits) >> 1;
     for (uint32_t i = 0; i < length; i++) {
-        uint32_t share = (uint32_t)high_multiply_doubled(table[-row[i]], doubled); /* never negative */
-        uint32_t steps = (share + half) >> bits;
-        output[i] = (int8_t)((int32_t)(steps < VALUES ? steps : VALUES - 1) + INT8_MIN);
+        uint32_t share = (uint32_t)high_multiply_doubled(exact[-row[i]], doubled); /* never negative */
+        int32_t steps = (int32_t)((share + half) >> bits);
+        output[i] = (int8_t)((steps < VALUES ? steps : VALUES - 1) + INT8_MIN);
     }
 }
 
@@ -88,17 +73,15 @@ enum status softmax(const struct call *call)
     struct tensor input = call_input(call, 0), table = call_input(call, 1), output = call_output(call, 0);
     uint32_t length = input.shape[input.rank - 1];
     const int8_t *row = input.data;
-    const int32_t *exponentials = table.data;
     int8_t *target = output.data;
-    int32_t rounded[VALUES];
-    int has_many = input.elements >= MANY_ELEMENTS;
-    for (uint32_t distance = 0; has_many && distance < VALUES; distance++)
-        rounded[distance] = rounding_divide(exponentials[distance], SUM_BITS);
-    for (uint32_t left = input.elements; left; left -= length, row += length, target += length) {
-        if (has_many)
-            compute_row_by_table(target, row, length, exponentials, rounded);
-        else
-            compute_row(target, row, length, exponentials);
+    const int32_t *exact = table.data, *rounded = NULL;
+    int32_t all[VALUES];
+    if (input.elements >= 2 * VALUES) { /* fewer elements are rounded sooner than the whole table */
+        for (uint32_t distance = 0; distance < VALUES; distance++)
+            all[distance] = rounding_divide(exact[distance], SUM_BITS);
+        rounded = all;
     }
+    for (uint32_t left = input.elements; left; left -= length, row += length, target += length)
+        softmax_row(target, row, length, exact, rounded);
     return OK;
 }
