@@ -37,5 +37,7 @@ def _word(word: str) -> str:
         return f"(?:{'|'.join(units)})"
     if word and not word.strip("─"):
         return "─+"
+    if re.search(r"[A-WYZa-wyz]", word) and "…" not in word:
+        return re.escape(word)  # a name, even if it has a number: stage_3/conv_2
     parts = re.split(f"({_NUMBER}|…)", word)
     return "".join(".*" if p == "…" else _NUMBER if re.fullmatch(_NUMBER, p) else re.escape(p) for p in parts)

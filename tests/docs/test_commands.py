@@ -84,6 +84,15 @@ def test_a_page_gets_todays_figures(tmp_path: Path) -> None:
     assert page.read_text() == "$ x\nnet  16 O  99  4.5 %\n… cycles\ntotal  8\n"
 
 
+def test_a_page_keeps_the_names_of_layers(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("stage_3/conv_2  8x8x64/2  1,234\n")
+    refresh(
+        page, ("stage_3/conv_2  8x8x64/2  1,234",), "stage_1/conv_2 4x8x64/2 9\nstage_3/conv_2 4x4x64/2 7\n"
+    )
+    assert page.read_text() == "stage_3/conv_2 4x4x64/2 7\n"
+
+
 def test_a_page_gets_todays_units(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("layer  read\n─────  ─────\nconv   4.2 KiB  1.3 µJ\n")
