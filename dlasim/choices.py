@@ -63,13 +63,13 @@ class Choices(TypedDict, total=False):
     fusion: Literal["none", "requant", "full"]
     """What is fused: nothing, the steps of a layer, or layers through the SRAM."""
     requant: Literal["dla", "cpu"]
-    """Who scales the int32 sums of convolutions to int8; cpu leaves the DLA the sums with their bias."""
+    """Where the int32 sums of convolutions are scaled to int8; for cpu, the DLA stores them with bias."""
     depthwise: Literal["cpu", "emulated", "native"]
     """Run depthwise layers on the CPU, with OP_CONV, or with their own instruction."""
     tiling: Literal["output-channel", "auto"]
     """How to tile layers: along output channels, or whichever way is cheapest."""
     place: Literal["auto", "cpu", "dla"]
-    """Where to run what CPU and DLA both can: whichever is faster, or always this one."""
+    """Where to run operators that both CPU and DLA support: where it is faster, or always here."""
     dla_ops: str | Iterable[str] | None
     """TFLite operators that may run on the DLA, such as CONV_2D,ADD."""
 
@@ -128,13 +128,13 @@ class Axes(TypedDict, total=False):
     fusion: str | Sequence[str]
     """What is fused: nothing, the steps of a layer, or layers through the SRAM."""
     requant: str | Sequence[str]
-    """Who scales the int32 sums of convolutions to int8; cpu leaves the DLA the sums with their bias."""
+    """Where the int32 sums of convolutions are scaled to int8; for cpu, the DLA stores them with bias."""
     depthwise: str | Sequence[str]
     """Run depthwise layers on the CPU, with OP_CONV, or with their own instruction."""
     tiling: str | Sequence[str]
     """How to tile layers: along output channels, or whichever way is cheapest."""
     place: str | Sequence[str]
-    """Where to run what CPU and DLA both can: whichever is faster, or always this one."""
+    """Where to run operators that both CPU and DLA support: where it is faster, or always here."""
     dla_ops: str | Sequence[str | Sequence[str]]
     """TFLite operators that may run on the DLA, such as CONV_2D,ADD."""
 

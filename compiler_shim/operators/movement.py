@@ -15,7 +15,7 @@ def pad(op: BoundOperator) -> list[KernelCall]:
     """PAD and PADV2; without a value, what surrounds the input means 0."""
     values, output = op.input(), op.output()
     rank = len(values.shape)
-    op.require(rank <= MAX_RANK, f"{rank} dimensions, {MAX_RANK} are supported")
+    op.require(rank <= MAX_RANK, f"it must have at most {MAX_RANK} dimensions (got {rank})")
     before = op.constant(1).reshape(rank, 2)[:, 0]
     return [
         op.call(
@@ -70,6 +70,27 @@ def gather(op: BoundOperator) -> list[KernelCall]:
     batch_dims = op.option("batch_dims")
     batch_dims += len(indices.shape) if batch_dims < 0 else 0
     return [op.call("GATHER", op.input_numbers, axis=axis, batch_dims=batch_dims)]
+
+
+def mirror_pad(op: BoundOperator) -> list[KernelCall]:
+    """MIRROR_PAD: what lies at the mirrored indices, up to the last dimension that is padded."""
+    shape, amounts = op.shape(0), _paddings(op)
+    skip = int(op.option("mode") == "REFLECT")
+    indices = []
+    for size, (before, after) in zip(shape, amounts, strict=True):
+        places = np.arange(-before, size + after)
+        places = np.where(places < 0, -1 + skip - places, places)
+        indices.append(np.where(places >= size, 2 * size - 1 - skip - places, places))
+    padded = [axis for axis, pair in enumerate(amounts) if any(pair)]
+    depth = padded[-1] + 1 if padded else 1
+    grid = np.stack(np.meshgrid(*indices[:depth], indexing="ij"), axis=-1).astype(np.int32)
+    return [op.call("GATHER_ND", (op.input_numbers[0], op.new_constant("indices", grid)))]
+
+
+def _paddings(op: BoundOperator) -> list[tuple[int, int]]:
+    rank, paddings = len(op.shape(0)), op.integer_array(1)
+    op.require(paddings.shape == (rank, 2), f"paddings of shape {list(paddings.shape)}, [{rank}, 2] expected")
+    return [(int(before), int(after)) for before, after in paddings]
 
 
 def embedding_lookup(op: BoundOperator) -> list[KernelCall]:
@@ -172,7 +193,7 @@ def pack_shape(op: BoundOperator) -> list[Shape]:
 def resize_shape(op: BoundOperator) -> list[Shape]:
     """RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR."""
     shape, size = op.shape(0, 4), op.integers(1)
-    op.require(len(size) == 2, f"size {size}, height and width expected")
+    op.require(len(size) == 2, f"size must be height and width (got {size})")
     return [(shape[0], *size, shape[3])]
 
 
@@ -187,6 +208,16 @@ def gather_shape(op: BoundOperator) -> list[Shape]:
     )
     _check_indices(op, [shape[axis]])
     return [shape[:axis] + indices[batch:] + shape[axis + 1 :]]
+
+
+def mirror_pad_shape(op: BoundOperator) -> list[Shape]:
+    """MIRROR_PAD: no more than there is to mirror."""
+    shape, amounts = op.shape(0), _paddings(op)
+    op.require(bool(shape), "a scalar has no dimension to pad")
+    skip = int(op.option("mode") == "REFLECT")
+    for size, pair in zip(shape, amounts, strict=True):
+        op.require(min(pair) >= 0 and max(pair) <= size - skip, f"paddings {pair} for a dimension of {size}")
+    return [tuple(size + sum(pair) for size, pair in zip(shape, amounts, strict=True))]
 
 
 def embedding_shape(op: BoundOperator) -> list[Shape]:

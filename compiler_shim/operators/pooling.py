@@ -65,7 +65,7 @@ def arg_max(op: BoundOperator) -> list[KernelCall]:
     op.types(values, "int8", "int32", "int64", "float32")
     op.types(op.output(), "int32", "int64")
     axes = op.integers(1)
-    op.require(len(axes) == 1, f"{len(axes)} axes, one expected")
+    op.require(len(axes) == 1, f"it must have 1 axis (got {len(axes)})")
     return [op.call("ARG_MAX", op.input_numbers[:1], axis=op.axis(axes[0], len(values.shape)))]
 
 
@@ -78,7 +78,7 @@ def pool_shape(op: BoundOperator) -> list[Shape]:
 
 
 def mean_shape(op: BoundOperator) -> list[Shape]:
-    """MEAN over constant axes."""
+    """MEAN and other reductions over constant axes."""
     shape = op.shape(0)
     axes = {op.axis(axis, len(shape)) for axis in op.integers(1)}
     keep = op.option("keep_dims")

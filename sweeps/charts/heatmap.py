@@ -71,9 +71,9 @@ def _axes(rows: list[Row], x: str | None, y: str | None, panel: str | None) -> t
 def _check_size(grid: dict[Any, dict[Any, list[Row]]], panel: str) -> None:
     columns = len({name for part in grid.values() for name in part})
     if columns > MAX_ACROSS:
-        raise ChartError(f"{panel} has {columns} values (allowed in one chart: {MAX_ACROSS}): use --where")
+        raise ChartError(f"{panel} has {columns} values, but a chart shows at most {MAX_ACROSS}: use --where")
     if len(grid) > MAX_DOWN:
-        raise ChartError(f"{len(grid)} models (allowed in one chart: {MAX_DOWN}): use --where")
+        raise ChartError(f"{len(grid)} models, but a chart shows at most {MAX_DOWN}: use --where")
 
 
 def _draw(

@@ -49,7 +49,7 @@ def draw(
         raise ChartError(f"{result.path}: no row has {', '.join(names)}")
     parts = split(rows, "model")
     if len(parts) > MAX_MODELS:
-        raise ChartError(f"{len(parts)} models (allowed in one chart: {MAX_MODELS}): use --where")
+        raise ChartError(f"{len(parts)} models, but a chart shows at most {MAX_MODELS}: use --where")
     goal, *costs = chosen
     costs = [cost for cost in costs if len(split(rows, cost.name)) > 1]
     if not costs:

@@ -91,7 +91,7 @@ def test_inputs_by_name_may_come_in_any_order() -> None:
         ({"imput": np.zeros((28, 28))}, "unknown input 'imput'; did you mean input?"),
         (np.zeros((27, 28)), "expected int8 [1, 28, 28, 1]"),
         (["a.npy", "b.npy"], "the model takes 1 input (input), got 2"),
-        ([[[0.0], [0.0, 1.0]]], "an input of type list is no array"),
+        ([[[0.0], [0.0, 1.0]]], "cannot make an array of an input of type list"),
         (object(), "expected int8 [1, 28, 28, 1]"),
     ],
 )

@@ -81,6 +81,7 @@ def test_a_package_names_modules_that_exist(package: Path) -> None:
     words = re.findall(r"`([a-z]\w*)`", ast.get_docstring(ast.parse(source)) or "")
     there = {path.stem for path in package.parent.iterdir()} | {"dlasim", "command"}
     assert set(words) <= there
+    assert "Read in" not in source or words, "the modules of a reading order stand between backquotes"
 
 
 def test_contributing_names_files_that_exist() -> None:
