@@ -127,6 +127,7 @@ def _elements(shape: Shape) -> Iterator[Single]:
     for operator in ("ADD", "SUB", "MUL", "SQUARED_DIFFERENCE"):
         yield _int8(operator, shape, shape, (shape, "int8"))
     yield _int8("PRELU", shape, shape, ((1, 1, 1, channels), "int8"))
+    yield Single("REQUANT", ((shape, "int32"), ((channels, 3), "int32")), (shape, "int8"), {})
     yield _int8("LUT", shape, shape, ((256,), "int8"))
     before = [0, 1, 1, 0, 0, 0]
     yield _int8("PAD", shape, (1, height + 2, width + 2, channels), before=before)
@@ -160,8 +161,9 @@ def _runs(length: int) -> Iterator[Single]:
     yield _int8("PAD", shape, (1, 98, 2, length), before=[0, 1, 1, 0, 0, 0])
     larger, rows = (1, 16, 12, length), (((16,), "int32"), ((12,), "int32"))
     yield _int8("RESIZE_NEAREST", (1, 8, 12, length), larger, *rows)
-    for operator in ("ADD", "MUL"):
+    for operator in ("ADD", "MUL", "SQUARED_DIFFERENCE"):
         yield _int8(operator, shape, shape, ((length,), "int8"))
+    yield _int8("SOFTMAX", shape, shape, ((256,), "int32"))
     yield _int8("PRELU", shape, shape, ((length,), "int8"))
 
 

@@ -10,6 +10,7 @@ FUSIONS = ("none", "requant", "full")
 DEPTHWISE = ("cpu", "emulated", "native")
 TILINGS = ("output-channel", "auto")
 PLACES = ("auto", "cpu", "dla")
+REQUANT = ("dla", "cpu")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class CompileOptions:
     """`dla_ops` restricts what may go to the DLA, by TFLite operator; None allows all."""
 
     fusion: str = "full"
+    requant: str = "dla"
     depthwise: str = "native"
     tiling: str = "auto"
     place: str = "auto"
@@ -25,6 +27,7 @@ class CompileOptions:
     def __post_init__(self) -> None:
         for name, allowed in (
             ("fusion", FUSIONS),
+            ("requant", REQUANT),
             ("depthwise", DEPTHWISE),
             ("tiling", TILINGS),
             ("place", PLACES),

@@ -8,15 +8,21 @@ from math import prod
 
 import numpy as np
 
-from dlasim.compiler_shim.lowering.geometry import ENDLESS, InSram
+from dlasim.compiler_shim.lowering.geometry import ENDLESS
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.tiling import TilingProblem, TilingProblems
-from dlasim.compiler_shim.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, Value
+from dlasim.compiler_shim.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, alias_chain
 from dlasim.compiler_shim.partition import Item, UnplacedNetwork
+from dlasim.compiler_shim.requantization import (
+    leaving_sums,
+    requantized_on_cpu,
+    requantized_on_dla,
+    requantizing_call,
+    sums_of,
+)
 from dlasim.compiler_shim.sharing import share
 from dlasim.errors import InputError
 from dlasim.isa.file_records import LayerKind
-from dlasim.isa.instructions import Out, Quant
 from dlasim.isa.program import HostCall
 from dlasim.sim.host_estimate import DOORBELL_CYCLES, operator_cycles
 
@@ -26,17 +32,40 @@ LAUNCH_CYCLES = DOORBELL_CYCLES + 200  # a stream of its own, and the wait for i
 
 def place(network: UnplacedNetwork, policy: Policy) -> PlacedNetwork:
     """The network with the cheapest runs of operators on the DLA and on the CPU, by estimates."""
-    return next(placements(network, policy))
+    return next(Placements(network, policy).promising(policy.config.sram_bytes))
 
 
-def placements(network: UnplacedNetwork, policy: Policy) -> Iterator[PlacedNetwork]:
-    """The network with every operator on the DLA or the CPU, in each way that may be the fastest."""
-    seen: list[list[bool]] = []
-    for verdicts in _Judge(network, policy).alternatives():
-        choice = [verdict.on_dla for verdict in verdicts]
-        if choice not in seen:
-            seen.append(choice)
-            yield _Placer(network, policy).run(verdicts)
+class Placements:
+    """A network with every operator on the DLA or the CPU, for machines that differ only in their SRAM."""
+
+    def __init__(self, network: UnplacedNetwork, policy: Policy) -> None:
+        self._network, self._policy = network, policy
+        self._problems = [
+            [TilingProblems(node, policy.machine) for node in item.dla] for item in network.items
+        ]
+        self._known: dict[tuple[bool, ...], PlacedNetwork] = {}
+
+    def promising(self, sram_bytes: int) -> Iterator[PlacedNetwork]:
+        """Each choice that may be the fastest, the most promising first."""
+        seen = set()
+        for verdicts in self._judge(sram_bytes).alternatives():
+            choice = tuple(verdict.on_dla for verdict in verdicts)
+            if choice not in seen:
+                seen.add(choice)
+                yield self._placed(choice, verdicts)
+
+    def most_on_dla(self) -> PlacedNetwork:
+        """What can run on the DLA with any amount of SRAM is there."""
+        verdicts = self._judge(ENDLESS - 1).all_on_dla()
+        return self._placed(tuple(verdict.on_dla for verdict in verdicts), verdicts)
+
+    def _judge(self, sram_bytes: int) -> _Judge:
+        return _Judge(self._network, self._policy, self._problems, sram_bytes)
+
+    def _placed(self, choice: tuple[bool, ...], verdicts: Sequence[_Verdict]) -> PlacedNetwork:
+        if choice not in self._known:
+            self._known[choice] = _Placer(self._network, self._policy).run(verdicts)
+        return self._known[choice]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,25 +89,35 @@ class _Costs:
 class _Judge:
     """Decides for one machine where operators run."""
 
-    def __init__(self, network: UnplacedNetwork, policy: Policy) -> None:
-        self._network, self._policy = network, policy
-        self._fixed = [self._forced(item) for item in network.items]
+    def __init__(
+        self,
+        network: UnplacedNetwork,
+        policy: Policy,
+        problems: Sequence[Sequence[TilingProblems]],
+        sram_bytes: int,
+    ) -> None:
+        self._network, self._policy, self._sram_bytes = network, policy, sram_bytes
+        self._fixed = [self._forced(*each) for each in zip(network.items, problems, strict=True)]
         self._costs = [
-            self._estimate(item) if verdict is None else None
-            for item, verdict in zip(network.items, self._fixed, strict=True)
+            self._estimate(item, nodes) if verdict is None else None
+            for item, nodes, verdict in zip(network.items, problems, self._fixed, strict=True)
         ]
+
+    def all_on_dla(self) -> list[_Verdict]:
+        """Every operator on the DLA that can be there."""
+        return self._verdicts([True] * len(self._fixed))
 
     def alternatives(self) -> Iterator[list[_Verdict]]:
         """Runs of operators judged together; all that can on the DLA; each judged for itself; none on the
         DLA, where that is not out of the question."""
         free = [costs for costs in self._costs if costs is not None]
         yield self._verdicts(self._cheapest_runs())
-        yield self._verdicts([True] * len(self._fixed))
+        yield self.all_on_dla()
         yield self._verdicts([costs is not None and costs.alone <= costs.cpu for costs in self._costs])
         if sum(costs.cpu for costs in free) <= FAR * sum(costs.alone for costs in free):
             yield self._verdicts([False] * len(self._fixed))
 
-    def _forced(self, item: Item) -> _Verdict | None:
+    def _forced(self, item: Item, nodes: Sequence[TilingProblems]) -> _Verdict | None:
         """What rules, options and the size of the SRAM decide; None where both are possible."""
         options = self._policy.options
         if not item.dla:
@@ -91,30 +130,34 @@ class _Judge:
             return _Verdict(False, "--place cpu")
         if options.place == "dla" or options.tiling != "auto" or not item.host:
             return _Verdict(True, "supported")
-        for node in item.dla:
-            problem = self._problem(node, in_sram=False)
-            if self._policy.tiling(problem, self._policy.config.sram_bytes) is None:
-                needed, there = self._policy.needed(problem), self._policy.config.sram_bytes
+        for problems in nodes:
+            problem = problems.anywhere(in_sram=False)
+            if self._policy.tiling(problem, self._sram_bytes) is None:
+                needed, there = self._policy.needed(problem), self._sram_bytes
                 return _Verdict(False, f"needs {needed} bytes of SRAM, there are {there}")
         return None
 
-    def _estimate(self, item: Item) -> _Costs:
+    def _estimate(self, item: Item, nodes: Sequence[TilingProblems]) -> _Costs:
         machine = self._policy.machine
         cpu = sum(self._host_cycles(call, item.macs) for call in item.host)
+        rest = self._requantizing_cycles(item)
         alone, beside = (
-            sum(self._cycles(self._problem(node, in_sram)) for node in item.dla) for in_sram in (False, True)
+            sum(self._cycles(problems.anywhere(in_sram)) for problems in nodes) + rest
+            for in_sram in (False, True)
         )
         first, last = item.dla[0], item.dla[-1]
         load = machine.load_cycles(prod(first.in_shape) * first.in_element_bytes)
         store = machine.load_cycles(prod(last.out_shape) * last.out_element_bytes)
         return _Costs(cpu, alone + LAUNCH_CYCLES, min(alone, beside), load, store)
 
-    def _problem(self, node: DlaNode, in_sram: bool) -> TilingProblem:
-        problems = TilingProblems(node, self._policy.machine)
-        return problems[InSram((in_sram,) * len(node.inputs), in_sram)]
+    def _requantizing_cycles(self, item: Item) -> int:
+        """What an item on the DLA leaves to the CPU."""
+        if self._policy.options.requant != "cpu" or not any(node.records is not None for node in item.dla):
+            return 0
+        return sum(self._host_cycles(requantized_on_cpu(call, call.outputs[0], 0), 0) for call in item.host)
 
     def _cycles(self, problem: TilingProblem) -> int:
-        tiling = self._policy.tiling(problem, self._policy.config.sram_bytes)
+        tiling = self._policy.tiling(problem, self._sram_bytes)
         return ENDLESS if tiling is None else tiling.cycles
 
     def _cheapest_runs(self) -> list[bool]:
@@ -194,37 +237,51 @@ class _Placer:
             self._nodes += [HostNode(replace(call, layer=layer)) for call in item.host]
             return
         layer = self._layer(item, item.kind, "dla", verdict.reason)
+        left: dict[int, tuple[HostCall, int]] = {}  # by output: what is left to the CPU, and its sums
         for node in item.dla:
-            self._place_node(item, node if node.layer == layer else replace(node, layer=layer))
+            self._place_node(item, node if node.layer == layer else replace(node, layer=layer), left)
+        for call, sums in left.values():
+            own = self._requantizing_layer(item, LayerKind.HOST, "cpu", "--requant cpu")
+            self._nodes.append(HostNode(requantized_on_cpu(call, sums, own)))
 
-    def _place_node(self, item: Item, node: DlaNode) -> None:
+    def _place_node(self, item: Item, node: DlaNode, left: dict[int, tuple[HostCall, int]]) -> None:
         if item.kind is LayerKind.DEPTH and self._options.depthwise == "emulated":
             node = replace(node, mnemonic="OP_CONV", one_by_one=True)
-        if node.records is not None and self._options.fusion == "none":
-            self._split(item, node)
+        call = None
+        if self._options.requant == "cpu":
+            call = requantizing_call(item.host, node, self._values)
+        if call is not None:
+            self._leave_sums(node, call, left)
+        elif node.records is not None and self._options.fusion == "none":
+            sums = self._new_sums(node.output)
+            self._nodes.append(leaving_sums(node, sums))
+            layer = self._requantizing_layer(item, LayerKind.REQUANT, "dla", "--fusion none")
+            self._nodes.append(requantized_on_dla(node, sums, layer))
         else:
             self._nodes.append(node)
+
+    def _leave_sums(self, node: DlaNode, call: HostCall, left: dict[int, tuple[HostCall, int]]) -> None:
+        """The node with its sums as output; a part of the tensor becomes the same part of all sums."""
+        output = call.outputs[0]
+        if output not in left:
+            left[output] = call, self._new_sums(output)
+        sums = left[output][1]
+        for number in reversed(alias_chain(self._values, node.output)):
+            part = self._values[number]
+            if number != output and output in alias_chain(self._values, number):
+                self._values.append(replace(part, name=f"{part.name}/int32", dtype="int32", alias=sums))
+                sums = len(self._values) - 1
+        self._nodes.append(leaving_sums(node, sums))
+
+    def _new_sums(self, output: int) -> int:
+        self._values.append(sums_of(self._values[output]))
+        return len(self._values) - 1
+
+    def _requantizing_layer(self, item: Item, kind: LayerKind, target: str, reason: str) -> int:
+        self._layers.append(LayerInfo(f"{item.name}/requant", item.operator, kind, target, reason))
+        return len(self._layers) - 1
 
     def _layer(self, item: Item, kind: LayerKind, target: str, reason: str) -> int:
         reason += f", with the {item.merged} before it" if item.merged else ""
         self._layers.append(LayerInfo(item.name, item.operator, kind, target, reason, item.macs))
         return len(self._layers) - 1
-
-    def _split(self, item: Item, node: DlaNode) -> None:
-        """Without fusion the int32 accumulators go to memory; a REQUANT of its own brings them to int8."""
-        output = self._values[node.output]
-        self._values.append(Value(f"{output.name}/int32", output.shape, "int32"))
-        wide = len(self._values) - 1
-        mnemonic = "OP_CONV" if node.mnemonic == "OP_CONV_RELU" else node.mnemonic
-        fields = {**node.fields, "out": Out.INT32, "quant": Quant.TENSOR}
-        self._nodes.append(replace(node, mnemonic=mnemonic, fields=fields, output=wide, out_element_bytes=4))
-        info = LayerInfo(f"{item.name}/requant", item.operator, LayerKind.REQUANT, "dla", "--fusion none")
-        self._layers.append(info)
-        kept = ("OUT_ZP", "ACT_MIN", "ACT_MAX")
-        self._nodes.append(
-            DlaNode(
-                "OP_REQUANT", len(self._layers) - 1, (wide,), node.output, node.out_shape, node.out_shape,
-                fields={"quant": Quant.CHANNEL}, in_element_bytes=4, records=node.records,
-                registers={name: value for name, value in node.registers.items() if name in kept},
-            )
-        )  # fmt: skip

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from dlasim.compiler_shim.lowering.geometry import ENDLESS
 from dlasim.compiler_shim.lowering.lower import Lowered, emit
 from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
-from dlasim.compiler_shim.lowering.residency import SramPlan, plan_sram
+from dlasim.compiler_shim.lowering.residency import SramPlan, SramPlanner
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork
-from dlasim.compiler_shim.placement import placements
+from dlasim.compiler_shim.placement import Placements
 from dlasim.errors import InputError
 from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
@@ -26,36 +25,43 @@ NEAR = 1.005  # a plan for less SRAM is tried while its estimate is within so mu
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A plan, and whether it is for all SRAM that there is."""
+class _Kind:
+    """What a plan is made with besides the SRAM: the placement, the tiling, and whether estimates assume that
+    constants are loaded ahead."""
 
     network: PlacedNetwork
-    policy: Policy
+    tiling: str
+    loads_ahead: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A plan, and what it was made with."""
+
+    kind: _Kind
     plan: SramPlan
-    is_for_all: bool
 
     @property
     def key(self) -> object:
         """Equal for plans that give the same program."""
         plan = self.plan
-        return self.network.layers, plan.addresses, plan.tilings, plan.buffers, plan.chains, plan.ahead
+        return self.kind.network, plan.addresses, plan.tilings, plan.buffers, plan.chains, plan.ahead
 
 
 @dataclass(slots=True)
 class PlanMemory:
-    """Plans of one network for machines that differ only in their SRAM, and the cycles of those timed.
+    """What has been found for one network on machines that differ only in their SRAM.
 
     A plan depends on the SRAM that it is for; its cycles do not depend on the SRAM that there is beside.
     """
 
-    plans: dict[tuple[object, ...], SramPlan | InputError] = field(default_factory=dict)
-    slack: dict[tuple[object, ...], int] = field(default_factory=dict)
+    placements: Placements | None = None
+    ample_bytes: int = 0
+    policies: dict[tuple[str, bool], Policy] = field(default_factory=dict)
+    planners: dict[_Kind, SramPlanner] = field(default_factory=dict)
+    plans: dict[tuple[_Kind, int], SramPlan | InputError] = field(default_factory=dict)
+    bare: dict[int, SramPlan] = field(default_factory=dict)  # by identity, the plan without loads ahead
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
-    bare: dict[int, SramPlan] = field(default_factory=dict)  # likewise, the plan without loads ahead
-
-    def without_loads_ahead(self, plan: SramPlan) -> SramPlan:
-        """The same plan, every load made when its node begins."""
-        return self.bare.setdefault(id(plan), replace(plan, ahead={}))
 
 
 def lower_fastest(
@@ -79,11 +85,19 @@ class _PlanSearch:
         backend: Backend,
         memory: PlanMemory,
     ) -> None:
-        self._network, self._config, self._options = network, config, options
-        self._backend, self._memory = backend, memory
-        self._slack_bytes = ENDLESS  # SRAM that no plan for all of it needs
+        self._config, self._options, self._backend, self._memory = config, options, backend, memory
         # What a simulation leaves out must not change the program.
         self._timed = config.replace(timing="full")
+        if memory.placements is None:
+            memory.placements = Placements(network, self._policy(options.tiling, False))
+            memory.ample_bytes = self._ample_bytes(memory.placements.most_on_dla())
+        self._placements = memory.placements
+        self._size = min(config.sram_bytes, memory.ample_bytes)
+
+    def _ample_bytes(self, network: PlacedNetwork) -> int:
+        """Plans use no more SRAM than so much: a machine with more gets the same program."""
+        most = self._planner(_Kind(network, self._options.tiling, False)).ample_bytes()
+        return 1 << max(most - 1, 0).bit_length()
 
     def run(self, with_constants: bool) -> Lowered:
         """Time the plans where there are several."""
@@ -105,9 +119,10 @@ class _PlanSearch:
         return cycles, lowered
 
     def _emit(self, candidate: _Candidate, with_constants: bool) -> Lowered:
-        slack = self._slack_bytes if candidate.is_for_all else -1
-        sufficient = self._config.sram_bytes - slack if 0 <= slack < ENDLESS else None
-        return emit(candidate.network, candidate.policy, candidate.plan, sufficient, with_constants)
+        ample = self._memory.ample_bytes
+        sufficient = ample if ample <= self._config.sram_bytes else None
+        kind = candidate.kind
+        return emit(kind.network, self._config, candidate.plan, sufficient, with_constants, self._backend)
 
     def _distinct(self) -> list[_Candidate]:
         found: list[_Candidate] = []
@@ -119,11 +134,11 @@ class _PlanSearch:
     def _candidates(self) -> Iterator[_Candidate]:
         """The plans of every placement; an InputError only where none of them has a plan."""
         refusal, some = None, False
-        for placed in placements(self._network, Policy(self._config, self._options, self._backend)):
+        for placed in self._placements.promising(self._size):
             try:
                 least = 0
                 for loads_ahead in self._modes(placed):
-                    for candidate in self._sizes(placed, loads_ahead):
+                    for candidate in self._sizes(_Kind(placed, self._options.tiling, loads_ahead)):
                         least = max(least, candidate.plan.estimated_cycles)
                         some = True
                         yield candidate
@@ -142,53 +157,67 @@ class _PlanSearch:
         may_help = 0 < most <= self._config.sram_bytes and keeps_tensors(self._options)
         return (False, True) if may_help else (False,)
 
-    def _sizes(self, placed: PlacedNetwork, loads_ahead: bool) -> Iterator[_Candidate]:
-        """The plan for the machine's SRAM, and that for less if it is estimated to be nearly as fast."""
-        policy = Policy(self._config, self._options, self._backend, loads_ahead)
-        size = self._config.sram_bytes
-        plan, slack = self._plan(placed, policy, size)
-        sufficient = size - slack if 0 <= slack < ENDLESS else size
-        yield _Candidate(placed, policy, plan, is_for_all=True)
-        if not policy.keeps_tensors:
-            return
-        if plan.ahead and not loads_ahead:
-            yield _Candidate(placed, policy, self._memory.without_loads_ahead(plan), True)
-        try:
-            smaller, _ = self._plan(placed, policy, 1 << (sufficient - 1).bit_length() - 1)
-        except InputError:
-            return
-        if smaller.estimated_cycles <= NEAR * plan.estimated_cycles:
-            yield _Candidate(placed, policy, smaller, is_for_all=False)
+    def _sizes(self, kind: _Kind) -> Iterator[_Candidate]:
+        """The plan for the machine's SRAM, and those for smaller powers of two as long as their estimates are
+        nearly as good."""
+        plan = self._plan(kind, self._size)
+        estimate, size = plan.estimated_cycles, self._size
+        while plan.estimated_cycles <= NEAR * estimate:
+            yield _Candidate(kind, plan)
+            if plan.ahead and not kind.loads_ahead:
+                yield _Candidate(kind, self._without_loads_ahead(plan))
+            size = (1 << (size - 1).bit_length()) >> 1
+            if not size or not keeps_tensors(self._options):
+                return
+            try:
+                plan = self._plan(kind, size)
+            except InputError:
+                return
+
+    def _without_loads_ahead(self, plan: SramPlan) -> SramPlan:
+        """The same plan, every load made when its node begins."""
+        known = self._memory.bare
+        if id(plan) not in known:
+            known[id(plan)] = replace(plan, ahead={})
+        return known[id(plan)]
 
     def _simpler(self, placed: PlacedNetwork, best_estimate: int) -> Iterator[_Candidate]:
         """The plan with the paper's tiling, which may be estimated too high where the SRAM is tiny."""
         if self._options.tiling != "auto":
             return
-        policy = Policy(self._config, replace(self._options, tiling="output-channel"), self._backend)
+        kind = _Kind(placed, "output-channel", False)
         try:
-            plan, _ = self._plan(placed, policy, self._config.sram_bytes)
+            plan = self._plan(kind, self._size)
         except InputError:
             return
         if plan.estimated_cycles <= MAY_BE_FASTER * best_estimate:
-            yield _Candidate(placed, policy, plan, is_for_all=True)
+            yield _Candidate(kind, plan)
 
-    def _plan(self, placed: PlacedNetwork, policy: Policy, size: int) -> tuple[SramPlan, int]:
-        """The plan for so much SRAM, and how much less would do."""
-        machine = policy.config.replace(sram_bytes=size)
-        key = (placed.layers, policy.loads_ahead, policy.options.tiling, machine)
-        if key not in self._memory.plans:
-            policy.slack_bytes = ENDLESS
+    def _plan(self, kind: _Kind, size: int) -> SramPlan:
+        """The plan for so much SRAM."""
+        known, key = self._memory.plans, (kind, size)
+        if key not in known:
             try:
-                self._memory.plans[key] = plan_sram(placed, policy, size)
+                known[key] = self._planner(kind).plan(size)
             except InputError as error:
-                self._memory.plans[key] = error
-            self._memory.slack[key] = policy.slack_bytes
-        found, slack = self._memory.plans[key], self._memory.slack[key]
-        if size == self._config.sram_bytes:
-            self._slack_bytes = min(self._slack_bytes, slack)
+                known[key] = error
+        found = known[key]
         if isinstance(found, InputError):
             raise found
-        return found, slack
+        return found
+
+    def _planner(self, kind: _Kind) -> SramPlanner:
+        known = self._memory.planners
+        if kind not in known:
+            known[kind] = SramPlanner(kind.network, self._policy(kind.tiling, kind.loads_ahead))
+        return known[kind]
+
+    def _policy(self, tiling: str, loads_ahead: bool) -> Policy:
+        known, key = self._memory.policies, (tiling, loads_ahead)
+        if key not in known:
+            options = replace(self._options, tiling=tiling)
+            known[key] = Policy(self._config, options, self._backend, loads_ahead)
+        return known[key]
 
 
 def _constant_bytes(node: DlaNode, placed: PlacedNetwork) -> int:

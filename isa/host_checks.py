@@ -164,6 +164,13 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule("weights.shape[3] == input.shape[3]", "weights must be as deep as the input"),
         _CLAMP,
     ),
+    "REQUANT": (
+        _SAME_ELEMENTS,
+        *_RECORDS,
+        *_not_empty("input"),
+        Rule("records.shape[0] == input.back[0]", "records must have a row for each channel"),
+        _CLAMP,
+    ),
     "LUT": (
         _SAME_ELEMENTS,
         Rule("table.elements == 256", "table must have 256 elements"),

@@ -565,6 +565,16 @@ HOST_OPERATORS = (
         ),
         firmware="multiply_batches",
     ),
+    HostOperator(
+        "REQUANT",
+        30,
+        "clamp(requant(x) + output_zero_point) with the multiplier and shift of the element's channel: the "
+        "end of a convolution whose sums, bias included, are in memory.",
+        (HostOperand("input", _INT32, "[..., OC]: the sums"), _RECORDS),
+        (HostOperand("output", _INT8, "the input's elements"),),
+        (_OUTPUT_ZERO_POINT, *_CLAMP),
+        firmware="requantize_channels",
+    ),
 )
 BY_NAME = {operator.name: operator for operator in HOST_OPERATORS}
 BY_CODE = {operator.code: operator for operator in HOST_OPERATORS}

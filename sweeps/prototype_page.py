@@ -58,9 +58,9 @@ def _page(study: Study, rows: list[Row], missing: Mapping[str, str]) -> Iterator
     yield (
         "Instructions are those of one inference on the CPU, driver included, with the machine of this "
         "study that takes most. The CPU sleeps while it waits, so the DLA's time hardly changes them. "
-        "The paper offloads quantized convolutions with their bias, not depthwise ones, and leaves "
-        "requantization to the CPU. Here the accelerator always requantizes what it convolves, so "
-        "`plain convolutions` is the nearest step and saves more than the paper's. "
+        "The paper offloads quantized convolution and bias: here CONV_2D with `--requant cpu`, where the CPU "
+        "scales the int32 sums to int8. The steps after it let the accelerator requantize, too, then run "
+        "depthwise convolutions, then all that it can. "
         "Simulation is the emulation of one inference from reset to exit; it was measured, and varies."
     )
     for row in rows:
@@ -91,7 +91,7 @@ def _instructions(rows: list[Row]) -> Iterator[str]:
                 f"{100 * published.saved:.0f} %",
                 f"{published.seconds} s",
             )
-            yield f"| {model} | the paper: convolutions | {' | '.join(figures)} |"
+            yield f"| {model} | the paper: convolution and bias | {' | '.join(figures)} |"
         for case in _distinct(mine, "case"):
             chosen = [row for row in mine if row["case"] == case]
             yield f"| {model} | {_on_dla(chosen)} | {' | '.join(_saved(mine, chosen))} |"

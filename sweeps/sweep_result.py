@@ -25,8 +25,8 @@ _SHOWN = (
 _SHOWN_ROWS = 50
 TEXT = frozenset((
     "case", "model", "label", "preset", "host", "cpu", "parallel", "timing", "technology", "fusion",
-    "depthwise", "tiling", "place", "dla_ops", "status", "reason", "version", "key", "name", "operator",
-    "kind", "unit",
+    "requant", "depthwise", "tiling", "place", "dla_ops", "status", "reason", "version", "key", "name",
+    "operator", "kind", "unit",
 ))  # fmt: skip
 
 
@@ -85,6 +85,15 @@ class SweepResult:
         from dlasim.sweeps.charts import Chart, fitting_kind
 
         return Chart(self, kind or fitting_kind(self, settings.get("where")), settings)
+
+    def to_html(self, path: str | Path, where: str | None = None) -> Path:
+        """Write a page to explore, one file that needs no network, by default of all points; returns its
+        path."""
+        from dlasim.fileio import atomic_write
+        from dlasim.sweeps.page.sweep import sweep_page
+
+        atomic_write(path, sweep_page(self, where))
+        return Path(path)
 
     def _repr_html_(self) -> str:
         shown = [name for name in _SHOWN if name in self.columns]

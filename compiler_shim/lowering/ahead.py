@@ -70,7 +70,6 @@ class AheadPlanner:
         self._segments, self._limit = segments, limit
         self._idle = [max(segment.idle_cycles, 0) for segment in segments]
         self._from_top = False
-        self.slack_bytes = limit  # with so much less SRAM all loads would be made in the same places
         self.found: dict[int, list[Ahead]] = {}  # by the first step of the segment that makes them
 
     def run(self) -> None:
@@ -108,16 +107,7 @@ class AheadPlanner:
         return best
 
     def _fit(self, sizes: list[int], taken: Sequence[Gap]) -> list[int] | None:
-        free = allocation.gaps(taken, self._limit)
-        addresses = allocation.fit(sizes, free, ALIGNMENT, self._from_top)
-        if addresses is None:
-            self.slack_bytes = -1
-            return None
-        for start, end in free:
-            used = [size for address, size in zip(addresses, sizes, strict=True) if start <= address < end]
-            if used:
-                self.slack_bytes = min(self.slack_bytes, end - start - sum(used) - len(used) * ALIGNMENT)
-        return addresses
+        return allocation.fit(sizes, allocation.gaps(taken, self._limit), ALIGNMENT, self._from_top)
 
     def _use(self, number: int, constants: Constants, place: _Place) -> None:
         self._from_top = not self._from_top  # so that the next one has room while this one is in use

@@ -24,15 +24,6 @@ class BufferPacker:
         self.buffers: dict[int, tuple[tuple[int, ...], ...]] = {}
         self.peak_bytes = 0
         self._from_top = False
-        self._low_end, self._high_start = 0, limit
-        self._is_tight = False
-
-    def slack_bytes(self, resident_end: int) -> int:
-        """With so much less SRAM, or any amount more, every buffer would be as far from its end of the SRAM,
-        and no two more of them would meet; below 0 where one was not put where it was tried first."""
-        if self._is_tight:
-            return -1
-        return self._high_start - max(self._low_end, resident_end) - ALIGNMENT
 
     def pack_node(
         self, step: int, problem: TilingProblem, policy: Policy, taken: Sequence[allocation.Gap]
@@ -49,9 +40,8 @@ class BufferPacker:
             if found is not None:
                 self.problems[step], self.tilings[step] = problem, tiling
                 self.buffers[step] = _grouped(tiling.buffers, iter(found))
-                self._settle(taken, tiling.sram_bytes, found, sizes)
+                self._settle(taken, tiling.sram_bytes)
                 return True
-            self._is_tight = True
             budget = min(budget - 1, tiling.sram_bytes - 1)
         return False
 
@@ -67,13 +57,12 @@ class BufferPacker:
         sizes = [size for buffers in tiling.buffers for size in _sizes(buffers)] + list(tiling.inner_bytes)
         found = allocation.fit(sizes, free, ALIGNMENT, self._from_top)
         if found is None:
-            self._is_tight = True
             return None
         addresses = iter(found)
         for number, step in enumerate(steps):
             self.problems[step], self.tilings[step] = problems[number], tiling.tiling(number)
             self.buffers[step] = _grouped(tiling.buffers[number], addresses)
-        self._settle(taken, tiling.sram_bytes, found, sizes)
+        self._settle(taken, tiling.sram_bytes)
         return tuple(addresses)
 
     def describe(self, steps: Sequence[int], taken: Sequence[Gap], chain: Chain | None) -> PackedSegment:
@@ -98,7 +87,7 @@ class BufferPacker:
         place = len(problem.in_sram.inputs)
         size, loads = tiling.buffers[place][0], problem.constant_loads(tiling)
         addresses = self.buffers[step][place][:loads]
-        if not size:
+        if not size or problem.node.matrix is not None:
             return []
         gaps = tuple((address, address + align(size)) for address in addresses)
         return [Constants(step, gaps, len(gaps) * problem.machine.load_cycles(size))]
@@ -110,19 +99,8 @@ class BufferPacker:
         buffers[place] = addresses + buffers[place][len(addresses) :]
         self.buffers[step] = tuple(buffers)
 
-    def _settle(
-        self,
-        taken: Sequence[allocation.Gap],
-        buffer_bytes: int,
-        addresses: Sequence[int],
-        sizes: Sequence[int],
-    ) -> None:
+    def _settle(self, taken: Sequence[allocation.Gap], buffer_bytes: int) -> None:
         self.peak_bytes = max(self.peak_bytes, sum(end - start for start, end in taken) + buffer_bytes)
-        if self._from_top:
-            self._high_start = min(self._high_start, *addresses)
-        else:
-            ends = (address + size for address, size in zip(addresses, sizes, strict=True))
-            self._low_end = max(self._low_end, *ends)
         self._from_top = not self._from_top  # so that the next node's first loads need not wait
 
 

@@ -7,20 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlasim.compiler_shim.lowering.constants import ConstantPool
+from dlasim.compiler_shim.lowering.emission.allocated_node import AllocatedNode
 from dlasim.compiler_shim.lowering.emission.emitter import Emitter, Later
-from dlasim.compiler_shim.lowering.emission.placed import Placed
-from dlasim.compiler_shim.lowering.emission.records import SRAM, TensorPlace
+from dlasim.compiler_shim.lowering.emission.records import SRAM, TensorLocation
 from dlasim.compiler_shim.lowering.memory import (
     SystemPlan,
     extend_live_ranges,
     find_live_ranges,
+    footprints,
     plan_system,
-    reads,
     resolve_alias,
     variables,
-    writes,
 )
-from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlan
 from dlasim.compiler_shim.lowering.tiling import Tiling
 from dlasim.compiler_shim.lowering.work import list_work
@@ -31,14 +29,17 @@ from dlasim.isa import program as p
 from dlasim.isa.codec import count_operations
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
+from dlasim.native.backend import PLAIN, Backend
+from dlasim.sim.config import DlaConfig
 
 MAX_TILES = 1 << 20
+_Footprint = tuple[frozenset[int], frozenset[int]]  # values that are read, and that are written
 _NO_BYTE = np.zeros(1, np.uint8)  # stands for constants that nobody reads, however many
 
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A program, and for `explain` the tiling of each DLA node by its place in the network."""
+    """A program, and for `explain` the tiling of each DLA node by its index in the network."""
 
     program: p.Program
     network: PlacedNetwork
@@ -47,8 +48,7 @@ class Lowered:
     sram_peak_bytes: int
     estimated_cycles: int  # of the DLA, by the estimates that made the plan
     sufficient_sram_bytes: int | None
-    """With so much SRAM or more the plan is the same, except for addresses counted from its end; None where
-    the machine has less."""
+    """With so much SRAM or more the program is the same; None where the machine has less."""
 
     def sliced_nodes(self) -> dict[int, DlaNode]:
         """For each value that debug slices make up the node that writes it."""
@@ -61,25 +61,27 @@ class Lowered:
 
 def emit(
     network: PlacedNetwork,
-    policy: Policy,
+    config: DlaConfig,
     plan: SramPlan,
     sufficient_sram_bytes: int | None,
     with_constants: bool = True,
+    backend: Backend = PLAIN,
 ) -> Lowered:
     """The program of a plan; without constants it serves for timing only."""
-    return _Lowering(network, policy, plan, sufficient_sram_bytes, with_constants).run()
+    return _Lowering(network, config, plan, sufficient_sram_bytes, with_constants, backend).run()
 
 
 class _Lowering:
     def __init__(
         self,
         network: PlacedNetwork,
-        policy: Policy,
+        config: DlaConfig,
         plan: SramPlan,
         sufficient_sram_bytes: int | None,
         with_constants: bool,
+        backend: Backend,
     ) -> None:
-        self._network, self._config, self._sram = network, policy.config, plan
+        self._network, self._config, self._sram = network, config, plan
         self._sufficient_sram_bytes = sufficient_sram_bytes
         self._variables = variables(network)
         self._check_tile_limit()
@@ -93,12 +95,12 @@ class _Lowering:
         }
         self._pool = ConstantPool()
         self._with_constants = with_constants
-        self._emitter = Emitter(self._pool, self._config.fingerprint, with_constants, policy.backend)
+        self._emitter = Emitter(self._pool, self._config.fingerprint, with_constants, backend)
         self._steps: list[p.Step] = []
         self._calls: list[p.HostCall] = []
         self._tensors: list[p.TensorDescriptor] = []
         self._numbers: dict[int, int] = {}
-        self._touched: list[tuple[set[int], set[int]]] = []  # what each stream reads, and what it writes
+        self._touched: list[_Footprint] = []  # what each stream reads, and what it writes
 
     def _check_tile_limit(self) -> None:
         """Refuse a program with too many tiles, as a large layer in a tiny SRAM makes."""
@@ -138,7 +140,7 @@ class _Lowering:
             else:
                 self._stream(pending)
                 pending = []
-                self._host(node)
+                self._host(step, node)
         self._stream(pending)
         return Lowered(
             self._program(),
@@ -156,18 +158,18 @@ class _Lowering:
         for step in steps:
             chain = self._sram.chains.get(step)
             if chain is not None:
-                members = [self._placed(member) for member in chain.steps]
+                members = [self._allocated(member) for member in chain.steps]
                 self._emitter.chain(chain, members, self._later(step))
             elif step not in self._sram.chained:
-                self._emitter.node(self._placed(step), self._later(step))
+                self._emitter.node(self._allocated(step), self._later(step))
         self._emitter.halt()
         inside = {*self._sram.addresses, *self._sram.inner}
-        touched = [self._footprint(self._network.nodes[step]) for step in steps]
-        read, written = (set().union(*values) - inside for values in zip(*touched, strict=True))
+        touched = [footprints(self._network)[step] for step in steps]
+        read, written = (frozenset().union(*values) - inside for values in zip(*touched, strict=True))
         self._touched.append((read, written))
         self._steps.append(p.Step(StepKind.STREAM, len(self._touched) - 1))
 
-    def _placed(self, step: int) -> Placed:
+    def _allocated(self, step: int) -> AllocatedNode:
         node = self._network.nodes[step]
         assert isinstance(node, DlaNode)
         inputs = []
@@ -175,18 +177,23 @@ class _Lowering:
             node.layout(number) or dense_layout(shape) for number, shape in enumerate(node.images)
         ]
         for value, layout in zip(node.inputs, images, strict=True):
-            inputs.append(self._tensor_place(value, layout, node.in_element_bytes))
-        output = self._tensor_place(node.output, whole, node.out_element_bytes)
+            inputs.append(self._tensor_location(value, layout, node.in_element_bytes))
+        output = self._tensor_location(node.output, whole, node.out_element_bytes)
+        matrix = None
+        if node.matrix is not None:
+            layout = node.matrix_layout or dense_layout(node.matrix_image)
+            matrix = self._tensor_location(node.matrix, layout, node.in_element_bytes)
         geometry, cut = self._sram.problems[step].geometry, self._sram.tilings[step].cut
         buffers = self._sram.buffers[step]
         ahead = self._ahead.get(step, 0)
-        return Placed(node, geometry, cut, tuple(inputs), output, buffers, self._network.values, step, ahead)
+        values = self._network.values
+        return AllocatedNode(node, geometry, cut, tuple(inputs), output, buffers, values, step, ahead, matrix)
 
     def _later(self, step: int) -> list[Later]:
         """What the segment of a step loads for later ones."""
-        return [(ahead.tiles, self._placed(ahead.step)) for ahead in self._sram.ahead.get(step, ())]
+        return [(ahead.tiles, self._allocated(ahead.step)) for ahead in self._sram.ahead.get(step, ())]
 
-    def _tensor_place(self, value: int, layout: Layout, element_bytes: int) -> TensorPlace:
+    def _tensor_location(self, value: int, layout: Layout, element_bytes: int) -> TensorLocation:
         base = resolve_alias(self._network, value)
         if base in self._sram.addresses:
             space, offset = SRAM, self._sram.addresses[base]
@@ -195,7 +202,7 @@ class _Lowering:
         else:
             space, offset = self._system_location(base)
         first, pixel, line = (count * element_bytes for count in layout)
-        return TensorPlace(int(space), offset + first, pixel, line, element_bytes)
+        return TensorLocation(int(space), offset + first, pixel, line, element_bytes)
 
     def _system_location(self, base: int) -> tuple[Region, int]:
         """Region and offset of a value; a constant operand is put among the constants."""
@@ -204,9 +211,9 @@ class _Lowering:
             return self._system.locations[base]
         return Region.CONSTANTS, self._pool.add(("value", base), data.nbytes, data.tobytes)
 
-    def _host(self, node: HostNode) -> None:
+    def _host(self, step: int, node: HostNode) -> None:
         call = node.call
-        mine = self._footprint(node)
+        mine = footprints(self._network)[step]
         after = max(
             (n + 1 for n, theirs in enumerate(self._touched) if self._conflicts(mine, theirs)), default=0
         )
@@ -215,10 +222,7 @@ class _Lowering:
         self._calls.append(p.HostCall(call.code, inputs, outputs, call.attributes, call.layer))
         self._steps.append(p.Step(StepKind.HOST, len(self._calls) - 1, after))
 
-    def _footprint(self, node: DlaNode | HostNode) -> tuple[set[int], set[int]]:
-        return set(reads(node, self._network)), set(writes(node, self._network))
-
-    def _conflicts(self, mine: tuple[set[int], set[int]], theirs: tuple[set[int], set[int]]) -> bool:
+    def _conflicts(self, mine: _Footprint, theirs: _Footprint) -> bool:
         """Whether a host call and a stream touch a common byte of system memory that one of them writes."""
         return (
             self._overlap(mine[0], theirs[1])
@@ -226,7 +230,7 @@ class _Lowering:
             or self._overlap(mine[1], theirs[1])
         )
 
-    def _overlap(self, mine: set[int], theirs: set[int]) -> bool:
+    def _overlap(self, mine: frozenset[int], theirs: frozenset[int]) -> bool:
         return any(
             self._range(one)[0] == self._range(other)[0]
             and self._range(one)[1] < self._range(other)[2]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import wraps
+from typing import TypeVar
+from weakref import WeakKeyDictionary
 
 from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.allocation import LiveRange
@@ -11,6 +14,20 @@ from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.isa.registers import Region
 
 ALIGNMENT = 16
+_Fact = TypeVar("_Fact")
+
+
+def once(find: Callable[[PlacedNetwork], _Fact]) -> Callable[[PlacedNetwork], _Fact]:
+    """Find a fact about a network when it is first asked for, and remember it while the network is there."""
+    known: WeakKeyDictionary[PlacedNetwork, _Fact] = WeakKeyDictionary()
+
+    @wraps(find)
+    def found(network: PlacedNetwork) -> _Fact:
+        if network not in known:
+            known[network] = find(network)
+        return known[network]
+
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +49,10 @@ def resolve_alias(network: PlacedNetwork, value: int) -> int:
 
 def reads(node: object, network: PlacedNetwork) -> list[int]:
     """The activations that a node reads, aliases resolved."""
-    inputs = node.inputs if isinstance(node, DlaNode) else node.call.inputs  # type: ignore[attr-defined]
+    if isinstance(node, DlaNode):
+        inputs = node.inputs if node.matrix is None else (*node.inputs, node.matrix)
+    else:
+        inputs = node.call.inputs  # type: ignore[attr-defined]
     resolved = [resolve_alias(network, value) for value in inputs if value >= 0]
     return [value for value in resolved if network.values[value].data is None]
 
@@ -43,7 +63,8 @@ def writes(node: object, network: PlacedNetwork) -> list[int]:
     return [resolve_alias(network, value) for value in outputs]
 
 
-def find_live_ranges(network: PlacedNetwork) -> dict[int, LiveRange]:
+@once
+def find_live_ranges(network: PlacedNetwork) -> Mapping[int, LiveRange]:
     """For each value that a node writes: from its first write to its last use."""
     spans: dict[int, tuple[int, int]] = {}
     for step, node in enumerate(network.nodes):
@@ -67,15 +88,22 @@ def find_live_ranges(network: PlacedNetwork) -> dict[int, LiveRange]:
     }
 
 
-def variables(network: PlacedNetwork) -> set[int]:
+@once
+def variables(network: PlacedNetwork) -> frozenset[int]:
     """The values that are read before they are written: they live on from inference to inference."""
     known = {resolve_alias(network, value) for value in network.inputs}
-    found = set()
+    found: set[int] = set()
     for node in network.nodes:
         read = set(reads(node, network))
         found |= read - known
         known |= read.union(writes(node, network))
-    return found
+    return frozenset(found)
+
+
+@once
+def footprints(network: PlacedNetwork) -> Sequence[tuple[frozenset[int], frozenset[int]]]:
+    """What each node reads, and what it writes."""
+    return [(frozenset(reads(node, network)), frozenset(writes(node, network))) for node in network.nodes]
 
 
 def extend_live_ranges(
@@ -85,11 +113,7 @@ def extend_live_ranges(
     during all of them."""
     extended = dict(live_ranges)
     for steps in chains:
-        touched = {
-            value
-            for step in steps
-            for value in (*reads(network.nodes[step], network), *writes(network.nodes[step], network))
-        }
+        touched = {value for step in steps for values in footprints(network)[step] for value in values}
         for value in touched & extended.keys():
             live_range = extended[value]
             first, last = min(live_range.first, steps[0]), max(live_range.last, steps[-1])
@@ -97,15 +121,25 @@ def extend_live_ranges(
     return extended
 
 
-def sram_candidates(network: PlacedNetwork, live_ranges: Mapping[int, LiveRange]) -> dict[int, LiveRange]:
-    """The values that only DLA nodes touch and that live within one inference."""
+@once
+def sram_candidates(network: PlacedNetwork) -> Mapping[int, LiveRange]:
+    """The values that only DLA nodes touch and that live within one inference. What stands for weights has
+    no gaps, since the MAC array reads it as a transfer would bring it."""
     outside = {resolve_alias(network, value) for value in (*network.outputs, *network.inputs)} | variables(
         network
     )
     for node in network.nodes:
         if not isinstance(node, DlaNode):
             outside |= {*reads(node, network), *writes(node, network)}
+        elif node.matrix is not None and not _is_dense_matrix(node):
+            outside.add(resolve_alias(network, node.matrix))
+    live_ranges = find_live_ranges(network)
     return {value: live_range for value, live_range in live_ranges.items() if value not in outside}
+
+
+def _is_dense_matrix(node: DlaNode) -> bool:
+    layout = node.matrix_layout
+    return layout is None or node.out_shape[2] == 1 or layout.line == node.in_shape[2]
 
 
 def plan_system(

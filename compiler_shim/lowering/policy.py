@@ -14,11 +14,11 @@ from dlasim.sim.config import DlaConfig
 
 @dataclass(slots=True)
 class _Known:
-    """What has been found for one kind of problem: the budget above which nothing changes; each search, in
-    order; and the answer for each budget."""
+    """What has been found for one kind of problem: the budget above which nothing changes, the answer for
+    that, and for each other budget."""
 
-    sufficient_bytes: int = 0
-    searches: list[tuple[int, Tiling | None]] = field(default_factory=list)
+    sufficient_bytes: int
+    most: Tiling | None
     answers: dict[int, Tiling | None] = field(default_factory=dict)
 
 
@@ -30,7 +30,6 @@ class Policy:
     options: CompileOptions
     backend: Backend = PLAIN
     loads_ahead: bool = False  # whether estimates assume that the first constants of a node are there in time
-    slack_bytes: int = ENDLESS  # SRAM that no decision so far needs; below 0 where one would need more
     machine: Machine = field(init=False)
     _finder: Finder = field(init=False)
     _known: dict[tuple[object, ...], _Known] = field(default_factory=dict)
@@ -47,28 +46,29 @@ class Policy:
     def tiling(self, problem: TilingProblem, budget: int) -> Tiling | None:
         """The tiling of a node within a budget, None where none fits.
 
-        What is best within more, and fits into less, is best there too.
+        What is best within the next larger power of two, and fits, is taken. So the answer does not depend on
+        what has been asked before.
         """
-        known = self._known.get(problem.kind)
-        if known is None:
-            known = self._known[problem.kind] = _Known()
+        known = self._known.get(problem.kind) or self._find_most(problem)
+        return self._within(problem, known, budget)
+
+    def sufficient_bytes(self, problem: TilingProblem) -> int:
+        """The budget above which a node's tiling is always the same."""
+        return (self._known.get(problem.kind) or self._find_most(problem)).sufficient_bytes
+
+    def _find_most(self, problem: TilingProblem) -> _Known:
+        most, sufficient = self._finder.find(problem, ENDLESS - 1)
+        known = self._known[problem.kind] = _Known(sufficient, most)
+        return known
+
+    def _within(self, problem: TilingProblem, known: _Known, budget: int) -> Tiling | None:
+        if budget >= known.sufficient_bytes:
+            return known.most
         if budget not in known.answers:
-            known.answers[budget] = self._find(problem, budget, known)
-        self.limit_slack(budget - known.sufficient_bytes)
+            larger = self._within(problem, known, 1 << budget.bit_length())
+            fits = larger is None or larger.sram_bytes <= budget
+            known.answers[budget] = larger if fits else self._finder.find(problem, budget)[0]
         return known.answers[budget]
-
-    def _find(self, problem: TilingProblem, budget: int, known: _Known) -> Tiling | None:
-        for larger, tiling in known.searches:
-            if larger >= budget and (tiling is None or tiling.sram_bytes <= budget):
-                return tiling
-        tiling, known.sufficient_bytes = self._finder.find(problem, budget)
-        known.searches.append((budget, tiling))
-        return tiling
-
-    def limit_slack(self, slack_bytes: int) -> None:
-        """Take a decision into account: with so much less SRAM, or any amount more, it would be the same."""
-        if slack_bytes < self.slack_bytes:
-            self.slack_bytes = slack_bytes
 
     def needed(self, problem: TilingProblem) -> int:
         """Bytes of SRAM that the smallest tiling takes; an accumulator may take more than cut input channels

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from math import inf
 
 from dlasim.compiler_shim.lowering import allocation
-from dlasim.compiler_shim.lowering.ahead import Ahead, AheadPlanner
+from dlasim.compiler_shim.lowering.ahead import MOST_SEGMENTS, Ahead, AheadPlanner
 from dlasim.compiler_shim.lowering.allocation import LiveRange
 from dlasim.compiler_shim.lowering.buffer_packing import BufferPacker
 from dlasim.compiler_shim.lowering.geometry import InSram
 from dlasim.compiler_shim.lowering.memory import (
     extend_live_ranges,
-    find_live_ranges,
     resolve_alias,
     sram_candidates,
 )
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.states import Segment, State, StateSearch
-from dlasim.compiler_shim.lowering.stripes import Chain, ChainTiling, best_chain, best_segments
+from dlasim.compiler_shim.lowering.stripes import Chain, best_chain, best_segments
 from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
@@ -56,23 +56,15 @@ class SramPlan:
         return frozenset(step for chain in self.chains.values() for step in chain.steps)
 
 
-def plan_sram(network: PlacedNetwork, policy: Policy, sram_bytes: int) -> SramPlan:
-    """Plan so much SRAM."""
-    live_ranges = sram_candidates(network, find_live_ranges(network))
-    return _Planner(network, policy, live_ranges, sram_bytes).plan()
-
-
 class _Residents:
     """The values that stay in SRAM, each at its address while it is alive."""
 
     def __init__(self, addresses: Mapping[int, int], live_ranges: Mapping[int, LiveRange]) -> None:
         self.addresses = addresses
         self._at: dict[int, dict[int, allocation.Gap]] = defaultdict(dict)  # by step and value
-        self.end = 0
         for value, address in addresses.items():
             live_range = live_ranges[value]
             gap = (address, address + live_range.size_bytes)
-            self.end = max(self.end, gap[1])
             for step in range(live_range.first, live_range.last + 1):
                 self._at[step][value] = gap
 
@@ -87,15 +79,14 @@ class _Residents:
         return list(found.values())
 
 
-class _Planner:
-    """Chooses, packs, and where that does not fit chooses less; it is what a `StateSearch` asks for costs."""
+class SramPlanner:
+    """Plans the SRAM of a network, for one size after the other: chooses, packs, and where that does not fit
+    chooses less. It is what a `StateSearch` asks for costs."""
 
-    def __init__(
-        self, network: PlacedNetwork, policy: Policy, live_ranges: Mapping[int, LiveRange], sram_bytes: int
-    ) -> None:
-        self._network, self._policy, self._live_ranges = network, policy, live_ranges
+    def __init__(self, network: PlacedNetwork, policy: Policy) -> None:
+        self._network, self._policy, self._live_ranges = network, policy, sram_candidates(network)
         self._nodes = {i: node for i, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
-        self._limit = sram_bytes
+        self._limit = 0
         self._values = {
             step: (
                 tuple(resolve_alias(network, value) for value in node.inputs),
@@ -103,13 +94,21 @@ class _Planner:
             )
             for step, node in self._nodes.items()
         }
+        self._matrices = {
+            step: resolve_alias(network, node.matrix)
+            for step, node in self._nodes.items()
+            if node.matrix is not None
+        }
         self._touches: dict[Segment, State] = {}
         self._budgets: dict[State, int] = {}
         self._problems = {step: TilingProblems(node, policy.machine) for step, node in self._nodes.items()}
         self._links = frozenset(step for step in self._nodes if self._find_link(step))
         self._cycles: dict[tuple[Segment, State, int], float] = {}
 
-    def plan(self) -> SramPlan:
+    def plan(self, sram_bytes: int) -> SramPlan:
+        """Plan so much SRAM."""
+        self._limit = sram_bytes
+        self._budgets.clear()
         resident, segments = self._choose()
         while True:
             residents = self._settle(resident, segments)
@@ -118,7 +117,6 @@ class _Planner:
                 stuck = self._pack_nodes(residents, segments or self._segments(residents))
             if isinstance(stuck, SramPlan):
                 return stuck
-            self._policy.limit_slack(-1)
             live = resident if stuck is None else [v for v in resident if self._alive(v, stuck)]
             if not live:
                 assert stuck is not None
@@ -145,7 +143,11 @@ class _Planner:
         """A node with these values in SRAM, and those between the nodes of its chain."""
         inputs, output = self._values[step]
         in_sram = [value in resident or value in inner for value in inputs]
-        return self._problems[step][InSram(tuple(in_sram), output in resident or output in inner)]
+        matrix = self._matrices.get(step)
+        is_matrix_in_sram = matrix is not None and matrix in resident
+        return self._problems[step][
+            InSram(tuple(in_sram), output in resident or output in inner, is_matrix_in_sram)
+        ]
 
     def _choose(self) -> tuple[list[int], list[Segment]]:
         """The values that stay in SRAM, and the segments, by the cheapest path over states."""
@@ -159,20 +161,37 @@ class _Planner:
 
     def _fits_whole(self) -> bool:
         """Whether all values together leave every node as much SRAM as it can use."""
+        for step, used in self._alive_bytes.items():
+            problem, budget = self._problem(step, self._live_ranges), self._limit - used
+            beside = self._policy.tiling(problem, budget) if budget > 0 else None
+            alone = self._policy.tiling(problem, self._limit)
+            if beside is None or alone is None or beside.cycles > alone.cycles:
+                return False
+        return True
+
+    @cached_property
+    def _alive_bytes(self) -> Mapping[int, int]:
+        """What all values that may stay in SRAM take there at each step."""
         taken = dict.fromkeys(self._nodes, 0)
         for live_range in self._live_ranges.values():
             for step in range(live_range.first, live_range.last + 1):
                 if step in taken:
                     taken[step] += live_range.size_bytes + ALIGNMENT
-        for step, used in taken.items():
-            problem, budget = self._problem(step, self._live_ranges), self._limit - used
-            beside = self._policy.tiling(problem, budget) if budget > 0 else None
-            alone = self._policy.tiling(problem, self._limit)
-            if beside is None or alone is None or beside.cycles > alone.cycles:
-                self._policy.limit_slack(-1)
-                return False
-            self._policy.limit_slack(budget - beside.sram_bytes)
-        return True
+        return taken
+
+    def ample_bytes(self) -> int:
+        """So much SRAM that more is of no use: for all values and the buffers of every node, or for those of
+        any two nodes where nothing stays in SRAM, and for the constants of the nodes that follow."""
+        budgets, constants = [], []
+        for step in self._nodes:
+            problem = self._problem(step, self._live_ranges if self._policy.keeps_tensors else ())
+            budgets.append(self._policy.sufficient_bytes(problem))
+            constants.append(problem.constant_bytes)
+        if not self._policy.keeps_tensors:
+            return 2 * max(budgets, default=0)
+        taken = self._alive_bytes.values()
+        ahead = [sum(constants[place + 1 : place + 1 + MOST_SEGMENTS]) for place in range(len(constants))]
+        return max(map(sum, zip(budgets, taken, ahead, strict=True)), default=0)
 
     def segment_cycles(self, steps: Segment, resident: State) -> float:
         """Estimated cycles of a node or a chain beside values in SRAM."""
@@ -203,7 +222,6 @@ class _Planner:
         if budget is None:
             taken = sum([self._live_ranges[value].size_bytes + ALIGNMENT for value in resident])
             budget = self._budgets[resident] = self._limit - taken
-            self._policy.limit_slack(budget - 1)  # with no byte left nothing stays, needed or not
         return budget
 
     def _touched(self, steps: Segment) -> State:
@@ -211,7 +229,10 @@ class _Planner:
         found = self._touches.get(steps)
         if found is None:
             values = [(*inputs, output) for inputs, output in map(self._values.__getitem__, steps)]
-            found = self._touches[steps] = frozenset([value for each in values for value in each])
+            matrices = [self._matrices[step] for step in steps if step in self._matrices]
+            found = self._touches[steps] = frozenset(
+                [*(value for each in values for value in each), *matrices]
+            )
         return found
 
     def _settle(self, resident: list[int], segments: Sequence[Segment]) -> _Residents | None:
@@ -239,7 +260,6 @@ class _Planner:
                 problem = self._problem(step, residents)
                 if not packer.pack_node(step, problem, self._policy, residents.during((step,))):
                     return step
-        self._policy.limit_slack(packer.slack_bytes(residents.end))
         ahead = self._plan_ahead(segments, residents, packer, chains)
         return SramPlan(
             residents.addresses,
@@ -270,7 +290,6 @@ class _Planner:
             ]
         planner = AheadPlanner(described, self._limit)
         planner.run()
-        self._policy.limit_slack(planner.slack_bytes)
         for loads in planner.found.values():
             for ahead in loads:
                 packer.move_constants(ahead.step, ahead.addresses)
@@ -300,7 +319,7 @@ class _Planner:
             follower is not None
             and value in self._live_ranges
             and follower.inputs[0] == value
-            and value not in follower.inputs[1:]
+            and value not in (*follower.inputs[1:], follower.matrix)
             and self._live_ranges[value].first == step
             and self._live_ranges[value].last == step + 1
             and node.out_element_bytes == follower.in_element_bytes == 1
@@ -327,14 +346,8 @@ class _Planner:
                 if tiling is None
                 else tiling.cycles + TRAFFIC_WEIGHT * (tiling.read_bytes + problem.geometry.written_bytes)
             )
-        chain = self._best_chain(self._chain_problems(steps, residents), budget)
+        chain = best_chain(self._chain_problems(steps, residents), budget)
         return inf if chain is None else chain.cycles + TRAFFIC_WEIGHT * chain.moved_bytes
-
-    def _best_chain(self, problems: list[TilingProblem], budget: int) -> ChainTiling | None:
-        chain = best_chain(problems, budget)
-        sufficient = 0 if chain is None else chain.sufficient_bytes
-        self._policy.limit_slack(budget - sufficient if sufficient else -1)
-        return chain
 
     def _chain_problems(self, steps: Segment, residents: Container[int]) -> list[TilingProblem]:
         """The nodes of a chain: the input of each comes from the node before, its output goes to the next."""
@@ -348,14 +361,14 @@ class _Planner:
             return None
         problems = self._chain_problems(steps, residents)
         free = allocation.gaps(taken, self._limit)
-        tiling = self._best_chain(problems, sum(end - start for start, end in free))
+        tiling = best_chain(problems, sum(end - start for start, end in free))
         while tiling is not None:
             found = packer.pack_chain(steps, problems, tiling, free, taken)
             if found is not None:
                 return Chain(
                     steps, tiling.schedule, found, tiling.cycles, tiling.load_cycles, tiling.inner_bytes
                 )
-            tiling = self._best_chain(problems, tiling.sram_bytes - 1)
+            tiling = best_chain(problems, tiling.sram_bytes - 1)
         return None
 
 

@@ -90,7 +90,7 @@ def _cut_depths(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: 
         if found.tasks and (found.cycles == before or found.cycles <= work + work // NEAR):
             return
         before = found.cycles if found.tasks else 0
-        depth = half(depth) if depth > 1 else 0
+        depth = half(depth) if depth > 1 and not sizes.is_matrix_in_sram else 0
 
 
 @routine

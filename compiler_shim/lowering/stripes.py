@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -70,7 +70,6 @@ class ChainTiling:
     cycles: int
     moved_bytes: int
     load_cycles: int
-    sufficient_bytes: int = 0  # with so much or more the chain is the same; 0 where more may change it
 
     @property
     def sram_bytes(self) -> int:
@@ -148,18 +147,13 @@ def best_chain(problems: Sequence[TilingProblem], budget: int) -> ChainTiling | 
         return None
     rows = even(height, low)
     best, other = None, _tile_chain(problems, layouts[rows])
-    sufficient = layouts[rows].sram_bytes if rows == height else 0
     while best is None or other.cycles < best.cycles:
         best = other
         rows = -(-rows // 2)  # less wait for the first loads and the last store
-        if rows == 1:
+        if rows == 1 or layouts[rows].sram_bytes > budget:  # since buffers are double now
             break
-        if layouts[rows].sram_bytes > budget:  # since buffers are double now
-            sufficient = 0
-            break
-        sufficient = max(sufficient, layouts[rows].sram_bytes) if sufficient else 0
         other = _tile_chain(problems, layouts[rows])
-    return replace(best, sufficient_bytes=sufficient)
+    return best
 
 
 def _tile_chain(problems: Sequence[TilingProblem], layout: _Layout) -> ChainTiling:

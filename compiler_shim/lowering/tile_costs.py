@@ -144,6 +144,9 @@ def load_beats(
         pixel = sizes.second_pixel_stride * sizes.second_bytes
         line = sizes.second_line_stride * sizes.second_bytes
         second = box_beats(bus, rows, columns, group.second_pixel, pixel, line)
+    if sizes.has_matrix and not sizes.is_matrix_in_sram:
+        line = sizes.second_line_stride
+        return first, second, box_beats(bus, tile.channels, 1, tile.depth, line, line)
     return first, second, transfer_beats(bus, group.constant_bytes, 1)
 
 
@@ -174,7 +177,8 @@ def estimate(
     compute = group.work_cycles + tasks * group.task_cycles + tasks * stall * share // WHOLE
     first, other, fixed = load_beats(sizes, machine, group, tile)
     start = first + other + fixed  # before the first computation
-    if machine.loads_ahead:
+    ahead = 0 if sizes.has_matrix else machine.loads_ahead
+    if ahead:
         start -= fixed
         constant_loads -= 2 if tile.is_double == DOUBLE and constant_loads > 1 else 1
     beats_in = input_loads * first + tasks * other + constant_loads * fixed
@@ -189,7 +193,7 @@ def estimate(
     if tile.is_double and tasks > 1:
         ends = latency + start + move_out // tiles
         if tile.is_double == DOUBLE_TENSORS and constants:  # what computes with others waits for them
-            compute += (constant_loads - 1 + machine.loads_ahead) * (fixed + latency)
+            compute += (constant_loads - 1 + ahead) * (fixed + latency)
         contention = contention_cycles(machine.bus, beats_in, beats_out)
         moved = tasks * moved * share // WHOLE + read + tiles * output
         ports = port_cycles(machine.unit.port_rate, moved)

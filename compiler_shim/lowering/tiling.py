@@ -59,7 +59,8 @@ class Machine:
         self._copier = cost.unit_costs(self._timed, "OP_C_MAX")
         self._costs: dict[tuple[str, bool, int], PreparedCosts] = {}
         ports = 4 if self._copier.port_rate else 1  # operands that may cross the SRAM's ports
-        self.most_cycles_per_byte = ports * (1 + self.bus.burst_overhead) * max(self.bus.alone, 1)
+        dearest_byte = max(formulas.transfer_beats(self.bus, 1, 1), 1)  # in a run of its own
+        self.most_cycles_per_byte = ports * dearest_byte * max(self.bus.alone, 1)
 
     def costs(self, node: DlaNode) -> PreparedCosts:
         """What the routines read of it for nodes like this."""
@@ -117,10 +118,15 @@ class TilingProblem:
         sizes, machine = self.geometry.sizes.plain, self.machine_costs.plain
         return tile_costs.work_cycles(sizes, machine, self.channels, self.depth)
 
+    @property
+    def constant_bytes(self) -> int:
+        """Bytes of all constants."""
+        return self.geometry.constant_bytes(self.channels, self.depth)
+
     @cached_property
     def constants_cycles(self) -> int:
         """Cycles of loading all constants at once, unless that happens ahead."""
-        size = self.geometry.constant_bytes(self.channels, self.depth)
+        size = self.constant_bytes
         return self.machine.load_cycles(size) if size and not self.machine.loads_ahead else 0
 
     @cached_property
@@ -164,6 +170,10 @@ class TilingProblems(dict[InSram, TilingProblem]):
         super().__init__()
         self._node, self._machine = node, machine
         self._costs, self._geometries = machine.costs(node), geometries_of(node)
+
+    def anywhere(self, in_sram: bool) -> TilingProblem:
+        """With all of its tensors in SRAM, or none."""
+        return self[InSram((in_sram,) * len(self._node.inputs), in_sram)]
 
     def __missing__(self, in_sram: InSram) -> TilingProblem:
         made = TilingProblem(self._node, self._machine, self._costs, self._geometries[in_sram])

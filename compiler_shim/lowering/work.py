@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.lowering.memory import reads, resolve_alias, variables, writes
+from dlasim.compiler_shim.lowering.memory import once, reads, resolve_alias, variables, writes
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.isa.file_records import WORK
 from dlasim.isa.instructions import BY_MNEMONIC
@@ -16,6 +16,7 @@ _READ, _WRITE = BY_MNEMONIC["OP_DMA_READ"].opcode, BY_MNEMONIC["OP_DMA_WRITE"].o
 _Row = tuple[int, int, int, int, int, int]
 
 
+@once
 def list_work(network: PlacedNetwork) -> NDArray[np.void]:
     """Every computation on whole tensors, every constant, and the tensors that not only the DLA uses."""
     return np.array([*_computations(network), *_transfers(network)], WORK.dtype)
@@ -51,10 +52,11 @@ def _transfers(network: PlacedNetwork) -> Iterator[_Row]:
             wanted.update(reads(other, network))
     read: dict[int, tuple[int, int]] = {}  # of each tensor the most bytes that a node reads, and its layer
     for node in nodes:
-        for number, value in enumerate(node.inputs):
+        tensors = node.inputs if node.matrix is None else (*node.inputs, node.matrix)
+        for number, value in enumerate(tensors):
             base = resolve_alias(network, value)
             if base not in computed:
-                size = min(_read_bytes(node, number, network), network.values[base].size_bytes)
+                size = min(_read_bytes(node, number, value, network), network.values[base].size_bytes)
                 read[base] = max(read.get(base, (0, node.layer)), (size, node.layer))
         if resolve_alias(network, node.output) in wanted:
             height, width, channels = node.out_shape
@@ -63,10 +65,10 @@ def _transfers(network: PlacedNetwork) -> Iterator[_Row]:
         yield _transfer(layer, _READ, size)
 
 
-def _read_bytes(node: DlaNode, number: int, network: PlacedNetwork) -> int:
+def _read_bytes(node: DlaNode, number: int, value: int, network: PlacedNetwork) -> int:
     """The bytes of an input from the first to the last row and column that a node reads."""
     if number:
-        return network.values[node.inputs[number]].size_bytes
+        return network.values[value].size_bytes
     size = node.in_shape[2] * node.in_element_bytes
     for axis in (0, 1):
         reach = (node.out_shape[axis] - 1) * node.stride[axis] + (node.kernel[axis] - 1) * node.dilation[axis]

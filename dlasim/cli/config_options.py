@@ -73,6 +73,12 @@ COMPILE: tuple[tuple[str, str, Any, str], ...] = (
         "What is fused: nothing, the steps of a layer, or layers through the SRAM.",
     ),
     (
+        "--requant",
+        "requant",
+        Choice(["dla", "cpu"]),
+        "Where the int32 sums of convolutions are scaled to int8; with cpu, the DLA stores the sums with their bias.",
+    ),
+    (
         "--depthwise",
         "depthwise",
         Choice(["cpu", "emulated", "native"]),
@@ -88,7 +94,7 @@ COMPILE: tuple[tuple[str, str, Any, str], ...] = (
         "--place",
         "place",
         Choice(["auto", "cpu", "dla"]),
-        "Where to run what CPU and DLA both can: whichever is faster, or always this one.",
+        "Where to run operators that both CPU and DLA support: where it is faster, or always here.",
     ),
 )
 DLA_OPS_TEXT = "TFLite operators that may run on the DLA, such as CONV_2D,ADD."

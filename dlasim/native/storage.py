@@ -36,17 +36,19 @@ def copy_of(original: _Kind, is_compiled: bool) -> _Kind:
 class RecordView:
     """A record in an array."""
 
-    __slots__ = ("_array", "_first")
+    __slots__ = ("_array", "_first", "_known_address")
     _kind: type
     _packing: Struct  # which writes a list of numbers faster than NumPy does
 
     def __init__(self, array: NDArray[np.int64], first: int) -> None:
-        self._array, self._first = array, first
+        self._array, self._first, self._known_address = array, first, 0
 
     @property
     def address(self) -> int:
         """What compiled code takes for the record."""
-        return _address(self._array) + 8 * self._first
+        if not self._known_address:
+            self._known_address = _address(self._array) + 8 * self._first
+        return self._known_address
 
     def assign(self, other: Any) -> None:
         """Take over all numbers of another record of this class."""

@@ -1050,6 +1050,38 @@ static const char *dla_batch_matmul_broken_rule(const struct dla_host_arguments 
     return NULL;
 }
 
+static const struct dla_host_range dla_requant_ranges[] = {
+    { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "clamp_min must be -128 to 127", -128, 127, 1, 1 },
+    { "clamp_max must be -128 to 127", -128, 127, 1, 1 },
+};
+static const struct dla_host_types dla_requant_inputs[] = {
+    { "input must be int32", 0x02 },
+    { "records must be int32", 0x02 },
+};
+static const struct dla_host_types dla_requant_outputs[] = {
+    { "output must be int8", 0x01 },
+};
+static const char *dla_requant_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
+        return "input and output must have the same number of elements";
+    if (!(dla_host_rank(c, 1) == INT64_C(2)))
+        return "records must have 2 dimensions";
+    if (!(dla_host_shape(c, 1, INT64_C(1)) == INT64_C(3)))
+        return "records must have three columns";
+    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+        return "input must not be empty";
+    if (!(dla_host_shape(c, 1, INT64_C(0)) == dla_host_back(c, 0, INT64_C(0))))
+        return "records must have a row for each channel";
+    if (!((int64_t)w[1] <= (int64_t)w[2]))
+        return "clamp_min must not be greater than clamp_max";
+    return NULL;
+}
+
 static const struct dla_host_check dla_host_checks[] = {
     [1] = { "CONV_2D", dla_conv_2d_ranges, dla_conv_2d_inputs, dla_conv_2d_outputs,
         dla_conv_2d_broken_rule, 11, 3, 1 },
@@ -1109,6 +1141,8 @@ static const struct dla_host_check dla_host_checks[] = {
         dla_squared_difference_broken_rule, 11, 2, 1 },
     [29] = { "BATCH_MATMUL", dla_batch_matmul_ranges, dla_batch_matmul_inputs, dla_batch_matmul_outputs,
         dla_batch_matmul_broken_rule, 7, 2, 1 },
+    [30] = { "REQUANT", dla_requant_ranges, dla_requant_inputs, dla_requant_outputs,
+        dla_requant_broken_rule, 3, 2, 1 },
 };
 
 #endif

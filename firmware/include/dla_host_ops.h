@@ -43,6 +43,7 @@ enum dla_host_op {
     DLA_HOST_OP_SVDF = 27,
     DLA_HOST_OP_SQUARED_DIFFERENCE = 28,
     DLA_HOST_OP_BATCH_MATMUL = 29,
+    DLA_HOST_OP_REQUANT = 30,
 };
 
 /* What BINARY computes. */
@@ -419,6 +420,17 @@ struct dla_host_batch_matmul {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_batch_matmul) == 4 * DLA_HOST_BATCH_MATMUL_WORDS, "size");
 
+/* REQUANT: clamp(requant(x) + output_zero_point) with the multiplier and shift of the element's channel:
+   the end of a convolution whose sums, bias included, are in memory.
+   Inputs: input, records. Outputs: output. */
+#define DLA_HOST_REQUANT_WORDS 3u
+struct dla_host_requant {
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_requant) == 4 * DLA_HOST_REQUANT_WORDS, "size");
+
 /* X(operator, function) for each operator that the firmware has a kernel for. */
 #define DLA_HOST_KERNELS(X) \
     X(CONV_2D, convolve) \
@@ -447,6 +459,7 @@ _Static_assert(sizeof(struct dla_host_batch_matmul) == 4 * DLA_HOST_BATCH_MATMUL
     X(GATHER, gather) \
     X(GATHER_ND, gather_nd) \
     X(SQUARED_DIFFERENCE, square_difference) \
-    X(BATCH_MATMUL, multiply_batches)
+    X(BATCH_MATMUL, multiply_batches) \
+    X(REQUANT, requantize_channels)
 
 #endif

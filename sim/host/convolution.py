@@ -188,13 +188,24 @@ def batch_matmul(call: Call) -> list[Array]:
     return [limit(scaled, attributes.output_zero_point, INT8_MIN, INT8_MAX)]
 
 
+def requant_channels(call: Call) -> list[Array]:
+    """REQUANT: sums that have their bias already."""
+    sums, records = call.inputs
+    return [_requantized(call, sums, records).reshape(call.shape)]
+
+
 def _finished(call: Call, sums: Array, records: Array) -> Array:
     """Bias, requantization, zero point and clamp, channel by channel."""
-    bias, multiplier, shift = records.astype(np.int64).T
+    return _requantized(call, sums, records, records[:, 0].astype(np.int64))
+
+
+def _requantized(call: Call, sums: Array, records: Array, bias: Array | int = 0) -> Array:
+    """Sums in the last dimension's channels to int8."""
+    _, multiplier, shift = records.astype(np.int64).T
     attributes = call.attributes
-    flat = sums.reshape(-1, len(bias))
+    flat = sums.reshape(-1, len(multiplier))
     result = np.empty(flat.shape, np.int8)
-    block = max(1, _BLOCK_ELEMENTS // len(bias))
+    block = max(1, _BLOCK_ELEMENTS // len(multiplier))
     for start in range(0, len(flat), block):
         part = requant(wrap32(flat[start : start + block] + bias), multiplier, shift)
         result[start : start + block] = limit(
@@ -209,4 +220,5 @@ KERNELS = {
     "fully_connected": fully_connected,
     "transpose_conv": transpose_conv,
     "batch_matmul": batch_matmul,
+    "requant": requant_channels,
 }

@@ -18,7 +18,7 @@ from dlasim.compiler_shim.compile import load_graph, lower_for
 from dlasim.compiler_shim.graph import Graph, Operator
 from dlasim.compiler_shim.layer_names import Namer, layer_names
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.residency import plan_sram
+from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.options import DEPTHWISE, FUSIONS, TILINGS, CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork, partition
 from dlasim.compiler_shim.placement import place
@@ -147,7 +147,7 @@ def _tiles(network: UnplacedNetwork, point: Point, size: int) -> float:
     policy = Policy(point.config(size), point.options)
     placed = place(network, policy)
     try:
-        plan = plan_sram(placed, policy, size)
+        plan = SramPlanner(placed, policy).plan(size)
     except InputError:
         return float("inf")
     return sum(tiling.tasks for tiling in plan.tilings.values())

@@ -9,7 +9,7 @@ import pytest
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.residency import plan_sram
+from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import place
 from dlasim.compiler_shim.planner import PlanMemory
@@ -21,7 +21,7 @@ from dlasim.sim.duration import program_cycles
 from dlasim.sim.lower_bound import find_bound
 from dlasim.sim.races import check_program
 from dlasim.sim.runner import Simulation
-from tests.compiler.cases import random_case, write_model
+from tests.compiler.cases import lower_with_enough, random_case, write_model
 
 KIB = 1 << 10
 TOLERANCE = 1.005
@@ -45,9 +45,9 @@ def cycles(network, config, memory=None, **options):
 @pytest.mark.parametrize("seed", range(20))
 def test_a_plan_is_timed_as_the_simulator_times_it(seed, tmp_path):
     case = random_case(seed)
-    config = DlaConfig().replace(**case.machine | {"sram_bytes": 1 << 20})  # for any cut
-    network = load_model(write_model(case, tmp_path))
-    program = lower_for(network, config, CompileOptions(**case.options), with_constants=False).program
+    network, machine = load_model(write_model(case, tmp_path)), DlaConfig().replace(**case.machine)
+    lowered, config = lower_with_enough(network, machine, CompileOptions(**case.options))
+    program = lowered.program
     assert program_cycles(program, config) == Simulation(program, config, None).run().total_cycles
 
 
@@ -105,10 +105,10 @@ def test_weights_are_loaded_ahead(tmp_path):
     config = DlaConfig(sram_bytes=128 * KIB)
     policy = Policy(config, CompileOptions(), loads_ahead=True)
     placed = place(network, policy)
-    plan = plan_sram(placed, policy, config.sram_bytes)
+    plan = SramPlanner(placed, policy).plan(config.sram_bytes)
     assert plan.ahead
     with_loads, without = (
-        emit(placed, policy, each, None, with_constants=False).program
+        emit(placed, config, each, None, with_constants=False).program
         for each in (plan, replace(plan, ahead={}))
     )
     assert program_cycles(with_loads, config) < 0.99 * program_cycles(without, config)

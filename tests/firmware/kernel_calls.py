@@ -200,6 +200,14 @@ def fully_connected(rng: Random) -> Iterator[Call]:
     yield call("FULLY_CONNECTED", inputs, (rows, channels), **mac_quantization(rng))
 
 
+def requantization(rng: Random) -> Iterator[Call]:
+    """Sums of any size, and those that use the int8 range."""
+    shape = tuple(int(n) for n in rng.integers(1, 9, int(rng.integers(1, 5))))
+    sums = rng.integers(-(1 << 15), 1 << 15, shape) if rng.integers(2) else elements(rng, "int32", shape)
+    inputs = [sums.astype(np.int32), records(rng, shape[-1], 1)]
+    yield call("REQUANT", inputs, shape, **zero_points(rng, "output"), **clamps(rng))
+
+
 def sum_of_two(rng: Random) -> Iterator[Call]:
     """ADD and SUB; one time in ten rows that are long enough to be looked up."""
     for operator in ("ADD", "SUB"):

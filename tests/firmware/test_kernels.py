@@ -17,6 +17,7 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (kernels.transpose_convolution, MANY),
     (kernels.depthwise_convolution, MANY),
     (kernels.fully_connected, MANY),
+    (kernels.requantization, MANY),
     (kernels.sum_of_two, MANY),
     (kernels.product, MANY),
     (kernels.prelu, MANY),

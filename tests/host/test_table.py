@@ -46,6 +46,7 @@ CODES = {
     27: "SVDF",
     28: "SQUARED_DIFFERENCE",
     29: "BATCH_MATMUL",
+    30: "REQUANT",
 }
 
 

@@ -135,3 +135,17 @@ def test_models_take_the_place_of_a_studys_own(model: Path, tmp_path: Path) -> N
     assert found.column("model") == [model.stem]
     about = json.loads((tmp_path / "sweep.json").read_text())
     assert list(about["models"]) == [model.stem]
+
+
+def test_the_papers_study_climbs_from_convolution_and_bias(model: Path, tmp_path: Path) -> None:
+    """Each step of the ladder leaves the CPU fewer instructions; the first one is the paper's."""
+    found = api.sweep("paper_prototype", model, cpu="ideal", out=tmp_path)
+    rows = [row for row in found if row["timing"] == "full"]
+    assert [row["case"] for row in rows] == [
+        "CPU only", "convolution and bias", "plus requantization", "plus depthwise", "all the DLA can",
+    ]  # fmt: skip
+    assert [(row["dla_ops"], row["requant"]) for row in rows[1:3]] == [("CONV_2D", "cpu"), ("CONV_2D", "dla")]
+    counts = [row["cpu_instructions"] for row in rows]
+    assert counts == sorted(counts, reverse=True)
+    # Of the five convolutions of ds_cnn each of 25 x 5 x 64 sums takes the CPU about 26 instructions.
+    assert counts[1] - counts[2] == pytest.approx(5 * 25 * 5 * 64 * 26, rel=0.05)

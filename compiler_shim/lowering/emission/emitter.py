@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.lowering.constants import ConstantPool
-from dlasim.compiler_shim.lowering.emission.placed import Placed
+from dlasim.compiler_shim.lowering.emission.allocated_node import AllocatedNode
 from dlasim.compiler_shim.lowering.emission.records import (
     MAX_FIXED,
     MAX_REGISTERS,
@@ -34,7 +34,7 @@ _WORDS_PER_OPERATION = MAX_FIXED + MAX_REGISTERS + len(UNITS)  # with one for it
 _OPERATIONS_AT_A_TIME = 1 << 12  # room for more than these may never be filled
 
 
-Later = tuple[int, Placed]  # after so many tiles, the first constants of a later node are loaded
+Later = tuple[int, AllocatedNode]  # after so many tiles, the first constants of a later node are loaded
 
 
 class Emitter:
@@ -68,27 +68,27 @@ class Emitter:
         self._pool, self._keeps_slices = pool, keeps_slices
         self.streams: list[tuple[int, int]] = []
 
-    def node(self, placed: Placed, later: Sequence[Later] = ()) -> None:
+    def node(self, allocated: AllocatedNode, later: Sequence[Later] = ()) -> None:
         """All tiles of a node, and between them loads for later nodes."""
-        repeats = placed.cut.channels if placed.node.one_by_one else 1
-        self._offsets.put(0, self._known_offsets(placed))
-        self._stream.nodes[0] = placed.record(0, 0)
-        operations = placed.passes * (len(placed.inputs) + 1 + repeats) + 1
-        self._emit(1, placed.tiles, operations, later)
-        self._note(placed, 0)
+        repeats = allocated.cut.channels if allocated.node.one_by_one else 1
+        self._offsets.put(0, self._known_offsets(allocated))
+        self._stream.nodes[0] = allocated.record(0, 0)
+        operations = allocated.passes * (len(allocated.inputs) + 1 + repeats) + 1
+        self._emit(1, allocated.tiles, operations, later)
+        self._note(allocated, 0)
 
-    def chain(self, chain: Chain, members: Sequence[Placed], later: Sequence[Later] = ()) -> None:
+    def chain(self, chain: Chain, members: Sequence[AllocatedNode], later: Sequence[Later] = ()) -> None:
         """All stripes of a chain, and between them loads for later nodes."""
-        self._offsets.put(0, [self._known_offsets(placed)[0] for placed in members])
+        self._offsets.put(0, [self._known_offsets(allocated)[0] for allocated in members])
         self._stream.between_addresses[: len(chain.inner_addresses)] = chain.inner_addresses
-        for number, placed in enumerate(members):
-            self._stream.nodes[number] = placed.record(number, number)
+        for number, allocated in enumerate(members):
+            self._stream.nodes[number] = allocated.record(number, number)
         schedule = [rows for stripe in chain.schedule for rows in stripe]
         self._stripes.put([StripeRows(*rows, rows.kept) for rows in schedule])
-        repeats = sum(placed.cut.channels if placed.node.one_by_one else 1 for placed in members)
+        repeats = sum(allocated.cut.channels if allocated.node.one_by_one else 1 for allocated in members)
         self._emit(len(members), len(chain.schedule), repeats + 4 * len(members) + 1, later)
-        for number, placed in enumerate(members):
-            self._note(placed, number)
+        for number, allocated in enumerate(members):
+            self._note(allocated, number)
 
     def halt(self) -> None:
         """End the stream."""
@@ -111,18 +111,20 @@ class Emitter:
         """What each compute instruction writes of a tensor."""
         return self._slices.array(self._stream.slice_count).astype("<u4").view(SLICE.dtype).ravel()
 
-    def _known_offsets(self, placed: Placed) -> list[int]:
+    def _known_offsets(self, allocated: AllocatedNode) -> list[int]:
         """Where the pieces of a node's constants are in the pool: those that came ahead, or with an earlier
         image of a batch."""
-        known = self._ahead.pop(placed.step) if placed.ahead else self._packed.get(placed.constants, [])
-        return [*known, *[NONE] * (placed.groups * placed.passes - len(known))]
+        known = (
+            self._ahead.pop(allocated.step) if allocated.ahead else self._packed.get(allocated.constants, [])
+        )
+        return [*known, *[NONE] * (allocated.groups * allocated.passes - len(known))]
 
     def _emit(self, nodes: int, tiles: int, operations: int, later: Sequence[Later] = ()) -> None:
         """All tiles, or stripes; one is no more than so many operations."""
         first = 0
-        for stop, placed in later:
+        for stop, allocated in later:
             self._emit_tiles(nodes, first, stop, operations)
-            self._emit_loads(placed)
+            self._emit_loads(allocated)
             first = stop
         self._emit_tiles(nodes, first, tiles, operations)
 
@@ -135,11 +137,11 @@ class Emitter:
             self._run(self._stream, nodes, start, end)
         self._pool.size_bytes = self._stream.pool_bytes
 
-    def _emit_loads(self, placed: Placed) -> None:
-        """Load a later node's first constants, which get their place in the pool now."""
-        offsets = [self._pool.reserve(placed.constant_bytes(number)) for number in range(placed.ahead)]
-        self._ahead[placed.step] = offsets
-        self._loads.put(placed.loads(offsets))
+    def _emit_loads(self, allocated: AllocatedNode) -> None:
+        """Load a later node's first constants, which get their offsets in the pool now."""
+        offsets = [self._pool.reserve(allocated.constant_bytes(number)) for number in range(allocated.ahead)]
+        self._ahead[allocated.step] = offsets
+        self._loads.put(allocated.loads(offsets))
         self._reserve(len(offsets))
         self._run(self._stream, LOADS, 0, len(offsets))
 
@@ -159,12 +161,12 @@ class Emitter:
             for name, memory in self._memories.items():
                 bind(stream, name, memory)
 
-    def _note(self, placed: Placed, first: int) -> None:
+    def _note(self, allocated: AllocatedNode, first: int) -> None:
         """Tell the pool what the pieces of a node's constants are made of."""
-        offsets = self._offsets.take(first, first + placed.groups * placed.passes)
-        self._packed[placed.constants] = offsets
+        offsets = self._offsets.take(first, first + allocated.groups * allocated.passes)
+        self._packed[allocated.constants] = offsets
         if not self._keeps_slices:
             return
         for number, offset in enumerate(offsets):
             if offset != NONE:
-                self._pool.note(offset, placed.pack(*divmod(number, placed.passes)))
+                self._pool.note(offset, allocated.pack(*divmod(number, allocated.passes)))
