@@ -18,8 +18,8 @@ Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
 class UnitAccount:
     """Every cycle of one unit, each counted once; the parts add up to the stream's total.
 
-    Busy: work, fill, drain, latency; while it holds an operation and waits: output, sram, contention; idle, by
-    what the issue stage was doing meanwhile: issuing, blocked by a wait, blocked by a full queue.
+    Busy: work, fill, drain, latency; while it holds an operation and waits: output, sram, contention; idle,
+    by what the issue stage was doing meanwhile: issuing, blocked by a wait, blocked by a full queue.
     """
 
     work: int
@@ -151,7 +151,7 @@ def _unit_accounts(timeline: Timeline, costs: Costs, by_wait: int, by_queue: int
         contention = busy - sum(parts)
         idle_wait, idle_queue = by_wait - waiting, by_queue - queueing
         idle_issue = timeline.total - busy - idle_wait - idle_queue
-        accounts.append(UnitAccount(*parts, contention, idle_issue, idle_wait, idle_queue))
+        accounts.append(UnitAccount(*(*parts, contention, idle_issue, idle_wait, idle_queue)))
     return tuple(accounts)
 
 

@@ -24,8 +24,8 @@ _PRESETS = Path(__file__).parent / "presets"
 UNLIMITED = "unlimited"
 # Parameters that may be unlimited, which is 0.
 LIMITS = (
-    "sram_bandwidth", "line_buffer_bytes", "weight_buffer_bytes", "accumulators", "mac_results", "vector_requantizations",
-    "vector_divisions", "dma_bandwidth", "dma_shared_bandwidth",
+    "sram_bandwidth", "line_buffer_bytes", "weight_buffer_bytes", "accumulators", "mac_results",
+    "vector_requantizations", "vector_divisions", "dma_bandwidth", "dma_shared_bandwidth",
 )  # fmt: skip
 LEAST_RATES = ("mac_results", "vector_requantizations", "vector_divisions")
 LEAST_RATE = 0.01  # results in a cycle
@@ -48,7 +48,7 @@ class GridMismatchError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class DlaConfig:
-    """Sizes in bytes, times in cycles, rates in bytes or results per cycle; a limit of 0, or `unlimited`, is none."""
+    """Sizes in bytes, times in cycles, rates in bytes or results per cycle; a limit of 0 is none."""
 
     name: str = "default"
     pes: int = 64

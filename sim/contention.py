@@ -1,9 +1,9 @@
 """Operations that share the DMA bus and the SRAM's ports: what each does meanwhile, from change to change.
 
-An operation first fills its pipeline, or waits for its first byte; then it is active for as many cycles as it
-takes alone, in which it moves its bytes evenly; then it drains. Active operations share: two transfers halve a
-bus that is too narrow for both, and the ports serve the units in turn, so that none gets less than an equal
-part while it wants more. An operation that does not get all its bytes is slower by as much.
+An operation first fills its pipeline, or waits for its first byte; then it is active for as many cycles as
+it takes alone, in which it moves its bytes evenly; then it drains. Active operations share: two transfers
+halve a bus that is too narrow for both, and the ports serve the units in turn, so that none gets less than an
+equal part while it wants more. An operation that does not get all its bytes is slower by as much.
 
 Progress is counted in fractions of a cycle, so many for an operation that nothing hinders. What happens in a
 cycle is settled for the whole cycle.

@@ -27,7 +27,7 @@ def bus_costs(config: DlaConfig) -> BusCosts:
 
 
 def port_rate(config: DlaConfig) -> int:
-    """Bytes that cross all ports of the SRAM in a cycle; 0 for unlimited. A bank serves one port at a time."""
+    """Bytes that cross the SRAM's ports in a cycle, 0 for unlimited; a bank serves one port at a time."""
     return config.sram_bandwidth * min(config.sram_ports, config.sram_banks)
 
 

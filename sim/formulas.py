@@ -34,9 +34,9 @@ class BusCosts(Record):
 @record
 class UnitCosts(Record):
     """What a compute unit is for one instruction: channels that it works on at a time, cycles to fill and to
-    drain it; bytes that cross the SRAM's ports in a cycle, 0 for no limit; bytes of its line buffer and of its
-    weight buffer, and the pixels of a block, which it accumulates together, each ENOUGH where there is no
-    limit; cycles of the output stage for RESULTS_SCALE results, 0 for none."""
+    drain it; bytes that cross the SRAM's ports in a cycle, 0 for no limit; bytes of its line buffer and of
+    its weight buffer, and the pixels of a block, which it accumulates together, each ENOUGH where there is
+    no limit; cycles of the output stage for RESULTS_SCALE results, 0 for none."""
 
     input_lanes: int = 0
     output_lanes: int = 0
@@ -153,9 +153,9 @@ def output_stall_cycles(
     unit: UnitCosts, pixels: int, channels: int, last_channels: int, work: int, steps: int
 ) -> int:
     """Cycles that an operation takes beyond its work because its results leave at a limited rate: those of
-    a pixel when its last step is done. The first results come at the end of the first block of pixels. Those of the
-    last one or two blocks, of `last_channels` channels, are left when the work is done. `steps` are those of a
-    pixel and a group of channels."""
+    a pixel when its last step is done. The first results come at the end of the first block of pixels. Those
+    of the last one or two blocks, of `last_channels` channels, are left when the work is done. `steps` are
+    those of a pixel and a group of channels."""
     block = pixels - excess(pixels, unit.block_pixels)
     last = (pixels - 1) % unit.block_pixels + 1
     before = pixels - last  # of the last block; the one before it may be larger
@@ -171,9 +171,10 @@ def output_stall_cycles(
 def first_fetch_cycles(
     unit: UnitCosts, channels: int, pixels: int, depth: int, record_bytes: int, pixel_bytes: int
 ) -> int:
-    """Cycles before the first step of an operation, or lost in its first pass over a block of pixels, until the
-    ports have brought what that reads: records, the first weights, and the input. `record_bytes` are those of
-    an output channel, and `pixel_bytes` are read for it and a pixel; `depth` input channels are shared."""
+    """Cycles before the first step of an operation, or lost in its first pass over a block of pixels, until
+    the ports have brought what that reads: records, the first weights, and the input. `record_bytes` are
+    those of an output channel, and `pixel_bytes` are read for it and a pixel; `depth` input channels are
+    shared."""
     first = channels - excess(channels, unit.output_lanes)
     shared = depth - excess(depth, unit.input_lanes)
     block = pixels - excess(pixels, unit.block_pixels)
@@ -198,9 +199,9 @@ def grouped_costs(
     all. One group of output channels follows the other; the last may be smaller. No group uses time at the
     ports that another one leaves.
 
-    `each_group` bytes are read by every group, and cross only once if the line buffer holds them; `by_channel`
-    bytes cross once, in proportion to a group's channels; `weight_bytes` are those of an output channel. The
-    work begins after the cycles of the `first_fetch`."""
+    `each_group` bytes are read by every group, and cross only once if the line buffer holds them;
+    `by_channel` bytes cross once, in proportion to a group's channels; `weight_bytes` are those of an output
+    channel. The work begins after the cycles of the `first_fetch`."""
     lanes, blocks = unit.output_lanes, ceil_div(pixels, unit.block_pixels)
     groups, whole, rest = ceil_div(channels, lanes), channels // lanes, channels % lanes
     has_whole, has_rest = 1 - (whole == 0), 1 - (rest == 0)

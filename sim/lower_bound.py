@@ -67,8 +67,8 @@ def layer_bounds(config: DlaConfig, work: Any, layers: int) -> list[Bound]:
 
 
 def _compute_cycles(config: DlaConfig, mnemonic: str, *sizes: int) -> int:
-    """All results leave through the output stage; a pool may have none to scale. The SRAM's ports count nothing:
-    what crosses them depends on the tiles."""
+    """All results leave through the output stage; a pool may have none to scale. The SRAM's ports count
+    nothing: what crosses them depends on the tiles."""
     unit = unit_costs(config, mnemonic)
     pixels, _, _, channels = sizes
     output = formulas.output_cycles(pixels * channels, unit.result_cycles)

@@ -60,10 +60,11 @@ def _mac_traffic(unit: UnitCosts, batch: Batch, work: Count) -> Traffic:
             each_group = each_group + _crossing(unit, batch, footprint)
         elif footprint.operand.extent not in _WEIGHTS:
             by_channel = by_channel + _crossing(unit, batch, footprint)
-    channels, pixels = batch.value("OUT_CHANNELS"), product(*batch.pair("OUT_SIZE"))
+    channels: Count = batch.value("OUT_CHANNELS")
+    pixels = product(*batch.pair("OUT_SIZE"))
     taps = product(*batch.pair("KERNEL")) if batch.instruction.has_window else 1
     weight_bytes = product(taps, batch.value("IN_CHANNELS")) if not depthwise else taps
-    first = formulas.first_fetch_cycles(unit, channels, pixels, *_first_bytes(batch, depthwise))
+    first: Count = formulas.first_fetch_cycles(unit, channels, pixels, *_first_bytes(batch, depthwise))
     numbers = (channels, pixels, work, each_group, by_channel, weight_bytes, first)
     most_channels, most_pixels, _, most_input, most, most_weights, _ = (float(np.max(n)) for n in numbers)
     most += most_channels * (most_pixels * (most_weights + unit.result_cycles) + most_input)
@@ -101,10 +102,9 @@ def _crossing(unit: UnitCosts, batch: Batch, footprint: Footprint) -> Count:
             channels = batch.value("IN_CHANNELS")
             columns = _positions_read(batch, 1)
             held = np.minimum(channels, unit.output_lanes) if batch.instruction.is_depthwise else channels
-            lines = formulas.lines_moved(
-                unit, columns * held, _positions_read(batch, 0), _span(batch),
-                batch.pair("OUT_SIZE")[0] * batch.pair("KERNEL")[0],
-            )  # fmt: skip
+            tap_rows: Count = batch.pair("OUT_SIZE")[0] * batch.pair("KERNEL")[0]
+            rows = _positions_read(batch, 0)
+            lines = formulas.lines_moved(unit, columns * held, rows, _span(batch), tap_rows)
             return product(lines, columns, channels)
         case Extent.TABLE:
             return 0

@@ -15,8 +15,8 @@ from dlasim.native.record import layout
 from dlasim.native.storage import RecordMemory, bind, create
 from dlasim.sim import issue
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.cost import Costs, bus_share, port_rate, word_cycles
 from dlasim.sim.contention import DEMAND_STEPS, SPEED_STEPS, TRANSFERRING, UNIT_COUNT, Block, Walk
+from dlasim.sim.cost import Costs, bus_share, port_rate, word_cycles
 from dlasim.sim.stream import DecodedStream
 
 _UNIT_FIELD = BY_MNEMONIC["WAIT"].field("unit")

@@ -65,8 +65,8 @@ class MachineCosts(Record):
     """A machine as one class of nodes meets it.
 
     The bus, and the unit that computes; whether that reads its input again for each group of output channels,
-    and whether each output channel is an operation of its own; cycles of a task besides its work, and of each of a task's channels; whether the first constants are
-    assumed to be loaded ahead.
+    and whether each output channel is an operation of its own; cycles of a task besides its work, and of each
+    of a task's channels; whether the first constants are assumed to be loaded ahead.
     """
 
     bus: BusCosts = member(BusCosts)

@@ -88,7 +88,7 @@ def joined(rows: Integers) -> Integers:
 
 
 def _belong(one: list[int], other: list[int]) -> bool:
-    """Whether two ranges of a layer are one buffer; neighbours are pieces of a tensor if they end together."""
+    """Whether two ranges of a layer are one buffer; neighbours are pieces if they end together."""
     _, _, _, until, _, content = other
     gap = int(content == COMPUTED and one[3] == until)
     return one[0] < other[1] + gap and other[0] < one[1] + gap

@@ -58,9 +58,9 @@ def test_a_convolution_moves_its_operands_as_the_timing_model_says() -> None:
 
 
 def test_small_buffers_move_operands_again() -> None:
-    """Three blocks of up to 12 pixels: of the 216 bytes of weights of the first group all but 100 cross for each
-    further one, of the 162 of the second all but 100. A line has 63 bytes. Two lines of three fit the line buffer:
-    15 rows of taps read 7 rows, and of the 8 more a third crosses again, in both groups."""
+    """Three blocks of up to 12 pixels: of the 216 bytes of weights of the first group all but 100 cross for
+    each further one, of the 162 of the second all but 100. A line has 63 bytes. Two lines of three fit the
+    line buffer: 15 rows of taps read 7 rows, and of the 8 more a third crosses again, in both groups."""
     small = CONFIG.replace(accumulators=12, weight_buffer=100, line_buffer=2 * 63)
     plan = plan_of(("OP_CONV", {"init": 1}), config=small)
     weights = 7 * 3 * 2 * 9 + 2 * (216 - 100) + 2 * (162 - 100)

@@ -57,8 +57,8 @@ def each(per_cycle: float) -> Fraction:
 
 
 def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config) -> Iterator[Step]:
-    """One cycle of the array after the other: a group of output channels, a block of pixels, a tap, a group of
-    input channels, and then along the block, so that the weights in the array serve all of it."""
+    """One cycle of the array after the other: a group of output channels, a block of pixels, a tap, a group
+    of input channels, and then along the block, so that the weights in the array serve all of it."""
     depthwise = mnemonic == "OP_DEPTH_CONV"
     rows, columns = at_issue.pair("OUT_SIZE")
     inputs, outputs = at_issue.number("IN_CHANNELS"), at_issue.number("OUT_CHANNELS")
@@ -86,7 +86,11 @@ def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config)
                     opens = tap_number == 0 and slice_number == 0
                     closes = tap_number == len(window.taps) - 1 and slice_number == len(depths) - 1
                     again = offset + depth * group
-                    kept = again if not config.weight_buffer_bytes else min(again, max(offset, config.weight_buffer_bytes))
+                    kept = (
+                        again
+                        if not config.weight_buffer_bytes
+                        else min(again, max(offset, config.weight_buffer_bytes))
+                    )
                     offset, weights = again, again - kept if start else depth * group
                     for number, (y, x) in enumerate(pixels):
                         reads = 0 if number else weights

@@ -139,7 +139,9 @@ MACHINES = {
     "one port": {"sram_ports": 1},
     "one narrow port": {"sram_ports": 1, "sram_bandwidth": 8},
     "two ports, grid": {"sram_ports": 2, "parallel": "8x8"},
-    "small buffers": {"line_buffer": 512, "weight_buffer": 512, "accumulators": 8, "mac_results": 2, "sram_ports": 2},
+    "small buffers": {
+        "line_buffer": 512, "weight_buffer": 512, "accumulators": 8, "mac_results": 2, "sram_ports": 2,
+    },
 }  # fmt: skip
 
 
@@ -163,7 +165,9 @@ def test_networks_within_two_percent(network, machine, tmp_path):
 def test_units_that_want_more_than_the_ports_move_share_them():
     """Random streams of operations on few ports: the sum of all is right, and none is far off."""
     rng = random.Random(500)
-    sizes = Sizes(least_rows=8, rows=16, columns=4, channels=12, padding=0, multiplier=1, run_bytes=2000, runs=2)
+    sizes = Sizes(
+        least_rows=8, rows=16, columns=4, channels=12, padding=0, multiplier=1, run_bytes=2000, runs=2
+    )
     ours = stepped = contended = 0
     for _ in range(60):
         limits = random_limits(rng) | {"sram_bandwidth": rng.choice([4, 8]), "dma_bandwidth": 8}
