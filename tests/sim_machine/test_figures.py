@@ -32,6 +32,7 @@ PROGRAM = """
     CFG OUT_ROW_STRIDE, 128
     CFG OUT_ADDR, 16384
     OP_FILL
+    OP_MAT_MUL
     WAIT dma_in, 0
 .endlayer
     HALT
@@ -46,7 +47,6 @@ def made() -> dict[str, Any]:
         dma_shared_bandwidth=8,
         dma_bandwidth=8,
         sram_bandwidth=1,
-        sram_ports=1,
         mac_results=0.1,
         queue_depth=1,
     )
