@@ -4,7 +4,6 @@ import subprocess
 
 import pytest
 
-from dlasim.sim.config import DlaConfig
 from tests.rtl.builder import lint_command
 from tests.rtl.machines import LARGE, MACHINES, machine
 
