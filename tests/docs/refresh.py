@@ -8,6 +8,7 @@ from pathlib import Path
 
 _NUMBER = r"\d[\d,.]*"
 _UNITS = (("B", "KiB", "MiB"), ("nJ", "µJ", "mJ"), ("ns", "µs", "ms", "s"))  # another size may need another
+_NUMERIC = re.compile(rf"([(±+−-]*)({_NUMBER})([)%,;:]*)")
 
 
 def refresh(page: Path, expected: Iterable[str], actual: str) -> None:
@@ -32,12 +33,15 @@ def _shape(line: str) -> str:
 
 
 def _word(word: str) -> str:
+    """A word that is a number may change, with the signs around it; digits within names stay."""
     units = next((alike for alike in _UNITS if word in alike), ())
     if units:
         return f"(?:{'|'.join(units)})"
-    if word and not word.strip("─"):
+    if not word.strip("─"):
         return "─+"
-    if re.search(r"[A-WYZa-wyz]", word) and "…" not in word:
-        return re.escape(word)  # a name, even if it has a number: stage_3/conv_2
-    parts = re.split(f"({_NUMBER}|…)", word)
-    return "".join(".*" if p == "…" else _NUMBER if re.fullmatch(_NUMBER, p) else re.escape(p) for p in parts)
+    if "…" in word:
+        return ".*".join(map(re.escape, word.split("…")))
+    if re.fullmatch(r"[\dx/]+", word):  # a tile
+        return r"[\dx/]+"
+    before, number, after = _NUMERIC.fullmatch(word).groups() if _NUMERIC.fullmatch(word) else (word, "", "")
+    return re.escape(before) + (_NUMBER if number else "") + re.escape(after)
