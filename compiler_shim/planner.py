@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from dlasim.compiler_shim.lowering.ahead import NOTHING_AHEAD
 from dlasim.compiler_shim.lowering.lower import Lowered, emit
 from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
 from dlasim.compiler_shim.lowering.residency import SramPlan, SramPlanner
@@ -31,7 +32,7 @@ class _Kind:
 
     network: PlacedNetwork
     tiling: str
-    loads_ahead: bool
+    is_hopeful: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +138,8 @@ class _PlanSearch:
         for placed in self._placements.promising(self._size):
             try:
                 least = 0
-                for loads_ahead in self._modes(placed):
-                    for candidate in self._sizes(_Kind(placed, self._options.tiling, loads_ahead)):
+                for is_hopeful in self._modes(placed):
+                    for candidate in self._sizes(_Kind(placed, self._options.tiling, is_hopeful)):
                         least = max(least, candidate.plan.estimated_cycles)
                         some = True
                         yield candidate
@@ -154,7 +155,7 @@ class _PlanSearch:
         every node."""
         nodes = [node for node in placed.nodes if isinstance(node, DlaNode)]
         most = max((_constant_bytes(node, placed) for node in nodes), default=0)
-        may_help = 0 < most <= self._config.sram_bytes and keeps_tensors(self._options)
+        may_help = 0 < most and keeps_tensors(self._options)
         return (False, True) if may_help else (False,)
 
     def _sizes(self, kind: _Kind) -> Iterator[_Candidate]:
@@ -164,7 +165,7 @@ class _PlanSearch:
         estimate, size = plan.estimated_cycles, self._size
         while plan.estimated_cycles <= NEAR * estimate:
             yield _Candidate(kind, plan)
-            if plan.ahead and not kind.loads_ahead:
+            if plan.ahead.loads and not kind.is_hopeful:
                 yield _Candidate(kind, self._without_loads_ahead(plan))
             size = (1 << (size - 1).bit_length()) >> 1
             if not size or not keeps_tensors(self._options):
@@ -178,7 +179,7 @@ class _PlanSearch:
         """The same plan, every load made when its node begins."""
         known = self._memory.bare
         if id(plan) not in known:
-            known[id(plan)] = replace(plan, ahead={})
+            known[id(plan)] = replace(plan, ahead=NOTHING_AHEAD)
         return known[id(plan)]
 
     def _simpler(self, placed: PlacedNetwork, best_estimate: int) -> Iterator[_Candidate]:
@@ -209,14 +210,14 @@ class _PlanSearch:
     def _planner(self, kind: _Kind) -> SramPlanner:
         known = self._memory.planners
         if kind not in known:
-            known[kind] = SramPlanner(kind.network, self._policy(kind.tiling, kind.loads_ahead))
+            known[kind] = SramPlanner(kind.network, self._policy(kind.tiling, kind.is_hopeful))
         return known[kind]
 
-    def _policy(self, tiling: str, loads_ahead: bool) -> Policy:
-        known, key = self._memory.policies, (tiling, loads_ahead)
+    def _policy(self, tiling: str, is_hopeful: bool) -> Policy:
+        known, key = self._memory.policies, (tiling, is_hopeful)
         if key not in known:
             options = replace(self._options, tiling=tiling)
-            known[key] = Policy(self._config, options, self._backend, loads_ahead)
+            known[key] = Policy(self._config, options, self._backend, is_hopeful)
         return known[key]
 
 

@@ -29,13 +29,16 @@ class Policy:
     config: DlaConfig
     options: CompileOptions
     backend: Backend = PLAIN
-    loads_ahead: bool = False  # whether estimates assume that the first constants of a node are there in time
+    is_hopeful: bool = False  # whether estimates assume that all overlaps, and the first constants are there
     machine: Machine = field(init=False)
+    first_machine: Machine = field(init=False)
     _finder: Finder = field(init=False)
     _known: dict[tuple[object, ...], _Known] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.machine = Machine(self.config, self.loads_ahead)
+        self.machine = Machine(self.config, self.is_hopeful)
+        # Nothing comes before the first node.
+        self.first_machine = Machine(self.config, self.is_hopeful, is_first=True)
         self._finder = Finder(self.backend, by_channels=self.options.tiling != "auto")
 
     @property

@@ -254,5 +254,10 @@ def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, 
     move_in = beats_in + sum([times for _, times in loads]) * bus.latency
     beats_out = stripes * (store - bus.latency * bool(written))
     contention = contention_cycles(bus, beats_in, beats_out)
-    busiest = max(compute, move_in + contention, stripes * store + contention)
-    return busiest + first + bus.latency + store, layout.read_bytes + written, move_in
+    lead, task = first + bus.latency, compute // stripes
+    if machine.is_hopeful:
+        sent = lead + task + (stripes - 1) * store + contention
+        busiest = max(lead + compute, move_in + contention + task, sent)
+    else:
+        busiest = max(compute, move_in + contention, stripes * store + contention) + lead
+    return busiest + store, layout.read_bytes + written, move_in

@@ -151,9 +151,17 @@ def estimate(
     move_out = beats_out + tiles * latency if output else 0
     cycles = compute + move_in + move_out
     if tile.is_double and tasks > 1:
-        ends = latency + start + move_out // tiles
         if tile.is_double == DOUBLE_TENSORS and constants:  # what computes with others waits for them
             compute += (constant_loads - 1 + machine.loads_ahead) * (fixed + latency)
         contention = contention_cycles(machine.bus, beats_in, beats_out)
-        cycles = min(cycles, max(compute, move_in + contention, move_out + contention) + ends)
+        store = move_out // tiles
+        if machine.is_hopeful:
+            start += latency if start else 0
+            task = compute // tasks
+            busiest = max(
+                start + compute, move_in + contention + task, start + task + move_out - store + contention
+            )
+        else:
+            busiest = max(compute, move_in + contention, move_out + contention) + latency + start
+        cycles = min(cycles, busiest + store)
     return cycles, tasks, read

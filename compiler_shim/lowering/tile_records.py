@@ -61,8 +61,8 @@ class MachineCosts(Record):
     """A machine as one class of nodes meets it.
 
     The bus, and the unit that computes; whether that reads its input again for each group of output channels;
-    cycles of a task besides its work, and of each of a task's channels; whether the first constants are
-    assumed to be loaded ahead.
+    cycles of a task besides its work, and of each of a task's channels; whether estimates assume that loads,
+    computations and stores overlap perfectly, and that the first constants are loaded ahead.
     """
 
     bus: BusCosts = member(BusCosts)
@@ -71,6 +71,7 @@ class MachineCosts(Record):
     rereads_input: int = 0
     task_cycles: int = 0
     channel_cycles: int = 0
+    is_hopeful: int = 0
     loads_ahead: int = 0
 
 

@@ -103,7 +103,7 @@ def test_auto_is_not_slower_than_a_forced_choice(seed, tmp_path):
 def test_weights_are_loaded_ahead(tmp_path):
     network = built_in(tmp_path, "mobilenet_v2", alpha=0.35, resolution=96)
     config = DlaConfig(sram_bytes=128 * KIB)
-    policy = Policy(config, CompileOptions(), loads_ahead=True)
+    policy = Policy(config, CompileOptions(), is_hopeful=True)
     placed = place(network, policy)
     plan = SramPlanner(placed, policy).plan(config.sram_bytes)
     assert plan.ahead

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from dlasim.compiler_shim.lowering.ahead import Reservoir
 from dlasim.compiler_shim.lowering.constants import pack
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import pair
@@ -32,8 +33,8 @@ _NO_TENSOR, _NO_BUFFER = TensorPlace(), Buffer()  # nothing ever writes them
 @dataclass(frozen=True, slots=True)
 class Placed:
     """A node that is cut and has its place: where its tensors are, and the addresses of its buffers, for each
-    of inputs, constants, accumulator and output one per copy. `values` are the network's. The first `ahead`
-    pieces of its constants are loaded before it begins."""
+    of inputs, constants, accumulator and output one per copy. `values` are the network's. The first pieces
+    of its constants, in `ahead`, are loaded before it begins."""
 
     node: DlaNode
     geometry: Geometry
@@ -43,7 +44,7 @@ class Placed:
     buffers: tuple[tuple[int, ...], ...]
     values: Sequence[Value]
     step: int = 0  # of the network
-    ahead: int = 0
+    ahead: Reservoir | None = None
 
     @property
     def tiles(self) -> int:
@@ -66,12 +67,13 @@ class Placed:
         node, cut = self.node, self.cut
         return node.weights, node.records, node.table, node.mnemonic, node.one_by_one, cut.channels, cut.depth
 
-    def loads(self, offsets: Sequence[int]) -> list[Load]:
-        """The loads of the pieces that come ahead, from these offsets of the pool."""
-        addresses = self.buffers[len(self.inputs)]
+    def loads(self, first: int, offsets: Sequence[int]) -> list[Load]:
+        """The loads of pieces that come ahead, from number `first` on, from these offsets of the pool."""
+        assert self.ahead is not None, "only such pieces are loaded for a later node"
+        address, step = self.ahead.address, self.ahead.piece_bytes
         return [
-            Load(offset, self.constant_bytes(number), addresses[number], self.node.layer)
-            for number, offset in enumerate(offsets)
+            Load(offset, self.constant_bytes(number), address + number * step, self.node.layer)
+            for number, offset in enumerate(offsets, first)
         ]
 
     def constant_bytes(self, number: int) -> int:
@@ -101,8 +103,10 @@ class Placed:
         second = self.inputs[1] if len(self.inputs) > 1 else _NO_TENSOR
         buffers = [_buffer(addresses) for addresses in self.buffers]
         buffers[1:1] = [_NO_BUFFER] * (2 - len(self.inputs))
-        if self.ahead:
-            buffers[CONSTANTS].ahead = self.ahead
+        if self.ahead is not None:
+            constants = buffers[CONSTANTS]
+            constants.ahead, constants.ahead_address = self.ahead.pieces, self.ahead.address
+            constants.ahead_bytes = self.ahead.piece_bytes
         return Node(
             number=number,
             height=geometry.height,
