@@ -17,7 +17,7 @@ from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.allocation import Gap
 from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT
 
-USABLE = 0.9  # of the free SRAM: the rest is in pieces
+USABLE = 0.5  # of the free SRAM: the rest is in pieces
 
 
 @dataclass(frozen=True, slots=True)

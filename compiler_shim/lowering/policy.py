@@ -68,10 +68,15 @@ class Policy:
         if budget >= known.sufficient_bytes:
             return known.most
         if budget not in known.answers:
-            larger = self._within(problem, known, 1 << budget.bit_length())
-            fits = larger is None or larger.sram_bytes <= budget
-            known.answers[budget] = larger if fits else self._finder.find(problem, budget)[0]
+            known.answers[budget] = self._find(problem, known, budget)
         return known.answers[budget]
+
+    def _find(self, problem: TilingProblem, known: _Known, budget: int) -> Tiling | None:
+        if not problem.machine.loads_ahead:
+            larger = self._within(problem, known, 1 << budget.bit_length())
+            if larger is None or larger.sram_bytes <= budget:
+                return larger
+        return self._finder.find(problem, budget)[0]
 
     def needed(self, problem: TilingProblem) -> int:
         """Bytes of SRAM that the smallest tiling takes; an accumulator may take more than cut input channels

@@ -139,8 +139,9 @@ def estimate(
     first, other, fixed = load_beats(sizes, machine, group, tile)
     start = first + other + fixed  # before the first computation
     if machine.loads_ahead:
+        copies = 2 if tile.is_double == DOUBLE and constant_loads > 1 else 1
         start -= fixed
-        constant_loads -= 2 if tile.is_double == DOUBLE and constant_loads > 1 else 1
+        constant_loads -= min(max(group.pieces_ahead, copies), constant_loads)
     beats_in = input_loads * first + tasks * other + constant_loads * fixed
     beats_out = tiles * store_beats(sizes, machine, group, tile)
     loads = (

@@ -128,6 +128,7 @@ class ChannelGroup(Record):
     output_pixel: int = 0
     work_cycles: int = 0
     task_cycles: int = 0
+    pieces_ahead: int = 0
     lines: Lines = member(Lines)
 
 
