@@ -22,8 +22,8 @@ USABLE = 0.5  # of the free SRAM: the rest is in pieces
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """The constants of a node: its step, pieces in the order of their use, bytes and cycles of loading one, and
-    their own buffers, which are free if all pieces come ahead."""
+    """The constants of a node: its step, how many pieces, bytes and cycles of loading one, and their own
+    buffers, which are free if all pieces come ahead."""
 
     step: int
     pieces: int
@@ -136,7 +136,7 @@ class AheadPlanner:
         return int(USABLE * room * self._cycles_per_byte)
 
     def _wanted(self) -> dict[int, dict[int, int]]:
-        """By step and segment, how many pieces of a node's constants should be there when the segment begins."""
+        """By step and segment, how many pieces of its constants should be there when the segment begins."""
         wanted: dict[int, dict[int, int]] = defaultdict(dict)
         backlogs = self._backlogs()
         for number in range(1, len(self._segments)):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, total_bytes
 from dlasim.compiler_shim.lowering.search import half
-from dlasim.compiler_shim.lowering.tiling import Finder, Machine, Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.tiling import Finder, Hope, Machine, Tiling, TilingProblem
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.native.backend import PLAIN, Backend
 from dlasim.sim.config import DlaConfig
@@ -29,16 +29,16 @@ class Policy:
     config: DlaConfig
     options: CompileOptions
     backend: Backend = PLAIN
-    is_hopeful: bool = False  # whether estimates assume that all overlaps, and the first constants are there
+    hope: Hope = Hope.NONE
     machine: Machine = field(init=False)
     first_machine: Machine = field(init=False)
     _finder: Finder = field(init=False)
     _known: dict[tuple[object, ...], _Known] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.machine = Machine(self.config, self.is_hopeful)
+        self.machine = Machine(self.config, self.hope)
         # Nothing comes before the first node.
-        self.first_machine = Machine(self.config, self.is_hopeful, is_first=True)
+        self.first_machine = Machine(self.config, min(self.hope, Hope.OVERLAP))
         self._finder = Finder(self.backend, by_channels=self.options.tiling != "auto")
 
     @property

@@ -8,6 +8,7 @@ stores overlap where buffers are double.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
 
 from dlasim.compiler_shim.lowering import search, tile_costs
@@ -47,12 +48,21 @@ class Tiling:
     read_bytes: int
 
 
+class Hope(IntEnum):
+    """What estimates assume: no more than what a node is sure of; that its loads, computations and stores
+    overlap perfectly; and also that its first constants are there when it begins."""
+
+    NONE = 0
+    OVERLAP = 1
+    AHEAD = 2
+
+
 class Machine:
     """A configuration as nodes meet it."""
 
-    def __init__(self, config: DlaConfig, is_hopeful: bool = False, is_first: bool = False) -> None:
-        self.config, self.is_hopeful = config, is_hopeful
-        self.loads_ahead = is_hopeful and not is_first
+    def __init__(self, config: DlaConfig, hope: Hope = Hope.NONE) -> None:
+        self.config, self.hope = config, hope
+        self.is_hopeful, self.loads_ahead = hope is not Hope.NONE, hope is Hope.AHEAD
         # A simulation may leave terms out; what is left out must not change the program.
         self._timed = config if config.timing == "full" else config.replace(timing="full")
         self.bus = cost.bus_costs(self._timed)
@@ -109,7 +119,7 @@ class TilingProblem:
         self.node, self.machine, self.machine_costs, self.geometry = node, machine, costs, geometry
         self.height, self.width, self.channels = node.out_shape
         self.depth, self.in_sram = geometry.depth, geometry.in_sram
-        self.kind = (geometry, node.mnemonic, node.one_by_one, machine.loads_ahead, machine.is_hopeful)
+        self.kind = (geometry, node.mnemonic, node.one_by_one, machine.hope)
         self.link = (geometry, node.pad[0])  # all that matters of it in a chain
 
     @cached_property

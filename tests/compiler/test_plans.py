@@ -10,6 +10,7 @@ from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
+from dlasim.compiler_shim.lowering.tiling import Hope
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import place
 from dlasim.compiler_shim.planner import PlanMemory
@@ -103,7 +104,7 @@ def test_auto_is_not_slower_than_a_forced_choice(seed, tmp_path):
 def test_weights_are_loaded_ahead(tmp_path):
     network = built_in(tmp_path, "mobilenet_v2", alpha=0.35, resolution=96)
     config = DlaConfig(sram_bytes=128 * KIB)
-    policy = Policy(config, CompileOptions(), is_hopeful=True)
+    policy = Policy(config, CompileOptions(), hope=Hope.AHEAD)
     placed = place(network, policy)
     plan = SramPlanner(placed, policy).plan(config.sram_bytes)
     assert plan.ahead
