@@ -69,6 +69,7 @@ rtl-all: $(VENV)/ready-test ## the same with large machines and seeded mistakes,
 
 golden: $(VENV)/ready-test ## rewrite the golden files; read their diff before committing it
 	$(PYTEST) --update-golden
+	$(BIN)/python tools/page_pictures.py
 
 firmware: $(VENV)/ready-dev ## rebuild the firmware that ships
 	$(BIN)/python tools/build_firmware.py

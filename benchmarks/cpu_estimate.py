@@ -161,8 +161,9 @@ def _runs(length: int) -> Iterator[Single]:
     yield _int8("PAD", shape, (1, 98, 2, length), before=[0, 1, 1, 0, 0, 0])
     larger, rows = (1, 16, 12, length), (((16,), "int32"), ((12,), "int32"))
     yield _int8("RESIZE_NEAREST", (1, 8, 12, length), larger, *rows)
-    for operator in ("ADD", "MUL"):
+    for operator in ("ADD", "MUL", "SQUARED_DIFFERENCE"):
         yield _int8(operator, shape, shape, ((length,), "int8"))
+    yield _int8("SOFTMAX", shape, shape, ((256,), "int32"))
     yield _int8("PRELU", shape, shape, ((length,), "int8"))
 
 

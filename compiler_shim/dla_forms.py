@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from dlasim.compiler_shim import copies, rules, translate
+from dlasim.compiler_shim import copies, products, rules, translate
 from dlasim.compiler_shim.nodes import DlaNode, Value, with_layouts
 from dlasim.compiler_shim.operators.bound import KernelCall
 from dlasim.compiler_shim.rules import Candidate, Rule
@@ -47,6 +47,7 @@ DLA_FORMS: Mapping[str, DlaForm] = {
     "FULLY_CONNECTED": DlaForm(
         LayerKind.FC, ("OP_MAT_MUL",), translate.fully_connected, (rules.rule_constant_weights,)
     ),
+    "BATCH_MATMUL": DlaForm(LayerKind.FC, ("OP_MAT_MUL",), products.batch_matmul, activation_count=2),
     "AVERAGE_POOL_2D": DlaForm(
         LayerKind.POOL, ("OP_POOL",), translate.average_pool, (rules.rule_batch, *_WINDOWS)
     ),
@@ -55,16 +56,16 @@ DLA_FORMS: Mapping[str, DlaForm] = {
     ),
     "MEAN": DlaForm(
         LayerKind.POOL,
-        ("OP_POOL",),
+        ("OP_POOL", "OP_MAT_MUL"),
         translate.mean,
         (rules.rule_mean_axes,),
     ),
-    "ADD": DlaForm(LayerKind.ELTWISE, ("OP_E_ADD",), translate.addition, _TWO_INPUTS, 2),
-    "SUB": DlaForm(LayerKind.ELTWISE, ("OP_E_SUB",), translate.subtraction, _TWO_INPUTS, 2),
-    "MUL": DlaForm(LayerKind.ELTWISE, ("OP_E_MUL",), translate.multiplication, _TWO_INPUTS, 2),
+    "ADD": DlaForm(LayerKind.ELTWISE, ("OP_E_ADD", "OP_MAT_MUL"), translate.addition, _TWO_INPUTS, 2),
+    "SUB": DlaForm(LayerKind.ELTWISE, ("OP_E_SUB", "OP_MAT_MUL"), translate.subtraction, _TWO_INPUTS, 2),
+    "MUL": DlaForm(LayerKind.ELTWISE, ("OP_E_MUL", "OP_MAT_MUL"), translate.multiplication, _TWO_INPUTS, 2),
     "BINARY": DlaForm(
         LayerKind.ELTWISE,
-        ("OP_C_MAX", "OP_C_MIN"),
+        ("OP_C_MAX", "OP_C_MIN", "OP_MAT_MUL"),
         translate.extremum,
         (*_TWO_INPUTS, rules.rule_min_max),
         2,

@@ -30,7 +30,7 @@ def fold(op: BoundOperator) -> Values | None:
     if not _is_foldable(op):
         return None
     try:
-        return _computed(op)
+        return evaluate(op)
     except DlasimError:
         # The host cannot compute it; placement will say so if it matters.
         return None
@@ -55,7 +55,8 @@ def _types_fit(op: BoundOperator) -> bool:
     return len(shared) <= 1 and all(dtype in CLASSES["i"] for class_, dtype in operands if class_ == "i")
 
 
-def _computed(op: BoundOperator) -> Values:
+def evaluate(op: BoundOperator) -> Values:
+    """The results of an operator whose inputs are all known."""
     # Most models have nothing to fold, and need not wait for the kernels.
     from dlasim.sim.host import TensorSpec, run_host_op
 

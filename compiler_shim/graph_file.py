@@ -175,7 +175,7 @@ class _GraphReader:
         begin = row["data"]
         end = begin + elements * np.dtype(dtype).itemsize if isinstance(begin, int) else -1
         if isinstance(begin, bool) or not isinstance(begin, int) or not 0 <= begin <= end <= len(self._blob):
-            self._fail(f"the data of tensor {printable(tensor.name)} lies outside the file")
+            self._fail(f"the data of tensor {printable(tensor.name)} is outside the file")
         data = np.frombuffer(self._blob[begin:end], np.dtype(dtype).newbyteorder("<")).reshape(shape)
         return Tensor(tensor.name, shape, dtype, tensor.quantization, data.astype(dtype, copy=False))
 

@@ -18,6 +18,7 @@ from dlasim.compiler_shim.state import separate_states
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.type_check import TypeCheck
 from dlasim.compiler_shim.tflite.writer import variable_tensors
+from dlasim.compiler_shim.transposes import fold_transposes
 from dlasim.compiler_shim.unsigned import to_signed
 
 
@@ -36,6 +37,7 @@ def prepare(model: ReadModel, name: str) -> Graph:
     check.inputs(model.graph)
     signed = _signed(model)
     graph = _resolve(replace(signed, graph=fold_dilation(separate_states(signed.graph))), name)
+    graph = fold_transposes(graph)
     check.operators(graph)
     check.interface(graph)
     return graph

@@ -55,6 +55,7 @@ class DlaNode:
     fields: Mapping[str, int] = field(default_factory=dict)
     registers: Mapping[str, int] = field(default_factory=dict)
     weights: int | None = None  # value: [OC][KH][KW][IC], depthwise [KH][KW][OC], matrix [OC][IC]
+    matrix: int | None = None  # value that stands for weights though the network computes it: [OC][IC]
     records: int | None = None  # value: int32 [OC][3]
     table: int | None = None  # value: int8 [256]
     one_by_one: bool = False  # a depthwise convolution by OP_CONV, one channel at a time
@@ -63,6 +64,7 @@ class DlaNode:
     broadcast: Pair = (1, 1)  # per axis of the second input: 0 where one row or column serves all
     is_copy: bool = False  # the output is the input, elsewhere
     layouts: tuple[Layout | None, ...] = ()  # of the inputs, then of the output; None or nothing: dense
+    matrix_layout: Layout | None = None
 
     @property
     def is_dense(self) -> bool:
@@ -77,7 +79,7 @@ class DlaNode:
     @property
     def weight_bytes_per_channel(self) -> int:
         """Weights that one output channel needs."""
-        if self.weights is None:
+        if self.weights is None and self.matrix is None:
             return 0
         taps = self.kernel[0] * self.kernel[1]
         return taps * self.in_shape[2] if self.is_dense else taps
@@ -88,6 +90,11 @@ class DlaNode:
         height, width, channels = self.out_shape
         second = (height if self.broadcast[0] else 1, width if self.broadcast[1] else 1, channels)
         return (self.in_shape, *(second,) * (len(self.inputs) - 1), self.out_shape)
+
+    @property
+    def matrix_image(self) -> Shape:
+        """The matrix as an image: a row for each output channel."""
+        return self.out_shape[2], 1, self.in_shape[2]
 
     def layout(self, number: int) -> Layout | None:
         """The layout of an input, or of the output, which follows them; None for a dense one."""
@@ -177,14 +184,23 @@ def whole_view(values: Sequence[Value], value: int) -> View | None:
 
 def with_layouts(node: DlaNode, values: Sequence[Value]) -> DlaNode | None:
     """The node with the layouts of its operands; None where one of them is no image of its shape."""
+    if node.matrix is not None:
+        layout = _layout(values, node.matrix, node.matrix_image)
+        if layout is None:
+            return None
+        node = replace(node, matrix_layout=layout)
     operands = (*node.inputs, node.output)
     if all(values[number].view is None for value in operands for number in alias_chain(values, value)):
         return replace(node, layouts=()) if node.layouts else node
     layouts: list[Layout | None] = []
     for value, image in zip(operands, node.images, strict=True):
-        view = whole_view(values, value)
-        layout = None if view is None else image_layout(view, image)
+        layout = _layout(values, value, image)
         if layout is None:
             return None
         layouts.append(layout)
     return replace(node, layouts=tuple(layouts))
+
+
+def _layout(values: Sequence[Value], value: int, image: Shape) -> Layout | None:
+    view = whole_view(values, value)
+    return None if view is None else image_layout(view, image)

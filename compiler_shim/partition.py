@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.dla_forms import dla_form, layer_kind
+from dlasim.compiler_shim.float_tables import find_float_tables
 from dlasim.compiler_shim.graph import Graph, Operator, Tensor
 from dlasim.compiler_shim.layer_names import Namer, layer_names
 from dlasim.compiler_shim.nodes import DlaNode, Value
@@ -73,6 +74,8 @@ class _Partitioner:
             index for operator in graph.operators for index in operator.inputs if index >= 0
         ) + Counter(graph.outputs)
         self._padded: dict[int, tuple[KernelCall, Operator]] = {}
+        self._tables = find_float_tables(graph)
+        self._in_tables = {id(part) for table in self._tables.values() for part in table.before}
 
     def run(self) -> UnplacedNetwork:
         """Operator by operator; one InputError names all that dlasim cannot run."""
@@ -108,11 +111,18 @@ class _Partitioner:
         return True
 
     def _operator(self, operator: Operator, name: str) -> None:
+        if id(operator) in self._in_tables:
+            return
         op = bind_known(operator, self._graph)
         row = OPERATORS[op.kind]
-        calls = lower(op)
         merged = ""
-        if len(calls) == 1:
+        chain = self._tables.get(operator.location)
+        if chain is not None:
+            merged = " and ".join(part.kind for part in chain.before)
+            calls = [op.call("LUT", (chain.source, op.new_constant("table", chain.table)))]
+        else:
+            calls = lower(op)
+        if chain is None and len(calls) == 1:
             if self._absorb_later(operator, calls[0]):
                 return
             calls[0], merged = self._absorb(operator, calls[0])

@@ -125,9 +125,13 @@ def mean_extents(candidate: Candidate) -> tuple[int, int, int]:
 
 
 def rule_broadcast(candidate: Candidate) -> str | None:
-    """The second input of an element-wise operator has the output's shape or one image, row or column."""
+    """The second input of an element-wise operator has the output's shape or one image, row or column; both
+    may have one channel."""
     output = candidate.outputs[0].shape
     first, second = (padded(value.shape, len(output)) for value in candidate.inputs[:2])
+    first, second = (
+        (*shape[:-1], output[-1]) if is_spread(shape, output) else shape for shape in (first, second)
+    )
     if first != output:
         return f"the first input is broadcast from {list(first)} to {list(output)}"
     images = second[:-3] in (output[:-3], (1,) * len(output[:-3]))
@@ -148,8 +152,16 @@ def rule_min_max(candidate: Candidate) -> str | None:
 
 
 def rule_activation_first(candidate: Candidate) -> str | None:
-    """The first input is computed by the network; only the second may be constant."""
+    """The first input is computed by the network, unless the operator only moves several; others may be
+    constant."""
+    if candidate.name == "CONCATENATION" and any(value.data is None for value in candidate.inputs):
+        return None
     return "its first input is constant" if candidate.inputs[0].data is not None else None
+
+
+def is_spread(shape: tuple[int, ...], output: tuple[int, ...]) -> bool:
+    """Whether a tensor has one channel that serves all of the output's."""
+    return bool(output) and (1, *shape)[-1] == 1 and output[-1] > 1
 
 
 def padded(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:

@@ -17,7 +17,10 @@ from dlasim.compiler_shim.views import Layout, dense_layout, is_whole
 
 def share(network: PlacedNetwork) -> PlacedNetwork:
     """The network with as few copies as possible, and the layouts of all operands in their nodes."""
-    if not any(isinstance(node, DlaNode) and (node.is_copy or node.layouts) for node in network.nodes):
+    if not any(
+        isinstance(node, DlaNode) and (node.is_copy or node.layouts or node.matrix is not None)
+        for node in network.nodes
+    ):
         return network
     return _Sharing(network).run()
 
@@ -98,7 +101,13 @@ def _with_wide_channels(node: DlaNode) -> DlaNode:
     rows, columns, channels = node.in_shape
     layout = node.layout(0)
     is_average = node.mnemonic == "OP_POOL" and node.kernel == (1, columns) and channels == 1
-    if not is_average or layout is None or layout.line != 1 or node.layout(1) != dense_layout(node.out_shape):
+    if (
+        not is_average
+        or node.out_shape != (rows, 1, 1)
+        or layout is None
+        or layout.line != 1
+        or node.layout(1) != dense_layout(node.out_shape)
+    ):
         return node
     layouts = Layout(layout.offset, layout.pixel, columns * layout.pixel), dense_layout((1, 1, rows))
     return replace(node, in_shape=(1, columns, rows), out_shape=(1, 1, rows), layouts=layouts)

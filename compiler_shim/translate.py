@@ -15,6 +15,7 @@ import numpy as np
 
 from dlasim.compiler_shim.nodes import DlaNode, Pair, Shape
 from dlasim.compiler_shim.parts import groups, images, with_constant, with_output
+from dlasim.compiler_shim.products import mean_by_product, spread_channels
 from dlasim.compiler_shim.rules import Candidate, as_image, mean_extents, padded
 from dlasim.compiler_shim.views import View, dense
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT, BinaryFunction
@@ -154,10 +155,12 @@ def _pool(candidate: Candidate, mode: PoolMode) -> DlaNode:
 
 
 def mean(candidate: Candidate) -> list[DlaNode]:
-    """MEAN: over the columns of an image, or over all pixels."""
+    """MEAN: over channels, over the columns of an image, or over all pixels."""
     at, (outer, reduced, channels) = candidate.attributes, mean_extents(candidate)
     shape, kernel = (outer, reduced, channels), (1, reduced)
-    if outer == 1 and at.axis_mask == 0b0110 and len(candidate.inputs[0].shape) == 4:
+    if channels == 1 < reduced:
+        return [mean_by_product(candidate, outer, reduced)]
+    if outer == 1 and reduced > 1 and at.axis_mask == 0b0110 and len(candidate.inputs[0].shape) == 4:
         shape = as_image(candidate.inputs[0].shape)
         kernel = shape[:2]
     return [DlaNode(
@@ -209,13 +212,13 @@ def _input_scales(candidate: Candidate) -> dict[str, int]:
 
 
 def _elementwise(candidate: Candidate, mnemonic: str, registers: Mapping[str, int]) -> list[DlaNode]:
+    candidate, nodes = spread_channels(candidate)
     output = candidate.outputs[0].shape
     second = padded(candidate.inputs[1].shape, len(output))
     if prod(output[:-3]) > 1 and (second == output or prod(second[:-1]) == 1):
         flat = _flat_image(output)
         broadcast = int(second == output)
-        return [_binary(candidate, mnemonic, registers, flat, (broadcast, broadcast))]
-    nodes = []
+        return [*nodes, _binary(candidate, mnemonic, registers, flat, (broadcast, broadcast))]
     for part in images(candidate):
         shape, other = as_image(part.outputs[0].shape), as_image(part.inputs[1].shape)
         broadcast_axes = int(other[0] == shape[0]), int(other[1] == shape[1])

@@ -203,7 +203,8 @@ def _run_on_board(
     on_board.check_host(host)
     chosen = on_board.host_options(inferences=max(repeat, 1), **host_options)
     done, figures = on_board.run_loaded(loaded, executor, arrays, chosen)
-    return _result(RunResult(done.inference.outputs, figures, done.inference, loaded, done), warnings)
+    result = RunResult(done.inference.outputs, figures, done.inference, loaded, done)
+    return _result(result, warnings + on_board.rtl_warnings(done.rtl))
 
 
 def inspect(model: str | Path) -> dict[str, Any]:

@@ -63,13 +63,13 @@ class Choices(TypedDict, total=False):
     fusion: Literal["none", "requant", "full"]
     """What is fused: nothing, the steps of a layer, or layers through the SRAM."""
     requant: Literal["dla", "cpu"]
-    """Who scales the int32 sums of convolutions to int8; cpu leaves the DLA the sums with their bias."""
+    """Where the int32 sums of convolutions are scaled to int8; with cpu, the DLA stores the sums with their bias."""
     depthwise: Literal["cpu", "emulated", "native"]
     """Run depthwise layers on the CPU, with OP_CONV, or with their own instruction."""
     tiling: Literal["output-channel", "auto"]
     """How to tile layers: along output channels, or whichever way is cheapest."""
     place: Literal["auto", "cpu", "dla"]
-    """Where to run what CPU and DLA both can: whichever is faster, or always this one."""
+    """Where to run operators that both CPU and DLA support: where it is faster, or always here."""
     dla_ops: str | Iterable[str] | None
     """TFLite operators that may run on the DLA, such as CONV_2D,ADD."""
 
@@ -128,13 +128,13 @@ class Axes(TypedDict, total=False):
     fusion: str | Sequence[str]
     """What is fused: nothing, the steps of a layer, or layers through the SRAM."""
     requant: str | Sequence[str]
-    """Who scales the int32 sums of convolutions to int8; cpu leaves the DLA the sums with their bias."""
+    """Where the int32 sums of convolutions are scaled to int8; with cpu, the DLA stores the sums with their bias."""
     depthwise: str | Sequence[str]
     """Run depthwise layers on the CPU, with OP_CONV, or with their own instruction."""
     tiling: str | Sequence[str]
     """How to tile layers: along output channels, or whichever way is cheapest."""
     place: str | Sequence[str]
-    """Where to run what CPU and DLA both can: whichever is faster, or always this one."""
+    """Where to run operators that both CPU and DLA support: where it is faster, or always here."""
     dla_ops: str | Sequence[str | Sequence[str]]
     """TFLite operators that may run on the DLA, such as CONV_2D,ADD."""
 
@@ -155,6 +155,10 @@ class HostChoices(TypedDict, total=False):
     """Stop a guest that waits this long for an event that no device will cause; 0: never. Default: 10."""
     devices: tuple[str, ...]
     """Attach a device: FILE.py:CLASS@ADDRESS[,irq=N][,size=BYTES]. Repeatable."""
+    dla: Literal["simulator", "rtl"]
+    """What is behind the bus: the simulator, or the RTL, which Verilator builds. Default: simulator."""
+    vcd: str | None
+    """Write the RTL's waveforms to FILE.vcd or FILE.fst; with --dla rtl."""
     log_functions: bool
     console: Callable[[int], None] | None
     trace_instructions: Line | None

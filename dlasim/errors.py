@@ -58,6 +58,12 @@ def one_of(choices: Iterable[str]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
+def counted(count: int, noun: str) -> str:
+    """`1 input`, `1,024 inputs`, `no inputs`."""
+    number = f"{count:,}" if count else "no"
+    return f"{number} {noun}{'' if count == 1 else 's'}"
+
+
 def printable(text: str, also: str = "") -> str:
     """The text with every control character and line end replaced by `?`.
 

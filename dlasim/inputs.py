@@ -93,7 +93,7 @@ def _array(item: Any) -> NDArray[Any]:
     try:
         return np.asarray(item)
     except (TypeError, ValueError) as error:
-        raise InputError(f"an input of type {type(item).__name__} is no array: {error}") from None
+        raise InputError(f"cannot make an array of an input of type {type(item).__name__}: {error}") from None
 
 
 def _mismatch(tensor: TensorDescriptor, origin: str, array: NDArray[Any]) -> InputError:

@@ -14,7 +14,6 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError
 from dlasim.fileio import read_head
 from dlasim.isa import container
-from dlasim.isa.assembly.source_file import SUFFIX, assemble_file
 from dlasim.isa.program import Program
 from dlasim.sim.config import DlaConfig, GridMismatchError, load_file, preset
 from dlasim.sim.runner import check_config, config_of
@@ -125,13 +124,15 @@ def _load_program(
 
 def _read_program(file: str | Path) -> Program:
     if is_assembly(file):
+        from dlasim.isa.assembly.source_file import assemble_file  # few runs need the assembler
+
         return assemble_file(file)
     return _program_in(file) if is_elf(file) else container.read_file(file)
 
 
 def is_assembly(file: str | Path) -> bool:
     """Whether a file is assembly, by its name."""
-    return str(file).endswith(SUFFIX)
+    return str(file).endswith(".s")
 
 
 def is_elf(file: str | Path) -> bool:

@@ -17,7 +17,7 @@ from dlasim.vp.bare_metal import BareMetal, run_bare_metal
 from dlasim.vp.drive import Drive
 from dlasim.vp.elf import Firmware, parse_elf, read_elf
 from dlasim.vp.host import HostOptions, Prototype, Prototyped, shipped_firmware
-from dlasim.vp.host_report import report
+from dlasim.vp.host_report import report, rtl_warnings
 from dlasim.vp.kernel_support import refuse_missing_kernels
 from dlasim.vp.launch import Completion, Submission
 from dlasim.vp.layout import plan_memory
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from dlasim.sim.executor import Executor
 
+__all__ = ["rtl_warnings"]
 _C_BYTES_PER_LINE = 16
 
 

@@ -86,14 +86,26 @@ class RunResult:
 
         return Chart(self._table(), kind, settings)
 
-    def to_html(self, path: str | Path) -> Path:
-        """Write a page to explore, one file that needs no network; returns its path."""
+    def to_html(self, path: str | Path, before: RunResult | None = None) -> Path:
+        """Write a page to explore, one file that needs no network; returns its path.
+
+        With `before` it is the difference of two runs, layer by layer.
+        """
         from dlasim.fileio import atomic_write
-        from dlasim.page.run import run_page
+
+        atomic_write(path, self._page() if before is None else self._comparison(before))
+        return Path(path)
+
+    def _page(self) -> str:
+        from dlasim.sweeps.page.run import run_page
 
         loaded = self.loaded
-        atomic_write(path, run_page(self.report, loaded.program, self.inference, loaded.lowered))
-        return Path(path)
+        return run_page(self.report, loaded.program, self.inference, loaded.lowered)
+
+    def _comparison(self, before: RunResult) -> str:
+        from dlasim.sweeps.page.comparison import comparison_page
+
+        return comparison_page(before.report, self.report, ("before", "after"))
 
     def trace(self, path: str | Path) -> Path:
         """Write a timeline for Perfetto (ui.perfetto.dev); returns its path."""

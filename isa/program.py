@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.errors import printable
+from dlasim.errors import counted, printable
 from dlasim.isa import codec
 from dlasim.isa.file_records import SLICE, SPAN, WORK, DataType, LayerKind, Role, StepKind
 from dlasim.isa.host_ops import HostOperator
@@ -120,16 +120,12 @@ def call_mismatch(operator: HostOperator, inputs: int, outputs: int, attributes:
     repeated = any(operand.repeated for operand in operator.inputs)
     if inputs < len(operator.inputs) or (inputs > len(operator.inputs) and not repeated):
         least = "at least " if repeated else ""
-        return f"{name} takes {least}{_counted(len(operator.inputs), 'input')} (got {inputs})"
+        return f"{name} takes {least}{counted(len(operator.inputs), 'input')} (got {inputs})"
     if outputs != len(operator.outputs):
-        return f"{name} gives {_counted(len(operator.outputs), 'output')} (got {outputs})"
+        return f"{name} gives {counted(len(operator.outputs), 'output')} (got {outputs})"
     if attributes != operator.words:
-        return f"{name} takes {_counted(operator.words, 'attribute word')} (got {attributes})"
+        return f"{name} takes {counted(operator.words, 'attribute word')} (got {attributes})"
     return None
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def _no_spans() -> NDArray[np.void]:

@@ -49,7 +49,7 @@ module dla_dma
 
   // --------------------------------------------------------------------------- requests, at the head of bursts
   logic [31:0] offset, left;  // in the merged run: bytes done, and to do
-  logic needs_request;
+  logic needs_request, ends_run, ends_plane;
   assign left = run_bytes - offset;
   assign beat_bytes = left < BEAT_BYTES ? left : BEAT_BYTES;
 
@@ -71,7 +71,6 @@ module dla_dma
 
   // ------------------------------------------------------------------------------- the walk in system memory
   logic [31:0] run, plane, run_offset, plane_offset;
-  logic ends_run, ends_plane;
   assign beat = delivers && !needs_request;
   assign ends_run = left <= BEAT_BYTES;
   assign ends_plane = run + 1 >= runs;

@@ -116,7 +116,7 @@ def _window_elements(rate: float) -> Callable[[Work], float]:
     return cycles
 
 
-_LONG_ROW = 1024  # from which ADD and SUB look up what they add
+_MANY_ELEMENTS = 512  # from which sums look up what they add
 
 
 def _row_length(work: Work) -> int:
@@ -125,11 +125,17 @@ def _row_length(work: Work) -> int:
     return max(work.written if whole else (1, *work.output)[-1], 1)
 
 
-def _sum_rows(work: Work) -> float:
-    """Rows of 1,024 elements or more take 32.5 for each and 8,700; shorter ones 58.5 for each and 150."""
-    length = _row_length(work)
-    row = 32.5 * length + 8700 if length >= _LONG_ROW else 58.5 * length + 150
-    return row * (work.written // length)
+def _sums(rate: float) -> Callable[[Work], float]:
+    """For few elements 61 for each and 145 for each row; for more of them so many for each, 110 for each row,
+    and 12,600 for tables."""
+
+    def cycles(work: Work) -> float:
+        rows = work.written // _row_length(work)
+        if work.written < _MANY_ELEMENTS:
+            return 61 * work.written + 145 * rows
+        return rate * work.written + 110 * rows + 12_600
+
+    return cycles
 
 
 def _rows(rate: float) -> Callable[[Work], float]:
@@ -138,7 +144,7 @@ def _rows(rate: float) -> Callable[[Work], float]:
 
 
 def _pixels(rate: float) -> Callable[[Work], float]:
-    """So many cycles for each pixel of the output."""
+    """So many cycles for each pixel of the output, or row of channels."""
     return lambda work: rate * (work.written // max((1, *work.output)[-1], 1))
 
 
@@ -207,10 +213,10 @@ RATES = {
     "TRANSPOSE_CONV": Rates(written=27, more=_transposed),
     "DEPTHWISE_CONV_2D": Rates(mac=4.1, written=34, more=_depthwise),
     "FULLY_CONNECTED": Rates(written=30, more=_matrix),
-    "ADD": Rates(more=_sum_rows),
-    "SUB": Rates(more=_sum_rows),
+    "ADD": Rates(more=_sums(32.6)),
+    "SUB": Rates(more=_sums(32.6)),
     "MUL": Rates(written=33, more=_rows(110)),
-    "SQUARED_DIFFERENCE": Rates(written=60, more=_rows(110)),
+    "SQUARED_DIFFERENCE": Rates(more=_sums(35)),
     "BATCH_MATMUL": Rates(written=28, more=_matrices),
     "REQUANT": Rates(written=25.5, more=_channel_blocks),
     "PRELU": Rates(written=38, more=_rows(110)),
@@ -218,7 +224,7 @@ RATES = {
     "AVERAGE_POOL_2D": Rates(written=38, more=_window_elements(2.6)),
     "MAX_POOL_2D": Rates(written=34, more=_window_elements(2.6)),
     "MEAN": Rates(read=18, written=80),
-    "SOFTMAX": Rates(call=450, written=57),
+    "SOFTMAX": Rates(call=5200, written=28, more=_pixels(199)),
     "PAD": Rates(more=_padding),
     "CONCATENATION": Rates(call=150, more=_concatenation),
     "STRIDED_COPY": Rates(more=_strided),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.errors import InputError, RunError, printable
+from dlasim.errors import InputError, RunError, counted, printable
 from dlasim.isa.file_records import Role, StepKind
 from dlasim.isa.program import HostCall, Program, Step, TensorDescriptor
 from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
@@ -101,7 +101,7 @@ def checked_inputs(
     expected = program.inputs
     if not (len(expected) if least is None else least) <= len(inputs) <= len(expected):
         most = "" if least is None else "at most "
-        raise InputError(f"{program.label} takes {most}{len(expected)} inputs (got {len(inputs)})")
+        raise InputError(f"{program.label} takes {most}{counted(len(expected), 'input')} (got {len(inputs)})")
     pairs = list(zip(expected, inputs, strict=False))
     for described, array in pairs:
         _check_input(described, array)

@@ -120,7 +120,7 @@ class Journal:
     def _record(self, location: int) -> dict[str, Any]:
         number = location & ((1 << _SEGMENT_BITS) - 1)
         if number not in self._readers:
-            self._readers[number] = open(self._segments[number], "rb")  # noqa: SIM115 - closed in close()
+            self._readers[number] = open_file(self._segments[number])
         reader = self._readers[number]
         reader.seek(location >> _SEGMENT_BITS)
         record = _parse(reader.readline())

@@ -86,6 +86,15 @@ class SweepResult:
 
         return Chart(self, kind or fitting_kind(self, settings.get("where")), settings)
 
+    def to_html(self, path: str | Path, where: str | None = None) -> Path:
+        """Write a page to explore, one file that needs no network, by default of all points; returns its
+        path."""
+        from dlasim.fileio import atomic_write
+        from dlasim.sweeps.page.sweep import sweep_page
+
+        atomic_write(path, sweep_page(self, where))
+        return Path(path)
+
     def _repr_html_(self) -> str:
         shown = [name for name in _SHOWN if name in self.columns]
         rows = list(islice(self.rows(*shown), _SHOWN_ROWS))

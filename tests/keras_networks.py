@@ -135,6 +135,49 @@ def channels_first(tf: Any) -> Any:
     return tf.keras.Model(image, layers.Dense(10)(x))
 
 
+def _encoder_block(tf: Any, x: Any, heads: int, activation: str) -> Any:
+    layers = tf.keras.layers
+    width = x.shape[-1]
+    y = layers.LayerNormalization()(x)
+    x = layers.Add()([x, layers.MultiHeadAttention(heads, width // heads)(y, y)])
+    y = layers.Dense(2 * width, activation=activation)(layers.LayerNormalization()(x))
+    return layers.Add()([x, layers.Dense(width)(y)])
+
+
+def vision_transformer(tf: Any) -> Any:
+    """A ViT of two blocks: Keras' attention and normalization."""
+    layers = tf.keras.layers
+    image = layers.Input((24, 24, 3))
+    x = layers.Reshape((36, 48))(layers.Conv2D(48, 4, strides=4)(image))
+    for _ in range(2):
+        x = _encoder_block(tf, x, 3, "gelu")
+    x = layers.GlobalAveragePooling1D()(layers.LayerNormalization()(x))
+    return tf.keras.Model(image, layers.Dense(10)(x))
+
+
+def keyword_transformer(tf: Any) -> Any:
+    """A token for each step of a spectrogram, normalization last, one head."""
+    layers = tf.keras.layers
+    spectrogram = layers.Input((50, 20))
+    x = layers.Dense(32)(spectrogram)
+    for _ in range(2):
+        x = layers.LayerNormalization()(layers.Add()([x, layers.MultiHeadAttention(1, 32)(x, x)]))
+        y = layers.Dense(32)(layers.Dense(64, activation="gelu")(x))
+        x = layers.LayerNormalization()(layers.Add()([x, y]))
+    return tf.keras.Model(spectrogram, layers.Dense(12, activation="softmax")(x[:, 0]))
+
+
+def bottleneck_encoder(tf: Any) -> Any:
+    """In the manner of MobileBERT: narrow attention between wide layers, four heads, ReLU."""
+    layers = tf.keras.layers
+    embedded = layers.Input((32, 64))
+    x = embedded
+    for _ in range(2):
+        y = _encoder_block(tf, layers.Dense(32)(x), 4, "relu")
+        x = layers.LayerNormalization()(layers.Add()([x, layers.Dense(64)(y)]))
+    return tf.keras.Model(embedded, layers.Dense(2)(x[:, 0]))
+
+
 BUILDERS: dict[str, Callable[[Any], Any]] = {
     "mobilenet_v3": mobilenet_v3,
     "densenet": densenet,
@@ -148,6 +191,9 @@ BUILDERS: dict[str, Callable[[Any], Any]] = {
     "batched": batched,
     "float_edges": float_edges,
     "channels_first": channels_first,
+    "vision_transformer": vision_transformer,
+    "keyword_transformer": keyword_transformer,
+    "bottleneck_encoder": bottleneck_encoder,
 }
 FLOAT_EDGES = {"float_edges"}
 

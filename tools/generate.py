@@ -6,6 +6,7 @@ A new one is a line in FILES: where it lies in the repository, and what makes it
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +45,8 @@ def main(arguments: list[str]) -> int:
     stale = {path: text for path, make in FILES.items() if (text := make()) != _current(path)}
     if not arguments:
         _write(stale)
+        if any(path.endswith(".py") for path in stale):  # others are made from it, and it was imported before
+            os.execv(sys.executable, [sys.executable, __file__])
         return 0
     for path, text in stale.items():
         _show_difference(path, text)

@@ -13,10 +13,10 @@ from dlasim.sim.machine import Run
 from dlasim.sim.measured import total_account
 from dlasim.sim.runner import Inference
 from dlasim.sim.stream import FaultAt
+from dlasim.vp.accelerator import attach_accelerator
 from dlasim.vp.board import Board, BoardConfig
 from dlasim.vp.board_result import BoardResult, FunctionProfile, Reason
 from dlasim.vp.device_loading import attach_devices
-from dlasim.vp.dla_device import attach_dla
 from dlasim.vp.drive import Drive
 from dlasim.vp.elf import Firmware
 
@@ -115,9 +115,12 @@ def run_bare_metal(
     """From reset until the guest exits, or cannot go on, or a limit is reached."""
     drive = drive or Drive()
     board = Board(BoardConfig(cpu=cpu, log_functions=drive.log_functions))
-    device = attach_dla(board, config, executor)
+    device = attach_accelerator(board, config, executor, drive)
     attach_devices(board, drive.devices)
     board.load(firmware)
-    result = drive.run(board)
+    try:
+        result = drive.run(board)
+    finally:
+        device.close()
     runs = tuple(device.runs)
     return BareMetal(firmware, config, cpu, result, runs, device.runs_lost, device.dla.fault)

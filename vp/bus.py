@@ -184,10 +184,10 @@ def _check_place(attachment: Attachment) -> None:
         if number % PAGE_BYTES:
             raise InputError(
                 f"device {attachment.name}: its {what} must be a multiple of 0x{PAGE_BYTES:x} "
-                f"(got 0x{number:x})"
+                f"(got {number:#x})"
             )
     if size_bytes <= 0 or base < 0 or base + size_bytes > _ADDRESS_SPACE_BYTES:
         raise InputError(
-            f"device {attachment.name}: {size_bytes} bytes at 0x{base:x} are not within "
+            f"device {attachment.name}: {size_bytes} bytes at {base:#x} are not within "
             "the 32-bit address space"
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +17,7 @@ from dlasim.vp.board import Board
 from dlasim.vp.device import Device
 
 
-class _BoardMemory:
+class BoardMemory:
     """RAM and flash by the addresses that the CPU uses, without copies."""
 
     def __init__(self, board: Board) -> None:
@@ -26,17 +28,29 @@ class _BoardMemory:
         return self._board.memories.view(address, size_bytes)
 
 
+@dataclass(slots=True)
+class RtlFigures:
+    """Of all streams since reset."""
+
+    streams: int = 0
+    cycles: int = 0
+    simulator_cycles: int = 0
+    different_streams: int = 0  # that took other cycles than the simulator says
+    seconds: float = 0.0  # of this computer, in the RTL
+
+
 MOST_RUNS = 1 << 16  # further streams are only counted
 
 
 class DlaDevice(Device):
     """A `Dla` behind the bus, in the CPU's clock; `runs` lists the streams that completed."""
 
-    def __init__(self, config: DlaConfig, memory: _BoardMemory, executor: Executor | None) -> None:
+    def __init__(self, config: DlaConfig, memory: BoardMemory, executor: Executor | None) -> None:
         self.dla = Dla(config, memory, executor, self._completed)
         self.runs: list[Run] = []
         self.runs_lost = 0
         self.most_runs = MOST_RUNS
+        self.rtl: RtlFigures | None = None  # where the RTL is behind the bus
 
     def _completed(self, run: Run) -> None:
         if len(self.runs) < self.most_runs:
@@ -62,7 +76,7 @@ class DlaDevice(Device):
 
     def peek(self, offset: int) -> int:
         """A byte of a register; reading one changes nothing."""
-        word = self.dla.load(offset & ~(REGISTER_BYTES - 1), REGISTER_BYTES)
+        word = self.load(offset & ~(REGISTER_BYTES - 1), REGISTER_BYTES)
         return word >> 8 * (offset % REGISTER_BYTES) & 0xFF
 
     def store(self, offset: int, size: int, value: int) -> None:
@@ -85,10 +99,13 @@ class DlaDevice(Device):
         """As after power-on."""
         self.dla.reset()
 
+    def close(self) -> None:
+        """Called after the run."""
+
 
 def attach_dla(board: Board, config: DlaConfig, executor: Executor | None) -> DlaDevice:
     """Puts an accelerator on the board; without an executor it keeps time but computes nothing."""
-    device = DlaDevice(config, _BoardMemory(board), executor)
+    device = DlaDevice(config, BoardMemory(board), executor)
     region = memory_map.DLA
     line = memory_map.MACHINE_EXTERNAL_INTERRUPT
     board.attach(device, region.base, region.size_bytes, irq=line, name=region.name)

@@ -19,6 +19,8 @@ class Drive:
     max_instructions: int | None = None
     stuck_after_seconds: float = STUCK_AFTER_SECONDS  # a guest that only waits is ended; 0: never
     devices: tuple[str, ...] = ()  # of the user's own, as `--device` has them
+    dla: str = "simulator"  # or rtl: the Verilated RTL behind the bus
+    vcd: str | None = None  # where the RTL's waveforms go: .vcd or .fst
     log_functions: bool = False  # which function ran when, for a timeline
     console: Callable[[int], None] | None = None  # gets each byte on the UART at once
     trace_instructions: Line | None = None

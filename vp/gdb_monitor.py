@@ -88,9 +88,7 @@ def _dla(board: Board, arguments: list[str]) -> str:
         shown = [BY_NAME[name] for name in names]
     readable = [register for register in shown if register.access is not Access.WRITE_ONLY]
     return (
-        "\n".join(
-            _register(register, device.dla.load(register.address, REGISTER_BYTES)) for register in readable
-        )
+        "\n".join(_register(register, device.load(register.address, REGISTER_BYTES)) for register in readable)
         or "this register is write-only"
     )
 

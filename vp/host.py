@@ -24,10 +24,11 @@ from dlasim.sim.machine import Run
 from dlasim.sim.runner import HostSpan, Inference, check_config, checked_inputs, fault_error
 from dlasim.sim.stream import FaultAt
 from dlasim.vp import launch
+from dlasim.vp.accelerator import attach_accelerator
 from dlasim.vp.board import Board, BoardConfig
 from dlasim.vp.board_result import BoardResult, Reason
 from dlasim.vp.device_loading import attach_devices
-from dlasim.vp.dla_device import DlaDevice, attach_dla
+from dlasim.vp.dla_device import DlaDevice, RtlFigures
 from dlasim.vp.drive import Drive
 from dlasim.vp.elf import Firmware, read_elf
 from dlasim.vp.exit_device import RegionMark
@@ -74,6 +75,7 @@ class Prototyped:
     start_cycle: int  # of the inference, since reset
     launch: Launch
     wall_seconds: tuple[float, ...]  # of each inference
+    rtl: RtlFigures | None = None  # where the RTL was the accelerator
 
     @property
     def outputs(self) -> list[NDArray[Any]]:
@@ -112,7 +114,10 @@ class Prototype:
         if self._executor is not None:
             for described, array in checked_inputs(self.program, inputs):
                 board.memories.write(self._address(described), array.tobytes())
-        result = self.options.drive.run(board)
+        try:
+            result = self.options.drive.run(board)
+        finally:
+            device.close()
         self._check(board, device, result)
         done = self._figures(board, device, result)
         done.inference.wall_seconds = time.perf_counter() - began - sum(done.wall_seconds[1:])
@@ -124,7 +129,7 @@ class Prototype:
     def _board(self) -> tuple[Board, DlaDevice]:
         options = self.options
         board = Board(BoardConfig(self.layout.memory_map, options.cpu, options.drive.log_functions))
-        device = attach_dla(board, self.config, self._executor)
+        device = attach_accelerator(board, self.config, self._executor, options.drive)
         attach_devices(board, options.drive.devices)
         device.dla.observer = self._observer()
         board.load(self._firmware)
@@ -237,6 +242,7 @@ class Prototype:
             begin.cycles,
             self.layout.launch,
             tuple(end - start for start, end in zip(*2 * [iter(self._moments)], strict=True)),
+            device.rtl,
         )
 
     def _numbered(self, runs: list[Run]) -> list[Run]:

@@ -15,6 +15,7 @@ from dlasim.sim.runner import Inference
 from dlasim.sim.trace import trace_events
 from dlasim.vp.bare_metal import BareMetal, function_rows
 from dlasim.vp.board_result import BoardResult
+from dlasim.vp.dla_device import RtlFigures
 from dlasim.vp.elf import Firmware
 from dlasim.vp.host import HostOptions, Prototyped
 
@@ -46,9 +47,32 @@ def report(
     for call, count in zip(program.host_calls, cpu.call_instructions, strict=True):
         layer = figures["layers"][call.layer]
         layer["instructions"] = layer.get("instructions", 0) + count
+    if done.rtl is not None:
+        figures["rtl"] = rtl_figures(done.rtl)
     figures["functions"] = function_rows(done.board.profile)
     figures["memory"] |= memory_bytes(program, done.firmware, done.board.stack_peak_bytes or 0)
     return figures
+
+
+def rtl_figures(rtl: RtlFigures) -> dict[str, Any]:
+    """What the RTL took, from reset to exit."""
+    return {
+        "streams": rtl.streams,
+        "cycles": rtl.cycles,
+        "simulator_cycles": rtl.simulator_cycles,
+        "different_streams": rtl.different_streams,
+        "seconds": round(rtl.seconds, 6),
+    }
+
+
+def rtl_warnings(rtl: RtlFigures | None) -> list[str]:
+    """That the layers' cycles, which the simulator attributes, are not those of the RTL."""
+    if rtl is None or not rtl.different_streams:
+        return []
+    return [
+        f"{rtl.different_streams} of {rtl.streams} streams took other cycles in the RTL ({rtl.cycles:,} "
+        f"together) than in the simulator ({rtl.simulator_cycles:,}); cycles of layers are the simulator's"
+    ]
 
 
 def memory_bytes(program: Program, firmware: Firmware, stack_peak_bytes: int) -> dict[str, int]:

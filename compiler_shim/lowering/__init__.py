@@ -1,8 +1,8 @@
 """Lowering: compiles a partitioned network for one machine.
 
-Read in the order in which data flows: geometry, transfers, tile_buffers and tile_costs (the SRAM and cycles
-of a tiling), search, tiling and policy (which tiling), allocation (addresses by live range), stripes (chains
-of layers whose intermediate tensors never leave SRAM), residency and buffer_packing (which tensors stay in
-SRAM, and all SRAM addresses), memory (aliases, live ranges and the arena), constants, emission (tiles as
-loads, computations and stores; registers, waits and words), lower.
+Read in the order in which data flows: `geometry`, `transfers`, `tile_buffers` and `tile_costs` (the SRAM and
+cycles of a tiling), `search`, `tiling` and `policy` (which tiling), `stripes` (chains of layers whose
+intermediate tensors never leave SRAM), `memory` and `allocation` (aliases, live ranges, and addresses by
+them), `states` and `residency` (which tensors stay in SRAM, which layers run as chains), `buffer_packing`
+and `ahead` (all SRAM addresses, and loads made early), `constants`, `emission`, `lower`.
 """

@@ -86,7 +86,7 @@ class BufferPacker:
         problem, tiling = self.problems[step], self.tilings[step]
         place = len(problem.in_sram.inputs)
         size, pieces = tiling.buffers[place][0], problem.first_pieces(tiling)
-        if not size:
+        if not size or problem.node.matrix is not None:
             return []
         gaps = tuple((address, address + align(size)) for address in self.buffers[step][place])
         cycles = problem.machine.load_cycles(size)

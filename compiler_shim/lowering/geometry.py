@@ -30,6 +30,7 @@ class InSram(NamedTuple):
 
     inputs: tuple[bool, ...]
     output: bool
+    matrix: bool = False
 
 
 class Cut(NamedTuple):
@@ -74,7 +75,8 @@ class NodeShape(NamedTuple):
     weight_bytes: int  # of an output channel
     has_records: bool
     has_table: bool
-    strides: tuple[Pair, ...]  # of the inputs and the output: elements from a pixel and a row to the next
+    has_matrix: bool
+    strides: tuple[Pair, ...]  # of inputs, matrix and output: elements from a pixel and a row to the next
 
 
 class Prepared(Generic[_Kind]):
@@ -118,8 +120,11 @@ class Geometry:
             is_dense=int(shape.is_dense),
             taps=prod(shape.kernel),
             weight_bytes=self._unit_weights,
+            loaded_weight_bytes=0 if in_sram.matrix else self._unit_weights,
             record_bytes=self.record_bytes,
             has_table=int(shape.has_table),
+            has_matrix=int(shape.has_matrix),
+            is_matrix_in_sram=int(in_sram.matrix),
             input_height=in_shape[0],
             input_width=in_shape[1],
             input_pixel_stride=first_pixel,
@@ -194,13 +199,15 @@ def geometries_of(node: DlaNode) -> Geometries:
     shape = NodeShape(
         node.out_shape, node.in_shape, node.kernel, node.stride, node.dilation, node.broadcast,
         node.in_element_bytes, node.out_element_bytes, node.is_dense, node.weight_bytes_per_channel,
-        node.records is not None, node.table is not None, _strides(node),
+        node.records is not None, node.table is not None, node.matrix is not None, _strides(node),
     )  # fmt: skip
     return _geometries(shape)
 
 
 def _strides(node: DlaNode) -> tuple[Pair, ...]:
-    layouts = (node.layout(number) or dense_layout(image) for number, image in enumerate(node.images))
+    layouts = [node.layout(number) or dense_layout(image) for number, image in enumerate(node.images)]
+    if node.matrix is not None:
+        layouts.insert(1, node.matrix_layout or dense_layout(node.matrix_image))
     return tuple((layout.pixel, layout.line) for layout in layouts)
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dlasim.compiler_shim.lowering.constants import ConstantPool
+from dlasim.compiler_shim.lowering.emission.allocated_node import AllocatedNode
 from dlasim.compiler_shim.lowering.emission.emitter import Emitter, Later
-from dlasim.compiler_shim.lowering.emission.placed import Placed
-from dlasim.compiler_shim.lowering.emission.records import SRAM, TensorPlace
+from dlasim.compiler_shim.lowering.emission.records import SRAM, TensorLocation
 from dlasim.compiler_shim.lowering.memory import (
     SystemPlan,
     extend_live_ranges,
@@ -39,7 +39,7 @@ _NO_BYTE = np.zeros(1, np.uint8)  # stands for constants that nobody reads, howe
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """A program, and for `explain` the tiling of each DLA node by its place in the network."""
+    """A program, and for `explain` the tiling of each DLA node by its index in the network."""
 
     program: p.Program
     network: PlacedNetwork
@@ -97,7 +97,7 @@ class _Lowering:
         self._calls: list[p.HostCall] = []
         self._tensors: list[p.TensorDescriptor] = []
         self._numbers: dict[int, int] = {}
-        self._places: dict[int, Placed] = {}
+        self._known_nodes: dict[int, AllocatedNode] = {}
         self._touched: list[_Footprint] = []  # what each stream reads, and what it writes
 
     def _check_tile_limit(self) -> None:
@@ -156,10 +156,10 @@ class _Lowering:
         for step in steps:
             chain = self._sram.chains.get(step)
             if chain is not None:
-                members = [self._placed(member) for member in chain.steps]
+                members = [self._allocated(member) for member in chain.steps]
                 self._emitter.chain(chain, members, self._later(step))
             elif step not in self._sram.chained:
-                self._emitter.node(self._placed(step), self._later(step))
+                self._emitter.node(self._allocated(step), self._later(step))
         self._emitter.halt()
         inside = {*self._sram.addresses, *self._sram.inner}
         touched = [footprints(self._network)[step] for step in steps]
@@ -167,12 +167,12 @@ class _Lowering:
         self._touched.append((read, written))
         self._steps.append(p.Step(StepKind.STREAM, len(self._touched) - 1))
 
-    def _placed(self, step: int) -> Placed:
-        if step not in self._places:
-            self._places[step] = self._place(step)
-        return self._places[step]
+    def _allocated(self, step: int) -> AllocatedNode:
+        if step not in self._known_nodes:
+            self._known_nodes[step] = self._allocate(step)
+        return self._known_nodes[step]
 
-    def _place(self, step: int) -> Placed:
+    def _allocate(self, step: int) -> AllocatedNode:
         node = self._network.nodes[step]
         assert isinstance(node, DlaNode)
         inputs = []
@@ -180,19 +180,24 @@ class _Lowering:
             node.layout(number) or dense_layout(shape) for number, shape in enumerate(node.images)
         ]
         for value, layout in zip(node.inputs, images, strict=True):
-            inputs.append(self._tensor_place(value, layout, node.in_element_bytes))
-        output = self._tensor_place(node.output, whole, node.out_element_bytes)
+            inputs.append(self._tensor_location(value, layout, node.in_element_bytes))
+        output = self._tensor_location(node.output, whole, node.out_element_bytes)
+        matrix = None
+        if node.matrix is not None:
+            layout = node.matrix_layout or dense_layout(node.matrix_image)
+            matrix = self._tensor_location(node.matrix, layout, node.in_element_bytes)
         geometry, cut = self._sram.problems[step].geometry, self._sram.tilings[step].cut
         buffers = self._sram.buffers[step]
         ahead = self._sram.ahead.reservoirs.get(step)
-        return Placed(node, geometry, cut, tuple(inputs), output, buffers, self._network.values, step, ahead)
+        values = self._network.values
+        return AllocatedNode(node, geometry, cut, tuple(inputs), output, buffers, values, step, ahead, matrix)
 
     def _later(self, step: int) -> list[Later]:
         """What the segment of a step loads for later ones."""
         loads = self._sram.ahead.loads.get(step, ())
-        return [Later(load.tiles, self._placed(load.step), load.first, load.pieces) for load in loads]
+        return [Later(load.tiles, self._allocated(load.step), load.first, load.pieces) for load in loads]
 
-    def _tensor_place(self, value: int, layout: Layout, element_bytes: int) -> TensorPlace:
+    def _tensor_location(self, value: int, layout: Layout, element_bytes: int) -> TensorLocation:
         base = resolve_alias(self._network, value)
         if base in self._sram.addresses:
             space, offset = SRAM, self._sram.addresses[base]
@@ -201,7 +206,7 @@ class _Lowering:
         else:
             space, offset = self._system_location(base)
         first, pixel, line = (count * element_bytes for count in layout)
-        return TensorPlace(int(space), offset + first, pixel, line, element_bytes)
+        return TensorLocation(int(space), offset + first, pixel, line, element_bytes)
 
     def _system_location(self, base: int) -> tuple[Region, int]:
         """Region and offset of a value; a constant operand is put among the constants."""

@@ -49,7 +49,10 @@ def resolve_alias(network: PlacedNetwork, value: int) -> int:
 
 def reads(node: object, network: PlacedNetwork) -> list[int]:
     """The activations that a node reads, aliases resolved."""
-    inputs = node.inputs if isinstance(node, DlaNode) else node.call.inputs  # type: ignore[attr-defined]
+    if isinstance(node, DlaNode):
+        inputs = node.inputs if node.matrix is None else (*node.inputs, node.matrix)
+    else:
+        inputs = node.call.inputs  # type: ignore[attr-defined]
     resolved = [resolve_alias(network, value) for value in inputs if value >= 0]
     return [value for value in resolved if network.values[value].data is None]
 
@@ -120,15 +123,23 @@ def extend_live_ranges(
 
 @once
 def sram_candidates(network: PlacedNetwork) -> Mapping[int, LiveRange]:
-    """The values that only DLA nodes touch and that live within one inference."""
+    """The values that only DLA nodes touch and that live within one inference. What stands for weights has
+    no gaps, since the MAC array reads it as a transfer would bring it."""
     outside = {resolve_alias(network, value) for value in (*network.outputs, *network.inputs)} | variables(
         network
     )
     for node in network.nodes:
         if not isinstance(node, DlaNode):
             outside |= {*reads(node, network), *writes(node, network)}
+        elif node.matrix is not None and not _is_dense_matrix(node):
+            outside.add(resolve_alias(network, node.matrix))
     live_ranges = find_live_ranges(network)
     return {value: live_range for value, live_range in live_ranges.items() if value not in outside}
+
+
+def _is_dense_matrix(node: DlaNode) -> bool:
+    layout = node.matrix_layout
+    return layout is None or node.out_shape[2] == 1 or layout.line == node.in_shape[2]
 
 
 def plan_system(

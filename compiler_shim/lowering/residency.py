@@ -94,6 +94,11 @@ class SramPlanner:
             )
             for step, node in self._nodes.items()
         }
+        self._matrices = {
+            step: resolve_alias(network, node.matrix)
+            for step, node in self._nodes.items()
+            if node.matrix is not None
+        }
         self._touches: dict[Segment, State] = {}
         self._budgets: dict[State, int] = {}
         self._problems = {
@@ -141,7 +146,11 @@ class SramPlanner:
         """A node with these values in SRAM, and those between the nodes of its chain."""
         inputs, output = self._values[step]
         in_sram = [value in resident or value in inner for value in inputs]
-        return self._problems[step][InSram(tuple(in_sram), output in resident or output in inner)]
+        matrix = self._matrices.get(step)
+        is_matrix_in_sram = matrix is not None and matrix in resident
+        return self._problems[step][
+            InSram(tuple(in_sram), output in resident or output in inner, is_matrix_in_sram)
+        ]
 
     def _choose(self) -> tuple[list[int], list[Segment]]:
         """The values that stay in SRAM, and the segments, by the cheapest path over states."""
@@ -223,7 +232,10 @@ class SramPlanner:
         found = self._touches.get(steps)
         if found is None:
             values = [(*inputs, output) for inputs, output in map(self._values.__getitem__, steps)]
-            found = self._touches[steps] = frozenset([value for each in values for value in each])
+            matrices = [self._matrices[step] for step in steps if step in self._matrices]
+            found = self._touches[steps] = frozenset(
+                [*(value for each in values for value in each), *matrices]
+            )
         return found
 
     def _settle(self, resident: list[int], segments: Sequence[Segment]) -> _Residents | None:
@@ -306,7 +318,7 @@ class SramPlanner:
             follower is not None
             and value in self._live_ranges
             and follower.inputs[0] == value
-            and value not in follower.inputs[1:]
+            and value not in (*follower.inputs[1:], follower.matrix)
             and self._live_ranges[value].first == step
             and self._live_ranges[value].last == step + 1
             and node.out_element_bytes == follower.in_element_bytes == 1

@@ -93,7 +93,7 @@ def _cut_depths(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: 
         if found.tasks and (found.cycles == before or found.cycles <= work + work // NEAR):
             return
         before = found.cycles if found.tasks else 0
-        depth = half(depth) if depth > 1 else 0
+        depth = half(depth) if depth > 1 and not sizes.is_matrix_in_sram else 0
 
 
 @routine
@@ -169,7 +169,7 @@ def _find_sufficient_bytes(sizes: NodeSizes, machine: MachineCosts, found: Searc
         if size:
             _set_group(sizes, found, size, depth)
             found.sufficient_bytes = max(found.sufficient_bytes, sram_bytes(sizes, found.group, found.tile))
-    if machine.loads_ahead:
+    if machine.loads_ahead and not sizes.has_matrix:
         whole = PIECE_PART * constant_bytes(sizes, channels, depth)
         found.sufficient_bytes = max(found.sufficient_bytes, whole)
 
@@ -183,7 +183,7 @@ def _cut_all(sizes: NodeSizes, machine: MachineCosts, found: Search, depth: int,
         describe_costs(sizes, machine, size, depth, found.group)
         constants = found.group.constant_bytes
         is_small = 1
-        if machine.loads_ahead and constants:
+        if machine.loads_ahead and constants and not sizes.has_matrix:
             found.group.pieces_ahead = budget // AHEAD_PART // constants
             is_small = constants * PIECE_PART <= budget or size <= sizes.step
         tasks = found.group.groups * found.group.passes

@@ -35,7 +35,7 @@ def packed_bytes(channels: int, depth: int, weight_bytes: int, record_bytes: int
 @routine
 def constant_bytes(sizes: NodeSizes, channels: int, depth: int) -> int:
     """Bytes of the constants of a group of output channels, as they are packed."""
-    return packed_bytes(channels, depth, sizes.weight_bytes, sizes.record_bytes, sizes.has_table)
+    return packed_bytes(channels, depth, sizes.loaded_weight_bytes, sizes.record_bytes, sizes.has_table)
 
 
 @routine

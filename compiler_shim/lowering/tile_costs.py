@@ -112,6 +112,9 @@ def load_beats(
         pixel = sizes.second_pixel_stride * sizes.second_bytes
         line = sizes.second_line_stride * sizes.second_bytes
         second = box_beats(bus, rows, columns, group.second_pixel, pixel, line)
+    if sizes.has_matrix and not sizes.is_matrix_in_sram:
+        line = sizes.second_line_stride
+        return first, second, box_beats(bus, tile.channels, 1, tile.depth, line, line)
     return first, second, transfer_beats(bus, group.constant_bytes, 1)
 
 
@@ -138,7 +141,8 @@ def estimate(
     compute = group.work_cycles + tasks * (group.task_cycles + task_stall_cycles(sizes, machine, tile))
     first, other, fixed = load_beats(sizes, machine, group, tile)
     start = first + other + fixed  # before the first computation
-    if machine.loads_ahead:
+    ahead = 0 if sizes.has_matrix else machine.loads_ahead
+    if ahead:
         copies = 2 if tile.is_double == DOUBLE and constant_loads > 1 else 1
         start -= fixed
         constant_loads -= min(max(group.pieces_ahead, copies), constant_loads)
@@ -153,7 +157,7 @@ def estimate(
     cycles = compute + move_in + move_out
     if tile.is_double and tasks > 1:
         if tile.is_double == DOUBLE_TENSORS and constants:  # what computes with others waits for them
-            compute += (constant_loads - 1 + machine.loads_ahead) * (fixed + latency)
+            compute += (constant_loads - 1 + ahead) * (fixed + latency)
         contention = contention_cycles(machine.bus, beats_in, beats_out)
         store = move_out // tiles
         if machine.is_hopeful:

@@ -70,7 +70,8 @@ class Machine:
         self._copier = cost.unit_costs(self._timed, "OP_C_MAX")
         self._costs: dict[tuple[str, bool], PreparedCosts] = {}
         ports = 4 if self._copier.port_rate else 1  # operands that may cross the SRAM's ports
-        self.most_cycles_per_byte = ports * (1 + self.bus.burst_overhead) * max(self.bus.alone, 1)
+        dearest_byte = max(formulas.transfer_beats(self.bus, 1, 1), 1)  # in a run of its own
+        self.most_cycles_per_byte = ports * dearest_byte * max(self.bus.alone, 1)
 
     def costs(self, node: DlaNode) -> PreparedCosts:
         """What the routines read of it for nodes like this."""

@@ -52,10 +52,11 @@ def _transfers(network: PlacedNetwork) -> Iterator[_Row]:
             wanted.update(reads(other, network))
     read: dict[int, tuple[int, int]] = {}  # of each tensor the most bytes that a node reads, and its layer
     for node in nodes:
-        for number, value in enumerate(node.inputs):
+        tensors = node.inputs if node.matrix is None else (*node.inputs, node.matrix)
+        for number, value in enumerate(tensors):
             base = resolve_alias(network, value)
             if base not in computed:
-                size = min(_read_bytes(node, number, network), network.values[base].size_bytes)
+                size = min(_read_bytes(node, number, value, network), network.values[base].size_bytes)
                 read[base] = max(read.get(base, (0, node.layer)), (size, node.layer))
         if resolve_alias(network, node.output) in wanted:
             height, width, channels = node.out_shape
@@ -64,10 +65,10 @@ def _transfers(network: PlacedNetwork) -> Iterator[_Row]:
         yield _transfer(layer, _READ, size)
 
 
-def _read_bytes(node: DlaNode, number: int, network: PlacedNetwork) -> int:
+def _read_bytes(node: DlaNode, number: int, value: int, network: PlacedNetwork) -> int:
     """The bytes of an input from the first to the last row and column that a node reads."""
     if number:
-        return network.values[node.inputs[number]].size_bytes
+        return network.values[value].size_bytes
     size = node.in_shape[2] * node.in_element_bytes
     for axis in (0, 1):
         reach = (node.out_shape[axis] - 1) * node.stride[axis] + (node.kernel[axis] - 1) * node.dilation[axis]

@@ -11,7 +11,7 @@ import numpy as np
 
 from dlasim.compiler_shim.graph import Operator, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.activations import ACTIVATIONS, quantized_range
-from dlasim.errors import InputError
+from dlasim.errors import InputError, one_of
 from dlasim.isa import host_ops
 
 Shape = tuple[int, ...]
@@ -128,7 +128,7 @@ class BoundOperator:
     def scalar(self, position: int) -> int:
         """The value of a constant input that is a single number."""
         found = self.integers(position)
-        self.require(len(found) == 1, f"input {position} has {len(found)} elements, one expected")
+        self.require(len(found) == 1, f"input {position} must have 1 element (got {len(found)})")
         return found[0]
 
     def axis(self, axis: int, rank: int) -> int:
@@ -140,7 +140,7 @@ class BoundOperator:
         """Refuses a tensor of another type."""
         self.require(
             tensor.dtype in allowed,
-            f"{tensor.name} is {tensor.dtype}, the host operator takes {' or '.join(allowed)}",
+            f"{tensor.name} must be {one_of(allowed)} (got {tensor.dtype})",
         )
 
     def same_types(self, *tensors: Tensor) -> None:

@@ -130,11 +130,15 @@ def inverse_square_root(op: BoundOperator) -> NDArray[np.int8]:
     return table
 
 
+def _real(op: BoundOperator) -> NDArray[np.float32]:
+    """What each number of the input stands for, in float32."""
+    return np.float32(op.scale(op.input())) * _centred(op).astype(np.float32)
+
+
 @looked_up
 def gelu(op: BoundOperator) -> NDArray[np.int8]:
     """GELU in float32."""
-    scale_in, scale_out = np.float32(op.scale(op.input())), np.float32(op.scale(op.output()))
-    values = scale_in * _centred(op).astype(np.float32)
+    values = _real(op)
     half, one = np.float32(0.5), np.float32(1)
     if op.option("approximate"):
         reach = np.float32(math.sqrt(2 / math.pi)) * values * (one + np.float32(0.044715) * values * values)
@@ -142,7 +146,12 @@ def gelu(op: BoundOperator) -> NDArray[np.int8]:
     else:
         scaled = values * np.float32(-math.sqrt(0.5))
         transformed = half * values * np.array([math.erfc(x) for x in scaled.tolist()], np.float32)
-    steps = (transformed * (one / scale_out)).astype(np.float64)
+    return _quantized(op, transformed)
+
+
+def _quantized(op: BoundOperator, real: NDArray[np.float32]) -> NDArray[np.int8]:
+    """Results in float32 as LiteRT quantizes them for its tables, halves away from zero."""
+    steps = (real * (np.float32(1) / np.float32(op.scale(op.output())))).astype(np.float64)
     return _limited(op, np.trunc(steps + np.copysign(0.5, steps)).astype(np.int64))
 
 
@@ -163,16 +172,22 @@ def _saturated(inside: Integers, beyond: Integers) -> NDArray[np.int8]:
 
 @looked_up
 def logistic(op: BoundOperator) -> NDArray[np.int8]:
-    """LOGISTIC."""
+    """LOGISTIC: of int8 in fixed point, as TFLite Micro; of uint8 in float32, as LiteRT."""
     _require_output(op, 1 / 256, -128)
+    if op.input().is_unsigned:
+        with np.errstate(over="ignore"):  # infinite: the result is 0
+            exponential = np.exp(-_real(op).astype(np.float64)).astype(np.float32)
+        return _quantized(op, np.float32(1) / (np.float32(1) + exponential))
     fixed, beyond = _sigmoid_input(op)
     return _saturated(rounding_divide(numerics.logistic(fixed, _INTEGER_BITS), 31 - 8) - 128, beyond)
 
 
 @looked_up
 def tanh(op: BoundOperator) -> NDArray[np.int8]:
-    """TANH."""
+    """TANH: of int8 in fixed point, as TFLite Micro; of uint8 in float32, as LiteRT."""
     _require_output(op, 1 / 128, 0)
+    if op.input().is_unsigned:
+        return _quantized(op, np.tanh(_real(op).astype(np.float64)).astype(np.float32))
     fixed, beyond = _sigmoid_input(op)
     return _saturated(rounding_divide(numerics.tanh(fixed, _INTEGER_BITS), 31 - 7), beyond)
 

@@ -35,7 +35,8 @@ def batch_matmul(op: BoundOperator) -> list[KernelCall]:
 def batch_matmul_shape(op: BoundOperator) -> list[Shape]:
     """BATCH_MATMUL: the last two dimensions are matrices, those before them batches that broadcast."""
     first, second = op.shape(0), op.shape(1)
-    op.require(min(len(first), len(second)) >= 2, f"shapes {list(first)} and {list(second)} are no matrices")
+    shapes = f"{list(first)} and {list(second)}"
+    op.require(min(len(first), len(second)) >= 2, f"both inputs need 2 dimensions or more (got {shapes})")
     rows, depth = first[-2:] if not op.option("adj_x") else first[:-3:-1]
     other_depth, columns = second[-2:] if not op.option("adj_y") else second[:-3:-1]
     op.require(depth == other_depth, f"rows of {depth} elements meet columns of {other_depth}")

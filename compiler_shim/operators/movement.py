@@ -15,7 +15,7 @@ def pad(op: BoundOperator) -> list[KernelCall]:
     """PAD and PADV2; without a value, what surrounds the input means 0."""
     values, output = op.input(), op.output()
     rank = len(values.shape)
-    op.require(rank <= MAX_RANK, f"{rank} dimensions, {MAX_RANK} are supported")
+    op.require(rank <= MAX_RANK, f"it must have at most {MAX_RANK} dimensions (got {rank})")
     before = op.constant(1).reshape(rank, 2)[:, 0]
     return [
         op.call(
@@ -70,6 +70,12 @@ def gather(op: BoundOperator) -> list[KernelCall]:
     batch_dims = op.option("batch_dims")
     batch_dims += len(indices.shape) if batch_dims < 0 else 0
     return [op.call("GATHER", op.input_numbers, axis=axis, batch_dims=batch_dims)]
+
+
+def embedding_lookup(op: BoundOperator) -> list[KernelCall]:
+    """EMBEDDING_LOOKUP: rows of the second input."""
+    op.types(op.input(0), "int32")
+    return [op.call("GATHER", op.input_numbers[::-1], axis=0, batch_dims=0)]
 
 
 def gather_nd(op: BoundOperator) -> list[KernelCall]:
@@ -166,7 +172,7 @@ def pack_shape(op: BoundOperator) -> list[Shape]:
 def resize_shape(op: BoundOperator) -> list[Shape]:
     """RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR."""
     shape, size = op.shape(0, 4), op.integers(1)
-    op.require(len(size) == 2, f"size {size}, height and width expected")
+    op.require(len(size) == 2, f"size must be height and width (got {size})")
     return [(shape[0], *size, shape[3])]
 
 
@@ -181,6 +187,13 @@ def gather_shape(op: BoundOperator) -> list[Shape]:
     )
     _check_indices(op, [shape[axis]])
     return [shape[:axis] + indices[batch:] + shape[axis + 1 :]]
+
+
+def embedding_shape(op: BoundOperator) -> list[Shape]:
+    """EMBEDDING_LOOKUP: a row for each index."""
+    indices, table = op.shape(0, 1), op.shape(1)
+    op.require(len(table) >= 2, f"a table of shape {list(table)}")
+    return [(*indices, *table[1:])]
 
 
 def gather_nd_shape(op: BoundOperator) -> list[Shape]:

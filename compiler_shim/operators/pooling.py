@@ -65,7 +65,7 @@ def arg_max(op: BoundOperator) -> list[KernelCall]:
     op.types(values, "int8", "int32", "int64", "float32")
     op.types(op.output(), "int32", "int64")
     axes = op.integers(1)
-    op.require(len(axes) == 1, f"{len(axes)} axes, one expected")
+    op.require(len(axes) == 1, f"it must have 1 axis (got {len(axes)})")
     return [op.call("ARG_MAX", op.input_numbers[:1], axis=op.axis(axes[0], len(values.shape)))]
 
 

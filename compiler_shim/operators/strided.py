@@ -15,7 +15,10 @@ def copy_call(op: BoundOperator, source: int, view: View, output: int) -> Kernel
     """The call that copies the view of a tensor into another."""
     least = merged(view)
     spare = MAX_RANK - len(least.size)
-    op.require(spare >= 0, f"{len(least.size)} dimensions that cannot be joined, {MAX_RANK} are supported")
+    op.require(
+        spare >= 0,
+        f"at most {MAX_RANK} dimensions that cannot be joined are supported (got {len(least.size)})",
+    )
     return op.call(
         "STRIDED_COPY",
         (source,),
@@ -29,7 +32,9 @@ def copy_call(op: BoundOperator, source: int, view: View, output: int) -> Kernel
 def reshape(op: BoundOperator) -> list[KernelCall]:
     """RESHAPE, SQUEEZE and EXPAND_DIMS: the same elements in the same order."""
     values, output = op.input(), op.output()
-    op.require(values.elements == output.elements, f"{values.elements} elements to {output.elements}")
+    op.require(
+        values.elements == output.elements, f"cannot make {output.elements} elements of {values.elements}"
+    )
     return [copy_call(op, op.input_numbers[0], dense(values.shape), op.output_numbers[0])]
 
 

@@ -16,7 +16,7 @@ def padding_before(padding: str, size: int, window: int, stride: int) -> int:
 def window_attributes(op: BoundOperator, height: int, width: int) -> dict[str, int]:
     """Strides and padding of an operator whose filter has this height and width, without dilation."""
     shape, padding = op.input().shape, op.option("padding")
-    op.require(padding in ("SAME", "VALID"), f"padding {padding}, SAME or VALID are allowed")
+    op.require(padding in ("SAME", "VALID"), f"padding must be SAME or VALID (got {padding})")
     op.require(len(shape) == 4, f"input has shape {list(shape)}, not NHWC")
     rows, columns = op.option("stride_h"), op.option("stride_w")
     height = (height - 1) * op.options.get("dilation_h_factor", 1) + 1

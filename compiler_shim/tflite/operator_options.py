@@ -43,7 +43,7 @@ def _option(field: SchemaField, value: Any, where: str) -> Option:
     if field.enum:
         names = enum_names(field.enum)
         if value not in names:
-            raise InputError(f"{where}: {field.name} {value}, allowed is 0 to {max(names)}")
+            raise InputError(f"{where}: {field.name} must be from 0 to {max(names)} (got {value})")
         return names[value]
     if field.is_vector:
         return tuple(int(item) for item in value)

@@ -80,7 +80,7 @@ class TensorReader:
         buffer = self._buffers[number]
         # Small offsets are what the converter leaves behind in ordinary files.
         if buffer["offset"] > 1:
-            raise InputError(f"{where}: its data lies behind the flatbuffer, which is not supported")
+            raise InputError(f"{where}: its data is behind the flatbuffer, which is not supported")
         raw = np.asarray(buffer["data"], dtype=np.uint8)
         if values["is_variable"]:
             self.variables.add(index)

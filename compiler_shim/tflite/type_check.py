@@ -152,7 +152,7 @@ def _check_classes(graph: Graph, operator: Operator, where: str) -> None:
             continue
         if tensor.dtype not in CLASSES[class_]:
             allowed = " or ".join(CLASSES[class_])
-            raise InputError(f"{where}: {label(tensor.name)} is {tensor.dtype}, {allowed} expected")
+            raise InputError(f"{where}: {label(tensor.name)} must be {allowed} (got {tensor.dtype})")
         if class_ == "x":
             shared.add(tensor.dtype)
     if len(shared) > 1:

@@ -47,7 +47,12 @@ def build_topology(
     # Pictures have bytes centred on zero; so may spectrograms and features.
     quantization = Quantization((1 / 128,), (0,))
     build = NetworkBuilder(_full_name(name, alpha, resolution, classes), seed, on_operator)
-    source = build.input(shape, quantization, calibration_inputs(shape, seed))
+    samples = calibration_inputs(shape, seed)
+    source: object
+    if topology.takes_bytes:
+        source = build.bytes_input(shape, samples.view("uint8"))
+    else:
+        source = build.input(shape, quantization, samples)
     output = topology.layers(build, source, classes or topology.classes, 1.0 if alpha is None else alpha)
     return build.finish(output)
 

@@ -59,6 +59,7 @@ class NetworkBuilder:
         self._tensors: list[Tensor] = []
         self._operators: list[Operator] = []
         self._inputs: list[int] = []
+        self._samples: NDArray[np.uint8] = np.zeros(0, np.uint8)
 
     def finish(self, *outputs: Activation) -> Graph:
         """The network with these outputs."""
@@ -74,6 +75,34 @@ class NetworkBuilder:
         return Activation(
             index, samples.astype(np.float32) - np.float32(quantization.zero_point), quantization
         )
+
+    def bytes_input(self, shape: tuple[int, ...], samples: NDArray[np.uint8]) -> int:
+        """An input of plain bytes; its number."""
+        self._inputs.append(self._tensor("input", (1, *shape), "uint8", None))
+        self._samples = samples
+        return self._inputs[-1]
+
+    def embed(self, name: str, source: int, size: int) -> Activation:
+        """CAST and GATHER: for each byte of the input a row of a table."""
+        index = self._tensor(f"{name}/index", self._tensors[source].shape, "int32", None)
+        self._operators.append(Operator("CAST", (source,), (index,), {}, self._location()))
+        quantization = Quantization((1 / 64,), (0,))
+        table = np.clip(np.rint(self._rng.standard_normal((256, size)) * 40), -127, 127).astype(np.int8)
+        rows = self._constant(f"{name}/table", table, quantization)
+        values = table[self._samples].astype(np.float32)
+        options: dict[str, Option] = {"axis": 0, "batch_dims": 0}
+        return self._append("GATHER", name, (rows, index), values, quantization, options)
+
+    def constant(self, name: str, real: FloatArray, quantization: Quantization | None = None) -> Activation:
+        """A constant operand, in a scale of its own if none is given."""
+        quantization = quantization or covering(real, "NONE")
+        data = np.clip(np.rint(real / quantization.scale) + quantization.zero_point, -128, 127)
+        index = self._constant(name, data.astype(np.int8), quantization)
+        return Activation(index, (data - quantization.zero_point).astype(np.float32), quantization)
+
+    def noise(self, shape: tuple[int, ...], spread: float, mean: float = 0.0) -> FloatArray:
+        """Seeded normal noise, for constants."""
+        return mean + spread * self._rng.standard_normal(shape)
 
     def conv(
         self,
@@ -119,7 +148,73 @@ class NetworkBuilder:
         """FULLY_CONNECTED with one scale for all weights, as the converter makes them."""
         weights = self._weights((units, source.channels), axis=None)
         sums = multiply(source.values, weights)
-        return self._weighted("FULLY_CONNECTED", name, source, weights, sums, None, norm, activation, {})
+        options: dict[str, Option] = {"keep_num_dims": source.values.ndim > 2}
+        return self._weighted("FULLY_CONNECTED", name, source, weights, sums, None, norm, activation, options)
+
+    def batch_matmul(
+        self, name: str, first: Activation, second: Activation, transposed: bool = False
+    ) -> Activation:
+        """BATCH_MATMUL, the second operand transposed or not."""
+        factor = second.values.swapaxes(-1, -2) if transposed else second.values
+        sums = first.values.astype(np.float64) @ factor.astype(np.float64)
+        real = sums * (np.float64(first.quantization.scale) * np.float64(second.quantization.scale))
+        options: dict[str, Option] = {"adj_x": False, "adj_y": transposed}
+        return self._output("BATCH_MATMUL", name, (first.index, second.index), real, "NONE", options)
+
+    def subtract(self, name: str, first: Activation, second: Activation) -> Activation:
+        """SUB."""
+        options: dict[str, Option] = {"fused_activation_function": "NONE"}
+        indices = first.index, second.index
+        return self._output("SUB", name, indices, first.real - second.real, "NONE", options)
+
+    def multiply(self, name: str, first: Activation, second: Activation) -> Activation:
+        """MUL."""
+        options: dict[str, Option] = {"fused_activation_function": "NONE"}
+        indices = first.index, second.index
+        return self._output("MUL", name, indices, first.real * second.real, "NONE", options)
+
+    def unary(
+        self, kind: str, name: str, source: Activation, function: Callable[[FloatArray], FloatArray]
+    ) -> Activation:
+        """An operator that is a function of each element."""
+        options: dict[str, Option] = {"approximate": False} if kind == "GELU" else {}
+        return self._output(kind, name, (source.index,), function(source.real), "NONE", options)
+
+    def mean_channels(self, name: str, source: Activation) -> Activation:
+        """MEAN over the last dimension, which stays as 1."""
+        axes = self._constant(f"{name}/axes", np.array([source.values.ndim - 1], dtype=np.int32))
+        real = source.values.mean(axis=-1, keepdims=True, dtype=np.float64) * source.quantization.scale
+        return self._output("MEAN", name, (source.index, axes), real, "NONE", {"keep_dims": True})
+
+    def reshape(self, name: str, source: Activation, shape: tuple[int, ...]) -> Activation:
+        """RESHAPE of each sample."""
+        values = source.values.reshape(-1, *shape)
+        wanted = self._constant(f"{name}/shape", np.array([1, *shape], dtype=np.int32))
+        options: dict[str, Option] = {"new_shape": (1, *shape)}
+        return self._same_scale("RESHAPE", name, (source.index, wanted), values, source, options)
+
+    def transpose(self, name: str, source: Activation, axes: tuple[int, ...]) -> Activation:
+        """TRANSPOSE; axis 0 is that of the samples."""
+        order = self._constant(f"{name}/axes", np.array(axes, dtype=np.int32))
+        return self._same_scale(
+            "TRANSPOSE", name, (source.index, order), source.values.transpose(axes), source, {}
+        )
+
+    def concatenate(self, name: str, first: Activation, second: Activation, axis: int) -> Activation:
+        """CONCATENATION of two tensors, the first of which may be a constant, in the second's scale."""
+        samples = len(second.values)
+        whole = np.broadcast_to(first.values, (samples, *first.values.shape[1:]))
+        values = np.concatenate([whole, second.values], axis)
+        options: dict[str, Option] = {"axis": axis, "fused_activation_function": "NONE"}
+        return self._same_scale("CONCATENATION", name, (first.index, second.index), values, second, options)
+
+    def row(self, name: str, source: Activation, number: int) -> Activation:
+        """SLICE: one row of the dimension before the last."""
+        width = source.channels
+        begin = self._constant(f"{name}/begin", np.array([0, number, 0], dtype=np.int32))
+        size = self._constant(f"{name}/size", np.array([1, 1, width], dtype=np.int32))
+        values = source.values[:, number : number + 1]
+        return self._same_scale("SLICE", name, (source.index, begin, size), values, source, {})
 
     def add(self, name: str, first: Activation, second: Activation, activation: str = "NONE") -> Activation:
         """ADD with a fused activation."""
@@ -184,8 +279,8 @@ class NetworkBuilder:
             self._constant(f"{name}/weights", weights, Quantization(weight_scales, zero_points, axis or 0)),
             self._constant(f"{name}/bias", bias, Quantization(bias_scales, zero_points)),
         )
-        real = (sums + bias) * np.broadcast_to(np.array(bias_scales), (sums.shape[-1],))
         options["fused_activation_function"] = activation
+        real = (sums + bias) * np.broadcast_to(np.array(bias_scales), (sums.shape[-1],))
         return self._output(kind, name, inputs, activated(real, activation), activation, options)
 
     def _weights(self, shape: tuple[int, ...], axis: int | None) -> NDArray[np.int8]:
@@ -244,9 +339,11 @@ class NetworkBuilder:
         index = self._tensor(name, (1, *values.shape[1:]), "int8", quantization)
         if self._on_operator is not None:
             self._on_operator(name)
-        location = f"operator {len(self._operators)}"
-        self._operators.append(Operator(kind, tuple(inputs), (index,), options, location))
+        self._operators.append(Operator(kind, tuple(inputs), (index,), options, self._location()))
         return Activation(index, values, quantization)
+
+    def _location(self) -> str:
+        return f"operator {len(self._operators)}"
 
     def _constant(
         self, name: str, data: NDArray[np.generic], quantization: Quantization | None = None

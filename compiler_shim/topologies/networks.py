@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from dlasim.compiler_shim.topologies.builder import Activation, NetworkBuilder
 from dlasim.compiler_shim.topologies.normalization import ACTIVATED, LINEAR, RESIDUAL
+from dlasim.compiler_shim.topologies.transformers import (
+    keyword_transformer,
+    mobile_bert,
+    vision_transformer,
+)
 
-Layers = Callable[[NetworkBuilder, Activation, int, float], Activation]
+Layers = Callable[[NetworkBuilder, Any, int, float], Activation]
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
     """A network: what it is, the shape of its input, its usual number of classes and its layers.
 
-    `scalable` networks take a width multiplier (alpha) and an input resolution.
+    `scalable` networks take a width multiplier (alpha), `resizable` ones an input resolution. Where
+    `takes_bytes` the input is plain uint8, and the layers take its number.
     """
 
     summary: str
@@ -24,6 +31,7 @@ class Topology:
     layers: Layers
     scalable: bool = False
     resizable: bool = False
+    takes_bytes: bool = False
 
 
 def mobilenet_v1(build: NetworkBuilder, image: Activation, classes: int, alpha: float) -> Activation:
@@ -142,9 +150,14 @@ def _classify(build: NetworkBuilder, features: Activation, classes: int) -> Acti
 TOPOLOGIES: Mapping[str, Topology] = {
     "autoencoder": Topology("MLPerf Tiny anomaly detection, fully connected", (640,), 0, autoencoder),
     "ds_cnn": Topology("MLPerf Tiny keyword spotting, depthwise separable", (49, 10, 1), 12, ds_cnn),
+    "kwt": Topology("keyword transformer KWT-1", (98, 40), 12, keyword_transformer),
     "mnist": Topology("small digit classifier", (28, 28, 1), 10, mnist),
+    "mobile_bert": Topology(
+        "text encoder in the manner of MobileBERT, on bytes", (64,), 2, mobile_bert, takes_bytes=True
+    ),
     "mobilenet_v1": Topology("MobileNetV1", (224, 224, 3), 1000, mobilenet_v1, True, True),
     "mobilenet_v2": Topology("MobileNetV2", (224, 224, 3), 1000, mobilenet_v2, True, True),
     "resnet50": Topology("ResNet-50", (224, 224, 3), 1000, resnet50, resizable=True),
     "resnet8": Topology("MLPerf Tiny image classification, ResNet-8", (32, 32, 3), 10, resnet8),
+    "vit": Topology("small vision transformer", (32, 32, 3), 10, vision_transformer),
 }

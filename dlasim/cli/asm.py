@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from dlasim.cli.terminal import say
+from dlasim.errors import counted
 
 _EPILOG = """\b
 Examples:
@@ -17,13 +18,15 @@ Examples:
 @click.command("asm", epilog=_EPILOG)
 @click.argument("file", metavar="FILE.s")
 @click.option("-o", "--output", metavar="FILE", help="The program to write.  [default: FILE.bin]")
-def command(file: str, output: str | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+def command(file: str, output: str | None, as_json: bool) -> None:
     """Assemble FILE.s (- for standard input) into a program.
 
     docs/assembly.md describes the language, `dlasim isa` the instructions. All errors are reported at once,
     each with its line and column. The program contains its source lines, so that faults and races can name
     them.
     """
+    import json
     from pathlib import Path
 
     if output is None:
@@ -38,5 +41,8 @@ def command(file: str, output: str | None) -> None:
     program = assemble_file(file)
     data = write(program)
     atomic_write(output, data)
-    counts = f"{len(program.streams):,} streams, {len(program.commands):,} words, {len(data):,} bytes"
-    say(f"wrote {output}: {counts}", err=True)
+    if as_json:
+        told = {"output": output, "bytes": len(data), "words": len(program.commands)}
+        say(json.dumps(told | {"streams": len(program.streams)}, indent=2))
+    streams, words = counted(len(program.streams), "stream"), counted(len(program.commands), "word")
+    say(f"wrote {output}: {streams}, {words}, {len(data):,} bytes", err=True)

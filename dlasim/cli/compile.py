@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.help_sections import SectionedCommand
 from dlasim.cli.terminal import say
+from dlasim.errors import counted
+
+if TYPE_CHECKING:
+    from dlasim.compiler_shim.lowering.lower import Lowered
 
 _EPILOG = """\b
 Examples:
@@ -34,9 +39,10 @@ Examples:
     metavar="G.dlag",
     help="Also write the partitioned network, which any machine can compile.",
 )
+@click.option("--json", "as_json", is_flag=True, help="Print what was written, and its layers, as JSON.")
 @machine_options
 @compile_options
-def command(model: str, output: str, save_graph: str | None, **given: Any) -> None:
+def command(model: str, output: str, save_graph: str | None, as_json: bool, **given: Any) -> None:
     """Compile MODEL, an int8 .tflite or a .dlag file, to a program for one machine."""
     from dlasim.fileio import atomic_write, keep_apart
 
@@ -52,11 +58,27 @@ def command(model: str, output: str, save_graph: str | None, **given: Any) -> No
         atomic_write(save_graph, shim.save_graph(shim.load_graph(model)))
     atomic_write(output, data)
     program = lowered.program
-    say(
-        f"wrote {output}: {len(program.layers)} layers, {len(program.commands):,} words in "
-        f"{len(program.streams)} streams, {len(program.host_calls)} host calls, {len(data):,} bytes",
-        err=True,
-    )
+    if as_json:
+        say(json.dumps(_as_data(lowered, output, len(data)), indent=2))
+    layers, words = counted(len(program.layers), "layer"), counted(len(program.commands), "word")
+    streams, calls = counted(len(program.streams), "stream"), counted(len(program.host_calls), "host call")
+    say(f"wrote {output}: {layers}, {words} in {streams}, {calls}, {len(data):,} bytes", err=True)
+
+
+def _as_data(lowered: Lowered, output: str, size_bytes: int) -> dict[str, Any]:
+    program = lowered.program
+    return {
+        "output": output,
+        "bytes": size_bytes,
+        "words": len(program.commands),
+        "streams": len(program.streams),
+        "host_calls": len(program.host_calls),
+        "layers": [
+            {"name": layer.name, "operator": layer.operator, "unit": layer.target, "why": layer.reason,
+             "macs": layer.macs}
+            for layer in lowered.network.layers
+        ],
+    }  # fmt: skip
 
 
 def _artifact(program: Any, output: str) -> bytes | str:

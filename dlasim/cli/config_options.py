@@ -59,7 +59,7 @@ COMPILE: tuple[tuple[str, str, Any, str], ...] = (
         "--requant",
         "requant",
         Choice(["dla", "cpu"]),
-        "Who scales the int32 sums of convolutions to int8; cpu leaves the DLA the sums with their bias.",
+        "Where the int32 sums of convolutions are scaled to int8; with cpu, the DLA stores the sums with their bias.",
     ),
     (
         "--depthwise",
@@ -77,7 +77,7 @@ COMPILE: tuple[tuple[str, str, Any, str], ...] = (
         "--place",
         "place",
         Choice(["auto", "cpu", "dla"]),
-        "Where to run what CPU and DLA both can: whichever is faster, or always this one.",
+        "Where to run operators that both CPU and DLA support: where it is faster, or always here.",
     ),
 )
 DLA_OPS_TEXT = "TFLite operators that may run on the DLA, such as CONV_2D,ADD."

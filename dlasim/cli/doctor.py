@@ -43,7 +43,7 @@ def _as_text(health: Health) -> list[str]:
     lines = [f"dlasim {health.version}, Python {health.python}, {health.platform}"]
     features = ", ".join(f"{name} {'yes' if there else 'no'}" for name, there in health.features.items())
     lines += [f"{health.processor}, {health.cores} cores" + (f": {features}" if features else "")]
-    lines += ["", f"Compiled code, kept in {health.cache}"]
+    lines += ["", f"Compiled code; cache: {health.cache}"]
     lines += [_compiled_line(compiled) for compiled in health.compiled] or [
         "  cannot be built: a required package below is missing"
     ]

@@ -23,7 +23,7 @@ def report(error: BaseException, program: str) -> int:
         return PIPE_CLOSED
     message, code = _describe(error, program)
     try:
-        say(message, err=True)
+        say(message, err=True, is_error=True)
     except OSError:
         return code
     if isinstance(error, OSError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
@@ -38,7 +39,7 @@ Examples:
 @click.option("--classes", type=Number(int), metavar="N", help="Number of classes of a classifier.")
 @click.option("--seed", type=Number(int), metavar="N", default=0, help="Seed of the weights.")
 @click.option("--list", "list_only", is_flag=True, help="List the built-in networks.")
-@click.option("--json", "as_json", is_flag=True, help="With --list, print JSON instead of the table.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list, or what was written, as JSON.")
 def command(
     name: str | None,
     output: str | None,
@@ -57,8 +58,6 @@ def command(
     if list_only:
         _show_list(as_json)
         return
-    if as_json:
-        raise click.UsageError("--json needs --list")
     if name is None:
         raise click.UsageError("NAME is missing; `dlasim model --list` shows the built-in networks")
     if output == "":
@@ -79,6 +78,8 @@ def command(
         on_operator=lambda operator: line.show(f"{name}: measuring the range of {operator}"),
     )
     line.clear()
+    if as_json:
+        say(json.dumps({"output": str(path), "bytes": path.stat().st_size}, indent=2))
     say(f"wrote {path}: {path.stat().st_size:,} bytes", err=True)
 
 
@@ -86,8 +87,6 @@ def _show_list(as_json: bool) -> None:
     from dlasim.compiler_shim.topologies.networks import TOPOLOGIES
 
     if as_json:
-        import json
-
         rows = [
             {
                 "name": name,
@@ -99,12 +98,13 @@ def _show_list(as_json: bool) -> None:
         ]
         say(json.dumps(rows, indent=2))
         return
-    width = max(map(len, TOPOLOGIES))
+    from dlasim.tables import table
+
+    lines = [["network", "input", "what it is", "options"]]
     for name, topology in sorted(TOPOLOGIES.items()):
         shape = "x".join(map(str, topology.input_shape))
-        options = _options(topology)
-        choice = f" ({', '.join(options)})" if options else ""
-        say(f"{name:{width}}  {shape:9}  {topology.summary}{choice}")
+        lines.append([name, shape, topology.summary, " ".join(_options(topology))])
+    say(table(lines, "llll"))
 
 
 def _options(topology: Topology) -> list[str]:

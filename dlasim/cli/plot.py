@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,8 @@ Examples:
 @click.option(
     "--set", "more", multiple=True, metavar="NAME=VALUE", help="Another setting of this kind of chart."
 )
-def command(results: str, kind: str | None, output: str | None, **given: Any) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the chart's file, kind and settings as JSON.")
+def command(results: str, kind: str | None, output: str | None, as_json: bool, **given: Any) -> None:
     """Draw the table of a sweep, or the report of a run, as a chart for print and screen.
 
     Settings (--set): heatmap x, y, value, panel; pareto figures, x, y, value; timeline begin, end; stacked
@@ -76,6 +78,8 @@ def command(results: str, kind: str | None, output: str | None, **given: Any) ->
     path = Path(output) if output else table.path.with_name(name)
     keep_apart(inputs, (path,))
     draw(table, kind, path, **settings)
+    if as_json:
+        say(json.dumps({"output": str(path), "kind": kind, "settings": settings}, indent=2))
     say(f"wrote {path}", err=True)
 
 

@@ -25,15 +25,20 @@ and the network's graph.
     "-o", "--output", required=True, metavar="PAGE.html", help="The page, one file that needs no network."
 )
 @click.option("--where", default=None, metavar="CONDITION", help="Show only points for which this holds.")
-def command(sources: tuple[str, ...], output: str, where: str | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print the page's file and size as JSON.")
+def command(sources: tuple[str, ...], output: str, where: str | None, as_json: bool) -> None:
     """Write a page to explore: one run, the difference of two runs, or a sweep."""
+    import json
     from pathlib import Path
 
     from dlasim.fileio import atomic_write, keep_apart
-    from dlasim.page.sources import page_of
+    from dlasim.sweeps.page.sources import page_of
     from dlasim.sweeps.sweep_result import ABOUT, LAYERS, RESULTS
 
     tables = [Path(source) / name for source in sources for name in (RESULTS, LAYERS, ABOUT)]
     keep_apart((*sources, *tables), (output,))
-    atomic_write(output, page_of(sources, where))
+    page = page_of(sources, where).encode()
+    atomic_write(output, page)
+    if as_json:
+        say(json.dumps({"output": output, "bytes": len(page)}, indent=2))
     say(f"wrote {output}", err=True)

@@ -82,7 +82,7 @@ def command(file: str, **given: Any) -> None:
 
     core = given["cpu"] if (given["cpu"] or "").endswith(".toml") else None
     sources = (file, *given["inputs"], given["labels"], given["config_file"], core)
-    keep_apart(sources, (given["report"], given["html"], given["trace"], given["output"]))
+    keep_apart(sources, (given["report"], given["html"], given["trace"], given["output"], given["vcd"]))
     base, machine = take_machine(given)
     from dlasim import api, loading, outputs
     from dlasim.cli import run_outputs

@@ -13,7 +13,7 @@ from dlasim.cli.config_options import COMPILE, MACHINE, preset_option
 from dlasim.cli.help_sections import SectionedCommand, SharedOption
 from dlasim.cli.option_types import Number
 from dlasim.cli.terminal import say
-from dlasim.errors import printable
+from dlasim.errors import counted, printable
 
 if TYPE_CHECKING:
     from dlasim.sweeps.study import Study
@@ -147,7 +147,8 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
         print_points(outcome.result, study.swept)
     _tell(study, outcome)
     if not outcome.statuses["ok"] and not outcome.first_failure:
-        raise RunError(f"none of {outcome.points:,} points can run, the first: {outcome.first_refusal}")
+        points = counted(outcome.points, "point")
+        raise RunError(f"none of {points} can run, the first: {outcome.first_refusal}")
     missing: dict[str, str] = {}
     for path in write_outputs(study, outcome.result, missing):
         say(f"wrote {path}", err=True)

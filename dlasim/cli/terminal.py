@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
+from typing import TextIO
 
 import click
 
@@ -13,6 +15,8 @@ from dlasim.errors import printable
 _QUIET_SECONDS = 1.0
 _CLEAR = "\r\x1b[K"
 _WIDTH = 79
+_RULE = "─ "
+_MESSAGES = {"dlasim: warning:": "yellow", "note:": "cyan", "wrote": "green"}
 
 
 class StatusLine:
@@ -48,6 +52,43 @@ def stdout_width() -> int | None:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
-def say(text: str = "", err: bool = False, newline: bool = True) -> None:
-    """Print lines on standard output or standard error, with control characters replaced."""
-    click.echo("\n".join(printable(line, also="\t") for line in text.split("\n")), nl=newline, err=err)
+def say(text: str = "", err: bool = False, newline: bool = True, is_error: bool = False) -> None:
+    """Print lines on standard output or standard error, with control characters replaced.
+
+    On a terminal heads of tables are bold, and what stands before an error, a warning or a file written
+    has a colour.
+    """
+    lines = [printable(line, also="\t") for line in text.split("\n")]
+    in_color = is_colored(sys.stderr if err else sys.stdout)
+    if in_color:
+        lines = _colored_messages(lines, is_error) if err else _with_bold_heads(lines)
+    click.echo("\n".join(lines), nl=newline, err=err, color=in_color or None)
+
+
+def is_colored(stream: TextIO) -> bool:
+    """Whether to use colours: on a terminal. NO_COLOR switches them off, FORCE_COLOR on."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
+
+
+def _with_bold_heads(lines: list[str]) -> list[str]:
+    """Rules become faint, and the line above a rule, the head of a table, bold."""
+    found = list(lines)
+    for number, line in enumerate(lines):
+        if line and not line.strip(_RULE):
+            found[number] = click.style(line, dim=True)
+            if number:
+                found[number - 1] = click.style(lines[number - 1], bold=True)
+    return found
+
+
+def _colored_messages(lines: list[str], is_error: bool) -> list[str]:
+    if is_error:
+        command, sign, rest = lines[0].partition(": ")
+        return [click.style(command + sign.strip(), fg="red", bold=True) + f" {rest}", *lines[1:]]
+    for number, line in enumerate(lines):
+        for start, color in _MESSAGES.items():
+            if line.startswith(start):
+                lines[number] = click.style(start, fg=color, bold=True) + line[len(start) :]
+    return lines

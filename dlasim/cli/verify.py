@@ -56,7 +56,7 @@ def command(model: str, runs: int, seed: int, engine: str, as_json: bool, **give
     base, machine = take_machine(given)
     host, chosen = take_host(given)
     from dlasim import api
-    from dlasim.errors import RunError
+    from dlasim.errors import RunError, counted
 
     choices = {**machine, **take_compile(given), "host": host, "host_options": chosen}
     result = api.verify(model, base, runs=runs, seed=seed, engine=engine, **choices)
@@ -73,6 +73,6 @@ def command(model: str, runs: int, seed: int, engine: str, as_json: bool, **give
     if as_json:
         return
     say(
-        f"{model}: bit-exact against {result.reference}: {result.tensors} tensors, "
-        f"{result.elements:,} elements over {result.runs} inputs"
+        f"{model}: bit-exact against {result.reference}: {counted(result.tensors, 'tensor')}, "
+        f"{counted(result.elements, 'element')} over {counted(result.runs, 'input')}"
     )

@@ -1,7 +1,9 @@
 """Programs as text: the assembler, and the disassembler whose output assembles back to the same bytes.
 
-Read in this order: source, lexer, expressions, parser, instructions, builder, directives, assembler;
-then text, disassembler and annotate for the way back. The language is described in docs/assembly.md.
+Read in this order: `source`, `lexer`, `symbol_expressions`, `parser`, `statements` (command words),
+`program_builder`, then the directives (`description`, `data_section`, `steps`, `calls`, `lines`) and
+`assembler`; `word_text`, `disassembler` and `annotate` are the way back. docs/assembly.md describes the
+language.
 """
 
 from dlasim.isa.assembly.annotate import operation_comments

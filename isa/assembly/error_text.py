@@ -1,4 +1,4 @@
-"""Parts of error messages: lists of names, suggestions, ranges and counts."""
+"""Parts of error messages: lists of names, suggestions and ranges."""
 
 from __future__ import annotations
 
@@ -27,8 +27,3 @@ def meant(name: str, known: Iterable[str], what: str = "") -> str:
 def must_be(lowest: int, highest: int) -> str:
     """`must be from 0 to 7`, `must be 0`."""
     return f"must be {lowest}" if lowest == highest else f"must be from {lowest} to {highest}"
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 input`, `2 inputs`, `no inputs`."""
-    return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"

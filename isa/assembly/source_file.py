@@ -10,8 +10,6 @@ from dlasim.fileio import read_file
 from dlasim.isa.assembly.assembler import assemble
 from dlasim.isa.program import Program
 
-SUFFIX = ".s"
-
 
 def assemble_file(path: str | Path) -> Program:
     """The program in an assembly file; `-` is standard input."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
+from dlasim.errors import counted
 from dlasim.isa import registers
-from dlasim.isa.assembly.error_text import counted, joined, meant
+from dlasim.isa.assembly.error_text import joined, meant
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
 from dlasim.isa.assembly.source import SourceText

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dlasim.errors import counted
 from dlasim.isa import host_ops
 from dlasim.isa import program as p
 from dlasim.isa.assembly.calls import UnresolvedCall
-from dlasim.isa.assembly.error_text import counted, joined, meant
+from dlasim.isa.assembly.error_text import joined, meant
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
 from dlasim.isa.assembly.program_builder import Builder, Mode

@@ -53,7 +53,7 @@ class _ProgramReader:
         operations = count_operations(commands)
         self._require(
             operations <= p.MAX_OPERATIONS,
-            f"it has {operations:,} operations, at most {p.MAX_OPERATIONS:,} are allowed",
+            f"it has {operations:,} operations, but may have at most {p.MAX_OPERATIONS:,}",
         )
         layers = self._layers()
         tensors = self._tensors(requirement, len(constants))

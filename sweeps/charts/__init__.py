@@ -1,4 +1,4 @@
-"""Charts of a sweep's table, fit for print: `draw` for each kind, `canvas` for how they look."""
+"""Charts of a sweep's table, fit for print: a module for each kind, `canvas` for how they look."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,12 +18,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation, Text
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
+from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
 from matplotlib.transforms import Bbox, ScaledTranslation
 
 from dlasim.errors import InputError
 from dlasim.fileio import atomic_write
-from dlasim.sweeps.charts.measures import DECIMAL, Write
+from dlasim.sweeps.charts.measures import BINARY, DECIMAL, Write
 from dlasim.sweeps.charts.palette import GREY, KINDS, OTHER
 from dlasim.sweeps.study import FORMATS
 
@@ -141,11 +142,30 @@ class _Ticks(ScalarFormatter):
         return [f"{size / step:.{decimals}f}{letter}" if size else "0" for size in sizes]
 
 
+class _BinaryLocator(Locator):
+    """At most so many ticks, at multiples of a power of two: 32K, 64K, 96K."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def __call__(self) -> Any:
+        assert self.axis is not None
+        return self.tick_values(*self.axis.get_view_interval())
+
+    def tick_values(self, vmin: float, vmax: float) -> Any:
+        """The multiples between the ends."""
+        step = 2.0 ** math.ceil(math.log2(max((vmax - vmin) / self._most, 1.0)))
+        return [step * number for number in range(math.ceil(vmin / step), math.floor(vmax / step) + 1)]
+
+
 def format_axis(axis: Any, prefixes: Sequence[tuple[float, str]] = DECIMAL, most: int = 0) -> None:
     """Write an axis' numbers in one unit, at most so many of them."""
     axis.set_major_formatter(_Ticks(prefixes))
     axis.set_minor_formatter(NullFormatter())
-    if most:
+    if most and prefixes is BINARY:
+        axis.set_major_locator(_BinaryLocator(most))
+    elif most:
         axis.set_major_locator(MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]))
 
 

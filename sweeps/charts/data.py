@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import PurePath
 from typing import Any, Protocol
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, counted
 from dlasim.sim.config import size_text
+from dlasim.sweeps.charts.measures import in_words
 from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.parameters import catalogue
 
@@ -72,7 +73,9 @@ def _nothing(result: Table, where: str | None, found: list[Row]) -> str:
         return f"{result.path} has no row{condition}"
     first = found[0]
     why = f"the first, {first.get('label', '')}, was {first['status']}: {first.get('reason', '')}"
-    return f"{result.path} has no figures to draw{condition}: none of {len(found):,} points ran; {why}"
+    return (
+        f"{result.path} has no figures to draw{condition}: none of {counted(len(found), 'point')} ran; {why}"
+    )
 
 
 def parameters(result: Table) -> list[str]:
@@ -153,17 +156,18 @@ def panels(rows: list[Row], *names: str) -> list[tuple[str, list[Row]]]:
 
 
 def best_point(rows: Iterable[Row], point: int | None) -> Row:
-    """The row of that point, or the one with the fewest cycles."""
-    found: Row | None = None
-    for row in rows:
-        if point is None:
-            if found is None or row["cycles_total"] < found["cycles_total"]:
-                found = row
-        elif row["point"] == point:
-            return row
+    """The row of that point, or the one with the fewest cycles of the whole timing model."""
+    if point is None:
+        return min(_wholly_timed(list(rows)), key=lambda row: row["cycles_total"])
+    found = next((row for row in rows if row["point"] == point), None)
     if found is None:
         raise InputError(f"point {point} is not among the rows with figures")
     return found
+
+
+def _wholly_timed(rows: Sequence[Row]) -> Sequence[Row]:
+    """The rows in which everything takes time, if there are such; the others are not fast machines."""
+    return [row for row in rows if row.get("timing", "full") == "full"] or rows
 
 
 def point_title(rows: Sequence[Row], chosen: Row, point: int | None) -> str:
@@ -173,7 +177,9 @@ def point_title(rows: Sequence[Row], chosen: Row, point: int | None) -> str:
     if point is not None or len(rows) == 1:
         return text
     models = " and of all models" if _differs(rows, "model") else ""
-    return f"{text} (point {chosen['point']}: the fewest cycles of {len(rows):,} points{models})"
+    timed = _wholly_timed(rows)
+    which = " with timing full" if len(timed) < len(rows) else ""
+    return f"{text} (point {chosen['point']}: the fewest cycles of {len(timed):,} points{which}{models})"
 
 
 def shorten(text: str, width: int = MAX_LABEL) -> str:
@@ -214,9 +220,8 @@ def _short_text(name: str, value: Any) -> str:
 
 def axis_name(name: str) -> str:
     """A parameter in words."""
-    return {"sram_bytes": "SRAM", "pes": "PEs", "cpu": "CPU core"}.get(
-        name, name.removesuffix("_bytes")
-    ).replace("_", " ")
+    known = {"sram_bytes": "SRAM", "pes": "PEs", "cpu": "CPU core"}
+    return known.get(name) or in_words(name.removesuffix("_bytes"))
 
 
 def _differs(rows: Sequence[Row], name: str) -> bool:

@@ -18,7 +18,7 @@ from dlasim.sweeps.charts.data import (
     value_text,
     varying,
 )  # fmt: skip
-from dlasim.sweeps.charts.measures import BINARY, Measure, bytes_text, count_text, measure
+from dlasim.sweeps.charts.measures import Measure, measure
 from dlasim.sweeps.parameters import catalogue
 
 MAX_ACROSS, MAX_DOWN = 4, 8  # panels
@@ -64,15 +64,16 @@ def _axes(rows: list[Row], x: str | None, y: str | None, panel: str | None) -> t
     up = known[y] if y else candidates.pop(0)
     left = [name for name in ("parallel", "case", *candidates) if name in free and name not in (across, up)]
     few = [name for name in left if 1 < len(split(rows, name)) <= MAX_ACROSS]
-    return across, up, known[panel] if panel else next(iter(few), "parallel")
+    alike = (name for name in ("parallel", "timing") if name not in (across, up))  # one panel
+    return across, up, known[panel] if panel else next(iter(few), next(alike))
 
 
 def _check_size(grid: dict[Any, dict[Any, list[Row]]], panel: str) -> None:
     columns = len({name for part in grid.values() for name in part})
     if columns > MAX_ACROSS:
-        raise ChartError(f"{panel} has {columns} values (allowed in one chart: {MAX_ACROSS}): use --where")
+        raise ChartError(f"{panel} has {columns} values, but a chart shows at most {MAX_ACROSS}: use --where")
     if len(grid) > MAX_DOWN:
-        raise ChartError(f"{len(grid)} models (allowed in one chart: {MAX_DOWN}): use --where")
+        raise ChartError(f"{len(grid)} models, but a chart shows at most {MAX_DOWN}: use --where")
 
 
 def _draw(
@@ -148,7 +149,7 @@ def _draw_line(
             _write(axes, grid, norm, write)
     bar = figure.colorbar(picture, ax=line, pad=0.02, aspect=12 + 6 * len(up) / 5)
     bar.set_label(value.axis)
-    canvas.log_bar(bar, bytes_text if value.prefixes is BINARY else count_text)
+    canvas.log_bar(bar, value.tick)
 
 
 def _note(value: Measure, rows: list[Row], *shown: str) -> str:

@@ -12,16 +12,20 @@ from dlasim.errors import InputError, suggestion
 Write = Callable[[float], str]
 DECIMAL = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 BINARY = ((float(1 << 30), "G"), (float(1 << 20), "M"), (float(1 << 10), "K"), (1.0, ""))
+ENERGY = ((1e9, " J"), (1e6, " mJ"), (1e3, " µJ"), (1.0, " nJ"))
+_PREFIXES = {"B": BINARY, "nJ": ENERGY}  # by unit; the numbers of others are in steps of a thousand
 _ALIKE = 20  # numbers further apart than this are not written in the same unit
 # The short names that charts take besides those of columns.
 SHORT = {"cycles": "cycles_total", "sram": "sram_bytes", "clock": "clock_mhz", "dma": "dma_bytes",
-         "instructions": "cpu_instructions", "energy": "energy_nj"}  # fmt: skip
+         "instructions": "cpu_instructions", "energy": "energy_nj",
+         "area": "area_kge"}  # fmt: skip
 _TEXTS = {"cycles_total": "cycles", "pes": "PEs", "sram_bytes": "SRAM", "cycles_dla": "DLA cycles",
           "cycles_cpu": "CPU cycles", "utilization": "utilisation of the PEs", "dma_bytes": "DMA bytes",
           "cpu_instructions": "CPU instructions"}  # fmt: skip
+_CAPITALS = {word: word.upper() for word in ("dma", "dla", "cpu", "sram", "mac", "ram")}
 _MORE_IS_BETTER = frozenset(("utilization", "cycles_overlap", "cpu_idle_cycles", "layers_dla"))
 _ENDINGS = {"_bytes": "B", "_mhz": "MHz", "_nj": "nJ", "_uj": "µJ", "_mj": "mJ", "_mw": "mW", "_um2": "µm²",
-            "_mm2": "mm²", "_seconds": "s"}  # fmt: skip
+            "_mm2": "mm²", "_kge": "kGE", "_seconds": "s"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Measure:
     @property
     def axis(self) -> str:
         """What an axis of it is called."""
-        return self.text if self.unit in ("", "B") else f"{self.text} [{self.unit}]"
+        return self.text if not self.unit or self.unit in _PREFIXES else f"{self.text} [{self.unit}]"
 
     @property
     def best_text(self) -> str:
@@ -46,7 +50,7 @@ class Measure:
     @property
     def prefixes(self) -> Sequence[tuple[float, str]]:
         """The steps in which its numbers are abbreviated."""
-        return BINARY if self.unit == "B" else DECIMAL
+        return _PREFIXES.get(self.unit, DECIMAL)
 
     def cost(self, value: float) -> float:
         """A number that is lower for a better value."""
@@ -55,6 +59,10 @@ class Measure:
     def shown(self, value: float) -> float:
         """The number that is drawn: shares in percent."""
         return 100 * value if self.unit == "%" else value
+
+    def tick(self, value: float) -> str:
+        """A round number of it, as an axis has it."""
+        return _tick(value, self.prefixes)
 
     def writer(self, values: Iterable[float]) -> Write:
         """How these values are written in one chart."""
@@ -83,8 +91,13 @@ def describe(name: str) -> Measure:
     for ending, unit in _ENDINGS.items():
         if name.endswith(ending):
             short = text if name in _TEXTS else name.removesuffix(ending)
-            return Measure(name, short.replace("_", " "), unit, more)
-    return Measure(name, text.replace("_", " "), "", more)
+            return Measure(name, in_words(short), unit, more)
+    return Measure(name, in_words(text), "", more)
+
+
+def in_words(name: str) -> str:
+    """The name of a column as a heading."""
+    return " ".join(_CAPITALS.get(word, word) for word in name.split("_"))
 
 
 def writer(values: Sequence[float], prefixes: Sequence[tuple[float, str]] = DECIMAL) -> Write:
@@ -107,18 +120,13 @@ def three_digits(value: float, prefixes: Sequence[tuple[float, str]] = DECIMAL) 
         return "0"
     step, letter = _prefix(abs(value), prefixes)
     if step == 1 and _is_whole(value):
-        return f"{value:.0f}"
+        return f"{value:.0f}{letter}"
     return f"{value / step:.{max(2 - _power(value / step), 0)}f}{letter}"
 
 
 def count_text(value: float) -> str:
     """A round count, as a tick has it: 1.5M."""
     return _tick(value, DECIMAL)
-
-
-def bytes_text(value: float) -> str:
-    """A round size, as a tick has it: 512K."""
-    return _tick(value, BINARY)
 
 
 def _tick(value: float, prefixes: Sequence[tuple[float, str]]) -> str:

@@ -18,7 +18,7 @@ from dlasim.sweeps.charts.data import (
     shared_text,
     split,
 )
-from dlasim.sweeps.charts.measures import BINARY, Measure, bytes_text, count_text, measure
+from dlasim.sweeps.charts.measures import Measure, measure
 from dlasim.sweeps.parameters import catalogue
 
 MAX_MODELS = 6
@@ -49,7 +49,7 @@ def draw(
         raise ChartError(f"{result.path}: no row has {', '.join(names)}")
     parts = split(rows, "model")
     if len(parts) > MAX_MODELS:
-        raise ChartError(f"{len(parts)} models (allowed in one chart: {MAX_MODELS}): use --where")
+        raise ChartError(f"{len(parts)} models, but a chart shows at most {MAX_MODELS}: use --where")
     goal, *costs = chosen
     costs = [cost for cost in costs if len(split(rows, cost.name)) > 1]
     if not costs:
@@ -152,6 +152,6 @@ def _panel(
 
 def _scale(axis: Any, values: list[float], figure: Measure, base: int) -> None:
     if min(values) > 0 and max(values) > _FAR * min(values):
-        canvas.log_axis(axis, base, bytes_text if figure.prefixes is BINARY else count_text)
+        canvas.log_axis(axis, base, figure.tick)
     else:
         canvas.format_axis(axis, figure.prefixes, most=7)

@@ -35,7 +35,9 @@ def test_two_lines(model: Path) -> None:
 
 def test_importing_loads_nothing_heavy() -> None:
     code = "import sys, dlasim; dlasim.__version__; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    loaded = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert not {"numpy", "numba", "unicorn", "matplotlib", "dlasim.api"} & set(loaded.split())
 
 
@@ -43,13 +45,14 @@ def test_a_timing_run_of_a_program_loads_numpy_alone(model: Path, tmp_path: Path
     (tmp_path / "p.bin").write_bytes(container.write(dlasim.compile(model).program))
     code = (
         "import sys, dlasim; dlasim.run(sys.argv[1], timing_only=True); "
-        "print(*{name.split('.')[0] for name in sys.modules})"
+        "print(*{name.split('.')[0] for name in sys.modules}, 'dlasim.isa.assembly' in sys.modules)"
     )
-    command = [sys.executable, "-c", code, str(tmp_path / "p.bin")]
+    command = [sys.executable, "-P", "-c", code, str(tmp_path / "p.bin")]
     loaded = set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
     assert "numpy" in loaded
     heavy = {"numba", "llvmlite", "unicorn", "matplotlib", "elftools", "flatbuffers", "tflite", "rich"}
     assert not heavy & loaded
+    assert "False" in loaded, "the assembler was loaded"
 
 
 def test_the_same_program_by_every_way(model: Path, tmp_path: Path) -> None:

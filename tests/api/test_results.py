@@ -18,6 +18,7 @@ from dlasim.errors import InputError
 from dlasim.inputs import prepare_inputs
 from dlasim.result import RunResult
 from dlasim.row_table import RowTable
+from dlasim.sweeps.page.sources import page_of
 
 DOCUMENTED = ["dlasim.api", "dlasim.result", "dlasim.row_table", "dlasim.sim.config"]
 DOCUMENTED += ["dlasim.sweeps.sweep_result"]
@@ -90,7 +91,7 @@ def test_inputs_by_name_may_come_in_any_order() -> None:
         ({"imput": np.zeros((28, 28))}, "unknown input 'imput'; did you mean input?"),
         (np.zeros((27, 28)), "expected int8 [1, 28, 28, 1]"),
         (["a.npy", "b.npy"], "the model takes 1 input (input), got 2"),
-        ([[[0.0], [0.0, 1.0]]], "an input of type list is no array"),
+        ([[[0.0], [0.0, 1.0]]], "cannot make an array of an input of type list"),
         (object(), "expected int8 [1, 28, 28, 1]"),
     ],
 )
@@ -218,3 +219,19 @@ def test_a_sweep_shows_and_draws_itself(tmp_path: Path) -> None:
     page = found._repr_html_()
     assert page.count("<tr>") == 3
     assert all(f"{cycles:,}" in page for cycles in found.column("cycles_total"))
+
+
+def test_a_sweep_and_a_difference_are_pages(result: RunResult, tmp_path: Path) -> None:
+    """Of results as of files: the pages are those of `dlasim report`."""
+    found = dlasim.sweep("mnist", pes=[16, 32], jobs=1, out=tmp_path / "sweep")
+    page = found.to_html(tmp_path / "sweep.html", where="pes == 16")
+    assert page.read_text() == page_of([str(tmp_path / "sweep")], "pes == 16")
+    runs = {"before": dlasim.run("mnist", pes=16, timing_only=True), "after": result}
+    files = {}
+    for name, run in runs.items():
+        files[name] = tmp_path / f"{name}.json"
+        files[name].write_text(json.dumps(run.report))
+    told = page_of([str(path) for path in files.values()])
+    for name, path in files.items():
+        told = told.replace(str(path), name)
+    assert result.to_html(tmp_path / "two.html", before=runs["before"]).read_text() == told

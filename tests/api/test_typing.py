@@ -41,7 +41,8 @@ def test_mypy_finds_wrong_keywords_and_values(tmp_path: Path) -> None:
     (tmp_path / "uses.py").write_text(USES)
     root = Path(dlasim.__file__).parents[1]
     options = ["--follow-imports=silent", "--ignore-missing-imports", "--no-error-summary"]
-    command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), *options, "uses.py"]
+    mypy = [sys.executable, "-P", "-m", "mypy"]
+    command = [*mypy, "--cache-dir", str(tmp_path / "cache"), *options, "uses.py"]
     done = subprocess.run(
         command, cwd=tmp_path, env=os.environ | {"MYPYPATH": str(root)}, capture_output=True, text=True,
         check=False,
@@ -75,7 +76,7 @@ def test_a_repl_completes_the_package() -> None:
         completer = rlcompleter.Completer({"dlasim": dlasim})
         print(completer.complete("dlasim.swe", 0), completer.complete("dlasim.DlaC", 0))
     """
-    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["dlasim.sweep(", "dlasim.DlaConfig("]
     assert set(dlasim.__all__) <= completions("dlasim.", {"dlasim": dlasim})
 

@@ -144,7 +144,7 @@ with fileio.replacement(pathlib.Path({str(target)!r})) as file:
     file.write(b"half")
     os.kill(os.getpid(), signal.SIGKILL)
 """
-    subprocess.run([sys.executable, "-c", program], check=False)
+    subprocess.run([sys.executable, "-P", "-c", program], check=False)
     assert len(list(tmp_path.iterdir())) == 1
     atomic_write(target, b"whole")
     assert list(tmp_path.iterdir()) == [target]

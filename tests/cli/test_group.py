@@ -41,7 +41,7 @@ print("", *sys.modules, sep="\\n", file=sys.stderr)
 """
     environment = {**os.environ, **environment}
     result = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
+        [sys.executable, "-P", "-c", script], capture_output=True, text=True, check=True, env=environment
     )
     return set(result.stderr.split())
 

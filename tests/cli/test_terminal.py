@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pty
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +14,7 @@ from click.testing import CliRunner, Result
 
 from dlasim import api
 from dlasim.cli import main
+from dlasim.cli.terminal import is_colored
 from dlasim.compiler_shim.graph import Graph
 from dlasim.compiler_shim.graph_file import write_graph
 from dlasim.compiler_shim.importing import prepare
@@ -129,3 +133,77 @@ def test_commands_say_everything_at_one_place() -> None:
     for module in (ROOT / "dlasim" / "cli").glob("*.py"):
         found = re.findall(r"click\.s?echo\(|\bprint\(", module.read_text(encoding="utf-8"))
         assert not found or module.name in ("terminal.py", "compiled_code.py"), module.name
+
+
+def colored(monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], *arguments: object) -> Result:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    return call(*arguments)
+
+
+def test_colours_mark_errors_files_and_heads(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    force = {"FORCE_COLOR": "1"}
+    shown = colored(
+        monkeypatch, force, "run", folder / "m.tflite", "--timing-only", "--report", folder / "r.json"
+    )
+    assert "\x1b[32m\x1b[1mwrote\x1b[0m " in shown.stderr
+    heads = [line for line in shown.stdout.split("\n") if line.startswith("\x1b[1m")]
+    assert len(heads) == 3, "of the tables of layers, kinds and units"
+    assert [line for line in shown.stdout.split("\n") if line.startswith("\x1b[2m─")]
+    failed = colored(monkeypatch, force, "run", folder / "missing.tflite")
+    assert failed.stderr.startswith("\x1b[31m\x1b[1mdlasim:\x1b[0m ")
+    escapes = re.findall(r"\x1b[^m]*m", shown.stdout + shown.stderr + failed.stderr)
+    assert set(escapes) <= {f"\x1b[{code}m" for code in (0, 1, 2, 31, 32)}, "a name from the file among them"
+
+
+@pytest.mark.parametrize("environment", [{}, {"NO_COLOR": "1"}, {"NO_COLOR": "1", "FORCE_COLOR": "1"}])
+def test_pipes_and_no_color_are_plain(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
+) -> None:
+    for arguments in (("run", folder / "m.tflite", "--timing-only"), ("run", folder / "missing.tflite")):
+        shown = colored(monkeypatch, environment, *arguments)
+        assert "\x1b" not in shown.stdout + shown.stderr
+
+
+def test_a_terminal_has_colours_unless_it_is_dumb(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = pty.openpty()
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    with os.fdopen(theirs, "w") as terminal:
+        for kind in ("xterm", "dumb"):
+            monkeypatch.setenv("TERM", kind)
+            assert is_colored(terminal) == (kind == "xterm")
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("NO_COLOR", "1")
+        assert not is_colored(terminal)
+    os.close(ours)
+
+
+@pytest.mark.parametrize("command", ["compile", "asm", "plot", "report", "model"])
+def test_what_a_command_wrote_is_told_as_json(folder: Path, command: str) -> None:
+    (folder / "halt.s").write_text(
+        '.program "halt"\n.config pes=64 parallel=output sram=4KiB\n.stream\n    HALT\n'
+    )
+    if command in ("plot", "report"):
+        call("run", folder / "m.tflite", "--timing-only", "--report", folder / "run.json")
+    arguments = {
+        "compile": (folder / "m.tflite", "-o", folder / "new.bin"),
+        "asm": (folder / "halt.s", "-o", folder / "new.bin"),
+        "plot": (folder / "run.json", "-o", folder / "new.png"),
+        "report": (folder / "run.json", "-o", folder / "new.html"),
+        "model": ("mnist", "-o", folder / "new.tflite"),
+    }[command]
+    shown = call(command, *arguments, "--json")
+    assert shown.exit_code == 0, shown.stderr
+    told = json.loads(shown.stdout)
+    written = Path(told["output"])
+    assert written == arguments[-1]
+    assert told.get("bytes", written.stat().st_size) == written.stat().st_size
+    if command == "compile":
+        program = container.read_file(written)
+        assert (told["words"], told["streams"]) == (len(program.commands), len(program.streams))
+        assert [layer["unit"] for layer in told["layers"]] == ["dla"] * len(program.layers)
+    if command == "plot":
+        assert told["kind"] == "utilization"

@@ -121,8 +121,9 @@ def write_model(case: Case, folder: Path) -> Path:
 
 def run_case(case: Case, folder: Path) -> Outcome:
     """Lower and verify; anything but equality everywhere, or an honest refusal first, is a failure."""
-    path = write_model(case, folder)
+    path = None
     try:
+        path = write_model(case, folder)
         network = partition(prepare(read_model(path), path.name))
         config = DlaConfig().replace(**case.machine)
         lowered, config = lower_with_enough(network, config, CompileOptions(**case.options))
@@ -138,7 +139,8 @@ def run_case(case: Case, folder: Path) -> Outcome:
     except Exception as error:  # whatever it is, the case has to be reported and shrunk
         return Outcome(f"{type(error).__name__}: {error}")
     finally:
-        path.unlink()
+        if path is not None:
+            path.unlink()
     if result.mismatch is not None:
         return Outcome(str(result.mismatch))
     if result.reference != "TFLite Micro" and not case.is_unsigned:

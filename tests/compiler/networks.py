@@ -287,7 +287,8 @@ def transpose_conv(net: RandomNetwork) -> None:
 
 def concatenation(net: RandomNetwork) -> None:
     one = net.any_activation()
-    axis = net.number(1, len(one.shape) - 1) if net.chance(0.5) else len(one.shape) - 1
+    last = len(one.shape) - 1
+    axis = net.number(min(1, last), last) if net.chance(0.5) else last
     fitting = [
         other for other in net.activations
         if len(other.shape) == len(one.shape) and other.index != one.index

@@ -36,8 +36,8 @@ from dlasim.sim.plan import Plan, plan_stream
 
 NETWORKS = ("resnet8", "ds_cnn", "mnist", "autoencoder", "mobilenet_v1", "mobilenet_v2")
 MACHINES = 40
-LEAST, MOST = 0.85, 1.5  # the estimate of a random machine, as a share of what the machine takes
-TYPICAL = 1.06  # the same, or its inverse, in the geometric mean
+LEAST, MOST = 0.9, 1.25  # the estimate of a random machine, as a share of what the machine takes
+TYPICAL = 1.05  # the same, or its inverse, in the geometric mean
 FORMULAS = [function for function in vars(formulas).values() if is_routine(function)]
 # The machine settles contention cycle by cycle (`sim/dma_bus.py`); the formula is its sum over a layer.
 SHARED = [function for function in FORMULAS if function is not formulas.contention_cycles]

@@ -34,6 +34,11 @@ MEANS = [
     ((4, 5), [-1]),
     ((2, 3, 4, 5, 2), [1, 3]),
     ((6,), [0]),
+    ((2, 1, 1, 84), [1, 2]),
+    ((2, 1, 3, 5), [1, 2]),
+    ((2, 3, 1, 5), [1, 2]),
+    ((3, 1, 1, 1), [1, 2]),
+    ((1, 1, 1, 7), [1, 2]),
 ]
 PADDINGS = [
     (SHAPE, [(0, 0), (1, 2), (0, 3), (0, 0)]),
@@ -65,6 +70,11 @@ def cases():
         yield kind, [(1, 3, 3, 2)], [(1, 2, 2, 2)], True, larger
         apart = POOL | {"stride_h": 3, "stride_w": 4, "filter_height": 2, "filter_width": 1}
         yield kind, [(1, 9, 9, 2)], [(1, 3, 3, 2)], True, apart | {"padding": "VALID"}
+        single = {"stride_h": 3, "stride_w": 3, "filter_height": 1, "filter_width": 1, "padding": "VALID"}
+        yield kind, [(3, 8, 1, 1)], [(3, 3, 1, 1)], True, single
+        yield kind, [(3, 8, 4, 1)], [(3, 3, 1, 1)], True, single | {"filter_width": 4}
+        yield kind, [(3, 8, 4, 1)], [(3, 8, 1, 1)], True, single | {"filter_width": 4, "stride_h": 1}
+        yield kind, [(2, 4, 5, 1)], [(2, 2, 2, 1)], True, single | {"stride_h": 2, "padding": "SAME"}
     for keep in (True, False):
         for shape, axes in MEANS:
             yield "MEAN", [shape, np.array(axes)], [reduced(shape, axes, keep)], False, {"keep_dims": keep}

@@ -22,7 +22,7 @@ from dlasim.sim.duration import program_cycles
 from dlasim.sim.lower_bound import find_bound
 from dlasim.sim.races import check_program
 from dlasim.sim.runner import Simulation
-from tests.compiler.cases import random_case, write_model
+from tests.compiler.cases import lower_with_enough, random_case, write_model
 
 KIB = 1 << 10
 TOLERANCE = 1.005
@@ -46,9 +46,9 @@ def cycles(network, config, memory=None, **options):
 @pytest.mark.parametrize("seed", range(20))
 def test_a_plan_is_timed_as_the_simulator_times_it(seed, tmp_path):
     case = random_case(seed)
-    config = DlaConfig().replace(**case.machine | {"sram_bytes": 1 << 20})  # for any cut
-    network = load_model(write_model(case, tmp_path))
-    program = lower_for(network, config, CompileOptions(**case.options), with_constants=False).program
+    network, machine = load_model(write_model(case, tmp_path)), DlaConfig().replace(**case.machine)
+    lowered, config = lower_with_enough(network, machine, CompileOptions(**case.options))
+    program = lowered.program
     assert program_cycles(program, config) == Simulation(program, config, None).run().total_cycles
 
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 _BLOCK = re.compile(
-    r"(?:<!-- (file|needs): ([\w./-]+) -->\n+)?^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL
+    r"(?:<!-- (file|needs|exits): ([\w./-]+) -->\n+)?^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL
 )
 _PRINTED = re.compile(r"^print\(.*\) +# (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A command with the output that the page shows, a script, a file to write, or a package to have."""
+    """A command with its output and exit code, a script, a file to write, or a package to have."""
 
     kind: str  # command, script, file, needs
     text: str
     name: str = ""
     output: tuple[str, ...] = ()
+    exit_code: int = 0
 
 
 def steps(page: Path) -> Iterator[Step]:
@@ -29,7 +30,8 @@ def steps(page: Path) -> Iterator[Step]:
     `console` blocks hold commands behind `$ ` and, below, lines of their output, in which … stands for
     anything. Blocks without a language may hold dlasim commands as they are. `python` blocks are scripts,
     unless they are sessions, which are tested elsewhere; what stands as a comment behind a `print(…)` is what
-    it prints. A comment before a block names the file that it is.
+    it prints. A comment before a block names the file that it is, or says how its last
+    command exits: `<!-- exits: 1 -->`.
     """
     for mark, name, language, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
         if mark == "needs":
@@ -37,7 +39,9 @@ def steps(page: Path) -> Iterator[Step]:
         if mark == "file":
             yield Step("file", text, name)
         elif language == "console":
-            yield from _commands(text)
+            *before, last = _commands(text)
+            yield from before
+            yield replace(last, exit_code=int(name)) if mark == "exits" else last
         elif language in ("", "sh", "bash"):
             for line in text.splitlines():
                 if line.startswith("dlasim "):

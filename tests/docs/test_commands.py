@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -58,7 +59,7 @@ def perform(step: Step, folder: Path, page_to_refresh: Path | None = None) -> No
         command, cwd=folder, env=environment, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS, check=False,
     )  # fmt: skip
-    assert process.returncode == 0, f"{step.text}\n{process.stdout}"
+    assert process.returncode == step.exit_code, f"{step.text}\n{process.stdout}"
     if page_to_refresh is not None:
         refresh(page_to_refresh, step.output, process.stdout)
         return
@@ -88,6 +89,7 @@ def test_the_steps_of_a_page(tmp_path: Path) -> None:
     page.write_text(
         "```console\n$ a \\\n  b\nout\n$ c\n```\n<!-- file: x.toml -->\n```toml\npes = 1\n```\n"
         "```\ndlasim isa\nother\n```\n```python\nimport dlasim\n```\n```python\n>>> 1\n```\n"
+        "<!-- exits: 2 -->\n```console\n$ d\n$ e\n```\n"
     )
     assert list(steps(page)) == [
         Step("command", "a b", output=("out",)),
@@ -95,4 +97,16 @@ def test_the_steps_of_a_page(tmp_path: Path) -> None:
         Step("file", "pes = 1\n", "x.toml"),
         Step("command", "dlasim isa"),
         Step("script", "import dlasim\n"),
+        Step("command", "d"),
+        Step("command", "e", exit_code=2),
     ]
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_readers_see_no_scaffolding_of_tests(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert not re.search(r"\|\| true|2>&1|head -c", text)

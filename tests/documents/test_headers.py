@@ -50,7 +50,7 @@ def zig(folder: Path) -> Zig:
 
     def run(tool: str, *arguments: str) -> None:
         extra = [*STRICT, "-isystem", headers, "-I."] if tool == "clang" else []
-        command = [sys.executable, "-m", "ziglang", tool, *extra, *arguments]
+        command = [sys.executable, "-P", "-m", "ziglang", tool, *extra, *arguments]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
 

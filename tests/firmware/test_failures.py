@@ -205,7 +205,7 @@ def test_interrupts_without_cause_are_counted_and_harmless(network, firmware):
 
 def test_inputs_must_fit(network):
     program = api.compile(network("mnist")).program
-    with pytest.raises(InputError, match=r"takes 1 inputs \(got 0\)"):
+    with pytest.raises(InputError, match=r"takes 1 input \(got 0\)"):
         run(program)
     with pytest.raises(InputError, match=r"expected int8 .*, got int16"):
         run(program, inputs=[noise(program.inputs, 0)[0].astype(np.int16)])

@@ -46,6 +46,20 @@ def test_more_of_what_might_round_in_its_own_way(kind: str) -> None:
         check(unsigned_form(random_graph(kind, seed), seed), seed)
 
 
+@pytest.mark.parametrize("exponent", range(-14, 3))
+@pytest.mark.parametrize(("kind", "steps"), [("LOGISTIC", 256), ("TANH", 128)])
+def test_curves_of_all_inputs_with_scales_that_make_ties(kind: str, steps: int, exponent: int) -> None:
+    """LiteRT computes them in float32; the fixed point of int8 rounds some of these differently."""
+    values = np.arange(256, dtype=np.uint8).reshape(1, 256)
+    for factor, zero_point in ((1, 0), (1, 128), (3, 100), (5, 255)):
+        build = GraphBuilder()
+        source = build.add((1, 256), "uint8", factor * 2.0**exponent, zero_point, is_input=True)
+        result = build.add((1, 256), "uint8", 1 / steps, {256: 0, 128: 128}[steps])
+        model = write_tflite(build.graph(kind, [source], [result]))
+        found = run_on_host(prepare(read_model(model), "model"), [values])[result]
+        np.testing.assert_array_equal(found, run_litert_reference(model, [values])[result])
+
+
 @pytest.mark.parametrize("kind", sorted(REFUSED))
 def test_what_is_refused(kind: str) -> None:
     graph = prepare(read_model(write_tflite(unsigned_form(random_graph(kind, 0), 0))), "model")

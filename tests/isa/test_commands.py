@@ -91,7 +91,7 @@ def test_nothing_heavy_is_loaded(tmp_path: Path) -> None:
         "print(sorted({name.split('.')[0] for name in sys.modules}))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(_EXAMPLE), str(tmp_path / "a.bin")],
+        [sys.executable, "-P", "-c", code, str(_EXAMPLE), str(tmp_path / "a.bin")],
         capture_output=True,
         text=True,
         check=True,

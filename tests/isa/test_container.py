@@ -240,5 +240,5 @@ def test_a_program_of_too_many_operations_is_refused() -> None:
         if operations <= limit:
             assert len(read(data).commands) == len(words)
             continue
-        with pytest.raises(InputError, match="it has 2,097,153 operations, at most 2,097,152 are allowed"):
+        with pytest.raises(InputError, match="it has 2,097,153 operations, but may have at most 2,097,152"):
             read(data)

@@ -25,7 +25,7 @@ BUILD = "library._start_build(SUMS.unit)"
 
 
 def command(program: str) -> list[str]:
-    return [sys.executable, "-X", "dev", "-c", PREFACE + program]
+    return [sys.executable, "-P", "-X", "dev", "-c", PREFACE + program]
 
 
 def run(program: str, **variables: str) -> str:

@@ -13,7 +13,7 @@ COMMANDS = Path("dlasim/cli")  # a module there has the name of its command
 PARALLEL = (  # folders whose modules may be named alike, since they play the same part in each
     {"compiler_shim/operators", "sim/host", "sim/kernels"},  # an operator's rules, NumPy function and kernel
     {"compiler_shim/tflite", "isa/container"},  # a file format's reader and writer
-    {"sim", "sweeps", "sweeps/charts", "dlasim/page"},  # what there is, and how it is drawn
+    {"sim", "sweeps", "sweeps/charts", "sweeps/page"},  # what there is, and how it is drawn
 )
 
 

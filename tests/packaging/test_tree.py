@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -70,7 +71,24 @@ def test_generated_files_are_up_to_date() -> None:
 
 def test_the_package_links_to_every_folder() -> None:
     links = {path.name: path.readlink() for path in (ROOT / "dlasim").iterdir() if path.is_symlink()}
-    assert links == {name: Path("..", name) for name in FOLDERS[1:]}
+    assert links == {name: Path("..", name) for name in (*FOLDERS[1:], "rtl")}  # rtl has no modules
+
+
+@pytest.mark.parametrize("package", [file for file in modules() if file.name == "__init__.py"], ids=str)
+def test_a_package_names_modules_that_exist(package: Path) -> None:
+    """Each `name` in a package docstring is a module or folder in the package."""
+    source = package.read_text(encoding="utf-8")
+    words = re.findall(r"`([a-z]\w*)`", ast.get_docstring(ast.parse(source)) or "")
+    there = {path.stem for path in package.parent.iterdir()} | {"dlasim", "command"}
+    assert set(words) <= there
+    assert "Read in" not in source or words, "the modules of a reading order stand between backquotes"
+
+
+def test_contributing_names_files_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    paths = {path for path in re.findall(r"`([\w./-]+/[\w.-]*)`", text) if "NAME" not in path}
+    assert len(paths) > 20
+    assert not {path for path in paths if not (ROOT / path).exists()} - {"out/demo", "out/site"}
 
 
 def test_a_bare_checkout_imports() -> None:

@@ -14,13 +14,13 @@ from click.testing import CliRunner
 from dlasim.api import run
 from dlasim.cli import main
 from dlasim.errors import InputError
-from dlasim.page.buffers import joined, sram_map
-from dlasim.page.comparison import matched
-from dlasim.page.document import document, encode
-from dlasim.page.network import network_graph
-from dlasim.page.sources import page_of
-from dlasim.page.spans import MAX_SPANS, bounded, timeline
 from dlasim.result import RunResult
+from dlasim.sweeps.page.buffers import joined, sram_map
+from dlasim.sweeps.page.comparison import matched
+from dlasim.sweeps.page.document import document, encode
+from dlasim.sweeps.page.network import network_graph
+from dlasim.sweeps.page.sources import page_of
+from dlasim.sweeps.page.spans import MAX_SPANS, bounded, timeline
 
 
 def test_data_never_end_their_element() -> None:

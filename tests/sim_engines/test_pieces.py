@@ -117,6 +117,6 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 def test_a_long_stream_needs_little_memory_and_time():
     """2 MB of operations on three units that never wait; laid out at once they took half a gigabyte."""
     began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    done = subprocess.run([sys.executable, "-c", _LONG], check=True, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-P", "-c", _LONG], check=True, capture_output=True, text=True)
     assert int(done.stdout) < 250 << 10
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began < 30

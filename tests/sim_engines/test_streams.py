@@ -98,7 +98,7 @@ def test_no_numba_to_run_and_no_llvm_to_import_the_simulator():
         "from dlasim.sim.kernels import Engine; Engine();"
         "assert 'numba' not in sys.modules and 'llvmlite' in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", program], check=True)
+    subprocess.run([sys.executable, "-P", "-c", program], check=True)
 
 
 def test_a_broken_object_is_built_anew(monkeypatch, tmp_path):

@@ -3,10 +3,12 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import llvmlite.binding as llvm
 import pytest
 
+ROOT = Path(__file__).parents[2]
 _BASELINE = "+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt"
 _AVX2 = f"{_BASELINE},+avx,+avx2,+fma,+bmi,+bmi2,+f16c,+lzcnt,+movbe"
 # CPU, features, pixels, vectors, is_x86, kind. The last one stands for machines without x86 instructions.
@@ -47,7 +49,9 @@ def test_kernels_of_another_cpu(name):
     missing = [feature for feature in needed if not here.get(feature)]
     if missing:
         pytest.skip(f"this CPU cannot run it: no {missing[0]}")
-    environment = os.environ | {"NUMBA_OPT": "0", "PYTHONPATH": os.pathsep.join(["", *sys.path])}
+    environment = os.environ | {"NUMBA_OPT": "0", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
     program = _PROGRAM.format(target=TARGETS[name])
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program], env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr[-2000:]

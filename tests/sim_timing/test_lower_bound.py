@@ -20,7 +20,7 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.losses import find_losses
 from dlasim.sim.measured import Measured
 from dlasim.sim.runner import Simulation
-from tests.compiler.cases import random_case, write_model
+from tests.compiler.cases import lower_with_enough, random_case, write_model
 
 CASES = 30
 
@@ -63,11 +63,9 @@ def test_the_bound_of_mnist_by_hand(mnist):
 @pytest.mark.parametrize("seed", range(CASES))
 def test_no_plan_is_faster_than_its_bound(seed, tmp_path):
     case = random_case(seed)
-    run = measured(
-        load_model(write_model(case, tmp_path)),
-        DlaConfig().replace(**case.machine | {"sram_bytes": 1 << 20}),  # for any cut that options ask for
-        CompileOptions(**case.options),
-    )
+    network, machine = load_model(write_model(case, tmp_path)), DlaConfig().replace(**case.machine)
+    lowered, config = lower_with_enough(network, machine, CompileOptions(**case.options))
+    run = Measured(lowered.program, config, Simulation(lowered.program, config, None).run(), {})
     assert run.bound is not None
     assert run.inference.total_cycles >= run.bound.cycles
     for unit, account in zip(UNITS, run.account.units if run.account else (), strict=False):

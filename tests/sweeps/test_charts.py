@@ -1,6 +1,7 @@
 """Charts: labels never meet, the same table gives the same picture, 100,000 rows are no trouble."""
 
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -205,7 +206,20 @@ def test_fronts_over_any_figures(several: SweepResult) -> None:
     figures = ["cycles", "dma", "sram_peak_bytes"]
     titles = texts_of(several, "pareto", figures=figures)
     assert "ds_cnn: cycles against DMA bytes" in titles
-    assert "autoencoder: cycles against sram peak" in titles
+    assert "autoencoder: cycles against SRAM peak" in titles
+    ticks = [text for text in titles if re.fullmatch(r"[\d.]+K", text)]
+    assert ticks, "sizes are in KiB"
+    assert all(re.fullmatch(r"\d+K", text) for text in ticks), "at round numbers of them"
+
+
+def test_energies_have_the_unit_that_fits(several: SweepResult) -> None:
+    texts = texts_of(several, "pareto", figures=["cycles", "energy"])
+    ticks = [text for text in texts if text.endswith("J")]
+    assert ticks
+    assert all(re.fullmatch(r"\d+(\.\d)? (nJ|µJ|mJ)", text) for text in ticks), ticks
+    cells = texts_of(several, "heatmap", value="energy", panel="parallel")
+    least = min(row["energy_nj"] for row in several)
+    assert any(f"{least / 1e3:.1f} µJ"[:3] in text for text in cells if text.endswith("µJ"))
 
 
 def test_labels_tell_bars_apart_and_repeat_nothing(several: SweepResult) -> None:
@@ -316,6 +330,6 @@ def api_model(folder: Path) -> Path:
 @pytest.mark.parametrize("kind", KINDS)
 def test_where_nothing_ran_the_first_reason_is_told(tmp_path: Path, kind: str) -> None:
     found = api.sweep("resnet8", out=tmp_path, jobs=1, layers=True, sram="1KiB", tiling="output-channel")
-    with pytest.raises(InputError, match=r"none of 1 points ran.*needs .* bytes of SRAM"):
+    with pytest.raises(InputError, match=r"none of 1 point ran.*needs .* bytes of SRAM"):
         draw(found, kind, tmp_path / "chart.png")
     assert not (tmp_path / "chart.png").exists()

@@ -21,7 +21,7 @@ AXES = {"pes": "16..256:16", "sram": "16KiB..1MiB", "parallel": "input,output"}
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     """The scheduler's address, and the workers."""
     folder = tmp_path_factory.mktemp("cluster")
-    python = [sys.executable, "-W", "ignore", "-m", "distributed.cli"]
+    python = [sys.executable, "-P", "-W", "ignore", "-m", "distributed.cli"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
     known = folder / "scheduler.json"
     scheduler = subprocess.Popen(

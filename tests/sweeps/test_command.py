@@ -186,7 +186,7 @@ def test_help_loads_nothing_heavy() -> None:
         "heavy = {'numba', 'matplotlib', 'rich', 'distributed'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-P", "-c", code], check=True, stdout=subprocess.DEVNULL)
 
 
 def test_a_sweep_loads_neither_numba_nor_matplotlib(model: Path) -> None:
@@ -197,4 +197,4 @@ def test_a_sweep_loads_neither_numba_nor_matplotlib(model: Path) -> None:
         "heavy = {'numba', 'matplotlib', 'rich', 'distributed', 'unicorn'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    subprocess.run([sys.executable, "-P", "-c", code], check=True)

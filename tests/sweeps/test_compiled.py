@@ -39,7 +39,7 @@ def sweep(
     model: Path, out: Path, *more: str, program: str = EAGER, **variables: str
 ) -> subprocess.Popen[str]:
     """A sweep, by default one that compiles however few its points are."""
-    command = [sys.executable, "-c", program, "sweep", str(model), *AXES, "--out", str(out), *more]
+    command = [sys.executable, "-P", "-c", program, "sweep", str(model), *AXES, "--out", str(out), *more]
     return subprocess.Popen(
         command,
         env=os.environ | {"PYTHONPATH": str(ROOT)} | variables,
@@ -163,5 +163,5 @@ for _ in range(4):
     dlasim.compile({str(model)!r})
 print("llvmlite" in sys.modules)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -59,7 +59,7 @@ def test_some_machines_that_cannot_exist_are_a_warning(tmp_path: Path) -> None:
 def test_a_sweep_of_which_nothing_runs_fails_with_the_reason(tmp_path: Path) -> None:
     done = sweep("mnist", "--sram", "1KiB", "--tiling", "output-channel", "--jobs", 1, "--out", tmp_path)
     assert done.exit_code == 1
-    assert "none of 1 points can run, the first: mnist 1K 64 O: layer conv_0 (CONV_2D) needs" in done.stderr
+    assert "none of 1 point can run, the first: mnist 1K 64 O: layer conv_0 (CONV_2D) needs" in done.stderr
     assert (tmp_path / "results.csv").exists()
 
 

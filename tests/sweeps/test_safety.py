@@ -7,12 +7,13 @@ import subprocess
 import sys
 import time
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from dlasim import api
-from dlasim.errors import InputError
+from dlasim.errors import DlasimError, InputError
 from dlasim.sweeps.evaluate import FIGURES, LAYER_COLUMNS, Entry
 from dlasim.sweeps.journal import MISSING, Journal
 from tests.hardening.commands import listen_to_ctrl_c
@@ -198,6 +199,26 @@ def test_a_pipe_in_the_cache_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.jsonl")
     with Journal(tmp_path) as journal, pytest.raises(InputError, match="expected a file, got a pipe"):
         journal.refresh()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (Path.unlink, "cannot read .*other.jsonl: No such file"),
+        (lambda path: path.write_bytes(bytes(path.stat().st_size)), "other.jsonl changed while it was read"),
+    ],
+    ids=["disappears", "changes"],
+)
+def test_a_segment_that_does_not_stay_as_it_was_is_one_line(
+    tmp_path: Path, change: Callable[[Path], object], said: str
+) -> None:
+    path = tmp_path / "other.jsonl"
+    path.write_bytes(checked(json.dumps(GOOD).encode()))
+    with Journal(tmp_path) as journal:
+        journal.refresh()
+        change(path)
+        with pytest.raises(DlasimError, match=said):
+            journal.find([KEY], False)
 
 
 def test_failures_are_tried_again(tmp_path: Path) -> None:

@@ -190,7 +190,10 @@ def test_flags_replace_a_studys_axes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", shipped_names())
 def test_what_ships_is_valid(name: str) -> None:
-    assert sum(1 for _ in shipped_study(name).points()) >= 3
+    points = list(shipped_study(name).points())
+    assert len(points) >= 3
+    assert not any(point.refusal for point in points)
+    assert len({(point.model, repr(point.values)) for point in points}) == len(points), "each point once"
 
 
 def test_cores_multiply_only_the_points_on_a_board() -> None:

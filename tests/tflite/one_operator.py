@@ -436,6 +436,14 @@ def gather_nd(make: Maker) -> Graph:
     return make.moved("GATHER_ND", source, [indices], (3, shape[2]), {})
 
 
+def embedding_lookup(make: Maker) -> Graph:
+    table = make.input(make.shape(3)[1:])
+    rows, size = make.tensors[table].shape
+    indices = make.constant("indices", make.rng.integers(0, rows, 5).astype(np.int32))
+    result = make.tensor("output", (5, size), make.quantization_of(table))
+    return make.graph("EMBEDDING_LOOKUP", [indices, table], [result], {})
+
+
 def cast(make: Maker) -> Graph:
     source = make.input(make.shape(3))
     result = make.tensor("output", make.tensors[source].shape, None, "int32")
@@ -494,6 +502,7 @@ BUILDERS: dict[str, Callable[[Maker], Graph]] = {
     "DEPTHWISE_CONV_2D": depthwise_conv_2d,
     "DEQUANTIZE": dequantize,
     "DIV": division("DIV"),
+    "EMBEDDING_LOOKUP": embedding_lookup,
     "EXPAND_DIMS": expand_dims,
     "FLOOR_DIV": division("FLOOR_DIV"),
     "FULLY_CONNECTED": fully_connected,

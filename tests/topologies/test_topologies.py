@@ -1,6 +1,7 @@
 """The built-in networks: known sizes, real value ranges, and TensorFlow runs them."""
 
 import math
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology, calibration, topology_names
 from dlasim.compiler_shim.topologies.calibration import calibration_inputs
 from dlasim.errors import InputError
+from dlasim.reference import ReferenceModel
 from tests.oracle import random_inputs, run_litert_reference, run_tflite_micro
 from tests.tflite.comparison import assert_same_graph
 
@@ -22,15 +24,20 @@ SMALL = (
     ("mobilenet_v2", {"alpha": 0.35, "resolution": 96}),
     ("resnet8", {}),
 )
+TRANSFORMERS = (("kwt", {}), ("mobile_bert", {}), ("vit", {}))
 LARGE = (("mobilenet_v1", {}), ("mobilenet_v2", {}), ("resnet50", {}))
-# Published counts of multiplications: the papers' own, and MLPerf Tiny's for its four networks.
+# Published counts of multiplications: the papers' own, and MLPerf Tiny's for its four networks. Of
+# transformers those of dense layers, by their shapes: tokens times (4 width^2 for attention, and more).
 MACS = {
     "autoencoder": 264_192,
     "ds_cnn": 2_656_768,
+    "kwt": 98 * 40 * 64 + 12 * 99 * (4 * 64**2 + 2 * 64 * 256) + 64 * 12,
+    "mobile_bert": 4 * 64 * (2 * 128 * 64 + 4 * 64**2 + 8 * 64 * 256) + 128 * 2,
     "mobilenet_v1": 568_740_352,
     "mobilenet_v2": 300_774_272,
     "resnet50": 3_857_973_248,
     "resnet8": 12_501_632,
+    "vit": 64 * 48 * 64 + 4 * 64 * (4 * 64**2 + 2 * 64 * 128) + 64 * 10,
 }
 LARGE_TENSOR = 1024
 
@@ -51,23 +58,29 @@ def trial_inputs(graph):
     """Samples like those of calibration, but others, and the noise that a run without input gets."""
     shape = graph.tensors[graph.inputs[0]].shape
     noise = np.random.default_rng(0).integers(-128, 128, shape, dtype=np.int8)
-    return [sample[np.newaxis] for sample in calibration_inputs(shape[1:], 12345)[:4]] + [noise]
+    samples = [sample[np.newaxis] for sample in calibration_inputs(shape[1:], 12345)[:4]] + [noise]
+    return [sample.view(graph.tensors[graph.inputs[0]].dtype) for sample in samples]
 
 
-def assert_good_ranges(graph):
+def assert_good_ranges(graph, run=run_tflite_micro):
     model = write_tflite(graph)
     for sample in trial_inputs(graph):
-        tensors = run_tflite_micro(model, [sample])
+        tensors = run(model, [sample])
         for operator in graph.operators:
+            if operator.kind == "SOFTMAX":
+                continue  # its scale is prescribed, and the shares of most tokens are near 0
             values = tensors[operator.outputs[0]]
             if values.size >= LARGE_TENSOR:
                 name = graph.tensors[operator.outputs[0]].name
-                assert np.isin(values, (-128, 127)).mean() <= 0.05, name
-                assert len(np.unique(values)) >= 32, name
+                # Most squares are close to 0, which is then the least value, and saturates nothing.
+                zero = graph.tensors[operator.outputs[0]].quantization.zero_point
+                ends = {-128, 127} - ({zero} if operator.kind == "MUL" else set())
+                assert np.isin(values, list(ends)).mean() <= 0.05, name
+                assert len(np.unique(values)) >= (16 if operator.kind == "MUL" else 32), name
 
 
 def test_all_are_here():
-    assert set(topology_names()) == {name for name, _ in (*SMALL, *LARGE)}
+    assert set(topology_names()) == {name for name, _ in (*SMALL, *TRANSFORMERS, *LARGE)}
 
 
 def one_sample(shape, seed):
@@ -100,6 +113,18 @@ def test_activations_use_their_bits_and_hardly_saturate(name, options, seed):
     assert_good_ranges(build_topology(name, seed=seed, **options))
 
 
+@pytest.mark.parametrize(("name", "options"), TRANSFORMERS)
+def test_transformers_use_their_bits_too(name, options):
+    """TFLite Micro lacks an operator of each; LiteRT computes that one."""
+
+    def run(model, inputs):
+        with closing(ReferenceModel(model, len(graph.tensors))) as reference:
+            return reference.run(inputs).tensors
+
+    graph = build_topology(name, **options)
+    assert_good_ranges(graph, run)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "options"), LARGE)
 def test_full_size_activations_use_their_bits_and_hardly_saturate(name, options):
@@ -112,7 +137,7 @@ def test_tensorflow_runs_the_full_size(name, options):
     test_tensorflow_runs_them_and_both_runtimes_agree(name, options)
 
 
-@pytest.mark.parametrize(("name", "options"), SMALL)
+@pytest.mark.parametrize(("name", "options"), [*SMALL, *TRANSFORMERS])
 def test_files_read_back_and_import_as_they_were_built(name, options, tmp_path):
     graph = build_topology(name, **options)
     path = tmp_path / "network.tflite"

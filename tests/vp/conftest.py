@@ -52,7 +52,7 @@ class Toolchain:
 
     def _zig(self, *arguments: str) -> None:
         done = subprocess.run(
-            [sys.executable, "-m", "ziglang", *arguments], capture_output=True, text=True, check=False
+            [sys.executable, "-P", "-m", "ziglang", *arguments], capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
 

@@ -41,6 +41,7 @@ class Mute(Device):
         (Counter(), 0x8000_0000, 0x1000, None, "overlaps RAM at 0x80000000"),
         (Counter(), 0x1FFF_F000, 0x2000, None, "overlaps FLASH at 0x20000000"),
         (Counter(), 0x3000_0004, 0x1000, None, r"address must be a multiple of 0x1000 \(got 0x30000004\)"),
+        (Counter(), -4, 0x1000, None, r"address must be a multiple of 0x1000 \(got -0x4\)"),
         (Counter(), 0x3000_0000, 100, None, r"size must be a multiple of 0x1000 \(got 0x64\)"),
         (Counter(), 0x3000_0000, 0, None, "0 bytes at 0x30000000"),
         (Counter(), -0x1000, 0x1000, None, "not within the 32-bit address space"),

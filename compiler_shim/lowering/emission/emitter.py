@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.lowering.constants import ConstantPool
-from dlasim.compiler_shim.lowering.emission.placed import Placed
+from dlasim.compiler_shim.lowering.emission.allocated_node import AllocatedNode
 from dlasim.compiler_shim.lowering.emission.records import (
     MAX_FIXED,
     MAX_REGISTERS,
@@ -38,7 +38,7 @@ class Later(NamedTuple):
     """After so many tiles, pieces of a later node's constants are loaded."""
 
     tiles: int
-    placed: Placed
+    node: AllocatedNode
     first: int
     pieces: int
 
@@ -74,27 +74,27 @@ class Emitter:
         self._pool, self._keeps_slices = pool, keeps_slices
         self.streams: list[tuple[int, int]] = []
 
-    def node(self, placed: Placed, later: Sequence[Later] = ()) -> None:
+    def node(self, allocated: AllocatedNode, later: Sequence[Later] = ()) -> None:
         """All tiles of a node, and between them loads for later nodes."""
-        repeats = placed.cut.channels if placed.node.one_by_one else 1
-        self._offsets.put(0, self._known_offsets(placed))
-        self._stream.nodes[0] = placed.record(0, 0)
-        operations = placed.passes * (len(placed.inputs) + 1 + repeats) + 1
-        self._emit(1, placed.tiles, operations, later)
-        self._note(placed, 0)
+        repeats = allocated.cut.channels if allocated.node.one_by_one else 1
+        self._offsets.put(0, self._known_offsets(allocated))
+        self._stream.nodes[0] = allocated.record(0, 0)
+        operations = allocated.passes * (len(allocated.inputs) + 1 + repeats) + 1
+        self._emit(1, allocated.tiles, operations, later)
+        self._note(allocated, 0)
 
-    def chain(self, chain: Chain, members: Sequence[Placed], later: Sequence[Later] = ()) -> None:
+    def chain(self, chain: Chain, members: Sequence[AllocatedNode], later: Sequence[Later] = ()) -> None:
         """All stripes of a chain, and between them loads for later nodes."""
-        self._offsets.put(0, [self._known_offsets(placed)[0] for placed in members])
+        self._offsets.put(0, [self._known_offsets(allocated)[0] for allocated in members])
         self._stream.between_addresses[: len(chain.inner_addresses)] = chain.inner_addresses
-        for number, placed in enumerate(members):
-            self._stream.nodes[number] = placed.record(number, number)
+        for number, allocated in enumerate(members):
+            self._stream.nodes[number] = allocated.record(number, number)
         schedule = [rows for stripe in chain.schedule for rows in stripe]
         self._stripes.put([StripeRows(*rows, rows.kept) for rows in schedule])
-        repeats = sum(placed.cut.channels if placed.node.one_by_one else 1 for placed in members)
+        repeats = sum(allocated.cut.channels if allocated.node.one_by_one else 1 for allocated in members)
         self._emit(len(members), len(chain.schedule), repeats + 4 * len(members) + 1, later)
-        for number, placed in enumerate(members):
-            self._note(placed, number)
+        for number, allocated in enumerate(members):
+            self._note(allocated, number)
 
     def halt(self) -> None:
         """End the stream."""
@@ -117,11 +117,13 @@ class Emitter:
         """What each compute instruction writes of a tensor."""
         return self._slices.array(self._stream.slice_count).astype("<u4").view(SLICE.dtype).ravel()
 
-    def _known_offsets(self, placed: Placed) -> list[int]:
+    def _known_offsets(self, allocated: AllocatedNode) -> list[int]:
         """Where the pieces of a node's constants are in the pool: those that came ahead, or with an earlier
         image of a batch."""
-        known = self._ahead.pop(placed.step) if placed.ahead else self._packed.get(placed.constants, [])
-        return [*known, *[NONE] * (placed.groups * placed.passes - len(known))]
+        known = (
+            self._ahead.pop(allocated.step) if allocated.ahead else self._packed.get(allocated.constants, [])
+        )
+        return [*known, *[NONE] * (allocated.groups * allocated.passes - len(known))]
 
     def _emit(self, nodes: int, tiles: int, operations: int, later: Sequence[Later] = ()) -> None:
         """All tiles, or stripes; one is no more than so many operations."""
@@ -142,11 +144,11 @@ class Emitter:
         self._pool.size_bytes = self._stream.pool_bytes
 
     def _emit_loads(self, load: Later) -> None:
-        """Load pieces of a later node's constants, which get their place in the pool now."""
-        placed, numbers = load.placed, range(load.first, load.first + load.pieces)
-        offsets = [self._pool.reserve(placed.constant_bytes(number)) for number in numbers]
-        self._ahead.setdefault(placed.step, []).extend(offsets)
-        self._loads.put(placed.loads(load.first, offsets))
+        """Load pieces of a later node's constants, which get their offsets in the pool now."""
+        numbers = range(load.first, load.first + load.pieces)
+        offsets = [self._pool.reserve(load.node.constant_bytes(number)) for number in numbers]
+        self._ahead.setdefault(load.node.step, []).extend(offsets)
+        self._loads.put(load.node.loads(load.first, offsets))
         self._reserve(len(offsets))
         self._run(self._stream, LOADS, 0, len(offsets))
 
@@ -166,12 +168,12 @@ class Emitter:
             for name, memory in self._memories.items():
                 bind(stream, name, memory)
 
-    def _note(self, placed: Placed, first: int) -> None:
+    def _note(self, allocated: AllocatedNode, first: int) -> None:
         """Tell the pool what the pieces of a node's constants are made of."""
-        offsets = self._offsets.take(first, first + placed.groups * placed.passes)
-        self._packed[placed.constants] = offsets
+        offsets = self._offsets.take(first, first + allocated.groups * allocated.passes)
+        self._packed[allocated.constants] = offsets
         if not self._keeps_slices:
             return
         for number, offset in enumerate(offsets):
             if offset != NONE:
-                self._pool.note(offset, placed.pack(*divmod(number, placed.passes)))
+                self._pool.note(offset, allocated.pack(*divmod(number, allocated.passes)))

@@ -9,7 +9,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     Node,
     PlannedOperation,
     TensorBox,
-    TensorPlace,
+    TensorLocation,
 )
 from dlasim.compiler_shim.lowering.transfers import transfer_shape
 from dlasim.isa.instructions import Unit
@@ -94,20 +94,25 @@ def set_box(
 
 
 @routine
-def corner(place: TensorPlace, box: TensorBox) -> tuple[int, int, int]:
+def corner(location: TensorLocation, box: TensorBox) -> tuple[int, int, int]:
     """Where a box of a tensor begins, and the bytes from a pixel to the next, and from a row to the next."""
-    pixel, line = place.pixel_bytes, place.line_bytes
-    start = place.offset + box.row * line + box.column * pixel + box.channel * place.element_bytes
+    pixel, line = location.pixel_bytes, location.line_bytes
+    start = location.offset + box.row * line + box.column * pixel + box.channel * location.element_bytes
     return start, pixel, line
 
 
 @routine
 def add_box_access(
-    operation: PlannedOperation, place: TensorPlace, box: TensorBox, space: int, start: int, is_write: int
+    operation: PlannedOperation,
+    location: TensorLocation,
+    box: TensorBox,
+    space: int,
+    start: int,
+    is_write: int,
 ) -> None:
     """One more access, to a box of a tensor that begins at `start`."""
-    pixel, line = place.pixel_bytes, place.line_bytes
-    part = box.channels * place.element_bytes
+    pixel, line = location.pixel_bytes, location.line_bytes
+    part = box.channels * location.element_bytes
     end = start + (box.rows - 1) * line + (box.columns - 1) * pixel + part
     if part < pixel and line % pixel == 0:
         _add_strided_access(operation, space, start, end, is_write, pixel, part)
@@ -117,17 +122,22 @@ def add_box_access(
 
 @routine
 def transfer(
-    operation: PlannedOperation, is_read: int, place: TensorPlace, box: TensorBox, address: int, layer: int
+    operation: PlannedOperation,
+    is_read: int,
+    location: TensorLocation,
+    box: TensorBox,
+    address: int,
+    layer: int,
 ) -> None:
     """Between a box of a tensor in system memory and a dense copy in SRAM."""
-    offset, pixel, line = corner(place, box)
-    part = box.channels * place.element_bytes
+    offset, pixel, line = corner(location, box)
+    part = box.channels * location.element_bytes
     run, runs, stride, planes = transfer_shape(box.rows, box.columns, part, pixel, line)
     total = run * runs * planes
-    _begin_transfer(operation, is_read, layer, place.space, offset, address)
+    _begin_transfer(operation, is_read, layer, location.space, offset, address)
     _shape(operation, is_read, run, runs, stride, planes, line)
     add_access(operation, SRAM, address, address + total, is_read)
-    add_box_access(operation, place, box, place.space, offset, 1 - is_read)
+    add_box_access(operation, location, box, location.space, offset, 1 - is_read)
 
 
 @routine

@@ -16,7 +16,7 @@ MAX_FIXED = 16  # that stay the same over all tiles of a node
 MAX_ACCESSES = 6
 
 CONSTANTS, ACCUMULATOR, OUTPUT = 2, 3, 4  # a node's buffers, after those of two inputs
-OUTPUT_TENSOR = 2  # a node's tensors, after two inputs
+MATRIX_TENSOR, OUTPUT_TENSOR = 1, 2  # a node's tensors; a matrix is there instead of a second input
 
 
 @record
@@ -79,7 +79,7 @@ class InFlight(Record):
 
 
 @record
-class TensorPlace(Record):
+class TensorLocation(Record):
     """Where a tensor lies: at an SRAM address, or at an offset of a region, with so many bytes from a pixel
     to the next and from a row to the next."""
 
@@ -136,6 +136,7 @@ class Node(Record):
     second_has_columns: int = 0
     has_table: int = 0
     has_weights: int = 0
+    has_matrix: int = 0
     record_bytes: int = 0
     weight_bytes: int = 0
     reads_channels: int = 0
@@ -151,7 +152,7 @@ class Node(Record):
     fixed_count: int = 0
     fixed_registers: list[int] = array(int, MAX_FIXED)
     fixed_values: list[int] = array(int, MAX_FIXED)
-    tensors: list[TensorPlace] = array(TensorPlace, 3)
+    tensors: list[TensorLocation] = array(TensorLocation, 3)
     buffers: list[Buffer] = array(Buffer, 5)
 
 
@@ -169,7 +170,7 @@ class StripeRows(Record):
 
 @record
 class Load(Record):
-    """Constants that are loaded for a later node: their place in the pool, size and address."""
+    """Constants that are loaded for a later node: their offset in the pool, size and address."""
 
     offset: int = 0
     size_bytes: int = 0
@@ -200,7 +201,7 @@ class StreamBuilder(Record):
     """The command stream so far, the nodes at hand, and the operations that are being made.
 
     `deferred_store` is the store that is put off, `configured_node` the node whose fixed registers are set,
-    `free_slot` the first free place of `in_flight`, of which `used_slots` were ever used. Each unit has its
+    `free_slot` the first free slot of `in_flight`, of which `used_slots` were ever used. Each unit has its
     newest operation in flight, and how many operations were issued to it.
     """
 

@@ -18,6 +18,7 @@ from dlasim.compiler_shim.lowering.emission.operations import (
 from dlasim.compiler_shim.lowering.emission.records import (
     ACCUMULATOR,
     CONSTANTS,
+    MATRIX_TENSOR,
     NONE,
     OUTPUT,
     OUTPUT_TENSOR,
@@ -27,7 +28,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     PlannedOperation,
     StreamBuilder,
     TensorBox,
-    TensorPlace,
+    TensorLocation,
 )
 from dlasim.compiler_shim.lowering.emission.words import write_operation
 from dlasim.compiler_shim.lowering.tile_buffers import ACCUMULATOR_BYTES, align, packed_bytes
@@ -137,36 +138,36 @@ def _fill(buffer: Buffer, box: TensorBox) -> tuple[int, int]:
 @routine
 def _read_input(stream: StreamBuilder, node: Node, operation: PlannedOperation) -> None:
     """Let the operation read its first input, and load that first if it is not in SRAM."""
-    place, box = node.tensors[0], stream.input_box
-    if place.space == SRAM:
-        _use_tensor(operation, _IN, place, box, 0)
+    location, box = node.tensors[0], stream.input_box
+    if location.space == SRAM:
+        _use_tensor(operation, _IN, location, box, 0)
         return
     address, is_fresh = _fill(node.buffers[0], box)
     if is_fresh:
-        transfer(stream.load, 1, place, box, address, node.layer)
+        transfer(stream.load, 1, location, box, address, node.layer)
         write_operation(stream, stream.load)
-    _use_buffer(operation, _IN, address, box, place.element_bytes, 0)
+    _use_buffer(operation, _IN, address, box, location.element_bytes, 0)
 
 
 @routine
 def _read_second_input(stream: StreamBuilder, node: Node, operation: PlannedOperation) -> None:
     """As `_read_input`, for the second, of which one row or column may serve all."""
-    place, box, tile = node.tensors[1], stream.second_box, stream.tile
+    location, box, tile = node.tensors[1], stream.second_box, stream.tile
     down, across = node.second_has_rows, node.second_has_columns
     set_box(
         box, tile.row * down, tile.column * across, tile.channel,
         tile.rows if down else 1, tile.columns if across else 1, tile.channels,
     )  # fmt: skip
-    if place.space == SRAM:
-        address, pixel, line = corner(place, box)
+    if location.space == SRAM:
+        address, pixel, line = corner(location, box)
         _set_view(operation, _IN2, address, pixel * across, line * down)
-        add_box_access(operation, place, box, SRAM, address, 0)
+        add_box_access(operation, location, box, SRAM, address, 0)
         return
     address, is_fresh = _fill(node.buffers[1], box)
     if is_fresh:
-        transfer(stream.load, 1, place, box, address, node.layer)
+        transfer(stream.load, 1, location, box, address, node.layer)
         write_operation(stream, stream.load)
-    pixel = box.channels * place.element_bytes
+    pixel = box.channels * location.element_bytes
     line = box.columns * pixel
     _set_view(operation, _IN2, address, pixel * across, line * down)
     add_access(operation, SRAM, address, address + box.rows * line, 0)
@@ -195,12 +196,12 @@ def _use_accumulator(
 
 @routine
 def _use_tensor(
-    operation: PlannedOperation, view: int, place: TensorPlace, box: TensorBox, is_write: int
+    operation: PlannedOperation, view: int, location: TensorLocation, box: TensorBox, is_write: int
 ) -> None:
     """A view of a box of a tensor that stays in SRAM."""
-    address, pixel, line = corner(place, box)
+    address, pixel, line = corner(location, box)
     _set_view(operation, view, address, pixel, line)
-    add_box_access(operation, place, box, SRAM, address, is_write)
+    add_box_access(operation, location, box, SRAM, address, is_write)
 
 
 @routine
@@ -224,8 +225,11 @@ def _set_view(operation: PlannedOperation, view: int, address: int, pixel: int, 
 
 @routine
 def _load_constants(stream: StreamBuilder, node: Node, start: int, depth: int) -> int:
-    """Bring the weights and records, or the table, of the tile's channels; their address."""
+    """Bring the weights and records, or the matrix, or the table, of the tile's channels; their address."""
     tile, box = stream.tile, stream.constants_box
+    if node.has_matrix and node.tensors[MATRIX_TENSOR].space == SRAM:
+        matrix = node.tensors[MATRIX_TENSOR]
+        return matrix.offset + tile.channel * matrix.line_bytes
     size = packed_bytes(tile.channels, depth, node.weight_bytes, node.record_bytes, node.has_table)
     if not size:
         return 0
@@ -234,7 +238,11 @@ def _load_constants(stream: StreamBuilder, node: Node, start: int, depth: int) -
     else:
         set_box(box, tile.channel, start, 0, 0, 0, 0)  # no part of a tensor, but told apart like one
     address, is_fresh = _fill(node.buffers[CONSTANTS], box)
-    if is_fresh:
+    if is_fresh and node.has_matrix:
+        set_box(stream.second_box, tile.channel, 0, start, tile.channels, 1, depth)
+        transfer(stream.load, 1, node.tensors[MATRIX_TENSOR], stream.second_box, address, node.layer)
+        write_operation(stream, stream.load)
+    elif is_fresh:
         passes = -(-node.depth // node.tile_depth)
         number = tile.channel // node.tile_channels * passes + start // node.tile_depth
         offset = _constant_offset(stream, node.first_constant + number, size)
@@ -245,7 +253,7 @@ def _load_constants(stream: StreamBuilder, node: Node, start: int, depth: int) -
 
 @routine
 def _constant_offset(stream: StreamBuilder, number: int, size: int) -> int:
-    """Where a piece of the constants is in the pool, which gives it a place when it is first asked for."""
+    """Where a piece of the constants is in the pool, which reserves it when it is first asked for."""
     if stream.constant_offsets[number] == NONE:
         stream.constant_offsets[number] = stream.pool_bytes
         stream.pool_bytes += pooled(size)

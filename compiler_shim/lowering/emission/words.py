@@ -93,17 +93,17 @@ def append_word(stream: StreamBuilder, word: int) -> None:
 def _advance_channel(stream: StreamBuilder, operation: PlannedOperation, repeat: int) -> None:
     """The same one channel further."""
     node = stream.nodes[operation.node]
-    for place in range(operation.register_count):
-        number = operation.registers[place]
+    for index in range(operation.register_count):
+        number = operation.registers[index]
         if number == _IN:
             if repeat % node.channel_multiplier == 0:
-                operation.values[place] += node.tensors[0].element_bytes
+                operation.values[index] += node.tensors[0].element_bytes
         elif number == _OUT:
-            operation.values[place] += node.tensors[OUTPUT_TENSOR].element_bytes
+            operation.values[index] += node.tensors[OUTPUT_TENSOR].element_bytes
         elif number == _WEIGHTS:
-            operation.values[place] += node.weight_bytes
+            operation.values[index] += node.weight_bytes
         elif number == _RECORDS:
-            operation.values[place] += RECORD_BYTES
+            operation.values[index] += RECORD_BYTES
     operation.box.channel += 1
 
 
@@ -111,9 +111,9 @@ def _advance_channel(stream: StreamBuilder, operation: PlannedOperation, repeat:
 def _must_follow_store(stream: StreamBuilder, operation: PlannedOperation) -> int:
     """Whether the operation conflicts with the deferred store, or waits for compute as long as it does."""
     store = stream.stores[stream.deferred_store]
-    for place in range(operation.access_count):
+    for index in range(operation.access_count):
         for other in range(store.access_count):
-            if conflict(operation.accesses[place], store.accesses[other]):
+            if conflict(operation.accesses[index], store.accesses[other]):
                 return 1
     if _waits_as_long(stream, operation, store, _MAC):
         return 1
@@ -140,9 +140,9 @@ def _newest_conflict(stream: StreamBuilder, operation: PlannedOperation, unit: i
         for other in range(flight.access_count):
             theirs = flight.accesses[other]
             space, start, end = theirs.space, theirs.start, theirs.end
-            for place in range(operation.access_count):
+            for index in range(operation.access_count):
                 # What most pairs fail is checked here: in Python a call costs more than the check.
-                ours = operation.accesses[place]
+                ours = operation.accesses[index]
                 if start < ours.end and ours.start < end and space == ours.space and conflict(ours, theirs):
                     return flight.number
         slot = flight.older
@@ -156,9 +156,9 @@ def _write(stream: StreamBuilder, operation: PlannedOperation) -> None:
     unit = operation.unit
     if operation.node != NONE and operation.node != stream.configured_node:
         _configure_node(stream, operation.node)
-    for place in range(operation.register_count):
-        if stream.register_file[operation.registers[place]] != operation.values[place]:
-            configure(stream, operation.registers[place], operation.values[place])
+    for index in range(operation.register_count):
+        if stream.register_file[operation.registers[index]] != operation.values[index]:
+            configure(stream, operation.registers[index], operation.values[index])
     for other in range(_UNITS):
         if other != unit and stream.newest[other] != NONE:
             _wait_for(stream, operation, other)
@@ -177,8 +177,8 @@ def _configure_node(stream: StreamBuilder, number: int) -> None:
     """Set what stays the same over all tiles of a node."""
     node = stream.nodes[number]
     stream.configured_node = number
-    for place in range(node.fixed_count):
-        configure(stream, node.fixed_registers[place], node.fixed_values[place])
+    for index in range(node.fixed_count):
+        configure(stream, node.fixed_registers[index], node.fixed_values[index])
 
 
 @routine
@@ -212,7 +212,7 @@ def _retire(stream: StreamBuilder, unit: int, done: int) -> None:
 
 @routine
 def _free_slot(stream: StreamBuilder) -> int:
-    """A place for one more operation in flight."""
+    """A slot for one more operation in flight."""
     slot = stream.free_slot
     if slot == NONE:
         slot = stream.used_slots
@@ -237,8 +237,8 @@ def _add_in_flight(stream: StreamBuilder, operation: PlannedOperation) -> None:
 
 @routine
 def _copy_accesses(operation: PlannedOperation, flight: InFlight) -> None:
-    for place in range(operation.access_count):
-        flight.accesses[place].assign(operation.accesses[place])
+    for index in range(operation.access_count):
+        flight.accesses[index].assign(operation.accesses[index])
 
 
 @routine

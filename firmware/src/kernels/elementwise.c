@@ -59,11 +59,11 @@ typedef void row_kernel(
     void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
     const void *attributes);
 
-static void walk_rows(const struct call *call, row_kernel *row)
+static void walk_rows(const struct call *call, row_kernel *row, const void *attributes)
 {
     struct tensor one = call_input(call, 0), other = call_input(call, 1), output = call_output(call, 0);
     if (is_one_row(&one, &output) && is_one_row(&other, &output)) {
-        row(output.data, one.data, one.elements > 1, other.data, other.elements > 1, output.elements, call->attributes);
+        row(output.data, one.data, one.elements > 1, other.data, other.elements > 1, output.elements, attributes);
         return;
     }
     struct walk walk = { output.shape, output.rank, { steps_of(&one, &output), steps_of(&other, &output) }, { 0 } };
@@ -73,13 +73,13 @@ static void walk_rows(const struct call *call, row_kernel *row)
     for (uint32_t left = output.elements; left; left -= count, target += row_bytes, next_row(&walk))
         row(target, (uint8_t *)one.data + offset_of(&walk, 0) * one.element_bytes, walk.inputs[0].step[last],
             (uint8_t *)other.data + offset_of(&walk, 1) * other.element_bytes, walk.inputs[1].step[last], count,
-            call->attributes);
+            attributes);
 }
 
-/* ADD and SUB: both inputs brought to one scale, with bits below the point to spare. An input has 256 values
- * at most, so in long rows what they become is looked up. */
+/* ADD, SUB and SQUARED_DIFFERENCE: both inputs brought to one scale, with bits below the point to spare. An input
+ * has 256 values at most, so where there are many elements what they become is looked up. */
 
-enum { VALUES = 256, LONG_ROW = 4 * VALUES };
+enum { VALUES = 256, MANY_ELEMENTS = 2 * VALUES };
 
 /* An input of a sum. */
 struct term {
@@ -88,97 +88,95 @@ struct term {
     int32_t sign; /* 1 or -1 */
 };
 
-static inline int32_t align(int32_t value, const struct term *term)
+static inline int32_t align(int32_t value, const struct term *term, uint32_t bits)
 {
-    return term->sign * requantize((value - term->zero_point) << DLA_HOST_ADD_LEFT_SHIFT, term->scale);
+    return term->sign * requantize((int32_t)((uint32_t)(value - term->zero_point) << bits), term->scale);
 }
 
-static inline int32_t align_difference(int32_t value, const struct term *term)
-{
-    return requantize((value - term->zero_point) << DLA_HOST_DIFFERENCE_LEFT_SHIFT, term->scale);
-}
-
-static void tabulate(int32_t table[VALUES], const struct term *term)
-{
-    for (int32_t value = INT8_MIN; value <= INT8_MAX; value++)
-        table[value - INT8_MIN] = align(value, term);
-}
-
-/* The sum of two terms, as an int8. */
-struct sum {
+/* What becomes of a sum. */
+struct finish {
     struct scale scale;
     int32_t zero_point, least, greatest;
 };
 
-static inline int8_t finish_sum(int32_t value, const struct sum *sum)
+struct sum {
+    struct term terms[2];
+    struct finish finish;
+    int32_t tables[2][VALUES]; /* what each value of an input becomes, where there are many elements */
+};
+
+static inline int8_t finish_sum(int32_t value, const struct finish *finish)
 {
-    return (int8_t)clamp(requantize(value, sum->scale) + sum->zero_point, sum->least, sum->greatest);
+    return (int8_t)clamp(requantize(value, finish->scale) + finish->zero_point, finish->least, finish->greatest);
 }
 
-static void add_looked_up(
-    int8_t *output, const int8_t *x, uint32_t x_step, const struct term *x_term, const int8_t *y, uint32_t y_step,
-    const struct term *y_term, uint32_t count, struct sum sum)
-{
-    int32_t x_table[VALUES], y_table[VALUES];
-    tabulate(x_table, x_term);
-    tabulate(y_table, y_term);
-    const int32_t *x_zero = x_table - INT8_MIN, *y_zero = y_table - INT8_MIN; /* the entries for 0 */
-    for (; count; count--, x += x_step, y += y_step)
-        *output++ = finish_sum(x_zero[*x] + y_zero[*y], &sum);
-}
+static inline int32_t square(int32_t value) { return (int32_t)((uint32_t)value * (uint32_t)value); }
 
-static void add_terms(
-    int8_t *output, const int8_t *x, uint32_t x_step, const int8_t *y, uint32_t y_step, uint32_t count,
-    const struct dla_host_add *a, int32_t y_sign)
-{
-    struct term x_term = { a->input1_zero_point, make_scale(a->input1_multiplier, a->input1_shift), 1 };
-    struct term y_term = { a->input2_zero_point, make_scale(a->input2_multiplier, a->input2_shift), y_sign };
-    struct sum sum = {
-        make_scale(a->output_multiplier, a->output_shift), a->output_zero_point, a->clamp_min, a->clamp_max,
-    };
-    if (count >= LONG_ROW) {
-        add_looked_up(output, x, x_step, &x_term, y, y_step, &y_term, count, sum);
-        return;
+/* Rows of sums, or of their squares. What stays the same is copied, since a result could overwrite the original. */
+#define SUM_ROWS(name, bits, of_sum)                                                                               \
+    static void name##_row(                                                                                        \
+        void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,  \
+        const void *prepared)                                                                                      \
+    {                                                                                                              \
+        const struct sum *sum = prepared;                                                                          \
+        const struct term x_term = sum->terms[0], y_term = sum->terms[1];                                          \
+        const struct finish finish = sum->finish;                                                                  \
+        const int8_t *x = one, *y = other;                                                                         \
+        for (int8_t *target = output; count; count--, x += one_step, y += other_step)                              \
+            *target++ = finish_sum(of_sum(align(*x, &x_term, bits) + align(*y, &y_term, bits)), &finish);          \
+    }                                                                                                              \
+    static void name##_row_looked_up(                                                                              \
+        void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,  \
+        const void *prepared)                                                                                      \
+    {                                                                                                              \
+        const struct sum *sum = prepared;                                                                          \
+        const struct finish finish = sum->finish;                                                                  \
+        const int32_t *x_zero = sum->tables[0] - INT8_MIN, *y_zero = sum->tables[1] - INT8_MIN;                    \
+        const int8_t *x = one, *y = other;                                                                         \
+        for (int8_t *target = output; count; count--, x += one_step, y += other_step)                              \
+            *target++ = finish_sum(of_sum(x_zero[*x] + y_zero[*y]), &finish);                                      \
     }
-    for (; count; count--, x += x_step, y += y_step)
-        *output++ = finish_sum(align(*x, &x_term) + align(*y, &y_term), &sum);
-}
+SUM_ROWS(add, DLA_HOST_ADD_LEFT_SHIFT, )
+SUM_ROWS(square, DLA_HOST_DIFFERENCE_LEFT_SHIFT, square)
 
-static void add_row(
-    void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
-    const void *attributes)
-{
-    add_terms(output, one, one_step, other, other_step, count, attributes, 1);
-}
-
-/* The attributes of SUB are those of ADD. */
+/* The attributes of SUB and SQUARED_DIFFERENCE are those of ADD. */
 _Static_assert(sizeof(struct dla_host_sub) == sizeof(struct dla_host_add), "alike");
-
-static void subtract_row(
-    void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
-    const void *attributes)
-{
-    add_terms(output, one, one_step, other, other_step, count, attributes, -1);
-}
-
 _Static_assert(sizeof(struct dla_host_squared_difference) == sizeof(struct dla_host_add), "alike");
 
-static void square_difference_row(
-    void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
-    const void *attributes)
+static enum status compute_sums(
+    const struct call *call, uint32_t bits, int32_t y_sign, row_kernel *rows, row_kernel *rows_looked_up)
 {
-    const struct dla_host_squared_difference *a = attributes;
-    struct term x_term = { a->input1_zero_point, make_scale(a->input1_multiplier, a->input1_shift), 1 };
-    struct term y_term = { a->input2_zero_point, make_scale(a->input2_multiplier, a->input2_shift), 1 };
-    struct sum square = {
+    const struct dla_host_add *a = call->attributes;
+    struct sum sum;
+    sum.terms[0] = (struct term){ a->input1_zero_point, make_scale(a->input1_multiplier, a->input1_shift), 1 };
+    sum.terms[1] = (struct term){ a->input2_zero_point, make_scale(a->input2_multiplier, a->input2_shift), y_sign };
+    sum.finish = (struct finish){
         make_scale(a->output_multiplier, a->output_shift), a->output_zero_point, a->clamp_min, a->clamp_max,
     };
-    const int8_t *x = one, *y = other;
-    int8_t *target = output;
-    for (; count; count--, x += one_step, y += other_step) {
-        uint32_t difference = (uint32_t)(align_difference(*x, &x_term) - align_difference(*y, &y_term));
-        *target++ = finish_sum((int32_t)(difference * difference), &square);
+    if (call_output(call, 0).elements < MANY_ELEMENTS) {
+        walk_rows(call, rows, &sum);
+        return OK;
     }
+    for (uint32_t input = 0; input < 2; input++)
+        for (int32_t value = INT8_MIN; value <= INT8_MAX; value++)
+            sum.tables[input][value - INT8_MIN] = align(value, &sum.terms[input], bits);
+    walk_rows(call, rows_looked_up, &sum);
+    return OK;
+}
+
+enum status add(const struct call *call)
+{
+    return compute_sums(call, DLA_HOST_ADD_LEFT_SHIFT, 1, add_row, add_row_looked_up);
+}
+
+enum status subtract(const struct call *call)
+{
+    return compute_sums(call, DLA_HOST_ADD_LEFT_SHIFT, -1, add_row, add_row_looked_up);
+}
+
+enum status square_difference(const struct call *call)
+{
+    return compute_sums(call, DLA_HOST_DIFFERENCE_LEFT_SHIFT, -1, square_row, square_row_looked_up);
 }
 
 static void multiply_row(
@@ -212,33 +210,15 @@ static void prelu_row(
     }
 }
 
-enum status add(const struct call *call)
-{
-    walk_rows(call, add_row);
-    return OK;
-}
-
-enum status square_difference(const struct call *call)
-{
-    walk_rows(call, square_difference_row);
-    return OK;
-}
-
-enum status subtract(const struct call *call)
-{
-    walk_rows(call, subtract_row);
-    return OK;
-}
-
 enum status multiply(const struct call *call)
 {
-    walk_rows(call, multiply_row);
+    walk_rows(call, multiply_row, call->attributes);
     return OK;
 }
 
 enum status prelu(const struct call *call)
 {
-    walk_rows(call, prelu_row);
+    walk_rows(call, prelu_row, call->attributes);
     return OK;
 }
 
@@ -306,10 +286,10 @@ enum status compute_binary(const struct call *call)
 {
     switch (call_output(call, 0).type) {
     case DLA_DATA_TYPE_INT8:
-        walk_rows(call, compute_int8_row);
+        walk_rows(call, compute_int8_row, call->attributes);
         return OK;
     case DLA_DATA_TYPE_INT32:
-        walk_rows(call, compute_int32_row);
+        walk_rows(call, compute_int32_row, call->attributes);
         return OK;
     default:
         return NO_KERNEL;

@@ -1,8 +1,10 @@
 /* SOFTMAX: exponentials from a table, one reciprocal per row, all of it in gemmlowp's fixed point. */
 #include "call.h"
 #include "fixed_point.h"
+#include "string.h"
 
 enum {
+    VALUES = 256,            /* of an int8 */
     SUM_BITS = 12,           /* integer bits of the sum of exponentials */
     ONE_IN_Q2 = 1 << 29,     /* 1 with 2 integer bits */
     GUESS = 1515870810,      /* 48/17 in Q2.29: Newton's first guess is this */
@@ -37,19 +39,32 @@ static int32_t greatest_of(const int8_t *row, uint32_t length)
     return greatest;
 }
 
-static void softmax_row(int8_t *output, const int8_t *row, uint32_t length, const int32_t *table)
+/* Exponentials by distance from the greatest, in Q0.31, and as the sum takes them. */
+struct exponentials {
+    const int32_t *exact;
+    int32_t rounded[VALUES];
+};
+
+static void softmax_row(int8_t *output, const int8_t *row, uint32_t length, const struct exponentials *by_distance)
 {
     int32_t greatest = greatest_of(row, length);
+    const int32_t *rounded = by_distance->rounded + greatest, *exact = by_distance->exact + greatest;
     uint32_t sum = 0;
     for (uint32_t i = 0; i < length; i++)
-        sum += (uint32_t)rounding_divide(table[greatest - row[i]], SUM_BITS);
+        sum += (uint32_t)rounded[-row[i]];
 
     uint32_t headroom = (uint32_t)__builtin_clz(sum); /* the greatest has e = 1: the sum is never 0 */
     int32_t reciprocal = reciprocal_of_one_plus((int32_t)((sum << headroom) - (1u << 31)));
     uint32_t bits = SUM_BITS + 31 - 8 - headroom; /* from 32 on nothing is left: rows of 512 equals and more */
+    if (bits >= 32) {
+        memset(output, INT8_MIN, length);
+        return;
+    }
+    uint32_t doubled = (uint32_t)reciprocal << 1, half = (1u << bits) >> 1;
     for (uint32_t i = 0; i < length; i++) {
-        int32_t share = high_multiply(reciprocal, table[greatest - row[i]]);
-        output[i] = clamp_to_int8((bits < 32 ? rounding_divide(share, bits) : 0) + INT8_MIN);
+        uint32_t share = (uint32_t)high_multiply_doubled(exact[-row[i]], doubled); /* never negative */
+        int32_t steps = (int32_t)((share + half) >> bits);
+        output[i] = (int8_t)((steps < VALUES ? steps : VALUES - 1) + INT8_MIN);
     }
 }
 
@@ -59,7 +74,10 @@ enum status softmax(const struct call *call)
     uint32_t length = input.shape[input.rank - 1];
     const int8_t *row = input.data;
     int8_t *target = output.data;
+    struct exponentials by_distance = { .exact = table.data };
+    for (uint32_t distance = 0; distance < VALUES; distance++)
+        by_distance.rounded[distance] = rounding_divide(by_distance.exact[distance], SUM_BITS);
     for (uint32_t left = input.elements; left; left -= length, row += length, target += length)
-        softmax_row(target, row, length, table.data);
+        softmax_row(target, row, length, &by_distance);
     return OK;
 }

@@ -1,7 +1,7 @@
 // The page of a sweep.
 
 const MOST_ROWS = 50; // of each model
-const SHOWN = ["cycles_total", "milliseconds", "energy_uj", "area_mm2", "utilization", "dma_read_bytes", "dma_write_bytes", "cycles_cpu", "cpu_instructions"];
+const SHOWN = ["cycles_total", "milliseconds", "energy_nj", "area_kge", "utilization", "dma_read_bytes", "dma_write_bytes", "cycles_cpu", "cpu_instructions"];
 const SHORT = { utilization: "used", dma_read_bytes: "read", dma_write_bytes: "written" };
 const PARTS = [["conv", "CONV"], ["requant", "REQUANT"], ["depth", "DEPTH"], ["fc", "FC"], ["pool", "POOL"], ["eltwise", "ELTWISE"], ["act", "ACT"], ["stall", "memory stalls"]];
 
@@ -39,7 +39,7 @@ function sweepView(points) {
   const figures = DATA.figures;
   const byName = (name) => figures.find((figure) => figure.name === name);
   const goal = byName("cycles_total") || figures[0] || { name: "cycles_total", text: "cycles", unit: "" };
-  const other = ["area_um2", "area_mm2", "pes", "sram_bytes", "dma_read_bytes"].map(byName).find(Boolean) || figures.find((figure) => figure !== goal) || goal;
+  const other = ["area_kge", "pes", "sram_bytes", "energy_nj", "dma_read_bytes"].map(byName).find(Boolean) || figures.find((figure) => figure !== goal) || goal;
   const single = { name: "point", text: "point", unit: "" };
   const several = Boolean(DATA.columns.model.texts);
   const view = { x: other === goal ? single : other, y: goal, shade: several ? "model" : null };
@@ -113,7 +113,7 @@ function limits(points, name, isNumber) {
 }
 
 function figureLimits(points, view) {
-  const box = make("div", { class: "filters" });
+  const box = make("div", { class: "filters screen" });
   const render = () => box.replaceChildren(...[view.y, view.x].filter((figure, place, all) => all.indexOf(figure) === place && figure.name !== "point" && !DATA.parameters.some((one) => one.name === figure.name && one.values.length <= 24)).flatMap((figure) => [make("span", { class: "name" }, figure.text), limits(points, figure.name, true)]));
   view.refresh.push(render);
   render();
@@ -172,7 +172,7 @@ function membersOf(points, model) {
 function bestColumns(points) {
   const value = (name) => (row) => points.column(name)[row];
   const parameters = DATA.parameters.filter((parameter) => parameter.name !== "model").map((parameter) => cell(parameter.name, parameter.text, value(parameter.name), { number: typeof parameter.values[0] === "number", show: (row) => parameter.shown[parameter.values.indexOf(value(parameter.name)(row))] }));
-  const show = (one) => (row) => (one.unit === "B" ? bytes(value(one.name)(row)) : one.unit === "%" ? percent(value(one.name)(row)) : exactOrText(value(one.name)(row)));
+  const show = (one) => (row) => (/^(B|%|nJ)$/.test(one.unit) ? written(value(one.name)(row), one.unit) : exactOrText(value(one.name)(row)));
   const figures = SHOWN.map((name) => DATA.figures.find((one) => one.name === name)).filter((one) => one && !DATA.parameters.some((parameter) => parameter.name === one.name));
   return [cell("point", "point", value("point"), { number: true }), ...parameters, ...figures.map((one) => cell(one.name, SHORT[one.name] || axisText(one), value(one.name), { number: true, show: show(one), title: axisText(one) })),
     ...("cycles_stall" in DATA.columns ? [cell("parts", "cycles by kind", value("cycles_total"), { show: (row) => partBar(points, row) })] : [])];
@@ -189,7 +189,7 @@ function partBar(points, row) {
 function pointSection(points) {
   const box = make("div", { id: "chosen-point" });
   const render = () => {
-    if (points.chosen === null) return box.replaceChildren(make("p", { class: "hint" }, "Choose a point in a chart or in the table."));
+    if (points.chosen === null) return box.replaceChildren(make("p", { class: "hint screen" }, "Choose a point in a chart or in the table."));
     const row = points.chosen;
     return box.replaceChildren(make("dl", { class: "pair" }, Object.keys(DATA.columns).map((name) => [name, points.column(name)[row]]).filter(([, value]) => value !== null && value !== "").map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, exactOrText(value))))));
   };

@@ -2,6 +2,7 @@
 
 const DECIMAL = [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
 const BINARY = [[2 ** 30, " GiB"], [2 ** 20, " MiB"], [2 ** 10, " KiB"], [1, " B"]];
+const JOULES = [[1e9, " J"], [1e6, " mJ"], [1e3, " µJ"], [1, " nJ"]];
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 3 });
 
 const exact = (value) => (typeof value === "number" ? grouped.format(value) : "–");
@@ -9,7 +10,7 @@ const percent = (share) => (typeof share === "number" ? `${(100 * share).toFixed
 
 function threeDigits(value, steps = DECIMAL) {
   if (typeof value !== "number") return "–";
-  if (value === 0) return `0${steps === BINARY ? " B" : ""}`;
+  if (value === 0) return `0${steps === DECIMAL ? "" : steps[steps.length - 1][1]}`;
   const [step, letter] = steps.find((pair) => Math.abs(value) >= pair[0] * 0.9995) || steps[steps.length - 1];
   const part = value / step;
   if (step === 1 && Number.isInteger(value)) return `${value}${letter}`;
@@ -18,10 +19,11 @@ function threeDigits(value, steps = DECIMAL) {
 }
 
 const bytes = (value) => threeDigits(value, BINARY);
+const energy = (value) => threeDigits(value, JOULES);
 
 function duration(seconds) {
   if (typeof seconds !== "number") return "–";
-  const [step, unit] = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]].find(([size]) => seconds >= size) || [1e-9, "ns"];
+  const [step, unit] = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"]].find(([size]) => seconds >= size * 0.9995) || [1e-9, "ns"];
   return `${threeDigits(seconds / step)} ${unit}`;
 }
 
@@ -30,6 +32,7 @@ function written(value, unit) {
   if (value === null || value === undefined || value === "") return "–";
   if (typeof value !== "number") return String(value);
   if (unit === "bytes" || unit === "B") return bytes(value);
+  if (unit === "nJ") return energy(value);
   if (unit === "share" || unit === "%") return percent(value);
   if (unit === "truth") return value ? "yes" : "no";
   return unit === "" || /^(cycles|MACs|count|instructions)$/.test(unit) ? threeDigits(value) : `${threeDigits(value)} ${unit}`;
@@ -48,11 +51,13 @@ function ticks(low, high, most, binary) {
 
 function tickText(value, unit) {
   if (unit === "bytes" || unit === "B") return bytesTick(value);
-  const [step, letter] = value ? DECIMAL.find((pair) => Math.abs(value) >= pair[0]) || [1, ""] : [1, ""];
-  return `${Number((value / step).toPrecision(6))}${letter}`;
+  const steps = unit === "nJ" ? JOULES : DECIMAL;
+  return value ? roundTick(value, steps) : "0";
 }
 
-function bytesTick(value) {
-  const [step, letter] = BINARY.find((pair) => Math.abs(value) >= pair[0]) || [1, " B"];
+const bytesTick = (value) => roundTick(value, BINARY);
+
+function roundTick(value, steps) {
+  const [step, letter] = steps.find((pair) => Math.abs(value) >= pair[0]) || steps[steps.length - 1];
   return `${Number((value / step).toPrecision(6))}${letter}`;
 }

@@ -1,6 +1,6 @@
 // Parallel coordinates: an axis for each parameter and figure, a line for each point. A stretch of an axis filters.
 
-const PAR = { top: 34, bottom: 22, left: 70, right: 70, height: 320 };
+const PAR = { top: 34, bottom: 22, left: 70, height: 320 };
 const FEW_VALUES = 16;
 const CHUNK = 100; // lines in one path: longer ones take the rasterizer quadratic time
 const JOBS_A_FRAME = 4;
@@ -33,8 +33,11 @@ function parallel(points, view) {
 
   function lay(some, width, height) {
     const [from, until] = [height - PAR.bottom, PAR.top];
-    return some.map((axis, place) => {
-      const x = some.length > 1 ? PAR.left + (place * (width - PAR.left - PAR.right)) / (some.length - 1) : width / 2;
+    const side = Math.min(PAR.left, width / 8);
+    const room = some.length > 1 ? (width - 2 * side) / (some.length - 1) : width; // from one axis to the next
+    return some.map((plain, place) => {
+      const x = some.length > 1 ? side + place * room : width / 2;
+      const axis = { ...plain, room, place };
       const values = axis.order || [...new Set(axis.values)];
       if (axis.order && (values.length <= FEW_VALUES || values.some((value) => typeof value !== "number"))) {
         const places = new Map(values.map((value, number) => [value, number]));
@@ -100,12 +103,14 @@ function parallel(points, view) {
     context.fillRect(axis.x - 0.5, PAR.top, 1, height - PAR.top - PAR.bottom);
     context.textAlign = "center";
     context.fillStyle = css("--ink");
-    context.fillText(clipped(axis.text, 16), axis.x, 14);
+    const isTight = axis.room < 90; // headings on two lines in turn
+    const most = Math.floor((axis.room * (isTight ? 2 : 1)) / 7);
+    context.fillText(clipped(axis.text, Math.max(Math.min(most, 16), 3)), axis.x, isTight && axis.place % 2 ? 27 : 14);
     const every = Math.max(1, Math.ceil(axis.labels.length / 16));
     context.textAlign = "left";
     axis.labels.forEach(([text, y], number) => {
       if (number % every) return;
-      const shown = clipped(String(text), 12);
+      const shown = clipped(String(text), Math.max(Math.min(Math.floor(axis.room / 7), 12), 3));
       context.fillStyle = css("--raised");
       context.globalAlpha = 0.75;
       context.fillRect(axis.x + 4, y - 7, context.measureText(shown).width + 4, 14);

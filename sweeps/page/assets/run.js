@@ -18,9 +18,9 @@ function headline(report) {
       cycles.total ? (cycles.total - Math.min(cycles.dla, cycles.total)) / cycles.total : 0],
     dma: [bytes(moved.read + moved.write), `read ${bytes(moved.read)}, written ${bytes(moved.write)}`, moved.read + moved.write],
   };
-  const others = DATA.figures.filter((figure) => /^(energy|area|power)/.test(figure.name) && typeof at(report, figure.name) === "number")
-    .filter((figure) => !figure.name.slice(figure.name.indexOf(".") + 1).includes("by_")).slice(0, 4)
-    .map((figure) => [figure.name, figure.label || figure.name, figure.unit]);
+  // Energy and area as a whole; "All figures" has their parts.
+  const others = DATA.figures.filter((figure) => /^(energy|area|power)[^.]*(\.total)?$/.test(figure.name) && typeof at(report, figure.name) === "number")
+    .map((figure) => [figure.name, capital(figure.label || figure.name), figure.unit]);
   const cards = [...HEADLINES, ...others].map(([name, text, unit]) => {
     if (special[name]) return [name, text, ...special[name]];
     const value = at(report, name);
@@ -28,6 +28,8 @@ function headline(report) {
   }).filter(Boolean);
   return figureCards(cards);
 }
+
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 // Cards in rows of equal length.
 function figureCards(cards) {
@@ -38,12 +40,13 @@ function figureCards(cards) {
 }
 
 function note(name, value, unit, report) {
+  if (/\.total$/.test(name) && typeof at(report, name.replace("total", "uncertainty")) === "number") return `± ${written(at(report, name.replace("total", "uncertainty")), unit)}${/^energy/.test(name) ? `, ${report.config.technology}` : ""}`;
   if (name === "sram_peak_bytes") return `of ${bytes(report.config.sram_bytes)}`;
   if (name === "bound_cycles" && value) return `the run takes ${threeDigits(report.cycles.total / value)} times as long`;
   return unit === "share" ? "" : `${exact(value)}${/^(cycles|MACs|bytes)$/.test(unit) ? ` ${unit}` : ""}`;
 }
 
-const CPU_FIGURES = new Set(["name", "operator", "kind", "unit", "cycles", "macs"]);
+const CPU_FIGURES = new Set(["name", "operator", "kind", "unit", "cycles", "macs", "energy_nj"]);
 
 function layerColumns(data, names) {
   const columns = [cell("number", "#", (row) => row.number + 1, { number: true })];
@@ -55,7 +58,7 @@ function layerColumns(data, names) {
       name: (row) => [make("span", { class: "swatch", style: { background: colorOf(kindOf(row.layer)) } }), ` ${names[row.number]}`, make("small", {}, row.layer.operator)],
       unit: (row) => (row.layer.unit === "dla" ? "DLA" : "CPU"),
       utilization: (row) => (value(row) === null ? "" : [percent(value(row)), make("span", { class: "meter", "aria-hidden": "true" }, make("i", { style: { width: `${100 * Math.min(value(row), 1)}%` } }))]),
-    }[figure.name] || ((row) => (value(row) === null || value(row) === undefined ? "" : isNumber && figure.unit === "bytes" ? bytes(value(row)) : exactOrText(value(row))));
+    }[figure.name] || ((row) => (value(row) === null || value(row) === undefined ? "" : isNumber && /^(bytes|nJ)$/.test(figure.unit) ? written(value(row), figure.unit) : exactOrText(value(row))));
     columns.push(cell(figure.name, figure.label || figure.name, value, { number: isNumber, hidden: /^(kind|operator)$/.test(figure.name), show, title: `${figure.text}${isNumber ? ` (${figure.unit})` : ""}`, class: figure.name === "name" ? "name" : null }));
   }
   if (!data.explained) return columns;
@@ -63,9 +66,10 @@ function layerColumns(data, names) {
   const never = () => false;
   const onCpu = (row) => row.layer.unit !== "dla";
   columns.push(
-    cell("lost_cycles", "lost", told("lost_cycles", onCpu), { number: true, title: "cycles beyond the layer's lower bound" }),
+    cell("lost_cycles", "lost", told("lost_cycles", onCpu), { number: true, title: "cycles beyond the layer's lower bound, and what costs them",
+      show: (row) => (onCpu(row) ? "" : [exact(told("lost_cycles", onCpu)(row)), told("limit", never)(row) ? make("small", {}, told("limit", never)(row)) : ""]) }),
     cell("bound_cycles", "bound", told("bound_cycles", onCpu), { number: true, hidden: true }),
-    cell("limit", "limit", told("limit", never), { title: "what costs the layer the cycles that it loses" }),
+    cell("limit", "limit", told("limit", never), { hidden: true }),
     cell("advice", "advice", told("advice", never), { hidden: true }),
     cell("tile", "tile", told("tile", never), { class: "tile" }),
     cell("why", "why it runs there", told("why", never), { class: "words", show: (row) => [told("why", never)(row), told("advice", never)(row) ? `; would help: ${told("advice", never)(row)}` : ""] }),

@@ -24,7 +24,7 @@ SCRIPTS = (
     "elements", "numbers", "state", "table", "bars", "axes", "roofline", "timeline", "sram", "network",
     "run", "comparison", "points", "scatter", "parallel", "sweep", "main",
 )  # fmt: skip
-_ASSETS = files("dlasim.page") / "assets"
+_ASSETS = files("dlasim.sweeps.page") / "assets"
 _ESCAPES = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dlasim.isa.instructions import UNITS
-from dlasim.page.document import document
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, UNIT_FIGURES, Figure
 from dlasim.sweeps.charts.roofs import bytes_per_cycle, roofline_spot
+from dlasim.sweeps.page.document import document
 
 if TYPE_CHECKING:
     from dlasim.compiler_shim.lowering.lower import Lowered
@@ -36,13 +36,13 @@ def run_page(
     """
     data: dict[str, Any] = {**report_data(report), "page": "run", "command": command or report.get("command")}
     if program is not None and inference is not None:
-        from dlasim.page.buffers import sram_map
-        from dlasim.page.spans import timeline
+        from dlasim.sweeps.page.buffers import sram_map
+        from dlasim.sweeps.page.spans import timeline
 
         data["timeline"] = timeline(program, inference)
         data["sram"] = sram_map(program, inference)
     if lowered is not None:
-        from dlasim.page.network import network_graph
+        from dlasim.sweeps.page.network import network_graph
 
         data["network"] = network_graph(lowered.network)
     if lowered is not None and inference is not None:

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dlasim.errors import InputError
-from dlasim.page.document import document
 from dlasim.sim.config import size_text
 from dlasim.sweeps.charts.data import axis_name, labels, varying
 from dlasim.sweeps.charts.measures import describe
 from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.evaluate import FIGURES
+from dlasim.sweeps.page.document import document
 from dlasim.sweeps.parameters import catalogue
 from dlasim.sweeps.sweep_result import ABOUT, SweepResult
 

@@ -23,17 +23,17 @@ def page_of(sources: Sequence[str], where: str | None = None) -> str:
     if where is not None:
         raise InputError("--where chooses points of a sweep; a report has none")
     if len(reports) == 1:
-        from dlasim.page.run import run_page
+        from dlasim.sweeps.page.run import run_page
 
         return run_page(read_report(reports[0]))
-    from dlasim.page.comparison import comparison_page
+    from dlasim.sweeps.page.comparison import comparison_page
 
     before, after = reports
     return comparison_page(read_report(before), read_report(after), (before, after))
 
 
 def _sweep(sources: Sequence[str], where: str | None) -> str:
-    from dlasim.page.sweep import sweep_page
+    from dlasim.sweeps.page.sweep import sweep_page
 
     if len(sources) != 1:
         raise InputError(f"a page shows one sweep (got {len(sources)})")

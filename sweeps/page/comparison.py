@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import Any
 
-from dlasim.page.document import document
-from dlasim.page.run import report_data, title_of
+from dlasim.sweeps.page.document import document
+from dlasim.sweeps.page.run import report_data, title_of
 
 
 def comparison_page(before: Mapping[str, Any], after: Mapping[str, Any], labels: tuple[str, str]) -> str:

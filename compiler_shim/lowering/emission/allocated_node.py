@@ -1,4 +1,4 @@
-"""Nodes that are cut and have their places, as the compiler knows them and as emission's routines do."""
+"""Nodes with their tiling and the addresses of their buffers, and the records that emission makes of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     Buffer,
     Load,
     Node,
-    TensorPlace,
+    TensorLocation,
 )
 from dlasim.compiler_shim.lowering.geometry import Cut, Geometry
 from dlasim.compiler_shim.lowering.tile_buffers import align, spatial_tiles
@@ -27,24 +27,25 @@ from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, Init, Out
 
 _READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}
-_NO_TENSOR, _NO_BUFFER = TensorPlace(), Buffer()  # nothing ever writes them
+_NO_TENSOR, _NO_BUFFER = TensorLocation(), Buffer()  # nothing ever writes them
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """A node that is cut and has its place: where its tensors are, and the addresses of its buffers, for each
-    of inputs, constants, accumulator and output one per copy. `values` are the network's. The first pieces
-    of its constants, in `ahead`, are loaded before it begins."""
+class AllocatedNode:
+    """A node with its tiling, the locations of its tensors, and the addresses of its buffers: for each of
+    inputs, constants, accumulator and output one address per copy. `values` are the network's. The first
+    pieces of its constants, in `ahead`, are loaded before it begins."""
 
     node: DlaNode
     geometry: Geometry
     cut: Cut
-    inputs: tuple[TensorPlace, ...]
-    output: TensorPlace
+    inputs: tuple[TensorLocation, ...]
+    output: TensorLocation
     buffers: tuple[tuple[int, ...], ...]
     values: Sequence[Value]
     step: int = 0  # of the network
     ahead: Reservoir | None = None
+    matrix: TensorLocation | None = None
 
     @property
     def tiles(self) -> int:
@@ -100,7 +101,7 @@ class Placed:
         more = tuple(node.registers.items())
         fixed = _fixed_registers(node.mnemonic, node.kernel, node.stride, node.dilation, more)
         word, first, middle, last = _words(node.mnemonic, node.is_dense, tuple(node.fields.items()))
-        second = self.inputs[1] if len(self.inputs) > 1 else _NO_TENSOR
+        second = self.inputs[1] if len(self.inputs) > 1 else self.matrix or _NO_TENSOR
         buffers = [_buffer(addresses) for addresses in self.buffers]
         buffers[1:1] = [_NO_BUFFER] * (2 - len(self.inputs))
         if self.ahead is not None:
@@ -133,7 +134,8 @@ class Placed:
             second_has_rows=node.broadcast[0],
             second_has_columns=node.broadcast[1],
             has_table=int(node.table is not None),
-            has_weights=int(node.weights is not None),
+            has_weights=int(node.weights is not None or node.matrix is not None),
+            has_matrix=int(node.matrix is not None),
             record_bytes=geometry.record_bytes,
             weight_bytes=geometry.weight_depth(1),
             reads_channels=int("IN_CHANNELS" in reads),

@@ -124,7 +124,8 @@ function paintFrame(context, map, x, y, width, height) {
     context.fillStyle = css("--grid");
     context.fillRect(map.x(value), CORNER.top, 1, bottom - CORNER.top);
     context.fillStyle = css("--muted");
-    context.fillText(tickText(value, x.unit), map.x(value), bottom + 16);
+    const text = tickText(value, x.unit);
+    context.fillText(text, Math.min(map.x(value), width - context.measureText(text).width / 2), bottom + 16);
   }
   context.textAlign = "right";
   for (const value of scaleTicks(map.y, 6)) {
@@ -138,4 +139,4 @@ function paintFrame(context, map, x, y, width, height) {
   context.fillText(axisText(x), (CORNER.left + width) / 2, height - 8);
 }
 
-const axisText = (figure) => (figure.unit && figure.unit !== "B" ? `${figure.text} [${figure.unit}]` : figure.text);
+const axisText = (figure) => (figure.unit && !/^(B|nJ)$/.test(figure.unit) ? `${figure.text} [${figure.unit}]` : figure.text);

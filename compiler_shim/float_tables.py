@@ -1,0 +1,72 @@
+"""float32 between two conversions that depends on one int8 element only: a table of 256 elements.
+
+TensorFlow's converter leaves operators that it has no int8 form of in float32, NEG in LayerNormalization for
+one: DEQUANTIZE, NEG, QUANTIZE. What that makes of each int8 value is known beforehand.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.compiler_shim.folding import evaluate
+from dlasim.compiler_shim.graph import Graph, Operator
+from dlasim.compiler_shim.operators.host_calls import bind_known
+from dlasim.errors import DlasimError
+
+_ELEMENTWISE = frozenset(
+    {"ABS", "COS", "EXP", "FLOOR", "LOG", "NEG", "ROUND", "RSQRT", "SIN", "SQRT", "SQUARE"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FloatTable:
+    """A chain of operators: the int8 tensor that it begins with, what it makes of each value from the least
+    on, and the operators before its last."""
+
+    source: int
+    table: NDArray[np.int8]
+    before: tuple[Operator, ...]
+
+
+def find_float_tables(graph: Graph) -> dict[str, FloatTable]:
+    """Every such chain, by the location of its last operator."""
+    uses = Counter(index for operator in graph.operators for index in operator.inputs) + Counter(
+        graph.outputs
+    )
+    writers = {operator.outputs[0]: operator for operator in graph.operators}
+    found: dict[str, FloatTable] = {}
+    for operator in graph.operators:
+        if operator.kind == "QUANTIZE" and graph.tensors[operator.outputs[0]].dtype == "int8":
+            chain = [operator]
+            while chain[0].kind != "DEQUANTIZE":
+                writer = writers.get(chain[0].inputs[0])
+                if writer is None or uses[writer.outputs[0]] != 1 or not _is_part(writer, len(chain)):
+                    break
+                chain.insert(0, writer)
+            if chain[0].kind == "DEQUANTIZE" and graph.tensors[chain[0].inputs[0]].dtype == "int8":
+                table = _table(graph, chain)
+                if table is not None:
+                    found[operator.location] = FloatTable(chain[0].inputs[0], table, tuple(chain[:-1]))
+    return found
+
+
+def _is_part(operator: Operator, after: int) -> bool:
+    return operator.kind in _ELEMENTWISE or (operator.kind == "DEQUANTIZE" and after > 1)
+
+
+def _table(graph: Graph, chain: list[Operator]) -> NDArray[np.int8] | None:
+    """What the chain computes of each int8 value; None where the host lacks one of its operators."""
+    values: NDArray[Any] = np.arange(-128, 128).astype(np.int8)
+    for operator in chain:
+        op = bind_known(operator, graph)
+        source = replace(op.input(), shape=(256,), data=values)
+        try:
+            (values,) = evaluate(replace(op, inputs=(source,), outputs=(replace(op.output(), shape=(256,)),)))
+        except DlasimError:
+            return None
+    return values.astype(np.int8)

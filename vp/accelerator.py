@@ -1,0 +1,25 @@
+"""Puts the accelerator on a board: the simulator's machine, or the RTL of the same."""
+
+from __future__ import annotations
+
+from dlasim.errors import InputError, one_of
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.executor import Executor
+from dlasim.vp.board import Board
+from dlasim.vp.dla_device import DlaDevice, attach_dla
+from dlasim.vp.drive import Drive
+
+DLAS = ("simulator", "rtl")
+
+
+def attach_accelerator(board: Board, config: DlaConfig, executor: Executor | None, drive: Drive) -> DlaDevice:
+    """The one that `drive` names."""
+    if drive.dla not in DLAS:
+        raise InputError(f"dla must be {one_of(DLAS)} (got {drive.dla!r})")
+    if drive.dla == "rtl":
+        from dlasim.vp.rtl_device import attach_rtl  # needs Verilator
+
+        return attach_rtl(board, config, drive.vcd)
+    if drive.vcd is not None:
+        raise InputError("--vcd needs --dla rtl: only the RTL has waveforms")
+    return attach_dla(board, config, executor)

@@ -1,0 +1,168 @@
+"""The RTL of a machine as a library. Verilator and the C++ compiler build it when it is first needed, and the
+cache of compiled code keeps it.
+
+Nothing is loaded by a path: bytes come from the private cache and go to an anonymous file of this process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from dlasim.cache import open_cache
+from dlasim.errors import InputError, RunError
+from dlasim.sim.config import DlaConfig
+
+PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv")  # before what uses them
+WAVEFORMS = {".vcd": ("--trace", "Vcd", "verilated_vcd"), ".fst": ("--trace-fst", "Fst", "verilated_fst")}
+_LOCK = "rtl.lock"
+_SHARED = (
+    "sram_bytes", "dma_bandwidth", "dma_shared_bandwidth", "dma_latency", "dma_burst_bytes",
+    "dma_burst_overhead", "vector_lanes", "issue_cycles", "queue_depth", "mac_fill", "mac_drain",
+    "vector_fill", "vector_drain",
+)  # fmt: skip
+# What the RTL has no hardware for: the option, whether a value is allowed, and what is.
+_LIMITS: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
+    ("timing", "must be full", lambda value: value == "full"),
+    ("sram_bandwidth", "must be 0, because its SRAM is ideal", lambda value: value == 0),
+    ("dma_bandwidth", "must be at least 1", lambda value: value >= 1),
+    ("issue_cycles", "must be at least 1", lambda value: value >= 1),
+    ("mac_fill", "must be at least 4", lambda value: value >= 4),
+    ("mac_drain", "must be at least 4", lambda value: value >= 4),
+    ("vector_fill", "must be at least 2", lambda value: value >= 2),
+    ("vector_drain", "must be at least 2", lambda value: value >= 2),
+)
+_INSTALL = "install Verilator and a C++ compiler (Debian: apt-get install verilator g++ zlib1g-dev)"
+
+
+def refusal(config: DlaConfig) -> str:
+    """Why there is no RTL of this machine, or nothing."""
+    for name, wanted, is_allowed in _LIMITS:
+        value = getattr(config, name)
+        if not is_allowed(value):
+            return f"{name} {wanted} (got {value})"
+    return ""
+
+
+def parameters(config: DlaConfig) -> dict[str, int]:
+    """The RTL's parameters for a machine."""
+    inputs, outputs = config.lanes
+    own = {"INPUT_LANES": inputs, "OUTPUT_LANES": outputs, "FINGERPRINT": config.fingerprint}
+    return own | {name.upper(): getattr(config, name) for name in _SHARED}
+
+
+def beat_bytes(config: DlaConfig) -> int:
+    """What one transfer alone moves in a cycle."""
+    return min(rate for rate in (config.dma_bandwidth, config.dma_shared_bandwidth) if rate)
+
+
+def load(config: DlaConfig, waveform: str = "") -> ctypes.CDLL:
+    """The library of a machine; with a waveform's suffix, one that can write it."""
+    if reason := refusal(config):
+        raise InputError(f"--dla rtl: there is no RTL of this machine: {reason}")
+    return _library(_object(config, waveform))
+
+
+@cache
+def _library(content: bytes) -> ctypes.CDLL:
+    file = os.memfd_create("dlasim-rtl")
+    with os.fdopen(file, "wb") as memory:
+        memory.write(content)
+        memory.flush()
+        try:
+            return ctypes.CDLL(f"/proc/self/fd/{file}")
+        except OSError as error:
+            raise RunError(f"--dla rtl: cannot load the RTL's library: {error}") from error
+
+
+def _object(config: DlaConfig, waveform: str) -> bytes:
+    """From the cache, or built."""
+    sources = {path.name: path.read_bytes() for path in _sources()}
+    values = parameters(config)
+    tools = [_tool(name) for name in ("verilator", "g++")]
+    key = hashlib.sha256(repr((sorted(values.items()), waveform, sorted(sources.items()))).encode())
+    key.update(_run([tools[0], "--version"], Path("/")).encode())
+    name = f"rtl-{key.hexdigest()[:20]}.o"
+    with open_cache() as kept:
+        if (content := kept.read(name)) is not None:
+            return content
+        with kept.lock(_LOCK):
+            if (content := kept.read(name)) is not None:  # another process built it meanwhile
+                return content
+            with tempfile.TemporaryDirectory(prefix="dlasim-rtl-") as work:
+                content = _build(values, beat_bytes(config), waveform, sources, Path(work), tools)
+            kept.prune()
+            kept.write(name, content)
+            return content
+
+
+def _sources() -> Iterator[Path]:
+    folder = Path(str(resources.files("dlasim")), "rtl")
+    yield from sorted(folder.glob("*.sv"))
+    yield folder / "verilator" / "device.cpp"
+
+
+def _tool(name: str) -> str:
+    """A program by its whole path; never one of the current folder."""
+    path = os.pathsep.join(part for part in os.get_exec_path() if os.path.isabs(part))
+    found = shutil.which(name, path=path)
+    if found is None:
+        raise RunError(f"--dla rtl: {name} is not installed; {_INSTALL}")
+    return found
+
+
+def _build(
+    values: dict[str, int], beat: int, waveform: str, sources: dict[str, bytes], work: Path, tools: list[str]
+) -> bytes:
+    for name, content in sources.items():
+        (work / name).write_bytes(content)
+    modules = [*PACKAGES, *(name for name in sources if name.endswith(".sv") and name not in PACKAGES)]
+    verilator, compiler = tools
+    option, kind, runtime = WAVEFORMS.get(waveform, ("", "", ""))
+    make = [verilator, "--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert"]
+    make += ["--top-module", "dla", "--Mdir", "made", "-Wno-fatal", "--output-split-cfuncs", "1000"]
+    make += ["--timescale", "1ps/1ps", *([option] if option else [])]
+    _run([*make, *(f"-G{name}={value}" for name, value in values.items()), *modules], work)
+    include = Path(_run([verilator, "--getenv", "VERILATOR_ROOT"], work).strip()) / "include"
+    defines = [f"-DBEAT_BYTES={beat}"]
+    if option:
+        header = f'"{runtime}_c.h"'
+        defines += [f"-DTRACER=Verilated{kind}C", f"-DTRACER_HEADER={header}", "-DVM_TRACE=1"]
+    base = [compiler, "-std=c++17", "-fPIC", *defines, "-Imade", f"-isystem{include}"]
+    base += [f"-isystem{include}/vltstd"]
+    written = sorted((work / "made").glob("Vdla*.cpp"))
+    once = [path.name for path in written if "Slow" in path.name]  # runs when it starts, and never again
+    often = [path.name for path in written if path.name not in once]
+    names = ["verilated", "verilated_threads", *([f"{runtime}_c"] if runtime else [])]
+    parts = (
+        ("once", "-O0", [f"made/{name}" for name in once]),
+        ("often", "-O1", [*(f"made/{name}" for name in often), "device.cpp"]),
+        *((name, "-O1", [str(include / f"{name}.cpp")]) for name in names),
+    )
+    for name, level, files in parts:
+        (work / f"{name}.cc").write_text("".join(f'#include "{path}"\n' for path in files))
+        _run([*base, "-I.", level, "-c", f"{name}.cc", "-o", f"{name}.obj"], work)
+    objects = [f"{name}.obj" for name, _, _ in parts]
+    libraries = ["-pthread", *(["-lz"] if waveform == ".fst" else [])]
+    _run([compiler, "-shared", "-s", "-o", "library", *objects, *libraries], work)
+    return (work / "library").read_bytes()
+
+
+def _run(command: list[str], folder: Path) -> str:
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+    )
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if "rror" in line] or done.stderr.splitlines()
+        what = lines[0].strip()[:200] if lines else f"exit code {done.returncode}"
+        raise RunError(f"--dla rtl: {Path(command[0]).name} failed: {what}; {_INSTALL}")
+    return done.stdout
