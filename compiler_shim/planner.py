@@ -168,8 +168,12 @@ class _PlanSearch:
             yield _Kind(placed, self._machine, tiling)
             return
         size = _nodes(placed)
-        machines = (self._machine, *worse_machines(self._machine)) if size <= SMALL else (self._machine,)
-        for machine in machines:
+        machines = [self._machine]
+        if size <= SMALL:
+            machines += worse_machines(self._machine)
+        if size <= SMALLER and self._machine.dma_bandwidth > 1:
+            machines.append(self._machine.replace(dma_bandwidth=self._machine.dma_bandwidth // 2))
+        for machine in dict.fromkeys(machines):
             for hope in Hope if size <= SMALLER else (Hope.NONE, Hope.AHEAD):
                 yield _Kind(placed, machine, tiling, hope)
 

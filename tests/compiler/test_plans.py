@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.lowering.ahead import NOTHING_AHEAD
 from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
@@ -107,10 +108,10 @@ def test_weights_are_loaded_ahead(tmp_path):
     policy = Policy(config, CompileOptions(), hope=Hope.AHEAD)
     placed = place(network, policy)
     plan = SramPlanner(placed, policy).plan(config.sram_bytes)
-    assert plan.ahead
+    assert plan.ahead.loads
     with_loads, without = (
         emit(placed, config, each, None, with_constants=False).program
-        for each in (plan, replace(plan, ahead={}))
+        for each in (plan, replace(plan, ahead=NOTHING_AHEAD))
     )
     assert program_cycles(with_loads, config) < 0.99 * program_cycles(without, config)
     assert not check_program(with_loads).races
@@ -125,4 +126,5 @@ def test_plans_are_close_to_the_bound(name, size_kib, most, tmp_path):
     program = lower_for(network, config, CompileOptions(), with_constants=False).program
     inference = Simulation(program, config, None).run()
     cpu = sum(span.end - span.start for span in inference.host)
-    assert inference.total_cycles <= most * find_bound(config, program.work, cpu).cycles
+    # SOFTMAX on the CPU follows all that the DLA does; the bound takes them to be side by side.
+    assert inference.total_cycles <= most * find_bound(config, program.work, cpu).cycles + cpu
