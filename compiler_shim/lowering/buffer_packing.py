@@ -90,6 +90,8 @@ class BufferPacker:
             return []
         gaps = tuple((address, address + align(size)) for address in self.buffers[step][place])
         cycles = problem.machine.load_cycles(size)
+        if not cycles:
+            return []  # loads take no time on this machine
         return [Constants(step, pieces, align(size), cycles, gaps)]
 
     def _settle(self, taken: Sequence[allocation.Gap], buffer_bytes: int) -> None:
