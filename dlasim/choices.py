@@ -63,7 +63,7 @@ class Choices(TypedDict, total=False):
     fusion: Literal["none", "requant", "full"]
     """What is fused: nothing, the steps of a layer, or layers through the SRAM."""
     requant: Literal["dla", "cpu"]
-    """Where the int32 sums of convolutions are scaled to int8; with cpu, the DLA stores the sums with their bias."""
+    """Where the int32 sums of convolutions are scaled to int8; for cpu, the DLA stores them with bias."""
     depthwise: Literal["cpu", "emulated", "native"]
     """Run depthwise layers on the CPU, with OP_CONV, or with their own instruction."""
     tiling: Literal["output-channel", "auto"]
@@ -128,7 +128,7 @@ class Axes(TypedDict, total=False):
     fusion: str | Sequence[str]
     """What is fused: nothing, the steps of a layer, or layers through the SRAM."""
     requant: str | Sequence[str]
-    """Where the int32 sums of convolutions are scaled to int8; with cpu, the DLA stores the sums with their bias."""
+    """Where the int32 sums of convolutions are scaled to int8; for cpu, the DLA stores them with bias."""
     depthwise: str | Sequence[str]
     """Run depthwise layers on the CPU, with OP_CONV, or with their own instruction."""
     tiling: str | Sequence[str]

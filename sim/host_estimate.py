@@ -95,6 +95,16 @@ def _matrix(work: Work) -> float:
     return work.macs / rows * (2.95 * (rows // 2 * 2) + 4.1 * (rows % 2)) + 430 * -(-channels // 4) + pairs
 
 
+_WHOLE_TABLE = 512  # elements from which SOFTMAX rounds all exponentials first
+
+
+def _softmax(work: Work) -> float:
+    """205 for each row and 34.7 for each element; of many elements 28.3 for each, and 3,450."""
+    rows = work.written // max((1, *work.output)[-1], 1)
+    own = 34.7 * work.written if work.written < _WHOLE_TABLE else 28.3 * work.written + 3450
+    return 205 * rows + own
+
+
 def _channel_blocks(work: Work) -> float:
     """185 for each four channels."""
     return 185 * -(-(1, *work.output)[-1] // 4)
@@ -146,6 +156,29 @@ def _rows(rate: float) -> Callable[[Work], float]:
 def _pixels(rate: float) -> Callable[[Work], float]:
     """So many cycles for each pixel of the output, or row of channels."""
     return lambda work: rate * (work.written // max((1, *work.output)[-1], 1))
+
+
+def _reduction(work: Work) -> float:
+    """45 for each element, 9 for each of its dimensions, and 20 for each that another is combined with."""
+    elements = prod(work.input(0))
+    return (45 + 9 * len(work.input(0))) * elements + 20 * (elements - work.written)
+
+
+def _columns(rate: float) -> Callable[[Work], float]:
+    """So many cycles for each run along the axis."""
+
+    def cycles(work: Work) -> float:
+        axis = 0 if work.attributes is None else work.attributes.axis
+        length = dict(enumerate(work.input(0))).get(axis, 1)
+        return rate * (work.written // max(length, 1))
+
+    return cycles
+
+
+def _comparison(work: Work) -> float:
+    """42 for each int8, 16 for each other element; 125 for each row."""
+    rescales = work.attributes is not None and work.attributes.input1_multiplier
+    return (42 if rescales else 16) * work.written + 125 * (work.written // _row_length(work))
 
 
 def _moved(runs: int, elements: int, work: Work, step: int = 0, sides: int = 1) -> float:
@@ -224,7 +257,7 @@ RATES = {
     "AVERAGE_POOL_2D": Rates(written=38, more=_window_elements(2.6)),
     "MAX_POOL_2D": Rates(written=34, more=_window_elements(2.6)),
     "MEAN": Rates(read=18, written=80),
-    "SOFTMAX": Rates(call=5200, written=28, more=_pixels(199)),
+    "SOFTMAX": Rates(call=260, more=_softmax),
     "PAD": Rates(more=_padding),
     "CONCATENATION": Rates(call=150, more=_concatenation),
     "STRIDED_COPY": Rates(more=_strided),
@@ -237,6 +270,12 @@ RATES = {
     "BINARY": Rates(written=19.5, more=_rows(60)),
     "UNARY": Rates(written=13),
     "ARG_MAX": Rates(read=20),
+    "REDUCE": Rates(more=_reduction),
+    "CUMULATIVE_SUM": Rates(read=37, more=_columns(13)),
+    "TOP_K": Rates(read=45),
+    "L2_NORMALIZATION": Rates(read=30, more=_pixels(400)),
+    "COMPARE": Rates(more=_comparison),
+    "SELECT": Rates(written=51),
 }
 OTHERS = Rates(read=16, written=16)  # the firmware has no kernel to measure
 _MEASURED = {operator.name for operator in host_ops.HOST_OPERATORS if operator.firmware}

@@ -59,7 +59,7 @@ COMPILE: tuple[tuple[str, str, Any, str], ...] = (
         "--requant",
         "requant",
         Choice(["dla", "cpu"]),
-        "Where the int32 sums of convolutions are scaled to int8; with cpu, the DLA stores the sums with their bias.",
+        "Where the int32 sums of convolutions are scaled to int8; for cpu, the DLA stores them with bias.",
     ),
     (
         "--depthwise",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -13,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dlasim import api
-from dlasim.cli import main
+from dlasim.cli import main, terminal
 from dlasim.cli.terminal import is_colored
 from dlasim.compiler_shim.graph import Graph
 from dlasim.compiler_shim.graph_file import write_graph
@@ -207,3 +208,29 @@ def test_what_a_command_wrote_is_told_as_json(folder: Path, command: str) -> Non
         assert [layer["unit"] for layer in told["layers"]] == ["dla"] * len(program.layers)
     if command == "plot":
         assert told["kind"] == "utilization"
+
+
+class FakeTerminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_long_model_says_what_it_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """After a second on a terminal, in one line that is erased; never in a pipe."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # where no model was built before
+    told: list[str] = []
+    api.model("mnist", tmp_path / "mnist.tflite", on_operator=told.append)
+    assert told[:2] == ["conv_0", "pool_0"]
+    for quiet_seconds, stream in ((0.0, FakeTerminal()), (60.0, FakeTerminal()), (0.0, io.StringIO())):
+        monkeypatch.setattr(terminal, "_QUIET_SECONDS", quiet_seconds)
+        monkeypatch.setattr("sys.stderr", stream)
+        line = terminal.StatusLine()
+        line.show("measuring a\x1b[2J")
+        line.clear()
+        shown = stream.getvalue()
+        if quiet_seconds or not stream.isatty():
+            assert shown == ""
+        else:
+            assert shown.startswith("\r\x1b[Kmeasuring a")
+            assert shown.endswith("\r\x1b[K")
+            assert "\x1b[2J" not in shown

@@ -114,7 +114,8 @@ def _scalar(random: Random, kind: str, old: Any, enum: str = "") -> Any:
     if kind == "bool":
         return not old
     if kind == "float32":
-        return random.choice((*_FLOATS, float(old) * 2, float(old) / 3))
+        value = random.choice((*_FLOATS, float(old) * 2, float(old) / 3))
+        return math.copysign(math.inf, value) if abs(value) > np.finfo(np.float32).max else value
     if enum and random.random() < 0.8:
         return random.choice(sorted(enum_names(enum)))
     limits, old = np.iinfo(kind), int(old)

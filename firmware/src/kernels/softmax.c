@@ -39,19 +39,19 @@ static int32_t greatest_of(const int8_t *row, uint32_t length)
     return greatest;
 }
 
-/* Exponentials by distance from the greatest, in Q0.31, and as the sum takes them. */
-struct exponentials {
-    const int32_t *exact;
-    int32_t rounded[VALUES];
-};
-
-static void softmax_row(int8_t *output, const int8_t *row, uint32_t length, const struct exponentials *by_distance)
+/* `exact` has the exponentials by distance from the greatest, in Q0.31, `rounded` the same as the sum takes them;
+ * without it they are rounded here. */
+static void softmax_row(int8_t *output, const int8_t *row, uint32_t length, const int32_t *exact, const int32_t *rounded)
 {
     int32_t greatest = greatest_of(row, length);
-    const int32_t *rounded = by_distance->rounded + greatest, *exact = by_distance->exact + greatest;
     uint32_t sum = 0;
-    for (uint32_t i = 0; i < length; i++)
-        sum += (uint32_t)rounded[-row[i]];
+    exact += greatest;
+    if (rounded)
+        for (uint32_t i = 0; i < length; i++)
+            sum += (uint32_t)rounded[greatest - row[i]];
+    else
+        for (uint32_t i = 0; i < length; i++)
+            sum += (uint32_t)rounding_divide(exact[-row[i]], SUM_BITS);
 
     uint32_t headroom = (uint32_t)__builtin_clz(sum); /* the greatest has e = 1: the sum is never 0 */
     int32_t reciprocal = reciprocal_of_one_plus((int32_t)((sum << headroom) - (1u << 31)));
@@ -74,10 +74,14 @@ enum status softmax(const struct call *call)
     uint32_t length = input.shape[input.rank - 1];
     const int8_t *row = input.data;
     int8_t *target = output.data;
-    struct exponentials by_distance = { .exact = table.data };
-    for (uint32_t distance = 0; distance < VALUES; distance++)
-        by_distance.rounded[distance] = rounding_divide(by_distance.exact[distance], SUM_BITS);
+    const int32_t *exact = table.data, *rounded = NULL;
+    int32_t all[VALUES];
+    if (input.elements >= 2 * VALUES) { /* fewer elements are rounded sooner than the whole table */
+        for (uint32_t distance = 0; distance < VALUES; distance++)
+            all[distance] = rounding_divide(exact[distance], SUM_BITS);
+        rounded = all;
+    }
     for (uint32_t left = input.elements; left; left -= length, row += length, target += length)
-        softmax_row(target, row, length, &by_distance);
+        softmax_row(target, row, length, exact, rounded);
     return OK;
 }
