@@ -115,10 +115,31 @@ def singles() -> Iterator[Single]:
     for shape in ((1, 3, 3, 1280), (1, 7, 7, 64), (1, 14, 14, 32)):
         yield _int8("MEAN", shape, (1, 1, 1, shape[-1]), axis_mask=0b0110)
 
+    for shape in ((1, 10), (1, 250), (64, 64), (2, 99, 99), (200, 7), (3, 3000)):
+        yield _int8("SOFTMAX", shape, shape, ((256,), "int32"))
+    yield from _more()
+
     for size, depth, turned in ((16, 16, 0), (32, 64, 1), (8, 8, 0)):
         second = (2, size, depth) if turned else (2, depth, size)
         batch = (second, "int8")
         yield _int8("BATCH_MATMUL", (2, size, depth), (2, size, size), batch, transposed2=turned)
+
+
+def _more() -> Iterator[Single]:
+    """What looks along dimensions, compares and chooses."""
+    for shape in ((1, 12, 12, 16), (1, 40, 64), (2, 3, 500)):
+        kept = (*shape[:-1], 1)
+        for function in (host_ops.ReduceFunction.MAX, host_ops.ReduceFunction.MIN):
+            rank = len(shape)
+            yield _int8("REDUCE", shape, kept, function=int(function), axis_mask=1 << rank - 1)
+            yield _int8("REDUCE", shape, (1, *shape[1:]), function=int(function), axis_mask=1)
+        yield Single("CUMULATIVE_SUM", ((shape, "int32"),), (shape, "int32"), {"axis": 1})
+        yield _int8("L2_NORMALIZATION", shape, shape)
+        row = ((shape[-1],), "int8")
+        yield Single("COMPARE", ((shape, "int8"), row), (shape, "bool"), {"function": 2})
+        plain = {"function": 2, "input1_multiplier": 0}
+        yield Single("COMPARE", ((shape, "int32"), (shape, "int32")), (shape, "bool"), plain)
+        yield Single("SELECT", ((shape, "bool"), (shape, "int8"), row), (shape, "int8"), {})
 
 
 def _elements(shape: Shape) -> Iterator[Single]:
@@ -163,7 +184,6 @@ def _runs(length: int) -> Iterator[Single]:
     yield _int8("RESIZE_NEAREST", (1, 8, 12, length), larger, *rows)
     for operator in ("ADD", "MUL", "SQUARED_DIFFERENCE"):
         yield _int8(operator, shape, shape, ((length,), "int8"))
-    yield _int8("SOFTMAX", shape, shape, ((256,), "int32"))
     yield _int8("PRELU", shape, shape, ((length,), "int8"))
 
 

@@ -26,14 +26,32 @@ class Choices(TypedDict, total=False):
     """Size of the accelerator's SRAM, such as 512KiB."""
     sram: int | str
     """Size of the accelerator's SRAM, such as 512KiB."""
-    sram_bandwidth: int
-    """Bytes per cycle of each SRAM port; 0: unlimited."""
+    sram_bandwidth: int | Literal["unlimited"]
+    """Bytes per cycle of each SRAM port, or `unlimited`."""
     sram_ports: int
-    """SRAM ports that one operation can use at a time."""
-    dma_bandwidth: int
-    """Bytes per cycle in each direction; 0: unlimited."""
-    dma_shared_bandwidth: int
-    """Bytes per cycle in both directions together; 0: unlimited."""
+    """SRAM ports, which MAC, VECTOR and both DMA units share."""
+    sram_banks: int
+    """SRAM banks; each serves one port per cycle."""
+    line_buffer_bytes: int | str
+    """Size of the buffer for input lines, or `unlimited`."""
+    line_buffer: int | str
+    """Size of the buffer for input lines, or `unlimited`."""
+    weight_buffer_bytes: int | str
+    """Size of the buffer for weights, or `unlimited`."""
+    weight_buffer: int | str
+    """Size of the buffer for weights, or `unlimited`."""
+    accumulators: int | Literal["unlimited"]
+    """Accumulators of each output lane, or `unlimited`."""
+    mac_results: float | Literal["unlimited"]
+    """Results per cycle that leave the MAC unit, or `unlimited`."""
+    vector_requantizations: float | Literal["unlimited"]
+    """Requantizations per cycle of the VECTOR unit, or `unlimited`."""
+    vector_divisions: float | Literal["unlimited"]
+    """Divisions per cycle of the VECTOR unit, for averages, or `unlimited`."""
+    dma_bandwidth: int | Literal["unlimited"]
+    """Bytes per cycle in each direction, or `unlimited`."""
+    dma_shared_bandwidth: int | Literal["unlimited"]
+    """Bytes per cycle in both directions together, or `unlimited`."""
     dma_latency: int
     """Cycles before a transfer's first byte."""
     dma_burst_bytes: int | str
@@ -92,13 +110,31 @@ class Axes(TypedDict, total=False):
     sram: int | str | Sequence[int | str]
     """Size of the accelerator's SRAM, such as 512KiB."""
     sram_bandwidth: int | str | Sequence[int | str]
-    """Bytes per cycle of each SRAM port; 0: unlimited."""
+    """Bytes per cycle of each SRAM port, or `unlimited`."""
     sram_ports: int | str | Sequence[int | str]
-    """SRAM ports that one operation can use at a time."""
+    """SRAM ports, which MAC, VECTOR and both DMA units share."""
+    sram_banks: int | str | Sequence[int | str]
+    """SRAM banks; each serves one port per cycle."""
+    line_buffer_bytes: int | str | Sequence[int | str]
+    """Size of the buffer for input lines, or `unlimited`."""
+    line_buffer: int | str | Sequence[int | str]
+    """Size of the buffer for input lines, or `unlimited`."""
+    weight_buffer_bytes: int | str | Sequence[int | str]
+    """Size of the buffer for weights, or `unlimited`."""
+    weight_buffer: int | str | Sequence[int | str]
+    """Size of the buffer for weights, or `unlimited`."""
+    accumulators: int | str | Sequence[int | str]
+    """Accumulators of each output lane, or `unlimited`."""
+    mac_results: float | str | Sequence[float | str]
+    """Results per cycle that leave the MAC unit, or `unlimited`."""
+    vector_requantizations: float | str | Sequence[float | str]
+    """Requantizations per cycle of the VECTOR unit, or `unlimited`."""
+    vector_divisions: float | str | Sequence[float | str]
+    """Divisions per cycle of the VECTOR unit, for averages, or `unlimited`."""
     dma_bandwidth: int | str | Sequence[int | str]
-    """Bytes per cycle in each direction; 0: unlimited."""
+    """Bytes per cycle in each direction, or `unlimited`."""
     dma_shared_bandwidth: int | str | Sequence[int | str]
-    """Bytes per cycle in both directions together; 0: unlimited."""
+    """Bytes per cycle in both directions together, or `unlimited`."""
     dma_latency: int | str | Sequence[int | str]
     """Cycles before a transfer's first byte."""
     dma_burst_bytes: int | str | Sequence[int | str]

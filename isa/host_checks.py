@@ -13,7 +13,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dlasim.isa.host_ops import BY_NAME, MAX_RANK, BinaryFunction, UnaryFunction
+from dlasim.isa.host_ops import (
+    BY_NAME,
+    MAX_RANK,
+    BinaryFunction,
+    CompareFunction,
+    ReduceFunction,
+    UnaryFunction,
+)
 
 RESIZE_ENTRY_WORDS = 3
 
@@ -109,6 +116,7 @@ def _broadcast(one: str, other: str, first: int = 0) -> Rule:
 
 
 _TWO_INPUTS = (_broadcast("input1", "input2"), _CLAMP)
+_EXTREMUM = f"function == {BinaryFunction.MAXIMUM.value} or function == {BinaryFunction.MINIMUM.value}"
 _STEP = "(size[k] - 1) * stride[k]"
 _GATHERED = "indices.elements // product(input, 0, batch_dims)"
 _KEPT = " * ".join(f"(1 if axis_mask >> {k} & 1 else input.shape[{k}])" for k in range(MAX_RANK))
@@ -269,20 +277,77 @@ RULES: dict[str, tuple[Rule, ...]] = {
         *_same_type("input1", "input2"),
         _broadcast("input1", "input2"),
         Rule(
-            f"output.type != int8 or function >= {BinaryFunction.MAXIMUM.value}",
-            "int8 has MAXIMUM and MINIMUM only",
+            f"(output.type != int8 and output.type != bool) or {_EXTREMUM}",
+            "int8 and bool have MAXIMUM and MINIMUM only",
         ),
-        Rule(
-            f"output.type != int32 or function >= {BinaryFunction.MAXIMUM.value} or {_CLAMP.condition}",
-            _CLAMP.text,
-        ),
+        Rule(f"output.type != int32 or {_EXTREMUM} or {_CLAMP.condition}", _CLAMP.text),
     ),
     "UNARY": (
         *_same_type("input"),
         _SAME_ELEMENTS,
         Rule(
-            f"function != {UnaryFunction.SQRT.value} or output.type == float32",
-            "SQRT is for float32 only",
+            f"function <= {UnaryFunction.NEG.value} or function == {UnaryFunction.SQUARE.value}"
+            " or output.type == float32",
+            "int32 has ABS, NEG and SQUARE only",
+        ),
+    ),
+    "REDUCE": (
+        *_same_type("input"),
+        *_not_empty("input"),
+        Rule(f"output.elements == {_KEPT}", "output must have the dimensions that are not reduced"),
+        Rule(
+            f"(function >= {ReduceFunction.ANY.value} and output.type == bool)"
+            f" or (function < {ReduceFunction.ANY.value} and output.type != bool)",
+            "ANY and ALL are for bool, and bool has no others",
+        ),
+        Rule(
+            f"output.type != int8 or function == {ReduceFunction.MAX.value}"
+            f" or function == {ReduceFunction.MIN.value}",
+            "int8 has MAX and MIN only",
+        ),
+    ),
+    "CUMULATIVE_SUM": (
+        *_same_type("input"),
+        _SAME_ELEMENTS,
+        Rule("axis < input.rank", "axis must be a dimension of the input"),
+    ),
+    "TOP_K": (
+        Rule("values.type == input.type", "values must have the input's type"),
+        Rule("input.rank > 0 and values.rank > 0", "input and values must have a dimension"),
+        Rule("values.elements == indices.elements", "values and indices must have the same elements"),
+        Rule("values.back[0] <= input.back[0]", "a row of values must not be longer than one of the input"),
+        Rule(
+            "values.elements * input.back[0] == input.elements * values.back[0]",
+            "values must have the input's rows",
+        ),
+    ),
+    "L2_NORMALIZATION": (
+        _SAME_ELEMENTS,
+        Rule("input.rank > 0", "input must have a dimension"),
+    ),
+    "COMPARE": (
+        Rule("input1.type == input2.type", "both inputs must have one type"),
+        _broadcast("input1", "input2"),
+        Rule(
+            f"input1.type != bool or function <= {CompareFunction.NOT_EQUAL.value}",
+            "bool has EQUAL and NOT_EQUAL only",
+        ),
+    ),
+    "SELECT": (
+        *_same_type("input1", "input2"),
+        *(
+            Rule(
+                _each(f"{name}.back[k] == 1 or {name}.back[k] == output.back[k]"),
+                f"{name} must broadcast to the output's shape",
+            )
+            for name in ("condition", "input1", "input2")
+        ),
+        Rule(
+            _each(
+                "output.back[k] == condition.back[k] or output.back[k] == input1.back[k]"
+                " or output.back[k] == input2.back[k]"
+            ),
+            "the output must be no larger than its inputs",
         ),
     ),
     "ARG_MAX": (

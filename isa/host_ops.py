@@ -25,6 +25,8 @@ MAX_RANK = 6
 ADD_LEFT_SHIFT = 20
 # SQUARED_DIFFERENCE keeps so many while it subtracts, and twice as many in the square.
 DIFFERENCE_LEFT_SHIFT = 7
+# COMPARE keeps so many.
+COMPARE_LEFT_SHIFT = 8
 # RESIZE_BILINEAR weighs its pixels in units of 2^-10.
 RESIZE_FRACTION_BITS = 10
 
@@ -47,6 +49,30 @@ class BinaryFunction(enum.IntEnum):
     FLOOR_DIV = 4
     MAXIMUM = 5
     MINIMUM = 6
+    FLOOR_MOD = 7
+    SQUARED_DIFFERENCE = 8
+
+
+class ReduceFunction(enum.IntEnum):
+    """What REDUCE computes."""
+
+    SUM = 0
+    PROD = 1
+    MAX = 2
+    MIN = 3
+    ANY = 4
+    ALL = 5
+
+
+class CompareFunction(enum.IntEnum):
+    """What COMPARE asks."""
+
+    EQUAL = 0
+    NOT_EQUAL = 1
+    LESS = 2
+    LESS_EQUAL = 3
+    GREATER = 4
+    GREATER_EQUAL = 5
 
 
 class UnaryFunction(enum.IntEnum):
@@ -55,6 +81,11 @@ class UnaryFunction(enum.IntEnum):
     ABS = 0
     NEG = 1
     SQRT = 2
+    SQUARE = 3
+    FLOOR = 4
+    CEIL = 5
+    ROUND = 6
+    RSQRT = 7
 
 
 _LEAST, _GREATEST = -(1 << 31), (1 << 31) - 1
@@ -116,6 +147,7 @@ _INT8 = ("int8",)
 _INT32 = ("int32",)
 _INDEX = ("int32", "int64")
 _NUMBERS = ("int8", "int32", "int64", "float32")
+_NUMBERS_AND_BOOL = (*_NUMBERS, "bool")
 _ANY = ("int8", "int32", "float32", "bool", "int64", "uint8", "int16")
 
 
@@ -452,12 +484,13 @@ HOST_OPERATORS = (
         22,
         "clamp(function(x1, x2)) in the element type itself, no quantization; integers wrap, int64 is "
         "not clamped. DIV truncates; FLOOR_DIV floors, and divides float32 in float64; an integer divided "
-        "by 0 is 0. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM x1 < x2 ? x1 : x2. int8 only for these two.",
+        "by 0 is 0. FLOOR_MOD has the divisor's sign, and is 0 for 0. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM "
+        "x1 < x2 ? x1 : x2; of bool these are or and and. int8 and bool only for these two.",
         (
-            HostOperand("input1", _NUMBERS, "any shape"),
-            HostOperand("input2", _NUMBERS, "the same type; broadcast with input1 as in NumPy"),
+            HostOperand("input1", _NUMBERS_AND_BOOL, "any shape"),
+            HostOperand("input2", _NUMBERS_AND_BOOL, "the same type; broadcast with input1 as in NumPy"),
         ),
-        (HostOperand("output", _NUMBERS, "the same type"),),
+        (HostOperand("output", _NUMBERS_AND_BOOL, "the same type"),),
         (
             _function(BinaryFunction),
             Attribute("clamp_min", "least output value; not used by MAXIMUM and MINIMUM", Word.ELEMENT),
@@ -468,7 +501,8 @@ HOST_OPERATORS = (
     HostOperator(
         "UNARY",
         23,
-        "function(x) in the element type itself; SQRT of float32 only, correctly rounded.",
+        "function(x) in the element type itself; of int32 ABS, NEG and SQUARE only. SQRT is correctly "
+        "rounded, RSQRT is 1 / SQRT, ROUND takes halves to even.",
         (HostOperand("input", ("int32", "float32"), "any shape"),),
         (HostOperand("output", ("int32", "float32"), "the same type and shape"),),
         (_function(UnaryFunction),),
@@ -574,6 +608,87 @@ HOST_OPERATORS = (
         (HostOperand("output", _INT8, "the input's elements"),),
         (_OUTPUT_ZERO_POINT, *_CLAMP),
         firmware="requantize_channels",
+    ),
+    HostOperator(
+        "REDUCE",
+        31,
+        "function over the elements that differ only along the reduced axes, in the element type itself: "
+        "integers wrap. int8 only for MAX and MIN, bool only for ANY and ALL, which are of bool only.",
+        (HostOperand("input", _NUMBERS_AND_BOOL, "any shape"),),
+        (
+            HostOperand(
+                "output", _NUMBERS_AND_BOOL, "the axes that stay, in order; reduced ones may stand as 1"
+            ),
+        ),
+        (_function(ReduceFunction), Attribute("axis_mask", "bit n: dimension n of the input is reduced")),
+        firmware="reduce",
+    ),
+    HostOperator(
+        "CUMULATIVE_SUM",
+        32,
+        "Each element is the sum of those before it along the axis, and of itself unless exclusive; with "
+        "reverse, of those behind it. Integers wrap.",
+        (HostOperand("input", ("int32", "int64", "float32"), "any shape"),),
+        (HostOperand("output", ("int32", "int64", "float32"), "the same type and shape"),),
+        (
+            _axis("axis", "dimension along which is added"),
+            Attribute("exclusive", "1: without the element itself", least=0, greatest=1),
+            Attribute("reverse", "1: from the end", least=0, greatest=1),
+        ),
+        firmware="add_up",
+    ),
+    HostOperator(
+        "TOP_K",
+        33,
+        "The greatest elements of each row, in descending order, and their positions; of equals the first "
+        "comes first. There are as many as a row of the outputs holds.",
+        (HostOperand("input", _NUMBERS, "rows along the last dimension"),),
+        (
+            HostOperand("values", _NUMBERS, "the same type"),
+            HostOperand("indices", _INT32, "the shape of values"),
+        ),
+        firmware="find_greatest",
+    ),
+    HostOperator(
+        "L2_NORMALIZATION",
+        34,
+        "For each row along the last dimension: with v = x - input_zero_point, requant(v << early_bits, m, "
+        "s + 7 - early_bits), limited to int8, where m and s stand for 1 / sqrt(the sum of v * v): TFLite's "
+        "five steps of Newton's method.",
+        (_int8_in(doc="rows along the last dimension"),),
+        (HostOperand("output", _INT8, "scale 1/128, zero point 0"),),
+        (_INPUT_ZERO_POINT, Attribute("early_bits", "0, or 7 as in uint8", least=0, greatest=7)),
+        firmware="normalize",
+    ),
+    HostOperator(
+        "COMPARE",
+        35,
+        "Whether x1 and x2 relate as the function says. int8 compares requant((x - zero_point) << 8, of that "
+        "input). bool has EQUAL and NOT_EQUAL only.",
+        (
+            HostOperand("input1", _NUMBERS_AND_BOOL, "any shape"),
+            HostOperand("input2", _NUMBERS_AND_BOOL, "the same type; broadcast with input1 as in NumPy"),
+        ),
+        (HostOperand("output", ("bool",), "the result"),),
+        (
+            _function(CompareFunction),
+            *_TWO_ZERO_POINTS[:2],
+            *_scale("input1_", "input1; int8 only"),
+            *_scale("input2_", "input2; int8 only"),
+        ),
+        firmware="compare",
+    ),
+    HostOperator(
+        "SELECT",
+        36,
+        "condition ? x1 : x2, all three broadcast as in NumPy.",
+        (
+            HostOperand("condition", ("bool",), "any shape"),
+            HostOperand("input1", _ANY, "the output's type"),
+            HostOperand("input2", _ANY, "the output's type"),
+        ),
+        (HostOperand("output", _ANY, "the result"),),
+        firmware="select",
     ),
 )
 BY_NAME = {operator.name: operator for operator in HOST_OPERATORS}

@@ -1,6 +1,6 @@
 // The accelerator's memory and its ports: the one place that says what the SRAM can do in a cycle.
 //
-// This one is ideal, as the timing model's default is (sram_bandwidth = 0): every port reads or writes any bytes
+// This one is ideal, as the timing model's is with sram_bandwidth unlimited: every port reads or writes any bytes
 // in any cycle. Reads are synchronous: an address that is presented in a cycle gives its data in the next.
 // Another memory, of banks with few ports, replaces this module; the units would then need to be told to stall.
 

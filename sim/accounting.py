@@ -18,14 +18,15 @@ Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
 class UnitAccount:
     """Every cycle of one unit, each counted once; the parts add up to the stream's total.
 
-    Busy: work, fill, drain, latency; while it holds an operation and waits: sram, contention; idle, by what
-    the issue stage was doing meanwhile: issuing, blocked by a wait, blocked by a full queue.
+    Busy: work, fill, drain, latency; while it holds an operation and waits: output, sram, contention; idle,
+    by what the issue stage was doing meanwhile: issuing, blocked by a wait, blocked by a full queue.
     """
 
     work: int
     fill: int
     drain: int
     latency: int
+    output: int
     sram: int
     contention: int
     idle_issue: int
@@ -35,7 +36,8 @@ class UnitAccount:
     @property
     def busy(self) -> int:
         """Cycles in which it held an operation."""
-        return self.work + self.fill + self.drain + self.latency + self.sram + self.contention
+        hindered = self.output + self.sram + self.contention
+        return self.work + self.fill + self.drain + self.latency + hindered
 
     @property
     def total(self) -> int:
@@ -137,19 +139,19 @@ def length(spans: Spans) -> int:
 def _unit_accounts(timeline: Timeline, costs: Costs, by_wait: int, by_queue: int) -> tuple[UnitAccount, ...]:
     """The account of each unit; what issue was blocked while it held an operation is not idle time of its."""
     start, end = timeline.start, timeline.end
-    terms = np.stack((costs.work, costs.fill, costs.drain, costs.latency, costs.sram_stall))[:, : len(start)]
+    terms = np.stack(
+        (costs.work, costs.fill, costs.drain, costs.latency, costs.output_stall, costs.sram_stall)
+    )[:, : len(start)]
     during = _blocked_before(timeline, end) - _blocked_before(timeline, start)
     columns = np.concatenate((terms, (end - start)[None], during))
     accounts = []
     for unit in UNITS:
         sums: list[int] = columns[:, costs.unit[: len(start)] == unit].sum(axis=1).tolist()
-        work, fill, drain, latency, sram, busy, waiting, queueing = sums
-        contention = busy - (work + fill + drain + latency + sram)
+        *parts, busy, waiting, queueing = sums
+        contention = busy - sum(parts)
         idle_wait, idle_queue = by_wait - waiting, by_queue - queueing
         idle_issue = timeline.total - busy - idle_wait - idle_queue
-        accounts.append(
-            UnitAccount(work, fill, drain, latency, sram, contention, idle_issue, idle_wait, idle_queue)
-        )
+        accounts.append(UnitAccount(*(*parts, contention, idle_issue, idle_wait, idle_queue)))
     return tuple(accounts)
 
 

@@ -21,11 +21,25 @@ MIB = 1024 * KIB
 MAX_SRAM_BYTES = 1 << 31
 MAX_PES = 1 << 20
 _PRESETS = Path(__file__).parent / "presets"
+UNLIMITED = "unlimited"
+# Parameters that may be unlimited, which is 0.
+LIMITS = (
+    "sram_bandwidth", "line_buffer_bytes", "weight_buffer_bytes", "accumulators", "mac_results",
+    "vector_requantizations", "vector_divisions", "dma_bandwidth", "dma_shared_bandwidth",
+)  # fmt: skip
+LEAST_RATES = ("mac_results", "vector_requantizations", "vector_divisions")
+LEAST_RATE = 0.01  # results in a cycle
 TIMINGS = ("full", "macs", "zero")
 SIZE_FORM = "a size such as 512KiB, 1M or 65536"
 PARALLEL_FORM = "input, output, or a grid such as 8x16"
 # The names of the command line, which are shorter.
-ALIASES = {"sram": "sram_bytes", "dma_burst": "dma_burst_bytes", "clock": "clock_mhz"}
+ALIASES = {
+    "sram": "sram_bytes",
+    "line_buffer": "line_buffer_bytes",
+    "weight_buffer": "weight_buffer_bytes",
+    "dma_burst": "dma_burst_bytes",
+    "clock": "clock_mhz",
+}
 
 
 class GridMismatchError(InputError):
@@ -34,14 +48,21 @@ class GridMismatchError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class DlaConfig:
-    """Sizes in bytes, times in cycles, rates in bytes per cycle; a rate of 0 means unlimited."""
+    """Sizes in bytes, times in cycles, rates in bytes or results per cycle; a limit of 0 is none."""
 
     name: str = "default"
     pes: int = 64
     parallel: str = "output"  # input, output, or a grid ICxOC
     sram_bytes: int = 512 * KIB
-    sram_bandwidth: int = 0  # of each port; 0: enough for what the units can consume
-    sram_ports: int = 1  # ports that one operation can use at once
+    sram_bandwidth: int = 16  # of each port, which is as wide as a bank
+    sram_ports: int = 4  # shared by MAC, VECTOR and both DMA units
+    sram_banks: int = 8  # each serves one port in a cycle
+    line_buffer_bytes: int = 16 * KIB  # of MAC and of VECTOR: bytes of the input
+    weight_buffer_bytes: int = 8 * KIB  # of MAC
+    accumulators: int = 32  # of each output lane: output pixels worked on together
+    mac_results: float = 4.0  # that leave the MAC unit in a cycle
+    vector_requantizations: float = 4.0  # in a cycle of the VECTOR unit
+    vector_divisions: float = 1.0  # in a cycle, for averages
     dma_bandwidth: int = 8  # each way
     dma_shared_bandwidth: int = 0  # both ways together
     dma_latency: int = 64  # from the start of a transfer to its first byte
@@ -75,7 +96,9 @@ class DlaConfig:
 
     def _check_type(self, name: str) -> None:
         value, expected = getattr(self, name), _TYPES[name]
-        if name in _SIZES and isinstance(value, str):
+        if value == UNLIMITED and name in LIMITS:
+            object.__setattr__(self, name, expected(0))
+        elif name.endswith("_bytes") and isinstance(value, str):
             object.__setattr__(self, name, _size(name, value))
         elif expected is float and isinstance(value, int) and not isinstance(value, bool):
             object.__setattr__(self, name, float(value))
@@ -139,13 +162,19 @@ _TYPES: dict[str, type] = {
     field.name: {"int": int, "str": str, "float": float}[str(field.type)]
     for field in dataclasses.fields(DlaConfig)
 }
-_SIZES = {"sram_bytes", "dma_burst_bytes"}
 _TYPE_NAMES = {int: "a whole number", str: "text", float: "a number"}
 _RANGES: dict[str, tuple[float, float]] = {
     "pes": (1, MAX_PES),
     "sram_bytes": (16, MAX_SRAM_BYTES),
     "sram_bandwidth": (0, 1 << 20),
     "sram_ports": (1, 64),
+    "sram_banks": (1, 1 << 10),
+    "line_buffer_bytes": (0, MAX_SRAM_BYTES),
+    "weight_buffer_bytes": (0, MAX_SRAM_BYTES),
+    "accumulators": (0, 1 << 20),
+    "mac_results": (0, 1 << 20),
+    "vector_requantizations": (0, 1 << 20),
+    "vector_divisions": (0, 1 << 20),
     "dma_bandwidth": (0, 1 << 20),
     "dma_shared_bandwidth": (0, 1 << 20),
     "dma_latency": (0, 1 << 20),
@@ -165,6 +194,9 @@ _RANGES: dict[str, tuple[float, float]] = {
 def outside_range(name: str, value: float) -> str:
     """`must be from 1 to 255` if that is the range of the parameter and the value is outside it, else ``."""
     low, high = _RANGES[name]
+    if name in LEAST_RATES:
+        fits = value == 0 or LEAST_RATE <= value <= high
+        return "" if fits else f"must be from {LEAST_RATE} to {high}, or {UNLIMITED}"
     if name == "clock_mhz":
         return "" if 0 < value <= high else f"must be above 0 and at most {high}"
     return "" if low <= value <= high else f"must be from {low} to {high}"

@@ -11,9 +11,10 @@ from dlasim.isa.instructions import BY_MNEMONIC, UNITS, Unit
 from dlasim.sim import formulas
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.footprint import Box, Count, product, system_box
-from dlasim.sim.formulas import BusCosts, UnitCosts, evaluate
+from dlasim.sim.formulas import ENOUGH, BusCosts, UnitCosts, evaluate
 from dlasim.sim.operation import Batch
-from dlasim.sim.sram_traffic import sram_stall_cycles
+from dlasim.sim.output_stage import batch_result_cycles, mac_result_cycles, vector_result_cycles
+from dlasim.sim.sram_traffic import operation_traffic
 from dlasim.sim.stream import Batches
 
 
@@ -25,13 +26,24 @@ def bus_costs(config: DlaConfig) -> BusCosts:
     )
 
 
-def unit_costs(config: DlaConfig, mnemonic: str) -> UnitCosts:
-    """The unit of a compute instruction as the formulas take it."""
-    port_rate = config.sram_bandwidth * config.sram_ports
-    if BY_MNEMONIC[mnemonic].unit is Unit.VECTOR:
-        return UnitCosts(1, config.vector_lanes, config.vector_fill, config.vector_drain, port_rate)
-    lanes = (1, config.depthwise_lanes) if mnemonic == "OP_DEPTH_CONV" else config.lanes
-    return UnitCosts(*lanes, config.mac_fill, config.mac_drain, port_rate)
+def port_rate(config: DlaConfig) -> int:
+    """Bytes that cross the SRAM's ports in a cycle, 0 for unlimited; a bank serves one port at a time."""
+    return config.sram_bandwidth * min(config.sram_ports, config.sram_banks)
+
+
+def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0) -> UnitCosts:
+    """The unit of a compute instruction as the formulas take it; `mode` is that of a pool."""
+    instruction = BY_MNEMONIC[mnemonic]
+    line_buffer = config.line_buffer_bytes or ENOUGH
+    if instruction.unit is Unit.VECTOR:
+        fixed = 1, config.vector_lanes, config.vector_fill, config.vector_drain
+        result_cycles = vector_result_cycles(config, instruction, mode)
+        return UnitCosts(*fixed, port_rate(config), line_buffer, ENOUGH, ENOUGH, result_cycles)
+    lanes = (1, config.depthwise_lanes) if instruction.is_depthwise else config.lanes
+    return UnitCosts(
+        *lanes, config.mac_fill, config.mac_drain, port_rate(config), line_buffer,
+        config.weight_buffer_bytes or ENOUGH, config.accumulators or ENOUGH, mac_result_cycles(config),
+    )  # fmt: skip
 
 
 def conv_cycles(
@@ -71,8 +83,8 @@ def bus_share(config: DlaConfig) -> tuple[int, int] | None:
 
 def dma_rate(config: DlaConfig) -> int:
     """Bytes that one transfer alone moves in a cycle; 0 for unlimited."""
-    rates = [rate for rate in (config.dma_bandwidth, config.dma_shared_bandwidth) if rate]
-    return min(rates, default=0)
+    limits = (config.dma_bandwidth, config.dma_shared_bandwidth, port_rate(config))
+    return min((rate for rate in limits if rate), default=0)
 
 
 def dma_beats(config: DlaConfig, run_bytes: Count, runs: Count) -> Count:
@@ -89,7 +101,8 @@ def merged_runs(box: Box) -> tuple[Count, Count]:
 class Costs:
     """The terms of each operation of a stream, in cycles; `total` is how long it holds its unit alone.
 
-    For a transfer `work` is its time on the bus and `latency` what passes before its first byte.
+    For a transfer `work` is its time on the bus and `latency` what passes before its first byte. `sram_bytes`
+    cross the SRAM's ports.
     """
 
     unit: NDArray[np.int64]
@@ -97,37 +110,45 @@ class Costs:
     latency: NDArray[np.int64]
     fill: NDArray[np.int64]
     drain: NDArray[np.int64]
+    output_stall: NDArray[np.int64]
     sram_stall: NDArray[np.int64]
     macs: NDArray[np.int64]
     dma_bytes: NDArray[np.int64]
+    sram_bytes: NDArray[np.int64]
+
+    @property
+    def active(self) -> NDArray[np.int64]:
+        """Cycles in which bytes cross the ports, when nothing contends."""
+        return self.work + self.output_stall + self.sram_stall
 
     @property
     def total(self) -> NDArray[np.int64]:
         """Cycles from start to end when nothing contends."""
-        return self.latency + self.fill + self.work + self.sram_stall + self.drain
+        return self.latency + self.fill + self.active + self.drain
 
 
 def stream_costs(config: DlaConfig, unit: NDArray[np.int64], batches: Batches) -> Costs:
     """The costs of operations in order, which must be legal: their units, and what they are."""
-    work, sram_stall, macs, dma_bytes = np.zeros((4, len(unit)), np.int64)
+    work, output_stall, sram_stall, macs, dma_bytes, sram_bytes = np.zeros((6, len(unit)), np.int64)
     for chosen, batch in batches:
         if batch.instruction.is_transfer:
             box = system_box(batch)
-            dma_bytes[chosen] = box.total_bytes
+            dma_bytes[chosen] = sram_bytes[chosen] = box.total_bytes
             if config.timing == "full":
                 work[chosen] = dma_beats(config, *merged_runs(box))
             continue
-        is_mac = batch.instruction.unit is Unit.MAC
-        if is_mac:
+        costs = unit_costs(config, batch.instruction.mnemonic)
+        busy = _work(costs, batch)
+        traffic = operation_traffic(costs, batch, busy, batch_result_cycles(config, batch))
+        sram_bytes[chosen] = traffic.moved_bytes
+        if batch.instruction.unit is Unit.MAC:
             macs[chosen] = _macs(batch)
         if config.timing == "macs":
             work[chosen] = -(-macs[chosen] // config.pes)
         elif config.timing == "full":
-            costs = unit_costs(config, batch.instruction.mnemonic)
-            work[chosen] = busy = _work(costs, batch)
-            sram_stall[chosen] = sram_stall_cycles(costs, batch, busy)
+            work[chosen], output_stall[chosen], sram_stall[chosen] = busy, traffic.output, traffic.stall
     latency, fill, drain = _fixed_cycles(config)[:, unit]
-    return Costs(unit, work, latency, fill, drain, sram_stall, macs, dma_bytes)
+    return Costs(unit, work, latency, fill, drain, output_stall, sram_stall, macs, dma_bytes, sram_bytes)
 
 
 def _fixed_cycles(config: DlaConfig) -> NDArray[np.int64]:

@@ -26,7 +26,7 @@ def counter_values(config: DlaConfig, costs: Costs, account: Account) -> tuple[i
         "ISSUE_BUSY": account.issue_busy,
         "STALL_WAIT": account.stall_wait,
         "STALL_QUEUE": account.stall_queue,
-        "STALL_CONTENTION": dma_in.contention + dma_out.contention,
+        "STALL_CONTENTION": sum(unit.contention for unit in account.units),
         "STALL_SRAM": mac.sram + vector.sram,
         "ONLY_COMPUTE": account.only_compute,
         "ONLY_DMA": account.only_dma,

@@ -40,13 +40,13 @@ class EnergyModel:
     def operations(self, plan: Plan) -> Energies:
         """Picojoules of each operation of a stream, by component."""
         value, costs, count = self.technology.value, plan.costs, plan.operations
-        activity = stream_activity(self.config, count, plan.stream.batches(count))
+        activity = stream_activity(count, plan.stream.batches(count))
         access = self.technology.sram.access(self.config.sram_bytes, self.port_bytes)
         return {
             "mac": value("mac_pj") * costs.macs[:count],
             "requantization": value("requantization_pj") * activity.requantizations,
             "vector": value("element_pj") * activity.elements,
-            "sram": access / self.port_bytes * activity.sram_bytes,
+            "sram": access / self.port_bytes * costs.sram_bytes[:count],
             "memory": self._per_byte()[costs.unit[:count], activity.regions] * costs.dma_bytes[:count],
         }
 

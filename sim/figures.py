@@ -93,14 +93,18 @@ def _term(name: str, text: str, label: str, section: str = "") -> Figure:
     return Figure(name, "cycles", text, lambda account: getattr(account, name), "", label, section)
 
 
-# Of each unit; all nine add up to the cycles of the DLA.
+# Of each unit; all ten add up to the cycles of the DLA.
 UNIT_FIGURES: tuple[Figure, ...] = (
     _term("work", "it works, by the formulas of MAC, VECTOR and DMA", "work", "mac"),
     _term("fill", "its pipeline fills, once per operation", "pipeline fill", "mac"),
     _term("drain", "its pipeline drains, once per operation", "pipeline drain", "mac"),
     _term("latency", "a transfer waits for its first byte", "DMA latency", "dma"),
-    _term("sram", "the SRAM's ports are too narrow for the operation", "SRAM bandwidth", "sram-bandwidth"),
-    _term("contention", "two transfers share the bus", "DMA contention", "two-transfers-on-one-bus"),
+    _term("output", "its results are more than the output stage takes", "output stage", "the-output-stage"),
+    _term("sram", "the SRAM's ports are too narrow for the operation", "SRAM bandwidth", "sram-ports"),
+    _term(
+        "contention", "others use the DMA bus or the SRAM's ports too",
+        "contention", "operations-that-share",
+    ),
     _term("idle_issue", "it is idle while words are being issued", "idle: issue is busy"),
     _term(
         "idle_wait", "it is idle while a WAIT, IRQ or HALT blocks issue",

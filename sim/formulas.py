@@ -34,13 +34,23 @@ class BusCosts(Record):
 @record
 class UnitCosts(Record):
     """What a compute unit is for one instruction: channels that it works on at a time, cycles to fill and to
-    drain it, and bytes that cross the SRAM's ports in a cycle, 0 for no limit."""
+    drain it; bytes that cross the SRAM's ports in a cycle, 0 for no limit; bytes of its line buffer and of
+    its weight buffer, and the pixels of a block, which it accumulates together, each ENOUGH where there is
+    no limit; cycles of the output stage for RESULTS_SCALE results, 0 for none."""
 
     input_lanes: int = 0
     output_lanes: int = 0
     fill: int = 0
     drain: int = 0
     port_rate: int = 0
+    line_buffer: int = 0
+    weight_buffer: int = 0
+    block_pixels: int = 0
+    result_cycles: int = 0
+
+
+ENOUGH = 1 << 40  # more than any operation can use
+RESULTS_SCALE = 1 << 16
 
 
 def evaluate(formula: Callable[..., Count], costs: Record, *numbers: Count) -> Count:
@@ -105,28 +115,122 @@ def contention_cycles(bus: BusCosts, beats: int, other_beats: int) -> int:
 
 
 @routine
-def port_cycles(unit: UnitCosts, moved_bytes: int) -> int:
+def port_cycles(port_rate: int, moved_bytes: int) -> int:
     """Cycles that the SRAM's ports need to move these bytes."""
-    return ceil_div(moved_bytes, unit.port_rate) if unit.port_rate else 0 * moved_bytes
+    return ceil_div(moved_bytes, port_rate) if port_rate else 0 * moved_bytes
 
 
 @routine
-def stall_cycles(unit: UnitCosts, moved_bytes: int, work: int) -> int:
-    """Cycles that the ports need beyond those of the work."""
-    return excess(port_cycles(unit, moved_bytes), work)
+def output_cycles(results: int, cycles_each: int) -> int:
+    """Cycles that the output stage needs for so many results, of which each takes a fraction of one."""
+    return ceil_div(results * cycles_each, RESULTS_SCALE)
 
 
 @routine
-def grouped_stall_cycles(unit: UnitCosts, channels: int, each_group: int, by_channel: int, work: int) -> int:
-    """As `stall_cycles`, one group of output channels after the other; the last may be smaller. `each_group`
-    bytes cross for every group, `by_channel` bytes once, in proportion to a group's channels."""
-    groups, whole_groups = ceil_div(channels, unit.output_lanes), channels // unit.output_lanes
-    rest = channels % unit.output_lanes
-    last = by_channel // channels * rest
-    work_in_group = work // groups
-    moved = each_group * whole_groups + by_channel - last
-    stall = stall_cycles(unit, moved, work_in_group * whole_groups)
-    return stall + select(rest > 0, stall_cycles(unit, each_group + last, work_in_group), 0)
+def stall_cycles(unit: UnitCosts, moved_bytes: int, busy: int) -> int:
+    """Cycles that the ports need beyond those in which the unit is busy anyway."""
+    return excess(port_cycles(unit.port_rate, moved_bytes), busy)
+
+
+@routine
+def lines_moved(unit: UnitCosts, line_bytes: int, rows: int, span: int, tap_rows: int) -> int:
+    """Lines of the input that cross the ports where the taps read `rows` different ones, `tap_rows` times in
+    all. A line buffer that holds the `span` lines under a window keeps what is read again; one that holds
+    fewer keeps as large a part of that."""
+    missing = excess(span, unit.line_buffer // line_bytes)
+    return rows + excess(tap_rows, rows) * missing // span
+
+
+@routine
+def weight_bytes_moved(unit: UnitCosts, blocks: int, weight_bytes: int) -> int:
+    """Bytes of a group's weights that cross the ports: all of them for the first block of pixels, then for
+    each further one what the weight buffer does not hold."""
+    return weight_bytes + (blocks - 1) * excess(weight_bytes, unit.weight_buffer)
+
+
+@routine
+def output_stall_cycles(
+    unit: UnitCosts, pixels: int, channels: int, last_channels: int, work: int, steps: int
+) -> int:
+    """Cycles that an operation takes beyond its work because its results leave at a limited rate: those of
+    a pixel when its last step is done. The first results come at the end of the first block of pixels. Those
+    of the last one or two blocks, of `last_channels` channels, are left when the work is done. `steps` are
+    those of a pixel and a group of channels."""
+    block = pixels - excess(pixels, unit.block_pixels)
+    last = (pixels - 1) % unit.block_pixels + 1
+    before = pixels - last  # of the last block; the one before it may be larger
+    before -= excess(before, block)
+    left = excess(output_cycles(last * last_channels, unit.result_cycles), last)
+    leaving = output_cycles((before + last) * last_channels, unit.result_cycles)
+    left += excess(excess(leaving, before + last * steps), left)
+    leaving = block * (steps - 1) + output_cycles(channels * pixels, unit.result_cycles)
+    return left + excess(excess(leaving, work), left)
+
+
+@routine
+def first_fetch_cycles(
+    unit: UnitCosts, channels: int, pixels: int, depth: int, record_bytes: int, pixel_bytes: int
+) -> int:
+    """Cycles before the first step of an operation, or lost in its first pass over a block of pixels, until
+    the ports have brought what that reads: records, the first weights, and the input. `record_bytes` are
+    those of an output channel, and `pixel_bytes` are read for it and a pixel; `depth` input channels are
+    shared."""
+    first = channels - excess(channels, unit.output_lanes)
+    shared = depth - excess(depth, unit.input_lanes)
+    block = pixels - excess(pixels, unit.block_pixels)
+    at_once = first * (record_bytes + shared + (depth == 0))
+    each_pixel = shared + first * pixel_bytes
+    start = excess(port_cycles(unit.port_rate, at_once + each_pixel), 1)
+    return start + excess(excess(port_cycles(unit.port_rate, at_once + block * each_pixel), block), start)
+
+
+@routine
+def grouped_costs(
+    unit: UnitCosts,
+    channels: int,
+    pixels: int,
+    work: int,
+    each_group: int,
+    by_channel: int,
+    weight_bytes: int,
+    first_fetch: int,
+) -> tuple[int, int, int]:
+    """Cycles that the output stage and then the ports add to the work, and the bytes that cross the ports in
+    all. One group of output channels follows the other; the last may be smaller. No group uses time at the
+    ports that another one leaves.
+
+    `each_group` bytes are read by every group, and cross only once if the line buffer holds them;
+    `by_channel` bytes cross once, in proportion to a group's channels; `weight_bytes` are those of an output
+    channel. The work begins after the cycles of the `first_fetch`."""
+    lanes, blocks = unit.output_lanes, ceil_div(pixels, unit.block_pixels)
+    groups, whole, rest = ceil_div(channels, lanes), channels // lanes, channels % lanes
+    has_whole, has_rest = 1 - (whole == 0), 1 - (rest == 0)
+    is_kept = 1 - (each_group > unit.line_buffer)
+    group_work = work // groups
+    last_share = by_channel // channels * rest
+    one = (by_channel - last_share) // (whole + 1 - has_whole)
+    one += weight_bytes_moved(unit, blocks, lanes * weight_bytes)
+    first = is_kept * has_whole  # whether the first group alone reads the input
+    moved = (whole - first) * one + (1 - is_kept) * whole * each_group
+    last = weight_bytes_moved(unit, blocks, rest * weight_bytes) + last_share
+    last += has_rest * (1 - first) * each_group
+    output = output_stall_cycles(
+        unit, pixels, channels, select(has_rest, rest, lanes), work, group_work // pixels
+    )
+    stall = stall_cycles(unit, first * (one + each_group), first * group_work)
+    stall += stall_cycles(unit, moved, (whole - first) * group_work)
+    stall += stall_cycles(unit, last, has_rest * group_work)
+    stall = first_fetch + excess(excess(stall, output), first_fetch)
+    return output, stall, first * (one + each_group) + moved + last
+
+
+@routine
+def lane_costs(
+    unit: UnitCosts, work: int, results: int, cycles_each: int, moved_bytes: int
+) -> tuple[int, int]:
+    """The same two terms where all channels are one group, and each step gives results."""
+    output = excess(output_cycles(results, cycles_each), work)
+    return output, stall_cycles(unit, moved_bytes, work + output)
 
 
 @routine

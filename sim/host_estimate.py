@@ -158,6 +158,29 @@ def _pixels(rate: float) -> Callable[[Work], float]:
     return lambda work: rate * (work.written // max((1, *work.output)[-1], 1))
 
 
+def _reduction(work: Work) -> float:
+    """45 for each element, 9 for each of its dimensions, and 20 for each that another is combined with."""
+    elements = prod(work.input(0))
+    return (45 + 9 * len(work.input(0))) * elements + 20 * (elements - work.written)
+
+
+def _columns(rate: float) -> Callable[[Work], float]:
+    """So many cycles for each run along the axis."""
+
+    def cycles(work: Work) -> float:
+        axis = 0 if work.attributes is None else work.attributes.axis
+        length = dict(enumerate(work.input(0))).get(axis, 1)
+        return rate * (work.written // max(length, 1))
+
+    return cycles
+
+
+def _comparison(work: Work) -> float:
+    """42 for each int8, 16 for each other element; 125 for each row."""
+    rescales = work.attributes is not None and work.attributes.input1_multiplier
+    return (42 if rescales else 16) * work.written + 125 * (work.written // _row_length(work))
+
+
 def _moved(runs: int, elements: int, work: Work, step: int = 0, sides: int = 1) -> float:
     """Runs of so many elements each: 12 for 16 bytes and 6 for a word, of those that begin at a word on both
     sides; 11 for four bytes of the others. `step` divides the distances of the runs, if their length does
@@ -247,6 +270,12 @@ RATES = {
     "BINARY": Rates(written=19.5, more=_rows(60)),
     "UNARY": Rates(written=13),
     "ARG_MAX": Rates(read=20),
+    "REDUCE": Rates(more=_reduction),
+    "CUMULATIVE_SUM": Rates(read=37, more=_columns(13)),
+    "TOP_K": Rates(read=45),
+    "L2_NORMALIZATION": Rates(read=30, more=_pixels(400)),
+    "COMPARE": Rates(more=_comparison),
+    "SELECT": Rates(written=51),
 }
 OTHERS = Rates(read=16, written=16)  # the firmware has no kernel to measure
 _MEASURED = {operator.name for operator in host_ops.HOST_OPERATORS if operator.firmware}

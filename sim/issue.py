@@ -1,14 +1,14 @@
 """The issue stage as it walks a stream: one pass in program order over the words that act, its events.
 
-Units are in-order queues, so each start follows from what came before; only two transfers that share the bus
-change each other's end, and `dma_bus` works those out.
+Units are in-order queues, so each start follows from what came before; only operations that share the bus or
+the SRAM's ports change each other's end, and `contention` works those out.
 """
 
 from __future__ import annotations
 
 from dlasim.native.routine import Routine, routine
-from dlasim.sim import dma_bus
-from dlasim.sim.dma_bus import TRANSFERRING, UNIT_COUNT, Walk, catch_up, settle
+from dlasim.sim import contention
+from dlasim.sim.contention import UNIT_COUNT, Walk, catch_up, settle
 
 # The kind of an event: the unit of an operation, WAIT and the unit waited for, IRQ or HALT.
 WAIT = UNIT_COUNT
@@ -39,7 +39,7 @@ def walk_events(walk: Walk, events: int) -> int:
     return walk.now
 
 
-WALK = Routine(walk_events, "issue", (__name__, dma_bus.__name__, "dlasim.isa.instructions"))
+WALK = Routine(walk_events, "issue", (__name__, contention.__name__, "dlasim.isa.instructions"))
 
 
 @routine
@@ -49,8 +49,7 @@ def _wait_for(walk: Walk, unit: int, allowed: int, event: int) -> None:
     index = state.pushed - allowed - 1
     if index < 0:
         return
-    is_shared = walk.alone and unit < TRANSFERRING
-    end = settle(walk, unit, index) if is_shared else walk.ends[state.first + index]
+    end = settle(walk, unit, index) if unit < walk.sharing else walk.ends[state.first + index]
     if end > walk.now:
         block = walk.blocks[walk.block_count]
         block.start, block.end = walk.now, end
@@ -65,7 +64,7 @@ def _issue(walk: Walk, unit: int, place: int) -> None:
     """Push an operation into its unit's queue."""
     state, now = walk.units[unit], walk.now
     walk.issued[place] = now
-    if walk.alone and unit < TRANSFERRING:
+    if unit < walk.sharing:
         catch_up(walk, now)
     else:
         begin = now

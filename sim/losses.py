@@ -62,12 +62,13 @@ def _add_run(losses: Sequence[Losses], layer_of: NDArray[np.int64], plan: Plan) 
     count = plan.operations
     layers, unit = layer_of[plan.stream.positions[:count]], plan.costs.unit[:count]
     start, end = plan.timeline.start[:count], plan.timeline.end[:count]
-    computes = unit >= Unit.MAC
+    computes, costs = unit >= Unit.MAC, plan.costs
+    waits = end - start - (costs.total - costs.sram_stall)[:count]  # for the ports, alone and beside others
     for layer, loss in enumerate(losses):
         mine = layers == layer
         loss.compute_cycles += int((end - start)[mine & computes].sum())
         loss.transfer_cycles += int((end - start)[mine & ~computes].sum())
-        loss.by_cause[PORTS] += int(plan.costs.sram_stall[:count][mine].sum())
+        loss.by_cause[PORTS] += int(waits[mine & computes].sum())
     gaps, next_layer = _gaps(start[computes], end[computes], layers[computes])
     moving = _covered(union(start[~computes], end[~computes]), gaps)
     columns = next_layer.tolist(), (gaps[1] - gaps[0]).tolist(), moving.tolist()

@@ -67,8 +67,12 @@ def layer_bounds(config: DlaConfig, work: Any, layers: int) -> list[Bound]:
 
 
 def _compute_cycles(config: DlaConfig, mnemonic: str, *sizes: int) -> int:
+    """All results leave through the output stage; a pool may have none to scale. The SRAM's ports count
+    nothing: what crosses them depends on the tiles."""
     unit = unit_costs(config, mnemonic)
-    return unit.fill + formulas.lane_cycles(unit, *sizes) + unit.drain
+    pixels, _, _, channels = sizes
+    output = formulas.output_cycles(pixels * channels, unit.result_cycles)
+    return unit.fill + max(formulas.lane_cycles(unit, *sizes), output) + unit.drain
 
 
 def _bus_cycles(config: DlaConfig, moved: Mapping[str, int]) -> dict[str, int]:

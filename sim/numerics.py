@@ -94,8 +94,11 @@ def inverse_square_root(value: int) -> tuple[int, int]:
     """The multiplier and shift that stand for 1 / sqrt(value), by TFLite's five Newton steps."""
     if value <= 1:
         return INT32_MAX, 0
+    large = 0
+    while value >= 1 << 29:
+        value, large = value // 4, large + 1
     pairs = (32 - value.bit_length() - 1) // 2 - 1
-    shift = 11 - pairs
+    shift = 11 + large - pairs
     half = rounding_divide((value << 2 * pairs) >> 1, 1)
     estimate: Integers = np.array(1 << 28, np.int64)  # 1 with three integer bits
     for _ in range(5):

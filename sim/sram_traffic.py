@@ -1,81 +1,121 @@
-"""What a compute operation moves through the SRAM's ports, and how far that outlasts its work.
+"""What a compute operation moves through the SRAM's ports, and how far that and its results outlast its work.
 
-Local buffers are assumed to hold the rows under a window, the weights that the PEs use for one output row,
-and that row's accumulators; `docs/timing-model.md` says why, and what follows.
+`docs/timing-model.md` says what the local buffers keep, and why. Time and energy count the same bytes.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import NamedTuple
 
-from dlasim.isa.instructions import TABLE_BYTES, Extent, Operand, Unit
+import numpy as np
+
+from dlasim.isa.instructions import (
+    INT32_BYTES,
+    RECORD_BYTES,
+    TABLE_BYTES,
+    Extent,
+    Init,
+    Operand,
+    Quant,
+    Unit,
+)
 from dlasim.sim import formulas
-from dlasim.sim.footprint import Count, Footprint, all_footprints, product
-from dlasim.sim.formulas import UnitCosts, evaluate
+from dlasim.sim.footprint import STEP_LIMIT, Count, Footprint, all_footprints, product
+from dlasim.sim.formulas import UnitCosts
 from dlasim.sim.operation import Batch
 
-Cycles = NDArray[np.int64]
+_WEIGHTS = (Extent.CONV_WEIGHTS, Extent.DEPTH_WEIGHTS, Extent.MATRIX)
 
 
-def sram_stall_cycles(unit: UnitCosts, batch: Batch, work: Cycles) -> Cycles:
-    """Cycles that the ports need beyond those of the work. A table must be there as a whole before it."""
-    if not unit.port_rate:
-        return np.zeros_like(work)
+class Traffic(NamedTuple):
+    """Cycles beyond the work, for the output stage and then for the ports; bytes through the ports."""
+
+    output: Count
+    stall: Count
+    moved_bytes: Count
+
+
+def operation_traffic(unit: UnitCosts, batch: Batch, work: Count, cycles_each: Count) -> Traffic:
+    """The traffic of operations whose results take so many cycles each in the output stage."""
     if batch.instruction.unit is Unit.MAC:
-        return _mac_stall(unit, batch, work)
+        return _mac_traffic(unit, batch, work)
     table = any(operand.extent is Extent.TABLE for operand in batch.instruction.operands)
-    moved: Count = sum(_crossing(batch, footprint) for footprint in all_footprints(batch))
-    stall: Cycles = evaluate(formulas.stall_cycles, unit, moved, work)
-    return stall + (formulas.port_cycles(unit, TABLE_BYTES) if table else 0)
+    moved: Count = sum(_crossing(unit, batch, footprint) for footprint in all_footprints(batch))
+    results = product(*batch.pair("OUT_SIZE"), batch.value("OUT_CHANNELS"))
+    numbers = (work, results, cycles_each, moved)
+    bound = float(np.max(results)) * float(np.max(cycles_each)) + float(np.max(moved))
+    output, stall = _evaluate(formulas.lane_costs, unit, numbers, bound)
+    # A table must be there as a whole before the work.
+    waited, read = (formulas.port_cycles(unit.port_rate, TABLE_BYTES), TABLE_BYTES) if table else (0, 0)
+    return Traffic(output, stall + waited, moved + read)
 
 
-def moved_bytes(unit: UnitCosts, batch: Batch) -> Count:
-    """Bytes that cross the ports in all."""
-    moved: Count = 0
-    channels: Count = batch.value("OUT_CHANNELS")
-    groups = formulas.ceil_div(channels, unit.output_lanes) if batch.instruction.reduces_channels else 1
-    for footprint in all_footprints(batch):
-        match footprint.operand.extent:
-            case Extent.TABLE | Extent.TRANSFER:
-                moved = moved + footprint.box.total_bytes
-            case Extent.INPUT | Extent.ROWS_OF_INPUT:
-                moved = moved + product(_crossing(batch, footprint), groups)
-            case _:
-                moved = moved + _crossing(batch, footprint)
-    return moved
-
-
-def _mac_stall(unit: UnitCosts, batch: Batch, work: Cycles) -> Cycles:
+def _mac_traffic(unit: UnitCosts, batch: Batch, work: Count) -> Traffic:
     """One group of output channels after the other."""
     depthwise = batch.instruction.is_depthwise
-    each_group: Count = np.zeros_like(work)  # crosses once for every group
-    by_channel: Count = np.zeros_like(work)  # crosses once, in proportion to a group's channels
+    each_group: Count = np.zeros_like(work)
+    by_channel: Count = np.zeros_like(work)
     for footprint in all_footprints(batch):
         if _is_input(footprint.operand) and not depthwise:
-            each_group = each_group + _crossing(batch, footprint)
-        else:
-            by_channel = by_channel + _crossing(batch, footprint)
-    channels = batch.value("OUT_CHANNELS")
-    stall: Cycles = evaluate(formulas.grouped_stall_cycles, unit, channels, each_group, by_channel, work)
-    return stall
+            each_group = each_group + _crossing(unit, batch, footprint)
+        elif footprint.operand.extent not in _WEIGHTS:
+            by_channel = by_channel + _crossing(unit, batch, footprint)
+    channels: Count = batch.value("OUT_CHANNELS")
+    pixels = product(*batch.pair("OUT_SIZE"))
+    taps = product(*batch.pair("KERNEL")) if batch.instruction.has_window else 1
+    weight_bytes = product(taps, batch.value("IN_CHANNELS")) if not depthwise else taps
+    first: Count = formulas.first_fetch_cycles(unit, channels, pixels, *_first_bytes(batch, depthwise))
+    numbers = (channels, pixels, work, each_group, by_channel, weight_bytes, first)
+    most_channels, most_pixels, _, most_input, most, most_weights, _ = (float(np.max(n)) for n in numbers)
+    most += most_channels * (most_pixels * (most_weights + unit.result_cycles) + most_input)
+    return Traffic(*_evaluate(formulas.grouped_costs, unit, numbers, most))
+
+
+def _first_bytes(batch: Batch, depthwise: bool) -> tuple[Count, Count, Count]:
+    """Input channels that outputs share; bytes of an output channel, and of one for each pixel."""
+    depth, by_pixel = (0, 1) if depthwise else (batch.value("IN_CHANNELS"), 0)
+    has_record = (batch.fields["init"] == Init.BIAS) | (batch.fields["quant"] == Quant.CHANNEL)
+    partial = (batch.fields["init"] == Init.PARTIAL) * INT32_BYTES
+    return depth, has_record * RECORD_BYTES, by_pixel + partial
+
+
+def _evaluate(formula: Count, unit: UnitCosts, numbers: tuple[Count, ...], bound: float) -> tuple[Count, ...]:
+    """The terms of a formula; where 64 bits may not hold them, they are cut at STEP_LIMIT."""
+    exact: tuple[Count, ...] = formula(unit, *numbers)
+    if bound < STEP_LIMIT:
+        return exact
+    about = formula(unit, *[np.asarray(number, np.float64) for number in numbers])
+    return tuple(
+        np.where(size < STEP_LIMIT, term, STEP_LIMIT) for size, term in zip(about, exact, strict=True)
+    )
 
 
 def _is_input(operand: Operand) -> bool:
     return operand.extent in (Extent.INPUT, Extent.ROWS_OF_INPUT)
 
 
-def _crossing(batch: Batch, footprint: Footprint) -> Count:
-    """Bytes of an operand that cross the ports while a group, or a VECTOR operation, is worked on."""
+def _crossing(unit: UnitCosts, batch: Batch, footprint: Footprint) -> Count:
+    """Bytes of an operand, other than weights, that cross the ports while a group of output channels, or a
+    VECTOR operation, is worked on."""
     match footprint.operand.extent:
         case Extent.INPUT:
-            return product(_positions_read(batch, 0), _positions_read(batch, 1), batch.value("IN_CHANNELS"))
-        case Extent.CONV_WEIGHTS | Extent.DEPTH_WEIGHTS | Extent.MATRIX:
-            return product(footprint.box.total_bytes, batch.pair("OUT_SIZE")[0])
+            channels = batch.value("IN_CHANNELS")
+            columns = _positions_read(batch, 1)
+            held = np.minimum(channels, unit.output_lanes) if batch.instruction.is_depthwise else channels
+            tap_rows: Count = batch.pair("OUT_SIZE")[0] * batch.pair("KERNEL")[0]
+            rows = _positions_read(batch, 0)
+            lines = formulas.lines_moved(unit, columns * held, rows, _span(batch), tap_rows)
+            return product(lines, columns, channels)
         case Extent.TABLE:
             return 0
         case _:
             return np.where(footprint.present, footprint.box.total_bytes, 0)
+
+
+def _span(batch: Batch) -> Count:
+    """Lines of the input from the first tap of a window to the last, those in the padding apart."""
+    kernel, dilation = batch.pair("KERNEL")[0], batch.pair("DILATION")[0]
+    return np.minimum((kernel - 1) * dilation + 1, batch.pair("IN_SIZE")[0])
 
 
 def _positions_read(batch: Batch, axis: int) -> Count:

@@ -15,8 +15,8 @@ from dlasim.native.record import layout
 from dlasim.native.storage import RecordMemory, bind, create
 from dlasim.sim import issue
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.cost import Costs, bus_share, word_cycles
-from dlasim.sim.dma_bus import TRANSFERRING, Block, Walk
+from dlasim.sim.contention import DEMAND_STEPS, SPEED_STEPS, TRANSFERRING, UNIT_COUNT, Block, Walk
+from dlasim.sim.cost import Costs, bus_share, port_rate, word_cycles
 from dlasim.sim.stream import DecodedStream
 
 _UNIT_FIELD = BY_MNEMONIC["WAIT"].field("unit")
@@ -78,7 +78,10 @@ class _Places:
         self.of[self.numbers] = np.arange(len(unit))
         counts = np.bincount(unit, minlength=len(UNITS))
         self.first = np.cumsum(counts) - counts
-        self.transfers = int(counts[:TRANSFERRING].sum())
+
+    def count(self, units: int) -> int:
+        """The operations of the first units."""
+        return int(self.first[units]) if units < len(self.first) else len(self.of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,15 +118,23 @@ class _Walk:
     def __init__(
         self, config: DlaConfig, costs: Costs, places: _Places, events: _Events, backend: Backend
     ) -> None:
-        words = word_cycles(config)
-        share = bus_share(config) or (0, 0)
+        words, active = word_cycles(config), costs.active
+        share = bus_share(config)
+        capacity = port_rate(config) * DEMAND_STEPS if config.timing == "full" else 0
+        demands = _demands(costs.sram_bytes, active, capacity)
+        sharing = TRANSFERRING if share else 0
+        if capacity and _most_together(costs.unit, demands) > capacity:
+            sharing = UNIT_COUNT
+        alone, shared = share or (1, 1)
         totals = costs.total[places.numbers]
-        transfers = places.numbers[: places.transfers if share[0] else 0]
-        most = (totals.sum(dtype=np.float64) + float(events.reached[-1]) * words) * max(1, *share)
+        sharers = places.numbers[: places.count(sharing)]
+        speed = alone * SPEED_STEPS if sharing else 1
+        most = (totals.sum(dtype=np.float64) + float(events.reached[-1]) * words) * speed
         run = (backend if most < LAST_CYCLE else PLAIN).runner(issue.WALK)
         self._is_compiled = run.is_compiled
         walk = self._walk = create(Walk, self._is_compiled)
-        walk.alone, walk.shared = share
+        walk.sharing, walk.capacity = sharing, capacity
+        walk.alone, walk.shared = alone * SPEED_STEPS, shared * SPEED_STEPS
         walk.word_cycles, walk.queue_depth = words, config.queue_depth
         for unit, first in enumerate(places.first.tolist()):
             walk.units[unit].first = first
@@ -136,8 +147,10 @@ class _Walk:
             "kinds": self._column(events.kinds),
             "arguments": self._column(events.arguments),
             "totals": self._column(totals),
-            "latencies": self._column(costs.latency[transfers]),
-            "works": self._column(costs.work[transfers]),
+            "heads": self._column((costs.latency + costs.fill)[sharers]),
+            "actives": self._column(active[sharers]),
+            "tails": self._column(costs.drain[sharers]),
+            "demands": self._column(demands[sharers]),
             "issued": self._issued,
             "ends": self._ends,
             "markers": self._markers,
@@ -175,6 +188,17 @@ class _Walk:
 
     def _room(self, count: int) -> Column:
         return self._column(np.zeros(count, np.int64))
+
+
+def _demands(moved: NDArray[np.int64], active: NDArray[np.int64], capacity: int) -> NDArray[np.int64]:
+    """What each operation wants of the ports in a cycle, in DEMAND_STEPS."""
+    wanted = np.ceil(moved * float(DEMAND_STEPS) / np.maximum(active, 1))
+    return np.where(active > 0, np.minimum(wanted, capacity), 0).astype(np.int64)
+
+
+def _most_together(unit: NDArray[np.int64], demands: NDArray[np.int64]) -> int:
+    """The most that operations of different units can want of the ports at once."""
+    return sum(int(demands[unit == each].max(initial=0)) for each in UNITS)
 
 
 def _found(column: Column) -> NDArray[np.int64]:

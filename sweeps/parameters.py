@@ -14,7 +14,7 @@ from typing import Any
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError, unknown
 from dlasim.sim import config
-from dlasim.sim.config import ALIASES, SIZE_FORM, DlaConfig, parse_size
+from dlasim.sim.config import ALIASES, LIMITS, SIZE_FORM, UNLIMITED, DlaConfig, parse_size
 
 DEFAULT_CPU = "ideal"
 
@@ -131,6 +131,8 @@ def _text(parameter: Parameter, raw: Any, origin: str) -> str:
 
 
 def _number(parameter: Parameter, text: str, origin: str) -> int | float:
+    if parameter.name in LIMITS and text.lower() == UNLIMITED:
+        return 0
     if parameter.is_size and (found := parse_size(text)) is not None:
         return found
     try:

@@ -75,17 +75,23 @@ def output_indices(model: bytes | Path) -> list[int]:
 
 def random_inputs(model: bytes | Path, seed: int = 0) -> list[Array]:
     """Noise over the full range of each input's integer type."""
+    from tflite.Model import Model
+    from tflite.TensorType import TensorType
+
     rng = np.random.default_rng(seed)
+    names = {number: name.lower() for name, number in vars(TensorType).items() if isinstance(number, int)}
+    subgraph = Model.GetRootAs(_bytes_of(model)).Subgraphs(0)
     return [
-        rng.integers(
-            np.iinfo(detail["dtype"]).min,
-            np.iinfo(detail["dtype"]).max,
-            detail["shape"],
-            dtype=detail["dtype"],
-            endpoint=True,
-        )
-        for detail in litert_interpreter(model).get_input_details()
+        _noise(rng, np.dtype(names[tensor.Type()]), tensor.ShapeAsNumpy())
+        for tensor in (subgraph.Tensors(int(index)) for index in subgraph.InputsAsNumpy())
     ]
+
+
+def _noise(rng: np.random.Generator, dtype: np.dtype, shape: Array) -> Array:
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(bool)
+    limits = np.iinfo(dtype)
+    return rng.integers(limits.min, limits.max, shape, dtype=dtype, endpoint=True)
 
 
 def _bytes_of(model: bytes | Path) -> bytes:

@@ -9,16 +9,20 @@ from dlasim.isa.host_validation import refusal, view
 from dlasim.isa.program import HostCall, Program
 
 # Element types whose arithmetic the firmware has; operators that only move elements take any.
-_ARITHMETIC = ("int8", "int32")
+_ARITHMETIC = ("int8", "int32", "bool")
 _INTEGERS = ("int8", "int32", "int64", "uint8", "int16", "bool")
 _ALLOWED_TYPES = {
     "CAST": _INTEGERS,
     "BINARY": _ARITHMETIC,
     "UNARY": ("int32",),
+    "REDUCE": _INTEGERS,
+    "CUMULATIVE_SUM": _INTEGERS,
+    "TOP_K": _INTEGERS,
+    "COMPARE": _INTEGERS,
 }
 _FUNCTIONS: dict[str, tuple[int, ...]] = {
     "BINARY": tuple(BinaryFunction),
-    "UNARY": (UnaryFunction.ABS, UnaryFunction.NEG),
+    "UNARY": (UnaryFunction.ABS, UnaryFunction.NEG, UnaryFunction.SQUARE),
 }
 
 

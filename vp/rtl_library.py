@@ -33,7 +33,10 @@ _SHARED = (
 # What the RTL has no hardware for: the option, whether a value is allowed, and what is.
 _LIMITS: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
     ("timing", "must be full", lambda value: value == "full"),
-    ("sram_bandwidth", "must be 0, because its SRAM is ideal", lambda value: value == 0),
+    ("sram_bandwidth", "must be unlimited, because its SRAM is ideal", lambda value: value == 0),
+    ("mac_results", "must be unlimited, because each lane has an output stage", lambda value: value == 0),
+    ("vector_requantizations", "must be unlimited, because each lane requantizes", lambda value: value == 0),
+    ("vector_divisions", "must be unlimited, because each lane divides", lambda value: value == 0),
     ("dma_bandwidth", "must be at least 1", lambda value: value >= 1),
     ("issue_cycles", "must be at least 1", lambda value: value >= 1),
     ("mac_fill", "must be at least 4", lambda value: value >= 4),

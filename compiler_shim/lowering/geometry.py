@@ -19,7 +19,9 @@ from dlasim.native.record import Record
 from dlasim.native.storage import copy_of
 
 ENDLESS = 1 << 62  # more than any budget
-MOST_TASK_CYCLES = 1 << 22  # more than a task besides its work, and its transfers besides their bytes, take
+MOST_TASK_CYCLES = (
+    1 << 25
+)  # more than a task besides its work, a result, or a transfer besides its bytes take
 
 Buffers = tuple[tuple[int, int], ...]
 _Kind = TypeVar("_Kind", bound=Record)

@@ -14,7 +14,7 @@ from dlasim.compiler_shim.lowering.tile_buffers import (
     sram_bytes,
     travels,
 )
-from dlasim.compiler_shim.lowering.tile_costs import describe_costs, estimate, work_cycles
+from dlasim.compiler_shim.lowering.tile_costs import describe_costs, estimate, least_cycles
 from dlasim.compiler_shim.lowering.tile_records import (
     BufferSizes,
     ChannelGroup,
@@ -83,7 +83,7 @@ def _cut_depths(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: 
     """Try all input channels at once, then halves of them while nothing fits, or while that helps a node that
     is far from its work alone: passes cost accumulators, but make room for second buffers."""
     depth, before = sizes.depth, 0
-    work = work_cycles(sizes, machine, sizes.channels, depth)
+    work = least_cycles(sizes, machine)
     while depth:
         _find_sufficient_bytes(sizes, machine, found, depth)
         _cut_all(sizes, machine, found, depth, budget)

@@ -17,7 +17,7 @@ from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, Geometry, total
 from dlasim.compiler_shim.lowering.search import even
 from dlasim.compiler_shim.lowering.tile_buffers import align
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
-from dlasim.sim.formulas import contention_cycles, transfer_beats
+from dlasim.sim.formulas import contention_cycles, port_cycles, transfer_beats
 
 MAX_CHAIN = 6
 
@@ -240,8 +240,12 @@ def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, 
     machine = problems[0].machine
     bus, stripes = machine.bus, len(layout.schedule)
     compute = sum([times * machine.copy_cycles(size) for size, times in layout.moves])
+    crossing = layout.read_bytes + sum([3 * times * size for size, times in layout.moves])
     for problem, cut in zip(problems, layout.cuts, strict=True):
-        compute += problem.work_cycles + stripes * (problem.task_cycles + problem.stall_cycles(cut))
+        stall, moved = problem.traffic(cut)
+        rows = stripes * cut.rows  # of which the last stripe may lack some
+        compute += problem.work_cycles + stripes * (problem.task_cycles + stall * problem.height // rows)
+        crossing += stripes * moved * problem.height // rows
     written = problems[-1].geometry.written_bytes
     # A stripe is as wide and as deep as the tensor: contiguous in memory.
     loads = layout.loads if machine.loads_ahead else layout.loads + layout.constant_loads
@@ -254,5 +258,6 @@ def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, 
     move_in = beats_in + sum([times for _, times in loads]) * bus.latency
     beats_out = stripes * (store - bus.latency * bool(written))
     contention = contention_cycles(bus, beats_in, beats_out)
-    busiest = max(compute, move_in + contention, stripes * store + contention)
+    ports = port_cycles(problems[0].machine_costs.plain.unit.port_rate, crossing + written)
+    busiest = max(compute, move_in + contention, stripes * store + contention, ports)
     return busiest + first + bus.latency + store, layout.read_bytes + written, move_in

@@ -20,13 +20,19 @@ from dlasim.isa.instructions import TABLE_BYTES
 from dlasim.native.routine import routine
 from dlasim.sim.formulas import (
     contention_cycles,
-    grouped_stall_cycles,
+    excess,
+    first_fetch_cycles,
+    grouped_costs,
+    lane_costs,
     lane_cycles,
+    lines_moved,
+    output_cycles,
     port_cycles,
     positions_read,
-    stall_cycles,
     transfer_beats,
 )
+
+WHOLE = 1 << 10  # the share of a tile's traffic in a tile
 
 
 @routine
@@ -60,39 +66,65 @@ def describe_costs(
 
 
 @routine
-def task_stall_cycles(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> int:
-    """Cycles that a task waits for the SRAM's ports."""
-    unit, channels, rows = machine.unit, tile.channels, tile.rows
-    if not unit.port_rate:
-        return 0
-    pixels = rows * tile.columns
-    work = lane_cycles(unit, pixels, sizes.taps, tile.depth, channels)
-    is_partial = tile.depth < sizes.depth
-    moved = channels * sizes.record_bytes
-    moved += pixels * channels * (2 * ACCUMULATOR_BYTES if is_partial else sizes.output_element_bytes)
-    inputs = _positions_read(sizes, rows, tile.columns) * sizes.input_element_bytes
-    if machine.rereads_input:
-        moved += channels * sizes.weight_bytes * tile.depth * rows
-        return grouped_stall_cycles(unit, channels, inputs * tile.depth, moved, work)
-    moved += inputs * -(-channels // sizes.step)
-    if machine.is_mac:
-        moved += channels * sizes.weight_bytes * rows
-        return grouped_stall_cycles(unit, channels, 0, moved, work)
-    if sizes.input_count > 1:
-        moved += pixels * channels * sizes.input_element_bytes
-    return stall_cycles(unit, moved, work) + (port_cycles(unit, TABLE_BYTES) if sizes.has_table else 0)
+def least_cycles(sizes: NodeSizes, machine: MachineCosts) -> int:
+    """Cycles of a whole node in its unit alone."""
+    work = work_cycles(sizes, machine, sizes.channels, sizes.depth)
+    results = sizes.height * sizes.width * sizes.channels
+    return work + excess(output_cycles(results, machine.unit.result_cycles), work)
 
 
 @routine
-def _positions_read(sizes: NodeSizes, rows: int, columns: int) -> int:
-    """Pixels of the input that some tap of a tile reads."""
-    in_rows = extent(rows, sizes.stride_height, sizes.window_height, sizes.input_height)
-    in_columns = extent(columns, sizes.stride_width, sizes.window_width, sizes.input_width)
-    return positions_read(
-        in_rows, rows, sizes.kernel_height, sizes.stride_height, sizes.dilation_height, sizes.common_height
-    ) * positions_read(
-        in_columns, columns, sizes.kernel_width, sizes.stride_width, sizes.dilation_width, sizes.common_width
-    )
+def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[int, int]:
+    """Cycles that the output stage and the SRAM's ports add to the work of a task, and the bytes that cross
+    the ports."""
+    channels, operations = tile.channels, 1
+    if machine.is_one_by_one:
+        channels, operations = 1, tile.channels
+    unit, pixels = machine.unit, tile.rows * tile.columns
+    work = lane_cycles(unit, pixels, sizes.taps, tile.depth, channels)
+    is_partial = 1 if tile.depth < sizes.depth else 0
+    moved = channels * sizes.record_bytes
+    moved += pixels * channels * (2 * ACCUMULATOR_BYTES if is_partial else sizes.output_element_bytes)
+    in_channels = tile.depth if machine.rereads_input else -(-channels // sizes.step)
+    inputs = _input_bytes(sizes, machine, tile, in_channels)
+    if machine.is_mac:
+        each_group, depth, pixel_bytes = 0, 0, 1
+        if machine.rereads_input:
+            each_group, depth, pixel_bytes = inputs, tile.depth, 0
+        else:
+            moved += inputs
+        pixel_bytes += ACCUMULATOR_BYTES * is_partial
+        weights = sizes.weight_bytes * tile.depth
+        first = first_fetch_cycles(unit, channels, pixels, depth, sizes.record_bytes, pixel_bytes)
+        output, stall, moved = grouped_costs(unit, channels, pixels, work, each_group, moved, weights, first)
+        return operations * (output + stall), operations * moved
+    moved += inputs
+    if sizes.input_count > 1:
+        moved += pixels * channels * sizes.input_element_bytes
+    output, stall = lane_costs(unit, work, pixels * channels, unit.result_cycles, moved)
+    table = TABLE_BYTES * sizes.has_table
+    return output + stall + port_cycles(unit.port_rate, table), moved + table
+
+
+@routine
+def _input_bytes(sizes: NodeSizes, machine: MachineCosts, tile: Tile, channels: int) -> int:
+    """Bytes of the input of a tile that cross the ports for a group of output channels."""
+    in_rows = extent(tile.rows, sizes.stride_height, sizes.window_height, sizes.input_height)
+    in_columns = extent(tile.columns, sizes.stride_width, sizes.window_width, sizes.input_width)
+    rows = positions_read(
+        in_rows, tile.rows, sizes.kernel_height, sizes.stride_height, sizes.dilation_height,
+        sizes.common_height,
+    )  # fmt: skip
+    columns = positions_read(
+        in_columns, tile.columns, sizes.kernel_width, sizes.stride_width, sizes.dilation_width,
+        sizes.common_width,
+    )  # fmt: skip
+    held = channels
+    if machine.is_mac and not machine.rereads_input:
+        held = min(channels, machine.unit.output_lanes)
+    span = min(sizes.window_height, in_rows)
+    lines = lines_moved(machine.unit, columns * held, rows, span, tile.rows * sizes.kernel_height)
+    return lines * columns * channels * sizes.input_element_bytes
 
 
 @routine
@@ -138,7 +170,11 @@ def estimate(
     input_bytes, second, _, output = tile_bytes(sizes, group, tile.rows, tile.columns)
     constants = group.constant_bytes
     read = input_loads * input_bytes + tasks * second + constant_loads * constants
-    compute = group.work_cycles + tasks * (group.task_cycles + task_stall_cycles(sizes, machine, tile))
+    stall, moved = task_traffic(sizes, machine, tile)
+    # The last tiles of an axis are smaller.
+    share = WHOLE * sizes.height * sizes.width * sizes.channels
+    share //= spatial * tile.rows * tile.columns * group.groups * tile.channels
+    compute = group.work_cycles + tasks * group.task_cycles + tasks * stall * share // WHOLE
     first, other, fixed = load_beats(sizes, machine, group, tile)
     start = first + other + fixed  # before the first computation
     ahead = 0 if sizes.has_matrix else machine.loads_ahead
@@ -159,5 +195,7 @@ def estimate(
         if tile.is_double == DOUBLE_TENSORS and constants:  # what computes with others waits for them
             compute += (constant_loads - 1 + ahead) * (fixed + latency)
         contention = contention_cycles(machine.bus, beats_in, beats_out)
-        cycles = min(cycles, max(compute, move_in + contention, move_out + contention) + ends)
+        moved = tasks * moved * share // WHOLE + read + tiles * output
+        ports = port_cycles(machine.unit.port_rate, moved)
+        cycles = min(cycles, max(compute, move_in + contention, move_out + contention, ports) + ends)
     return cycles, tasks, read

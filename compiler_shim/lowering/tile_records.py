@@ -64,15 +64,16 @@ class NodeSizes(Record):
 class MachineCosts(Record):
     """A machine as one class of nodes meets it.
 
-    The bus, and the unit that computes; whether that reads its input again for each group of output channels;
-    cycles of a task besides its work, and of each of a task's channels; whether the first constants are
-    assumed to be loaded ahead.
+    The bus, and the unit that computes; whether that reads its input again for each group of output channels,
+    and whether each output channel is an operation of its own; cycles of a task besides its work, and of each
+    of a task's channels; whether the first constants are assumed to be loaded ahead.
     """
 
     bus: BusCosts = member(BusCosts)
     unit: UnitCosts = member(UnitCosts)
     is_mac: int = 0
     rereads_input: int = 0
+    is_one_by_one: int = 0
     task_cycles: int = 0
     channel_cycles: int = 0
     loads_ahead: int = 0

@@ -57,14 +57,14 @@ class Machine:
         self.bus = cost.bus_costs(self._timed)
         self.word_cycles = cost.word_cycles(self._timed)
         self._copier = cost.unit_costs(self._timed, "OP_C_MAX")
-        self._costs: dict[tuple[str, bool], PreparedCosts] = {}
+        self._costs: dict[tuple[str, bool, int], PreparedCosts] = {}
         ports = 4 if self._copier.port_rate else 1  # operands that may cross the SRAM's ports
         dearest_byte = max(formulas.transfer_beats(self.bus, 1, 1), 1)  # in a run of its own
         self.most_cycles_per_byte = ports * dearest_byte * max(self.bus.alone, 1)
 
     def costs(self, node: DlaNode) -> PreparedCosts:
         """What the routines read of it for nodes like this."""
-        kind = (node.mnemonic, node.one_by_one)
+        kind = (node.mnemonic, node.one_by_one, node.fields.get("mode", 0))
         found = self._costs.get(kind)
         if found is None:
             found = self._costs[kind] = Prepared(self._costs_of(node))
@@ -84,7 +84,7 @@ class Machine:
     def _costs_of(self, node: DlaNode) -> MachineCosts:
         instruction = BY_MNEMONIC[node.mnemonic]
         is_mac = instruction.unit is Unit.MAC
-        unit = cost.unit_costs(self._timed, node.mnemonic)
+        unit = cost.unit_costs(self._timed, node.mnemonic, node.fields.get("mode", 0))
         operation, words = unit.fill + unit.drain, WORDS_PER_TASK * self.word_cycles
         task, channel = operation + words, 0
         if node.one_by_one:
@@ -95,6 +95,7 @@ class Machine:
             unit=unit,
             is_mac=int(is_mac),
             rereads_input=int(instruction.reduces_channels),
+            is_one_by_one=int(node.one_by_one),
             task_cycles=task,
             channel_cycles=channel,
             loads_ahead=int(self.loads_ahead),
@@ -108,7 +109,7 @@ class TilingProblem:
         self.node, self.machine, self.machine_costs, self.geometry = node, machine, costs, geometry
         self.height, self.width, self.channels = node.out_shape
         self.depth, self.in_sram = geometry.depth, geometry.in_sram
-        self.kind = (geometry, node.mnemonic, node.one_by_one)
+        self.kind = (geometry, node.mnemonic, node.one_by_one, node.fields.get("mode", 0))
         self.link = (geometry, node.pad[0])  # all that matters of it in a chain
 
     @cached_property
@@ -152,12 +153,9 @@ class TilingProblem:
     def _passes(self, tiling: Tiling) -> int:
         return -(-self.depth // tiling.cut.depth)
 
-    def stall_cycles(self, cut: Cut) -> int:
-        """Cycles that a task waits for the SRAM's ports."""
-        machine = self.machine_costs.plain
-        if not machine.unit.port_rate:
-            return 0
-        return tile_costs.task_stall_cycles(self.geometry.sizes.plain, machine, Tile(*cut))
+    def traffic(self, cut: Cut) -> tuple[int, int]:
+        """Cycles that a task waits for the output stage and the SRAM's ports, and its bytes through these."""
+        return tile_costs.task_traffic(self.geometry.sizes.plain, self.machine_costs.plain, Tile(*cut))
 
     @property
     def is_moderate(self) -> bool:

@@ -50,6 +50,7 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
     "q": ("int8",),
     "b": ("int32",),
     "i": ("int32", "int64"),
+    "c": ("bool",),
     "x": ("int8", "int32", "int64", "bool", "float32"),
 }
 """Element types by class of operand; all operands of class x have one type, and an operand of * has any."""
@@ -87,7 +88,8 @@ class Signature:
     def classes(self, input_count: int, output_count: int) -> list[str]:
         """The class of each input, then of each output."""
         inputs = [self.inputs[min(number, len(self.inputs) - 1)][0] for number in range(input_count)]
-        return [*inputs, *self.outputs[0][0] * output_count]
+        outputs = [self.outputs[min(number, len(self.outputs) - 1)][0] for number in range(output_count)]
+        return [*inputs, *outputs]
 
 
 @dataclass(frozen=True, slots=True)

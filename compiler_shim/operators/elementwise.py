@@ -107,7 +107,9 @@ def _multiplier(prefix: str, real: float) -> dict[str, int]:
 
 
 def squared_difference(op: BoundOperator) -> list[KernelCall]:
-    """SQUARED_DIFFERENCE."""
+    """SQUARED_DIFFERENCE: rescaled where it is int8, else plain."""
+    if op.output().dtype != "int8":
+        return plain(op)
     for tensor in (op.input(0), op.input(1), op.output()):
         op.types(tensor, "int8")
     scales = [op.scale(op.input(position)) for position in (0, 1)]
@@ -178,12 +180,25 @@ def _plain_clamp(op: BoundOperator, output: Tensor) -> dict[str, int]:
     op.require(activation in ACTIVATIONS, f"fused activation {activation} is not supported")
     if output.dtype == "float32":
         # FLOOR_DIV has no activation, and lets infinities pass.
-        infinite = op.kind == "FLOOR_DIV"
+        infinite = op.kind in ("FLOOR_DIV", "FLOOR_MOD", "SQUARED_DIFFERENCE")
         least, greatest = (-np.inf, np.inf) if infinite else float_range(activation)
         return {"clamp_min": float_word(least), "clamp_max": float_word(greatest)}
     op.require(output.dtype == "int32" or activation == "NONE", f"int64 with fused {activation}")
     bounds = integer_range(activation)
     return {"clamp_min": bounds[0], "clamp_max": bounds[1]}
+
+
+def float_unary(op: BoundOperator) -> list[KernelCall]:
+    """FLOOR, CEIL, ROUND and SQUARE."""
+    op.types(op.input(), "float32", *(("int32",) if op.kind == "SQUARE" else ()))
+    return [_unary(op, UnaryFunction[op.kind])]
+
+
+def inverse_square_root(op: BoundOperator) -> list[KernelCall]:
+    """RSQRT: a table where it is int8."""
+    op.types(op.input(), "int8", "float32")
+    is_table = op.input().dtype == "int8"
+    return lookup.inverse_square_root(op) if is_table else [_unary(op, UnaryFunction.RSQRT)]
 
 
 def square_root(op: BoundOperator) -> list[KernelCall]:

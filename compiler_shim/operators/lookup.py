@@ -152,7 +152,25 @@ def gelu(op: BoundOperator) -> NDArray[np.int8]:
 def _quantized(op: BoundOperator, real: NDArray[np.float32]) -> NDArray[np.int8]:
     """Results in float32 as LiteRT quantizes them for its tables, halves away from zero."""
     steps = (real * (np.float32(1) / np.float32(op.scale(op.output())))).astype(np.float64)
-    return _limited(op, np.trunc(steps + np.copysign(0.5, steps)).astype(np.int64))
+    steps = np.clip(np.trunc(steps + np.copysign(0.5, steps)), -(1 << 30), 1 << 30)
+    return _limited(op, steps.astype(np.int64))
+
+
+def _of_floats(op: BoundOperator, function: Callable[[float], float]) -> NDArray[np.int8]:
+    """A function of real numbers, which LiteRT computes in float32."""
+    return _quantized(op, np.array([function(real) for real in _real(op).tolist()], np.float32))
+
+
+@looked_up
+def elu(op: BoundOperator) -> NDArray[np.int8]:
+    """ELU."""
+    return _of_floats(op, lambda real: real if real >= 0 else math.expm1(real))
+
+
+@looked_up
+def exponential(op: BoundOperator) -> NDArray[np.int8]:
+    """EXP."""
+    return _of_floats(op, lambda real: math.exp(min(real, 80.0)))
 
 
 def _sigmoid_input(op: BoundOperator) -> tuple[Integers, Integers]:

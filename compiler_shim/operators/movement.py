@@ -72,6 +72,27 @@ def gather(op: BoundOperator) -> list[KernelCall]:
     return [op.call("GATHER", op.input_numbers, axis=axis, batch_dims=batch_dims)]
 
 
+def mirror_pad(op: BoundOperator) -> list[KernelCall]:
+    """MIRROR_PAD: what lies at the mirrored indices, up to the last dimension that is padded."""
+    shape, amounts = op.shape(0), _paddings(op)
+    skip = int(op.option("mode") == "REFLECT")
+    indices = []
+    for size, (before, after) in zip(shape, amounts, strict=True):
+        places = np.arange(-before, size + after)
+        places = np.where(places < 0, -1 + skip - places, places)
+        indices.append(np.where(places >= size, 2 * size - 1 - skip - places, places))
+    padded = [axis for axis, pair in enumerate(amounts) if any(pair)]
+    depth = padded[-1] + 1 if padded else 1
+    grid = np.stack(np.meshgrid(*indices[:depth], indexing="ij"), axis=-1).astype(np.int32)
+    return [op.call("GATHER_ND", (op.input_numbers[0], op.new_constant("indices", grid)))]
+
+
+def _paddings(op: BoundOperator) -> list[tuple[int, int]]:
+    rank, paddings = len(op.shape(0)), op.integer_array(1)
+    op.require(paddings.shape == (rank, 2), f"paddings of shape {list(paddings.shape)}, [{rank}, 2] expected")
+    return [(int(before), int(after)) for before, after in paddings]
+
+
 def embedding_lookup(op: BoundOperator) -> list[KernelCall]:
     """EMBEDDING_LOOKUP: rows of the second input."""
     op.types(op.input(0), "int32")
@@ -187,6 +208,16 @@ def gather_shape(op: BoundOperator) -> list[Shape]:
     )
     _check_indices(op, [shape[axis]])
     return [shape[:axis] + indices[batch:] + shape[axis + 1 :]]
+
+
+def mirror_pad_shape(op: BoundOperator) -> list[Shape]:
+    """MIRROR_PAD: no more than there is to mirror."""
+    shape, amounts = op.shape(0), _paddings(op)
+    op.require(bool(shape), "a scalar has no dimension to pad")
+    skip = int(op.option("mode") == "REFLECT")
+    for size, pair in zip(shape, amounts, strict=True):
+        op.require(min(pair) >= 0 and max(pair) <= size - skip, f"paddings {pair} for a dimension of {size}")
+    return [tuple(size + sum(pair) for size, pair in zip(shape, amounts, strict=True))]
 
 
 def embedding_shape(op: BoundOperator) -> list[Shape]:

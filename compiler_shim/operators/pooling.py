@@ -78,7 +78,7 @@ def pool_shape(op: BoundOperator) -> list[Shape]:
 
 
 def mean_shape(op: BoundOperator) -> list[Shape]:
-    """MEAN over constant axes."""
+    """MEAN and other reductions over constant axes."""
     shape = op.shape(0)
     axes = {op.axis(axis, len(shape)) for axis in op.integers(1)}
     keep = op.option("keep_dims")

@@ -58,6 +58,44 @@ def tile(op: BoundOperator) -> list[KernelCall]:
     return [copy_call(op, op.input_numbers[0], view, op.output_numbers[0])]
 
 
+def broadcast_to(op: BoundOperator) -> list[KernelCall]:
+    """BROADCAST_TO: stride 0 along what is repeated."""
+    whole, size = dense(op.input().shape), op.output().shape
+    missing = (0,) * (len(size) - len(whole.size))
+    stride = (
+        *missing,
+        *(0 if own == 1 else step for own, step in zip(whole.size, whole.stride, strict=True)),
+    )
+    return [copy_call(op, op.input_numbers[0], View(0, size, stride), op.output_numbers[0])]
+
+
+def reverse(op: BoundOperator) -> list[KernelCall]:
+    """REVERSE_V2: negative strides from the last element on."""
+    whole = dense(op.input().shape)
+    axes = {op.axis(axis, len(whole.size)) for axis in op.integers(1)}
+    offset = sum((whole.size[axis] - 1) * whole.stride[axis] for axis in axes)
+    stride = tuple(-step if axis in axes else step for axis, step in enumerate(whole.stride))
+    return [copy_call(op, op.input_numbers[0], View(offset, whole.size, stride), op.output_numbers[0])]
+
+
+def depth_to_space(op: BoundOperator) -> list[KernelCall]:
+    """DEPTH_TO_SPACE: the channels of a pixel are a block of pixels, row by row."""
+    (batch, height, width, depth), block = op.shape(0), op.option("block_size")
+    channels = depth // block**2
+    size = (batch, height, block, width, block, channels)
+    stride = (height * width * depth, width * depth, block * channels, depth, channels, 1)
+    return [copy_call(op, op.input_numbers[0], View(0, size, stride), op.output_numbers[0])]
+
+
+def space_to_depth(op: BoundOperator) -> list[KernelCall]:
+    """SPACE_TO_DEPTH: a block of pixels becomes the channels of one, row by row."""
+    (batch, height, width, depth), block = op.shape(0), op.option("block_size")
+    line = width * depth
+    size = (batch, height // block, width // block, block, block, depth)
+    stride = (height * line, block * line, block * depth, line, depth, 1)
+    return [copy_call(op, op.input_numbers[0], View(0, size, stride), op.output_numbers[0])]
+
+
 def slice_(op: BoundOperator) -> list[KernelCall]:
     """SLICE."""
     shape, begin = op.input().shape, op.integers(1)
@@ -199,6 +237,32 @@ def slice_shape(op: BoundOperator) -> list[Shape]:
         )
         output.append(length)
     return [tuple(output)]
+
+
+def broadcast_to_shape(op: BoundOperator) -> list[Shape]:
+    """BROADCAST_TO the shape in the second input."""
+    shape, wanted = op.shape(0), op.integers(1)
+    padded = (1,) * (len(wanted) - len(shape)) + shape
+    op.require(
+        len(wanted) >= len(shape) and all(own in (1, size) for own, size in zip(padded, wanted, strict=True)),
+        f"shape {list(shape)} cannot be broadcast to {wanted}",
+    )
+    return [tuple(wanted)]
+
+
+def depth_to_space_shape(op: BoundOperator) -> list[Shape]:
+    """DEPTH_TO_SPACE."""
+    (batch, height, width, depth), block = op.shape(0, 4), op.option("block_size")
+    op.require(block >= 1 and depth % block**2 == 0, f"block_size {block} for {depth} channels")
+    return [(batch, height * block, width * block, depth // block**2)]
+
+
+def space_to_depth_shape(op: BoundOperator) -> list[Shape]:
+    """SPACE_TO_DEPTH."""
+    (batch, height, width, depth), block = op.shape(0, 4), op.option("block_size")
+    fits = block >= 1 and height % block == 0 and width % block == 0
+    op.require(fits, f"block_size {block} for {height}x{width} pixels")
+    return [(batch, height // block, width // block, depth * block**2)]
 
 
 def tile_shape(op: BoundOperator) -> list[Shape]:

@@ -94,10 +94,10 @@ def _check_arity(kind: str, inputs: tuple[int, ...], outputs: tuple[int, ...], w
     fewest, most = signature.fewest_inputs, signature.most_inputs
     if not fewest <= len(inputs) <= most:
         raise InputError(f"{where}: {len(inputs)} inputs, it takes {fewest} to {most}")
-    if not outputs or (len(outputs) > 1 and not signature.many_outputs):
-        raise InputError(
-            f"{where}: {len(outputs)} outputs, it has {'some' if signature.many_outputs else 'one'}"
-        )
+    expected = len(signature.outputs)
+    if not outputs or (len(outputs) != expected and not signature.many_outputs):
+        right = "some" if signature.many_outputs else "one" if expected == 1 else expected
+        raise InputError(f"{where}: {len(outputs)} outputs, it has {right}")
     for position, index in enumerate(inputs):
         if index < 0 and not signature.is_optional(position):
             raise InputError(f"{where}: input {position} is left out, and is not optional")

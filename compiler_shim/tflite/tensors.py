@@ -118,10 +118,11 @@ def _quantization(
     zero_points = tuple(int(point) for point in values["zero_point"])
     if not all(math.isfinite(scale) and scale >= 0 for scale in scales):
         raise InputError(f"{where}: its scales must be finite and not negative")
-    if np.dtype(dtype).kind in "iu":
-        allowed = np.iinfo(dtype)
-        if not all(allowed.min <= point <= allowed.max for point in zero_points):
-            raise InputError(f"{where}: its zero points must be in the range of {dtype}")
+    # Programs hold zero points as int32.
+    name = dtype if np.dtype(dtype).kind in "iu" and np.dtype(dtype).itemsize < 4 else "int32"
+    limits = np.iinfo(name)
+    if not all(limits.min <= point <= limits.max for point in zero_points):
+        raise InputError(f"{where}: its zero points must be in the range of {name}")
     return Quantization(scales, zero_points * (count // len(zero_points)), axis)
 
 

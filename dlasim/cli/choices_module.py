@@ -16,7 +16,7 @@ import click
 from dlasim.cli.config_options import COMPILE, DLA_OPS_TEXT, MACHINE
 from dlasim.cli.host_options import DEBUGGING, FIRMWARE
 from dlasim.on_board import host_options
-from dlasim.sim.config import ALIASES
+from dlasim.sim.config import ALIASES, LIMITS, UNLIMITED
 from dlasim.sweeps.parameters import Parameter, catalogue
 from dlasim.vp.drive import Drive
 
@@ -94,7 +94,9 @@ def _text(parameter: Parameter) -> str:
 def _type(parameter: Parameter) -> str:
     if parameter.name == "dla_ops":
         return "str | Iterable[str] | None"
-    return "int | str" if parameter.is_size else _plain(parameter)
+    if parameter.is_size:
+        return "int | str"
+    return f'{_plain(parameter)} | Literal["{UNLIMITED}"]' if parameter.name in LIMITS else _plain(parameter)
 
 
 def _axis(parameter: Parameter) -> str:

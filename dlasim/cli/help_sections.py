@@ -22,10 +22,14 @@ class SharedOption(click.Option):
         from dataclasses import MISSING, fields
 
         from dlasim.compiler_shim.options import CompileOptions
-        from dlasim.sim.config import DlaConfig, size_text
+        from dlasim.sim.config import LIMITS, UNLIMITED, DlaConfig, size_text
 
         for field in (*fields(DlaConfig), *fields(CompileOptions)):
             if field.name == self.name and field.default not in (MISSING, None):
+                if field.name in LIMITS and not field.default:
+                    return UNLIMITED
+                if isinstance(field.default, float):
+                    return f"{field.default:g}"
                 return size_text(field.default) if field.name.endswith("_bytes") else str(field.default)
         return ""
 

@@ -54,7 +54,9 @@ class MachineNumber(Number):
     """A parameter of DlaConfig, which knows its limits."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """The number."""
+        """The number; 0 for `unlimited` where that is a value."""
+        if _is_unlimited(value, param):
+            return 0
         number = super().convert(value, param, ctx)
         _check_range(self, number, value, param, ctx)
         return number
@@ -82,6 +84,8 @@ class Size(_Value):
         """The number of bytes."""
         if isinstance(value, int):
             return value
+        if _is_unlimited(value, param):
+            return 0
         from dlasim.sim.config import SIZE_FORM, parse_size
 
         size = parse_size(value)
@@ -112,6 +116,15 @@ class Grid(_Value):
             return "x".join(map(str, parse_grid(text)))
         except InputError:
             self.refuse(f"must be {PARALLEL_FORM}", value, param, ctx)
+
+
+def _is_unlimited(value: Any, param: click.Parameter | None) -> bool:
+    """Whether a parameter that may be unlimited is."""
+    if not isinstance(value, str) or value.strip().lower() != "unlimited" or param is None:
+        return False
+    from dlasim.sim.config import LIMITS
+
+    return param.name in LIMITS
 
 
 def _is_number(text: str) -> bool:

@@ -808,16 +808,16 @@ static const char *dla_cast_broken_rule(const struct dla_host_arguments *c)
 }
 
 static const struct dla_host_range dla_binary_ranges[] = {
-    { "function must be 0 to 6", 0, 6, 1, 1 },
+    { "function must be 0 to 8", 0, 8, 1, 1 },
     { NULL, INT32_MIN, 2147483647, 1, 1 },
     { NULL, INT32_MIN, 2147483647, 1, 1 },
 };
 static const struct dla_host_types dla_binary_inputs[] = {
-    { "input1 must be int8 or int32 or int64 or float32", 0x17 },
-    { "input2 must be int8 or int32 or int64 or float32", 0x17 },
+    { "input1 must be int8 or int32 or int64 or float32 or bool", 0x1f },
+    { "input2 must be int8 or int32 or int64 or float32 or bool", 0x1f },
 };
 static const struct dla_host_types dla_binary_outputs[] = {
-    { "output must be int8 or int32 or int64 or float32", 0x17 },
+    { "output must be int8 or int32 or int64 or float32 or bool", 0x1f },
 };
 static const char *dla_binary_broken_rule(const struct dla_host_arguments *c)
 {
@@ -830,15 +830,15 @@ static const char *dla_binary_broken_rule(const struct dla_host_arguments *c)
         return "input2 must have the output's type";
     if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == ((dla_host_back(c, 0, INT64_C(0)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(0)) : dla_host_back(c, 0, INT64_C(0)))) && ((dla_host_back(c, 1, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == ((dla_host_back(c, 0, INT64_C(1)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 0, INT64_C(1)))) && ((dla_host_back(c, 1, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(2)) : dla_host_back(c, 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(3)) : dla_host_back(c, 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(4)) : dla_host_back(c, 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(5)) : dla_host_back(c, 0, INT64_C(5)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5)))))))
         return "input1 and input2 must broadcast to the output's shape";
-    if (!((dla_host_type(c, c->inputs + 0) != 0) || ((int64_t)w[0] >= INT64_C(5))))
-        return "int8 has MAXIMUM and MINIMUM only";
-    if (!((dla_host_type(c, c->inputs + 0) != 1) || ((int64_t)w[0] >= INT64_C(5)) || ((int64_t)w[1] <= (int64_t)w[2])))
+    if (!(((dla_host_type(c, c->inputs + 0) != 0) && (dla_host_type(c, c->inputs + 0) != 3)) || ((int64_t)w[0] == INT64_C(5)) || ((int64_t)w[0] == INT64_C(6))))
+        return "int8 and bool have MAXIMUM and MINIMUM only";
+    if (!((dla_host_type(c, c->inputs + 0) != 1) || ((int64_t)w[0] == INT64_C(5)) || ((int64_t)w[0] == INT64_C(6)) || ((int64_t)w[1] <= (int64_t)w[2])))
         return "clamp_min must not be greater than clamp_max";
     return NULL;
 }
 
 static const struct dla_host_range dla_unary_ranges[] = {
-    { "function must be 0 to 2", 0, 2, 1, 1 },
+    { "function must be 0 to 7", 0, 7, 1, 1 },
 };
 static const struct dla_host_types dla_unary_inputs[] = {
     { "input must be int32 or float32", 0x06 },
@@ -855,8 +855,8 @@ static const char *dla_unary_broken_rule(const struct dla_host_arguments *c)
         return "input must have the output's type";
     if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
         return "input and output must have the same number of elements";
-    if (!(((int64_t)w[0] != INT64_C(2)) || (dla_host_type(c, c->inputs + 0) == 2)))
-        return "SQRT is for float32 only";
+    if (!(((int64_t)w[0] <= INT64_C(1)) || ((int64_t)w[0] == INT64_C(3)) || (dla_host_type(c, c->inputs + 0) == 2)))
+        return "int32 has ABS, NEG and SQUARE only";
     return NULL;
 }
 
@@ -1082,6 +1082,160 @@ static const char *dla_requant_broken_rule(const struct dla_host_arguments *c)
     return NULL;
 }
 
+static const struct dla_host_range dla_reduce_ranges[] = {
+    { "function must be 0 to 5", 0, 5, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+};
+static const struct dla_host_types dla_reduce_inputs[] = {
+    { "input must be int8 or int32 or int64 or float32 or bool", 0x1f },
+};
+static const struct dla_host_types dla_reduce_outputs[] = {
+    { "output must be int8 or int32 or int64 or float32 or bool", 0x1f },
+};
+static const char *dla_reduce_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_type(c, 0) == dla_host_type(c, c->inputs + 0)))
+        return "input must have the output's type";
+    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+        return "input must not be empty";
+    if (!(dla_host_elements(c, c->inputs + 0) == (((((((((int64_t)w[1] >> INT64_C(0)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(0))) * ((((int64_t)w[1] >> INT64_C(1)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(1)))) * ((((int64_t)w[1] >> INT64_C(2)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(2)))) * ((((int64_t)w[1] >> INT64_C(3)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(3)))) * ((((int64_t)w[1] >> INT64_C(4)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(4)))) * ((((int64_t)w[1] >> INT64_C(5)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(5))))))
+        return "output must have the dimensions that are not reduced";
+    if (!((((int64_t)w[0] >= INT64_C(4)) && (dla_host_type(c, c->inputs + 0) == 3)) || (((int64_t)w[0] < INT64_C(4)) && (dla_host_type(c, c->inputs + 0) != 3))))
+        return "ANY and ALL are for bool, and bool has no others";
+    if (!((dla_host_type(c, c->inputs + 0) != 0) || ((int64_t)w[0] == INT64_C(2)) || ((int64_t)w[0] == INT64_C(3))))
+        return "int8 has MAX and MIN only";
+    return NULL;
+}
+
+static const struct dla_host_range dla_cumulative_sum_ranges[] = {
+    { "axis must be 0 to 5", 0, 5, 1, 1 },
+    { "exclusive must be 0 to 1", 0, 1, 1, 1 },
+    { "reverse must be 0 to 1", 0, 1, 1, 1 },
+};
+static const struct dla_host_types dla_cumulative_sum_inputs[] = {
+    { "input must be int32 or int64 or float32", 0x16 },
+};
+static const struct dla_host_types dla_cumulative_sum_outputs[] = {
+    { "output must be int32 or int64 or float32", 0x16 },
+};
+static const char *dla_cumulative_sum_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_type(c, 0) == dla_host_type(c, c->inputs + 0)))
+        return "input must have the output's type";
+    if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
+        return "input and output must have the same number of elements";
+    if (!((int64_t)w[0] < dla_host_rank(c, 0)))
+        return "axis must be a dimension of the input";
+    return NULL;
+}
+
+static const struct dla_host_types dla_top_k_inputs[] = {
+    { "input must be int8 or int32 or int64 or float32", 0x17 },
+};
+static const struct dla_host_types dla_top_k_outputs[] = {
+    { "values must be int8 or int32 or int64 or float32", 0x17 },
+    { "indices must be int32", 0x02 },
+};
+static const char *dla_top_k_broken_rule(const struct dla_host_arguments *c)
+{
+    (void)c;
+    if (!(dla_host_type(c, c->inputs + 0) == dla_host_type(c, 0)))
+        return "values must have the input's type";
+    if (!((dla_host_rank(c, 0) > INT64_C(0)) && (dla_host_rank(c, c->inputs + 0) > INT64_C(0))))
+        return "input and values must have a dimension";
+    if (!(dla_host_elements(c, c->inputs + 0) == dla_host_elements(c, c->inputs + 1)))
+        return "values and indices must have the same elements";
+    if (!(dla_host_back(c, c->inputs + 0, INT64_C(0)) <= dla_host_back(c, 0, INT64_C(0))))
+        return "a row of values must not be longer than one of the input";
+    if (!((dla_host_elements(c, c->inputs + 0) * dla_host_back(c, 0, INT64_C(0))) == (dla_host_elements(c, 0) * dla_host_back(c, c->inputs + 0, INT64_C(0)))))
+        return "values must have the input's rows";
+    return NULL;
+}
+
+static const struct dla_host_range dla_l2_normalization_ranges[] = {
+    { "input_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "early_bits must be 0 to 7", 0, 7, 1, 1 },
+};
+static const struct dla_host_types dla_l2_normalization_inputs[] = {
+    { "input must be int8", 0x01 },
+};
+static const struct dla_host_types dla_l2_normalization_outputs[] = {
+    { "output must be int8", 0x01 },
+};
+static const char *dla_l2_normalization_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
+        return "input and output must have the same number of elements";
+    if (!(dla_host_rank(c, 0) > INT64_C(0)))
+        return "input must have a dimension";
+    return NULL;
+}
+
+static const struct dla_host_range dla_compare_ranges[] = {
+    { "function must be 0 to 5", 0, 5, 1, 1 },
+    { "input1_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "input2_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "input1_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "input2_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+};
+static const struct dla_host_types dla_compare_inputs[] = {
+    { "input1 must be int8 or int32 or int64 or float32 or bool", 0x1f },
+    { "input2 must be int8 or int32 or int64 or float32 or bool", 0x1f },
+};
+static const struct dla_host_types dla_compare_outputs[] = {
+    { "output must be bool", 0x08 },
+};
+static const char *dla_compare_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_type(c, 0) == dla_host_type(c, 1)))
+        return "both inputs must have one type";
+    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == ((dla_host_back(c, 0, INT64_C(0)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(0)) : dla_host_back(c, 0, INT64_C(0)))) && ((dla_host_back(c, 1, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == ((dla_host_back(c, 0, INT64_C(1)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 0, INT64_C(1)))) && ((dla_host_back(c, 1, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(2)) : dla_host_back(c, 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(3)) : dla_host_back(c, 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(4)) : dla_host_back(c, 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(5)) : dla_host_back(c, 0, INT64_C(5)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5)))))))
+        return "input1 and input2 must broadcast to the output's shape";
+    if (!((dla_host_type(c, 0) != 3) || ((int64_t)w[0] <= INT64_C(1))))
+        return "bool has EQUAL and NOT_EQUAL only";
+    return NULL;
+}
+
+static const struct dla_host_types dla_select_inputs[] = {
+    { "condition must be bool", 0x08 },
+    { "input1 must be int8 or int32 or float32 or bool or int64 or uint8 or int16", 0x7f },
+    { "input2 must be int8 or int32 or float32 or bool or int64 or uint8 or int16", 0x7f },
+};
+static const struct dla_host_types dla_select_outputs[] = {
+    { "output must be int8 or int32 or float32 or bool or int64 or uint8 or int16", 0x7f },
+};
+static const char *dla_select_broken_rule(const struct dla_host_arguments *c)
+{
+    (void)c;
+    if (!(dla_host_type(c, 1) == dla_host_type(c, c->inputs + 0)))
+        return "input1 must have the output's type";
+    if (!(dla_host_type(c, 2) == dla_host_type(c, c->inputs + 0)))
+        return "input2 must have the output's type";
+    if (!(((dla_host_back(c, 0, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 0, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0)))) && ((dla_host_back(c, 0, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 0, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1)))) && ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 0, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2)))) && ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 0, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3)))) && ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 0, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4)))) && ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 0, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5))))))
+        return "condition must broadcast to the output's shape";
+    if (!(((dla_host_back(c, 1, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0)))) && ((dla_host_back(c, 1, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5))))))
+        return "input1 must broadcast to the output's shape";
+    if (!(((dla_host_back(c, 2, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 2, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0)))) && ((dla_host_back(c, 2, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 2, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1)))) && ((dla_host_back(c, 2, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 2, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2)))) && ((dla_host_back(c, 2, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 2, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3)))) && ((dla_host_back(c, 2, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 2, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4)))) && ((dla_host_back(c, 2, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 2, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5))))))
+        return "input2 must broadcast to the output's shape";
+    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == dla_host_back(c, 0, INT64_C(0))) || (dla_host_back(c, c->inputs + 0, INT64_C(0)) == dla_host_back(c, 1, INT64_C(0))) || (dla_host_back(c, c->inputs + 0, INT64_C(0)) == dla_host_back(c, 2, INT64_C(0)))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == dla_host_back(c, 0, INT64_C(1))) || (dla_host_back(c, c->inputs + 0, INT64_C(1)) == dla_host_back(c, 1, INT64_C(1))) || (dla_host_back(c, c->inputs + 0, INT64_C(1)) == dla_host_back(c, 2, INT64_C(1)))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == dla_host_back(c, 0, INT64_C(2))) || (dla_host_back(c, c->inputs + 0, INT64_C(2)) == dla_host_back(c, 1, INT64_C(2))) || (dla_host_back(c, c->inputs + 0, INT64_C(2)) == dla_host_back(c, 2, INT64_C(2)))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == dla_host_back(c, 0, INT64_C(3))) || (dla_host_back(c, c->inputs + 0, INT64_C(3)) == dla_host_back(c, 1, INT64_C(3))) || (dla_host_back(c, c->inputs + 0, INT64_C(3)) == dla_host_back(c, 2, INT64_C(3)))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == dla_host_back(c, 0, INT64_C(4))) || (dla_host_back(c, c->inputs + 0, INT64_C(4)) == dla_host_back(c, 1, INT64_C(4))) || (dla_host_back(c, c->inputs + 0, INT64_C(4)) == dla_host_back(c, 2, INT64_C(4)))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == dla_host_back(c, 0, INT64_C(5))) || (dla_host_back(c, c->inputs + 0, INT64_C(5)) == dla_host_back(c, 1, INT64_C(5))) || (dla_host_back(c, c->inputs + 0, INT64_C(5)) == dla_host_back(c, 2, INT64_C(5))))))
+        return "the output must be no larger than its inputs";
+    return NULL;
+}
+
 static const struct dla_host_check dla_host_checks[] = {
     [1] = { "CONV_2D", dla_conv_2d_ranges, dla_conv_2d_inputs, dla_conv_2d_outputs,
         dla_conv_2d_broken_rule, 11, 3, 1 },
@@ -1143,6 +1297,18 @@ static const struct dla_host_check dla_host_checks[] = {
         dla_batch_matmul_broken_rule, 7, 2, 1 },
     [30] = { "REQUANT", dla_requant_ranges, dla_requant_inputs, dla_requant_outputs,
         dla_requant_broken_rule, 3, 2, 1 },
+    [31] = { "REDUCE", dla_reduce_ranges, dla_reduce_inputs, dla_reduce_outputs,
+        dla_reduce_broken_rule, 2, 1, 1 },
+    [32] = { "CUMULATIVE_SUM", dla_cumulative_sum_ranges, dla_cumulative_sum_inputs, dla_cumulative_sum_outputs,
+        dla_cumulative_sum_broken_rule, 3, 1, 1 },
+    [33] = { "TOP_K", NULL, dla_top_k_inputs, dla_top_k_outputs,
+        dla_top_k_broken_rule, 0, 1, 2 },
+    [34] = { "L2_NORMALIZATION", dla_l2_normalization_ranges, dla_l2_normalization_inputs, dla_l2_normalization_outputs,
+        dla_l2_normalization_broken_rule, 2, 1, 1 },
+    [35] = { "COMPARE", dla_compare_ranges, dla_compare_inputs, dla_compare_outputs,
+        dla_compare_broken_rule, 7, 2, 1 },
+    [36] = { "SELECT", NULL, dla_select_inputs, dla_select_outputs,
+        dla_select_broken_rule, 0, 3, 1 },
 };
 
 #endif

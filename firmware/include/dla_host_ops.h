@@ -9,6 +9,7 @@
 /* ADD and SUB keep this many bits below the point while they add. */
 #define DLA_HOST_ADD_LEFT_SHIFT 20
 #define DLA_HOST_DIFFERENCE_LEFT_SHIFT 7
+#define DLA_HOST_COMPARE_LEFT_SHIFT 8
 /* RESIZE_BILINEAR weighs its pixels in units of 2^-this. */
 #define DLA_HOST_RESIZE_FRACTION_BITS 10
 
@@ -44,6 +45,12 @@ enum dla_host_op {
     DLA_HOST_OP_SQUARED_DIFFERENCE = 28,
     DLA_HOST_OP_BATCH_MATMUL = 29,
     DLA_HOST_OP_REQUANT = 30,
+    DLA_HOST_OP_REDUCE = 31,
+    DLA_HOST_OP_CUMULATIVE_SUM = 32,
+    DLA_HOST_OP_TOP_K = 33,
+    DLA_HOST_OP_L2_NORMALIZATION = 34,
+    DLA_HOST_OP_COMPARE = 35,
+    DLA_HOST_OP_SELECT = 36,
 };
 
 /* What BINARY computes. */
@@ -55,6 +62,8 @@ enum dla_binary_function {
     DLA_BINARY_FUNCTION_FLOOR_DIV = 4,
     DLA_BINARY_FUNCTION_MAXIMUM = 5,
     DLA_BINARY_FUNCTION_MINIMUM = 6,
+    DLA_BINARY_FUNCTION_FLOOR_MOD = 7,
+    DLA_BINARY_FUNCTION_SQUARED_DIFFERENCE = 8,
 };
 
 /* What UNARY computes. */
@@ -62,6 +71,31 @@ enum dla_unary_function {
     DLA_UNARY_FUNCTION_ABS = 0,
     DLA_UNARY_FUNCTION_NEG = 1,
     DLA_UNARY_FUNCTION_SQRT = 2,
+    DLA_UNARY_FUNCTION_SQUARE = 3,
+    DLA_UNARY_FUNCTION_FLOOR = 4,
+    DLA_UNARY_FUNCTION_CEIL = 5,
+    DLA_UNARY_FUNCTION_ROUND = 6,
+    DLA_UNARY_FUNCTION_RSQRT = 7,
+};
+
+/* What REDUCE computes. */
+enum dla_reduce_function {
+    DLA_REDUCE_FUNCTION_SUM = 0,
+    DLA_REDUCE_FUNCTION_PROD = 1,
+    DLA_REDUCE_FUNCTION_MAX = 2,
+    DLA_REDUCE_FUNCTION_MIN = 3,
+    DLA_REDUCE_FUNCTION_ANY = 4,
+    DLA_REDUCE_FUNCTION_ALL = 5,
+};
+
+/* What COMPARE asks. */
+enum dla_compare_function {
+    DLA_COMPARE_FUNCTION_EQUAL = 0,
+    DLA_COMPARE_FUNCTION_NOT_EQUAL = 1,
+    DLA_COMPARE_FUNCTION_LESS = 2,
+    DLA_COMPARE_FUNCTION_LESS_EQUAL = 3,
+    DLA_COMPARE_FUNCTION_GREATER = 4,
+    DLA_COMPARE_FUNCTION_GREATER_EQUAL = 5,
 };
 
 /* CONV_2D: clamp(requant(bias + sum((x - input_zero_point) * (w - weight_zero_point))) +
@@ -323,7 +357,8 @@ _Static_assert(sizeof(struct dla_host_dequantize) == 4 * DLA_HOST_DEQUANTIZE_WOR
 
 /* BINARY: clamp(function(x1, x2)) in the element type itself, no quantization; integers wrap, int64 is not
    clamped. DIV truncates; FLOOR_DIV floors, and divides float32 in float64; an integer divided by 0 is 0.
-   MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM x1 < x2 ? x1 : x2. int8 only for these two.
+   FLOOR_MOD has the divisor's sign, and is 0 for 0. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM x1 < x2 ? x1 :
+   x2; of bool these are or and and. int8 and bool only for these two.
    Inputs: input1, input2. Outputs: output. */
 #define DLA_HOST_BINARY_WORDS 3u
 struct dla_host_binary {
@@ -333,7 +368,8 @@ struct dla_host_binary {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_binary) == 4 * DLA_HOST_BINARY_WORDS, "size");
 
-/* UNARY: function(x) in the element type itself; SQRT of float32 only, correctly rounded.
+/* UNARY: function(x) in the element type itself; of int32 ABS, NEG and SQUARE only. SQRT is correctly
+   rounded, RSQRT is 1 / SQRT, ROUND takes halves to even.
    Inputs: input. Outputs: output. */
 #define DLA_HOST_UNARY_WORDS 1u
 struct dla_host_unary {
@@ -431,6 +467,62 @@ struct dla_host_requant {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_requant) == 4 * DLA_HOST_REQUANT_WORDS, "size");
 
+/* REDUCE: function over the elements that differ only along the reduced axes, in the element type itself:
+   integers wrap. int8 only for MAX and MIN, bool only for ANY and ALL, which are of bool only.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_REDUCE_WORDS 2u
+struct dla_host_reduce {
+    int32_t function; /* what to compute */
+    int32_t axis_mask; /* bit n: dimension n of the input is reduced */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_reduce) == 4 * DLA_HOST_REDUCE_WORDS, "size");
+
+/* CUMULATIVE_SUM: Each element is the sum of those before it along the axis, and of itself unless
+   exclusive; with reverse, of those behind it. Integers wrap.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_CUMULATIVE_SUM_WORDS 3u
+struct dla_host_cumulative_sum {
+    int32_t axis; /* dimension along which is added */
+    int32_t exclusive; /* 1: without the element itself */
+    int32_t reverse; /* 1: from the end */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_cumulative_sum) == 4 * DLA_HOST_CUMULATIVE_SUM_WORDS, "size");
+
+/* TOP_K: The greatest elements of each row, in descending order, and their positions; of equals the first
+   comes first. There are as many as a row of the outputs holds.
+   Inputs: input. Outputs: values, indices. */
+#define DLA_HOST_TOP_K_WORDS 0u
+
+/* L2_NORMALIZATION: For each row along the last dimension: with v = x - input_zero_point, requant(v <<
+   early_bits, m, s + 7 - early_bits), limited to int8, where m and s stand for 1 / sqrt(the sum of v * v):
+   TFLite's five steps of Newton's method.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_L2_NORMALIZATION_WORDS 2u
+struct dla_host_l2_normalization {
+    int32_t input_zero_point; /* the input's integer that means 0; also what padding is */
+    int32_t early_bits; /* 0, or 7 as in uint8 */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_l2_normalization) == 4 * DLA_HOST_L2_NORMALIZATION_WORDS, "size");
+
+/* COMPARE: Whether x1 and x2 relate as the function says. int8 compares requant((x - zero_point) << 8, of
+   that input). bool has EQUAL and NOT_EQUAL only.
+   Inputs: input1, input2. Outputs: output. */
+#define DLA_HOST_COMPARE_WORDS 7u
+struct dla_host_compare {
+    int32_t function; /* what to compute */
+    int32_t input1_zero_point; /* input1's integer that means 0 */
+    int32_t input2_zero_point; /* input2's integer that means 0 */
+    int32_t input1_multiplier; /* multiplier of input1; int8 only */
+    int32_t input1_shift; /* shift of input1; int8 only */
+    int32_t input2_multiplier; /* multiplier of input2; int8 only */
+    int32_t input2_shift; /* shift of input2; int8 only */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_compare) == 4 * DLA_HOST_COMPARE_WORDS, "size");
+
+/* SELECT: condition ? x1 : x2, all three broadcast as in NumPy.
+   Inputs: condition, input1, input2. Outputs: output. */
+#define DLA_HOST_SELECT_WORDS 0u
+
 /* X(operator, function) for each operator that the firmware has a kernel for. */
 #define DLA_HOST_KERNELS(X) \
     X(CONV_2D, convolve) \
@@ -460,6 +552,12 @@ _Static_assert(sizeof(struct dla_host_requant) == 4 * DLA_HOST_REQUANT_WORDS, "s
     X(GATHER_ND, gather_nd) \
     X(SQUARED_DIFFERENCE, square_difference) \
     X(BATCH_MATMUL, multiply_batches) \
-    X(REQUANT, requantize_channels)
+    X(REQUANT, requantize_channels) \
+    X(REDUCE, reduce) \
+    X(CUMULATIVE_SUM, add_up) \
+    X(TOP_K, find_greatest) \
+    X(L2_NORMALIZATION, normalize) \
+    X(COMPARE, compare) \
+    X(SELECT, select)
 
 #endif

@@ -277,19 +277,19 @@ enum dla_region {
 #define DLA_REG_COUNT_STALL_QUEUE_HIGH 0x15cu
 #define DLA_RESET_COUNT_STALL_QUEUE_HIGH 0x00000000u
 
-/* RO: cycles that DMA transfers lost to each other, low half. */
+/* RO: cycles that operations lost to others on the DMA bus or at the SRAM's ports, low half. */
 #define DLA_REG_COUNT_STALL_CONTENTION_LOW 0x160u
 #define DLA_RESET_COUNT_STALL_CONTENTION_LOW 0x00000000u
 
-/* RO: cycles that DMA transfers lost to each other, high half. */
+/* RO: cycles that operations lost to others on the DMA bus or at the SRAM's ports, high half. */
 #define DLA_REG_COUNT_STALL_CONTENTION_HIGH 0x164u
 #define DLA_RESET_COUNT_STALL_CONTENTION_HIGH 0x00000000u
 
-/* RO: cycles that compute operations lost to SRAM bandwidth, low half. */
+/* RO: cycles that compute operations lost to SRAM bandwidth, alone, low half. */
 #define DLA_REG_COUNT_STALL_SRAM_LOW 0x168u
 #define DLA_RESET_COUNT_STALL_SRAM_LOW 0x00000000u
 
-/* RO: cycles that compute operations lost to SRAM bandwidth, high half. */
+/* RO: cycles that compute operations lost to SRAM bandwidth, alone, high half. */
 #define DLA_REG_COUNT_STALL_SRAM_HIGH 0x16cu
 #define DLA_RESET_COUNT_STALL_SRAM_HIGH 0x00000000u
 

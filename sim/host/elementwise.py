@@ -8,8 +8,10 @@ import numpy as np
 
 from dlasim.isa.host_ops import (
     ADD_LEFT_SHIFT,
+    COMPARE_LEFT_SHIFT,
     DIFFERENCE_LEFT_SHIFT,
     BinaryFunction,
+    CompareFunction,
     UnaryFunction,
     word_float,
 )
@@ -137,6 +139,13 @@ def _floor_divided(first: Array, second: Array) -> Array:
     return np.where(second == 0, 0, first // np.where(second == 0, 1, second))
 
 
+def _floor_modulus(first: Array, second: Array) -> Array:
+    if first.dtype.kind == "f":
+        remainder: Array = np.fmod(first, second)
+        return np.where((remainder != 0) & ((remainder < 0) != (second < 0)), remainder + second, remainder)
+    return np.where(second == 0, 0, first % np.where(second == 0, 1, second))
+
+
 _BINARY: Mapping[int, Callable[[Array, Array], Array]] = {
     BinaryFunction.ADD: np.add,
     BinaryFunction.SUB: np.subtract,
@@ -145,12 +154,21 @@ _BINARY: Mapping[int, Callable[[Array, Array], Array]] = {
     BinaryFunction.FLOOR_DIV: _floor_divided,
     BinaryFunction.MAXIMUM: lambda first, second: np.where(first > second, first, second),
     BinaryFunction.MINIMUM: lambda first, second: np.where(first < second, first, second),
+    BinaryFunction.FLOOR_MOD: _floor_modulus,
+    BinaryFunction.SQUARED_DIFFERENCE: lambda first, second: np.square(first - second),
 }
+
+
 _UNCLAMPED = (BinaryFunction.MAXIMUM, BinaryFunction.MINIMUM)
 _UNARY: Mapping[int, Callable[[Array], Array]] = {
     UnaryFunction.ABS: np.abs,
     UnaryFunction.NEG: np.negative,
     UnaryFunction.SQRT: np.sqrt,
+    UnaryFunction.SQUARE: np.square,
+    UnaryFunction.FLOOR: np.floor,
+    UnaryFunction.CEIL: np.ceil,
+    UnaryFunction.ROUND: np.rint,
+    UnaryFunction.RSQRT: lambda values: np.float32(1) / np.sqrt(values),
 }
 
 
@@ -171,12 +189,39 @@ def binary(call: Call) -> list[Array]:
 def unary(call: Call) -> list[Array]:
     """UNARY."""
     function = call.attributes.function
-    if function not in _UNARY or (function == UnaryFunction.SQRT and call.dtype.kind != "f"):
+    if function not in _UNARY:
         raise ValueError(f"no function {function} of {call.dtype}")
     return [_UNARY[function](call.inputs[0])]
 
 
+_COMPARE: Mapping[int, Callable[[Array, Array], Array]] = {
+    CompareFunction.EQUAL: np.equal,
+    CompareFunction.NOT_EQUAL: np.not_equal,
+    CompareFunction.LESS: np.less,
+    CompareFunction.LESS_EQUAL: np.less_equal,
+    CompareFunction.GREATER: np.greater,
+    CompareFunction.GREATER_EQUAL: np.greater_equal,
+}
+
+
+def compare(call: Call) -> list[Array]:
+    """COMPARE."""
+    _require_broadcast(call)
+    first, second = call.inputs
+    if first.dtype == np.int8:
+        first, second = _aligned(call, COMPARE_LEFT_SHIFT)
+    return [_COMPARE[call.attributes.function](first, second)]
+
+
+def select(call: Call) -> list[Array]:
+    """SELECT."""
+    condition, first, second = call.inputs
+    return [np.where(condition, first, second)]
+
+
 KERNELS = {
+    "compare": compare,
+    "select": select,
     "lut": lut,
     "add": add,
     "sub": sub,

@@ -2,7 +2,8 @@
 
 The program does not name its buffers, so they are found in what its operations do. A buffer is the range that
 an operation writes, from then until its last reader ends. Ranges that overlap in time, written for the
-same layer, are one buffer; so are neighbouring ranges that computing fills piece by piece.
+same layer, are one buffer; so are neighbouring ranges that computing fills piece by piece, and that are read
+equally long.
 """
 
 from __future__ import annotations
@@ -68,11 +69,10 @@ def joined(rows: Integers) -> Integers:
     open_buffers: dict[tuple[int, int], list[list[int]]] = {}
     found: list[list[int]] = []
     for row in rows[order].tolist():
-        address, end, begin, _, layer, content = row
+        _, _, begin, _, layer, content = row
         mine = open_buffers.setdefault((layer, content), [])
         mine[:] = [buffer for buffer in mine if buffer[3] > begin]
-        gap = 1 if content == COMPUTED else 0  # neighbours are pieces of one tensor
-        near = [b for b in mine if b[0] < end + gap and address < b[1] + gap]
+        near = [b for b in mine if _belong(b, row)]
         if not near:
             mine.append(row)
             found.append(row)
@@ -85,6 +85,13 @@ def joined(rows: Integers) -> Integers:
             mine.remove(other)
             other[4] = _GONE
     return np.array([row for row in found if row[4] != _GONE], np.int64).reshape(-1, 6)
+
+
+def _belong(one: list[int], other: list[int]) -> bool:
+    """Whether two ranges of a layer are one buffer; neighbours are pieces if they end together."""
+    _, _, _, until, _, content = other
+    gap = int(content == COMPUTED and one[3] == until)
+    return one[0] < other[1] + gap and other[0] < one[1] + gap
 
 
 _GONE = -2  # the layer of a buffer that became part of another

@@ -201,7 +201,7 @@ def test_a_closed_pipe_is_quiet() -> None:
     read, write = os.pipe()
     os.close(read)
     process = subprocess.run(
-        [sys.executable, "-m", "dlasim", "isa", "registers"],
+        [sys.executable, "-P", "-m", "dlasim", "isa", "registers"],
         stdout=write,
         stderr=subprocess.PIPE,
         check=False,
@@ -215,7 +215,7 @@ def test_a_closed_pipe_is_quiet() -> None:
 def test_a_full_disk_is_one_line() -> None:
     with open("/dev/full", "wb") as full:
         process = subprocess.run(
-            [sys.executable, "-m", "dlasim", "isa", "registers"],
+            [sys.executable, "-P", "-m", "dlasim", "isa", "registers"],
             stdout=full,
             stderr=subprocess.PIPE,
             check=False,

@@ -37,7 +37,10 @@ def test_explain_fits_the_terminal() -> None:
         subprocess.run(command, stdin=theirs, check=True)
         environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
         process = subprocess.Popen(
-            [sys.executable, "-m", "dlasim", "explain", "mnist"], stdin=theirs, stdout=theirs, env=environment
+            [sys.executable, "-P", "-m", "dlasim", "explain", "mnist"],
+            stdin=theirs,
+            stdout=theirs,
+            env=environment,
         )
         os.close(theirs)
         shown = b""
@@ -55,7 +58,7 @@ def test_explain_fits_the_terminal() -> None:
 
 
 def test_explain_in_a_pipe_has_a_line_for_each_layer() -> None:
-    command = [sys.executable, "-m", "dlasim", "explain", "mnist"]
+    command = [sys.executable, "-P", "-m", "dlasim", "explain", "mnist"]
     plain = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     told = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout
     assert plain.split("\n\n")[0].count("\n") == len(json.loads(told)) + 1

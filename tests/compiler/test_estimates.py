@@ -39,7 +39,7 @@ MACHINES = 40
 LEAST, MOST = 0.9, 1.25  # the estimate of a random machine, as a share of what the machine takes
 TYPICAL = 1.05  # the same, or its inverse, in the geometric mean
 FORMULAS = [function for function in vars(formulas).values() if is_routine(function)]
-# The machine settles contention cycle by cycle (`sim/dma_bus.py`); the formula is its sum over a layer.
+# The machine settles contention cycle by cycle (`sim/contention.py`); the formula is its sum over a layer.
 SHARED = [function for function in FORMULAS if function is not formulas.contention_cycles]
 # Everything in a machine that only its timing depends on.
 TIMING = {field.name for field in dataclasses.fields(DlaConfig)} - {
@@ -95,6 +95,15 @@ def random_machine(rng: random.Random) -> DlaConfig:
         "queue_depth": rng.choice([1, 2, 4, 16]),
         "sram_bandwidth": rng.choice([0, 0, 4, 16, 64]),
         "sram_ports": rng.choice([1, 2]),
+    }
+    more = random.Random(values["sram_bytes"])
+    values |= {
+        "line_buffer_bytes": more.choice([0, 512, 16 * KIB]),
+        "weight_buffer_bytes": more.choice([0, 512, 8 * KIB]),
+        "accumulators": more.choice([0, 8, 32]),
+        "mac_results": more.choice([0, 0.5, 4]),
+        "vector_requantizations": more.choice([0, 1, 4]),
+        "vector_divisions": more.choice([0, 0.25]),
     }
     values |= {f"mac_{end}": rng.choice([0, 4, 30]) for end in ("fill", "drain")}
     return DlaConfig().replace(
@@ -162,7 +171,7 @@ def test_a_layer_in_one_tile_costs_what_the_machine_says(
             tile_buffers.describe_group(sizes, tile.channels, tile.depth, group)
             expected = (
                 tile_costs.work_cycles(sizes, machine, tile.channels, tile.depth),
-                tile_costs.task_stall_cycles(sizes, machine, tile),
+                *tile_costs.task_traffic(sizes, machine, tile),
                 sum(tile_costs.load_beats(sizes, machine, group, tile)),
                 tile_costs.store_beats(sizes, machine, group, tile),
             )
@@ -172,12 +181,16 @@ def test_a_layer_in_one_tile_costs_what_the_machine_says(
 
 
 def measured_terms(lowered: Lowered, config: DlaConfig) -> dict[int, tuple[int, ...]]:
-    """By layer: work and SRAM stalls of its compute operations, work of its loads and of its stores."""
+    """By layer: work, stalls and bytes through the ports of its compute operations, work of its loads and of
+    its stores."""
     (plan,), spans = plans(lowered, config), lowered.program.spans
     number = np.searchsorted(spans["first_word"], plan.stream.positions, "right") - 1
     layers, costs = spans["layer"][number], plan.costs
     is_in, is_out = costs.unit == Unit.DMA_IN, costs.unit == Unit.DMA_OUT
-    terms = (costs.work * ~(is_in | is_out), costs.sram_stall, costs.work * is_in, costs.work * is_out)
+    computes, stalls = ~(is_in | is_out), costs.output_stall + costs.sram_stall
+    terms = (
+        costs.work * computes, stalls, costs.sram_bytes * computes, costs.work * is_in, costs.work * is_out
+    )  # fmt: skip
     return {
         int(layer): tuple(int(term[layers == layer].sum()) for term in terms) for layer in np.unique(layers)
     }
@@ -186,7 +199,7 @@ def measured_terms(lowered: Lowered, config: DlaConfig) -> dict[int, tuple[int, 
 def changed(number: object) -> object:
     """Another cost: every number is larger."""
     if isinstance(number, tuple):
-        return (number[0], changed(number[1]))
+        return (number[0], *map(changed, number[1:]))
     return number * 2 + 1  # type: ignore[operator]
 
 
@@ -225,9 +238,11 @@ def test_stripes_use_the_formulas(
 ) -> None:
     busy_array = DlaConfig(sram_bytes=64 * KIB, sram_bandwidth=16)
     busy_bus = DlaConfig(sram_bytes=64 * KIB, dma_burst_overhead=5, dma_bandwidth=1, dma_shared_bandwidth=1)
+    busy_bus = busy_bus.replace(mac_results="unlimited", vector_requantizations="unlimited")
     cases = (
         (formulas.lane_cycles, busy_array),
-        (formulas.grouped_stall_cycles, busy_array),
+        (formulas.grouped_costs, busy_array),
+        (formulas.port_cycles, busy_array),
         (formulas.transfer_beats, busy_bus),
         (formulas.contention_cycles, busy_bus),
     )

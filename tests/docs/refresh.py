@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _NUMBER = r"\d[\d,.]*"
+_NUMERIC = re.compile(rf"([(±+−-]*)({_NUMBER})([)%,;:]*)")
 
 
 def refresh(page: Path, expected: Iterable[str], actual: str) -> None:
@@ -28,5 +29,8 @@ def _shape(line: str) -> str:
 
 
 def _word(word: str) -> str:
-    parts = re.split(f"({_NUMBER}|…)", word)
-    return "".join(".*" if p == "…" else _NUMBER if re.fullmatch(_NUMBER, p) else re.escape(p) for p in parts)
+    """A word that is a number may change, with the signs around it; digits within names stay."""
+    if "…" in word:
+        return ".*".join(map(re.escape, word.split("…")))
+    before, number, after = _NUMERIC.fullmatch(word).groups() if _NUMERIC.fullmatch(word) else (word, "", "")
+    return re.escape(before) + (_NUMBER if number else "") + re.escape(after)

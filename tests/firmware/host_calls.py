@@ -29,6 +29,7 @@ class HostCalls:
     calls: list[HostCall] = field(default_factory=list)
     tensors: list[TensorDescriptor] = field(default_factory=list)
     expected: list[Array] = field(default_factory=list)
+    _callers: list[HostCall] = field(default_factory=list)  # of each of `expected`
     _constants: bytearray = field(default_factory=bytearray)
     _outputs_bytes: int = 0
 
@@ -54,6 +55,7 @@ class HostCalls:
         self.calls.append(HostCall(code, numbers, results, words, len(self.calls)))
         self.expected += run_host_op(code, words, inputs, outputs) if expect_result else []
         self.expected.append(np.zeros(_GAP_BYTES, np.uint8))
+        self._callers += [self.calls[-1]] * (len(self.expected) - len(self._callers))
 
     def _constant(self, array: Array) -> int:
         self._constants += bytes(-len(self._constants) % _ALIGNMENT)
@@ -101,6 +103,5 @@ class HostCalls:
     def check(self) -> None:
         """Holds the firmware's results to the simulator's, bit for bit."""
         done = self.run()
-        for number, (actual, expected) in enumerate(zip(done.inference.outputs, self.expected, strict=True)):
-            call = self.calls[number // 2]  # each has one output and one gap
+        for actual, expected, call in zip(done.inference.outputs, self.expected, self._callers, strict=True):
             np.testing.assert_array_equal(actual, expected, err_msg=str(call), strict=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.isa.host_ops import BinaryFunction, UnaryFunction
+from dlasim.isa.host_ops import BinaryFunction, CompareFunction, UnaryFunction
 from dlasim.sim.host import TensorSpec
 from dlasim.sim.numerics import mean_multiplier, quantize_multiplier, softmax_table
 
@@ -32,6 +32,7 @@ class Call:
     inputs: Sequence[Array]
     output: TensorSpec
     attributes: dict[str, Any]
+    more: Sequence[TensorSpec] = ()  # outputs after the first
 
 
 def call(
@@ -404,14 +405,15 @@ def cast(rng: Random) -> Iterator[Call]:
 
 
 def binary(rng: Random) -> Iterator[Call]:
-    int8_functions = (BinaryFunction.MAXIMUM, BinaryFunction.MINIMUM)
+    extrema = (BinaryFunction.MAXIMUM, BinaryFunction.MINIMUM)
     kinds = [("int32", function) for function in BinaryFunction]
-    for dtype, function in (*kinds, *(("int8", function) for function in int8_functions)):
+    for dtype, function in (*kinds, *itertools.product(("int8", "bool"), extrema)):
         shapes, result = broadcast_shapes(rng)
         values = [elements(rng, dtype, shape) for shape in shapes]
         if rng.integers(2):
             values[1] = rng.integers(-4, 5, shapes[1]).astype(dtype)
-        values[0].flat[0] = np.iinfo(dtype).min
+        if dtype != "bool":
+            values[0].flat[0] = np.iinfo(dtype).min
         least, greatest = sorted(int(n) for n in rng.integers(-(1 << 31), 1 << 31, 2))
         if rng.integers(2):
             least, greatest = -(1 << 31), (1 << 31) - 1
@@ -419,8 +421,74 @@ def binary(rng: Random) -> Iterator[Call]:
         yield call("BINARY", values, result, dtype, **attributes)
 
 
+def comparison(rng: Random) -> Iterator[Call]:
+    """Of equals too; bool is only equal or not."""
+    for dtype, function in itertools.product(("int8", "int32", "int64", "bool"), CompareFunction):
+        if dtype == "bool" and function > CompareFunction.NOT_EQUAL:
+            continue
+        shapes, result = broadcast_shapes(rng)
+        values = [elements(rng, dtype, shape) for shape in shapes]
+        if rng.integers(2):
+            values = [rng.integers(0, 2, shape).astype(dtype) for shape in shapes]
+        scales = pairs(rng, "input1", "input2")
+        for name in ("input1_shift", "input2_shift"):
+            scales[name] = min(scales[name], 0)
+        points = zero_points(rng, "input1", "input2")
+        yield call("COMPARE", values, result, "bool", function=int(function), **points, **scales)
+
+
+def selection(rng: Random) -> Iterator[Call]:
+    for dtype in TYPES:
+        shapes, result = broadcast_shapes(rng)
+        shape = [1 if rng.integers(3) == 0 else n for n in result]
+        values = [elements(rng, dtype, shape) for shape in shapes]
+        yield call("SELECT", [elements(rng, "bool", shape), *values], result, dtype)
+
+
+def reduction(rng: Random) -> Iterator[Call]:
+    functions = {"int8": (2, 3), "int32": (0, 1, 2, 3), "int64": (0, 1, 2, 3), "bool": (4, 5)}
+    for dtype, allowed in functions.items():
+        for function in allowed:
+            shape = [int(n) for n in rng.integers(1, 6, int(rng.integers(1, 6)))]
+            mask = int(rng.integers(1 << len(shape)))
+            kept = [size for axis, size in enumerate(shape) if not mask >> axis & 1]
+            values = elements(rng, dtype, shape)
+            yield call("REDUCE", [values], kept, dtype, function=function, axis_mask=mask)
+
+
+def top_k(rng: Random) -> Iterator[Call]:
+    for dtype in ("int8", "int32", "int64"):
+        shape = int(rng.integers(1, 4)), int(rng.integers(1, 12))
+        count = int(rng.integers(1, shape[1] + 1))
+        values = elements(rng, dtype, shape)
+        if rng.integers(2):
+            values //= 1 << (np.iinfo(dtype).bits - 2)  # equals
+        outputs = TensorSpec((shape[0], count), dtype), TensorSpec((shape[0], count), "int32")
+        yield Call("TOP_K", [values], outputs[0], {}, outputs[1:])
+
+
+def running_sum(rng: Random) -> Iterator[Call]:
+    for dtype, exclusive, reverse in itertools.product(("int32", "int64"), (0, 1), (0, 1)):
+        shape = [int(n) for n in rng.integers(1, 6, int(rng.integers(1, 5)))]
+        axis = int(rng.integers(len(shape)))
+        values = elements(rng, dtype, shape)
+        yield call("CUMULATIVE_SUM", [values], shape, dtype, axis=axis, exclusive=exclusive, reverse=reverse)
+
+
+def l2_normalization(rng: Random) -> Iterator[Call]:
+    """Rows of zeros, and of so many elements that the sum of squares takes 30 bits."""
+    for length in (1, 2, int(rng.integers(3, 40)), 17_000):
+        point = zero_point(rng)
+        values = int8(rng, 3, length)
+        values[0] = point
+        yield call(
+            "L2_NORMALIZATION", [values], (3, length),
+            input_zero_point=point, early_bits=7 * int(rng.integers(2)),
+        )  # fmt: skip
+
+
 def unary(rng: Random) -> Iterator[Call]:
-    for function in (UnaryFunction.ABS, UnaryFunction.NEG):
+    for function in (UnaryFunction.ABS, UnaryFunction.NEG, UnaryFunction.SQUARE):
         values = elements(rng, "int32", 50)
         values[0] = -(1 << 31)
         yield call("UNARY", [values], (50,), "int32", function=int(function))

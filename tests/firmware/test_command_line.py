@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 def dlasim(*arguments, folder, code=0):
     """Runs the command; its standard output and error."""
     done = subprocess.run(
-        [sys.executable, "-m", "dlasim", *map(str, arguments)],
+        [sys.executable, "-P", "-m", "dlasim", *map(str, arguments)],
         cwd=folder, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == code, done.stderr
@@ -175,7 +175,7 @@ def test_traces_for_the_patient(folder):
 
 
 def test_gdb_can_watch_a_program_run(folder):
-    command = [sys.executable, "-m", "dlasim", "run", "program.bin", "--host", "riscv", "--gdb", "0"]
+    command = [sys.executable, "-P", "-m", "dlasim", "run", "program.bin", "--host", "riscv", "--gdb", "0"]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         announced = process.stderr.readline()
         with socket.create_connection(("127.0.0.1", int(announced.rsplit(b":", 1)[1]))) as gdb:

@@ -39,6 +39,12 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (kernels.binary, FEW),
     (kernels.unary, 1),
     (kernels.arg_max, SOME),
+    (kernels.comparison, FEW),
+    (kernels.selection, FEW),
+    (kernels.reduction, SOME),
+    (kernels.running_sum, FEW),
+    (kernels.l2_normalization, FEW),
+    (kernels.top_k, SOME),
 )
 
 
@@ -48,7 +54,7 @@ def calls_of(make: Callable[[np.random.Generator], Iterator[kernels.Call]], time
     calls = HostCalls()
     for _ in range(times):
         for call in make(rng):
-            calls.add(call.operator, call.inputs, [call.output], **call.attributes)
+            calls.add(call.operator, call.inputs, [call.output, *call.more], **call.attributes)
     return calls
 
 

@@ -11,7 +11,7 @@ import pytest
 @pytest.mark.parametrize("limit_bytes", [1_200_000_000, 1_500_000_000, 1_800_000_000])
 def test_a_low_limit_of_address_space_is_one_line(limit_bytes: int, tmp_path: Path) -> None:
     model = tmp_path / "model.tflite"
-    dlasim = [sys.executable, "-m", "dlasim"]
+    dlasim = [sys.executable, "-P", "-m", "dlasim"]
     subprocess.run([*dlasim, "model", "resnet8", "-o", str(model)], check=True, capture_output=True)
     done = subprocess.run(
         [*dlasim, "run", str(model), "--host", "riscv", "--timing-only"],

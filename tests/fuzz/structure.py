@@ -26,6 +26,7 @@ Place = tuple[Table, SchemaField]
 
 _NUMBERS = (0, 1, -1, 2, 3, 4, 5, 7, 8, 9, 16, 63, 100, 127, -127, -128, 128, 255, 256, 1000, 4096, 65_535,
             65_536, 1 << 20, 1 << 24, (1 << 31) - 1, -(1 << 31), 1 << 31, 1 << 62, -(1 << 63))  # fmt: skip
+_LARGEST_FLOAT = float(np.finfo(np.float32).max)
 _FLOATS = (0.0, -0.0, -1.0, 1.0, 0.5, 1e-45, 1e-38, 1e-9, 1e9, 3e38, math.inf, -math.inf, math.nan)
 _NAMES = (
     "",
@@ -115,7 +116,7 @@ def _scalar(random: Random, kind: str, old: Any, enum: str = "") -> Any:
         return not old
     if kind == "float32":
         value = random.choice((*_FLOATS, float(old) * 2, float(old) / 3))
-        return math.copysign(math.inf, value) if abs(value) > np.finfo(np.float32).max else value
+        return math.copysign(math.inf, value) if abs(value) > _LARGEST_FLOAT else value
     if enum and random.random() < 0.8:
         return random.choice(sorted(enum_names(enum)))
     limits, old = np.iinfo(kind), int(old)

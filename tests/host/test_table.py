@@ -47,6 +47,12 @@ CODES = {
     28: "SQUARED_DIFFERENCE",
     29: "BATCH_MATMUL",
     30: "REQUANT",
+    31: "REDUCE",
+    32: "CUMULATIVE_SUM",
+    33: "TOP_K",
+    34: "L2_NORMALIZATION",
+    35: "COMPARE",
+    36: "SELECT",
 }
 
 
@@ -133,7 +139,7 @@ POOL_WORDS = (1, 1, 0, 0, 2, 2, -128, 127, 0)
             [spec(1)],
             "the first element read must lie inside the input",
         ),
-        (22, (9, 0, 0), [IMAGE, IMAGE], [spec(*IMAGE.shape)], "function must be 0 to 6 (got 9)"),
+        (22, (9, 0, 0), [IMAGE, IMAGE], [spec(*IMAGE.shape)], "function must be 0 to 8 (got 9)"),
         (14, (3, 0, 0, 0, 0, 0, 0), [IMAGE], [spec(*IMAGE.shape)], "the input must lie inside the output"),
         (15, (9,), [IMAGE], [spec(1, 2)], "axis must be 0 to 5 (got 9)"),
         (24, (7,), [IMAGE], [spec(1, dtype="int32")], "axis must be 0 to 5 (got 7)"),

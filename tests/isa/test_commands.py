@@ -13,7 +13,10 @@ _EXAMPLE = Path(__file__).parents[2] / "examples" / "relu.s"
 def dlasim(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """The command in a process of its own."""
     return subprocess.run(
-        [sys.executable, "-m", "dlasim", *map(str, arguments)], input=stdin, capture_output=True, check=False
+        [sys.executable, "-P", "-m", "dlasim", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        check=False,
     )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.packaging.recipe import followed, run, run_tests
 
-KINDS = ("DEPTH_TO_SPACE", "BITWISE_XOR")
+KINDS = ("SPACE_TO_BATCH_ND", "BITWISE_XOR")
 TESTS = (
     "tests/tflite/test_round_trip.py",
     "tests/tflite/test_schema.py",
@@ -23,11 +23,11 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.isa.documents import pages
 from dlasim.isa.documents.c_host_checks import render
 
-assert "| DEPTH_TO_SPACE | [OP_POOL](isa.md#op_pool) | [STRIDED_COPY]" in operators_page.page()
+assert "| SPACE_TO_BATCH_ND | [OP_POOL](isa.md#op_pool) | [STRIDED_COPY]" in operators_page.page()
 assert "| BITWISE_XOR | - | [BITWISE_XOR]" in operators_page.page()
 assert "## BITWISE_XOR" in pages.host_operators_page()
 assert "BITWISE_XOR" in render()
-CompileOptions(dla_ops=frozenset({"DEPTH_TO_SPACE"}))
+CompileOptions(dla_ops=frozenset({"SPACE_TO_BATCH_ND"}))
 """
 
 
@@ -49,7 +49,11 @@ def test_their_tests_pass(tree: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "right", "wrong"),
     [
-        ("dlasim/compiler_shim/operators/strided.py", "block * channels, depth", "channels, depth"),
+        (
+            "dlasim/compiler_shim/operators/strided.py",
+            "rows * line, columns * depth",
+            "line, columns * depth",
+        ),
         ("dlasim/sim/host/elementwise.py", "np.bitwise_xor", "np.bitwise_or"),
     ],
 )

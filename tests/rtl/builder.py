@@ -40,7 +40,8 @@ def sources(folder: Path = RTL) -> list[Path]:
 def parameters(config: DlaConfig) -> dict[str, int]:
     """The RTL's parameters for a machine."""
     assert config.timing == "full", "the RTL has no other timing"
-    assert config.sram_bandwidth == 0, "the RTL's SRAM is ideal"
+    limits = config.sram_bandwidth, config.mac_results, config.vector_requantizations, config.vector_divisions
+    assert not any(limits), "the RTL's SRAM and output stage are ideal"
     inputs, outputs = config.lanes
     fixed = {"INPUT_LANES": inputs, "OUTPUT_LANES": outputs, "FINGERPRINT": config.fingerprint}
     return fixed | {name.upper(): getattr(config, name) for name in SAME}

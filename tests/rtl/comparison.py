@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import UNITS, WORD_BYTES
+from dlasim.isa.instructions import UNITS, WORD_BYTES, Unit
 from dlasim.isa.registers import COUNTERS, OPERANDS, Region
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import Executor, ReferenceExecutor
@@ -58,9 +58,23 @@ def compare_stream(
     _compare_bytes(result, "memory", rtl.memory, memory)
     result.note("fault", rtl.fault(), plan.fault)
     result.note("registers", rtl.file(), list(plan.final_file))
-    for (name, _), ours, theirs in zip(COUNTERS, rtl.counters(), plan.counters, strict=True):
-        result.note(f"counter {name}", ours, theirs)
+    counted = {name: value for (name, _), value in zip(COUNTERS, rtl.counters(), strict=True)}
+    for (name, _), theirs in zip(COUNTERS, plan.counters, strict=True):
+        result.note(f"counter {name}", counted[name], theirs)
+    if plan.fault is None:
+        for name, events in energy_events(plan).items():
+            result.note(f"what energy counts as {name}", counted[name], events)
     return result
+
+
+def energy_events(plan: Plan) -> dict[str, int]:
+    """What `sim/energy.py` multiplies by its constants, by the counter that must be equal."""
+    costs, unit = plan.costs, plan.costs.unit
+    return {
+        "MACS": int(costs.macs.sum()),
+        "BYTES_READ": int(costs.dma_bytes[unit == Unit.DMA_IN].sum()),
+        "BYTES_WRITTEN": int(costs.dma_bytes[unit == Unit.DMA_OUT].sum()),
+    }
 
 
 def _run(

@@ -2,6 +2,11 @@
 
 from dlasim.sim.config import DlaConfig
 
+# What the RTL has: an SRAM with a port for whatever a unit wants, and an output stage as wide as the array.
+IDEAL = {
+    "sram_bandwidth": "unlimited", "mac_results": "unlimited", "vector_requantizations": "unlimited",
+    "vector_divisions": "unlimited",
+}  # fmt: skip
 _SMALL = {"sram_bytes": 64 * 1024, "vector_lanes": 4}
 
 MACHINES = {
@@ -44,4 +49,5 @@ MUTANT = {
 
 def machine(name: str) -> DlaConfig:
     """One of them by name."""
-    return DlaConfig(name=name.replace(" ", "-")).replace(**(MACHINES | LARGE | {"mutant": MUTANT})[name])
+    described = (MACHINES | LARGE | {"mutant": MUTANT})[name]
+    return DlaConfig(name=name.replace(" ", "-")).replace(**IDEAL, **described)

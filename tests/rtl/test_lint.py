@@ -4,7 +4,6 @@ import subprocess
 
 import pytest
 
-from dlasim.sim.config import DlaConfig
 from tests.rtl.builder import lint_command
 from tests.rtl.machines import LARGE, MACHINES, machine
 
@@ -25,7 +24,7 @@ def test_no_warning(name: str) -> None:
     ],
 )
 def test_a_machine_that_cannot_be_built_is_refused(change: dict[str, int], message: str) -> None:
-    command = lint_command(DlaConfig().replace(parallel="2x2", vector_lanes=1, **change))
+    command = lint_command(machine("grid").replace(parallel="2x2", vector_lanes=1, **change))
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert message in done.stderr

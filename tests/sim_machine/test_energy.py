@@ -38,7 +38,7 @@ def plan_of(*operations: tuple[str, dict[str, int]], config: DlaConfig = CONFIG,
 
 def activity(plan: Plan) -> Activity:
     """What its operations do."""
-    return stream_activity(CONFIG, plan.operations, plan.stream.batches(plan.operations))
+    return stream_activity(plan.operations, plan.stream.batches(plan.operations))
 
 
 def test_a_convolution_counts_products_and_a_rescaling_for_each_result() -> None:
@@ -49,10 +49,22 @@ def test_a_convolution_counts_products_and_a_rescaling_for_each_result() -> None
 
 
 def test_a_convolution_moves_its_operands_as_the_timing_model_says() -> None:
-    """Input once for both groups of output channels, weights for each row, records and output once."""
-    plan = plan_of(("OP_CONV", {"init": 1}), ("OP_CONV", {"out": 1}))
-    both = 2 * 7 * 7 * 9 + 5 * 7 * 3 * 2 * 9
-    assert activity(plan).sram_bytes.tolist() == [both + 12 * 7 + RESULTS, both + 4 * RESULTS]
+    """Input once, weights once, records and output once."""
+    operations = ("OP_CONV", {"init": 1}), ("OP_CONV", {"out": 1})
+    both, weights = 7 * 7 * 9, 7 * 3 * 2 * 9
+    moved = plan_of(*operations).costs.sram_bytes.tolist()
+    assert moved == [both + weights + 12 * 7 + RESULTS, both + weights + 4 * RESULTS]
+    assert plan_of(*operations, config=CONFIG.replace(timing="zero")).costs.sram_bytes.tolist() == moved
+
+
+def test_small_buffers_move_operands_again() -> None:
+    """Three blocks of up to 12 pixels: of the 216 bytes of weights of the first group all but 100 cross for
+    each further one, of the 162 of the second all but 100. A line has 63 bytes. Two lines of three fit the
+    line buffer: 15 rows of taps read 7 rows, and of the 8 more a third crosses again, in both groups."""
+    small = CONFIG.replace(accumulators=12, weight_buffer=100, line_buffer=2 * 63)
+    plan = plan_of(("OP_CONV", {"init": 1}), config=small)
+    weights = 7 * 3 * 2 * 9 + 2 * (216 - 100) + 2 * (162 - 100)
+    assert plan.costs.sram_bytes.tolist() == [2 * (7 + 8 // 3) * 63 + weights + 12 * 7 + RESULTS]
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ PROGRAM = """
     CFG OUT_ROW_STRIDE, 128
     CFG OUT_ADDR, 16384
     OP_FILL
+    OP_MAT_MUL
     WAIT dma_in, 0
 .endlayer
     HALT
@@ -43,7 +44,11 @@ TEXT_FIGURES = {"schema", "program", "config", "outputs"}
 def made() -> dict[str, Any]:
     program = assemble(PROGRAM)
     config = config_of(program).replace(
-        dma_shared_bandwidth=8, dma_bandwidth=8, sram_bandwidth=1, queue_depth=1
+        dma_shared_bandwidth=8,
+        dma_bandwidth=8,
+        sram_bandwidth=1,
+        mac_results=0.1,
+        queue_depth=1,
     )
     return report(program, config, Simulation(program, config, None).run())
 

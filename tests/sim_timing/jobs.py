@@ -3,6 +3,7 @@
 Written from docs/timing-model.md and the instruction manual alone; shares nothing with dlasim.sim.
 """
 
+from collections import deque
 from collections.abc import Iterator
 from fractions import Fraction
 
@@ -27,7 +28,13 @@ ELEMENTS = {
 RECORD, TABLE = 12, 256
 BIAS, PARTIAL, INT32, PER_CHANNEL = 1, 2, 1, 1
 
-Step = tuple[int, int, int]  # multiply-accumulates, bytes read from SRAM, bytes written to it
+REQUANTIZATIONS = {"OP_REQUANT": 1, "OP_ACT_RELU": 1, "OP_ACT_LRELU": 1, "OP_E_ADD": 3, "OP_E_SUB": 3,
+                   "OP_E_MUL": 1, "OP_E_ABS": 1}  # fmt: skip
+MEAN, AVERAGES = 2, (1, 3)
+QUEUE = 64  # bytes between the SRAM's ports and a unit, besides its buffers
+
+# Multiply-accumulates, bytes read from SRAM; results, cycles that each needs in the output stage, its bytes.
+Step = tuple[int, int, int, Fraction, int]
 
 
 class Settings:
@@ -44,47 +51,69 @@ class Settings:
         return first.extract(self._patterns[name]), second.extract(self._patterns[name])
 
 
+def each(per_cycle: float) -> Fraction:
+    """Cycles of one of so many in a cycle; 0 is no limit."""
+    return 1 / Fraction(per_cycle) if per_cycle else Fraction(0)
+
+
 def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config) -> Iterator[Step]:
-    """One cycle of the array after the other: a group of output channels, a row, a tap, a group of input
-    channels, and then along the row, so that the weights in the array serve the whole row."""
+    """One cycle of the array after the other: a group of output channels, a block of pixels, a tap, a group
+    of input channels, and then along the block, so that the weights in the array serve all of it."""
     depthwise = mnemonic == "OP_DEPTH_CONV"
     rows, columns = at_issue.pair("OUT_SIZE")
     inputs, outputs = at_issue.number("IN_CHANNELS"), at_issue.number("OUT_CHANNELS")
-    window = Window(at_issue, is_matrix=mnemonic == "OP_MAT_MUL")
     lanes_in, lanes_out = lanes(config)
     if depthwise:
         lanes_in, lanes_out = 1, lanes_out if "x" in config.parallel else config.pes
+    held = min(inputs, lanes_out) if depthwise else inputs
+    window = Window(at_issue, config.line_buffer_bytes, held, is_matrix=mnemonic == "OP_MAT_MUL")
     out_bytes = 4 if fields.get("out") == INT32 else 1
     record = RECORD if fields["init"] == BIAS or fields["quant"] == PER_CHANNEL else 0
     partial = 4 if fields["init"] == PARTIAL else 0
     depths = [1] if depthwise else [min(lanes_in, inputs - low) for low in range(0, inputs, lanes_in)]
+    block = config.accumulators or rows * columns
+    stage = each(config.mac_results)
     for first in range(0, outputs, lanes_out):
         group = min(lanes_out, outputs - first)
         per_input = outputs // inputs
         feeding = len({o // per_input for o in range(first, first + group)}) if depthwise else 0
-        window.forget()
-        for y in range(rows):
+        window.next_group(keeps_all=not depthwise and bool(first))
+        for start in range(0, rows * columns, block):
+            pixels = [divmod(at, columns) for at in range(start, min(start + block, rows * columns))]
+            offset = 0  # of the weights of a step among those of the group
             for tap_number, tap in enumerate(window.taps):
                 for slice_number, depth in enumerate(depths):
                     opens = tap_number == 0 and slice_number == 0
                     closes = tap_number == len(window.taps) - 1 and slice_number == len(depths) - 1
-                    for x in range(columns):
-                        reads = depth * group if x == 0 else 0
+                    again = offset + depth * group
+                    kept = (
+                        again
+                        if not config.weight_buffer_bytes
+                        else min(again, max(offset, config.weight_buffer_bytes))
+                    )
+                    offset, weights = again, again - kept if start else depth * group
+                    for number, (y, x) in enumerate(pixels):
+                        reads = 0 if number else weights
                         if window.is_new(y, x, tap, slice_number):
                             reads += feeding if depthwise else depth
                         if opens:
                             reads += partial * group + (record * group if y == x == 0 else 0)
-                        yield depth * group, reads, out_bytes * group if closes else 0
+                        yield depth * group, reads, group if closes else 0, stage, out_bytes
 
 
 def vector_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config) -> Iterator[Step]:
     """Pixel by pixel, a group of channels at a time, tap by tap."""
     rows, columns = at_issue.pair("OUT_SIZE")
     channels = at_issue.number("OUT_CHANNELS")
-    window = Window(at_issue) if mnemonic == "OP_POOL" else None
+    window = Window(at_issue, config.line_buffer_bytes, channels) if mnemonic == "OP_POOL" else None
     first, second, out = ELEMENTS.get(mnemonic, (0, 0, 1))
     once = TABLE if mnemonic == "OP_ACT_LUT" else 0
     record = RECORD if fields.get("quant") == PER_CHANNEL else 0
+    stage = REQUANTIZATIONS.get(mnemonic, 0) * each(config.vector_requantizations)
+    if window and fields["mode"] in AVERAGES:
+        stage = each(config.vector_divisions)
+    elif window and fields["mode"] == MEAN:
+        stage = each(config.vector_requantizations)
     for y in range(rows):
         for x in range(columns):
             for low in range(0, channels, config.vector_lanes):
@@ -92,35 +121,53 @@ def vector_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, conf
                 start = y == x == 0
                 extra = (once if start and low == 0 else 0) + (record * group if start else 0)
                 if window is None:
-                    yield 0, extra + (first + second) * group, out * group
+                    yield 0, extra + (first + second) * group, group, stage, out
                     continue
                 for tap in window.taps:
                     reads = group if window.is_new(y, x, tap, low) else 0
-                    yield 0, reads, group if tap is window.taps[-1] else 0
+                    yield 0, reads, group if tap is window.taps[-1] else 0, stage, out
 
 
 class Window:
-    """The taps of a kernel, and which input pixels they have met so far."""
+    """The taps of a kernel, and which input pixels they find in the line buffer.
 
-    def __init__(self, at_issue: Settings, is_matrix: bool = False) -> None:
+    The buffer has room for some lines of `channels` channels. With as many as lie under the window it keeps
+    each line for as long as a window needs it. With fewer it keeps every line whose number leaves a small
+    remainder, and fetches the others for each row of the output and each row of taps.
+    """
+
+    def __init__(self, at_issue: Settings, buffer_bytes: int, channels: int, is_matrix: bool = False) -> None:
         self._size = at_issue.pair("OUT_SIZE" if is_matrix else "IN_SIZE")
         self._stride = (1, 1) if is_matrix else at_issue.pair("STRIDE")
         self._dilation = (1, 1) if is_matrix else at_issue.pair("DILATION")
         self._pad = (0, 0) if is_matrix else at_issue.pair("PAD")
         kernel = (1, 1) if is_matrix else at_issue.pair("KERNEL")
         self.taps = [(y, x) for y in range(kernel[0]) for x in range(kernel[1])]
-        self._met: set[tuple[int, int, int]] = set()
+        self._met: set[tuple[int, ...]] = set()
+        rows, columns = at_issue.pair("OUT_SIZE")
+        inside = [
+            {o * self._stride[axis] + tap[axis] * self._dilation[axis] - self._pad[axis]
+             for o in range((rows, columns)[axis]) for tap in self.taps} & set(range(self._size[axis]))
+            for axis in (0, 1)
+        ]  # fmt: skip
+        line = max(len(inside[1]) * channels, 1)
+        self._span = min((kernel[0] - 1) * self._dilation[0] + 1, self._size[0])
+        self._lines = min(buffer_bytes // line, self._span) if buffer_bytes else self._span
+        self._holds_all = not buffer_bytes or line * len(inside[0]) <= buffer_bytes
 
-    def forget(self) -> None:
-        self._met.clear()
+    def next_group(self, keeps_all: bool) -> None:
+        """Another group of output channels begins; one that reads the same input may find all of it."""
+        if not (keeps_all and self._holds_all):
+            self._met.clear()
 
     def is_new(self, y: int, x: int, tap: tuple[int, int], part: int) -> bool:
         row = y * self._stride[0] + tap[0] * self._dilation[0] - self._pad[0]
         column = x * self._stride[1] + tap[1] * self._dilation[1] - self._pad[1]
         inside = 0 <= row < self._size[0] and 0 <= column < self._size[1]
-        if not inside or (row, column, part) in self._met:
+        met = (row, column, part) if row % self._span < self._lines else (row, column, part, y, tap[0])
+        if not inside or met in self._met:
             return False
-        self._met.add((row, column, part))
+        self._met.add(met)
         return True
 
 
@@ -137,49 +184,79 @@ def lanes(config) -> tuple[int, int]:
 class Compute:
     """An operation in the MAC or VECTOR unit."""
 
-    def __init__(self, steps: list[Step], fill: int, drain: int, port_bytes: int) -> None:
+    def __init__(self, steps: list[Step], fill: int, drain: int, config) -> None:
         self._steps, self._next = steps, 0
-        self._fill, self._drain, self._port_bytes = fill, drain, port_bytes
+        self._fill, self._drain = fill, drain
+        self._word, self._is_limited = config.sram_bandwidth, bool(config.sram_bandwidth)
+        self._ahead = QUEUE + config.line_buffer_bytes + config.weight_buffer_bytes
         self._to_read = sum(step[1] for step in steps)
         self._needed = steps[0][1] if steps else 0
         self._fetched = self._to_write = 0
+        self._leaving: deque[tuple[int, Fraction, int]] = deque()  # results in the output stage
+        self._spent = Fraction(0)
         self.macs = 0
 
     @property
-    def is_done(self) -> bool:
-        return not (self._fill or self._drain or self._to_write or self._next < len(self._steps))
+    def _is_active(self) -> bool:
+        return bool(self._next < len(self._steps) or self._leaving or self._to_write)
 
-    def cycle(self) -> str:
-        """Do what one cycle allows; the name of what it was spent on."""
+    @property
+    def is_done(self) -> bool:
+        return not (self._fill or self._drain or self._is_active)
+
+    @property
+    def wanted(self) -> int:
+        """Bytes that it would move in this cycle: whole words, unless they are its last."""
+        if self._fill or not self._is_limited or not self._is_active:
+            return 0
+        is_last = self._next == len(self._steps) and not self._leaving
+        writes = self._to_write if is_last else self._to_write // self._word * self._word
+        until = min(self._to_read, max(self._consumed + self._ahead, self._needed + self._word))
+        return writes + max(0, until - self._fetched)
+
+    @property
+    def _consumed(self) -> int:
+        return self._needed - (self._steps[self._next][1] if self._next < len(self._steps) else 0)
+
+    def cycle(self, granted: int) -> str:
+        """Do what one cycle allows, with so many bytes at the ports; the name of what it was spent on."""
         if self._fill:
             self._fill -= 1
             return "fill"
-        if self._next < len(self._steps) or self._to_write:
-            return self._work()
-        self._drain -= 1
-        return "drain"
-
-    def _work(self) -> str:
-        """Ports write what is ready, then read ahead; the array steps if its bytes are there."""
-        spare = self._port_bytes
-        spare -= self._write(spare)
-        reads = min(spare, self._to_read - self._fetched)
-        self._fetched += reads
-        stepped = self._step()
-        self._write(spare - reads)
-        return "work" if stepped else "sram"
-
-    def _write(self, spare: int) -> int:
-        written = min(spare, self._to_write)
+        if not self._is_active:
+            self._drain -= 1
+            return "drain"
+        written = min(granted, self._to_write)
         self._to_write -= written
-        return written
+        self._fetched += granted - written
+        if self._step():
+            name = "work"
+        else:
+            name = "output" if self._next == len(self._steps) and self._leaving else "sram"
+        self._leave()
+        return name
+
+    def _leave(self) -> None:
+        """A cycle of the output stage."""
+        self._spent += 1
+        while self._leaving and self._leaving[0][1] <= self._spent:
+            results, cycles, size = self._leaving.popleft()
+            self._spent -= cycles
+            self._to_write += size if self._is_limited else 0
+            if results > 1:
+                self._leaving.appendleft((results - 1, cycles, size))
+        if not self._leaving:
+            self._spent = Fraction(0)
 
     def _step(self) -> bool:
-        if self._next == len(self._steps) or (self._port_bytes and self._needed > self._fetched):
+        if self._next == len(self._steps) or (self._is_limited and self._needed > self._fetched):
             return False
-        macs, _, writes = self._steps[self._next]
+        macs, _, results, cycles, size = self._steps[self._next]
         self.macs += macs
-        self._to_write += writes if self._port_bytes else 0
+        if results and cycles:
+            self._leaving.append((results, cycles, size))
+        elif self._is_limited:
+            self._to_write += results * size
         self._next += 1
         if self._next < len(self._steps):
             self._needed += self._steps[self._next][1]
@@ -187,27 +264,80 @@ class Compute:
 
 
 class Transfer:
-    """An operation in a DMA unit: latency, then its runs on the bus, request cycles and beats."""
+    """An operation in a DMA unit: latency, then its runs on the bus, request cycles and beats; what a beat
+    brings waits in a buffer of two words for the SRAM's ports."""
 
     def __init__(self, at_issue: Settings, prefix: str, config) -> None:
         self._latency = config.dma_latency
-        rates = [rate for rate in (config.dma_bandwidth, config.dma_shared_bandwidth) if rate]
-        self.beats = sum(_bus_cycles(run, min(rates, default=0), config) for run in _runs(at_issue, prefix))
+        rates = [config.dma_bandwidth, config.dma_shared_bandwidth, port_bytes(config)]
+        rate = min([rate for rate in rates if rate], default=0)
+        runs = list(_runs(at_issue, prefix))
+        self.beats = sum(_bus_cycles(run, rate, config) for run in runs)
         self._left = Fraction(self.beats)
+        self._word, self._is_limited = config.sram_bandwidth, bool(config.sram_bandwidth and self.beats)
+        self._bytes = sum(runs) if self._is_limited else 0
+        self._crossed = 0
 
     @property
     def is_done(self) -> bool:
-        return not self._latency and self._left <= 0
+        return not self._latency and self._left <= 0 and self._crossed == self._bytes
+
+    @property
+    def _arrived(self) -> int:
+        done = self.beats - max(self._left, 0)
+        return int(self._bytes * done / self.beats) if self.beats else 0
 
     @property
     def wants_bus(self) -> bool:
-        return not self._latency and self._left > 0
+        room = not self._is_limited or self._arrived - self._crossed < self._word + QUEUE
+        return not self._latency and self._left > 0 and room
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether its first byte has not come."""
+        return bool(self._latency)
+
+    @property
+    def wanted(self) -> int:
+        """Bytes that it would move through the ports: whole words, unless they are its last."""
+        waiting = self._arrived - self._crossed
+        return waiting if self._left <= 0 or not self._word else waiting // self._word * self._word
+
+    def cross(self, granted: int) -> None:
+        self._crossed += granted
 
     def wait(self) -> None:
         self._latency -= 1
 
     def move(self, share: Fraction | int) -> None:
         self._left -= share
+
+
+def port_bytes(config) -> int:
+    """Bytes that the ports move in a cycle; 0: no limit."""
+    return config.sram_bandwidth * min(config.sram_ports, config.sram_banks)
+
+
+class Ports:
+    """The SRAM's ports in a cycle: the units take turns, a word each, while they want any."""
+
+    def __init__(self, config) -> None:
+        self._word, self._ports = config.sram_bandwidth, min(config.sram_ports, config.sram_banks)
+        self._turn = 0
+
+    def grant(self, wanted: dict[str, int]) -> dict[str, int]:
+        """The bytes of each unit."""
+        granted = dict.fromkeys(wanted, 0)
+        units = list(wanted)
+        for _ in range(self._ports if self._word else 0):
+            for at in range(len(units)):
+                unit = units[(self._turn + at) % len(units)]
+                size = min(self._word, wanted[unit] - granted[unit])
+                if size > 0:
+                    granted[unit] += size
+                    self._turn = (self._turn + at + 1) % len(units)
+                    break
+        return granted
 
 
 def _runs(at_issue: Settings, prefix: str) -> Iterator[int]:
@@ -241,8 +371,8 @@ class Bus:
     beats in turn as an arbiter would."""
 
     def __init__(self, config, fluid: bool) -> None:
-        rates = [rate for rate in (config.dma_bandwidth, config.dma_shared_bandwidth) if rate]
-        rate, shared = min(rates, default=0), config.dma_shared_bandwidth
+        rates = [config.dma_bandwidth, config.dma_shared_bandwidth, port_bytes(config)]
+        rate, shared = min([rate for rate in rates if rate], default=0), config.dma_shared_bandwidth
         self._beats = Fraction(shared, rate) if shared else Fraction(2)  # in one cycle, both together
         self._fluid = fluid
         self._credit = Fraction(0)

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from dlasim.isa import codec, registers
-from tests.sim_timing.jobs import Bus, Compute, Settings, Transfer, mac_steps, vector_steps
+from tests.sim_timing.jobs import Bus, Compute, Ports, Settings, Transfer, mac_steps, vector_steps
 
 UNITS = ("dma_in", "dma_out", "mac", "vector")
 PATIENCE = 1_000_000
@@ -46,6 +47,7 @@ class SteppedMachine:
         self._patterns = {register.name: register.reset for register in registers.OPERANDS}
         self._queues: dict[str, list[Queued]] = {unit: [] for unit in UNITS}
         self._bus = Bus(config, fluid)
+        self._ports = Ports(config)
         self._word_cycles = config.issue_cycles if config.timing == "full" else 0
         self._position = 0
         self._countdown = self._word_cycles
@@ -131,17 +133,18 @@ class SteppedMachine:
         full = config.timing == "full"
         if unit.startswith("dma"):
             prefix = "DMA_IN" if unit == "dma_in" else "DMA_OUT"
-            return Transfer(head.settings, prefix, config) if full else Compute([], 0, 0, 0)
+            return Transfer(head.settings, prefix, config) if full else Compute([], 0, 0, config)
         make = mac_steps if unit == "mac" else vector_steps
         steps = list(make(head.mnemonic, head.fields, head.settings, config))
         macs = sum(step[0] for step in steps)
         self.outcome.macs += macs
+        free = config.replace(sram_bandwidth="unlimited")
         if config.timing == "zero" or (config.timing == "macs" and unit == "vector"):
-            return Compute([], 0, 0, 0)
+            return Compute([], 0, 0, free)
         if config.timing == "macs":
-            return Compute([(0, 0, 0)] * len(range(0, macs, config.pes)), 0, 0, 0)
+            return Compute([(0, 0, 0, Fraction(0), 0)] * len(range(0, macs, config.pes)), 0, 0, free)
         fill, drain = (getattr(config, f"{unit}_{end}") for end in ("fill", "drain"))
-        return Compute(steps, fill, drain, config.sram_bandwidth * config.sram_ports)
+        return Compute(steps, fill, drain, config)
 
     # A cycle passes
 
@@ -158,9 +161,13 @@ class SteppedMachine:
                 self.outcome.units[unit][f"idle_{issue}"] += 1
         self._spend_overlap(running)
         self._spend_dma({unit: head.job for unit, head in running.items() if unit.startswith("dma")})
-        for unit in ("mac", "vector"):
-            if unit in running:
-                self.outcome.units[unit][running[unit].job.cycle()] += 1
+        wanted = {unit: head.job.wanted for unit, head in running.items()}
+        granted = self._ports.grant({unit: wanted[unit] for unit in UNITS if wanted.get(unit)})
+        for unit, head in running.items():
+            if isinstance(head.job, Compute):
+                self.outcome.units[unit][head.job.cycle(granted.get(unit, 0))] += 1
+            else:
+                head.job.cross(granted.get(unit, 0))
 
     def _spend_overlap(self, running: dict[str, Queued]) -> None:
         computing = [running[unit].number for unit in ("mac", "vector") if unit in running]
@@ -173,8 +180,8 @@ class SteppedMachine:
     def _spend_dma(self, transfers: dict[str, Transfer]) -> None:
         wanting = {unit: transfer for unit, transfer in transfers.items() if transfer.wants_bus}
         for unit, transfer in transfers.items():
-            self.outcome.units[unit]["bus" if unit in wanting else "latency"] += 1
-            if unit not in wanting:
+            self.outcome.units[unit]["latency" if transfer.is_waiting else "bus"] += 1
+            if transfer.is_waiting:
                 transfer.wait()
         self._bus.cycle([wanting[unit] for unit in UNITS if unit in wanting])
 

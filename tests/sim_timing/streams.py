@@ -31,7 +31,7 @@ class Sizes:
 
 
 def random_config(rng: random.Random, **changes) -> DlaConfig:
-    """A machine with every parameter drawn anew; no limit on SRAM bandwidth, no shared bus."""
+    """A machine with every parameter drawn anew; no limit on SRAM bandwidth or results, no shared bus."""
     parallel = rng.choice(["input", "output", "2x3", "4x2", "1x1"])
     sizes = {} if "x" in parallel else {"pes": rng.choice([1, 2, 3, 4, 8, 64])}
     drawn = {
@@ -49,8 +49,27 @@ def random_config(rng: random.Random, **changes) -> DlaConfig:
         "mac_drain": rng.choice([0, 2, 4]),
         "vector_fill": rng.choice([0, 2]),
         "vector_drain": rng.choice([0, 1]),
+        "sram_bandwidth": 0,
+        "mac_results": 0,
+        "vector_requantizations": 0,
+        "vector_divisions": 0,
     }
     return DlaConfig().replace(**{**drawn, **changes})
+
+
+def random_limits(rng: random.Random) -> dict[str, float]:
+    """An SRAM with few ports, small buffers and a slow output stage."""
+    return {
+        "sram_bandwidth": rng.choice([1, 2, 4, 8, 16]),
+        "sram_ports": rng.choice([1, 2, 4]),
+        "sram_banks": rng.choice([1, 4]),
+        "line_buffer_bytes": rng.choice([8, 32, 4096]),
+        "weight_buffer_bytes": rng.choice([8, 32, 4096]),
+        "accumulators": rng.choice([1, 4, 32]),
+        "mac_results": rng.choice([0.25, 1, 2, 3, 0]),
+        "vector_requantizations": rng.choice([0.5, 1, 4, 0]),
+        "vector_divisions": rng.choice([0.25, 1, 0]),
+    }
 
 
 class StreamWriter:

@@ -12,7 +12,7 @@ from dlasim.sim.accounting import compute_owner
 from dlasim.sim.config import MIB, DlaConfig, preset
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import plan_stream
-from tests.sim_timing.streams import random_config, random_stream
+from tests.sim_timing.streams import KINDS, Sizes, random_config, random_limits, random_stream
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,8 @@ def test_accounts_add_up():
     """Each unit's parts, the four overlaps, issue, and the cycles by owner each cover the total once."""
     rng = random.Random(2)
     for number in range(400):
-        config = random_config(
-            rng, dma_shared_bandwidth=rng.choice([0, 2, 9]), sram_bandwidth=rng.choice([0, 0, 1, 3])
-        )
+        limits = random_limits(rng) if rng.random() < 0.5 else {}
+        config = random_config(rng, dma_shared_bandwidth=rng.choice([0, 2, 9]), **limits)
         words = random_stream(rng, rng.randint(0, 30))
         if number % 3 == 0:
             words = words[: rng.randint(0, len(words))]
@@ -163,21 +162,44 @@ FASTER = {
     "queue_depth": lambda config: config.queue_depth + 1,
     "mac_fill": lambda config: max(config.mac_fill - 1, 0),
     "vector_drain": lambda config: max(config.vector_drain - 1, 0),
+}
+LESS_LIMITED = {
     "sram_bandwidth": lambda config: config.sram_bandwidth * 2,
+    "sram_ports": lambda config: config.sram_ports + 1,
+    "sram_banks": lambda config: config.sram_banks + 1,
+    "line_buffer_bytes": lambda config: config.line_buffer_bytes * 2,
+    "weight_buffer_bytes": lambda config: config.weight_buffer_bytes * 2,
+    "mac_results": lambda config: config.mac_results * 2,
+    "vector_requantizations": lambda config: config.vector_requantizations * 2,
+    "vector_divisions": lambda config: config.vector_divisions * 2,
 }
 
 
 @pytest.mark.parametrize("name", FASTER)
 def test_a_better_machine_is_never_slower(name):
-    """Without a shared bus every time is a maximum of sums of durations, so it cannot fall when one rises."""
+    """With nothing shared every time is a maximum of sums of durations, so it cannot fall when one rises."""
     rng = random.Random(name)
     for _ in range(60):
-        config = random_config(rng, sram_bandwidth=rng.choice([0, 1, 3]))
+        config = random_config(rng)
         words = random_stream(rng, 12)
         better = config.replace(**{name: FASTER[name](config)})
         before, after = (plan_stream(c, words, reset_file()).timeline for c in (config, better))
         assert after.total <= before.total
         assert (after.end <= before.end).all()
+
+
+@pytest.mark.parametrize("name", LESS_LIMITED)
+def test_a_lower_limit_never_makes_an_operation_alone_slower(name):
+    rng, faster = random.Random(name), 0
+    kinds = tuple(kind for kind in KINDS if not kind.startswith("OP_DMA"))
+    for _ in range(300):
+        config = random_config(rng, **random_limits(rng))
+        words = random_stream(rng, 1, Sizes(rows=12, columns=12, channels=20), kinds)
+        better = config.replace(**{name: LESS_LIMITED[name](config)})
+        before, after = (plan_stream(c, words, reset_file()).timeline.total for c in (config, better))
+        assert after <= before
+        faster += after < before
+    assert faster > 2
 
 
 @pytest.mark.parametrize("parallel", ["input", "output"])
@@ -194,7 +216,7 @@ def test_more_pes_never_take_more_work(parallel):
 def test_input_pixels_that_no_window_meets_do_not_cross_the_ports():
     """With a port of one byte per cycle, work and stall together are the bytes."""
     rng = random.Random(5)
-    machine = DlaConfig(pes=64, parallel="input", sram_bytes=MIB, sram_bandwidth=1)
+    machine = DlaConfig(pes=64, parallel="input", sram_bytes=MIB, sram_bandwidth=1, sram_ports=1)
     skipped = 0
     for _ in range(300):
         outs, kernel, stride, dilation = (
@@ -217,7 +239,7 @@ def test_input_pixels_that_no_window_meets_do_not_cross_the_ports():
         words += [codec.encode("OP_CONV"), codec.encode("HALT")]
         plan = plan_stream(machine, np.array(words, np.uint64), reset_file())
         assert plan.fault is None
-        weights, results = 64 * kernel[0] * kernel[1] * outs[0], outs[0] * outs[1]
+        weights, results = 64 * kernel[0] * kernel[1], outs[0] * outs[1]
         crossed = 64 * len(met[0]) * len(met[1]) + weights + results
         assert int(plan.costs.work[0] + plan.costs.sram_stall[0]) == crossed
         skipped += any(len(axis) < max(axis) + 1 for axis in met)

@@ -51,7 +51,7 @@ def test_a_worker_dies_half_way(
 
     with Client(address, set_as_default=False) as client:
         client.wait_for_workers(2, timeout=30)
-    command = [sys.executable, "-m", "dlasim", "sweep", str(model), "--out", str(tmp_path / "far"),
+    command = [sys.executable, "-P", "-m", "dlasim", "sweep", str(model), "--out", str(tmp_path / "far"),
                "--scheduler", address]  # fmt: skip
     for name, text in AXES.items():
         command += [f"--{name}", text]

@@ -10,7 +10,7 @@ import pytest
 
 from dlasim.cli import main
 
-DLASIM = [sys.executable, "-m", "dlasim"]
+DLASIM = [sys.executable, "-P", "-m", "dlasim"]
 
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -19,7 +19,7 @@ from dlasim.sweeps.journal import MISSING, Journal
 from tests.hardening.commands import listen_to_ctrl_c
 from tests.native.processes import wait_until_gone
 
-SWEEP = [sys.executable, "-m", "dlasim", "sweep"]
+SWEEP = [sys.executable, "-P", "-m", "dlasim", "sweep"]
 AXES = ["--pes", "16..256:16", "--sram", "16KiB..1MiB", "--parallel", "input,output"]
 POINTS = 16 * 7 * 2
 

@@ -44,6 +44,11 @@ class Maker:
         self.inputs.append(index)
         return index
 
+    def plain(self, name: str, shape: tuple[int, ...], dtype: str) -> int:
+        """An input without a scale."""
+        self.inputs.append(self.tensor(name, shape, None, dtype))
+        return self.inputs[-1]
+
     def tensor(
         self, name: str, shape: tuple[int, ...], quantization: Quantization | None, dtype: str = "int8"
     ) -> int:
@@ -486,6 +491,149 @@ def batch_matmul(make: Maker) -> Graph:
     return make.graph("BATCH_MATMUL", sides, [result], options)
 
 
+def reduction(kind: str, dtype: str = "int8") -> Callable:
+    def build(make: Maker) -> Graph:
+        shape, keep = make.shape(make.number(2, 4)), make.choice(True, False)
+        rank = len(shape)
+        chosen = sorted({make.number(0, rank - 1) for _ in range(make.number(1, rank - 1))})
+        source = make.input(shape) if dtype == "int8" else make.plain("input_0", shape, dtype)
+        axes = make.constant("axes", [axis - make.choice(0, rank) for axis in chosen])
+        sizes = [
+            1 if axis in chosen else size for axis, size in enumerate(shape) if keep or axis not in chosen
+        ]
+        quantization = None
+        if dtype == "int8":
+            same = make.quantization_of(source)
+            quantization = make.quantization() if kind == "SUM" else same
+        result = make.tensor("output", tuple(sizes), quantization, dtype)
+        return make.graph(kind, [source, axes], [result], {"keep_dims": keep})
+
+    return build
+
+
+def cumsum(make: Maker) -> Graph:
+    shape = make.shape(3)
+    source = make.plain("input_0", shape, "int32")
+    axis = make.constant("axis", np.int32(make.number(-3, 2)))
+    result = make.tensor("output", shape, None, "int32")
+    options = {"exclusive": bool(make.number(0, 1)), "reverse": bool(make.number(0, 1))}
+    return make.graph("CUMSUM", [source, axis], [result], options)
+
+
+def top_k(make: Maker) -> Graph:
+    shape = (2, make.number(4, 12))
+    source = make.input(shape)
+    count = make.number(1, shape[1])
+    values = make.tensor("values", (2, count), make.quantization_of(source))
+    indices = make.tensor("indices", (2, count), None, "int32")
+    k = make.constant("k", np.array(count, np.int32))
+    return make.graph("TOPK_V2", [source, k], [values, indices], {})
+
+
+def l2_normalization(make: Maker) -> Graph:
+    return make.unary("L2_NORMALIZATION", {"fused_activation_function": "NONE"}, TANH_OUTPUT)
+
+
+def comparison(kind: str) -> Callable:
+    def build(make: Maker) -> Graph:
+        shape = make.shape(3)
+        first = make.input(shape)
+        second = make.input(
+            make.choice(shape, (1, 1, shape[2])), make.choice(None, make.quantization_of(first))
+        )
+        result = make.tensor("output", shape, None, "bool")
+        return make.graph(kind, [first, second], [result], {})
+
+    return build
+
+
+def logical(kind: str) -> Callable:
+    def build(make: Maker) -> Graph:
+        shape = make.shape(3)
+        sources = [make.plain("input_0", shape, "bool")]
+        if kind != "LOGICAL_NOT":
+            sources.append(make.plain("input_1", make.choice(shape, (1, 1, shape[2])), "bool"))
+        return make.graph(kind, sources, [make.tensor("output", shape, None, "bool")], {})
+
+    return build
+
+
+def select(kind: str) -> Callable:
+    def build(make: Maker) -> Graph:
+        shape = make.shape(3)
+        others = (shape,) if kind == "SELECT" else (shape, (1, 1, shape[2]), (1, shape[1], 1))
+        condition = make.plain("condition", make.choice(*others), "bool")
+        first = make.input(make.choice(*others))
+        second = make.input(shape, make.quantization_of(first))
+        return make.graph(
+            kind, [condition, first, second], [make.tensor("output", shape, make.quantization_of(first))], {}
+        )
+
+    return build
+
+
+def depth_to_space(make: Maker) -> Graph:
+    block, (height, width, depth) = make.number(1, 3), make.shape(4)[1:]
+    source = make.input((1, height, width, depth * block**2))
+    output = (1, height * block, width * block, depth)
+    return make.moved("DEPTH_TO_SPACE", source, [], output, {"block_size": block})
+
+
+def space_to_depth(make: Maker) -> Graph:
+    block, (height, width, depth) = make.number(1, 3), make.shape(4)[1:]
+    source = make.input((1, height * block, width * block, depth))
+    output = (1, height, width, depth * block**2)
+    return make.moved("SPACE_TO_DEPTH", source, [], output, {"block_size": block})
+
+
+def mirror_pad(make: Maker) -> Graph:
+    shape, mode = make.shape(4), make.choice("REFLECT", "SYMMETRIC")
+    paddings = np.array([(0, 0), *((make.number(0, 1), make.number(0, 1)) for _ in range(3))])
+    output = tuple(int(size + amount.sum()) for size, amount in zip(shape, paddings, strict=True))
+    source = make.input(shape)
+    return make.moved("MIRROR_PAD", source, [make.constant("paddings", paddings)], output, {"mode": mode})
+
+
+def broadcast_to(make: Maker) -> Graph:
+    shape = make.shape(3)
+    source = make.input(make.choice((1, 1, shape[2]), (shape[1], 1), (1, shape[1], shape[2])))
+    output = (make.number(1, 3), *shape[1:])
+    return make.moved("BROADCAST_TO", source, [make.constant("shape", output)], output, {})
+
+
+def reverse(make: Maker) -> Graph:
+    shape = make.shape(4)
+    source = make.input(shape)
+    return make.moved("REVERSE_V2", source, [make.constant("axes", [make.number(0, 3)])], shape, {})
+
+
+def plain_pair(kind: str) -> Callable:
+    """Two int32 tensors, the second a constant that is never 0."""
+
+    def build(make: Maker) -> Graph:
+        shape = make.shape(3)
+        second = make.constant("second", make.rng.choice((-7, -1, 1, 3, 5), shape).astype(np.int32))
+        source = make.plain("input_0", shape, "int32")
+        return make.graph(kind, [source, second], [make.tensor("output", shape, None, "int32")], {})
+
+    return build
+
+
+def float_unary(kind: str) -> Callable:
+    """Between two conversions."""
+
+    def build(make: Maker) -> Graph:
+        source = make.input(make.shape(3))
+        shape = make.tensors[source].shape
+        real = make.tensor("real", shape, None, "float32")
+        result = make.tensor("output", shape, None, "float32")
+        first = Operator("DEQUANTIZE", (source,), (real,), {}, "operator 0")
+        graph = make.graph(kind, [real], [result], {})
+        return replace(graph, operators=(first, replace(graph.operators[0], location="operator 1")))
+
+    return build
+
+
 def unary(kind: str, output: Quantization | None = None, **options: Any) -> Callable:
     return lambda make: make.unary(kind, options, output)
 
@@ -496,53 +644,85 @@ BUILDERS: dict[str, Callable[[Maker], Graph]] = {
     "ARG_MAX": arg_max,
     "AVERAGE_POOL_2D": pool("AVERAGE_POOL_2D"),
     "BATCH_MATMUL": batch_matmul,
+    "BROADCAST_TO": broadcast_to,
     "CAST": cast,
+    "CEIL": float_unary("CEIL"),
     "CONCATENATION": concatenation,
     "CONV_2D": conv_2d,
+    "CUMSUM": cumsum,
     "DEPTHWISE_CONV_2D": depthwise_conv_2d,
+    "DEPTH_TO_SPACE": depth_to_space,
     "DEQUANTIZE": dequantize,
     "DIV": division("DIV"),
+    "ELU": unary("ELU"),
     "EMBEDDING_LOOKUP": embedding_lookup,
+    "EQUAL": comparison("EQUAL"),
+    "EXP": unary("EXP"),
     "EXPAND_DIMS": expand_dims,
+    "FLOOR": float_unary("FLOOR"),
     "FLOOR_DIV": division("FLOOR_DIV"),
+    "FLOOR_MOD": plain_pair("FLOOR_MOD"),
     "FULLY_CONNECTED": fully_connected,
     "GATHER": gather,
     "GATHER_ND": gather_nd,
     "GELU": gelu,
+    "GREATER": comparison("GREATER"),
+    "GREATER_EQUAL": comparison("GREATER_EQUAL"),
     "HARD_SWISH": unary("HARD_SWISH"),
+    "L2_NORMALIZATION": l2_normalization,
     "LEAKY_RELU": leaky_relu,
+    "LESS": comparison("LESS"),
+    "LESS_EQUAL": comparison("LESS_EQUAL"),
+    "LOGICAL_AND": logical("LOGICAL_AND"),
+    "LOGICAL_NOT": logical("LOGICAL_NOT"),
+    "LOGICAL_OR": logical("LOGICAL_OR"),
     "LOGISTIC": unary("LOGISTIC", SOFTMAX_OUTPUT),
     "MAXIMUM": binary("MAXIMUM", lambda make: {}, same_scale=True),
     "MAX_POOL_2D": pool("MAX_POOL_2D"),
     "MEAN": mean,
     "MINIMUM": binary("MINIMUM", lambda make: {}, same_scale=True),
+    "MIRROR_PAD": mirror_pad,
     "MUL": binary("MUL", _fused),
     "NEG": neg,
+    "NOT_EQUAL": comparison("NOT_EQUAL"),
     "PACK": pack,
     "PAD": pad,
     "PADV2": padv2,
     "PRELU": prelu,
     "QUANTIZE": unary("QUANTIZE"),
+    "REDUCE_ALL": reduction("REDUCE_ALL", "bool"),
+    "REDUCE_ANY": reduction("REDUCE_ANY", "bool"),
+    "REDUCE_MAX": reduction("REDUCE_MAX"),
+    "REDUCE_MIN": reduction("REDUCE_MIN"),
+    "REDUCE_PROD": reduction("REDUCE_PROD", "int32"),
     "RELU": unary("RELU"),
     "RELU6": relu6,
     "RELU_N1_TO_1": unary("RELU_N1_TO_1"),
     "RESHAPE": reshape,
     "RESIZE_BILINEAR": resize("RESIZE_BILINEAR"),
     "RESIZE_NEAREST_NEIGHBOR": resize("RESIZE_NEAREST_NEIGHBOR"),
+    "REVERSE_V2": reverse,
+    "ROUND": float_unary("ROUND"),
     "RSQRT": rsqrt,
+    "SELECT": select("SELECT"),
+    "SELECT_V2": select("SELECT_V2"),
     "SHAPE": shape_of,
     "SLICE": slice_,
     "SOFTMAX": unary("SOFTMAX", SOFTMAX_OUTPUT, beta=1.0),
+    "SPACE_TO_DEPTH": space_to_depth,
     "SPLIT": split,
     "SPLIT_V": split_v,
     "SQRT": sqrt,
+    "SQUARE": float_unary("SQUARE"),
     "SQUARED_DIFFERENCE": binary("SQUARED_DIFFERENCE", lambda make: {}),
     "SQUEEZE": squeeze,
     "STRIDED_SLICE": strided_slice,
     "SUB": binary("SUB", _fused),
+    "SUM": reduction("SUM"),
     "SVDF": svdf,
     "TANH": unary("TANH", TANH_OUTPUT),
     "TILE": tile,
+    "TOPK_V2": top_k,
     "TRANSPOSE": transpose,
     "TRANSPOSE_CONV": transpose_conv,
     "UNPACK": unpack,
@@ -550,13 +730,24 @@ BUILDERS: dict[str, Callable[[Maker], Graph]] = {
 
 # Whose kernels LiteRT alone has.
 NOT_IN_TFLITE_MICRO = {
+    "CUMSUM",
+    "EXP",
     "FLOOR_DIV",
+    "FLOOR_MOD",
     "GELU",
     "NEG",
+    "REDUCE_ANY",
+    "REDUCE_PROD",
     "RELU_N1_TO_1",
+    "SELECT",
     "SQRT",
     "TILE",
+    "TOPK_V2",
 }
+
+# Whose kernels TFLite Micro alone has: LiteRT's set of reference kernels lacks them, or in int8 (SUM) gives
+# the same number everywhere.
+NOT_IN_LITERT = {"CEIL", "DEPTH_TO_SPACE", "ELU", "ROUND", "SUM"}
 
 
 def random_graph(kind: str, seed: int) -> Graph:

@@ -136,6 +136,14 @@ def with_tensor(**changes):
         (with_tensor(quantization=Quantization((float("nan"),), (0,))), "scales must be finite"),
         (with_tensor(quantization=Quantization((-1.0,), (0,))), "scales must be finite"),
         (with_tensor(quantization=Quantization((1.0,), (300,))), "zero points must be in the range of int8"),
+        (
+            with_tensor(dtype="int64", quantization=Quantization((1.0,), (1 << 62,))),
+            "zero points must be in the range of int32",
+        ),
+        (
+            with_tensor(dtype="float32", quantization=Quantization((1.0,), (-1 << 40,))),
+            "zero points must be in the range of int32",
+        ),
         (with_tensor(quantization=Quantization((1.0, 1.0), (0, 0, 0))), "2 scales, but 3 zero points"),
         (with_tensor(quantization=Quantization((1.0,) * 3, (0,) * 3, 1)), "3 scales along dimension 1"),
         (with_tensor(quantization=Quantization((1.0,) * 4, (0,) * 4, 7)), "4 scales along dimension 7"),

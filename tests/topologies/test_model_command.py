@@ -11,7 +11,7 @@ from dlasim.compiler_shim.topologies import topology_names
 
 def dlasim(*arguments, folder):
     return subprocess.run(
-        [sys.executable, "-m", "dlasim", "model", *arguments],
+        [sys.executable, "-P", "-m", "dlasim", "model", *arguments],
         cwd=folder,
         capture_output=True,
         text=True,

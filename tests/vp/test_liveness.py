@@ -228,7 +228,7 @@ def test_what_a_guest_writes_is_bounded(build, monkeypatch):
     assert (len(result.marks), result.marks_lost, len(result.regions)) == (500, 5500, 250)
 
 
-COMMAND = [sys.executable, "-m", "dlasim", "run"]
+COMMAND = [sys.executable, "-P", "-m", "dlasim", "run"]
 
 
 def test_on_a_terminal_the_command_shows_instructions_and_function(build):

