@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from dlasim.compiler_shim.lowering.ahead import NOTHING_AHEAD
 from dlasim.compiler_shim.lowering.lower import Lowered, emit
 from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
 from dlasim.compiler_shim.lowering.residency import SramPlan, SramPlanner
+from dlasim.compiler_shim.lowering.tiling import Hope
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork
@@ -21,17 +23,25 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.duration import program_cycles
 
 MAY_BE_FASTER = 1.2  # the paper's tiling is tried where its estimate is within so much of the other
+SMALL, SMALLER = 32, 16  # nodes of networks for which there is time for more candidates
+MOST_SRAM = 1 << 30
+_LESS_IS_BETTER = (
+    ("dma_latency",), ("issue_cycles",), ("mac_fill", "vector_fill"), ("mac_drain", "vector_drain"),
+)  # fmt: skip
+_MORE_IS_BETTER = ("dma_bandwidth", "vector_lanes")
 NEAR = 1.005  # a plan for less SRAM is tried while its estimate is within so much of the best
+NEAR_IF_SMALL = 1.05  # likewise
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What a plan is made with besides the SRAM: the placement, the tiling, and whether estimates assume that
-    constants are loaded ahead."""
+    """What a plan is made with besides the SRAM: the placement, the machine that it is for, the tiling, and
+    what estimates assume."""
 
     network: PlacedNetwork
+    machine: DlaConfig
     tiling: str
-    loads_ahead: bool
+    hope: Hope = Hope.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +67,7 @@ class PlanMemory:
 
     placements: Placements | None = None
     ample_bytes: int = 0
-    policies: dict[tuple[str, bool], Policy] = field(default_factory=dict)
+    policies: dict[tuple[DlaConfig, str, Hope], Policy] = field(default_factory=dict)
     planners: dict[_Kind, SramPlanner] = field(default_factory=dict)
     plans: dict[tuple[_Kind, int], SramPlan | InputError] = field(default_factory=dict)
     bare: dict[int, SramPlan] = field(default_factory=dict)  # by identity, the plan without loads ahead
@@ -88,15 +98,16 @@ class _PlanSearch:
         self._config, self._options, self._backend, self._memory = config, options, backend, memory
         # What a simulation leaves out must not change the program.
         self._timed = config.replace(timing="full")
+        self._machine = config.replace(sram_bytes=MOST_SRAM)  # all sizes have the same
         if memory.placements is None:
-            memory.placements = Placements(network, self._policy(options.tiling, False))
+            memory.placements = Placements(network, self._policy(config, options.tiling, Hope.NONE))
             memory.ample_bytes = self._ample_bytes(memory.placements.most_on_dla())
         self._placements = memory.placements
         self._size = min(config.sram_bytes, memory.ample_bytes)
 
     def _ample_bytes(self, network: PlacedNetwork) -> int:
         """Plans use no more SRAM than so much: a machine with more gets the same program."""
-        most = self._planner(_Kind(network, self._options.tiling, False)).ample_bytes()
+        most = self._planner(_Kind(network, self._machine, self._options.tiling)).ample_bytes()
         return 1 << max(most - 1, 0).bit_length()
 
     def run(self, with_constants: bool) -> Lowered:
@@ -137,8 +148,8 @@ class _PlanSearch:
         for placed in self._placements.promising(self._size):
             try:
                 least = 0
-                for loads_ahead in self._modes(placed):
-                    for candidate in self._sizes(_Kind(placed, self._options.tiling, loads_ahead)):
+                for kind in self._kinds(placed):
+                    for candidate in self._sizes(kind):
                         least = max(least, candidate.plan.estimated_cycles)
                         some = True
                         yield candidate
@@ -149,22 +160,32 @@ class _PlanSearch:
             assert refusal is not None, "every network has a placement"
             raise refusal
 
-    def _modes(self, placed: PlacedNetwork) -> tuple[bool, ...]:
-        """Whether estimates assume that constants are loaded ahead: also so where the SRAM can hold those of
-        every node."""
-        nodes = [node for node in placed.nodes if isinstance(node, DlaNode)]
-        most = max((_constant_bytes(node, placed) for node in nodes), default=0)
-        may_help = 0 < most <= self._config.sram_bytes and keeps_tensors(self._options)
-        return (False, True) if may_help else (False,)
+    def _kinds(self, placed: PlacedNetwork) -> Iterator[_Kind]:
+        """With low hopes and with high ones; for small networks also as for machines that are worse in one
+        way, since those may not be faster."""
+        tiling = self._options.tiling
+        if not keeps_tensors(self._options):
+            yield _Kind(placed, self._machine, tiling)
+            return
+        size = _nodes(placed)
+        machines = [self._machine]
+        if size <= SMALL:
+            machines += worse_machines(self._machine)
+        if size <= SMALLER and self._machine.dma_bandwidth > 1:
+            machines.append(self._machine.replace(dma_bandwidth=self._machine.dma_bandwidth // 2))
+        for machine in dict.fromkeys(machines):
+            for hope in Hope if size <= SMALLER else (Hope.NONE, Hope.AHEAD):
+                yield _Kind(placed, machine, tiling, hope)
 
     def _sizes(self, kind: _Kind) -> Iterator[_Candidate]:
         """The plan for the machine's SRAM, and those for smaller powers of two as long as their estimates are
         nearly as good."""
         plan = self._plan(kind, self._size)
-        estimate, size = plan.estimated_cycles, self._size
-        while plan.estimated_cycles <= NEAR * estimate:
+        size, near = self._size, NEAR_IF_SMALL if _nodes(kind.network) <= SMALLER else NEAR
+        most = near * plan.estimated_cycles
+        while plan.estimated_cycles <= most:
             yield _Candidate(kind, plan)
-            if plan.ahead and not kind.loads_ahead:
+            if plan.ahead.loads and kind.hope is Hope.NONE:
                 yield _Candidate(kind, self._without_loads_ahead(plan))
             size = (1 << (size - 1).bit_length()) >> 1
             if not size or not keeps_tensors(self._options):
@@ -178,14 +199,14 @@ class _PlanSearch:
         """The same plan, every load made when its node begins."""
         known = self._memory.bare
         if id(plan) not in known:
-            known[id(plan)] = replace(plan, ahead={})
+            known[id(plan)] = replace(plan, ahead=NOTHING_AHEAD)
         return known[id(plan)]
 
     def _simpler(self, placed: PlacedNetwork, best_estimate: int) -> Iterator[_Candidate]:
         """The plan with the paper's tiling, which may be estimated too high where the SRAM is tiny."""
         if self._options.tiling != "auto":
             return
-        kind = _Kind(placed, "output-channel", False)
+        kind = _Kind(placed, self._machine, "output-channel")
         try:
             plan = self._plan(kind, self._size)
         except InputError:
@@ -209,17 +230,29 @@ class _PlanSearch:
     def _planner(self, kind: _Kind) -> SramPlanner:
         known = self._memory.planners
         if kind not in known:
-            known[kind] = SramPlanner(kind.network, self._policy(kind.tiling, kind.loads_ahead))
+            known[kind] = SramPlanner(kind.network, self._policy(kind.machine, kind.tiling, kind.hope))
         return known[kind]
 
-    def _policy(self, tiling: str, loads_ahead: bool) -> Policy:
-        known, key = self._memory.policies, (tiling, loads_ahead)
+    def _policy(self, machine: DlaConfig, tiling: str, hope: Hope) -> Policy:
+        known, key = self._memory.policies, (machine, tiling, hope)
         if key not in known:
             options = replace(self._options, tiling=tiling)
-            known[key] = Policy(self._config, options, self._backend, loads_ahead)
+            known[key] = Policy(machine, options, self._backend, hope)
         return known[key]
 
 
-def _constant_bytes(node: DlaNode, placed: PlacedNetwork) -> int:
-    constants = (node.weights, node.records)
-    return sum(placed.values[number].size_bytes for number in constants if number is not None)
+def _nodes(network: PlacedNetwork) -> int:
+    return sum(isinstance(node, DlaNode) for node in network.nodes)
+
+
+def worse_machines(machine: DlaConfig) -> Iterator[DlaConfig]:
+    """Where a machine is better than the default, it with the default instead, one way after the other."""
+    default = DlaConfig()
+    for names in _LESS_IS_BETTER:
+        worse = {name: max(getattr(machine, name), getattr(default, name)) for name in names}
+        if machine.replace(**worse) != machine:
+            yield machine.replace(**worse)
+    for name in _MORE_IS_BETTER:
+        worse = {name: min(getattr(machine, name), getattr(default, name))}
+        if machine.replace(**worse) != machine:
+            yield machine.replace(**worse)

@@ -28,7 +28,8 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     "Start": ("tutorial", "gallery", "examples", "glossary"),
     "How to": (
         *(f"how-to/{name}" for name in (
-            "feed-inputs", "describe-a-machine", "compare-machines", "explore-a-run", "look-at-a-timeline",
+            "get-an-int8-network", "feed-inputs", "describe-a-machine", "compare-machines", "explore-a-run",
+            "look-at-a-timeline",
             "place-operators", "use-the-api", "reproduce-the-paper", "write-a-program",
             "bring-your-own-firmware", "attach-a-device", "add-an-instruction", "add-an-operator",
         )),

@@ -32,6 +32,9 @@ def check_waveform(path: str | None) -> str:
     suffix = Path(path).suffix
     if suffix not in rtl_library.WAVEFORMS:
         raise InputError(f"--vcd must name a file that ends in .vcd or .fst (got {path})")
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise InputError(f"cannot write {path}: there is no folder {folder}")
     return suffix
 
 

@@ -71,33 +71,28 @@ class BufferPacker:
         for step in steps:
             for addresses, (size, _) in zip(self.buffers[step], self.tilings[step].buffers, strict=True):
                 occupied += [(address, address + align(size)) for address in addresses if size]
-            constants += self._first_constants(step)
+            constants += self._constants(step)
         if chain is not None:
             occupied += chain.inner_gaps
-            idle = chain.cycles - chain.load_cycles
-            return PackedSegment(steps[0], occupied, constants, len(chain.schedule), idle)
+            stripes = len(chain.schedule)
+            return PackedSegment(steps[0], occupied, constants, stripes, chain.cycles, chain.load_cycles)
         (step,) = steps
         tiling, problem = self.tilings[step], self.problems[step]
-        idle = tiling.cycles - problem.load_cycles(tiling)
-        return PackedSegment(step, occupied, constants, problem.tiles(tiling), idle)
+        compute, loads = problem.compute_cycles(tiling), problem.load_cycles(tiling)
+        return PackedSegment(step, occupied, constants, problem.tiles(tiling), compute, loads)
 
-    def _first_constants(self, step: int) -> list[Constants]:
+    def _constants(self, step: int) -> list[Constants]:
         """The constants that a node can have in SRAM when it begins."""
         problem, tiling = self.problems[step], self.tilings[step]
         place = len(problem.in_sram.inputs)
-        size, loads = tiling.buffers[place][0], problem.constant_loads(tiling)
-        addresses = self.buffers[step][place][:loads]
+        size, pieces = tiling.buffers[place][0], problem.first_pieces(tiling)
         if not size or problem.node.matrix is not None:
             return []
-        gaps = tuple((address, address + align(size)) for address in addresses)
-        return [Constants(step, gaps, len(gaps) * problem.machine.load_cycles(size))]
-
-    def move_constants(self, step: int, addresses: tuple[int, ...]) -> None:
-        """Put the first copies of a node's constants elsewhere."""
-        place = len(self.problems[step].in_sram.inputs)
-        buffers = list(self.buffers[step])
-        buffers[place] = addresses + buffers[place][len(addresses) :]
-        self.buffers[step] = tuple(buffers)
+        gaps = tuple((address, address + align(size)) for address in self.buffers[step][place])
+        cycles = problem.machine.load_cycles(size)
+        if not cycles:
+            return []  # loads take no time on this machine
+        return [Constants(step, pieces, align(size), cycles, gaps)]
 
     def _settle(self, taken: Sequence[allocation.Gap], buffer_bytes: int) -> None:
         self.peak_bytes = max(self.peak_bytes, sum(end - start for start, end in taken) + buffer_bytes)

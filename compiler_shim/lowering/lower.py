@@ -90,9 +90,6 @@ class _Lowering:
         self._system: SystemPlan = plan_system(
             network, live_ranges, {*self._sram.addresses, *self._sram.inner}
         )
-        self._ahead = {
-            ahead.step: len(ahead.addresses) for loads in self._sram.ahead.values() for ahead in loads
-        }
         self._pool = ConstantPool()
         self._with_constants = with_constants
         self._emitter = Emitter(self._pool, self._config.fingerprint, with_constants, backend)
@@ -100,6 +97,7 @@ class _Lowering:
         self._calls: list[p.HostCall] = []
         self._tensors: list[p.TensorDescriptor] = []
         self._numbers: dict[int, int] = {}
+        self._known_nodes: dict[int, AllocatedNode] = {}
         self._touched: list[_Footprint] = []  # what each stream reads, and what it writes
 
     def _check_tile_limit(self) -> None:
@@ -170,6 +168,11 @@ class _Lowering:
         self._steps.append(p.Step(StepKind.STREAM, len(self._touched) - 1))
 
     def _allocated(self, step: int) -> AllocatedNode:
+        if step not in self._known_nodes:
+            self._known_nodes[step] = self._allocate(step)
+        return self._known_nodes[step]
+
+    def _allocate(self, step: int) -> AllocatedNode:
         node = self._network.nodes[step]
         assert isinstance(node, DlaNode)
         inputs = []
@@ -185,13 +188,14 @@ class _Lowering:
             matrix = self._tensor_location(node.matrix, layout, node.in_element_bytes)
         geometry, cut = self._sram.problems[step].geometry, self._sram.tilings[step].cut
         buffers = self._sram.buffers[step]
-        ahead = self._ahead.get(step, 0)
+        ahead = self._sram.ahead.reservoirs.get(step)
         values = self._network.values
         return AllocatedNode(node, geometry, cut, tuple(inputs), output, buffers, values, step, ahead, matrix)
 
     def _later(self, step: int) -> list[Later]:
         """What the segment of a step loads for later ones."""
-        return [(ahead.tiles, self._allocated(ahead.step)) for ahead in self._sram.ahead.get(step, ())]
+        loads = self._sram.ahead.loads.get(step, ())
+        return [Later(load.tiles, self._allocated(load.step), load.first, load.pieces) for load in loads]
 
     def _tensor_location(self, value: int, layout: Layout, element_bytes: int) -> TensorLocation:
         base = resolve_alias(self._network, value)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, total_bytes
 from dlasim.compiler_shim.lowering.search import half
-from dlasim.compiler_shim.lowering.tiling import Finder, Machine, Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.tiling import Finder, Hope, Machine, Tiling, TilingProblem
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.native.backend import PLAIN, Backend
 from dlasim.sim.config import DlaConfig
@@ -29,13 +29,16 @@ class Policy:
     config: DlaConfig
     options: CompileOptions
     backend: Backend = PLAIN
-    loads_ahead: bool = False  # whether estimates assume that the first constants of a node are there in time
+    hope: Hope = Hope.NONE
     machine: Machine = field(init=False)
+    first_machine: Machine = field(init=False)
     _finder: Finder = field(init=False)
     _known: dict[tuple[object, ...], _Known] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.machine = Machine(self.config, self.loads_ahead)
+        self.machine = Machine(self.config, self.hope)
+        # Nothing comes before the first node.
+        self.first_machine = Machine(self.config, min(self.hope, Hope.OVERLAP))
         self._finder = Finder(self.backend, by_channels=self.options.tiling != "auto")
 
     @property
@@ -65,10 +68,15 @@ class Policy:
         if budget >= known.sufficient_bytes:
             return known.most
         if budget not in known.answers:
-            larger = self._within(problem, known, 1 << budget.bit_length())
-            fits = larger is None or larger.sram_bytes <= budget
-            known.answers[budget] = larger if fits else self._finder.find(problem, budget)[0]
+            known.answers[budget] = self._find(problem, known, budget)
         return known.answers[budget]
+
+    def _find(self, problem: TilingProblem, known: _Known, budget: int) -> Tiling | None:
+        if not problem.machine.loads_ahead:
+            larger = self._within(problem, known, 1 << budget.bit_length())
+            if larger is None or larger.sram_bytes <= budget:
+                return larger
+        return self._finder.find(problem, budget)[0]
 
     def needed(self, problem: TilingProblem) -> int:
         """Bytes of SRAM that the smallest tiling takes; an accumulator may take more than cut input channels

@@ -10,7 +10,7 @@ from itertools import pairwise
 from math import inf
 
 from dlasim.compiler_shim.lowering import allocation
-from dlasim.compiler_shim.lowering.ahead import MOST_SEGMENTS, Ahead, AheadPlanner
+from dlasim.compiler_shim.lowering.ahead import NOTHING_AHEAD, AheadPlan, AheadPlanner
 from dlasim.compiler_shim.lowering.allocation import LiveRange
 from dlasim.compiler_shim.lowering.buffer_packing import BufferPacker
 from dlasim.compiler_shim.lowering.geometry import InSram
@@ -42,7 +42,7 @@ class SramPlan:
     peak_bytes: int
     chains: Mapping[int, Chain]  # by first step
     inner: frozenset[int]  # values that only exist in stripes
-    ahead: Mapping[int, Sequence[Ahead]]  # by first step of a segment: the loads that it makes for later ones
+    ahead: AheadPlan
 
     @property
     def estimated_cycles(self) -> int:
@@ -101,7 +101,10 @@ class SramPlanner:
         }
         self._touches: dict[Segment, State] = {}
         self._budgets: dict[State, int] = {}
-        self._problems = {step: TilingProblems(node, policy.machine) for step, node in self._nodes.items()}
+        self._problems = {
+            step: TilingProblems(node, policy.first_machine if number == 0 else policy.machine)
+            for number, (step, node) in enumerate(self._nodes.items())
+        }
         self._links = frozenset(step for step in self._nodes if self._find_link(step))
         self._cycles: dict[tuple[Segment, State, int], float] = {}
 
@@ -190,7 +193,7 @@ class SramPlanner:
         if not self._policy.keeps_tensors:
             return 2 * max(budgets, default=0)
         taken = self._alive_bytes.values()
-        ahead = [sum(constants[place + 1 : place + 1 + MOST_SEGMENTS]) for place in range(len(constants))]
+        ahead = [sum(constants[place + 1 :]) for place in range(len(constants))]
         return max(map(sum, zip(budgets, taken, ahead, strict=True)), default=0)
 
     def segment_cycles(self, steps: Segment, resident: State) -> float:
@@ -260,16 +263,16 @@ class SramPlanner:
                 problem = self._problem(step, residents)
                 if not packer.pack_node(step, problem, self._policy, residents.during((step,))):
                     return step
-        ahead = self._plan_ahead(segments, residents, packer, chains)
+        ahead, peak = self._plan_ahead(segments, residents, packer, chains)
         return SramPlan(
             residents.addresses,
             packer.problems,
             packer.tilings,
             packer.buffers,
-            max(packer.peak_bytes, ahead.peak_bytes),
+            max(packer.peak_bytes, peak),
             chains,
             frozenset(inner),
-            ahead.found,
+            ahead,
         )
 
     def _plan_ahead(
@@ -278,10 +281,10 @@ class SramPlanner:
         residents: _Residents,
         packer: BufferPacker,
         chains: Mapping[int, Chain],
-    ) -> AheadPlanner:
-        """Move constants to where they can be loaded ahead, as far as there is room."""
+    ) -> tuple[AheadPlan, int]:
+        """The constants that are loaded ahead, as far as there is room, and the most SRAM that is in use."""
         if not self._policy.keeps_tensors:
-            return AheadPlanner((), self._limit)
+            return NOTHING_AHEAD, 0
         described = []
         for steps in segments:
             parts = [steps] if steps[0] in chains else [(step,) for step in steps]
@@ -289,11 +292,7 @@ class SramPlanner:
                 packer.describe(part, residents.during(part), chains.get(part[0])) for part in parts
             ]
         planner = AheadPlanner(described, self._limit)
-        planner.run()
-        for loads in planner.found.values():
-            for ahead in loads:
-                packer.move_constants(ahead.step, ahead.addresses)
-        return planner
+        return planner.run(), planner.peak_bytes
 
     def _segments(self, residents: _Residents) -> list[tuple[int, ...]]:
         """The steps in order; those that are cheaper as a chain form one segment."""

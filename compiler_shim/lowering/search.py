@@ -6,6 +6,7 @@ from dlasim.compiler_shim.lowering.tile_buffers import (
     DOUBLE,
     DOUBLE_TENSORS,
     SINGLE,
+    constant_bytes,
     describe_group,
     describe_lines,
     lines_bytes,
@@ -26,6 +27,8 @@ from dlasim.native.record import Record, member, record
 from dlasim.native.routine import Routine, routine
 
 PIECES = 4
+AHEAD_PART = 4  # a node's constants are assumed to get such a part of the SRAM before it begins
+PIECE_PART = 4  # of which pieces are no more than such a part
 NEAR = 64  # a node is near its work alone if all else adds no more than such a part of it
 MAX_EXTENT = (1 << 16) - 1  # what a size register holds
 
@@ -166,6 +169,9 @@ def _find_sufficient_bytes(sizes: NodeSizes, machine: MachineCosts, found: Searc
         if size:
             _set_group(sizes, found, size, depth)
             found.sufficient_bytes = max(found.sufficient_bytes, sram_bytes(sizes, found.group, found.tile))
+    if machine.loads_ahead and not sizes.has_matrix:
+        whole = PIECE_PART * constant_bytes(sizes, channels, depth)
+        found.sufficient_bytes = max(found.sufficient_bytes, whole)
 
 
 @routine
@@ -175,8 +181,15 @@ def _cut_all(sizes: NodeSizes, machine: MachineCosts, found: Search, depth: int,
     while size:
         _set_group(sizes, found, size, depth)
         describe_costs(sizes, machine, size, depth, found.group)
+        constants = found.group.constant_bytes
+        is_small = 1
+        if machine.loads_ahead and constants and not sizes.has_matrix:
+            found.group.pieces_ahead = budget // AHEAD_PART // constants
+            is_small = constants * PIECE_PART <= budget or size <= sizes.step
         tasks = found.group.groups * found.group.passes
-        if not found.tasks or found.group.work_cycles + tasks * found.group.task_cycles <= found.cycles:
+        if is_small and (
+            not found.tasks or found.group.work_cycles + tasks * found.group.task_cycles <= found.cycles
+        ):
             _cut_group(sizes, machine, found, budget)
         size, parts = smaller_group(sizes.channels, sizes.step, machine.unit.output_lanes, size, parts)
 

@@ -259,5 +259,10 @@ def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, 
     beats_out = stripes * (store - bus.latency * bool(written))
     contention = contention_cycles(bus, beats_in, beats_out)
     ports = port_cycles(problems[0].machine_costs.plain.unit.port_rate, crossing + written)
-    busiest = max(compute, move_in + contention, stripes * store + contention, ports)
-    return busiest + first + bus.latency + store, layout.read_bytes + written, move_in
+    lead, task = first + bus.latency, compute // stripes
+    if machine.is_hopeful:
+        sent = lead + task + (stripes - 1) * store + contention
+        busiest = max(lead + compute, move_in + contention + task, sent, lead + ports)
+    else:
+        busiest = max(compute, move_in + contention, stripes * store + contention, ports) + lead
+    return busiest + store, layout.read_bytes + written, move_in

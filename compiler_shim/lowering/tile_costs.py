@@ -179,8 +179,9 @@ def estimate(
     start = first + other + fixed  # before the first computation
     ahead = 0 if sizes.has_matrix else machine.loads_ahead
     if ahead:
+        copies = 2 if tile.is_double == DOUBLE and constant_loads > 1 else 1
         start -= fixed
-        constant_loads -= 2 if tile.is_double == DOUBLE and constant_loads > 1 else 1
+        constant_loads -= min(max(group.pieces_ahead, copies), constant_loads)
     beats_in = input_loads * first + tasks * other + constant_loads * fixed
     beats_out = tiles * store_beats(sizes, machine, group, tile)
     loads = (
@@ -191,11 +192,18 @@ def estimate(
     move_out = beats_out + tiles * latency if output else 0
     cycles = compute + move_in + move_out
     if tile.is_double and tasks > 1:
-        ends = latency + start + move_out // tiles
         if tile.is_double == DOUBLE_TENSORS and constants:  # what computes with others waits for them
             compute += (constant_loads - 1 + ahead) * (fixed + latency)
         contention = contention_cycles(machine.bus, beats_in, beats_out)
         moved = tasks * moved * share // WHOLE + read + tiles * output
         ports = port_cycles(machine.unit.port_rate, moved)
-        cycles = min(cycles, max(compute, move_in + contention, move_out + contention, ports) + ends)
+        store = move_out // tiles
+        if machine.is_hopeful:
+            start += latency if start else 0
+            task = compute // tasks
+            sent = start + task + move_out - store + contention
+            busiest = max(start + compute, move_in + contention + task, sent, start + ports)
+        else:
+            busiest = max(compute, move_in + contention, move_out + contention, ports) + latency + start
+        cycles = min(cycles, busiest + store)
     return cycles, tasks, read

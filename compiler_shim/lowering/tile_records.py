@@ -66,7 +66,8 @@ class MachineCosts(Record):
 
     The bus, and the unit that computes; whether that reads its input again for each group of output channels,
     and whether each output channel is an operation of its own; cycles of a task besides its work, and of each
-    of a task's channels; whether the first constants are assumed to be loaded ahead.
+    of a task's channels; whether estimates assume that loads, computations and stores overlap perfectly, and
+    that the first constants are loaded ahead.
     """
 
     bus: BusCosts = member(BusCosts)
@@ -76,6 +77,7 @@ class MachineCosts(Record):
     is_one_by_one: int = 0
     task_cycles: int = 0
     channel_cycles: int = 0
+    is_hopeful: int = 0
     loads_ahead: int = 0
 
 
@@ -132,6 +134,7 @@ class ChannelGroup(Record):
     output_pixel: int = 0
     work_cycles: int = 0
     task_cycles: int = 0
+    pieces_ahead: int = 0
     lines: Lines = member(Lines)
 
 

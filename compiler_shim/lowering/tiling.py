@@ -8,6 +8,7 @@ stores overlap where buffers are double.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
 
 from dlasim.compiler_shim.lowering import search, tile_costs
@@ -47,11 +48,21 @@ class Tiling:
     read_bytes: int
 
 
+class Hope(IntEnum):
+    """What estimates assume: no more than what a node is sure of; that its loads, computations and stores
+    overlap perfectly; and also that its first constants are there when it begins."""
+
+    NONE = 0
+    OVERLAP = 1
+    AHEAD = 2
+
+
 class Machine:
     """A configuration as nodes meet it."""
 
-    def __init__(self, config: DlaConfig, loads_ahead: bool = False) -> None:
-        self.config, self.loads_ahead = config, loads_ahead
+    def __init__(self, config: DlaConfig, hope: Hope = Hope.NONE) -> None:
+        self.config, self.hope = config, hope
+        self.is_hopeful, self.loads_ahead = hope is not Hope.NONE, hope is Hope.AHEAD
         # A simulation may leave terms out; what is left out must not change the program.
         self._timed = config if config.timing == "full" else config.replace(timing="full")
         self.bus = cost.bus_costs(self._timed)
@@ -98,6 +109,7 @@ class Machine:
             is_one_by_one=int(node.one_by_one),
             task_cycles=task,
             channel_cycles=channel,
+            is_hopeful=int(self.is_hopeful),
             loads_ahead=int(self.loads_ahead),
         )
 
@@ -109,7 +121,7 @@ class TilingProblem:
         self.node, self.machine, self.machine_costs, self.geometry = node, machine, costs, geometry
         self.height, self.width, self.channels = node.out_shape
         self.depth, self.in_sram = geometry.depth, geometry.in_sram
-        self.kind = (geometry, node.mnemonic, node.one_by_one, node.fields.get("mode", 0))
+        self.kind = (geometry, node.mnemonic, node.one_by_one, node.fields.get("mode", 0), machine.hope)
         self.link = (geometry, node.pad[0])  # all that matters of it in a chain
 
     @cached_property
@@ -138,17 +150,23 @@ class TilingProblem:
         """Tiles of the output."""
         return tiling.tasks // self._passes(tiling)
 
-    def constant_loads(self, tiling: Tiling) -> int:
-        """How many different pieces its constants have."""
-        return (
-            1
-            if self.node.table is not None
-            else -(-self.channels // tiling.cut.channels) * self._passes(tiling)
-        )
+    def first_pieces(self, tiling: Tiling) -> int:
+        """How many pieces of its constants are used one after the other before one is used again."""
+        if self.node.table is not None:
+            return 1
+        groups, passes = -(-self.channels // tiling.cut.channels), self._passes(tiling)
+        is_again = passes > 1 and tiling.cut.weights_outer and self.tiles(tiling) > groups
+        return passes if is_again else groups * passes
+
+    def compute_cycles(self, tiling: Tiling) -> int:
+        """About the cycles of all computations."""
+        return self.work_cycles + tiling.tasks * self.task_cycles
 
     def load_cycles(self, tiling: Tiling) -> int:
         """About the cycles of all loads."""
-        return self.machine.load_cycles(tiling.read_bytes) + tiling.tasks * self.machine.bus.latency
+        if not tiling.read_bytes:
+            return 0
+        return self.machine.load_cycles(tiling.read_bytes) + (tiling.tasks - 1) * self.machine.bus.latency
 
     def _passes(self, tiling: Tiling) -> int:
         return -(-self.depth // tiling.cut.depth)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 
@@ -50,7 +51,7 @@ def test_explain_fits_the_terminal() -> None:
                 break
             shown += part
         assert process.wait() == 0
-        lines = shown.decode().replace("\r", "").splitlines()
+        lines = re.sub(r"\x1b\[\d*m|\r", "", shown.decode()).splitlines()  # without colours
         rows = lines[: lines.index("")]
         assert max(map(len, rows)) <= columns
         assert "no instruction for SOFTMAX" in " ".join(" ".join(rows).split())

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.graph import Graph, Operator, Quantization
+from tests.compiler import rearrangements
 from tests.compiler.network_builder import (
     ACTIVATIONS,
     MOST_ELEMENTS,
@@ -205,12 +206,15 @@ def extreme(net: RandomNetwork) -> None:
 
 def activation(net: RandomNetwork) -> None:
     source = net.any_activation()
-    kind = net.choice("RELU", "RELU6", "LEAKY_RELU", "LOGISTIC", "TANH", "HARD_SWISH", "QUANTIZE", "ABS")
+    kind = net.choice(
+        "RELU", "RELU6", "LEAKY_RELU", "LOGISTIC", "TANH", "HARD_SWISH", "QUANTIZE", "ABS", "ELU",
+        "L2_NORMALIZATION",
+    )  # fmt: skip
     options = {"alpha": 0.25} if kind == "LEAKY_RELU" else {}
     output = net.new_quantization()
     if kind == "LOGISTIC":
         output = Quantization((1 / 256,), (-128,))
-    elif kind == "TANH":
+    elif kind in ("TANH", "L2_NORMALIZATION"):
         output = Quantization((1 / 128,), (0,))
     elif kind == "HARD_SWISH" and output.scale < source.quantization.scale / 64:
         raise MisfitError  # TensorFlow's table for it would overflow
@@ -349,11 +353,14 @@ BUILDERS: dict[str, Callable[[RandomNetwork], None]] = {
     "concatenation": concatenation,
     "split": split,
     "strided_slice": strided_slice,
+    "product": rearrangements.product,
+    "reduction": rearrangements.reduction,
+    "rearrangement": rearrangements.rearrangement,
 }
 LINE = ("conv_2d", "conv_2d", "depthwise", "depthwise", "depthwise", "pool", "activation", "elementwise")
 _WEIGHTS = {"conv_2d": 20, "depthwise": 12, "pad_conv": 6, "fully_connected": 5, "pool": 7, "mean": 4,
             "elementwise": 16, "extreme": 5, "activation": 10, "reshape": 4, "concatenation": 8, "split": 3,
-            "transpose_conv": 3}  # fmt: skip
+            "transpose_conv": 3, "product": 8, "reduction": 4, "rearrangement": 5}  # fmt: skip
 
 
 def _shares() -> np.ndarray:

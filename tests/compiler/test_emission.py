@@ -31,7 +31,7 @@ def test_both_ways_write_the_same(make: Callable[[int], Case], tmp_path: Path) -
         fast = _lower(case, tmp_path, backend)
         assert_same(plain, fast, case)
         if plain is not None:
-            assert bool(calls) == bool(plain.streams)
+            assert calls or not plain.streams  # a plan may be emitted, and lose to one on the CPU alone
             words += len(plain.commands)
     assert words > 3_000
 

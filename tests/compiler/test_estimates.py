@@ -16,6 +16,7 @@ import pytest
 
 from dlasim.compiler_shim.compile import load_model
 from dlasim.compiler_shim.lowering import tile_buffers, tile_costs
+from dlasim.compiler_shim.lowering.ahead import NOTHING_AHEAD
 from dlasim.compiler_shim.lowering.lower import Lowered, emit
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
@@ -66,7 +67,7 @@ def lower_all(network: UnplacedNetwork, config: DlaConfig, **options: str) -> Lo
     placed = place(network, policy)
     plan = SramPlanner(placed, policy).plan(config.sram_bytes)
     # Estimates are of one node or chain after the other, without what they load for later ones.
-    return emit(placed, config, replace(plan, ahead={}), None, with_constants=False)
+    return emit(placed, config, replace(plan, ahead=NOTHING_AHEAD), None, with_constants=False)
 
 
 def plans(lowered: Lowered, config: DlaConfig) -> list[Plan]:

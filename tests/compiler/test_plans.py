@@ -7,9 +7,11 @@ from dataclasses import replace
 import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.lowering.ahead import NOTHING_AHEAD
 from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
+from dlasim.compiler_shim.lowering.tiling import Hope
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import place
 from dlasim.compiler_shim.planner import PlanMemory
@@ -108,13 +110,13 @@ def test_auto_is_not_slower_than_a_forced_choice(seed, tmp_path):
 def test_weights_are_loaded_ahead(tmp_path):
     network = built_in(tmp_path, "mobilenet_v2", alpha=0.35, resolution=96)
     config = FREE.replace(sram_bytes=128 * KIB)
-    policy = Policy(config, CompileOptions(), loads_ahead=True)
+    policy = Policy(config, CompileOptions(), hope=Hope.AHEAD)
     placed = place(network, policy)
     plan = SramPlanner(placed, policy).plan(config.sram_bytes)
-    assert plan.ahead
+    assert plan.ahead.loads
     with_loads, without = (
         emit(placed, config, each, None, with_constants=False).program
-        for each in (plan, replace(plan, ahead={}))
+        for each in (plan, replace(plan, ahead=NOTHING_AHEAD))
     )
     assert program_cycles(with_loads, config) < 0.99 * program_cycles(without, config)
     assert not check_program(with_loads).races
@@ -129,4 +131,5 @@ def test_plans_are_close_to_the_bound(name, size_kib, most, tmp_path):
     program = lower_for(network, config, CompileOptions(), with_constants=False).program
     inference = Simulation(program, config, None).run()
     cpu = sum(span.end - span.start for span in inference.host)
-    assert inference.total_cycles <= most * find_bound(config, program.work, cpu).cycles
+    # SOFTMAX on the CPU follows all that the DLA does; the bound takes them to be side by side.
+    assert inference.total_cycles <= most * find_bound(config, program.work, cpu).cycles + cpu

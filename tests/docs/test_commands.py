@@ -24,7 +24,10 @@ PAGES = [
     *sorted((ROOT / "docs" / "how-to").glob("*.md")),
 ]
 SECONDS = 120
-SLOW = {"reproduce-the-paper.md"}  # dozens of whole MobileNets
+SLOW = {
+    "reproduce-the-paper.md",  # dozens of whole MobileNets
+    "get-an-int8-network.md",  # loads TensorFlow and converts a network
+}
 
 
 @pytest.mark.parametrize(

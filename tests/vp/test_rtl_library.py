@@ -65,6 +65,10 @@ def test_a_verilator_in_the_current_folder_is_not_run(
             {"dla": "rtl", "vcd": "waves.txt"},
             "--vcd must name a file that ends in .vcd or .fst (got waves.txt)",
         ),
+        (
+            {"dla": "rtl", "vcd": "/no/such/waves.vcd"},
+            "cannot write /no/such/waves.vcd: there is no folder /no/such",
+        ),
         ({"vcd": "waves.vcd"}, "--vcd needs --dla rtl: only the RTL has waveforms"),
         ({"dla": "silicon"}, "dla must be simulator or rtl (got 'silicon')"),
     ],

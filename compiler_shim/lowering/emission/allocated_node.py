@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from dlasim.compiler_shim.lowering.ahead import Reservoir
 from dlasim.compiler_shim.lowering.constants import pack
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import pair
@@ -33,7 +34,7 @@ _NO_TENSOR, _NO_BUFFER = TensorLocation(), Buffer()  # nothing ever writes them
 class AllocatedNode:
     """A node with its tiling, the locations of its tensors, and the addresses of its buffers: for each of
     inputs, constants, accumulator and output one address per copy. `values` are the network's. The first
-    `ahead` pieces of its constants are loaded before it begins."""
+    pieces of its constants, in `ahead`, are loaded before it begins."""
 
     node: DlaNode
     geometry: Geometry
@@ -43,7 +44,7 @@ class AllocatedNode:
     buffers: tuple[tuple[int, ...], ...]
     values: Sequence[Value]
     step: int = 0  # of the network
-    ahead: int = 0
+    ahead: Reservoir | None = None
     matrix: TensorLocation | None = None
 
     @property
@@ -67,12 +68,13 @@ class AllocatedNode:
         node, cut = self.node, self.cut
         return node.weights, node.records, node.table, node.mnemonic, node.one_by_one, cut.channels, cut.depth
 
-    def loads(self, offsets: Sequence[int]) -> list[Load]:
-        """The loads of the pieces that come ahead, from these offsets of the pool."""
-        addresses = self.buffers[len(self.inputs)]
+    def loads(self, first: int, offsets: Sequence[int]) -> list[Load]:
+        """The loads of pieces that come ahead, from number `first` on, from these offsets of the pool."""
+        assert self.ahead is not None, "only such pieces are loaded for a later node"
+        address, step = self.ahead.address, self.ahead.piece_bytes
         return [
-            Load(offset, self.constant_bytes(number), addresses[number], self.node.layer)
-            for number, offset in enumerate(offsets)
+            Load(offset, self.constant_bytes(number), address + number * step, self.node.layer)
+            for number, offset in enumerate(offsets, first)
         ]
 
     def constant_bytes(self, number: int) -> int:
@@ -102,8 +104,10 @@ class AllocatedNode:
         second = self.inputs[1] if len(self.inputs) > 1 else self.matrix or _NO_TENSOR
         buffers = [_buffer(addresses) for addresses in self.buffers]
         buffers[1:1] = [_NO_BUFFER] * (2 - len(self.inputs))
-        if self.ahead:
-            buffers[CONSTANTS].ahead = self.ahead
+        if self.ahead is not None:
+            constants = buffers[CONSTANTS]
+            constants.ahead, constants.ahead_address = self.ahead.pieces, self.ahead.address
+            constants.ahead_bytes = self.ahead.piece_bytes
         return Node(
             number=number,
             height=geometry.height,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,13 @@ _WORDS_PER_OPERATION = MAX_FIXED + MAX_REGISTERS + len(UNITS)  # with one for it
 _OPERATIONS_AT_A_TIME = 1 << 12  # room for more than these may never be filled
 
 
-Later = tuple[int, AllocatedNode]  # after so many tiles, the first constants of a later node are loaded
+class Later(NamedTuple):
+    """After so many tiles, pieces of a later node's constants are loaded."""
+
+    tiles: int
+    node: AllocatedNode
+    first: int
+    pieces: int
 
 
 class Emitter:
@@ -122,10 +128,10 @@ class Emitter:
     def _emit(self, nodes: int, tiles: int, operations: int, later: Sequence[Later] = ()) -> None:
         """All tiles, or stripes; one is no more than so many operations."""
         first = 0
-        for stop, allocated in later:
-            self._emit_tiles(nodes, first, stop, operations)
-            self._emit_loads(allocated)
-            first = stop
+        for load in later:
+            self._emit_tiles(nodes, first, load.tiles, operations)
+            self._emit_loads(load)
+            first = load.tiles
         self._emit_tiles(nodes, first, tiles, operations)
 
     def _emit_tiles(self, nodes: int, first: int, stop: int, operations: int) -> None:
@@ -137,11 +143,12 @@ class Emitter:
             self._run(self._stream, nodes, start, end)
         self._pool.size_bytes = self._stream.pool_bytes
 
-    def _emit_loads(self, allocated: AllocatedNode) -> None:
-        """Load a later node's first constants, which get their offsets in the pool now."""
-        offsets = [self._pool.reserve(allocated.constant_bytes(number)) for number in range(allocated.ahead)]
-        self._ahead[allocated.step] = offsets
-        self._loads.put(allocated.loads(offsets))
+    def _emit_loads(self, load: Later) -> None:
+        """Load pieces of a later node's constants, which get their offsets in the pool now."""
+        numbers = range(load.first, load.first + load.pieces)
+        offsets = [self._pool.reserve(load.node.constant_bytes(number)) for number in numbers]
+        self._ahead.setdefault(load.node.step, []).extend(offsets)
+        self._loads.put(load.node.loads(load.first, offsets))
         self._reserve(len(offsets))
         self._run(self._stream, LOADS, 0, len(offsets))
 

@@ -92,14 +92,17 @@ class TensorLocation(Record):
 
 @record
 class Buffer(Record):
-    """A buffer of a node with up to two copies; the one filled last holds the box `held`, and the first
-    `ahead` fills have been loaded before the node begins."""
+    """A buffer of a node with up to two copies. The first `ahead` fills are there before the node begins, one
+    after the other, `ahead_bytes` each. The last fill is at `filled` and holds the box `held`."""
 
     copies: int = 1
     ahead: int = 0
+    ahead_address: int = 0
+    ahead_bytes: int = 0
     addresses: list[int] = array(int, 2)
     fills: int = 0
     is_filled: int = 0
+    filled: int = 0
     held: TensorBox = member(TensorBox)
 
 

@@ -124,12 +124,15 @@ def _find_input_box(stream: StreamBuilder, node: Node, start: int, depth: int) -
 def _fill(buffer: Buffer, box: TensorBox) -> tuple[int, int]:
     """The address of the copy of a buffer that holds this, and whether it has to be brought there first."""
     if buffer.is_filled and buffer.held.equals(box):
-        return buffer.addresses[(buffer.fills - 1) % buffer.copies], 0
-    buffer.is_filled = 1
+        return buffer.filled, 0
+    number, ahead = buffer.fills, buffer.ahead
+    buffer.is_filled, buffer.fills = 1, number + 1
     buffer.held.assign(box)
-    address = buffer.addresses[buffer.fills % buffer.copies]
-    buffer.fills += 1
-    return address, 1 if buffer.fills > buffer.ahead else 0
+    if number < ahead:
+        buffer.filled = buffer.ahead_address + number * buffer.ahead_bytes
+        return buffer.filled, 0
+    buffer.filled = buffer.addresses[(number - ahead) % buffer.copies]
+    return buffer.filled, 1
 
 
 @routine

@@ -1,0 +1,81 @@
+"""Builders of random networks: products of activations, reductions, and what moves elements in other ways."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dlasim.compiler_shim.graph import Quantization
+from tests.compiler.network_builder import MisfitError, RandomNetwork
+
+
+def product(net: RandomNetwork) -> None:
+    """BATCH_MATMUL with itself, or with another that fits, either of them transposed."""
+    one = net.any_activation()
+    if len(one.shape) < 2:
+        raise MisfitError
+    is_transposed = net.chance(0.3)
+    depth = one.shape[-2] if is_transposed else one.shape[-1]
+    rows = one.shape[-1] if is_transposed else one.shape[-2]
+    fitting = [
+        (other, adjoint)
+        for other in net.activations
+        for adjoint in (False, True)
+        if len(other.shape) >= 2
+        and other.shape[-1 if adjoint else -2] == depth
+        and other.shape[:-2] in (one.shape[:-2], (1,) * len(one.shape[:-2]))
+    ]
+    if not fitting:
+        raise MisfitError
+    other, adjoint = net.choice(*fitting)
+    shape = (*one.shape[:-2], rows, other.shape[-2 if adjoint else -1])
+    if int(np.prod(shape)) * depth > net.most_macs:
+        raise MisfitError
+    scale = one.quantization.scale * other.quantization.scale * np.sqrt(depth) * net.rng.uniform(20, 80)
+    output = Quantization((float(np.float32(scale)),), (net.number(-60, 60),))
+    options = {"adj_x": is_transposed, "adj_y": adjoint}
+    net.output("BATCH_MATMUL", [one.index, other.index], shape, output, options)
+
+
+def reduction(net: RandomNetwork) -> None:
+    """REDUCE_MAX, REDUCE_MIN and SUM over any dimensions but the first."""
+    source = net.any_activation()
+    rank = len(source.shape)
+    axes = sorted({net.number(1, rank - 1) for _ in range(net.number(1, rank - 1))}) if rank > 1 else []
+    if not axes:
+        raise MisfitError
+    kind, keep = net.choice("REDUCE_MAX", "REDUCE_MIN", "SUM"), net.chance(0.5)
+    shape = tuple(
+        1 if axis in axes else size for axis, size in enumerate(source.shape) if keep or axis not in axes
+    )
+    output = source.quantization
+    if kind == "SUM":
+        terms = np.prod([source.shape[axis] for axis in axes])
+        scale = output.scale * float(np.sqrt(terms)) * net.rng.uniform(0.5, 2)
+        output = Quantization((float(np.float32(scale)),), (net.number(-60, 60),))
+    net.output(kind, [source.index, net.constant(np.array(axes))], shape, output, {"keep_dims": keep})
+
+
+def rearrangement(net: RandomNetwork) -> None:
+    """DEPTH_TO_SPACE, SPACE_TO_DEPTH, REVERSE_V2 and MIRROR_PAD."""
+    source = net.any_activation(4)
+    batch, height, width, depth = source.shape
+    kind = net.choice("DEPTH_TO_SPACE", "SPACE_TO_DEPTH", "REVERSE_V2", "MIRROR_PAD")
+    inputs, options, shape = [source.index], {}, source.shape
+    if kind == "DEPTH_TO_SPACE":
+        if depth % 4:
+            raise MisfitError
+        shape, options = (batch, 2 * height, 2 * width, depth // 4), {"block_size": 2}
+    elif kind == "SPACE_TO_DEPTH":
+        if height % 2 or width % 2:
+            raise MisfitError
+        shape, options = (batch, height // 2, width // 2, 4 * depth), {"block_size": 2}
+    elif kind == "REVERSE_V2":
+        inputs.append(net.constant(np.array([net.number(1, 3)])))
+    else:
+        if min(height, width) < 2:
+            raise MisfitError
+        amounts = [(0, 0), (net.number(0, 1), 1), (1, net.number(0, 1)), (0, 0)]
+        shape = tuple(size + sum(pair) for size, pair in zip(source.shape, amounts, strict=True))
+        inputs.append(net.constant(np.array(amounts)))
+        options = {"mode": net.choice("REFLECT", "SYMMETRIC")}
+    net.output(kind, inputs, shape, source.quantization, options)
