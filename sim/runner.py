@@ -100,7 +100,7 @@ def checked_inputs(
     """The program's inputs with their arrays, checked; `least` permits fewer arrays, for the first inputs."""
     expected = program.inputs
     if not (len(expected) if least is None else least) <= len(inputs) <= len(expected):
-        most = "" if least is None else "at most "
+        most = "" if least is None or not expected else "at most "
         raise InputError(f"{program.label} takes {most}{counted(len(expected), 'input')} (got {len(inputs)})")
     pairs = list(zip(expected, inputs, strict=False))
     for described, array in pairs:

@@ -57,7 +57,7 @@ class Point:
     def options(self) -> CompileOptions:
         """All on the DLA where SRAM is scarce, or the smallest would be no SRAM at all."""
         where = "dla" if self.size == "smallest" else "auto"
-        return CompileOptions(self.fusion, self.depthwise, self.tiling, where)
+        return CompileOptions(fusion=self.fusion, depthwise=self.depthwise, tiling=self.tiling, place=where)
 
     def config(self, sram_bytes: int) -> DlaConfig:
         """The machine."""
