@@ -205,7 +205,7 @@ def _strided(work: Work) -> float:
     if at is None:
         return 6 * work.written
     length = int(at.size[-1])
-    runs = int(prod(at.size)) // length
+    runs = int(prod(at.size[:-1]))
     if at.stride[-1] != 1:
         return runs * (35 + 6 * length)
     strides = [step for step, count in zip(at.stride[:-1], at.size[:-1], strict=True) if count > 1]

@@ -78,6 +78,10 @@ def random_config(rng: np.random.Generator, **changes: object) -> DlaConfig:
         "vector_lanes": int(rng.choice([1, 4])),
         "issue_cycles": int(rng.choice([0, 1])),
         "mac_fill": int(rng.choice([0, 4])),
+        # `Walk` knows neither the SRAM's ports nor the output stage.
+        **dict.fromkeys(
+            ("sram_bandwidth", "mac_results", "vector_requantizations", "vector_divisions"), "unlimited"
+        ),
     }
     return DlaConfig().replace(**machine | changes)
 
