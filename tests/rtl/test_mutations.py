@@ -12,7 +12,7 @@ from tests.rtl.mutations import MUTATIONS, Mutation
 from tests.rtl.streams import MEMORY_BYTES
 from tests.rtl.test_faults import compare_damaged
 from tests.rtl.test_host import Pair, scenario
-from tests.rtl.test_streams import compare_edges, compare_random
+from tests.rtl.test_streams import compare_averages, compare_edges, compare_random
 
 CONFIG = machine("mutant")
 RANDOM, DAMAGED = 40, 60
@@ -24,6 +24,7 @@ def check(binary: Path) -> None:
     """All comparisons; an error where one differs."""
     with RtlMachine(binary, CONFIG.sram_bytes, MEMORY_BYTES) as rtl:
         compare_edges(rtl, CONFIG)
+        compare_averages(rtl, CONFIG)
         scenario(Pair(rtl, CONFIG))
         for number in range(RANDOM):
             compare_random(rtl, CONFIG, number)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dlasim.isa import codec
-from dlasim.isa.instructions import INSTRUCTIONS, UNITS, Unit
+from dlasim.isa.instructions import INSTRUCTIONS, UNITS, PoolMode, Unit
+from dlasim.isa.registers import BY_NAME
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.operation import reset_file
 from tests.rtl.comparison import Comparison, compare_stream
@@ -75,6 +76,45 @@ def compare_edges(rtl: RtlMachine, config: DlaConfig) -> None:
     found = compare_stream(rtl, config, np.array(words, np.uint64), reset_file(), sram, places())
     assert not found.differences
     assert found.plan.fault is None
+
+
+def compare_averages(rtl: RtlMachine, config: DlaConfig) -> None:
+    """Averages of two bytes whose sum is odd: the halves that the modes of OP_POOL round differently."""
+    pairs = [(low, low + 2 * step + 1) for low in (-128, -127, -3, -2, -1, 0, 1, 2, 120) for step in range(4)]
+    inputs = np.array(pairs, np.int8).ravel()
+    sram = np.zeros(config.sram_bytes, np.uint8)
+    sram[: len(inputs)] = inputs.view(np.uint8)
+    count = len(pairs)
+
+    def size(width: int) -> int:
+        return BY_NAME["IN_SIZE"].pack(height=1, width=width)
+
+    registers = {
+        "IN_SIZE": size(2 * count),
+        "OUT_SIZE": size(count),
+        "KERNEL": size(2),
+        "STRIDE": size(2),
+        "IN_CHANNELS": 1,
+        "OUT_CHANNELS": 1,
+        "IN_PIXEL_STRIDE": 1,
+        "OUT_PIXEL_STRIDE": 1,
+    }
+    words = [codec.encode_cfg(name, value) for name, value in registers.items()]
+    for place, mode in enumerate((PoolMode.AVERAGE, PoolMode.AVERAGE_UP), start=1):
+        words += [codec.encode_cfg("OUT_ADDR", 1000 * place), codec.encode("OP_POOL", mode=mode)]
+    words += [codec.encode("HALT")]
+    rtl.memory[:] = 0
+    found = compare_stream(rtl, config, np.array(words, np.uint64), reset_file(), sram, places())
+    assert not found.differences
+    assert found.plan.fault is None
+    outputs = [rtl.sram[1000 * place : 1000 * place + count].view(np.int8) for place in (1, 2)]
+    assert [(low + high + 1) // 2 for low, high in pairs] == outputs[1].tolist()
+    assert outputs[0].tolist() != outputs[1].tolist()
+
+
+@pytest.mark.parametrize("name", ["small", "shared"])
+def test_halves_of_averages(rtl: RtlMachine, name: str) -> None:
+    compare_averages(rtl, machine(name))
 
 
 @pytest.mark.parametrize("name", ["small", "shared"])
