@@ -19,10 +19,12 @@ def refresh(page: Path, expected: Iterable[str], actual: str) -> None:
     text = page.read_text(encoding="utf-8")
     lines = iter(actual.splitlines())
     for wanted in expected:
-        pattern = re.compile(_shape(wanted))
+        is_printed = f"# {wanted}" in text  # behind a print(…): a whole line of the output
+        pattern = re.compile(rf"^{_shape(wanted)}$" if is_printed else _shape(wanted))
         found = next((match[0] for line in lines if (match := pattern.search(line.strip()))), None)
         if found is not None and "…" not in wanted and found != wanted:
-            text = text.replace(wanted, found, 1)
+            before = "# " if is_printed else ""
+            text = text.replace(before + wanted, before + found, 1)
     page.write_text(text, encoding="utf-8")
 
 

@@ -96,6 +96,13 @@ def test_a_page_keeps_the_names_of_layers(tmp_path: Path) -> None:
     assert page.read_text() == "stage_3/conv_2 4x4x64/2 7\n"
 
 
+def test_a_page_keeps_numbers_that_nothing_printed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text('run(sram="128KiB")\nprint(pes)     # 128\n')
+    refresh(page, ("128",), "resnet8 5\n64\n")
+    assert page.read_text() == 'run(sram="128KiB")\nprint(pes)     # 64\n'
+
+
 def test_a_page_gets_todays_units(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("layer  read\n─────  ─────\nconv   4.2 KiB  1.3 µJ\n")
