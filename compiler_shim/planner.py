@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from dlasim.compiler_shim.lowering.ahead import NOTHING_AHEAD
@@ -29,6 +29,8 @@ _LESS_IS_BETTER = (
     ("dma_latency",), ("issue_cycles",), ("mac_fill", "vector_fill"), ("mac_drain", "vector_drain"),
 )  # fmt: skip
 _MORE_IS_BETTER = ("dma_bandwidth", "vector_lanes")
+LEAST_PART = 64  # of the SRAM: no plans for less than that are tried
+MOST_TASKS = 1 << 14  # nor such with more than that
 NEAR = 1.005  # a plan for less SRAM is tried while its estimate is within so much of the best
 NEAR_IF_SMALL = 1.05  # likewise
 
@@ -115,10 +117,24 @@ class _PlanSearch:
         found = self._distinct()
         best, lowered = found[0], None
         if len(found) > 1:
-            timed = [self._time(candidate) for candidate in found]
-            number = min(range(len(found)), key=lambda number: timed[number][0])
-            best, lowered = found[number], timed[number][1]
+            best, lowered = self._fastest(found)
         return self._emit(best, with_constants) if with_constants or lowered is None else lowered
+
+    def _fastest(self, candidates: Sequence[_Candidate]) -> tuple[_Candidate, Lowered | None]:
+        """The fastest of those of which a program can be made; an InputError where there is none."""
+        timed: list[tuple[int, _Candidate, Lowered | None]] = []
+        refusals: list[InputError] = []
+        for candidate in candidates:
+            try:
+                cycles, lowered = self._time(candidate)
+            except InputError as error:  # too many tiles or operations
+                refusals.append(error)
+            else:
+                timed.append((cycles, candidate, lowered))
+        if not timed:
+            raise refusals[0]
+        _, best, lowered = min(timed, key=lambda each: each[0])
+        return best, lowered
 
     def _time(self, candidate: _Candidate) -> tuple[int, Lowered | None]:
         known = self._memory.cycles.get(id(candidate.plan))
@@ -184,11 +200,13 @@ class _PlanSearch:
         size, near = self._size, NEAR_IF_SMALL if _nodes(kind.network) <= SMALLER else NEAR
         most = near * plan.estimated_cycles
         while plan.estimated_cycles <= most:
+            if size < self._size and plan.tasks > MOST_TASKS:
+                return
             yield _Candidate(kind, plan)
             if plan.ahead.loads and kind.hope is Hope.NONE:
                 yield _Candidate(kind, self._without_loads_ahead(plan))
             size = (1 << (size - 1).bit_length()) >> 1
-            if not size or not keeps_tensors(self._options):
+            if size * LEAST_PART < self._size or not keeps_tensors(self._options):
                 return
             try:
                 plan = self._plan(kind, size)

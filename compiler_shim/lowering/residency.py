@@ -51,6 +51,11 @@ class SramPlan:
         return nodes + sum(chain.cycles for chain in self.chains.values())
 
     @property
+    def tasks(self) -> int:
+        """Tiles, and stripes of each node in a chain."""
+        return sum(tiling.tasks for tiling in self.tilings.values())
+
+    @property
     def chained(self) -> frozenset[int]:
         """The steps that belong to chains."""
         return frozenset(step for chain in self.chains.values() for step in chain.steps)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from dlasim.compiler_shim import planner
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering.ahead import NOTHING_AHEAD
 from dlasim.compiler_shim.lowering.lower import emit
@@ -134,3 +135,19 @@ def test_plans_are_close_to_the_bound(name, size_kib, most, tmp_path):
     cpu = sum(span.end - span.start for span in inference.host)
     # SOFTMAX on the CPU follows all that the DLA does; the bound takes them to be side by side.
     assert inference.total_cycles <= most * find_bound(config, program.work, cpu).cycles + cpu
+
+
+def test_a_plan_with_too_many_operations_is_no_candidate(tmp_path, monkeypatch):
+    network, config = built_in(tmp_path, "resnet8"), FREE.replace(sram_bytes=64 * KIB)
+    before, made = cycles(network, config), []
+    emit_any = planner.emit
+
+    def emit_some(*arguments, **more):
+        made.append(arguments)
+        if len(made) == 1:
+            raise InputError("too many")
+        return emit_any(*arguments, **more)
+
+    monkeypatch.setattr(planner, "emit", emit_some)
+    assert cycles(network, config) >= before
+    assert len(made) > 1
