@@ -123,7 +123,7 @@ def test_within_two_percent_where_sram_ports_limit(seed):
 def test_within_two_percent_where_the_output_stage_limits(seed):
     rng = random.Random(400 + seed)
     stalled = 0
-    for _ in range(150):
+    for _ in range(180):
         limits = random_limits(rng) | {"sram_bandwidth": 0}
         config = random_config(rng, **limits)
         words = random_stream(rng, 1, LONG, COMPUTE)
