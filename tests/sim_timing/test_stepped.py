@@ -163,8 +163,8 @@ def test_networks_within_two_percent(network, machine, tmp_path):
 
 
 def test_units_that_want_more_than_the_ports_move_share_them():
-    """Random streams of operations on few ports: the sum of all is right. A single one is off by a tenth where
-    an operation needs exactly what the port moves: then every word that waits delays it."""
+    """Random streams of operations on few ports: the sum of all is right. A single one is off by a tenth
+    where an operation needs exactly what the port moves: then every word that waits delays it."""
     rng = random.Random(500)
     sizes = Sizes(
         least_rows=8, rows=16, columns=4, channels=12, padding=0, multiplier=1, run_bytes=2000, runs=2
