@@ -77,14 +77,15 @@ def load(config: DlaConfig, waveform: str = "") -> ctypes.CDLL:
 
 @cache
 def _library(content: bytes) -> ctypes.CDLL:
+    # Stays open while the library is loaded: the loader takes a file of the same name for the same library.
     file = os.memfd_create("dlasim-rtl")
-    with os.fdopen(file, "wb") as memory:
-        memory.write(content)
-        memory.flush()
-        try:
-            return ctypes.CDLL(f"/proc/self/fd/{file}")
-        except OSError as error:
-            raise RunError(f"--dla rtl: cannot load the RTL's library: {error}") from error
+    try:
+        with os.fdopen(file, "wb", closefd=False) as memory:
+            memory.write(content)
+        return ctypes.CDLL(f"/proc/self/fd/{file}")
+    except OSError as error:
+        os.close(file)
+        raise RunError(f"--dla rtl: cannot load the RTL's library: {error}") from error
 
 
 def _object(config: DlaConfig, waveform: str) -> bytes:
@@ -140,7 +141,7 @@ def _build(
     if option:
         header = f'"{runtime}_c.h"'
         defines += [f"-DTRACER=Verilated{kind}C", f"-DTRACER_HEADER={header}", "-DVM_TRACE=1"]
-    base = [compiler, "-std=c++17", "-fPIC", *defines, "-Imade", f"-isystem{include}"]
+    base = [compiler, "-std=c++17", "-fPIC", "-fno-gnu-unique", *defines, "-Imade", f"-isystem{include}"]
     base += [f"-isystem{include}/vltstd"]
     written = sorted((work / "made").glob("Vdla*.cpp"))
     once = [path.name for path in written if "Slow" in path.name]  # runs when it starts, and never again
