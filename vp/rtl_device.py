@@ -57,10 +57,8 @@ class RtlDevice(DlaDevice):
         self._cycle = 0  # up to which the RTL has come
         self._started = 0  # when its running stream began
         self.rtl = self._figures = RtlFigures()
-        self._lasted: list[list[int]] = [
-            [],
-            [],
-        ]  # cycles of streams in the RTL and in the simulator, not compared yet
+        # Cycles of streams in the RTL and in the simulator, not compared yet.
+        self._lasted: list[list[int]] = [[], []]
 
     def __del__(self) -> None:
         self.close()
