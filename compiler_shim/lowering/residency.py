@@ -26,6 +26,7 @@ from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.errors import InputError
+from dlasim.isa.instructions import BY_MNEMONIC
 
 NEAR = 64  # as in `search`
 TRAFFIC_WEIGHT = 1 / 1024  # cycles that a byte over the bus counts for besides its time
@@ -329,7 +330,7 @@ class SramPlanner:
             and self._live_ranges[value].last == step + 1
             and node.out_element_bytes == follower.in_element_bytes == 1
             and node.out_shape == follower.in_shape
-            and follower.mnemonic != "OP_MAT_MUL"
+            and not BY_MNEMONIC[follower.mnemonic].multiplies_matrices
         )
 
     def _cost(self, steps: Segment, residents: _Residents) -> float:
