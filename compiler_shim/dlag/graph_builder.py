@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dlasim.compiler_shim.dlag.dlag_writer import write_graph
 from dlasim.compiler_shim.dlag.dlag_layout import DTYPES, MAX_RANK, MAX_SCALE
+from dlasim.compiler_shim.dlag.dlag_writer import write_graph
 from dlasim.compiler_shim.dlag.option_check import OptionError, checked_options
 from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.host_calls import bind, infer_shapes
