@@ -113,7 +113,9 @@ def test_within_two_percent_where_sram_ports_limit(seed):
         limits = random_limits(rng) | {"mac_results": 0, "vector_requantizations": 0, "vector_divisions": 0}
         config = random_config(rng, **limits | {"accumulators": rng.choice([1, 2, 4])})
         if min(config.line_buffer_bytes, config.weight_buffer_bytes) < LARGE_BUFFER:
-            config = config.replace(mac_step_group=1, mac_weights=0)  # too small to fetch ahead in lost cycles
+            config = config.replace(
+                mac_step_group=1, mac_weights=0
+            )  # too small to fetch ahead in lost cycles
         words = random_stream(rng, 1, LONG, COMPUTE)
         ours = plan(config, words)
         outcome = SteppedMachine(config, words).run()
