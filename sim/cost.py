@@ -189,5 +189,6 @@ def _work(unit: UnitCosts, batch: Batch) -> Count:
     has_depth = batch.instruction.unit is Unit.MAC and mnemonic != "OP_DEPTH_CONV"
     steps = _taps(batch) if "KERNEL" in registers else 1
     in_channels = batch.value("IN_CHANNELS") if has_depth else 1
-    turns = formulas.pixel_turns(unit, *batch.pair("OUT_SIZE"))
+    rows, columns = batch.pair("OUT_SIZE")
+    turns = evaluate(formulas.pixel_turns, unit, rows, columns)
     return _lane_cycles(unit, turns, steps, in_channels, batch.value("OUT_CHANNELS"))

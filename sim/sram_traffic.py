@@ -64,7 +64,8 @@ def _mac_traffic(unit: UnitCosts, batch: Batch, work: Count) -> Traffic:
     pixels = product(*batch.pair("OUT_SIZE"))
     taps = product(*batch.pair("KERNEL")) if batch.instruction.has_window else 1
     weight_bytes = product(taps, batch.value("IN_CHANNELS")) if not depthwise else taps
-    turns: Count = formulas.pixel_turns(unit, *batch.pair("OUT_SIZE"))
+    rows, columns = batch.pair("OUT_SIZE")
+    turns: Count = formulas.evaluate(formulas.pixel_turns, unit, rows, columns)
     first_bytes = _first_bytes(batch, depthwise)
     first: Count = formulas.first_fetch_cycles(unit, channels, pixels, turns, *first_bytes)
     numbers = (channels, pixels, turns, work, each_group, by_channel, weight_bytes, first)
