@@ -115,7 +115,7 @@ module dla_checks
     if (has_kernel(opcode)) steps = steps * 112'(file.kernel.height) * 112'(file.kernel.width);
     if (sums_channels(opcode)) steps = steps * 112'(file.in_channels);
     if (is_clamped(opcode) && file.act_min > file.act_max) return 1'b1;
-    if (opcode == OPCODE_OP_DEPTH_CONV && 24'(file.out_channels) % 24'(file.in_channels) != 0) return 1'b1;
+    if (opcode == OPCODE_OP_DEPTH_CONV && 24'(file.out_channels) % 24'(file.in_channels) != 24'd0) return 1'b1;
     if (opcode == OPCODE_OP_POOL && (file.out_channels != file.in_channels
         || has_empty_window(file.in_size.height, file.out_size.height, file.kernel.height,
                             file.stride.height, file.dilation.height, file.pad.top)

@@ -35,6 +35,7 @@ MEMORIES = {
 DEFAULT_BEAT_BYTES = 8  # of a bus without a limit
 LANE_REQUANTIZATIONS = 3  # of a VECTOR lane of the RTL
 LANE_DIVISIONS = 2
+RESULT_FLIP_FLOPS = 142  # of a MAC lane's 206: those behind the accumulator, which a result passes once
 _OPCODE_AND_FIELDS = 12  # bits of a command word that a compute unit's queue keeps
 
 Parameters = Mapping[str, int]
@@ -73,7 +74,9 @@ def _constant(_: Parameters) -> Terms:
 
 
 def _queue(sizes: Parameters) -> Terms:
-    return [1.0, sizes["WIDTH"], sizes["WIDTH"] * sizes["DEPTH"]]
+    """Bits of slots, and of those that lead from all slots to the head."""
+    width, depth = sizes["WIDTH"], sizes["DEPTH"]
+    return [1.0, width * depth, width * (depth - 1)]
 
 
 def _dma(sizes: Parameters) -> Terms:
@@ -184,16 +187,29 @@ def _kept_bits(unit: Unit) -> int:
 @cache
 def _coefficients(block: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Thousands of gates, and flip-flops, for each of the block's terms."""
+    points = [point for point in measured_points() if point.block == block]
+    terms = [_TERMS[block](point.parameters) for point in points]
+    return (
+        _fit(terms, [point.area.kge for point in points]),
+        _fit(terms, [point.area.flip_flops for point in points]),
+    )
+
+
+def _fit(terms: list[Terms], measured: list[float]) -> tuple[float, ...]:
+    """Least squares of relative errors. More of a term never takes less: one that would has no part in it."""
     import numpy as np  # which --help does not need
 
-    points = [point for point in measured_points() if point.block == block]
-    rows = np.array([_TERMS[block](point.parameters) for point in points])
-    fitted = []
-    for measured in ([p.area.kge for p in points], [p.area.flip_flops for p in points]):
-        scale = np.maximum(np.array(measured), 1e-9)  # a block may have no flip-flops
-        solution, *_ = np.linalg.lstsq(rows / scale[:, None], np.array(measured) / scale, rcond=None)
-        fitted.append(tuple(float(value) for value in solution))
-    return fitted[0], fitted[1]
+    scale = np.maximum(np.array(measured), 1e-3)  # a block may have no flip-flops
+    rows = np.array(terms) / scale[:, None]
+    used = list(range(rows.shape[1]))
+    while True:
+        solution, *_ = np.linalg.lstsq(rows[:, used], np.array(measured) / scale, rcond=None)
+        least = int(solution.argmin())
+        if solution[least] >= -1e-9:
+            break
+        del used[least]
+    found = dict(zip(used, solution.tolist(), strict=True))
+    return tuple(found.get(number, 0.0) for number in range(rows.shape[1]))
 
 
 @cache

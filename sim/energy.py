@@ -49,17 +49,26 @@ class EnergyModel:
             "vector": value("element_pj") * activity.elements,
             "sram": access / self.port_bytes * costs.sram_bytes[:count],
             "memory": self._per_byte()[costs.unit[:count], activity.regions] * costs.dma_bytes[:count],
-            "clock": self._clock()[costs.unit[:count]] * (plan.timeline.end - plan.timeline.start),
+            "clock": self._clock(plan, activity.requantizations),
         }
 
-    def _clock(self) -> NDArray[np.float64]:
-        """Picojoules of a cycle in which a unit works, by unit. The two transfers share one figure."""
+    def _clock(self, plan: Plan, requantizations: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Picojoules of the flip-flops of each operation's unit while it runs. Registers behind an
+        accumulator have a clock only where a result passes."""
+        unit = plan.costs.unit[: plan.operations]
+        passed = area.RESULT_FLIP_FLOPS * np.where(unit == Unit.MAC, requantizations, 0)
+        clocked = self._flip_flops()[unit] * (plan.timeline.end - plan.timeline.start)
+        return self.technology.value("flip_flop_clock_pj") * (clocked + passed)
+
+    def _flip_flops(self) -> NDArray[np.float64]:
+        """Those that have a clock while a unit works, by unit; each direction of the DMA has half of its."""
         parts = area.areas(self.config)
+        behind = area.RESULT_FLIP_FLOPS * self.config.depthwise_lanes
         flip_flops = np.zeros(len(Unit))
         flip_flops[[Unit.DMA_IN, Unit.DMA_OUT]] = parts["dma"].flip_flops / 2
-        flip_flops[Unit.MAC] = parts["mac"].flip_flops
+        flip_flops[Unit.MAC] = parts["mac"].flip_flops - behind
         flip_flops[Unit.VECTOR] = parts["vector"].flip_flops
-        return self.technology.value("flip_flop_clock_pj") * flip_flops
+        return flip_flops
 
     def _per_byte(self) -> NDArray[np.float64]:
         """Picojoules of a byte by unit and region. The last column is of operations that are no transfer."""

@@ -283,8 +283,8 @@ RUN_FIGURES: tuple[Figure, ...] = (
         for name, text in ENERGY_COMPONENTS.items()
     ),
     Figure(
-        "area_kge.total", "kGE", "thousands of NAND2 gates that the logic of the DLA takes", _area(*COMPONENTS),
-        "area_kge", "area", page="area",
+        "area_kge.total", "kGE", "the logic of the DLA, in thousands of NAND2 gates",
+        _area(*COMPONENTS), "area_kge", "area", page="area",
     ),
     *(
         Figure(f"area_kge.{name}", "kGE", text, _area(name), f"area_{name}_kge", page="area")

@@ -36,7 +36,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "sweeps", "firmware", "bare-metal", "debugging",
     ),
     "Explanation": (
-        "architecture", "timing-model", "cost-model", "rtl", "numerics", "races", "planner", "accuracy",
+        "architecture", "timing-model", "cost-model", "area", "rtl", "numerics", "races", "planner", "accuracy",
         "zoo",
     ),
     "Reference": (

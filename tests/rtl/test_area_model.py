@@ -12,7 +12,7 @@ HELD_OUT = [
     ("queue", {"WIDTH": 100, "DEPTH": 6}),
     ("dma", {"BEAT_BYTES": 2}),
     ("dma", {"BEAT_BYTES": 6, "BURST_OVERHEAD": 3}),
-    ("top", {"DMA_BANDWIDTH": 3}),
+    ("top", {"SRAM_BYTES": 256, "INPUT_LANES": 2, "OUTPUT_LANES": 2, "VECTOR_LANES": 1, "DMA_BANDWIDTH": 3}),
     pytest.param("vector", {"LANES": 3}, marks=slow),
     pytest.param("mac", {"INPUT_LANES": 3, "OUTPUT_LANES": 2}, marks=slow),
     pytest.param("mac", {"INPUT_LANES": 8, "OUTPUT_LANES": 1}, marks=slow),

