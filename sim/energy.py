@@ -58,7 +58,8 @@ class EnergyModel:
         unit = plan.costs.unit[: plan.operations]
         passed = area.RESULT_FLIP_FLOPS * np.where(unit == Unit.MAC, requantizations, 0)
         clocked = self._flip_flops()[unit] * (plan.timeline.end - plan.timeline.start)
-        return self.technology.value("flip_flop_clock_pj") * (clocked + passed)
+        energies: NDArray[np.float64] = self.technology.value("flip_flop_clock_pj") * (clocked + passed)
+        return energies
 
     def _flip_flops(self) -> NDArray[np.float64]:
         """Those that have a clock while a unit works, by unit; each direction of the DMA has half of its."""
