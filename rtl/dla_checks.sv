@@ -1,6 +1,5 @@
 // The operand checks of an operation that is about to issue, from the registers as they are now: the fault with
 // the lowest number, and the address that belongs to it. Combinational: an operation issues in one cycle.
-// Products are as wide as legal registers make them, and yosys computes each only once.
 //
 // One fault of the manual is not seen here: a pooling window whose taps straddle the input without meeting it,
 // which takes a dilation larger than the input.
@@ -43,14 +42,9 @@ module dla_checks
   // ------------------------------------------------------------------------------------------- a box by itself
   // Each function looks at a part of the box, and a transfer's region has 3 bits.
   /* verilator lint_off UNUSEDSIGNAL */
-  // No register may hold a count of 0, so one less has the count's width.
-  function automatic logic [55:0] span(input logic [23:0] count, input logic [31:0] stride);
-    return 56'(24'(count - 24'd1)) * 56'(stride);
-  endfunction
-
   function automatic logic [80:0] end_of(input box_t box);
-    return 81'(box.address) + 81'(span(box.planes, box.plane_stride)) + 81'(span(box.runs, box.run_stride))
-        + 81'(box.run_bytes);
+    return 81'(box.address) + (81'(box.planes) - 81'd1) * 81'(box.plane_stride)
+        + (81'(box.runs) - 81'd1) * 81'(box.run_stride) + 81'(box.run_bytes);
   endfunction
 
   // The inner stride clears a run, the outer one all inner runs.
@@ -58,7 +52,7 @@ module dla_checks
                                      input logic [31:0] small_stride, input logic [23:0] many,
                                      input logic [31:0] large_stride);
     return (few == 1 || 80'(small_stride) >= run_bytes)
-        && (many == 1 || 81'(large_stride) >= 81'(span(few, small_stride)) + 81'(run_bytes));
+        && (many == 1 || 81'(large_stride) >= (81'(few) - 81'd1) * 81'(small_stride) + 81'(run_bytes));
   endfunction
 
   function automatic logic is_disjoint(input box_t box);
@@ -115,7 +109,7 @@ module dla_checks
     if (has_kernel(opcode)) steps = steps * 112'(file.kernel.height) * 112'(file.kernel.width);
     if (sums_channels(opcode)) steps = steps * 112'(file.in_channels);
     if (is_clamped(opcode) && file.act_min > file.act_max) return 1'b1;
-    if (opcode == OPCODE_OP_DEPTH_CONV && 24'(file.out_channels) % 24'(file.in_channels) != 24'd0) return 1'b1;
+    if (opcode == OPCODE_OP_DEPTH_CONV && file.out_channels % file.in_channels != 0) return 1'b1;
     if (opcode == OPCODE_OP_POOL && (file.out_channels != file.in_channels
         || has_empty_window(file.in_size.height, file.out_size.height, file.kernel.height,
                             file.stride.height, file.dilation.height, file.pad.top)
