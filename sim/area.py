@@ -60,7 +60,7 @@ class Area:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class SynthesisPoint:
     """One synthesis."""
 
     block: str
@@ -213,11 +213,11 @@ def _fit(terms: list[Terms], measured: list[float]) -> tuple[float, ...]:
 
 
 @cache
-def measured_points() -> tuple[Point, ...]:
+def measured_points() -> tuple[SynthesisPoint, ...]:
     """The syntheses that the areas are fitted to."""
     with _POINTS.open(newline="", encoding="utf-8") as file:
         return tuple(
-            Point(
+            SynthesisPoint(
                 row["block"],
                 _sizes(row["parameters"]),
                 Area(float(row["kge"]), float(row["flip_flops"])),

@@ -17,7 +17,7 @@ POINTS = area.measured_points()
 synthesis = synthesis_tool()
 
 
-def name_of(point: area.Point) -> str:
+def name_of(point: area.SynthesisPoint) -> str:
     """A test's name."""
     return f"{point.block} {synthesis.parameters_text(point.parameters)}"
 
@@ -41,7 +41,7 @@ def test_every_module_of_the_rtl_is_in_a_block() -> None:
 
 
 @pytest.mark.parametrize("point", POINTS, ids=name_of)
-def test_fit_is_close_to_what_it_was_fitted_to(point: area.Point) -> None:
+def test_fit_is_close_to_what_it_was_fitted_to(point: area.SynthesisPoint) -> None:
     found = area.block_area(point.block, **point.parameters)
     assert found.kge == pytest.approx(point.area.kge, rel=0.1)
     assert found.flip_flops == pytest.approx(point.area.flip_flops, rel=0.1)
@@ -49,7 +49,7 @@ def test_fit_is_close_to_what_it_was_fitted_to(point: area.Point) -> None:
 
 
 @pytest.mark.parametrize("point", POINTS, ids=name_of)
-def test_flip_flops_are_a_part_of_a_block(point: area.Point) -> None:
+def test_flip_flops_are_a_part_of_a_block(point: area.SynthesisPoint) -> None:
     assert point.area.flip_flops * synthesis.FLIP_FLOP_AREA / 1000 < point.area.kge
 
 
