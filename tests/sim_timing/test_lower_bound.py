@@ -115,7 +115,7 @@ def test_all_operators_that_nothing_runs_are_named(mnist):
 
 
 def test_results_that_leave_late_are_a_loss_at_the_output_stage(mnist):
-    """What the results of a layer take in all is no loss; what the last block's take after the work is one."""
+    """What a layer's results take in all is no loss; what the last block's take after the work is one."""
     compulsory = {}
     for rate in (0.25, 4):
         run = measured(load_model(mnist), DlaConfig(mac_results=rate, accumulators=256))
