@@ -9,6 +9,7 @@ import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.help_sections import SectionedCommand
+from dlasim.cli.input_files import input_files
 from dlasim.cli.terminal import say
 from dlasim.errors import counted
 
@@ -46,7 +47,7 @@ def command(model: str, output: str, save_graph: str | None, as_json: bool, **gi
     """Compile MODEL, an int8 .tflite or a .dlag file, to a program for one machine."""
     from dlasim.fileio import atomic_write, keep_apart
 
-    keep_apart((model, given["config_file"]), (output, save_graph))
+    keep_apart((model, *input_files(given)), (output, save_graph))
     base, machine = take_machine(given)
     from dlasim import api
 
