@@ -38,6 +38,7 @@ from dlasim.vp.elf import parse_elf
 from dlasim.vp.gdb import GdbServer
 from dlasim.vp.gdb_link import DisconnectedError, PacketLink
 from tests.compiler.networks import random_network
+from tests.fuzz import result_files
 from tests.fuzz.harness import Target
 from tests.fuzz.structure import evil
 from tests.sim_machine.bench import HALT, Bench, cfg, op
@@ -360,6 +361,7 @@ TARGETS = {
         Target("config", _config_seeds, _through_file(".toml", config.load_file), is_text=True),
         Target("study", _study_seeds, _through_file(".toml", _check_study), is_text=True),
         Target("cpu_costs", _cost_seeds, _through_file(".toml", load_costs), is_text=True),
+        *result_files.targets(_through_file),
         Target("npy", _npy_seeds, _through_file(".npy", load_npy)),
         Target("elf", _elf_seeds, _check_elf, reserved_bytes=EMULATOR_BYTES),
         Target("gdb", _packet_seeds, _check_packet, is_text=True, reserved_bytes=EMULATOR_BYTES),
