@@ -21,6 +21,7 @@ from dlasim.errors import InputError
 from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.duration import program_cycles
+from dlasim.sim.memories import memories_of
 
 MAY_BE_FASTER = 1.2  # the paper's tiling is tried where its estimate is within so much of the other
 SMALL, SMALLER = 32, 16  # nodes of networks for which there is time for more candidates
@@ -270,6 +271,9 @@ def worse_machines(machine: DlaConfig) -> Iterator[DlaConfig]:
         worse = {name: max(getattr(machine, name), getattr(default, name)) for name in names}
         if machine.replace(**worse) != machine:
             yield machine.replace(**worse)
+    serial = [memory.name for memory in memories_of(machine) if memory.outstanding > 1]
+    if serial:
+        yield machine.replace(**{f"memories.{name}.outstanding": 1 for name in serial})
     for name in _MORE_IS_BETTER:
         worse = {name: min(getattr(machine, name), getattr(default, name))}
         if machine.replace(**worse) != machine:

@@ -69,7 +69,9 @@ class DlaConfig:
     dma_latency: int = 64  # from the start of a transfer to its first byte
     dma_burst_bytes: int = 64
     dma_burst_overhead: int = 0  # cycles lost per burst
-    memories: str = ""  # named ones, as a table of TOML; the regions that they hold are not in memory `system`
+    memories: str = (
+        ""  # named ones, as a table of TOML; the regions that they hold are not in memory `system`
+    )
     buses: str = ""  # bytes per cycle of buses other than `system`, likewise
     vector_lanes: int = 16
     issue_cycles: int = 1  # per instruction word
@@ -249,6 +251,20 @@ def _full_names(changes: Mapping[str, Any]) -> dict[str, Any]:
             raise InputError(f"{name} is given twice, also as {given}")
         found[name] = value
     return found
+
+
+def read_value(name: str, text: str) -> Any:
+    """The value of a parameter in a text; what is wrong with it, a machine with it says."""
+    kind = _TYPES.get(name)
+    if kind not in (int, float) or text.lower() == UNLIMITED:
+        return text.lower() if text.lower() == UNLIMITED else text
+    size = parse_size(text) if name.endswith("_bytes") else None
+    if size is not None:
+        return size
+    try:
+        return kind(text)
+    except ValueError:
+        raise InputError(f"{name} must be {_TYPE_NAMES[kind]} (got {text!r})") from None
 
 
 def is_part(name: str) -> bool:

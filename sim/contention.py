@@ -3,7 +3,7 @@
 An operation first fills its pipeline, or waits for its first byte; then it is active for as many cycles as
 it takes alone, in which it moves its bytes evenly; then it drains. Active operations share: two transfers
 halve a bus or a memory that is too slow for both, and the ports serve the units in turn, so that none gets
-less than an equal part while it wants more. An operation that does not get all its bytes is slower by as much.
+less than an equal part while it wants more. An operation that lacks a part of its bytes is slower by as much.
 The latency of a transfer can pass while earlier ones of its unit are active.
 
 Progress is counted in fractions of a cycle, so many for an operation that nothing hinders. What happens in a
@@ -52,10 +52,10 @@ class Block(Record):
 class Walk(Record):
     """The issue stage and what units share, as a stream is walked.
 
-    The first `sharing` units may slow each other down. `alone` is the speed of an operation; `speeds` are those
-    of a read and a write beside each other, by the memory of either, of which there are `memory_count`.
-    `capacity` is what the ports give, 0 for no limit. `outstanding` transfers of each memory can overlap their
-    latencies; `is_pipelined` says whether more than one can in some.
+    The first `sharing` units may slow each other down. `alone` is the speed of an operation; `speeds` are
+    those of a read and a write beside each other, by the memory of either, of which there are `memory_count`.
+    `capacity` is what the ports give, 0 for no limit. The latencies of so many `outstanding` transfers of a
+    memory can overlap; `is_pipelined` says whether any do.
 
     Of each event the columns hold the words issued until then, its kind and an argument; of each operation
     its cycles alone, and once it is known when it was issued and when it ends; of each that shares also its

@@ -20,7 +20,6 @@ from dlasim.sim.output_stage import batch_result_cycles, mac_result_cycles, vect
 from dlasim.sim.sram_traffic import operation_traffic
 from dlasim.sim.stream import Batches
 
-
 MOST_SPEED = 1 << 22  # parts of a transfer's speed; where more would be needed, shares are rounded
 
 
@@ -30,10 +29,11 @@ def bus_costs(config: DlaConfig, region: Region = Region.ARENA, beside: Region =
     memories, numbers = memories_of(config), memory_numbers(config)
     memory = memories[numbers[region]]
     part, alone = _share(config, memory, memories[numbers[beside]]) or (0, 0)
-    return _memory_costs(config, memory, alone, part)
+    return memory_costs(config, memory, alone, part)
 
 
-def _memory_costs(config: DlaConfig, memory: Memory, alone: int = 0, shared: int = 0) -> BusCosts:
+def memory_costs(config: DlaConfig, memory: Memory, alone: int = 0, shared: int = 0) -> BusCosts:
+    """A memory as the formulas take it."""
     rate = transfer_rate(config, memory)
     common = gcd(rate, RATE_SCALE)
     return BusCosts(
@@ -90,7 +90,12 @@ def word_cycles(config: DlaConfig) -> int:
 
 def transfer_rate(config: DlaConfig, memory: Memory) -> int:
     """What one transfer alone moves to or from a memory, in thousandths of a byte per cycle; 0: unlimited."""
-    limits = (config.dma_bandwidth * RATE_SCALE, memory.bandwidth, memory.bus_bandwidth, port_rate(config) * RATE_SCALE)
+    limits = (
+        config.dma_bandwidth * RATE_SCALE,
+        memory.bandwidth,
+        memory.bus_bandwidth,
+        port_rate(config) * RATE_SCALE,
+    )
     return min((rate for rate in limits if rate), default=0)
 
 
@@ -111,8 +116,8 @@ def bus_shares(config: DlaConfig) -> tuple[int, list[int]] | None:
 
 
 def _share(config: DlaConfig, mine: Memory, other: Memory) -> tuple[int, int] | None:
-    """The part of its own speed that a transfer has beside one of the other direction, as a fraction; None for
-    all of it. What the two share gives each a half; what one does not need of that goes to the other."""
+    """The part of its own speed that a transfer has beside one of the other direction, as a fraction; None
+    for all of it. What the two share gives each a half; what one does not need goes to the other."""
     limits = []
     if mine.bus == other.bus:
         limits.append(mine.bus_bandwidth)
@@ -166,7 +171,7 @@ class Costs:
 def stream_costs(config: DlaConfig, unit: NDArray[np.int64], batches: Batches) -> Costs:
     """The costs of operations in order, which must be legal: their units, and what they are."""
     work, output_stall, sram_stall, macs, dma_bytes, sram_bytes, memory = np.zeros((7, len(unit)), np.int64)
-    memories = [_memory_costs(config, each) for each in memories_of(config)]
+    memories = [memory_costs(config, each) for each in memories_of(config)]
     latency, fill, drain = _fixed_cycles(config)[:, unit]
     for chosen, batch in batches:
         if batch.instruction.is_transfer:

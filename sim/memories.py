@@ -189,7 +189,9 @@ def _checked_memories(memories: Mapping[str, Any], buses: Mapping[str, Any]) -> 
 def _check_name(what: str, name: str) -> None:
     plain = name.replace("_", "").replace("-", "")
     if not (name.isascii() and plain.isalnum() and len(name) <= _NAME_LENGTH):
-        raise InputError(f"{what}: a name has letters, digits, - and _, at most {_NAME_LENGTH} (got {name!r:.80})")
+        raise InputError(
+            f"{what}: a name has letters, digits, - and _, at most {_NAME_LENGTH} (got {name!r:.80})"
+        )
     if name == SYSTEM:
         raise InputError(f"{what}.{SYSTEM} is described by the parameters dma_…; choose another name")
 
@@ -207,7 +209,8 @@ def _rate(what: str, value: Any) -> float:
         raise InputError(f"{what} must be a number (got {value!r:.80})")
     if not 1 <= value * RATE_SCALE <= _MOST_RATE * RATE_SCALE:
         raise InputError(
-            f"{what} must be from {1 / RATE_SCALE} to {_MOST_RATE} bytes per cycle, or unlimited (got {value})"
+            f"{what} must be from {1 / RATE_SCALE} to {_MOST_RATE} bytes per cycle, or unlimited "
+            f"(got {value})"
         )
     return _scaled(value) / RATE_SCALE
 
