@@ -175,6 +175,8 @@ def _checked_memories(memories: Mapping[str, Any], buses: Mapping[str, Any]) -> 
             if key not in KEYS:
                 raise InputError(unknown(f"key of memories.{name}", str(key), KEYS))
             checked[key] = KEYS[key](f"memories.{name}.{key}", value)
+        if not checked.get("regions"):
+            raise InputError(f"memories.{name} holds nothing; give it regions, such as constants")
         bus = checked.get("bus", SYSTEM)
         if bus not in (SYSTEM, name, *buses):
             known = (SYSTEM, name, *buses)

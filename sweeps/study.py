@@ -11,7 +11,7 @@ from dlasim.errors import InputError, one_of
 from dlasim.sim.config import is_part, size_text
 from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.models import Source
-from dlasim.sweeps.parameters import Parameter, catalogue, find, machine_base, resolve, settled
+from dlasim.sweeps.parameters import Parameter, catalogue, machine_base, resolve, settled
 from dlasim.vp import HOSTS
 from dlasim.vp.costs import load_costs
 
@@ -86,7 +86,7 @@ class Study:
         for name in ("preset", "host", "cpu"):
             for value in self._values_of(name):
                 self._check_choice(name, value)
-        for parameter in (find(name, self.name) for name in (*catalogue(), *self.parts)):
+        for parameter in catalogue().values():
             for value in _extremes(parameter, self._values_of(parameter.name)):
                 self._check_alone(parameter.name, value)
         cores = [value for value in self._values_of("cpu") if value]
