@@ -40,8 +40,8 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "zoo",
     ),
     "Reference": (
-        "cli", "api", "isa", "registers", "assembly", "program-format", "operators", "host-operators",
-        "figures",
+        "cli", "api", "isa", "registers", "assembly", "program-format", "graph-format", "operators",
+        "host-operators", "figures",
         "virtual-prototype", "driver-api",
     ),
     "Project": ("contributing", "changelog"),
