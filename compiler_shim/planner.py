@@ -21,7 +21,7 @@ from dlasim.errors import InputError
 from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.duration import program_cycles
-from dlasim.sim.memories import memories_of
+from dlasim.sim.memory_timing import memories_of
 
 MAY_BE_FASTER = 1.2  # the paper's tiling is tried where its estimate is within so much of the other
 SMALL, SMALLER = 32, 16  # nodes of networks for which there is time for more candidates

@@ -103,7 +103,7 @@ class DlaConfig:
 
     def _settle_memories(self) -> None:
         """Check both tables, and keep them in one form."""
-        from dlasim.sim.memories import settle  # few machines have any
+        from dlasim.sim.memory_timing import settle  # few machines have any
 
         memories, buses = settle(self.memories, self.buses)
         object.__setattr__(self, "memories", memories)
@@ -167,7 +167,7 @@ class DlaConfig:
         """The changes with parts of tables, such as `memories.flash.bandwidth`, merged into their tables."""
         parts = {name: changes.pop(name) for name in tuple(changes) if is_part(name)}
         for table in TABLES if parts else ():
-            from dlasim.sim.memories import merge
+            from dlasim.sim.memory_timing import merge
 
             own = {name: value for name, value in parts.items() if name.startswith(f"{table}.")}
             if own:

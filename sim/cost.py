@@ -14,7 +14,7 @@ from dlasim.sim import formulas
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.footprint import Box, Count, dma_prefix, product, system_box
 from dlasim.sim.formulas import ENOUGH, BusCosts, UnitCosts, evaluate
-from dlasim.sim.memories import RATE_SCALE, Memory, memories_of, memory_numbers
+from dlasim.sim.memory_timing import RATE_SCALE, MemoryTiming, memories_of, memory_numbers
 from dlasim.sim.operation import Batch
 from dlasim.sim.output_stage import batch_result_cycles, mac_result_cycles, vector_result_cycles
 from dlasim.sim.sram_traffic import operation_traffic
@@ -32,7 +32,7 @@ def bus_costs(config: DlaConfig, region: Region = Region.ARENA, beside: Region =
     return memory_costs(config, memory, alone, part)
 
 
-def memory_costs(config: DlaConfig, memory: Memory, alone: int = 0, shared: int = 0) -> BusCosts:
+def memory_costs(config: DlaConfig, memory: MemoryTiming, alone: int = 0, shared: int = 0) -> BusCosts:
     """A memory as the formulas take it."""
     rate = transfer_rate(config, memory)
     common = gcd(rate, RATE_SCALE)
@@ -88,7 +88,7 @@ def word_cycles(config: DlaConfig) -> int:
     return config.issue_cycles if config.timing == "full" else 0
 
 
-def transfer_rate(config: DlaConfig, memory: Memory) -> int:
+def transfer_rate(config: DlaConfig, memory: MemoryTiming) -> int:
     """What one transfer alone moves to or from a memory, in thousandths of a byte per cycle; 0: unlimited."""
     limits = (
         config.dma_bandwidth * RATE_SCALE,
@@ -115,7 +115,7 @@ def bus_shares(config: DlaConfig) -> tuple[int, list[int]] | None:
     return alone, [fraction[0] * alone // fraction[1] if fraction else alone for fraction in fractions]
 
 
-def _share(config: DlaConfig, mine: Memory, other: Memory) -> tuple[int, int] | None:
+def _share(config: DlaConfig, mine: MemoryTiming, other: MemoryTiming) -> tuple[int, int] | None:
     """The part of its own speed that a transfer has beside one of the other direction, as a fraction; None
     for all of it. What the two share gives each a half; what one does not need goes to the other."""
     limits = []

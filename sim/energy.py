@@ -17,7 +17,7 @@ from dlasim.isa.instructions import Unit
 from dlasim.isa.registers import Region
 from dlasim.sim.activity import stream_activity
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.memories import memories_of, memory_numbers
+from dlasim.sim.memory_timing import memories_of, memory_numbers
 from dlasim.sim.plan import Plan
 from dlasim.sim.technology import MemoryEnergy, Technology
 

@@ -20,7 +20,7 @@ from dlasim.isa.registers import Region
 from dlasim.sim import formulas
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import memory_costs, transfer_rate, unit_costs
-from dlasim.sim.memories import memories_of, memory_numbers
+from dlasim.sim.memory_timing import memories_of, memory_numbers
 
 CPU = "CPU"
 

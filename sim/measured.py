@@ -17,7 +17,7 @@ from dlasim.sim.energy import Energies, EnergyModel, operation_nj, total_nj
 from dlasim.sim.figures import ENERGY_COMPONENTS, KINDS, ratio
 from dlasim.sim.footprint import all_footprints
 from dlasim.sim.lower_bound import Bound, find_bound
-from dlasim.sim.memories import memories_of
+from dlasim.sim.memory_timing import memories_of
 from dlasim.sim.plan import Plan
 from dlasim.sim.runner import Inference
 from dlasim.sim.technology import technology

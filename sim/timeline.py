@@ -18,7 +18,7 @@ from dlasim.sim import issue
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.contention import DEMAND_STEPS, SPEED_STEPS, TRANSFERRING, UNIT_COUNT, Block, Walk
 from dlasim.sim.cost import Costs, bus_shares, port_rate, word_cycles
-from dlasim.sim.memories import memories_of
+from dlasim.sim.memory_timing import memories_of
 from dlasim.sim.stream import DecodedStream
 
 _UNIT_FIELD = BY_MNEMONIC["WAIT"].field("unit")

@@ -30,7 +30,7 @@ from dlasim.native.backend import PLAIN, Backend
 from dlasim.native.storage import create
 from dlasim.sim import cost, formulas
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.memories import memories_of
+from dlasim.sim.memory_timing import memories_of
 
 PreparedCosts = Prepared[MachineCosts]
 WORDS_PER_TASK = 14  # command words of a typical task, for estimates

@@ -199,7 +199,7 @@ def _debug(builder: Builder, line: Line, directive: Token) -> None:
 
 def _work(builder: Builder, line: Line, directive: Token) -> None:
     """`INSTRUCTION, layer=…, count=…, taps=…, in_channels=…, out_channels=…`: what a layer must do. A
-    transfer has only `count` and `region`."""
+    transfer has `region` instead of `taps`."""
     token = line.expect_kind("an operation", Kind.NAME)
     instruction = BY_MNEMONIC.get(token.text.upper())
     if instruction is None or not instruction.is_operation:
@@ -210,10 +210,11 @@ def _work(builder: Builder, line: Line, directive: Token) -> None:
         {
             "layer": lambda: _layer_index(builder, line),
             "count": lambda: builder.now(line, 0, (1 << 64) - 1),
+            **dict.fromkeys(("in_channels", "out_channels"), lambda: builder.now(line)),
             **(
                 {"region": lambda: builder.now(line, 0, REGION_COUNT - 1)}
                 if instruction.is_transfer
-                else dict.fromkeys(("taps", "in_channels", "out_channels"), lambda: builder.now(line))
+                else {"taps": lambda: builder.now(line)}
             ),
         }
     )

@@ -359,7 +359,7 @@ def _runs(at_issue: Settings, prefix: str) -> Iterator[int]:
     yield length
 
 
-def _bus_cycles(run_bytes: int, memory: "SystemMemory") -> int:
+def _bus_cycles(run_bytes: int, memory: "RegionMemory") -> int:
     cycles, moved = 0, Fraction(0)
     for _ in range(0, run_bytes, memory.burst_bytes):
         cycles += memory.burst_overhead
@@ -370,7 +370,7 @@ def _bus_cycles(run_bytes: int, memory: "SystemMemory") -> int:
 
 
 @dataclass(frozen=True)
-class SystemMemory:
+class RegionMemory:
     """What a region of system memory lies in. `rate` is that of a transfer alone; `limit` and `bus_limit` are
     what the memory and its bus move in a cycle for everybody; 0: no limit."""
 
@@ -385,14 +385,14 @@ class SystemMemory:
     burst_overhead: int
 
 
-def memory_of(at_issue: Settings, prefix: str, config) -> SystemMemory:
+def memory_of(at_issue: Settings, prefix: str, config) -> RegionMemory:
     """The memory of a transfer."""
     region = ("CONSTANTS", "ARENA", "INPUTS", "OUTPUTS", "COMMANDS")[at_issue.number(f"{prefix}_REGION")]
     return memory_of_region(region, config)
 
 
 @cache
-def memory_of_region(region: str, config) -> SystemMemory:
+def memory_of_region(region: str, config) -> RegionMemory:
     """The memory of a region: a named one, or the one that the machine's own parameters describe."""
     tables = tomllib.loads(f"memories = {config.memories or '{}'}\nbuses = {config.buses or '{}'}")
     tables["buses"]["system"] = config.dma_shared_bandwidth
@@ -403,7 +403,7 @@ def memory_of_region(region: str, config) -> SystemMemory:
     bus = table.get("bus", "system")
     limits = [Fraction(str(number)) for number in (table.get("bandwidth", 0), tables["buses"].get(bus, 0))]
     rates = [*limits, Fraction(config.dma_bandwidth), Fraction(port_bytes(config))]
-    return SystemMemory(
+    return RegionMemory(
         found, bus, min([rate for rate in rates if rate], default=Fraction(0)), *limits,
         table.get("latency", config.dma_latency), table.get("outstanding", 1),
         table.get("burst_bytes", config.dma_burst_bytes),
@@ -434,7 +434,7 @@ class Bus:
             assert rates[0] == rates[1]
             self._arbitrate(transfers, limit / rates[0])
 
-    def _limit(self, memories: list[SystemMemory]) -> Fraction:
+    def _limit(self, memories: list[RegionMemory]) -> Fraction:
         """What both transfers together can move in a cycle."""
         first, second = memories
         limits = [first.bus_limit] if first.bus == second.bus else []

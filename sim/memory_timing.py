@@ -29,10 +29,10 @@ Tables = Mapping[str, Table]
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
-    """A memory. `bandwidth` is what it moves, and `bus_bandwidth` what its bus moves, both ways together, in
-    thousandths of a byte per cycle, 0 for no limit. So many transfers of a DMA unit may be `outstanding`: the
-    next one's latency passes while others move their bytes."""
+class MemoryTiming:
+    """A memory. `bandwidth` is what it moves for the DMA, and `bus_bandwidth` what its bus moves, both ways
+    together, in thousandths of a byte per cycle, 0 for no limit. So many transfers of a DMA unit may be
+    `outstanding`: the next one's latency passes while others move their bytes."""
 
     name: str
     regions: tuple[str, ...]
@@ -43,10 +43,11 @@ class Memory:
     burst_overhead: int = 0
     bus: str = SYSTEM
     bus_bandwidth: int = 0
+    fetch_wait: int = 0  # cycles that the board's CPU waits for each word of code
     energy: str = ""  # a memory of the technology; "": where the technology places the region
 
 
-def memories_of(config: DlaConfig) -> tuple[Memory, ...]:
+def memories_of(config: DlaConfig) -> tuple[MemoryTiming, ...]:
     """All memories, `system` first."""
     return _memories(
         config.memories, config.buses, config.dma_latency, config.dma_burst_bytes, config.dma_burst_overhead,
@@ -59,8 +60,13 @@ def memory_numbers(config: DlaConfig) -> tuple[int, ...]:
     return _numbers(memories_of(config))
 
 
+def fetch_wait_cycles(config: DlaConfig) -> int:
+    """For how long the board's CPU waits for each word of its code, which lies where the commands do."""
+    return memories_of(config)[memory_numbers(config)[Region.COMMANDS]].fetch_wait
+
+
 @lru_cache(maxsize=64)
-def _numbers(memories: tuple[Memory, ...]) -> tuple[int, ...]:
+def _numbers(memories: tuple[MemoryTiming, ...]) -> tuple[int, ...]:
     of = {region: number for number, memory in enumerate(memories) for region in memory.regions}
     return tuple(of[region.name] for region in Region)
 
@@ -68,27 +74,28 @@ def _numbers(memories: tuple[Memory, ...]) -> tuple[int, ...]:
 @lru_cache(maxsize=64)
 def _memories(
     text: str, buses: str, latency: int, burst_bytes: int, burst_overhead: int, shared_bandwidth: int
-) -> tuple[Memory, ...]:
+) -> tuple[MemoryTiming, ...]:
     rates = {name: _scaled(rate) for name, rate in _parsed("buses", buses).items()}
     rates[SYSTEM] = _scaled(shared_bandwidth)
     named = [
-        Memory(
+        MemoryTiming(
             name,
             tuple(table.get("regions", ())),
-            _scaled(table.get("bandwidth", 0)),
+            _scaled(table.get("bandwidth", 0)) - _scaled(table.get("cpu_bandwidth", 0)),
             table.get("latency", latency),
             table.get("outstanding", 1),
             table.get("burst_bytes", burst_bytes),
             table.get("burst_overhead", burst_overhead),
             bus := table.get("bus", SYSTEM),
             rates.get(bus, 0),
+            table.get("fetch_wait", 0),
             table.get("energy", ""),
         )
         for name, table in _parsed("memories", text).items()
     ]
     taken = {region for memory in named for region in memory.regions}
     rest = tuple(region.name for region in Region if region.name not in taken)
-    system = Memory(
+    system = MemoryTiming(
         SYSTEM, rest, 0, latency, 1, burst_bytes, burst_overhead, SYSTEM, _scaled(shared_bandwidth)
     )
     return (system, *named)
@@ -177,6 +184,12 @@ def _checked_memories(memories: Mapping[str, Any], buses: Mapping[str, Any]) -> 
             checked[key] = KEYS[key](f"memories.{name}.{key}", value)
         if not checked.get("regions"):
             raise InputError(f"memories.{name} holds nothing; give it regions, such as constants")
+        cpu, all_of_it = (checked.get(key, 0) for key in ("cpu_bandwidth", "bandwidth"))
+        if cpu and not cpu < all_of_it:
+            raise InputError(
+                f"memories.{name}.cpu_bandwidth must be less than its bandwidth, {all_of_it or 'unlimited'} "
+                f"(got {cpu})"
+            )
         bus = checked.get("bus", SYSTEM)
         if bus not in (SYSTEM, name, *buses):
             known = (SYSTEM, name, *buses)
@@ -215,6 +228,13 @@ def _rate(what: str, value: Any) -> float:
             f"(got {value})"
         )
     return _scaled(value) / RATE_SCALE
+
+
+def _part(what: str, value: Any) -> float:
+    rate = _rate(what, value)
+    if not rate:
+        raise InputError(f"{what} must be a number (got {value!r:.80})")
+    return rate
 
 
 def _whole(low: int, high: int) -> Callable[[str, Any], int]:
@@ -268,6 +288,8 @@ KEYS: dict[str, Callable[[str, Any], Any]] = {
     "burst_bytes": _whole(1, _MOST_BYTES),
     "burst_overhead": _whole(0, _MOST_CYCLES),
     "bus": _text,
+    "cpu_bandwidth": _part,
+    "fetch_wait": _whole(0, 10_000),
     "regions": _regions,
     "energy": _text,
 }

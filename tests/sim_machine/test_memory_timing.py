@@ -53,6 +53,10 @@ def test_a_file_and_parts_describe_the_same_machine(tmp_path):
         ({"memories.rom.latency": 1}, "memories.rom holds nothing; give it regions"),
         ({"memories.system.latency": 1}, "memories.system is described by the parameters dma_"),
         ({"memories.a b.latency": 1}, "memories: a name has letters, digits, - and _"),
+        (
+            {"memories.flash.cpu_bandwidth": 0.4},
+            "memories.flash.cpu_bandwidth must be less than its bandwidth",
+        ),
         ({"memories.flash": 1}, "unknown parameter 'memories.flash'; the form is memories.NAME.KEY"),
         ({"buses.axi.rate": 1}, "unknown parameter 'buses.axi.rate'; the form is buses.NAME"),
         ({"memories": 3}, "memories must be a table (got 3)"),
@@ -77,6 +81,13 @@ def test_rate_latency_and_bursts_are_those_of_the_region():
     assert ends(bursts, read.format("CONSTANTS")) == [9 + 25 + 9]
     assert ends(bursts, read.format("ARENA")) == [64 + 2]
     assert ends(bursts.replace(timing="zero"), read.format("CONSTANTS")) == [0]
+
+
+def test_the_dma_goes_without_the_cpus_part():
+    """1.4 bytes per cycle, of which 1 is the CPU's."""
+    read = "CFG DMA_IN_RUN_BYTES, 10\nCFG DMA_IN_REGION, CONSTANTS\nOP_DMA_READ\n"
+    shared = with_flash(bandwidth=1.4, cpu_bandwidth=1)
+    assert ends(shared.replace(issue_cycles=0), read) == [9 + 25]
 
 
 def test_a_slow_memory_leaves_the_rest_of_a_shared_bus():
