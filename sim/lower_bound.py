@@ -20,6 +20,7 @@ from dlasim.isa.registers import Region
 from dlasim.sim import formulas
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import memory_costs, transfer_rate, unit_costs
+from dlasim.sim.formulas import ENOUGH
 from dlasim.sim.memory_timing import memories_of, memory_numbers
 
 CPU = "CPU"
@@ -72,9 +73,12 @@ def _compute_cycles(config: DlaConfig, mnemonic: str, *sizes: int) -> int:
     """All results leave through the output stage; a pool may have none to scale. The SRAM's ports count
     nothing: what crosses them depends on the tiles."""
     unit = unit_costs(config, mnemonic)
-    pixels, _, _, channels = sizes
+    pixels, taps, in_channels, channels = sizes
+    turns = formulas.ceil_div(pixels, unit.pixel_rows * unit.pixel_columns)
+    unit.accumulators = ENOUGH  # tiles need not be of whole blocks
+    work = formulas.lane_cycles(unit, turns, taps, in_channels, channels)
     output = formulas.output_cycles(pixels * channels, unit.result_cycles)
-    return unit.fill + max(formulas.lane_cycles(unit, *sizes), output) + unit.drain
+    return unit.fill + max(work, output) + unit.drain
 
 
 def _bus_cycles(config: DlaConfig, moved: Mapping[str, Sequence[int]]) -> dict[str, int]:

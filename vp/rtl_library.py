@@ -34,6 +34,9 @@ _SHARED = (
 _LIMITS: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
     ("timing", "must be full", lambda value: value == "full"),
     ("sram_bandwidth", "must be unlimited, because its SRAM is ideal", lambda value: value == 0),
+    ("mac_step_group", "must be 1, because each step is a cycle", lambda value: value == 1),
+    ("mac_weights", "must be unlimited, because weights come with the inputs", lambda value: value == 0),
+    ("pixel_tile", "must be one pixel", lambda value: value == (1, 1)),
     ("mac_results", "must be unlimited, because each lane has an output stage", lambda value: value == 0),
     ("vector_requantizations", "must be unlimited, because each lane requantizes", lambda value: value == 0),
     ("vector_divisions", "must be unlimited, because each lane divides", lambda value: value == 0),
@@ -61,7 +64,8 @@ def parameters(config: DlaConfig) -> dict[str, int]:
     """The RTL's parameters for a machine."""
     inputs, outputs = config.lanes
     own = {"INPUT_LANES": inputs, "OUTPUT_LANES": outputs, "FINGERPRINT": config.fingerprint}
-    return own | {name.upper(): getattr(config, name) for name in _SHARED}
+    shared = {name.upper(): getattr(config, name) for name in _SHARED}
+    return shared | {"VECTOR_LANES": config.elements} | own
 
 
 def beat_bytes(config: DlaConfig) -> int:
