@@ -21,6 +21,7 @@ from dlasim.errors import InputError
 from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.duration import program_cycles
+from dlasim.sim.memory_timing import memories_of
 
 MAY_BE_FASTER = 1.2  # the paper's tiling is tried where its estimate is within so much of the other
 SMALL, SMALLER = 32, 16  # nodes of networks for which there is time for more candidates
@@ -68,7 +69,7 @@ class PlanMemory:
     """
 
     placements: Placements | None = None
-    ample_bytes: int = 0
+    sufficient_bytes: int = 0
     policies: dict[tuple[DlaConfig, str, Hope], Policy] = field(default_factory=dict)
     planners: dict[_Kind, SramPlanner] = field(default_factory=dict)
     plans: dict[tuple[_Kind, int], SramPlan | InputError] = field(default_factory=dict)
@@ -103,13 +104,13 @@ class _PlanSearch:
         self._machine = config.replace(sram_bytes=MOST_SRAM)  # all sizes have the same
         if memory.placements is None:
             memory.placements = Placements(network, self._policy(config, options.tiling, Hope.NONE))
-            memory.ample_bytes = self._ample_bytes(memory.placements.most_on_dla())
+            memory.sufficient_bytes = self._sufficient_bytes(memory.placements.most_on_dla())
         self._placements = memory.placements
-        self._size = min(config.sram_bytes, memory.ample_bytes)
+        self._size = min(config.sram_bytes, memory.sufficient_bytes)
 
-    def _ample_bytes(self, network: PlacedNetwork) -> int:
+    def _sufficient_bytes(self, network: PlacedNetwork) -> int:
         """Plans use no more SRAM than so much: a machine with more gets the same program."""
-        most = self._planner(_Kind(network, self._machine, self._options.tiling)).ample_bytes()
+        most = self._planner(_Kind(network, self._machine, self._options.tiling)).sufficient_bytes()
         return 1 << max(most - 1, 0).bit_length()
 
     def run(self, with_constants: bool) -> Lowered:
@@ -146,8 +147,8 @@ class _PlanSearch:
         return cycles, lowered
 
     def _emit(self, candidate: _Candidate, with_constants: bool) -> Lowered:
-        ample = self._memory.ample_bytes
-        sufficient = ample if ample <= self._config.sram_bytes else None
+        enough = self._memory.sufficient_bytes
+        sufficient = enough if enough <= self._config.sram_bytes else None
         kind = candidate.kind
         return emit(kind.network, self._config, candidate.plan, sufficient, with_constants, self._backend)
 
@@ -264,12 +265,18 @@ def _nodes(network: PlacedNetwork) -> int:
 
 
 def worse_machines(machine: DlaConfig) -> Iterator[DlaConfig]:
-    """Where a machine is better than the default, it with the default instead, one way after the other."""
+    """Where a machine is better than the default, it with the default instead, one way after the other; and
+    with one memory instead of several, which may be faster or slower."""
     default = DlaConfig()
     for names in _LESS_IS_BETTER:
         worse = {name: max(getattr(machine, name), getattr(default, name)) for name in names}
         if machine.replace(**worse) != machine:
             yield machine.replace(**worse)
+    if machine.memories:
+        serial = [memory.name for memory in memories_of(machine) if memory.outstanding > 1]
+        if serial:
+            yield machine.replace(**{f"memories.{name}.outstanding": 1 for name in serial})
+        yield machine.replace(memories="", buses="")
     for name in _MORE_IS_BETTER:
         worse = {name: min(getattr(machine, name), getattr(default, name))}
         if machine.replace(**worse) != machine:

@@ -11,7 +11,7 @@ from dlasim.errors import InputError, counted
 from dlasim.sim.config import size_text
 from dlasim.sweeps.charts.measures import in_words
 from dlasim.sweeps.conditions import Condition
-from dlasim.sweeps.parameters import catalogue
+from dlasim.sweeps.parameters import names_in
 
 Row = dict[str, Any]
 MACHINE = ("sram_bytes", "pes", "parallel")  # in the order in which the paper labels its bars
@@ -54,8 +54,10 @@ def chosen_rows(result: Table, where: str | None, columns: Sequence[str]) -> lis
     missing = [name for name in wanted if name not in result.columns]
     if missing:
         raise InputError(f"{result.path} has no column {missing[0]}: this chart needs it")
-    told = ("status", "reason", "cycles_total")
-    needed = dict.fromkeys((*wanted, *parameters(result), *(name for name in told if name in result.columns)))
+    usual = ("status", "reason", "cycles_total")
+    needed = dict.fromkeys(
+        (*wanted, *parameters(result), *(name for name in usual if name in result.columns))
+    )
     found = [
         row for row in result.rows(*needed, *(test.names if test else ())) if not test or test.holds(row)
     ]
@@ -80,13 +82,17 @@ def _nothing(result: Table, where: str | None, found: list[Row]) -> str:
 
 def parameters(result: Table) -> list[str]:
     """The columns that tell points apart."""
-    return [name for name in ("point", "case", "model", "label", *catalogue()) if name in result.columns]
+    return [
+        name
+        for name in ("point", "case", "model", "label", *names_in(result.columns))
+        if name in result.columns
+    ]
 
 
 def varying(rows: Sequence[Row], *shown: str) -> list[str]:
     """The parameters that tell these rows apart, besides those shown. A case, or a preset, stands for the
     parameters that only change with it."""
-    names = [name for name in ("model", "case", *MACHINE, *catalogue()) if name in rows[0]]
+    names = [name for name in ("model", "case", *MACHINE, *names_in(rows[0])) if name in rows[0]]
     found = [name for name in dict.fromkeys(names) if _differs(rows, name)]
     for name in _STAND_FOR_OTHERS:
         if name in found:
@@ -115,10 +121,10 @@ def labels(rows: Sequence[Row], *shown: str) -> list[str]:
 def shared_text(rows: Sequence[Row], *shown: str) -> str:
     """What all of these rows have in common, for the title."""
     names = [name for name in ("model", "case", *MACHINE) if name in rows[0] and name not in shown]
-    told = [
+    parts = [
         long_text(name, rows[0][name]) for name in names if not _differs(rows, name) and rows[0][name] != ""
     ]
-    return ", ".join(told)
+    return ", ".join(parts)
 
 
 def hidden_text(rows: Sequence[Row], *shown: str) -> str:
