@@ -44,6 +44,7 @@ _PASSES_LAYOUT = frozenset(
     ("QuantizeLinear", "DequantizeLinear", "Relu", "Clip", "Pad", "Add", "Sub", "Mul", "Div", "Sigmoid",
      "HardSwish", "Identity")
 )  # fmt: skip
+_VIEWS = frozenset(("Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
 RECIPE = 'quantize it as the page "Get an int8 network" shows under "From ONNX"'
 
 
@@ -301,7 +302,11 @@ class Converter(OnnxEmitter):
         readers = self.readers[name]
         if readers and all(reader.kind == "QuantizeLinear" for reader in readers):
             return Target(self.parameters(readers[0])[0])
-        if len(readers) == 1 and readers[0].kind in ("Relu", "Clip") and name not in self._model.outputs:
+        if len(readers) != 1 or name in self._model.outputs:
+            return None
+        if readers[0].kind in _VIEWS:
+            return self._target(readers[0].outputs[0])
+        if readers[0].kind in ("Relu", "Clip"):
             found = self._target(readers[0].outputs[0])
             if found is not None:
                 low, high = self.limits(readers[0])

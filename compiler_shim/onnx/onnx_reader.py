@@ -90,6 +90,17 @@ def _node(number: int, node: Message, reader: OnnxTensorReader, name: str) -> No
     return Node(kind, inputs, outputs, attributes, printable(node.get("name", "")) or f"node {number}")
 
 
+# The attributes that dlasim reads; a name has the same type in every operator.
+_EXPECTED = {
+    "i": "axis group ceil_mode count_include_pad transA transB keepdims to start end allowzero "
+    "noop_with_empty_axes block_size value_int",
+    "ints": "axes pads strides dilations kernel_shape perm value_ints",
+    "f": "alpha beta gamma epsilon value_float",
+    "s": "auto_pad mode approximate coordinate_transformation_mode nearest_mode",
+    "t": "value",
+    "floats": "value_floats",
+}
+_TYPE_OF = {name: kind for kind, names in _EXPECTED.items() for name in names.split()}
 _KINDS = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings"}
 _DEFAULTS = {"f": 0.0, "i": 0, "s": b""}
 
@@ -97,6 +108,9 @@ _DEFAULTS = {"f": 0.0, "i": 0, "s": b""}
 def _attribute(attribute: Message, reader: OnnxTensorReader, where: str) -> Any:
     """The value of an attribute; None for one of a kind that no operator here has."""
     kind = _KINDS.get(attribute.get("type", 0), "")
+    name = printable(attribute.get("name", ""))
+    if _TYPE_OF.get(name, kind) != kind:
+        raise InputError(f"{where}: attribute {name} is of another type than ONNX says")
     if not kind:
         return None
     value = attribute.get(kind, _DEFAULTS.get(kind))

@@ -256,3 +256,34 @@ def quantize(
     finally:
         logging.disable(logging.NOTSET)
     return path
+
+
+def small_networks() -> list[bytes]:
+    """Files of a few kilobytes with most operators, for damage."""
+    import tempfile
+
+    n = FloatNetwork((1, 2, 8, 8), 12)
+    x = n.conv("input", 4, pad=1)
+    x = n.node("MaxPool", x, kernel_shape=[2, 2], strides=[2, 2])
+    y = n.conv(n.depthwise(x), 4, 1, relu="")
+    x = n.node("Concat", n.node("Add", x, y), n.conv(x, 4, 3, group=2, relu="HardSwish"), axis=1)
+    n.channels[x] = 8
+    x = n.node("Pad", x, n.constant(np.array([0, 0, 1, 1, 0, 0, 1, 1], np.int64)))
+    x = n.node("AveragePool", x, kernel_shape=[2, 2], strides=[2, 2])
+    x = n.node("Flatten", n.node("Mul", x, n.node("Sigmoid", x)))
+    image = n.model(n.node("Softmax", n.linear(x, 72, 3)))
+    n = FloatNetwork((1, 6), 13)
+    x = n.node("Reshape", n.linear("input", 6, 8, "Tanh"), n.constant(np.array([1, 2, 4], np.int64)))
+    x = n.node("MatMul", x, n.node("Transpose", x, perm=[0, 2, 1]))
+    x = n.node("ReduceMean", x, axes=[1], keepdims=1)
+    x = n.node(
+        "Squeeze", n.node("Clip", x, "", n.constant(np.float32(2))), n.constant(np.array([1], np.int64))
+    )
+    rows = n.model(n.linear(x, 2, 2))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "m.onnx"
+        return [
+            quantize(model, path, form, kind).read_bytes()
+            for model in (image, rows)
+            for form, kind in (("qdq", "uint8"), ("qlinear", "int8"))
+        ]
