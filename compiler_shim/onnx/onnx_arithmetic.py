@@ -11,8 +11,16 @@ from dlasim.compiler_shim.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
 from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
 from dlasim.compiler_shim.onnx.onnx_linear import fully_connected
-from dlasim.compiler_shim.onnx.onnx_reader import Node
-from dlasim.compiler_shim.onnx.onnx_values import Activation, Array, Constant, Known, Order, Shape, plain
+from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
+from dlasim.compiler_shim.onnx.onnx_values import (
+    Array,
+    Known,
+    OnnxActivation,
+    OnnxConstant,
+    Order,
+    Shape,
+    plain,
+)
 
 _FUNCTIONS = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide, "Pow": np.power,
               "Max": np.maximum, "Min": np.minimum}  # fmt: skip
@@ -20,7 +28,7 @@ _KINDS = {"Add": "ADD", "Sub": "SUB", "Mul": "MUL"}
 _SOFTMAX = Quantization((1 / 256,), (-128,))
 
 
-def binary(converter: Converter, node: Node) -> None:
+def binary(converter: Converter, node: OnnxNode) -> None:
     """Add, Sub, Mul, Div, Pow, Max, Min: of two tensors, or as a function of one."""
     if len(node.inputs) != 2:
         raise RefusedError(f"it has {len(node.inputs)} operands; dlasim has it for 2")
@@ -34,9 +42,9 @@ def binary(converter: Converter, node: Node) -> None:
     if curve is not None:
         converter.values[node.outputs[0]] = curve
         return
-    if node.kind == "Div" and isinstance(second, Constant):
+    if node.kind == "Div" and isinstance(second, OnnxConstant):
         with np.errstate(all="ignore"):
-            second = Constant(np.asarray(1 / second.real, np.float32))
+            second = OnnxConstant(np.asarray(1 / second.real, np.float32))
         if not np.isfinite(second.data).all():
             raise RefusedError("it divides by 0")
     elif node.kind not in _KINDS:
@@ -45,25 +53,25 @@ def binary(converter: Converter, node: Node) -> None:
 
 
 def _shape(value: object) -> tuple[int, ...]:
-    if isinstance(value, Constant):
+    if isinstance(value, OnnxConstant):
         return value.data.shape
-    if isinstance(value, Activation):
+    if isinstance(value, OnnxActivation):
         return value.shape
     raise RefusedError("nothing quantizes its operand before it")
 
 
 def _composed(
-    converter: Converter, node: Node, first: Known, second: Known, shape: Shape
-) -> Activation | None:
+    converter: Converter, node: OnnxNode, first: Known, second: Known, shape: Shape
+) -> OnnxActivation | None:
     """The result where it depends on one element only: of an operand and a number, or of one tensor twice."""
     function = _FUNCTIONS[node.kind]
     with np.errstate(all="ignore"):
         for value, other, is_first in ((first, second, True), (second, first, False)):
-            if not isinstance(value, Activation) or value.shape != shape:
+            if not isinstance(value, OnnxActivation) or value.shape != shape:
                 continue
-            if isinstance(other, Constant) and other.data.size == 1:
+            if isinstance(other, OnnxConstant) and other.data.size == 1:
                 operand: Array = other.real.astype(np.float32).ravel()
-            elif isinstance(other, Activation) and other.number == value.number and _same(value, other):
+            elif isinstance(other, OnnxActivation) and other.number == value.number and _same(value, other):
                 operand = other.real
             else:
                 continue
@@ -72,32 +80,32 @@ def _composed(
     return None
 
 
-def _same(one: Activation, other: Activation) -> bool:
+def _same(one: OnnxActivation, other: OnnxActivation) -> bool:
     return (one.shape, one.order, one.source) == (other.shape, other.order, other.source)
 
 
-def _elementwise(converter: Converter, node: Node, first: Known, second: Known, shape: Shape) -> None:
+def _elementwise(converter: Converter, node: OnnxNode, first: Known, second: Known, shape: Shape) -> None:
     name = node.outputs[0]
     target = converter.target(node)
-    computed = [value for value in (first, second) if isinstance(value, Activation)]
+    computed = [value for value in (first, second) if isinstance(value, OnnxActivation)]
     whole = max(computed, key=lambda value: prod(value.shape))
     whole = _extended(converter, converter.settled(whole, name), len(shape), name)
     numbers = []
     for place, value in enumerate((first, second)):
-        if isinstance(value, Constant):
+        if isinstance(value, OnnxConstant):
             numbers.append(_operand(converter, value, whole.order, f"{name}/operand {place}"))
             continue
-        if not isinstance(value, Activation) or value.curve is not None:
+        if not isinstance(value, OnnxActivation) or value.curve is not None:
             raise RefusedError(f"nothing quantizes {node.inputs[place][:60]} before it")
         value = _extended(converter, converter.settled(value, name), len(shape), f"{name}/operand {place}")
         numbers.append(converter.ordered(value, whole.order, f"{name}/operand {place}").number)
     kind = _KINDS.get(node.kind, "MUL")
     number = converter.finish(node, kind, numbers, target, True)
-    result = Activation(number, tuple(shape), whole.order, target.quantization)
+    result = OnnxActivation(number, tuple(shape), whole.order, target.quantization)
     converter.store(node, result)
 
 
-def _extended(converter: Converter, value: Activation, rank: int, name: str) -> Activation:
+def _extended(converter: Converter, value: OnnxActivation, rank: int, name: str) -> OnnxActivation:
     """The value with dimensions of size 1 in front."""
     extra = rank - len(value.shape)
     if extra == 0:
@@ -108,7 +116,7 @@ def _extended(converter: Converter, value: Activation, rank: int, name: str) -> 
     return replace(value, number=number, shape=shape, order=order)
 
 
-def _operand(converter: Converter, value: Constant, order: Order, name: str) -> int:
+def _operand(converter: Converter, value: OnnxConstant, order: Order, name: str) -> int:
     """A constant as int8, its dimensions in the order of the other operand."""
     found, data = value.quantization, value.data
     if found is not None and data.dtype == np.uint8 and not found.per_channel:
@@ -124,9 +132,9 @@ def _operand(converter: Converter, value: Constant, order: Order, name: str) -> 
     return converter.eight_bits(name, np.ascontiguousarray(data), found)
 
 
-def product(converter: Converter, node: Node) -> None:
+def product(converter: Converter, node: OnnxNode) -> None:
     """MatMul: with weights, or of two activations."""
-    if isinstance(converter.value(node, 1), Constant):
+    if isinstance(converter.value(node, 1), OnnxConstant):
         fully_connected(converter, node)
         return
     first, second, name = converter.exact(node, 0), converter.exact(node, 1), node.outputs[0]
@@ -143,10 +151,10 @@ def product(converter: Converter, node: Node) -> None:
         turned.append(order == swapped)
     number = converter.finish(node, "BATCH_MATMUL", numbers, target, False, adj_x=turned[0], adj_y=turned[1])
     shape = (*np.broadcast_shapes(first.shape[:-2], second.shape[:-2]), first.shape[-2], second.shape[-1])
-    converter.store(node, Activation(number, shape, plain(rank), target.quantization))
+    converter.store(node, OnnxActivation(number, shape, plain(rank), target.quantization))
 
 
-def softmax(converter: Converter, node: Node) -> None:
+def softmax(converter: Converter, node: OnnxNode) -> None:
     """Softmax over any dimension: TensorFlow's, in steps of 1/256, then in the scale that is asked for."""
     value, name = converter.exact(node), node.outputs[0]
     rank = len(value.shape)
@@ -161,7 +169,7 @@ def softmax(converter: Converter, node: Node) -> None:
     converter.values[name] = replace(value, number=number, quantization=_SOFTMAX)
 
 
-def prelu(converter: Converter, node: Node) -> None:
+def prelu(converter: Converter, node: OnnxNode) -> None:
     """PRelu with a slope for all, or for each channel."""
     value, slope, name = converter.exact(node), converter.constant(node, 1), node.outputs[0]
     real = slope.real.astype(np.float32)

@@ -17,13 +17,13 @@ from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.compiler_shim.graph import Graph, Quantization, label
 from dlasim.compiler_shim.onnx.onnx_emitter import OnnxEmitter, RefusedError
 from dlasim.compiler_shim.onnx.onnx_folding import MOST_ELEMENTS, fold_constants
-from dlasim.compiler_shim.onnx.onnx_reader import Node, OnnxModel, Port
+from dlasim.compiler_shim.onnx.onnx_reader import OnnxModel, OnnxNode, Port
 from dlasim.compiler_shim.onnx.onnx_values import (
     OFFSET,
-    Activation,
-    Constant,
     Known,
     Missing,
+    OnnxActivation,
+    OnnxConstant,
     Order,
     RealInput,
     channels_last,
@@ -71,7 +71,7 @@ class Converted:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ResultScale:
     """What an operator's result is stored as: its quantization, and the limits that a Relu or Clip sets."""
 
     quantization: Quantization
@@ -79,7 +79,7 @@ class Target:
     high: float = np.inf
 
 
-Handler = Callable[["Converter", Node], None]
+Handler = Callable[["Converter", OnnxNode], None]
 
 
 class Converter(OnnxEmitter):
@@ -89,15 +89,15 @@ class Converter(OnnxEmitter):
         self._model, self._name, self._handlers = model, name, handlers
         super().__init__(GraphBuilder(model.name))
         self.nodes = as_qdq(model.nodes)
-        self.values: dict[str, Known] = {key: Constant(data) for key, data in model.constants.items()}
-        self.readers: dict[str, list[Node]] = defaultdict(list)
+        self.values: dict[str, Known] = {key: OnnxConstant(data) for key, data in model.constants.items()}
+        self.readers: dict[str, list[OnnxNode]] = defaultdict(list)
         for node in self.nodes:
             for source in node.inputs:
                 self.readers[source].append(node)
         self.done: set[int] = set()  # nodes that became part of an earlier one
         self._traced: list[Traced] = []
         self._inputs: dict[str, Traced] = {}
-        self._refusals: list[tuple[Node, str]] = []
+        self._refusals: list[tuple[OnnxNode, str]] = []
         self._folded = 0
 
     # --- the whole network ---
@@ -147,7 +147,7 @@ class Converter(OnnxEmitter):
             )
         return tuple(size for size in sizes if size is not None)
 
-    def _node(self, node: Node) -> None:
+    def _node(self, node: OnnxNode) -> None:
         inputs = [self.values.get(name, Missing()) for name in node.inputs if name]
         if any(isinstance(value, Missing) for value in inputs):
             self._lose(node)
@@ -164,24 +164,24 @@ class Converter(OnnxEmitter):
             self._refusals.append((node, str(error).split(": ", 2)[-1]))
         self._lose(node)
 
-    def _lose(self, node: Node) -> None:
+    def _lose(self, node: OnnxNode) -> None:
         for name in node.outputs:
             self.values.setdefault(name, Missing())
 
-    def _fold(self, node: Node, inputs: list[Known]) -> bool:
+    def _fold(self, node: OnnxNode, inputs: list[Known]) -> bool:
         """Whether the node's result is constant."""
-        if not all(isinstance(value, Constant) and value.quantization is None for value in inputs):
+        if not all(isinstance(value, OnnxConstant) and value.quantization is None for value in inputs):
             return False
-        if node.kind == "QuantizeLinear" and isinstance(inputs[0], Constant):
+        if node.kind == "QuantizeLinear" and isinstance(inputs[0], OnnxConstant):
             return False
-        given = [value.data for value in inputs if isinstance(value, Constant)]
+        given = [value.data for value in inputs if isinstance(value, OnnxConstant)]
         result = fold_constants(node, given)
         if result is None:
             return False
         self._folded += max(0, result.size - sum(item.size for item in given))
         if result.size > max(MOST_ELEMENTS, sum(item.size for item in given)) or self._folded > _MOST_FOLDED:
             raise RefusedError(f"its constant result {list(result.shape)} is too large")
-        self.values[node.outputs[0]] = Constant(result)
+        self.values[node.outputs[0]] = OnnxConstant(result)
         return True
 
     def _refuse_all(self) -> NoReturn:
@@ -194,9 +194,9 @@ class Converter(OnnxEmitter):
             parts.append(f"{label(kind)} ({', '.join(names[:_MOST_NAMED])}{more}): {reason[:200]}")
         raise InputError(f"{self._name}: cannot place {'; '.join(parts)}")
 
-    def _output(self, name: str) -> Activation:
+    def _output(self, name: str) -> OnnxActivation:
         value = self.values.get(name)
-        if not isinstance(value, Activation):
+        if not isinstance(value, OnnxActivation):
             what = "is not computed from the inputs by operators that dlasim knows"
             raise InputError(f"{self._name}: output {label(name)} {what}")
         value = self.settled(value, name)
@@ -207,7 +207,7 @@ class Converter(OnnxEmitter):
 
     # --- inputs and scales ---
 
-    def quantize_input(self, source: RealInput, quantization: Quantization) -> Activation:
+    def quantize_input(self, source: RealInput, quantization: Quantization) -> OnnxActivation:
         """The network's input as int8, images with their channels last."""
         rank = len(source.shape)
         order = channels_last(rank) if rank > 2 and self._has_channels(source.name) else plain(rank)
@@ -217,7 +217,7 @@ class Converter(OnnxEmitter):
         )
         offset = OFFSET if source.dtype == "uint8" else 0
         self._inputs[source.name] = Traced(source.name, number, order, source.shape, offset)
-        return Activation(number, source.shape, order, quantization)
+        return OnnxActivation(number, source.shape, order, quantization)
 
     def _has_channels(self, name: str) -> bool:
         """Whether the tensor is an image for an operator behind it."""
@@ -231,7 +231,7 @@ class Converter(OnnxEmitter):
                     seen.update(node.outputs)
         return False
 
-    def trace(self, name: str, value: Activation, is_unsigned: bool) -> None:
+    def trace(self, name: str, value: OnnxActivation, is_unsigned: bool) -> None:
         """Note which tensor of the graph holds the numbers of the file's tensor of this name."""
         if value.source is None:
             offset = OFFSET if is_unsigned else 0
@@ -239,41 +239,41 @@ class Converter(OnnxEmitter):
 
     # --- what handlers read ---
 
-    def value(self, node: Node, position: int = 0) -> Known:
+    def value(self, node: OnnxNode, position: int = 0) -> Known:
         """An input of any kind."""
         name = node.inputs[position] if position < len(node.inputs) else ""
         if not name or name not in self.values:
             raise RefusedError(f"input {position} is left out")
         return self.values[name]
 
-    def has(self, node: Node, position: int) -> bool:
+    def has(self, node: OnnxNode, position: int) -> bool:
         """Whether an optional input is there."""
         return position < len(node.inputs) and bool(node.inputs[position])
 
-    def activation(self, node: Node, position: int = 0) -> Activation:
+    def activation(self, node: OnnxNode, position: int = 0) -> OnnxActivation:
         """An input that the network computes, through whatever function of each element."""
         value = self.value(node, position)
         if isinstance(value, RealInput):
             raise RefusedError(f"it reads input {label(value.name)}, which nothing quantizes before it")
-        if not isinstance(value, Activation):
+        if not isinstance(value, OnnxActivation):
             raise RefusedError(f"input {position} must not be constant")
         return value
 
-    def exact(self, node: Node, position: int = 0) -> Activation:
+    def exact(self, node: OnnxNode, position: int = 0) -> OnnxActivation:
         """An input that the network computes, whose numbers are those of its scale."""
         value = self.activation(node, position)
         if value.curve is not None:
             raise RefusedError(f"nothing quantizes {label(node.inputs[position])} before it")
         return value
 
-    def constant(self, node: Node, position: int) -> Constant:
+    def constant(self, node: OnnxNode, position: int) -> OnnxConstant:
         """An input that must be constant."""
         value = self.value(node, position)
-        if not isinstance(value, Constant):
+        if not isinstance(value, OnnxConstant):
             raise RefusedError(f"input {position} must be constant")
         return value
 
-    def integers(self, node: Node, position: int, default: Sequence[int] | None = None) -> list[int]:
+    def integers(self, node: OnnxNode, position: int, default: Sequence[int] | None = None) -> list[int]:
         """A constant list of integers, such as axes."""
         if default is not None and not self.has(node, position):
             return list(default)
@@ -284,24 +284,24 @@ class Converter(OnnxEmitter):
 
     # --- results that need a scale ---
 
-    def target(self, node: Node) -> Target:
+    def target(self, node: OnnxNode) -> ResultScale:
         """The quantization of a node's result, from what reads it; a Relu or Clip between becomes part."""
         found = self._target(node.outputs[0])
         if found is None:
             raise RefusedError("no QuantizeLinear reads its result, so it has no scale")
         return found
 
-    def optional_target(self, node: Node) -> Quantization | None:
+    def optional_target(self, node: OnnxNode) -> Quantization | None:
         """The quantization that a QuantizeLinear behind the node asks for, if there is one."""
         readers = self.readers[node.outputs[0]]
         if readers and all(reader.kind == "QuantizeLinear" for reader in readers):
             return self.parameters(readers[0])[0]
         return None
 
-    def _target(self, name: str) -> Target | None:
+    def _target(self, name: str) -> ResultScale | None:
         readers = self.readers[name]
         if readers and all(reader.kind == "QuantizeLinear" for reader in readers):
-            return Target(self.parameters(readers[0])[0])
+            return ResultScale(self.parameters(readers[0])[0])
         if len(readers) != 1 or name in self._model.outputs:
             return None
         if readers[0].kind in _VIEWS:
@@ -310,10 +310,10 @@ class Converter(OnnxEmitter):
             found = self._target(readers[0].outputs[0])
             if found is not None:
                 low, high = self.limits(readers[0])
-                return Target(found.quantization, max(low, found.low), min(high, found.high))
+                return ResultScale(found.quantization, max(low, found.low), min(high, found.high))
         return None
 
-    def limits(self, node: Node) -> tuple[float, float]:
+    def limits(self, node: OnnxNode) -> tuple[float, float]:
         """The limits of a Relu or Clip."""
         if node.kind == "Relu":
             return 0.0, np.inf
@@ -328,10 +328,10 @@ class Converter(OnnxEmitter):
 
     def finish(
         self,
-        node: Node,
+        node: OnnxNode,
         kind: str,
         inputs: Sequence[int | None],
-        target: Target,
+        target: ResultScale,
         can_fuse: bool,
         **options: Any,
     ) -> int:
@@ -353,7 +353,7 @@ class Converter(OnnxEmitter):
             number = self.emit("TABLE", [number, table], quantization, f"{node.outputs[0]}/limited")
         return number
 
-    def store(self, node: Node, value: Known) -> None:
+    def store(self, node: OnnxNode, value: Known) -> None:
         """Set the node's result, and that of a Relu or Clip that is part of it."""
         name = node.outputs[0]
         self.values[name] = value
@@ -362,7 +362,7 @@ class Converter(OnnxEmitter):
             name = readers[0].outputs[0]
             self.values[name] = value
 
-    def parameters(self, node: Node) -> tuple[Quantization, str]:
+    def parameters(self, node: OnnxNode) -> tuple[Quantization, str]:
         """Scale and zero point of a conversion, per tensor and for int8, and the type in the file."""
         found, dtype = self.raw_parameters(node)
         if found.per_channel:
@@ -372,7 +372,7 @@ class Converter(OnnxEmitter):
         offset = OFFSET if dtype == "uint8" else 0
         return Quantization(found.scales, (found.zero_point - offset,)), dtype
 
-    def raw_parameters(self, node: Node) -> tuple[Quantization, str]:
+    def raw_parameters(self, node: OnnxNode) -> tuple[Quantization, str]:
         """Scales and zero points of a conversion as in the file, and the type of the zero points."""
         scales = self.constant(node, 1).data.astype(np.float64).ravel()
         if not scales.size or not (np.isfinite(scales).all() and (scales > 0).all() and scales.max() < 3e38):
@@ -387,7 +387,9 @@ class Converter(OnnxEmitter):
         elif node.kind == "DequantizeLinear":
             source = self.values.get(node.inputs[0])
             dtype = (
-                source.data.dtype.name if isinstance(source, Constant) else getattr(source, "dtype", "uint8")
+                source.data.dtype.name
+                if isinstance(source, OnnxConstant)
+                else getattr(source, "dtype", "uint8")
             )
         if points.size != scales.size:
             raise RefusedError(f"it has {scales.size} scales and {points.size} zero points")

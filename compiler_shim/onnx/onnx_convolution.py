@@ -8,15 +8,15 @@ import numpy as np
 
 from dlasim.compiler_shim.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_conversions import weights_of
-from dlasim.compiler_shim.onnx.onnx_converter import Converter, Target
+from dlasim.compiler_shim.onnx.onnx_converter import Converter, ResultScale
 from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
 from dlasim.compiler_shim.onnx.onnx_linear import bias_constant, bias_of
-from dlasim.compiler_shim.onnx.onnx_reader import Node
-from dlasim.compiler_shim.onnx.onnx_values import Activation, Array, Constant, channels_last
+from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
+from dlasim.compiler_shim.onnx.onnx_values import Array, OnnxActivation, OnnxConstant, channels_last
 from dlasim.compiler_shim.onnx.onnx_windows import Windows, finished, square, windows, written_padding
 
 
-def convolution(converter: Converter, node: Node) -> None:
+def convolution(converter: Converter, node: OnnxNode) -> None:
     """Conv: dense, grouped or depthwise; over two dimensions or one."""
     value, name = converter.exact(node), node.outputs[0]
     data, scales = weights_of(converter.constant(node, 1))
@@ -52,13 +52,13 @@ def convolution(converter: Converter, node: Node) -> None:
 
 def _convolve(
     converter: Converter,
-    node: Node,
+    node: OnnxNode,
     number: int,
     data: Array,
     scales: Quantization,
     bias: int | None,
     found: Windows,
-    target: Target,
+    target: ResultScale,
     depthwise: int,
 ) -> int:
     """The operator; `depthwise` is the number of channels where each has weights of its own, else 1."""
@@ -78,7 +78,7 @@ def _convolve(
     )  # fmt: skip
 
 
-def batch_normalization(converter: Converter, node: Node) -> None:
+def batch_normalization(converter: Converter, node: OnnxNode) -> None:
     """BatchNormalization that no convolution took in: a factor and an offset for each channel."""
     value = converter.exact(node)
     gamma, beta, mean, variance = (
@@ -95,8 +95,13 @@ def batch_normalization(converter: Converter, node: Node) -> None:
 
 
 def scaled_channels(
-    converter: Converter, node: Node, value: Activation, factor: Array, offset: Array, target: Target
-) -> Activation:
+    converter: Converter,
+    node: OnnxNode,
+    value: OnnxActivation,
+    factor: Array,
+    offset: Array,
+    target: ResultScale,
+) -> OnnxActivation:
     """A factor and an offset for each channel, as a depthwise convolution of single pixels."""
     name = node.outputs[0]
     value = converter.image(value, name)
@@ -111,7 +116,7 @@ def scaled_channels(
         quantization = Quantization(quantization.scales, (0,))
     weights = converter.eight_bits(f"{name}/weights", data, quantization)
     bias = bias_constant(
-        converter, node, Constant(np.asarray(offset)), value.quantization, quantization, channels
+        converter, node, OnnxConstant(np.asarray(offset)), value.quantization, quantization, channels
     )
     number = converter.finish(
         node, "DEPTHWISE_CONV_2D", [flat, weights, bias], target, True, padding="VALID", depth_multiplier=1

@@ -11,8 +11,8 @@ import numpy as np
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.compiler_shim.graph import Quantization, label
 from dlasim.compiler_shim.onnx.onnx_values import (
-    Activation,
     Array,
+    OnnxActivation,
     Order,
     channels_last,
     order_after,
@@ -52,7 +52,9 @@ class OnnxEmitter:
             axis=quantization.axis,
         )  # fmt: skip
 
-    def table(self, value: Activation, real: Array, quantization: Quantization, name: str) -> Activation:
+    def table(
+        self, value: OnnxActivation, real: Array, quantization: Quantization, name: str
+    ) -> OnnxActivation:
         """A function of each element as a table of 256, with one rounding."""
         entries = quantized(real, quantization)
         if value.quantization == quantization and (entries == np.arange(-128, 128)).all():
@@ -64,7 +66,7 @@ class OnnxEmitter:
         )
         return replace(value, number=number, quantization=quantization, curve=None, source=source)
 
-    def settled(self, value: Activation, name: str) -> Activation:
+    def settled(self, value: OnnxActivation, name: str) -> OnnxActivation:
         """The value, once a reshape that was put off is done."""
         if value.source is None:
             return value
@@ -74,13 +76,13 @@ class OnnxEmitter:
         number = self.reshape(source, [value.shape[axis] for axis in order], name)
         return replace(value, number=number, order=order, source=None)
 
-    def reshape(self, value: Activation, stored: Sequence[int], name: str) -> int:
+    def reshape(self, value: OnnxActivation, stored: Sequence[int], name: str) -> int:
         """The same bytes in another shape."""
         if tuple(stored) == value.stored:
             return value.number
         return self.emit("RESHAPE", [value.number], value.quantization, name, new_shape=tuple(stored))
 
-    def ordered(self, value: Activation, order: Order, name: str) -> Activation:
+    def ordered(self, value: OnnxActivation, order: Order, name: str) -> OnnxActivation:
         """The value stored in this order of its dimensions."""
         value = self.settled(value, name)
         if value.order == order:
@@ -94,6 +96,6 @@ class OnnxEmitter:
             )
         return replace(value, number=number, order=order)
 
-    def image(self, value: Activation, name: str) -> Activation:
+    def image(self, value: OnnxActivation, name: str) -> OnnxActivation:
         """The value with its channels last."""
         return self.ordered(value, channels_last(len(value.shape)), name)

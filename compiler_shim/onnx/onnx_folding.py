@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.onnx.onnx_reader import Node
+from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_schema import DTYPES
 from dlasim.compiler_shim.onnx.onnx_values import Array
 
@@ -16,7 +16,7 @@ MOST_ELEMENTS = 1 << 20  # what a small file may ask for, beyond what it has its
 Fold = Callable[[list[Array], Mapping[str, Any]], Array]
 
 
-def fold_constants(node: Node, inputs: list[Array]) -> Array | None:
+def fold_constants(node: OnnxNode, inputs: list[Array]) -> Array | None:
     """The node's result; None where it is not one of these operators, or cannot be computed."""
     fold = _FOLDS.get(node.kind)
     if fold is None or len(node.outputs) != 1:

@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
-from dlasim.compiler_shim.onnx.onnx_reader import Node
+from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_values import Array
 
-Function = Callable[[Array, Node], Array]
+Function = Callable[[Array, OnnxNode], Array]
 
 
-def function_of(converter: Converter, node: Node) -> None:
+def function_of(converter: Converter, node: OnnxNode) -> None:
     """A node that is one of `FUNCTIONS`."""
     value = converter.activation(node)
     with np.errstate(all="ignore"):
@@ -30,32 +30,32 @@ def _erf(x: Array) -> Array:
     return np.array([math.erf(item) for item in x.tolist()], np.float32)
 
 
-def _gelu(x: Array, node: Node) -> Array:
+def _gelu(x: Array, node: OnnxNode) -> Array:
     is_tanh = node.attributes.get("approximate", "none") == "tanh"
     inner = np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)) if is_tanh else _erf(x / math.sqrt(2))
     return np.asarray(0.5 * x * (1 + inner))
 
 
-def _sigmoid(x: Array, _: Node) -> Array:
+def _sigmoid(x: Array, _: OnnxNode) -> Array:
     return np.asarray(1 / (1 + np.exp(-x)))
 
 
-def _hard_sigmoid(x: Array, node: Node) -> Array:
+def _hard_sigmoid(x: Array, node: OnnxNode) -> Array:
     line = node.attributes.get("alpha", 0.2) * x + node.attributes.get("beta", 0.5)
     return np.asarray(np.clip(line, 0, 1))
 
 
-def _elu(x: Array, node: Node) -> Array:
+def _elu(x: Array, node: OnnxNode) -> Array:
     return np.where(x > 0, x, node.attributes.get("alpha", 1.0) * np.expm1(x))
 
 
-def _selu(x: Array, node: Node) -> Array:
+def _selu(x: Array, node: OnnxNode) -> Array:
     alpha = node.attributes.get("alpha", 1.67326319217681884765625)
     gamma = node.attributes.get("gamma", 1.05070102214813232421875)
     return np.asarray(gamma * np.where(x > 0, x, alpha * np.expm1(x)))
 
 
-def _leaky(x: Array, node: Node) -> Array:
+def _leaky(x: Array, node: OnnxNode) -> Array:
     return np.where(x < 0, np.float32(node.attributes.get("alpha", 0.01)) * x, x)
 
 

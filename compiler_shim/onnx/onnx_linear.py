@@ -10,11 +10,11 @@ from dlasim.compiler_shim.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_conversions import weights_of
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
 from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
-from dlasim.compiler_shim.onnx.onnx_reader import Node
-from dlasim.compiler_shim.onnx.onnx_values import Activation, Array, Constant, plain
+from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
+from dlasim.compiler_shim.onnx.onnx_values import Array, OnnxActivation, OnnxConstant, plain
 
 
-def fully_connected(converter: Converter, node: Node) -> None:
+def fully_connected(converter: Converter, node: OnnxNode) -> None:
     """Gemm and MatMul with constant weights."""
     value, name = converter.exact(node), node.outputs[0]
     at = node.attributes
@@ -41,10 +41,10 @@ def fully_connected(converter: Converter, node: Node) -> None:
         node, "FULLY_CONNECTED", [number, weights, bias], target, True, keep_num_dims=keeps
     )
     shape = (*value.shape[:-1], units)
-    converter.store(node, Activation(result, shape, plain(len(shape)), target.quantization))
+    converter.store(node, OnnxActivation(result, shape, plain(len(shape)), target.quantization))
 
 
-def _rows(converter: Converter, value: Activation, data: Array, name: str) -> tuple[int, Array]:
+def _rows(converter: Converter, value: OnnxActivation, data: Array, name: str) -> tuple[int, Array]:
     """The input in rows, and the weights in the order in which it stores what a Flatten flattened."""
     source = value.source
     if source is None or source.order[0] != 0 or source.shape[0] != value.shape[0] or len(value.shape) != 2:
@@ -55,7 +55,7 @@ def _rows(converter: Converter, value: Activation, data: Array, name: str) -> tu
 
 
 def bias_of(
-    converter: Converter, node: Node, source: Quantization, weights: Quantization, channels: int
+    converter: Converter, node: OnnxNode, source: Quantization, weights: Quantization, channels: int
 ) -> int | None:
     """The bias in steps of input scale times weight scale."""
     if not converter.has(node, 2):
@@ -65,8 +65,8 @@ def bias_of(
 
 def bias_constant(
     converter: Converter,
-    node: Node,
-    bias: Constant,
+    node: OnnxNode,
+    bias: OnnxConstant,
     source: Quantization,
     weights: Quantization,
     channels: int,

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
 from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
 from dlasim.compiler_shim.onnx.onnx_folding import reshaped
-from dlasim.compiler_shim.onnx.onnx_reader import Node
+from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_schema import DTYPES
 from dlasim.compiler_shim.onnx.onnx_values import (
-    Activation,
     Array,
-    Constant,
+    OnnxActivation,
+    OnnxConstant,
     channels_last,
     moved,
     order_after,
@@ -32,7 +32,7 @@ def _axis(axis: int, rank: int) -> int:
     return axis % rank
 
 
-def _reshaped(converter: Converter, node: Node, shape: Sequence[int]) -> None:
+def _reshaped(converter: Converter, node: OnnxNode, shape: Sequence[int]) -> None:
     """The value in another shape: a view where the order of its dimensions allows, else put off."""
     value, name, wanted = converter.activation(node), node.outputs[0], tuple(shape)
     if len(wanted) > 8 or prod(wanted) != prod(value.shape):
@@ -47,7 +47,7 @@ def _reshaped(converter: Converter, node: Node, shape: Sequence[int]) -> None:
     converter.values[name] = replace(value, number=number, shape=wanted, order=order)
 
 
-def reshape(converter: Converter, node: Node) -> None:
+def reshape(converter: Converter, node: OnnxNode) -> None:
     """Reshape."""
     value, wanted = converter.activation(node), converter.constant(node, 1).data
     try:
@@ -59,7 +59,7 @@ def reshape(converter: Converter, node: Node) -> None:
     _reshaped(converter, node, shape)
 
 
-def flatten(converter: Converter, node: Node) -> None:
+def flatten(converter: Converter, node: OnnxNode) -> None:
     """Flatten."""
     shape = converter.activation(node).shape
     axis = node.attributes.get("axis", 1)
@@ -67,7 +67,7 @@ def flatten(converter: Converter, node: Node) -> None:
     _reshaped(converter, node, (prod(shape[:axis]), prod(shape[axis:])))
 
 
-def squeeze(converter: Converter, node: Node) -> None:
+def squeeze(converter: Converter, node: OnnxNode) -> None:
     """Squeeze."""
     shape = converter.activation(node).shape
     given = converter.integers(node, 1, [axis for axis, size in enumerate(shape) if size == 1])
@@ -77,7 +77,7 @@ def squeeze(converter: Converter, node: Node) -> None:
     _reshaped(converter, node, [size for axis, size in enumerate(shape) if axis not in axes])
 
 
-def unsqueeze(converter: Converter, node: Node) -> None:
+def unsqueeze(converter: Converter, node: OnnxNode) -> None:
     """Unsqueeze."""
     shape, given = converter.activation(node).shape, converter.integers(node, 1)
     rank = len(shape) + len(given)
@@ -88,7 +88,7 @@ def unsqueeze(converter: Converter, node: Node) -> None:
     _reshaped(converter, node, [1 if axis in axes else next(sizes) for axis in range(rank)])
 
 
-def transpose(converter: Converter, node: Node) -> None:
+def transpose(converter: Converter, node: OnnxNode) -> None:
     """Transpose: no operator, but another order."""
     value, name = converter.settled(converter.activation(node), node.outputs[0]), node.outputs[0]
     rank = len(value.shape)
@@ -98,25 +98,25 @@ def transpose(converter: Converter, node: Node) -> None:
     converter.values[name] = moved(value, permutation)
 
 
-def cast(converter: Converter, node: Node) -> None:
+def cast(converter: Converter, node: OnnxNode) -> None:
     """Cast from one real type to another."""
     if DTYPES.get(node.attributes.get("to", 0)) not in ("float16", "float32", "float64"):
         raise RefusedError("dlasim has it between real types only")
     identity(converter, node)
 
 
-def identity(converter: Converter, node: Node) -> None:
+def identity(converter: Converter, node: OnnxNode) -> None:
     """Identity, and Dropout at inference."""
     converter.values[node.outputs[0]] = converter.value(node)
 
 
-def concatenate(converter: Converter, node: Node) -> None:
+def concatenate(converter: Converter, node: OnnxNode) -> None:
     """Concat: each part in the scale of the whole."""
     name = node.outputs[0]
     parts = [converter.value(node, position) for position in range(len(node.inputs))]
-    settled = [converter.settled(part, f"{name}/part {place}") if isinstance(part, Activation) else part
+    settled = [converter.settled(part, f"{name}/part {place}") if isinstance(part, OnnxActivation) else part
                for place, part in enumerate(parts)]  # fmt: skip
-    first = next((part for part in settled if isinstance(part, Activation)), None)
+    first = next((part for part in settled if isinstance(part, OnnxActivation)), None)
     if first is None:
         raise RefusedError("nothing quantizes its parts before it")
     quantization = converter.optional_target(node) or first.quantization
@@ -124,26 +124,26 @@ def concatenate(converter: Converter, node: Node) -> None:
     axis = _axis(node.attributes.get("axis", 0), rank)
     for place, part in enumerate(settled):
         label = f"{name}/part {place}"
-        if isinstance(part, Constant):
+        if isinstance(part, OnnxConstant):
             if part.data.ndim != rank:
                 raise RefusedError("its parts have different numbers of dimensions")
             data = quantized(part.real, quantization).transpose(first.order)
             numbers.append(converter.eight_bits(label, np.ascontiguousarray(data), quantization))
             size += part.data.shape[axis]
             continue
-        if not isinstance(part, Activation) or len(part.shape) != rank:
+        if not isinstance(part, OnnxActivation) or len(part.shape) != rank:
             raise RefusedError("its parts have different numbers of dimensions")
         part = converter.table(part, part.real, quantization, label)
         numbers.append(converter.ordered(part, first.order, label).number)
         size += part.shape[axis]
     number = converter.emit("CONCATENATION", numbers, quantization, name, axis=first.order.index(axis))
     shape = (*first.shape[:axis], size, *first.shape[axis + 1 :])
-    converter.values[name] = Activation(number, shape, first.order, quantization)
+    converter.values[name] = OnnxActivation(number, shape, first.order, quantization)
 
 
 def _part(
-    converter: Converter, value: Activation, begins: Sequence[int], sizes: Sequence[int], name: str
-) -> Activation:
+    converter: Converter, value: OnnxActivation, begins: Sequence[int], sizes: Sequence[int], name: str
+) -> OnnxActivation:
     """A box of the value, by the file's dimensions."""
     begin = converter.numbers(f"{name}/begin", [begins[axis] for axis in value.order])
     size = converter.numbers(f"{name}/size", [sizes[axis] for axis in value.order])
@@ -151,7 +151,7 @@ def _part(
     return replace(value, number=number, shape=tuple(sizes))
 
 
-def slice_(converter: Converter, node: Node) -> None:
+def slice_(converter: Converter, node: OnnxNode) -> None:
     """Slice with steps of 1, or of more than 1."""
     name = node.outputs[0]
     value = converter.settled(converter.activation(node), name)
@@ -176,7 +176,7 @@ def slice_(converter: Converter, node: Node) -> None:
     converter.values[name] = replace(value, number=number, shape=tuple(sizes))
 
 
-def split(converter: Converter, node: Node) -> None:
+def split(converter: Converter, node: OnnxNode) -> None:
     """Split."""
     value = converter.settled(converter.activation(node), node.outputs[0])
     axis, count = _axis(node.attributes.get("axis", 0), len(value.shape)), len(node.outputs)
@@ -194,7 +194,7 @@ def split(converter: Converter, node: Node) -> None:
         begin += size
 
 
-def gather(converter: Converter, node: Node) -> None:
+def gather(converter: Converter, node: OnnxNode) -> None:
     """Gather of one constant index: a slice."""
     name = node.outputs[0]
     value = converter.settled(converter.activation(node), name)
@@ -215,7 +215,7 @@ def gather(converter: Converter, node: Node) -> None:
     converter.values[name] = replace(part, number=number, shape=shape, order=order)
 
 
-def pad(converter: Converter, node: Node) -> None:
+def pad(converter: Converter, node: OnnxNode) -> None:
     """Pad with a constant, or with what is next to the edge."""
     name = node.outputs[0]
     value = converter.settled(converter.exact(node), name)
@@ -261,7 +261,7 @@ def _as_int8(data: Array) -> NDArray[np.int8]:
     return numbers
 
 
-def resize(converter: Converter, node: Node) -> None:
+def resize(converter: Converter, node: OnnxNode) -> None:
     """Resize to the nearest neighbour, by whole factors."""
     name, at = node.outputs[0], node.attributes
     value = converter.settled(converter.activation(node), name)
@@ -290,14 +290,14 @@ def resize(converter: Converter, node: Node) -> None:
     converter.values[name] = replace(value, number=number, shape=tuple(sizes), order=channels_last(4))
 
 
-def shape_of(converter: Converter, node: Node) -> None:
+def shape_of(converter: Converter, node: OnnxNode) -> None:
     """Shape, which is known."""
     shape = converter.value(node)
-    sizes = getattr(shape, "shape", None) if not isinstance(shape, Constant) else shape.data.shape
+    sizes = getattr(shape, "shape", None) if not isinstance(shape, OnnxConstant) else shape.data.shape
     if sizes is None:
         raise RefusedError("its input has no shape")
     chosen = sizes[node.attributes.get("start", 0) : node.attributes.get("end", len(sizes))]
-    converter.values[node.outputs[0]] = Constant(np.array(chosen, np.int64))
+    converter.values[node.outputs[0]] = OnnxConstant(np.array(chosen, np.int64))
 
 
 MOVEMENT = {

@@ -7,21 +7,21 @@ import numpy as np
 from dlasim.compiler_shim.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
 from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
-from dlasim.compiler_shim.onnx.onnx_reader import Node
-from dlasim.compiler_shim.onnx.onnx_values import Activation
+from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
+from dlasim.compiler_shim.onnx.onnx_values import OnnxActivation
 from dlasim.compiler_shim.onnx.onnx_windows import Windows, finished, square, windows, written_padding
 
 _LOWEST = -128
 
 
-def _kernel(node: Node) -> tuple[int, ...]:
+def _kernel(node: OnnxNode) -> tuple[int, ...]:
     kernel = node.attributes.get("kernel_shape", ())
     if not kernel:
         raise RefusedError("it has no kernel_shape")
     return tuple(kernel)
 
 
-def maximum_pool(converter: Converter, node: Node) -> None:
+def maximum_pool(converter: Converter, node: OnnxNode) -> None:
     """MaxPool; padding never wins."""
     value, name = converter.exact(node), node.outputs[0]
     if len(node.outputs) > 1 or max(node.attributes.get("dilations", (1,))) > 1:
@@ -43,7 +43,7 @@ def _pool_options(found: Windows) -> dict[str, object]:
     }  # fmt: skip
 
 
-def average_pool(converter: Converter, node: Node) -> None:
+def average_pool(converter: Converter, node: OnnxNode) -> None:
     """AveragePool: a pool where the scale stays, else a depthwise convolution, which rounds once."""
     value, name = converter.exact(node), node.outputs[0]
     if max(node.attributes.get("dilations", (1,))) > 1:
@@ -63,7 +63,12 @@ def average_pool(converter: Converter, node: Node) -> None:
 
 
 def _weighed(
-    converter: Converter, node: Node, number: int, value: Activation, target: Quantization, found: Windows
+    converter: Converter,
+    node: OnnxNode,
+    number: int,
+    value: OnnxActivation,
+    target: Quantization,
+    found: Windows,
 ) -> int:
     """An average as a product with ones."""
     name = node.outputs[0]
@@ -76,14 +81,14 @@ def _weighed(
     )  # fmt: skip
 
 
-def global_pool(converter: Converter, node: Node) -> None:
+def global_pool(converter: Converter, node: OnnxNode) -> None:
     """GlobalAveragePool and GlobalMaxPool."""
     value = converter.exact(node)
     axes = list(range(2, len(value.shape)))
     reduce_axes(converter, node, value, axes, keeps=True)
 
 
-def reduction(converter: Converter, node: Node) -> None:
+def reduction(converter: Converter, node: OnnxNode) -> None:
     """ReduceMean, ReduceMax, ReduceMin and ReduceSum."""
     value = converter.exact(node)
     rank = len(value.shape)
@@ -102,7 +107,9 @@ _REDUCTIONS = {"GlobalAveragePool": "MEAN", "ReduceMean": "MEAN", "GlobalMaxPool
                "ReduceMax": "REDUCE_MAX", "ReduceMin": "REDUCE_MIN", "ReduceSum": "SUM"}  # fmt: skip
 
 
-def reduce_axes(converter: Converter, node: Node, value: Activation, axes: list[int], keeps: bool) -> None:
+def reduce_axes(
+    converter: Converter, node: OnnxNode, value: OnnxActivation, axes: list[int], keeps: bool
+) -> None:
     """One of these operators over dimensions of the file."""
     name, kind = node.outputs[0], _REDUCTIONS[node.kind]
     value = converter.settled(value, name)
@@ -117,10 +124,10 @@ def reduce_axes(converter: Converter, node: Node, value: Activation, axes: list[
     if kind in ("MEAN", "SUM"):
         target = converter.target(node)
         number = converter.finish(node, kind, inputs, target, False, keep_dims=keeps)
-        converter.store(node, Activation(number, shape, order, target.quantization))
+        converter.store(node, OnnxActivation(number, shape, order, target.quantization))
     else:
         number = converter.emit(kind, inputs, value.quantization, name, keep_dims=keeps)
-        converter.values[name] = Activation(number, shape, order, value.quantization)
+        converter.values[name] = OnnxActivation(number, shape, order, value.quantization)
 
 
 POOLS = {

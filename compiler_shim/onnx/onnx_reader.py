@@ -20,7 +20,7 @@ _DOMAINS = {"": STANDARD, "ai.onnx": STANDARD, MICROSOFT: MICROSOFT}
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class OnnxNode:
     """One operator with the names of what it reads ("" for an input left out) and writes."""
 
     kind: str
@@ -44,7 +44,7 @@ class OnnxModel:
     """A network as its file has it."""
 
     name: str
-    nodes: tuple[Node, ...]
+    nodes: tuple[OnnxNode, ...]
     constants: Mapping[str, Array]
     inputs: tuple[Port, ...]
     outputs: tuple[str, ...]
@@ -77,7 +77,7 @@ def _check_opset(model: Message, name: str) -> None:
                          f"onnx.version_converter, or export it anew")  # fmt: skip
 
 
-def _node(number: int, node: Message, reader: OnnxTensorReader, name: str) -> Node:
+def _node(number: int, node: Message, reader: OnnxTensorReader, name: str) -> OnnxNode:
     kind = printable(node.get("op_type", ""))
     where = f"{name}: node {number} ({label(kind)})"
     domain = node.get("domain", "")
@@ -87,7 +87,7 @@ def _node(number: int, node: Message, reader: OnnxTensorReader, name: str) -> No
     for attribute in node["attribute"]:
         attributes[printable(attribute.get("name", ""))] = _attribute(attribute, reader, where)
     inputs, outputs = (tuple(printable(text) for text in node[side]) for side in ("input", "output"))
-    return Node(kind, inputs, outputs, attributes, printable(node.get("name", "")) or f"node {number}")
+    return OnnxNode(kind, inputs, outputs, attributes, printable(node.get("name", "")) or f"node {number}")
 
 
 # The attributes that dlasim reads; a name has the same type in every operator.

@@ -25,7 +25,7 @@ OFFSET = 128  # of uint8 against int8
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class OnnxConstant:
     """A constant in the file's order: integers with their quantization, or plain numbers."""
 
     data: Array
@@ -46,7 +46,7 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Activation:
+class OnnxActivation:
     """An int8 tensor of the graph; `shape` is that of the file, and dimension `order[i]` of it is stored as
     dimension i.
 
@@ -59,7 +59,7 @@ class Activation:
     order: Order
     quantization: Quantization
     curve: Floats | None = None
-    source: Activation | None = None
+    source: OnnxActivation | None = None
 
     @property
     def real(self) -> Floats:
@@ -86,7 +86,7 @@ class Missing:
     """What a refused operator would have computed."""
 
 
-Known = Constant | Activation | RealInput | Missing
+Known = OnnxConstant | OnnxActivation | RealInput | Missing
 
 
 def scale_curve(quantization: Quantization) -> Floats:
@@ -123,19 +123,19 @@ def channels_last(rank: int) -> Order:
     return (0, *range(2, rank), 1) if rank > 2 else plain(rank)
 
 
-def moved(value: Activation, permutation: Sequence[int]) -> Activation:
+def moved(value: OnnxActivation, permutation: Sequence[int]) -> OnnxActivation:
     """A Transpose: the same bytes in another order."""
     shape = tuple(value.shape[axis] for axis in permutation)
     return replace(value, shape=shape, order=tuple(permutation.index(axis) for axis in value.order))
 
 
-def same_bytes(value: Activation, order: Order) -> bool:
+def same_bytes(value: OnnxActivation, order: Order) -> bool:
     """Whether storing the value in this order moves nothing but dimensions of size 1."""
     long = [axis for axis in value.order if value.shape[axis] > 1]
     return long == [axis for axis in order if value.shape[axis] > 1]
 
 
-def order_after(value: Activation, shape: Shape) -> Order | None:
+def order_after(value: OnnxActivation, shape: Shape) -> Order | None:
     """The order in which the same bytes are the value in another shape; None if there is none."""
     if not value.shape or prod(shape) == 1:
         return plain(len(shape))
@@ -151,7 +151,7 @@ def order_after(value: Activation, shape: Shape) -> Order | None:
     return _with_short(result, shape)
 
 
-def order_before(value: Activation, shape: Shape) -> Order:
+def order_before(value: OnnxActivation, shape: Shape) -> Order:
     """The order nearest to the value's own in which its bytes are the value in another shape."""
     stored = [axis for axis in value.order if value.shape[axis] > 1]
     groups = _groups(value.shape, shape)

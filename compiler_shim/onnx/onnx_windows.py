@@ -10,8 +10,8 @@ import numpy as np
 from dlasim.compiler_shim.graph import Quantization
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
 from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
-from dlasim.compiler_shim.onnx.onnx_reader import Node
-from dlasim.compiler_shim.onnx.onnx_values import Activation, channels_last
+from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
+from dlasim.compiler_shim.onnx.onnx_values import OnnxActivation, channels_last
 from dlasim.compiler_shim.operators.windows import padding_before
 
 _LOWEST = -128
@@ -34,7 +34,7 @@ class Windows:
         return any(self.before + self.after)
 
 
-def windows(node: Node, kernel: Sequence[int], sizes: Sequence[int]) -> Windows:
+def windows(node: OnnxNode, kernel: Sequence[int], sizes: Sequence[int]) -> Windows:
     """The windows over an image of this height and width; one dimension counts as columns."""
     at, spread = node.attributes, len(kernel)
     if spread not in (1, 2):
@@ -91,7 +91,7 @@ def _axis(
     return before, after, is_same
 
 
-def square(converter: Converter, value: Activation, name: str) -> tuple[Activation, bool]:
+def square(converter: Converter, value: OnnxActivation, name: str) -> tuple[OnnxActivation, bool]:
     """The value as an image of rows and columns, and whether it had columns only."""
     value = converter.image(value, name)
     if len(value.shape) == 4:
@@ -101,22 +101,22 @@ def square(converter: Converter, value: Activation, name: str) -> tuple[Activati
     batch, channels, columns = value.shape
     number = converter.reshape(value, (batch, 1, columns, channels), f"{name}/image")
     shape = (batch, channels, 1, columns)
-    return Activation(number, shape, channels_last(4), value.quantization), True
+    return OnnxActivation(number, shape, channels_last(4), value.quantization), True
 
 
 def finished(
-    converter: Converter, node: Node, number: int, quantization: Quantization, is_line: bool
-) -> Activation:
+    converter: Converter, node: OnnxNode, number: int, quantization: Quantization, is_line: bool
+) -> OnnxActivation:
     batch, rows, columns, channels = converter.builder.shape(number)
-    result = Activation(number, (batch, channels, rows, columns), channels_last(4), quantization)
+    result = OnnxActivation(number, (batch, channels, rows, columns), channels_last(4), quantization)
     if not is_line:
         return result
     number = converter.reshape(result, (batch, columns, channels), f"{node.outputs[0]}/line")
-    return Activation(number, (batch, channels, columns), channels_last(3), quantization)
+    return OnnxActivation(number, (batch, channels, columns), channels_last(3), quantization)
 
 
 def written_padding(
-    converter: Converter, value: Activation, found: Windows, name: str, filler: int | None
+    converter: Converter, value: OnnxActivation, found: Windows, name: str, filler: int | None
 ) -> int:
     """The image with the padding written out; `filler` is the number to pad with, if not the zero point."""
     pads = [[0, 0], [found.before[0], found.after[0]], [found.before[1], found.after[1]], [0, 0]]

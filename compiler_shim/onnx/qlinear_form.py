@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dlasim.compiler_shim.onnx.onnx_reader import Node
+from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 
 # Where an operator has its operands (each a tensor, a scale, a zero point), its output's scale, and its bias.
 _BINARY = ((0, 3), 6, None)
@@ -28,12 +28,12 @@ _FORMS: dict[str, tuple[str, tuple[int, ...], int, int | None]] = {
 KINDS = frozenset(_FORMS) | {"QLinearConcat"}
 
 
-def as_qdq(nodes: Sequence[Node]) -> tuple[Node, ...]:
+def as_qdq(nodes: Sequence[OnnxNode]) -> tuple[OnnxNode, ...]:
     """The nodes with every operator on integers in its float form."""
     return tuple(part for node in nodes for part in _parts(node))
 
 
-def _parts(node: Node) -> Iterator[Node]:
+def _parts(node: OnnxNode) -> Iterator[OnnxNode]:
     if node.kind == "QLinearConcat":
         yield from _concat(node)
     elif node.kind in _FORMS:
@@ -42,7 +42,7 @@ def _parts(node: Node) -> Iterator[Node]:
         yield node
 
 
-def _operator(node: Node) -> Iterator[Node]:
+def _operator(node: OnnxNode) -> Iterator[OnnxNode]:
     kind, operands, output, bias = _FORMS[node.kind]
     given = (*node.inputs, *("" for _ in range(10)))
     axes = {"MatMul": -1, "Conv": 0, "Gemm": 0 if node.attributes.get("transB") else -1}
@@ -51,24 +51,26 @@ def _operator(node: Node) -> Iterator[Node]:
         name = f"{node.outputs[0]}/operand {place}"
         # The second operand is the weights, which may have a scale for each output channel.
         attributes = {"axis": axes[kind]} if place == 1 and kind in axes else {}
-        yield Node("DequantizeLinear", given[position : position + 3], (name,), attributes, node.name)
+        yield OnnxNode("DequantizeLinear", given[position : position + 3], (name,), attributes, node.name)
         names.append(name)
     if bias is not None and given[bias]:
         names.append(f"{node.outputs[0]}/bias")
         scales = (given[operands[0] + 1], given[operands[1] + 1])
-        yield Node("BiasScale", (given[bias], *scales), (names[-1],), {}, node.name)
+        yield OnnxNode("BiasScale", (given[bias], *scales), (names[-1],), {}, node.name)
     yield from _quantized(node, kind, names, given[output], given[output + 1])
 
 
-def _concat(node: Node) -> Iterator[Node]:
+def _concat(node: OnnxNode) -> Iterator[OnnxNode]:
     names = []
     for position in range(2, len(node.inputs) - 2, 3):
         names.append(f"{node.outputs[0]}/operand {position}")
-        yield Node("DequantizeLinear", node.inputs[position : position + 3], (names[-1],), {}, node.name)
+        yield OnnxNode("DequantizeLinear", node.inputs[position : position + 3], (names[-1],), {}, node.name)
     yield from _quantized(node, "Concat", names, *(*node.inputs[:2], "", "")[:2])
 
 
-def _quantized(node: Node, kind: str, inputs: list[str], scale: str, zero_point: str) -> Iterator[Node]:
+def _quantized(
+    node: OnnxNode, kind: str, inputs: list[str], scale: str, zero_point: str
+) -> Iterator[OnnxNode]:
     real = f"{node.outputs[0]}/real"
-    yield Node(kind, tuple(inputs), (real,), node.attributes, node.name)
-    yield Node("QuantizeLinear", (real, scale, zero_point), node.outputs[:1], {}, node.name)
+    yield OnnxNode(kind, tuple(inputs), (real,), node.attributes, node.name)
+    yield OnnxNode("QuantizeLinear", (real, scale, zero_point), node.outputs[:1], {}, node.name)
