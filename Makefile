@@ -60,10 +60,10 @@ accuracy: $(VENV)/ready-test ## docs/accuracy.md and docs/zoo.md anew (ZOO=folde
 fuzz: $(VENV)/ready-test ## damaged inputs for every parser, COUNT of each (20000), or for TARGETS only
 	$(BIN)/python -m tests.fuzz $(TARGETS) --count $(or $(COUNT),20000) --seed $(or $(SEED),0)
 
-rtl: $(VENV)/ready-test ## build the RTL with Verilator, and compare it with the simulator
+rtl: $(VENV)/ready-rtl ## build the RTL with Verilator, and compare it with the simulator
 	$(PYTEST) -m 'rtl and not slow' tests/rtl
 
-rtl-all: $(VENV)/ready-test ## the same with large machines and seeded mistakes, and the table of docs/rtl.md
+rtl-all: $(VENV)/ready-rtl ## the same with large machines and seeded mistakes, and the table of docs/rtl.md
 	$(PYTEST) -m rtl tests/rtl
 	$(BIN)/python -m tests.rtl
 
@@ -95,6 +95,10 @@ $(VENV)/ready-demo: $(VENV)/ready
 
 $(VENV)/ready-test: $(VENV)/ready
 	$(PIP) install --editable '.[test]'
+	touch $@
+
+$(VENV)/ready-rtl: $(VENV)/ready-test
+	$(PIP) install --editable '.[test,rtl]'
 	touch $@
 
 $(VENV)/ready-dev: $(VENV)/ready-test

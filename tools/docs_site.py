@@ -36,8 +36,8 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "sweeps", "firmware", "bare-metal", "debugging",
     ),
     "Explanation": (
-        "architecture", "timing-model", "cost-model", "rtl", "numerics", "races", "planner", "accuracy",
-        "zoo",
+        "architecture", "timing-model", "cost-model", "area", "rtl", "numerics", "races", "planner",
+        "accuracy", "zoo",
     ),
     "Reference": (
         "cli", "api", "isa", "registers", "assembly", "program-format", "graph-format", "operators",

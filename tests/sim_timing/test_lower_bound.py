@@ -112,3 +112,17 @@ def test_all_operators_that_nothing_runs_are_named(mnist):
         partition(replace(graph, operators=operators))
     assert str(caught.value).count("SIN") == 2
     assert "\n" not in str(caught.value)
+
+
+def test_results_that_leave_late_are_a_loss_at_the_output_stage(mnist):
+    """What a layer's results take in all is no loss; what the last block's take after the work is one."""
+    compulsory = {}
+    for rate in (0.25, 4):
+        run = measured(load_model(mnist), DlaConfig(mac_results=rate, accumulators=256))
+        losses = find_losses(run.program, run.config, run.inference)
+        stalls = sum(int(each.plan.costs.output_stall.sum()) for each in run.inference.runs)
+        lost = sum(loss.by_cause["output stage"] for loss in losses)
+        assert 0 < lost <= stalls
+        compulsory[rate] = stalls - lost
+        assert any(loss.cause == "output stage" for loss in losses)
+    assert compulsory[0.25] > 10 * compulsory[4]
