@@ -1,0 +1,57 @@
+// The ports of the SRAM: in a cycle each of PORTS serves one word of one unit, and each of BANKS one port. The
+// units take turns, a word each, as long as they want any.
+//
+// A unit has SLOTS streams of words, the first of which goes before the others. A stream asks for words that lie
+// STRIDE bytes apart from an address on, and gets them in this order.
+
+module dla_ports #(
+    parameter int unsigned BANK_BYTES = 16,
+    parameter int unsigned PORTS = 4,
+    parameter int unsigned BANKS = 8,
+    parameter int unsigned UNITS = 4,
+    parameter int unsigned SLOTS = 4
+) (
+    input logic clock,
+    input logic reset,
+    input logic [31:0] address[UNITS][SLOTS],
+    input logic [31:0] stride[UNITS][SLOTS],
+    input logic [7:0] words[UNITS][SLOTS],  // that it wants in this cycle
+    output logic [7:0] granted[UNITS][SLOTS]  // of them
+);
+  localparam int unsigned UNIT_BITS = $clog2(UNITS);
+  localparam int unsigned BANK_BITS = BANKS > 1 ? $clog2(BANKS) : 1;
+  logic [UNIT_BITS-1:0] turn, next_turn, first, u;
+  logic [BANKS-1:0] used;
+  logic [BANK_BITS-1:0] bank;
+  logic served;
+
+  always_comb begin
+    used = '0;
+    served = 1'b0;
+    first = '0;
+    u = '0;
+    bank = '0;
+    next_turn = turn;
+    for (int unsigned k = 0; k < UNITS; k++) for (int unsigned s = 0; s < SLOTS; s++) granted[k][s] = '0;
+    for (int unsigned p = 0; p < PORTS; p++) begin
+      served = 1'b0;
+      first = next_turn;
+      for (int unsigned k = 0; k < UNITS; k++) begin
+        u = first + UNIT_BITS'(k);
+        for (int unsigned s = 0; s < SLOTS; s++) begin
+          if (!served && granted[u][s] < words[u][s]) begin
+            bank = BANK_BITS'((address[u][s] + 32'(granted[u][s]) * stride[u][s]) / BANK_BYTES % BANKS);
+            if (!used[bank]) begin
+              used[bank] = 1'b1;
+              granted[u][s] = granted[u][s] + 1'b1;
+              served = 1'b1;
+              next_turn = u + 1'b1;
+            end
+          end
+        end
+      end
+    end
+  end
+
+  always_ff @(posedge clock) turn <= reset ? '0 : next_turn;
+endmodule
