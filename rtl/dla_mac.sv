@@ -385,6 +385,7 @@ module dla_mac
     end else begin : shared
       dla_mac_traffic #(
           .INPUT_LANES(INPUT_LANES),
+          .LANES(LANES),
           .BANK_BYTES(BANK_BYTES),
           .PORTS(PORTS),
           .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),

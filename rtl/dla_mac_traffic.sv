@@ -5,6 +5,7 @@ module dla_mac_traffic
   import dla_isa::*;
 #(
     parameter int unsigned INPUT_LANES = 1,
+    parameter int unsigned LANES = 64,
     parameter int unsigned BANK_BYTES = 16,
     parameter int unsigned PORTS = 4,
     parameter int unsigned LINE_BUFFER_BYTES = 16384,
@@ -143,7 +144,7 @@ module dla_mac_traffic
   dla_raster #(
       .BANK_BYTES(BANK_BYTES),
       .PORTS(PORTS),
-      .BUFFER_BYTES(BLOCK * 4)
+      .BUFFER_BYTES(4 * BLOCK * LANES)  // the accumulators
   ) partials (
       .clock,
       .reset,

@@ -66,7 +66,7 @@ module dla_raster #(
   assign common_row = stride_height == dilation_height ? 1 : dilation_height;
 
   // ---------------------------------------------------------------------------------------------------- position
-  logic [31:0] passed, row, tap_row, offset, phase, sent, held_word;
+  logic [31:0] passed, row, next_row, next_tap, tap_row, offset, phase, sent, held_word;
   logic signed [31:0] in_row, column;
   logic holds_word, finished, active, reads_row, pixel_done, row_done, skips_word;
   logic [31:0] next_offset;
@@ -74,6 +74,9 @@ module dla_raster #(
   assign in_row = $signed(row * stride_height + tap_row * dilation_height) - pad_top;
   assign reads_row = in_row >= 0 && in_row < in_height
       && (!fits || row < common_row || tap_row + common_tap >= kernel_height);
+  // Of a later row only the taps that bring a new row are looked at.
+  assign next_row = row + 1 == out_height ? '0 : row + 1;
+  assign next_tap = !fits || next_row < common_row || kernel_height <= common_tap ? '0 : kernel_height - common_tap;
   assign active = enable && !finished && (passed <= step_row
       || BUFFER_BYTES == 0 || ((passed - block_row) * stride_height + span) * line_bytes <= BUFFER_BYTES);
   assign next_offset = offset + (sparse && phase + 1 == kernel_width ? stride_width - kernel_width + 1 : 1);
@@ -101,10 +104,10 @@ module dla_raster #(
       if (row_done) begin
         offset <= '0;
         phase <= '0;
-        tap_row <= tap_row + 1 == kernel_height ? '0 : tap_row + 1;
+        tap_row <= tap_row + 1 == kernel_height ? next_tap : tap_row + 1;
         if (tap_row + 1 == kernel_height) begin
           passed <= passed + 1;
-          row <= row + 1 == out_height ? '0 : row + 1;
+          row <= next_row;
           if (row + 1 == out_height) begin
             group <= group + group_step;
             finished <= is_kept || group + group_step >= channels;

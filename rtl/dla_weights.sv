@@ -64,7 +64,7 @@ module dla_weights
   end
   assign is_held = !at_records && pixel != 0 && (BUFFER_BYTES == 0 || (chunk + 1) * chunk_bytes <= BUFFER_BYTES);
   assign active = enable && !finished
-      && (sequence_ <= used + step_chunk + 1 || (sequence_ - used - step_chunk) * chunk_bytes <= BUFFER_BYTES);
+      && (sequence_ <= used + step_chunk + 1 || BUFFER_BYTES == 0 || (sequence_ - used - step_chunk) * chunk_bytes <= BUFFER_BYTES);
   assign left = is_held ? '0 : count - sent;
   assign address = first + sent * stride;
   assign words = !active ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);

@@ -1,8 +1,10 @@
 """The machines that the RTL is built for: small ones of every kind, quick to build, and large ones."""
 
+import re
+
 from dlasim.sim.config import DlaConfig
 
-# What the RTL has: an SRAM with a port for whatever a unit wants, and an output stage as wide as the array.
+# An SRAM with a port for whatever a unit wants, and an output stage as wide as the array: exact to the cycle.
 IDEAL = {
     "sram_bandwidth": "unlimited", "mac_results": "unlimited", "vector_requantizations": "unlimited",
     "vector_divisions": "unlimited",
@@ -46,8 +48,23 @@ MUTANT = {
     "mac_fill": 6, "mac_drain": 5, "vector_fill": 3, "vector_drain": 4,
 }  # fmt: skip
 
+# With limits: what a word at the ports, a bank or a result costs is seen only here, so times are near, not equal.
+LIMITED = {
+    "ports": {"parallel": "4x4", **_SMALL},
+    "one port": {
+        "parallel": "4x4", **_SMALL, "sram_ports": 1, "sram_bandwidth": 8, "mac_results": 2,
+        "vector_requantizations": 2, "vector_divisions": 0.5,
+    },
+}  # fmt: skip
+LARGE_LIMITED = {
+    "default": {},
+    "default, one port of 8": {"sram_ports": 1, "sram_bandwidth": 8},
+    "8x8 with limits": {"parallel": "8x8"},
+}
+
 
 def machine(name: str) -> DlaConfig:
     """One of them by name."""
-    described = (MACHINES | LARGE | {"mutant": MUTANT})[name]
-    return DlaConfig(name=name.replace(" ", "-")).replace(**IDEAL, **described)
+    described = (MACHINES | LARGE | LIMITED | LARGE_LIMITED | {"mutant": MUTANT})[name]
+    limits = {} if name in LIMITED or name in LARGE_LIMITED else IDEAL
+    return DlaConfig(name=re.sub(r"\W+", "-", name)).replace(**limits, **described)
