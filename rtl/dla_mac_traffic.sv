@@ -32,9 +32,12 @@ module dla_mac_traffic
     // The array's next step; rows count on from group to group
     input logic [31:0] block_row,
     input logic [31:0] step_row,
+    input logic [31:0] step_out_row,
     input logic [31:0] step_column,
     input logic [31:0] step_tap,
     input logic [31:0] step_tap_row,
+    input logic [31:0] step_group,
+    input logic signed [31:0] step_in_row,
     input logic signed [31:0] step_in_column,
     input logic [31:0] step_depth,
     input logic step_meets,
@@ -62,9 +65,8 @@ module dla_mac_traffic
 
   // ------------------------------------------------------------------------------------------------------ weights
   logic weights_ready, input_ready, partials_ready, is_last;
-  logic [31:0] step_bytes;
-  assign step_bytes = step_tap * operands.in_channels
-      + (step_depth + INPUT_LANES < operands.in_channels ? step_depth + INPUT_LANES : operands.in_channels);
+  logic [31:0] step_inputs;  // input channels up to the step's last
+  assign step_inputs = step_depth + INPUT_LANES < operands.in_channels ? step_depth + INPUT_LANES : operands.in_channels;
   dla_weights #(
       .BANK_BYTES(BANK_BYTES),
       .PORTS(PORTS),
@@ -83,7 +85,7 @@ module dla_mac_traffic
       .channels(operands.out_channels),
       .group_step,
       .pixels(out_height * out_width),
-      .step_bytes,
+      .step_bytes(step_tap * operands.in_channels + step_inputs),
       .step_tap,
       .block_ends,
       .group_ends,
@@ -129,8 +131,11 @@ module dla_mac_traffic
       .group(input_group),
       .block_row,
       .step_row,
+      .step_group,
       .step_tap_row,
+      .step_in_row,
       .step_column(step_in_column),
+      .step_bytes(depthwise ? fed_last - fed_first + 1 : step_inputs),
       .ready(input_ready),
       .address(request_address[INPUT]),
       .words(request_words[INPUT]),
@@ -171,8 +176,11 @@ module dla_mac_traffic
       .group(partial_group),
       .block_row,
       .step_row,
+      .step_group,
       .step_tap_row(0),
+      .step_in_row($signed(step_out_row)),
       .step_column($signed(step_column)),
+      .step_bytes(4 * (partials_left < group_step ? partials_left : group_step)),
       .ready(partials_ready),
       .address(request_address[PARTIALS]),
       .words(request_words[PARTIALS]),

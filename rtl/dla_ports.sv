@@ -1,7 +1,7 @@
 // The ports of the SRAM: in a cycle each of PORTS serves one word of one unit, and each of BANKS one port. The
 // units take turns, a word each, as long as they want any.
 //
-// A unit has SLOTS streams of words, the first of which goes before the others. A stream asks for words that lie
+// A unit has SLOTS streams of words, which take turns in the same way when it is the unit's. A stream asks for words that lie
 // STRIDE bytes apart from an address on, and gets them in this order.
 
 module dla_ports #(
@@ -20,7 +20,9 @@ module dla_ports #(
 );
   localparam int unsigned UNIT_BITS = $clog2(UNITS);
   localparam int unsigned BANK_BITS = BANKS > 1 ? $clog2(BANKS) : 1;
+  localparam int unsigned SLOT_BITS = $clog2(SLOTS);
   logic [UNIT_BITS-1:0] turn, next_turn, first, u;
+  logic [SLOT_BITS-1:0] slot[UNITS], next_slot[UNITS], s;
   logic [BANKS-1:0] used;
   logic [BANK_BITS-1:0] bank;
   logic served;
@@ -30,15 +32,18 @@ module dla_ports #(
     served = 1'b0;
     first = '0;
     u = '0;
+    s = '0;
     bank = '0;
     next_turn = turn;
-    for (int unsigned k = 0; k < UNITS; k++) for (int unsigned s = 0; s < SLOTS; s++) granted[k][s] = '0;
+    next_slot = slot;
+    for (int unsigned k = 0; k < UNITS; k++) for (int unsigned j = 0; j < SLOTS; j++) granted[k][j] = '0;
     for (int unsigned p = 0; p < PORTS; p++) begin
       served = 1'b0;
       first = next_turn;
       for (int unsigned k = 0; k < UNITS; k++) begin
         u = first + UNIT_BITS'(k);
-        for (int unsigned s = 0; s < SLOTS; s++) begin
+        for (int unsigned j = 0; j < SLOTS; j++) begin
+          if (!served) s = next_slot[u] + SLOT_BITS'(j);
           if (!served && granted[u][s] < words[u][s]) begin
             bank = BANK_BITS'((address[u][s] + 32'(granted[u][s]) * stride[u][s]) / BANK_BYTES % BANKS);
             if (!used[bank]) begin
@@ -46,6 +51,7 @@ module dla_ports #(
               granted[u][s] = granted[u][s] + 1'b1;
               served = 1'b1;
               next_turn = u + 1'b1;
+              next_slot[u] = s + 1'b1;
             end
           end
         end
@@ -54,4 +60,7 @@ module dla_ports #(
   end
 
   always_ff @(posedge clock) turn <= reset ? '0 : next_turn;
+  for (genvar k = 0; k < UNITS; k++) begin : unit
+    always_ff @(posedge clock) slot[k] <= reset ? '0 : next_slot[k];
+  end
 endmodule

@@ -34,11 +34,15 @@ module dla_raster #(
     input logic [31:0] group_step,
     input logic keeps,
     output logic [31:0] group,  // whose pixels are being read
-    // Where the unit is: rows of output, over all groups, before its block and its step; the step's tap and column
+    // Where the unit is: rows of output, over all groups, before its block and its step; what the step reads: its
+    // group, tap, row and column, and the pixel's first bytes
     input logic [31:0] block_row,
     input logic [31:0] step_row,
+    input logic [31:0] step_group,
     input logic [31:0] step_tap_row,
+    input logic signed [31:0] step_in_row,
     input logic signed [31:0] step_column,
+    input logic [31:0] step_bytes,
     output logic ready,  // what the step reads has come
     // To the ports
     output logic [31:0] address,
@@ -80,9 +84,6 @@ module dla_raster #(
   assign active = enable && !finished && (passed <= step_row
       || BUFFER_BYTES == 0 || ((passed - block_row) * stride_height + span) * line_bytes <= BUFFER_BYTES);
   assign next_offset = offset + (sparse && phase + 1 == kernel_width ? stride_width - kernel_width + 1 : 1);
-  assign ready = finished || passed > step_row || (passed == step_row
-      && (tap_row > step_tap_row || (tap_row == step_tap_row && column > step_column)));
-
   // ------------------------------------------------------------------------------------------ words of the pixel
   logic [31:0] pixel, first_word, last_word, left;
   assign pixel = base + in_row * row_stride + column * pixel_stride;
@@ -94,6 +95,15 @@ module dla_raster #(
   assign words = !active || !reads_row || column < 0 ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
   assign pixel_done = column < 0 || 32'(granted) == left;
   assign row_done = active && (!reads_row || (pixel_done && $signed(next_offset) - pad_left > last_column));
+
+  // ------------------------------------------------------------------------------------------- what has crossed
+  // Where rows come in order, a step waits only for those above its own.
+  logic has_column, in_order;
+  assign has_column = column > step_column || (column == step_column && address >= pixel + step_bytes);
+  assign in_order = fits && dilation_height == 1 && group == step_group;
+  assign ready = finished || passed > step_row
+      || (passed == step_row && (tap_row > step_tap_row || (tap_row == step_tap_row && has_column)))
+      || (in_order && (in_row > step_in_row || (in_row == step_in_row && has_column)));
 
   always_ff @(posedge clock) begin
     if (reset) begin

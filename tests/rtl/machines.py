@@ -61,10 +61,17 @@ LARGE_LIMITED = {
     "default, one port of 8": {"sram_ports": 1, "sram_bandwidth": 8},
     "8x8 with limits": {"parallel": "8x8"},
 }
+# As MUTANT, for mistakes in what limits: each limit is one that some operation alone meets.
+MUTANT_LIMITS = {
+    "parallel": "4x8", "sram_bytes": 64 * 1024, "vector_lanes": 16, "sram_ports": 2, "sram_bandwidth": 4,
+    "sram_banks": 4, "line_buffer_bytes": 2048, "accumulators": 2, "mac_results": 1, "vector_requantizations": 2,
+    "vector_divisions": 0.5,
+}  # fmt: skip
 
 
 def machine(name: str) -> DlaConfig:
     """One of them by name."""
-    described = (MACHINES | LARGE | LIMITED | LARGE_LIMITED | {"mutant": MUTANT})[name]
-    limits = {} if name in LIMITED or name in LARGE_LIMITED else IDEAL
+    limited = LIMITED | LARGE_LIMITED | {"mutant with limits": MUTANT_LIMITS}
+    described = (MACHINES | LARGE | limited | {"mutant": MUTANT})[name]
+    limits = {} if name in limited else IDEAL
     return DlaConfig(name=re.sub(r"\W+", "-", name)).replace(**limits, **described)
