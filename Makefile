@@ -63,11 +63,11 @@ fuzz: $(VENV)/ready-test ## damaged inputs for every parser, COUNT of each (2000
 HAS_VERILATOR := command -v verilator >/dev/null || \
 	{ echo "verilator is not installed: the RTL cannot be built (Debian: apt-get install verilator g++)" >&2; exit 1; }
 
-rtl: $(VENV)/ready-test ## build the RTL with Verilator, and compare it with the simulator
+rtl: $(VENV)/ready-rtl ## build the RTL with Verilator, and compare it with the simulator
 	@$(HAS_VERILATOR)
 	$(PYTEST) -m 'rtl and not slow' tests/rtl
 
-rtl-all: $(VENV)/ready-test ## the same with large machines and seeded mistakes, and the table of docs/rtl.md
+rtl-all: $(VENV)/ready-rtl ## the same with large machines and seeded mistakes, and the table of docs/rtl.md
 	@$(HAS_VERILATOR)
 	$(PYTEST) -m rtl tests/rtl
 	$(BIN)/python -m tests.rtl
@@ -100,6 +100,10 @@ $(VENV)/ready-demo: $(VENV)/ready
 
 $(VENV)/ready-test: $(VENV)/ready
 	$(PIP) install --editable '.[test]'
+	touch $@
+
+$(VENV)/ready-rtl: $(VENV)/ready-test
+	$(PIP) install --editable '.[test,rtl]'
 	touch $@
 
 $(VENV)/ready-dev: $(VENV)/ready-test

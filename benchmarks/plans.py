@@ -2,7 +2,7 @@
 
 `python benchmarks/plans.py [MODEL.tflite ...]` prints, for the built-in networks or these files, cycles over
 the bound; the worst pairs of machines of which one is better in a single number, and slower; and the worst
-losses of `--place auto` against a placement that is forced. Fails where one is above the limit.
+losses of `auto` against placement, fusion and tiling that are forced. Fails where one is above the limit.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from compared.common import Networks
 
 from dlasim.compiler_shim.compile import load_model, lower_for
-from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.options import FUSIONS, PLACES, TILINGS, CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.planner import PlanMemory
 from dlasim.compiler_shim.topologies import topology_names
@@ -30,7 +31,8 @@ from dlasim.sweeps.compiled import compile_routines, load
 Timed = tuple[int, int] | None
 KIB = 1 << 10
 LIMIT = 1.005
-SHOWN = 8
+AUTO = CompileOptions()
+SHOWN = 12
 SIZES_KIB = (32, 64, 128, 256, 512, 1024, 2048)
 BASES: tuple[Mapping[str, object], ...] = (
     {},
@@ -48,7 +50,17 @@ BETTER: tuple[Mapping[str, object], ...] = (
     {"mac_drain": 2, "vector_drain": 1},
     {"issue_cycles": 0},
     {"vector_lanes": 64},
+    {"sram_bandwidth": 64},
     {"sram_bandwidth": 0},
+    {"sram_ports": 8},
+    {"line_buffer_bytes": 64 * KIB, "weight_buffer_bytes": 64 * KIB},
+    {"mac_results": 16.0, "vector_requantizations": 16.0, "vector_divisions": 16.0},
+)
+# What a user may force; `auto` with full fusion may lose to none of them.
+FORCED: tuple[CompileOptions, ...] = tuple(
+    CompileOptions(place=place, fusion=fusion, tiling=tiling)
+    for place, fusion, tiling in product(PLACES, FUSIONS, TILINGS)
+    if (place, fusion, tiling) != ("auto", "full")
 )
 
 
@@ -69,19 +81,18 @@ class Timer:
         self._known: dict[object, Timed] = {}
 
     def time(
-        self, name: str, network: UnplacedNetwork, config: DlaConfig, place: str
+        self, name: str, network: UnplacedNetwork, config: DlaConfig, options: CompileOptions = AUTO
     ) -> tuple[int, int] | None:
         """Cycles and their bound; None where the machine is refused."""
-        key = (name, config, place)
+        key = (name, config, options)
         if key not in self._known:
-            self._known[key] = self._time(name, network, config, place)
+            self._known[key] = self._time(name, network, config, options)
         return self._known[key]
 
     def _time(
-        self, name: str, network: UnplacedNetwork, config: DlaConfig, place: str
+        self, name: str, network: UnplacedNetwork, config: DlaConfig, options: CompileOptions
     ) -> tuple[int, int] | None:
-        memory = self._memory.setdefault((name, config.replace(sram_bytes=KIB), place), PlanMemory())
-        options = CompileOptions(place=place)
+        memory = self._memory.setdefault((name, config.replace(sram_bytes=KIB), options), PlanMemory())
         try:
             program = lower_for(network, config, options, False, self._backend, memory).program
         except InputError:
@@ -97,7 +108,7 @@ def main(arguments: list[str]) -> int:
     losses: list[Loss] = []
     for name, network in networks(arguments):
         print_bounds(timer, name, network)
-        losses += [*machine_losses(timer, name, network), *placement_losses(timer, name, network)]
+        losses += [*machine_losses(timer, name, network), *option_losses(timer, name, network)]
     losses.sort(key=lambda loss: -loss.ratio)
     print(f"\n{sum(loss.ratio > LIMIT for loss in losses)} losses above {LIMIT}; the worst:")
     for loss in losses[:SHOWN]:
@@ -129,7 +140,7 @@ def print_bounds(timer: Timer, name: str, network: UnplacedNetwork) -> None:
     for base in BASES:
         cells = []
         for size in SIZES_KIB:
-            found = timer.time(name, network, DlaConfig().replace(**base, sram_bytes=size * KIB), "auto")
+            found = timer.time(name, network, DlaConfig().replace(**base, sram_bytes=size * KIB))
             cells.append("refused" if found is None else f"{found[0] / found[1]:.3f}")
         text = ", ".join(str(value) for value in base.values()) or "default"
         print(f"{text[:28]:<28}" + "".join(f"{cell:>8}" for cell in cells))
@@ -138,23 +149,28 @@ def print_bounds(timer: Timer, name: str, network: UnplacedNetwork) -> None:
 def machine_losses(timer: Timer, name: str, network: UnplacedNetwork) -> Iterator[Loss]:
     """Pairs of machines that differ in one number, of which the better is slower."""
     for config in machines():
-        before = timer.time(name, network, config, "auto")
+        before = timer.time(name, network, config)
         better = [{"sram_bytes": 2 * config.sram_bytes}, *BETTER]
         for change in better:
             changed = config.replace(**change)
-            after = timer.time(name, network, changed, "auto")
+            after = timer.time(name, network, changed)
             if before and after and changed != config and after[0] > before[0]:
                 yield Loss(after[0] / before[0], f"{name} on {config.label}, better by {change}")
 
 
-def placement_losses(timer: Timer, name: str, network: UnplacedNetwork) -> Iterator[Loss]:
-    """Machines on which a forced placement is faster than `auto`."""
+def option_losses(timer: Timer, name: str, network: UnplacedNetwork) -> Iterator[Loss]:
+    """Machines on which a forced placement, fusion or tiling is faster than `auto`."""
     for config in machines():
-        auto = timer.time(name, network, config, "auto")
-        for place in ("dla", "cpu"):
-            forced = timer.time(name, network, config, place)
+        auto = timer.time(name, network, config)
+        for options in FORCED:
+            forced = timer.time(name, network, config, options)
             if auto and forced and auto[0] > forced[0]:
-                yield Loss(auto[0] / forced[0], f"{name} on {config.label}, --place {place}")
+                yield Loss(auto[0] / forced[0], f"{name} on {config.label}, {flags(options)}")
+
+
+def flags(options: CompileOptions) -> str:
+    """As a user writes them."""
+    return f"--place {options.place} --fusion {options.fusion} --tiling {options.tiling}"
 
 
 if __name__ == "__main__":

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dlasim.compiler_shim.dlag.dlag_layout import MAGIC, is_graph
+from dlasim.compiler_shim.dlag.dlag_reader import read_graph_model, tflite_of
+from dlasim.compiler_shim.dlag.dlag_writer import write_graph
 from dlasim.compiler_shim.graph import Graph
-from dlasim.compiler_shim.graph_file import MAGIC, is_graph, read_graph_model, tflite_of, write_graph
 from dlasim.compiler_shim.importing import import_model, prepare
 from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.options import CompileOptions

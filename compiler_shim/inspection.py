@@ -9,8 +9,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from dlasim.compiler_shim.dlag.dlag_layout import MAGIC, is_graph
+from dlasim.compiler_shim.dlag.dlag_reader import read_graph_model
 from dlasim.compiler_shim.graph import Graph, Tensor
-from dlasim.compiler_shim.graph_file import MAGIC, is_graph, read_graph_model
 from dlasim.compiler_shim.importing import prepare
 from dlasim.compiler_shim.partition import UnplacedNetwork, partition
 from dlasim.compiler_shim.tflite.reader import read_model

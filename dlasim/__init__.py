@@ -10,12 +10,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dlasim.api import compile, explain, inspect, model, run, sweep, verify
+    from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
     from dlasim.errors import InputError, RunError
     from dlasim.sim.config import DlaConfig
 
 __version__ = "0.1.0"
 __all__ = [
     "DlaConfig",
+    "GraphBuilder",
     "InputError",
     "RunError",
     "compile",
@@ -29,6 +31,7 @@ __all__ = [
 
 _MODULES = {
     "DlaConfig": "dlasim.sim.config",
+    "GraphBuilder": "dlasim.compiler_shim.dlag.graph_builder",
     "InputError": "dlasim.errors",
     "RunError": "dlasim.errors",
 }

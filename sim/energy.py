@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dlasim.isa.instructions import Unit
 from dlasim.isa.registers import Region
+from dlasim.sim import area
 from dlasim.sim.activity import stream_activity
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.plan import Plan
@@ -48,7 +49,27 @@ class EnergyModel:
             "vector": value("element_pj") * activity.elements,
             "sram": access / self.port_bytes * costs.sram_bytes[:count],
             "memory": self._per_byte()[costs.unit[:count], activity.regions] * costs.dma_bytes[:count],
+            "clock": self._clock(plan, activity.requantizations),
         }
+
+    def _clock(self, plan: Plan, requantizations: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Picojoules of the flip-flops of each operation's unit while it runs. Registers behind an
+        accumulator have a clock only where a result passes."""
+        unit = plan.costs.unit[: plan.operations]
+        passed = area.RESULT_FLIP_FLOPS * np.where(unit == Unit.MAC, requantizations, 0)
+        clocked = self._flip_flops()[unit] * (plan.timeline.end - plan.timeline.start)
+        energies: NDArray[np.float64] = self.technology.value("flip_flop_clock_pj") * (clocked + passed)
+        return energies
+
+    def _flip_flops(self) -> NDArray[np.float64]:
+        """Those that have a clock while a unit works, by unit; each direction of the DMA has half of its."""
+        parts = area.areas(self.config)
+        behind = area.RESULT_FLIP_FLOPS * self.config.depthwise_lanes
+        flip_flops = np.zeros(len(Unit))
+        flip_flops[[Unit.DMA_IN, Unit.DMA_OUT]] = parts["dma"].flip_flops / 2
+        flip_flops[Unit.MAC] = parts["mac"].flip_flops - behind
+        flip_flops[Unit.VECTOR] = parts["vector"].flip_flops
+        return flip_flops
 
     def _per_byte(self) -> NDArray[np.float64]:
         """Picojoules of a byte by unit and region. The last column is of operations that are no transfer."""
@@ -59,9 +80,21 @@ class EnergyModel:
             table[Unit.DMA_OUT, region] = memory.write_pj_per_byte
         return table
 
-    def leakage_nj(self, cycles: int) -> float:
-        """Nanojoules that the SRAM loses in so many cycles: milliwatts times microseconds."""
-        return self.technology.sram.leakage(self.config.sram_bytes) * cycles / self.config.clock_mhz
+    def control_clock_nj(self, cycles: int) -> float:
+        """Nanojoules that the clock of host window and issue stage takes in so many cycles of streams."""
+        flip_flops = area.areas(self.config)["control"].flip_flops
+        return self.technology.value("flip_flop_clock_pj") * flip_flops * cycles * _NANO
+
+    def sram_leakage_nj(self, cycles: int) -> float:
+        """Nanojoules that the SRAM's banks lose in so many cycles: milliwatts times microseconds."""
+        banks = self.config.sram_banks
+        milliwatts = banks * self.technology.sram.leakage(self.config.sram_bytes / banks)
+        return milliwatts * cycles / self.config.clock_mhz
+
+    def logic_leakage_nj(self, cycles: int) -> float:
+        """The same of the logic: nanowatts of a gate are milliwatts of a thousand, divided by a thousand."""
+        kge = sum(part.kge for part in area.areas(self.config).values())
+        return self.technology.value("gate_leakage_nw") * kge * _NANO * cycles / self.config.clock_mhz
 
     def instructions_nj(self, count: int) -> float:
         """Nanojoules of instructions of the CPU."""
@@ -77,7 +110,9 @@ class EnergyModel:
             "vector": constants["element_pj"].uncertainty,
             "sram": self.technology.sram.uncertainty,
             "memory": max(memory.uncertainty for memory in used),
-            "leakage": self.technology.sram.uncertainty,
+            "clock": constants["flip_flop_clock_pj"].uncertainty,
+            "sram_leakage": self.technology.sram.uncertainty,
+            "logic_leakage": constants["gate_leakage_nw"].uncertainty,
             "cpu": constants["instruction_pj"].uncertainty,
         }
         return sum(shares[name] * energy for name, energy in energies.items())

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dlasim.isa.file_records import LayerKind
 from dlasim.isa.instructions import UNITS, WORD_BYTES, Unit
+from dlasim.sim.area import COMPONENTS, MEMORIES, areas, memory_kib
 
 if TYPE_CHECKING:
     from dlasim.sim.measured import Measured
@@ -23,7 +24,9 @@ ENERGY_COMPONENTS = {
     "vector": "steps of the vector lanes",
     "sram": "accesses of the SRAM",
     "memory": "bytes that cross the bus of system memory",
-    "leakage": "leakage of the SRAM, from start to end",
+    "clock": "clock of the DLA's flip-flops, of a unit while it works",
+    "sram_leakage": "leakage of the SRAM, from start to end",
+    "logic_leakage": "leakage of the DLA's logic, from start to end",
     "cpu": "instructions of the CPU",
 }
 KINDS = tuple(kind.name for kind in LayerKind if kind not in (LayerKind.HOST, LayerKind.OTHER))
@@ -159,6 +162,16 @@ def _part(name: str) -> Callable[[Measured], float]:
     return lambda run: energy_digits(run.energy[name])
 
 
+def _area(*names: str) -> Callable[[Measured], float]:
+    """Of these components together."""
+    return lambda run: round(sum(areas(run.config)[name].kge for name in names), 1)
+
+
+def _memory(*names: str) -> Callable[[Measured], float]:
+    """Of these memories together."""
+    return lambda run: sum(memory_kib(run.config)[name] for name in names)
+
+
 def _count(unit: str) -> Callable[[Report], int]:
     return lambda report: sum(layer["unit"] == unit for layer in report["layers"])
 
@@ -269,7 +282,24 @@ RUN_FIGURES: tuple[Figure, ...] = (
         Figure(f"energy_nj.{name}", "nJ", text, _part(name), f"energy_{name}_nj", page="cost-model")
         for name, text in ENERGY_COMPONENTS.items()
     ),
-    Figure("sram_kib", "KiB", "the DLA's SRAM", lambda run: run.config.sram_bytes / 1024, "sram_kib"),
+    Figure(
+        "area_kge.total", "kGE", "the logic of the DLA, in thousands of NAND2 gates",
+        _area(*COMPONENTS), "area_kge", "area", page="area",
+    ),
+    *(
+        Figure(f"area_kge.{name}", "kGE", text, _area(name), f"area_{name}_kge", page="area")
+        for name, text in COMPONENTS.items()
+    ),
+    Figure(
+        "sram_kib.total", "KiB", "all memories of the DLA", _memory(*MEMORIES), "sram_kib", page="area",
+    ),
+    *(
+        Figure(
+            f"sram_kib.{name}", "KiB", text, _memory(name), f"sram_{name}_kib" if name != "sram" else "",
+            page="area",
+        )
+        for name, text in MEMORIES.items()
+    ),
     Figure(
         "memory.arena_peak_bytes", "bytes", "system memory for tensors between steps",
         lambda run: run.program.requirement.arena_bytes, "arena_peak_bytes", "arena",

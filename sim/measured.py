@@ -93,7 +93,9 @@ class Measured:
             for name, energy in total_nj(energies).items():
                 parts[name] += energy
         executed = self.cpu_cycles if self.instructions is None else self.instructions
-        parts["leakage"] = self._model.leakage_nj(self.inference.total_cycles)
+        parts["clock"] += self._model.control_clock_nj(self.dla_cycles)
+        parts["sram_leakage"] = self._model.sram_leakage_nj(self.inference.total_cycles)
+        parts["logic_leakage"] = self._model.logic_leakage_nj(self.inference.total_cycles)
         parts["cpu"] = self._model.instructions_nj(executed)
         return parts | {"total": sum(parts.values()), "uncertainty": self._model.uncertainty(parts)}
 

@@ -25,6 +25,8 @@ CONSTANTS = {
     "requantization_pj": "an int32 product with the sums that round and shift it, or a division",
     "element_pj": "a step of a vector lane besides requantization",
     "instruction_pj": "an instruction of the CPU, its memory included",
+    "flip_flop_clock_pj": "a cycle of a flip-flop whose clock runs",
+    "gate_leakage_nw": "leakage of a gate equivalent of logic",
 }
 _ENTRY = ("value", "uncertainty", "source")
 _MEMORY = ("read_pj_per_byte", "write_pj_per_byte", "uncertainty", "source")

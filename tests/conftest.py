@@ -1,6 +1,7 @@
 """Fixtures that every test may use."""
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,12 @@ def model_zoo() -> Path:
     if folder is None:
         pytest.skip("DLASIM_MODEL_ZOO is not set: no real models to test with")
     return Path(folder)
+
+
+def pytest_configure() -> None:
+    """Has Ctrl-C work in the tests and in the commands they start. A shell without job control starts what
+    it runs in the background with SIGINT ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

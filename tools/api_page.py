@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from dlasim import api, choices, errors
+from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.result import RunResult
 from dlasim.row_table import RowTable
 from dlasim.sim.config import DlaConfig
@@ -25,7 +26,7 @@ _HEAD = """\
 [Use Python](how-to/use-the-api.md) shows how they work together. mypy and editors check the keywords.
 """
 FUNCTIONS = (api.model, api.inspect, api.compile, api.run, api.verify, api.explain, api.sweep)
-CLASSES: tuple[type, ...] = (RunResult, RowTable, SweepResult, Chart, Verification, DlaConfig)
+CLASSES: tuple[type, ...] = (RunResult, RowTable, SweepResult, Chart, Verification, DlaConfig, GraphBuilder)
 _WIDTH = 90
 
 

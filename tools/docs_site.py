@@ -36,12 +36,12 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
         "sweeps", "firmware", "bare-metal", "debugging",
     ),
     "Explanation": (
-        "architecture", "timing-model", "cost-model", "rtl", "numerics", "races", "planner", "accuracy",
-        "zoo",
+        "architecture", "timing-model", "cost-model", "area", "rtl", "numerics", "races", "planner",
+        "accuracy", "zoo",
     ),
     "Reference": (
-        "cli", "api", "isa", "registers", "assembly", "program-format", "operators", "host-operators",
-        "figures",
+        "cli", "api", "isa", "registers", "assembly", "program-format", "graph-format", "operators",
+        "host-operators", "figures",
         "virtual-prototype", "driver-api",
     ),
     "Project": ("contributing", "changelog"),

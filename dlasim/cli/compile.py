@@ -1,4 +1,4 @@
-"""`dlasim compile`: compiles a model to a program for one machine."""
+"""`dlasim compile`: compiles a model to a program for one machine, or writes its network for any machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Examples:
   dlasim compile model.tflite -o program.bin
   dlasim compile model.tflite -o application.elf
   dlasim compile model.tflite -o program.bin --pes 128 --sram 64KiB --parallel input
-  dlasim compile model.tflite -o program.bin --save-graph model.dlag
+  dlasim compile model.tflite -o model.dlag
   dlasim run model.dlag --pes 128 --parallel 8x16
 """
 
@@ -32,30 +32,32 @@ Examples:
     "--output",
     required=True,
     metavar="FILE",
-    help="The program to write. FILE.elf: with the board's firmware; FILE.h: as a C array.",
-)
-@click.option(
-    "--save-graph",
-    metavar="G.dlag",
-    help="Also write the partitioned network, which any machine can compile.",
+    help="The program to write. FILE.elf: with the board's firmware; FILE.h: as a C array; FILE.dlag: the "
+    "network itself, for any machine.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was written, and its layers, as JSON.")
 @machine_options
 @compile_options
-def command(model: str, output: str, save_graph: str | None, as_json: bool, **given: Any) -> None:
-    """Compile MODEL, an int8 .tflite or a .dlag file, to a program for one machine."""
+def command(model: str, output: str, as_json: bool, **given: Any) -> None:
+    """Compile MODEL, an int8 .tflite or a .dlag file, to a program for one machine.
+
+    With -o FILE.dlag no machine is involved: the file is the network itself, as any command takes it.
+    """
     from dlasim.fileio import atomic_write, keep_apart
 
-    keep_apart((model, given["config_file"]), (output, save_graph))
+    keep_apart((model, given["config_file"]), (output,))
     base, machine = take_machine(given)
+    options = take_compile(given)
+    if output.endswith(".dlag"):
+        if base is not None or machine or options:
+            raise click.UsageError(
+                f"{output} is for any machine: give options of the machine when you use it"
+            )
+        return _write_graph(model, output, as_json)
     from dlasim import api
 
-    lowered = api.compile(model, base, **machine, **take_compile(given))
+    lowered = api.compile(model, base, **machine, **options)
     data = _artifact(lowered.program, output)
-    if save_graph:
-        from dlasim.compiler_shim import compile as shim
-
-        atomic_write(save_graph, shim.save_graph(shim.load_graph(model)))
     atomic_write(output, data)
     program = lowered.program
     if as_json:
@@ -63,6 +65,25 @@ def command(model: str, output: str, save_graph: str | None, as_json: bool, **gi
     layers, words = counted(len(program.layers), "layer"), counted(len(program.commands), "word")
     streams, calls = counted(len(program.streams), "stream"), counted(len(program.host_calls), "host call")
     say(f"wrote {output}: {layers}, {words} in {streams}, {calls}, {len(data):,} bytes", err=True)
+    return None
+
+
+def _write_graph(model: str, output: str, as_json: bool) -> None:
+    """Write the network as a `.dlag` file."""
+    from dlasim.compiler_shim import compile as shim
+    from dlasim.fileio import atomic_write
+    from dlasim.loading import locate
+
+    graph = shim.load_graph(locate(model))
+    data = shim.save_graph(graph)
+    atomic_write(output, data)
+    if as_json:
+        found = {"output": output, "bytes": len(data), "operators": len(graph.operators)}
+        say(json.dumps(found | {"tensors": len(graph.tensors)}, indent=2))
+    operators = counted(len(graph.operators), "operator")
+    say(
+        f"wrote {output}: {operators}, {counted(len(graph.tensors), 'tensor')}, {len(data):,} bytes", err=True
+    )
 
 
 def _as_data(lowered: Lowered, output: str, size_bytes: int) -> dict[str, Any]:

@@ -132,6 +132,15 @@ def _energy_line(report: dict[str, Any]) -> str:
     return f"{line}: {shares}" if shares else line
 
 
+def _area_line(report: dict[str, Any]) -> str:
+    """The logic and its largest parts, and the memories."""
+    parts, memories = dict(report["area_kge"]), dict(report["sram_kib"])
+    total, sram = parts.pop("total"), memories.pop("total")
+    shown = sorted(parts.items(), key=lambda part: -part[1])[:_ENERGY_PARTS_SHOWN]
+    shares = ", ".join(f"{name} {percent(part / total)}" for name, part in shown)
+    return f"area       {total:,.0f} kGE of logic: {shares}; {sram:g} KiB of memory"
+
+
 def operator_line(report: Mapping[str, Any]) -> str:
     """How many layers the DLA runs, and the CPU's share of the cycles."""
     layers, cycles = report["layers"], report["cycles"]
@@ -166,6 +175,7 @@ def _totals(report: dict[str, Any]) -> str:
         f"DMA        read {size(moved['read'])}, written {size(moved['write'])}",
         f"memory     SRAM {sram}, arena {arena}, constants {constants}",
         _energy_line(report),
+        _area_line(report),
     ]
     wall = report["wall_seconds"]
     if wall:

@@ -25,7 +25,7 @@ _TEXTS = {"cycles_total": "cycles", "pes": "PEs", "sram_bytes": "SRAM", "cycles_
 _CAPITALS = {word: word.upper() for word in ("dma", "dla", "cpu", "sram", "mac", "ram")}
 _MORE_IS_BETTER = frozenset(("utilization", "cycles_overlap", "cpu_idle_cycles", "layers_dla"))
 _ENDINGS = {"_bytes": "B", "_mhz": "MHz", "_nj": "nJ", "_uj": "µJ", "_mj": "mJ", "_mw": "mW", "_um2": "µm²",
-            "_mm2": "mm²", "_kge": "kGE", "_seconds": "s"}  # fmt: skip
+            "_mm2": "mm²", "_kge": "kGE", "_kib": "KiB", "_seconds": "s"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

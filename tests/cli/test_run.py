@@ -57,9 +57,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """mnist as .tflite, .dlag and program.bin, and the examples' programs."""
     folder = tmp_path_factory.mktemp("programs")
     succeed("model", "mnist", "-o", folder / "mnist.tflite")
-    succeed(
-        "compile", folder / "mnist.tflite", "-o", folder / "mnist.bin", "--save-graph", folder / "mnist.dlag"
-    )
+    for suffix in ("bin", "dlag"):
+        succeed("compile", folder / "mnist.tflite", "-o", folder / f"mnist.{suffix}")
     for name in ("relu", "race"):
         (folder / f"{name}.bin").write_bytes(write(assemble((EXAMPLES / f"{name}.s").read_text())))
     (folder / "uninitialised.bin").write_bytes(write(assemble(UNINITIALISED)))
@@ -314,6 +313,20 @@ def test_inspect_shows_a_model_that_cannot_run(tmp_path: Path) -> None:
     text = succeed("inspect", tmp_path / "float.tflite").stdout
     assert "CONV_2D" in text
     assert "dlasim cannot run it: " in text
+
+
+def test_a_graph_file_is_for_any_machine(folder: Path, tmp_path: Path) -> None:
+    """Written from the name of a network, a .tflite or a .dlag it is the same but for its name, and takes no
+    options of a machine."""
+    again = tmp_path / "again.dlag"
+    assert succeed("compile", folder / "mnist.dlag", "-o", again).stderr.startswith(f"wrote {again}: ")
+    assert again.read_bytes() == (folder / "mnist.dlag").read_bytes()
+    assert again.read_bytes().startswith(b"DLAGRAPH")
+    found = json.loads(succeed("compile", "mnist", "-o", again, "--json").stdout)
+    assert found["bytes"] == again.stat().st_size
+    for option in (("--pes", 128), ("--fusion", "none"), ("--preset", "paper")):
+        fail(2, "is for any machine", "compile", folder / "mnist.tflite", "-o", tmp_path / "x.dlag", *option)
+        assert not (tmp_path / "x.dlag").exists()
 
 
 def test_explain_tells_where_and_why(folder: Path) -> None:

@@ -16,8 +16,8 @@ from click.testing import CliRunner, Result
 from dlasim import api
 from dlasim.cli import main, terminal
 from dlasim.cli.terminal import is_colored
+from dlasim.compiler_shim.dlag.dlag_writer import write_graph
 from dlasim.compiler_shim.graph import Graph
-from dlasim.compiler_shim.graph_file import write_graph
 from dlasim.compiler_shim.importing import prepare
 from dlasim.compiler_shim.partition import partition
 from dlasim.compiler_shim.tflite.reader import read_model

@@ -28,11 +28,11 @@ def figures(network, config, options):
     inference = Simulation(lowered.program, config, None).run()
     told = report(lowered.program, config, inference)
     elsewhere = {
-        part: told["energy_nj"][part] for part in ENERGY_COMPONENTS if part not in ("sram", "leakage")
+        part: told["energy_nj"][part] for part in ENERGY_COMPONENTS if part not in ("sram", "sram_leakage")
     }
     for part in (told, *told["layers"]):
         part["energy_nj"] = {} if isinstance(part["energy_nj"], dict) else 0
-    told["sram_kib"] = 0
+    told["sram_kib"] = {}
     return lowered.sufficient_sram_bytes, row_figures(told), layer_rows(told), elsewhere
 
 

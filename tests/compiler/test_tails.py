@@ -39,8 +39,9 @@ def test_a_tail_runs_from_every_kind_of_file(path, tmp_path):
     np.save(tmp_path / "image.npy", image)
     expected = run_litert_reference(path, [image])
     compiled, saved = tmp_path / "program.bin", tmp_path / "model.dlag"
-    done = CliRunner().invoke(main, ["compile", str(path), "-o", str(compiled), "--save-graph", str(saved)])
-    assert done.exit_code == 0, done.stderr
+    for target in (compiled, saved):
+        done = CliRunner().invoke(main, ["compile", str(path), "-o", str(target)])
+        assert done.exit_code == 0, done.stderr
     for file in (path, saved, compiled):
         given = ["--input", str(tmp_path / "image.npy"), "--output", str(tmp_path / file.suffix)]
         done = CliRunner().invoke(main, ["run", str(file), *given])

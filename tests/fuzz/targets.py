@@ -16,7 +16,7 @@ from random import Random
 import numpy as np
 
 from dlasim.compiler_shim import compile as shim
-from dlasim.compiler_shim.graph_file import read_graph_model
+from dlasim.compiler_shim.dlag.dlag_reader import read_graph_model
 from dlasim.compiler_shim.importing import prepare
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import partition

@@ -29,7 +29,6 @@ needs_full = pytest.mark.skipif(not FULL.exists(), reason="this system has no /d
     [
         ("model", "mnist", "-o", FULL),
         ("compile", "MODEL", "-o", FULL),
-        ("compile", "MODEL", "-o", "OUT/p.bin", "--save-graph", FULL),
         ("run", "MODEL", "--timing-only", "--report", FULL),
         ("run", "MODEL", "--timing-only", "--trace", FULL),
         ("asm", EXAMPLE, "-o", FULL),
@@ -107,11 +106,7 @@ def test_outputs_where_a_file_is(model: Path, tmp_path: Path) -> None:
     [
         (("compile", "m.tflite", "-o", "m.tflite"), "cannot write m.tflite: it is also an input"),
         (("compile", "m.tflite", "-o", "link"), "cannot write link: it is also an input"),
-        (
-            ("compile", "m.tflite", "-o", "p.bin", "--save-graph", "./m.tflite"),
-            "./m.tflite: it is also an input",
-        ),
-        (("compile", "m.tflite", "-o", "p.bin", "--save-graph", "./p.bin"), "another output goes there"),
+        (("compile", "m.tflite", "-o", "./m.tflite"), "./m.tflite: it is also an input"),
         (("run", "m.tflite", "--report", "m.tflite"), "it is also an input"),
         (("run", "m.tflite", "--trace", "r.json", "--report", "r.json"), "another output goes there"),
         (("run", "m.tflite", "--input", "x.npy", "--report", "x.npy"), "it is also an input"),

@@ -9,6 +9,7 @@ from dlasim.errors import InputError
 from dlasim.isa import codec
 from dlasim.isa.instructions import PoolMode
 from dlasim.isa.registers import COUNTERS, Region
+from dlasim.sim import area
 from dlasim.sim.activity import Activity, stream_activity
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.energy import EnergyModel, total_nj
@@ -139,6 +140,30 @@ def test_energies_are_counts_times_constants() -> None:
     assert found["requantization"].tolist() == pytest.approx([3.4 * RESULTS, 0])
     assert found["vector"].tolist() == pytest.approx([0, 0.2 * RESULTS])
     assert found["memory"].tolist() == [0, 0]
+
+
+def test_the_clock_of_a_unit_runs_while_it_works() -> None:
+    """By flip-flops of the synthesised blocks: 16 multipliers, of 4 lanes the accumulator and its input."""
+    plan = plan_of(("OP_CONV", {}), ("OP_E32_ADD", {}), ("OP_DMA_READ", {}), **TRANSFERS, IN2_ADDR=0,
+                   IN_PIXEL_STRIDE=12, IN_ROW_STRIDE=84)  # fmt: skip
+    found = EnergyModel(technology("45nm"), CONFIG).operations(plan)["clock"]
+    cycles = plan.timeline.end - plan.timeline.start
+    addresses = area.block_area("mac", INPUT_LANES=4, OUTPUT_LANES=4).flip_flops
+    assert found[0] == pytest.approx(
+        0.0083 * ((16 * 17 + 4 * 64 + addresses) * cycles[0] + (206 - 64) * RESULTS)
+    )
+    lanes = CONFIG.vector_lanes * 64 + area.block_area("vector", LANES=CONFIG.vector_lanes).flip_flops
+    assert found[1] == pytest.approx(0.0083 * lanes * cycles[1])
+    assert 0 < found[2] / cycles[2] < found[1] / cycles[1]
+
+
+def test_leakage_is_that_of_all_gates_and_banks() -> None:
+    model = EnergyModel(technology("45nm"), CONFIG.replace(clock_mhz=250))
+    gates = 1000 * sum(part.kge for part in area.areas(CONFIG).values())
+    seconds = 1000 / 250e6
+    assert model.logic_leakage_nj(1000) == pytest.approx(gates * 16e-9 * seconds * 1e9)
+    assert model.sram_leakage_nj(1000) == pytest.approx(8 * 0.0844e-3 * seconds * 1e9)  # 8 banks of 8 KiB
+    assert model.control_clock_nj(1000) == pytest.approx((1741 + 2146) * 0.0083 * 1000 / 1000)
 
 
 def test_the_sram_costs_what_its_source_says_and_more_when_larger_or_wider() -> None:

@@ -50,7 +50,10 @@ def test_rows_equal_the_report(model: Path, result: SweepResult) -> None:
             energy.pop("uncertainty"),
         )
         assert {part: row[f"energy_{part}_nj"] for part in energy} == energy
-        assert row["sram_kib"] == row["sram_bytes"] / 1024
+        assert row["sram_kib"] == told["sram_kib"]["total"] > row["sram_bytes"] / 1024
+        area = dict(told["area_kge"])
+        assert row["area_kge"] == area.pop("total")
+        assert {part: row[f"area_{part}_kge"] for part in area} == area
         for name, amount in told["memory"].items():
             assert row[name] == amount
         for unit, terms in units.items():
@@ -72,7 +75,7 @@ def test_sram_that_changes_no_program_changes_its_energy(model: Path) -> None:
     assert rows[0]["energy_sram_nj"] < rows[1]["energy_sram_nj"]
     for row in rows:
         told = api.run(model, timing_only=True, sram_bytes=row["sram_bytes"]).report["energy_nj"]
-        assert (row["energy_nj"], row["energy_leakage_nj"]) == (told["total"], told["leakage"])
+        assert (row["energy_nj"], row["energy_sram_leakage_nj"]) == (told["total"], told["sram_leakage"])
 
 
 def test_a_technology_is_known_by_its_content(model: Path, tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def test_make_says_what_is_missing(target: str, tmp_path: Path) -> None:
     make = shutil.which("make")
     assert make is not None
     (tmp_path / "sh").symlink_to("/bin/sh")
-    command = [make, "-s", "--old-file=.venv/ready-test", target, "VENV=.venv"]
+    command = [make, "-s", "--old-file=.venv/ready-rtl", target, "VENV=.venv"]
     environment = {"PATH": str(tmp_path)}
     done = subprocess.run(
         command, cwd=builder.ROOT, env=environment, capture_output=True, text=True, check=False

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.compile import load_graph, load_model, lower_for, save_graph
-from dlasim.compiler_shim.graph_file import read_graph_model
+from dlasim.compiler_shim.dlag.dlag_reader import read_graph_model
+from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
@@ -46,7 +47,7 @@ def split(data: bytes):
 def join(text, blob: bytes) -> bytes:
     encoded = text if isinstance(text, bytes) else json.dumps(text).encode()
     body = encoded + blob
-    return HEAD.pack(b"DLAGRAPH", 1, len(encoded), len(blob), zlib.crc32(body)) + body
+    return HEAD.pack(b"DLAGRAPH", 2, len(encoded), len(blob), zlib.crc32(body)) + body
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -81,13 +82,13 @@ def test_says_where_each_operator_can_run_and_why(parts) -> None:
         (lambda data: data[:-1], "bytes follow"),
         (lambda data: data + b"x", "bytes follow"),
         (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "checksum"),
-        (lambda data: data[:8] + b"\x02" + data[9:], "format version 2, this dlasim reads version 1"),
+        (lambda data: data[:8] + b"\x01" + data[9:], "format version 1, this dlasim reads version 2"),
         (lambda data: join(b"{", b""), "JSON cannot be read"),
         (lambda data: join(b"[" * 100_000, b""), "JSON cannot be read"),
         (lambda data: join(b"\xff", b""), "JSON cannot be read"),
         (lambda data: join([], b""), "the file is not an object"),
-        (lambda data: join({}, b""), "tensors is not a list"),
-        (lambda data: join(b'{"tensors": [NaN]}', b""), "a tensor is not an object"),
+        (lambda data: join({}, b""), "the file has no field tensors"),
+        (lambda data: join(b'{"tensors": [NaN]}', b""), "tensor 0 is not an object"),
     ],
 )
 def test_damage_is_named(folder, tmp_path, damage, message) -> None:
@@ -97,6 +98,112 @@ def test_damage_is_named(folder, tmp_path, damage, message) -> None:
         read_graph_model(file)
     assert "x.dlag is not a valid graph" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def at(*path):
+    """Sets a field of mnist's JSON."""
+    *outer, last = path[:-1]
+
+    def change(text) -> None:
+        node = text
+        for key in outer:
+            node = node[key]
+        node[last] = path[-1]
+
+    return change
+
+
+def drop(*path):
+    *outer, last = path
+
+    def change(text) -> None:
+        node = text
+        for key in outer:
+            node = node[key]
+        del node[last]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (drop("name"), "the file has no field name"),
+        (at("name", 3), "the file: name is not text"),
+        (at("extra", 3), "the file has an unknown field 'extra'"),
+        (at("outputs", [1000]), r"the file: outputs must hold integers from 0 to \d+ \(got 1000\)"),
+        (at("tensors", {}), "the file: tensors is not a list"),
+        (at("tensors", 0, []), "tensor 0 is not an object"),
+        (drop("tensors", 0, "shape"), r"tensor 0 \(input\) has no field shape"),
+        (at("tensors", 0, "shap", [1]), "tensor 0 has an unknown field 'shap'; did you mean shape"),
+        (at("tensors", 0, "shape", [1] * 9), r"tensor 0 \(input\): shape must have at most 8 dimensions"),
+        (at("tensors", 0, "shape", [1, -2]), r"shape must hold integers from 0 to 2147483647 \(got -2\)"),
+        (at("tensors", 0, "dtype", "int7"), "dtype must be int8, uint8.* or bool .got 'int7'"),
+        (at("tensors", 0, "scales", []), "scales is empty; leave it out"),
+        (at("tensors", 0, "scales", [-1]), "a scale must be a number from 0 to 3.40282e.38 .got -1"),
+        (at("tensors", 0, "scales", [1, 2]), "it has 2 scales and 1 zero points"),
+        (at("tensors", 0, "axis", 4), "axis must be one of its 4 dimensions .got 4"),
+        (drop("tensors", 0, "scales"), "zero_points without scales"),
+        (at("tensors", 1, "data", "x"), "data must be an offset in the constants"),
+        (at("tensors", 1, "data", 1 << 40), "bytes of data at 1099511627776 are outside of the"),
+        (at("operators", 0, "kind", "CONV2D"), "unknown operator 'CONV2D'; did you mean CONV_2D"),
+        (
+            at("operators", 0, "inputs", [0, 1, -2]),
+            r"operator 0 \(CONV_2D\): inputs must hold integers from -1",
+        ),
+        (
+            at("operators", 0, "options", "stride", 2),
+            r"operator 0 \(CONV_2D\): unknown option 'stride'; did you",
+        ),
+        (
+            at("operators", 0, "options", "stride_h", 0.5),
+            "option stride_h must be an integer of 32 bits .got 0.5",
+        ),
+        (at("operators", 0, "options", "stride_h", 1 << 31), "stride_h must be an integer of 32 bits"),
+        (
+            at("operators", 0, "options", "padding", "FULL"),
+            "must be a name of Padding .got 'FULL'.; known are SAME",
+        ),
+        (at("operators", 0, "options", []), "options is not an object"),
+        (at("operators", 0, "inputs", [0]), "takes 2 to 3"),
+    ],
+)
+def test_each_fault_is_named(parts, tmp_path, change, message) -> None:
+    text, blob = copy.deepcopy(parts[0]), parts[1]
+    change(text)
+    (tmp_path / "x.dlag").write_bytes(join(text, blob))
+    with pytest.raises(InputError, match=message) as caught:
+        read_graph_model(tmp_path / "x.dlag")
+    assert "x.dlag is not a valid graph: " in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_all_unknown_operators_are_listed_at_once(parts, tmp_path) -> None:
+    text, blob = copy.deepcopy(parts[0]), parts[1]
+    text["operators"][0]["kind"], text["operators"][1]["kind"] = "NO_SUCH", "OTHER"
+    (tmp_path / "x.dlag").write_bytes(join(text, blob))
+    with pytest.raises(InputError, match="unknown operators NO_SUCH, OTHER"):
+        read_graph_model(tmp_path / "x.dlag")
+
+
+def test_what_is_optional_may_be_left_out(parts, folder, tmp_path) -> None:
+    """A file by another compiler: no locations, no partition, options at their defaults left out."""
+    text, blob = copy.deepcopy(parts[0]), parts[1]
+    del text["partition"]
+    for operator in text["operators"]:
+        del operator["location"]
+        defaults = OPERATORS[operator["kind"]].option_defaults
+        operator["options"] = {
+            name: value
+            for name, value in operator["options"].items()
+            if (tuple(value) if isinstance(value, list) else value) != defaults[name]
+        }
+    (tmp_path / "x.dlag").write_bytes(join(text, blob))
+    programs = [
+        container.write(lower_for(load_model(file), DlaConfig(), CompileOptions()).program)
+        for file in (folder / "mnist.dlag", tmp_path / "x.dlag")
+    ]
+    assert programs[0] == programs[1]
 
 
 VALUES = (

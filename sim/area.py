@@ -1,0 +1,232 @@
+"""The area of a machine's logic, from synthesis of the RTL's blocks, and the memory that it has.
+
+`tools/synthesis.py` measures blocks with a few values of each parameter. Between them and beyond, area and
+flip-flops of a block are linear in the counts that `_TERMS` lists, fitted here by least squares of relative
+errors. `docs/area.md` explains what is counted.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+
+from dlasim.isa.instructions import INSTRUCTIONS, INT32_BYTES, Unit
+from dlasim.isa.registers import REGISTER_BITS
+from dlasim.sim.config import KIB, DlaConfig
+
+_POINTS = Path(__file__).parent / "area_points.csv"
+COMPONENTS = {
+    "mac": "the MAC unit: multipliers, adder trees, accumulators, requantizers, addresses",
+    "vector": "the VECTOR unit: lanes, requantizers, dividers, addresses",
+    "dma": "both directions of the DMA, and the bus between them",
+    "queues": "the four units' queues",
+    "control": "host window, counters, and the issue stage",
+}
+MEMORIES = {
+    "sram": "the SRAM",
+    "line_buffers": "the line buffers of MAC and VECTOR",
+    "weight_buffer": "the weight buffer of MAC",
+    "accumulators": "the accumulators of all output lanes",
+}
+DEFAULT_BEAT_BYTES = 8  # of a bus without a limit
+LANE_REQUANTIZATIONS = 3  # of a VECTOR lane of the RTL
+LANE_DIVISIONS = 2
+RESULT_FLIP_FLOPS = 142  # of a MAC lane's 206: those behind the accumulator, which a result passes once
+_OPCODE_AND_FIELDS = 12  # bits of a command word that a compute unit's queue keeps
+
+Parameters = Mapping[str, int]
+Terms = list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """Thousands of gate equivalents, and the flip-flops among them."""
+
+    kge: float = 0.0
+    flip_flops: float = 0.0
+
+    def __add__(self, other: Area) -> Area:
+        return Area(self.kge + other.kge, self.flip_flops + other.flip_flops)
+
+    def __sub__(self, other: Area) -> Area:
+        return self + -1.0 * other
+
+    def __rmul__(self, count: float) -> Area:
+        return Area(count * self.kge, count * self.flip_flops)
+
+
+@dataclass(frozen=True, slots=True)
+class SynthesisPoint:
+    """One synthesis."""
+
+    block: str
+    parameters: Parameters
+    area: Area
+    tools: str
+
+
+def _constant(_: Parameters) -> Terms:
+    return [1.0]
+
+
+def _queue(sizes: Parameters) -> Terms:
+    """Bits of slots, and of those that lead from all slots to the head."""
+    width, depth = sizes["WIDTH"], sizes["DEPTH"]
+    return [1.0, width * depth, width * (depth - 1)]
+
+
+def _dma(sizes: Parameters) -> Terms:
+    return [1.0, sizes["BEAT_BYTES"], float(sizes.get("BURST_OVERHEAD", 0) > 0)]
+
+
+def _mac(sizes: Parameters) -> Terms:
+    """Multipliers, accumulators, and operands of adder trees beyond the first."""
+    inputs, outputs = sizes["INPUT_LANES"], sizes["OUTPUT_LANES"]
+    lanes = inputs if outputs == 1 else outputs
+    return [1.0, inputs * outputs, lanes, outputs * (inputs - 1)]
+
+
+# What the area of each block is linear in.
+_TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
+    "pe": _constant,
+    "mac_lane": _constant,
+    "vector_lane": _constant,
+    "requantizer": _constant,
+    "divider": _constant,
+    "queue": _queue,
+    "dma_bus": _constant,
+    "dma": _dma,
+    "host": _constant,
+    "issue": _constant,
+    "checks": _constant,
+    "vector": lambda sizes: [1.0, sizes["LANES"]],
+    "mac": _mac,
+    "top": lambda sizes: [1.0, sizes["DMA_BANDWIDTH"]],
+}
+
+
+def block_area(block: str, **sizes: int) -> Area:
+    """The area of a block of the RTL with these parameters, without the blocks in it."""
+    terms = _TERMS[block](sizes)
+    kge, flip_flops = (
+        sum((coefficient * term for coefficient, term in zip(fitted, terms, strict=True)), 0.0)
+        for fitted in _coefficients(block)
+    )
+    return Area(kge, flip_flops)
+
+
+@lru_cache(maxsize=4096)
+def areas(config: DlaConfig) -> Mapping[str, Area]:
+    """The logic of a machine by component."""
+    beat = config.dma_bandwidth or DEFAULT_BEAT_BYTES
+    beat = min(beat, config.dma_shared_bandwidth or beat)
+    dma = block_area("dma", BEAT_BYTES=beat, BURST_OVERHEAD=config.dma_burst_overhead)
+    widths = [_kept_bits(unit) for unit in (Unit.DMA_IN, Unit.DMA_OUT, Unit.MAC, Unit.VECTOR)]
+    queues = [block_area("queue", WIDTH=width, DEPTH=config.queue_depth) for width in widths]
+    return {
+        "mac": _mac_area(config),
+        "vector": _vector_area(config),
+        "dma": 2 * dma + block_area("dma_bus") + block_area("top", DMA_BANDWIDTH=beat),
+        "queues": sum(queues, Area()),
+        "control": block_area("host") + block_area("issue") + block_area("checks"),
+    }
+
+
+def _mac_area(config: DlaConfig) -> Area:
+    """Each lane of the RTL has a requantizer; a machine with an output stage shares fewer."""
+    inputs, outputs = config.lanes
+    lanes = config.depthwise_lanes
+    lane = block_area("mac_lane") - block_area("requantizer")
+    return (
+        block_area("mac", INPUT_LANES=inputs, OUTPUT_LANES=outputs)
+        + config.pes * block_area("pe")
+        + lanes * lane
+        + _shared(config.mac_results, lanes) * block_area("requantizer")
+    )
+
+
+def _vector_area(config: DlaConfig) -> Area:
+    lanes, requantizer, divider = config.vector_lanes, block_area("requantizer"), block_area("divider")
+    lane = block_area("vector_lane") - LANE_REQUANTIZATIONS * requantizer - LANE_DIVISIONS * divider
+    return (
+        block_area("vector", LANES=lanes)
+        + lanes * lane
+        + _shared(config.vector_requantizations, LANE_REQUANTIZATIONS * lanes) * requantizer
+        + _shared(config.vector_divisions, LANE_DIVISIONS * lanes) * divider
+    )
+
+
+def _shared(rate: float, most: int) -> int:
+    """How many it takes for a rate, of which 0 has no limit."""
+    return min(math.ceil(rate), most) if rate else most
+
+
+def memory_kib(config: DlaConfig) -> dict[str, float]:
+    """The memories of a machine; a buffer without a limit has no size, and counts as none."""
+    sizes = {
+        "sram": config.sram_bytes,
+        "line_buffers": 2 * config.line_buffer_bytes,
+        "weight_buffer": config.weight_buffer_bytes,
+        "accumulators": config.accumulators * config.depthwise_lanes * INT32_BYTES,
+    }
+    return {name: size / KIB for name, size in sizes.items()}
+
+
+@cache
+def _kept_bits(unit: Unit) -> int:
+    """Bits of an operation in its unit's queue."""
+    registers = {name for i in INSTRUCTIONS if i.unit is unit for name in i.registers}
+    computes = unit in (Unit.MAC, Unit.VECTOR)
+    return len(registers) * REGISTER_BITS + (_OPCODE_AND_FIELDS if computes else 0)
+
+
+@cache
+def _coefficients(block: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Thousands of gates, and flip-flops, for each of the block's terms."""
+    points = [point for point in measured_points() if point.block == block]
+    terms = [_TERMS[block](point.parameters) for point in points]
+    return (
+        _fit(terms, [point.area.kge for point in points]),
+        _fit(terms, [point.area.flip_flops for point in points]),
+    )
+
+
+def _fit(terms: list[Terms], measured: list[float]) -> tuple[float, ...]:
+    """Least squares of relative errors. More of a term never takes less: one that would has no part in it."""
+    import numpy as np  # which --help does not need
+
+    scale = np.maximum(np.array(measured), 1e-3)  # a block may have no flip-flops
+    rows = np.array(terms) / scale[:, None]
+    used = list(range(rows.shape[1]))
+    while True:
+        solution, *_ = np.linalg.lstsq(rows[:, used], np.array(measured) / scale, rcond=None)
+        least = int(solution.argmin())
+        if solution[least] >= -1e-9:
+            break
+        del used[least]
+    found = dict(zip(used, solution.tolist(), strict=True))
+    return tuple(found.get(number, 0.0) for number in range(rows.shape[1]))
+
+
+@cache
+def measured_points() -> tuple[SynthesisPoint, ...]:
+    """The syntheses that the areas are fitted to."""
+    with _POINTS.open(newline="", encoding="utf-8") as file:
+        return tuple(
+            SynthesisPoint(
+                row["block"],
+                _sizes(row["parameters"]),
+                Area(float(row["kge"]), float(row["flip_flops"])),
+                row["tools"],
+            )
+            for row in csv.DictReader(file)
+        )
+
+
+def _sizes(text: str) -> dict[str, int]:
+    pairs = (pair.split("=") for pair in text.split())
+    return {name: int(value) for name, value in pairs}

@@ -1,0 +1,32 @@
+"""The area model against fresh synthesis of blocks that it was not fitted to."""
+
+import pytest
+
+from dlasim.sim import area
+from tests.rtl.synthesis_tool import synthesis_tool
+
+slow = pytest.mark.slow
+# None of these is in sim/area_points.csv.
+HELD_OUT = [
+    ("queue", {"WIDTH": 48, "DEPTH": 3}),
+    ("queue", {"WIDTH": 100, "DEPTH": 6}),
+    ("dma", {"BEAT_BYTES": 2}),
+    ("dma", {"BEAT_BYTES": 6, "BURST_OVERHEAD": 3}),
+    ("top", {"SRAM_BYTES": 256, "INPUT_LANES": 2, "OUTPUT_LANES": 2, "VECTOR_LANES": 1, "DMA_BANDWIDTH": 3}),
+    pytest.param("vector", {"LANES": 3}, marks=slow),
+    pytest.param("mac", {"INPUT_LANES": 3, "OUTPUT_LANES": 2}, marks=slow),
+    pytest.param("mac", {"INPUT_LANES": 8, "OUTPUT_LANES": 1}, marks=slow),
+    pytest.param("mac", {"INPUT_LANES": 8, "OUTPUT_LANES": 8}, marks=slow),
+]
+
+
+@pytest.mark.parametrize(("block", "parameters"), HELD_OUT)
+def test_model_is_within_a_tenth_of_fresh_synthesis(block: str, parameters: dict[str, int]) -> None:
+    synthesis = synthesis_tool()
+    if lacking := synthesis.missing():
+        pytest.skip(f"no synthesis without {lacking}")
+    assert (block, parameters) not in [(point.block, point.parameters) for point in area.measured_points()]
+    kge, flip_flops = synthesis.synthesise(synthesis.BLOCKS[block], parameters)
+    found = area.block_area(block, **parameters)
+    assert found.kge == pytest.approx(kge, rel=0.1)
+    assert found.flip_flops == pytest.approx(flip_flops, rel=0.1)

