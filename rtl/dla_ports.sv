@@ -27,6 +27,12 @@ module dla_ports #(
   logic [BANK_BITS-1:0] bank;
   logic served;
 
+  // Words are interleaved, and each row of the banks is shifted against the one before, so that words at a stride
+  // of a power of two lie in different banks, too.
+  function automatic logic [BANK_BITS-1:0] bank_of(input logic [31:0] word);
+    return BANK_BITS'((word + word / BANKS + word / (BANKS * BANKS)) % BANKS);
+  endfunction
+
   always_comb begin
     used = '0;
     served = 1'b0;
@@ -45,7 +51,7 @@ module dla_ports #(
         for (int unsigned j = 0; j < SLOTS; j++) begin
           if (!served) s = next_slot[u] + SLOT_BITS'(j);
           if (!served && granted[u][s] < words[u][s]) begin
-            bank = BANK_BITS'((address[u][s] + 32'(granted[u][s]) * stride[u][s]) / BANK_BYTES % BANKS);
+            bank = bank_of((address[u][s] + 32'(granted[u][s]) * stride[u][s]) / BANK_BYTES);
             if (!used[bank]) begin
               used[bank] = 1'b1;
               granted[u][s] = granted[u][s] + 1'b1;

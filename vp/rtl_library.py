@@ -53,7 +53,9 @@ def refusal(config: DlaConfig) -> str:
         if not is_allowed(value):
             return f"{name} {wanted} (got {value})"
     if not config.accumulators and (config.sram_bandwidth or config.mac_results):
-        return "accumulators must be at least 1 where sram_bandwidth or mac_results is limited (got unlimited)"
+        return (
+            "accumulators must be at least 1 where sram_bandwidth or mac_results is limited (got unlimited)"
+        )
     return ""
 
 

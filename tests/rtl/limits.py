@@ -29,7 +29,7 @@ def stream(*words: int, **registers: int | tuple[int, int]) -> Stream:
 
 
 def picture(rows: int, columns: int, channels: int, size: int = 1) -> dict[str, int | tuple[int, int]]:
-    """The output's shape, and operands of this size whose bytes lie without a gap, each in words of its own."""
+    """The output's shape, and operands whose bytes lie without a gap, each in words of its own."""
     names = ("IN", "IN2", "OUT", "ACC")
     strides = {f"{name}_PIXEL_STRIDE": channels * size for name in names}
     strides |= {f"{name}_ROW_STRIDE": columns * channels * size for name in names}
@@ -85,9 +85,11 @@ def both_transfers(incoming: int, outgoing: int) -> Stream:
 
 
 def one_bank(config: DlaConfig, pixels: int) -> Stream:
-    """Pixels of one byte, of which all words, read and written, lie in the same bank."""
-    distance = config.sram_bandwidth * config.sram_banks
-    registers = picture(1, pixels, 1) | {"OUT_ADDR": pixels * distance}
+    """Pixels of one byte at a stride of one word less than a row of banks. As each row is shifted by a bank,
+    the words that are read and written lie in the same bank for a row's length, then in the next."""
+    distance = config.sram_bandwidth * (config.sram_banks - 1)
+    same = config.sram_bandwidth * config.sram_banks**3  # further on, the banks are the same again
+    registers = picture(1, pixels, 1) | {"OUT_ADDR": -(-pixels * distance // same) * same}
     registers |= {"IN_PIXEL_STRIDE": distance, "OUT_PIXEL_STRIDE": distance}
     return stream(codec.encode("OP_E_ABS"), **registers)
 
@@ -123,7 +125,8 @@ def compare_transfers(rtl: RtlMachine, config: DlaConfig) -> None:
         assert np.abs(np.array(ends) - found.plan.timeline.end).max() <= 8, ends
 
 
-def compare_banks(rtl: RtlMachine, config: DlaConfig, pixels: int = 40) -> None:
-    """Each bank serves one port in a cycle: here a word read and one written for each pixel."""
+def compare_banks(rtl: RtlMachine, config: DlaConfig, pixels: int = 200) -> None:
+    """Each bank serves one port in a cycle. Many words that are read and written for a pixel meet in a bank;
+    without conflicts both would cross in a cycle."""
     cycles, _ = on_both(rtl, config, one_bank(config, pixels)).cycles
-    assert 2 * pixels <= cycles <= 2 * pixels + FEW + 6, cycles
+    assert 1.4 * pixels <= cycles <= 2 * pixels + FEW + 6, cycles

@@ -48,7 +48,7 @@ MUTANT = {
     "mac_fill": 6, "mac_drain": 5, "vector_fill": 3, "vector_drain": 4,
 }  # fmt: skip
 
-# With limits: what a word at the ports, a bank or a result costs is seen only here, so times are near, not equal.
+# With limits: the simulator counts bytes, the RTL meets words and banks, so times are near, not equal.
 LIMITED = {
     "ports": {"parallel": "4x4", **_SMALL},
     "one port": {
@@ -64,8 +64,8 @@ LARGE_LIMITED = {
 # As MUTANT, for mistakes in what limits: each limit is one that some operation alone meets.
 MUTANT_LIMITS = {
     "parallel": "4x8", "sram_bytes": 64 * 1024, "vector_lanes": 16, "sram_ports": 2, "sram_bandwidth": 4,
-    "sram_banks": 4, "line_buffer_bytes": 2048, "accumulators": 2, "mac_results": 1, "vector_requantizations": 2,
-    "vector_divisions": 0.5,
+    "sram_banks": 4, "line_buffer_bytes": 2048, "accumulators": 2, "mac_results": 1,
+    "vector_requantizations": 2, "vector_divisions": 0.5,
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Machines with limits: results equal the simulator's, times are near it and near the cycle-stepped machine."""
+"""Machines with limits: results are the simulator's, times are near its and the cycle-stepped machine's."""
 
 from pathlib import Path
 
