@@ -48,7 +48,7 @@ def assert_near(model: Path, name: str) -> None:
     config = machine(name)
     outcome = run_on_both(lowered(model, config), config)
     assert outcome.comparisons
-    assert not [text for comparison in outcome.comparisons for text in comparison.wrong_results]
+    assert not outcome.wrong_results
     assert abs(outcome.rtl_cycles - outcome.simulator_cycles) <= NETWORKS * outcome.simulator_cycles
 
 
