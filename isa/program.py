@@ -19,6 +19,7 @@ from dlasim.isa.source_lines import SourceLines
 ISA_VERSION = BY_NAME["ISA_VERSION"].reset
 ISA_MAJOR = ISA_VERSION >> 16
 WORK_OPCODES = frozenset(row.opcode for row in INSTRUCTIONS if row.is_operation)
+TRANSFER_OPCODES = frozenset(row.opcode for row in INSTRUCTIONS if row.is_transfer)
 MAX_OPERATIONS = 1 << 21  # keeps what analyses a program within about 2 GiB
 
 
@@ -40,6 +41,21 @@ class Requirement:
     inputs_bytes: int = 0
     outputs_bytes: int = 0
     sram_peak_bytes: int = 0
+
+    @property
+    def pixels(self) -> int:
+        """Output pixels processed in parallel, each on a grid of its own."""
+        return self.pes // (self.input_lanes * self.output_lanes)
+
+    @property
+    def fills_grid(self) -> bool:
+        """Whether the PEs are one grid or several."""
+        return self.pes == self.input_lanes * self.output_lanes * self.pixels > 0
+
+    @property
+    def grid_text(self) -> str:
+        """`8x16`, or `8x8x4` with 4 pixels in parallel."""
+        return f"{self.input_lanes}x{self.output_lanes}" + (f"x{self.pixels}" if self.pixels > 1 else "")
 
     @property
     def fingerprint(self) -> int:

@@ -6,6 +6,7 @@ Nothing is loaded by a path: bytes come from the private cache and go to an anon
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
@@ -18,10 +19,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from dlasim.cache import open_cache
+from dlasim.cache import Cache, open_cache
 from dlasim.errors import InputError, RunError
+from dlasim.native.object_file import seal, unseal
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.cost import dma_rate
 from dlasim.sim.formulas import RESULTS_SCALE
 
 PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv")  # before what uses them
@@ -36,7 +37,11 @@ _SHARED = (
 # What the RTL has no hardware for: the option, whether a value is allowed, and what is.
 _LIMITS: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
     ("timing", "must be full", lambda value: value == "full"),
+    ("mac_step_group", "must be 1, because each step is a cycle", lambda value: value == 1),
+    ("mac_weights", "must be unlimited, because weights come with the inputs", lambda value: value == 0),
+    ("pixel_tile", "must be one pixel", lambda value: value == (1, 1)),
     ("dma_bandwidth", "must be at least 1", lambda value: value >= 1),
+    ("memories", "must be empty, because it has one memory", lambda value: not value),
     ("issue_cycles", "must be at least 1", lambda value: value >= 1),
     ("mac_fill", "must be at least 4", lambda value: value >= 4),
     ("mac_drain", "must be at least 4", lambda value: value >= 4),
@@ -69,12 +74,14 @@ def parameters(config: DlaConfig) -> dict[str, int]:
         "VECTOR_DIVISION_CYCLES": config.vector_divisions,
     }
     own |= {name: round(RESULTS_SCALE / rate) if rate else 0 for name, rate in rates.items()}
-    return own | {name.upper(): getattr(config, name) for name in _SHARED}
+    shared = {name.upper(): getattr(config, name) for name in _SHARED}
+    return shared | {"VECTOR_LANES": config.elements} | own
 
 
 def beat_bytes(config: DlaConfig) -> int:
     """What one transfer alone moves in a cycle."""
-    return dma_rate(config)
+    ports = config.sram_bandwidth * min(config.sram_ports, config.sram_banks)
+    return min(rate for rate in (config.dma_bandwidth, config.dma_shared_bandwidth, ports) if rate)
 
 
 def load(config: DlaConfig, waveform: str = "") -> ctypes.CDLL:
@@ -105,17 +112,36 @@ def _object(config: DlaConfig, waveform: str) -> bytes:
     key = hashlib.sha256(repr((sorted(values.items()), waveform, sorted(sources.items()))).encode())
     key.update(_run([tools[0], "--version"], Path("/")).encode())
     name = f"rtl-{key.hexdigest()[:20]}.o"
-    with open_cache() as kept:
-        if (content := kept.read(name)) is not None:
-            return content
-        with kept.lock(_LOCK):
-            if (content := kept.read(name)) is not None:  # another process built it meanwhile
-                return content
+
+    def build() -> bytes:
+        try:
             with tempfile.TemporaryDirectory(prefix="dlasim-rtl-") as work:
-                content = _build(values, beat_bytes(config), waveform, sources, Path(work), tools)
-            kept.prune()
-            kept.write(name, content)
+                return _build(values, beat_bytes(config), waveform, sources, Path(work), tools)
+        except OSError as error:
+            raise RunError(f"--dla rtl: cannot build the RTL: {error.strerror}") from error
+
+    try:
+        kept = open_cache()
+    except RunError:
+        return build()
+    with kept:
+        return _kept(kept, name, build)
+
+
+def _kept(cache: Cache, name: str, build: Callable[[], bytes]) -> bytes:
+    """From the cache, or built and kept there where possible; one process at a time builds."""
+    if (content := unseal(cache.read(name))) is not None:
+        return content
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # no room for the lock's file: two processes may do the same work
+            stack.enter_context(cache.lock(_LOCK))
+        if (content := unseal(cache.read(name))) is not None:  # another process built it meanwhile
             return content
+        content = build()
+        with contextlib.suppress(OSError):  # a full disk, for one: the next run builds it again
+            cache.write(name, seal(content))
+        cache.prune()
+        return content
 
 
 def _sources() -> Iterator[Path]:
@@ -172,8 +198,9 @@ def _build(
 
 def _run(command: list[str], folder: Path) -> str:
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    )
+        command, cwd=folder, capture_output=True, text=True, errors="replace", check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "rror" in line] or done.stderr.splitlines()
         what = lines[0].strip()[:200] if lines else f"exit code {done.returncode}"

@@ -25,8 +25,10 @@ from dlasim.sim.formulas import (
     grouped_costs,
     lane_costs,
     lane_cycles,
+    latency_cycles,
     lines_moved,
     output_cycles,
+    pixel_turns,
     port_cycles,
     positions_read,
     transfer_beats,
@@ -45,9 +47,10 @@ def work_cycles(sizes: NodeSizes, machine: MachineCosts, channels: int, depth: i
 @routine
 def _group_cycles(sizes: NodeSizes, machine: MachineCosts, channels: int, depth: int) -> int:
     """Cycles of pure work on all pixels of a group of output channels, in passes over the input channels."""
-    pixels, passes, rest = sizes.height * sizes.width, sizes.depth // depth, sizes.depth % depth
-    work = passes * lane_cycles(machine.unit, pixels, sizes.taps, depth, channels)
-    return work + lane_cycles(machine.unit, pixels, sizes.taps, rest, channels)
+    turns = pixel_turns(machine.unit, sizes.height, sizes.width)
+    passes, rest = sizes.depth // depth, sizes.depth % depth
+    work = passes * lane_cycles(machine.unit, turns, sizes.taps, depth, channels)
+    return work + lane_cycles(machine.unit, turns, sizes.taps, rest, channels)
 
 
 @routine
@@ -81,7 +84,8 @@ def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[i
     if machine.is_one_by_one:
         channels, operations = 1, tile.channels
     unit, pixels = machine.unit, tile.rows * tile.columns
-    work = lane_cycles(unit, pixels, sizes.taps, tile.depth, channels)
+    turns = pixel_turns(unit, tile.rows, tile.columns)
+    work = lane_cycles(unit, turns, sizes.taps, tile.depth, channels)
     is_partial = 1 if tile.depth < sizes.depth else 0
     moved = channels * sizes.record_bytes
     moved += pixels * channels * (2 * ACCUMULATOR_BYTES if is_partial else sizes.output_element_bytes)
@@ -95,8 +99,10 @@ def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[i
             moved += inputs
         pixel_bytes += ACCUMULATOR_BYTES * is_partial
         weights = sizes.weight_bytes * tile.depth
-        first = first_fetch_cycles(unit, channels, pixels, depth, sizes.record_bytes, pixel_bytes)
-        output, stall, moved = grouped_costs(unit, channels, pixels, work, each_group, moved, weights, first)
+        first = first_fetch_cycles(unit, channels, pixels, turns, depth, sizes.record_bytes, pixel_bytes)
+        output, stall, moved = grouped_costs(
+            unit, channels, pixels, turns, work, each_group, moved, weights, first
+        )
         return operations * (output + stall), operations * moved
     moved += inputs
     if sizes.input_count > 1:
@@ -147,7 +153,7 @@ def load_beats(
     if sizes.has_matrix and not sizes.is_matrix_in_sram:
         line = sizes.second_line_stride
         return first, second, box_beats(bus, tile.channels, 1, tile.depth, line, line)
-    return first, second, transfer_beats(bus, group.constant_bytes, 1)
+    return first, second, transfer_beats(machine.constants, group.constant_bytes, 1)
 
 
 @routine
@@ -156,6 +162,22 @@ def store_beats(sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup, ti
     pixel = sizes.output_pixel_stride * sizes.output_bytes
     line = sizes.output_line_stride * sizes.output_bytes
     return box_beats(machine.bus, tile.rows, tile.columns, group.output_pixel, pixel, line)
+
+
+@routine
+def contention_both(
+    machine: MachineCosts, tensor_beats: int, constant_beats: int, beats_out: int
+) -> tuple[int, int]:
+    """How much longer loads and stores take that need so many cycles on the bus alone."""
+    beats_in = tensor_beats + constant_beats
+    if machine.is_one_memory:
+        cycles = contention_cycles(machine.bus, beats_in, beats_out)
+        return cycles, cycles
+    rest = excess(beats_out, tensor_beats)  # of the stores, which run beside loads of constants
+    loads = contention_cycles(machine.bus, tensor_beats, beats_out)
+    stores = contention_cycles(machine.bus, beats_out - rest, tensor_beats)
+    loads += contention_cycles(machine.constants, constant_beats, rest)
+    return loads, stores + contention_cycles(machine.stores, rest, constant_beats)
 
 
 @routine
@@ -184,26 +206,30 @@ def estimate(
         constant_loads -= min(max(group.pieces_ahead, copies), constant_loads)
     beats_in = input_loads * first + tasks * other + constant_loads * fixed
     beats_out = tiles * store_beats(sizes, machine, group, tile)
-    loads = (
-        (input_loads if input_bytes else 0) + (tasks if second else 0) + (constant_loads if constants else 0)
-    )
-    latency = machine.bus.latency
-    move_in = beats_in + loads * latency
-    move_out = beats_out + tiles * latency if output else 0
+    tensor_beats = input_loads * first + tasks * other
+    memory = machine.bus if sizes.has_matrix else machine.constants
+    waits = input_loads * latency_cycles(machine.bus, first) if input_bytes else 0
+    waits += tasks * latency_cycles(machine.bus, other) if second else 0
+    waits += constant_loads * latency_cycles(memory, fixed) if constants else 0
+    latency = max(machine.bus.latency, memory.latency) if constants else machine.bus.latency
+    move_in = beats_in + waits
+    move_out = beats_out + tiles * latency_cycles(machine.bus, beats_out // tiles) if output else 0
     cycles = compute + move_in + move_out
     if tile.is_double and tasks > 1:
         if tile.is_double == DOUBLE_TENSORS and constants:  # what computes with others waits for them
-            compute += (constant_loads - 1 + ahead) * (fixed + latency)
-        contention = contention_cycles(machine.bus, beats_in, beats_out)
+            compute += (constant_loads - 1 + ahead) * (fixed + memory.latency)
+        contention, store_contention = contention_both(
+            machine, tensor_beats, beats_in - tensor_beats, beats_out
+        )
         moved = tasks * moved * share // WHOLE + read + tiles * output
         ports = port_cycles(machine.unit.port_rate, moved)
         store = move_out // tiles
         if machine.is_hopeful:
             start += latency if start else 0
             task = compute // tasks
-            sent = start + task + move_out - store + contention
+            sent = start + task + move_out - store + store_contention
             busiest = max(start + compute, move_in + contention + task, sent, start + ports)
         else:
-            busiest = max(compute, move_in + contention, move_out + contention, ports) + latency + start
+            busiest = max(compute, move_in + contention, move_out + store_contention, ports) + latency + start
         cycles = min(cycles, busiest + store)
     return cycles, tasks, read

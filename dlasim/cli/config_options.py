@@ -18,13 +18,25 @@ F = TypeVar("F", bound=Callable[..., Any])
 MACHINE: tuple[tuple[str, str, Any, str], ...] = (
     ("--pes", "pes", WHOLE, "Processing elements: multiply-accumulates per cycle."),
     ("--sram", "sram_bytes", SIZE, "Size of the accelerator's SRAM, such as 512KiB."),
-    ("--parallel", "parallel", GRID, "Channels processed in parallel; a grid such as 8x8 also sets --pes."),
+    (
+        "--parallel",
+        "parallel",
+        GRID,
+        "Channels processed in parallel; a grid such as 8x8 (or 8x8x4, of 4 pixels) also sets --pes.",
+    ),
     ("--sram-bandwidth", "sram_bandwidth", WHOLE, "Bytes per cycle of each SRAM port, or `unlimited`."),
     ("--sram-ports", "sram_ports", WHOLE, "SRAM ports, which MAC, VECTOR and both DMA units share."),
     ("--sram-banks", "sram_banks", WHOLE, "SRAM banks; each serves one port per cycle."),
     ("--line-buffer", "line_buffer_bytes", SIZE, "Size of the buffer for input lines, or `unlimited`."),
     ("--weight-buffer", "weight_buffer_bytes", SIZE, "Size of the buffer for weights, or `unlimited`."),
     ("--accumulators", "accumulators", WHOLE, "Accumulators of each output lane, or `unlimited`."),
+    (
+        "--mac-step-group",
+        "mac_step_group",
+        WHOLE,
+        "Steps of an output (taps, slices of input channels) that the array takes together.",
+    ),
+    ("--mac-weights", "mac_weights", WHOLE, "Weights per cycle that reach the array, or `unlimited`."),
     ("--mac-results", "mac_results", REAL, "Results per cycle that leave the MAC unit, or `unlimited`."),
     (
         "--vector-requantizations",
@@ -48,7 +60,7 @@ MACHINE: tuple[tuple[str, str, Any, str], ...] = (
     ("--dma-latency", "dma_latency", WHOLE, "Cycles before a transfer's first byte."),
     ("--dma-burst", "dma_burst_bytes", SIZE, "Size of a DMA burst."),
     ("--dma-burst-overhead", "dma_burst_overhead", WHOLE, "Cycles lost per burst."),
-    ("--vector-lanes", "vector_lanes", WHOLE, "Elements per cycle of the vector unit."),
+    ("--vector-lanes", "vector_lanes", WHOLE, "Elements per cycle of the vector unit; 0: as many as PEs."),
     ("--issue-cycles", "issue_cycles", WHOLE, "Cycles per instruction word."),
     ("--queue-depth", "queue_depth", WHOLE, "Operations that each unit holds, including the running one."),
     ("--clock", "clock_mhz", REAL, "Clock in MHz."),
@@ -102,6 +114,15 @@ DLA_OPS_TEXT = "TFLite operators that may run on the DLA, such as CONV_2D,ADD."
 
 def machine_options(function: F) -> F:
     """--config, --preset, and an option for each parameter of the machine."""
+    function = click.option(
+        "--set",
+        "more",
+        cls=SharedOption,
+        section="Machine",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Set any other parameter, such as mac_fill=8 or memories.flash.bandwidth=0.5.",
+    )(function)
     function = _shared(MACHINE, "Machine")(function)
     function = preset_option("NAME")(function)
     return click.option(
@@ -206,6 +227,7 @@ def take_machine(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 
     path, name = given.pop("config_file"), given.pop("preset")
     changes = {parameter: given.pop(parameter) for _, parameter, _, _ in MACHINE}
+    _take_more(given.pop("more"), changes)
     if path and name:
         raise InputError("--config and --preset exclude each other; give only one of them")
     if path:
@@ -213,6 +235,24 @@ def take_machine(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     elif name:
         config.preset(name)
     return Path(path) if path else name, {key: value for key, value in changes.items() if value is not None}
+
+
+def _take_more(items: tuple[str, ...], changes: dict[str, Any]) -> None:
+    """Add what --set gives to the changes."""
+    from dlasim.errors import InputError
+
+    if not items:
+        return
+    from dlasim.sim import config
+
+    for item in items:
+        name, sign, text = (part.strip() for part in item.partition("="))
+        if not sign:
+            raise InputError(f"--set must be NAME=VALUE (got {item!r})")
+        name = config.ALIASES.get(name, name)
+        if changes.get(name) is not None:
+            raise InputError(f"--set {item}: {name} is given twice")
+        changes[name] = config.read_value(name, text)
 
 
 def take_compile(given: dict[str, Any]) -> dict[str, Any]:

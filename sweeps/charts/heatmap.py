@@ -19,7 +19,7 @@ from dlasim.sweeps.charts.data import (
     varying,
 )  # fmt: skip
 from dlasim.sweeps.charts.measures import Measure, measure
-from dlasim.sweeps.parameters import catalogue
+from dlasim.sweeps.parameters import find, is_parameter
 
 MAX_ACROSS, MAX_DOWN = 4, 8  # panels
 MAX_WRITTEN_CELLS = 160
@@ -54,7 +54,7 @@ def _axes(rows: list[Row], x: str | None, y: str | None, panel: str | None) -> t
     """What the axes and the panels stand for: what was asked for, else what varies."""
     known = {name: ALIASES.get(name, name) for name in (x, y, panel) if name}
     free = [name for name in varying(rows, "model") if name not in known.values()]
-    numbers = [name for name in free if name in catalogue() and catalogue()[name].kind is not str]
+    numbers = [name for name in free if is_parameter(name) and find(name, "").kind is not str]
     candidates = [name for name in (*_FIRST, *numbers, "cpu", *free) if name in free]
     candidates = [
         *dict.fromkeys(candidates),
@@ -105,9 +105,10 @@ def _draw(
         line[0].set_yticks(range(len(up)), [value_text(y, item) for item in up])
         line[0].set_ylabel(axis_name(y))
     for one in axes[-1]:
-        one.set_xticks(range(len(across)), [value_text(x, item) for item in across], rotation=90)
+        one.set_xticks(range(len(across)), [value_text(x, item) for item in across])
         one.set_xlabel(axis_name(x))
     canvas.head(figure, title, _note(value, rows, x, y, *([panel] if len(modes) > 1 else [])))
+    canvas.turn_crowded(figure, [one.xaxis for one in axes[-1]])
     for one in axes[-1]:
         canvas.thin_ticks(figure, one.xaxis)
     for line in axes:
@@ -147,6 +148,8 @@ def _draw_line(
         axes.grid(False)
         if len(across) * len(up) <= MAX_WRITTEN_CELLS and len(across) <= 16:
             _write(axes, grid, norm, write)
+    if min(values) == max(values):
+        return  # one colour needs no scale
     bar = figure.colorbar(picture, ax=line, pad=0.02, aspect=12 + 6 * len(up) / 5)
     bar.set_label(value.axis)
     canvas.log_bar(bar, value.tick)

@@ -18,18 +18,21 @@ import numpy as np
 from dlasim.compiler_shim import compile as shim
 from dlasim.compiler_shim.dlag.dlag_reader import read_graph_model
 from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.onnx.onnx_import import read_onnx_model
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import partition
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.errors import RunError
 from dlasim.inputs import load_npy, noise, save_npy
 from dlasim.isa import container
 from dlasim.isa.assembly import assemble, disassemble
+from dlasim.isa.program import Program
 from dlasim.isa.registers import REGISTERS, WINDOW_BYTES
 from dlasim.sim import config
 from dlasim.sim.executor import make_executor
 from dlasim.sim.races import check_program
-from dlasim.sim.runner import Simulation, config_of
+from dlasim.sim.runner import Inference, Simulation, config_of
 from dlasim.sweeps.studyfile import read_study
 from dlasim.vp.board import Board
 from dlasim.vp.costs import load_costs
@@ -38,6 +41,7 @@ from dlasim.vp.elf import parse_elf
 from dlasim.vp.gdb import GdbServer
 from dlasim.vp.gdb_link import DisconnectedError, PacketLink
 from tests.compiler.networks import random_network
+from tests.fuzz import result_files
 from tests.fuzz.harness import Target
 from tests.fuzz.structure import evil
 from tests.sim_machine.bench import HALT, Bench, cfg, op
@@ -100,6 +104,19 @@ def _check_graph_file(path: Path) -> None:
     _compile(read_graph_model(path))
 
 
+def _damaged_onnx(random: Random, seeds: Sequence[bytes]) -> bytes:
+    from tests.onnx.onnx_damage import damaged
+
+    return damaged(random, seeds)
+
+
+@cache
+def _onnx_seeds() -> Sequence[bytes]:
+    from tests.onnx.float_networks import small_networks  # onnx takes a second to import
+
+    return small_networks()
+
+
 def _compile(model: ReadModel) -> None:
     graph = prepare(model, "model")
     lowered = shim.lower_for(partition(graph), MACHINE, CompileOptions(), with_constants=False)
@@ -114,6 +131,13 @@ def _evil_seeds() -> Sequence[bytes]:
     return [write_tflite(graph) for graph in graphs]
 
 
+def _without_faults(program: Program, machine: config.DlaConfig) -> Inference:
+    try:
+        return Simulation(program, machine, None).run([])
+    except RunError as error:
+        raise AssertionError(f"the compiler made a program that faults: {error}") from error
+
+
 def _check_evil(data: bytes) -> None:
     """All that `dlasim run` does with a model, on a machine that depends on it."""
     random = Random(zlib.crc32(data))
@@ -124,7 +148,7 @@ def _check_evil(data: bytes) -> None:
     container.read(container.write(program), "model.bin")
     found = check_program(program)
     assert not found.races, f"a race: {found.races[0]}"
-    timed = Simulation(program, machine, None).run([])
+    timed = _without_faults(program, machine)
     if timed.total_cycles <= MOST_CYCLES:
         computed = Simulation(program, machine, make_executor("auto")).run(noise(program.inputs, 0))
         assert computed.total_cycles == timed.total_cycles, "computing takes time of its own"
@@ -354,12 +378,19 @@ TARGETS = {
         Target("tflite", _model_seeds, lambda data: _compile(read_model(data))),
         Target("evil", _evil_seeds, _check_evil, damage=evil),
         Target("dlag", _graph_seeds, _through_file(".dlag", _check_graph_file)),
+        Target(
+            "onnx",
+            _onnx_seeds,
+            _through_file(".onnx", lambda path: _compile(read_onnx_model(path))),
+            damage=_damaged_onnx,
+        ),
         Target("container", _program_seeds, _check_container),
         # Up to 20 errors of three lines each, with a line before and one after them.
         Target("assembly", _sources, _check_assembly, is_text=True, lines=62, longest_message=20_000),
         Target("config", _config_seeds, _through_file(".toml", config.load_file), is_text=True),
         Target("study", _study_seeds, _through_file(".toml", _check_study), is_text=True),
         Target("cpu_costs", _cost_seeds, _through_file(".toml", load_costs), is_text=True),
+        *result_files.targets(_through_file),
         Target("npy", _npy_seeds, _through_file(".npy", load_npy)),
         Target("elf", _elf_seeds, _check_elf, reserved_bytes=EMULATOR_BYTES),
         Target("gdb", _packet_seeds, _check_packet, is_text=True, reserved_bytes=EMULATOR_BYTES),

@@ -3,9 +3,13 @@
 Written from docs/timing-model.md and the instruction manual alone; shares nothing with dlasim.sim.
 """
 
+import math
+import tomllib
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from dlasim.isa import registers
 
@@ -58,7 +62,8 @@ def each(per_cycle: float) -> Fraction:
 
 def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config) -> Iterator[Step]:
     """One cycle of the array after the other: a group of output channels, a block of pixels, a tap, a group
-    of input channels, and then along the block, so that the weights in the array serve all of it."""
+    of input channels, and then along the block, so that the weights in the array serve all of it. A turn is
+    what the array does in a cycle: a pixel, or several."""
     depthwise = mnemonic == "OP_DEPTH_CONV"
     rows, columns = at_issue.pair("OUT_SIZE")
     inputs, outputs = at_issue.number("IN_CHANNELS"), at_issue.number("OUT_CHANNELS")
@@ -71,34 +76,66 @@ def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config)
     record = RECORD if fields["init"] == BIAS or fields["quant"] == PER_CHANNEL else 0
     partial = 4 if fields["init"] == PARTIAL else 0
     depths = [1] if depthwise else [min(lanes_in, inputs - low) for low in range(0, inputs, lanes_in)]
-    block = config.accumulators or rows * columns
+    turns = list(pixel_turns(rows, columns, config))
+    block = config.accumulators or len(turns)
+    order = list(step_order(len(window.taps), len(depths), config.mac_step_group))
+    load = math.ceil(Fraction(math.prod(lanes(config)), config.mac_weights)) if config.mac_weights else 1
     stage = each(config.mac_results)
     for first in range(0, outputs, lanes_out):
         group = min(lanes_out, outputs - first)
         per_input = outputs // inputs
         feeding = len({o // per_input for o in range(first, first + group)}) if depthwise else 0
         window.next_group(keeps_all=not depthwise and bool(first))
-        for start in range(0, rows * columns, block):
-            pixels = [divmod(at, columns) for at in range(start, min(start + block, rows * columns))]
+        for start in range(0, len(turns), block):
+            together = turns[start : start + block]
             offset = 0  # of the weights of a step among those of the group
-            for tap_number, tap in enumerate(window.taps):
-                for slice_number, depth in enumerate(depths):
-                    opens = tap_number == 0 and slice_number == 0
-                    closes = tap_number == len(window.taps) - 1 and slice_number == len(depths) - 1
-                    again = offset + depth * group
-                    kept = (
-                        again
-                        if not config.weight_buffer_bytes
-                        else min(again, max(offset, config.weight_buffer_bytes))
-                    )
-                    offset, weights = again, again - kept if start else depth * group
-                    for number, (y, x) in enumerate(pixels):
-                        reads = 0 if number else weights
-                        if window.is_new(y, x, tap, slice_number):
+            for number, step in enumerate(order):
+                depth = depths[step[1]] if step else 0
+                again = offset + depth * group
+                kept = (
+                    again
+                    if not config.weight_buffer_bytes
+                    else min(again, max(offset, config.weight_buffer_bytes))
+                )
+                offset, weights = again, again - kept if start else depth * group
+                for turn, pixels in enumerate(together):
+                    reads = 0 if turn else weights
+                    for y, x in pixels:
+                        if step and window.is_new(y, x, window.taps[step[0]], step[1]):
                             reads += feeding if depthwise else depth
-                        if opens:
+                        if number == 0:
                             reads += partial * group + (record * group if y == x == 0 else 0)
-                        yield depth * group, reads, group if closes else 0, stage, out_bytes
+                    results = group * len(pixels) if number == len(order) - 1 else 0
+                    yield depth * group * len(pixels), reads, results, stage, out_bytes
+                for _ in range(len(together), load):  # the weights of the next step are not there yet
+                    yield 0, 0, 0, stage, out_bytes
+
+
+def pixel_turns(rows: int, columns: int, config) -> Iterator[list[tuple[int, int]]]:
+    """The output pixels that a grid of several takes together: 2 of a row, 2x2, 2x4."""
+    pixels = int((*config.parallel.split("x"), 1, 1, 1)[2])
+    height, width = {1: (1, 1), 2: (1, 2), 3: (1, 3), 4: (2, 2), 8: (2, 4)}[pixels]
+    for top in range(0, rows, height):
+        for left in range(0, columns, width):
+            right = min(left + width, columns)
+            yield [(y, x) for y in range(top, min(top + height, rows)) for x in range(left, right)]
+
+
+def step_order(taps: int, slices: int, group: int) -> Iterator[tuple[int, int] | None]:
+    """The steps of an output as pairs of a tap and a slice of input channels, None for one that is lost:
+    full groups of slices first, then what remains, in groups of taps or of slices, whichever loses less."""
+    whole = slices // group * group
+    yield from ((tap, part) for tap in range(taps) for part in range(whole))
+    rest = range(whole, slices)
+    lost_taps, lost_slices = -taps % group, (group - len(rest)) % group
+    if lost_taps * len(rest) <= lost_slices * taps:
+        for part in rest:
+            yield from ((tap, part) for tap in range(taps))
+            yield from [None] * lost_taps
+    else:
+        for tap in range(taps):
+            yield from ((tap, part) for part in rest)
+            yield from [None] * lost_slices
 
 
 def vector_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config) -> Iterator[Step]:
@@ -177,7 +214,7 @@ def lanes(config) -> tuple[int, int]:
         return config.pes, 1
     if config.parallel == "output":
         return 1, config.pes
-    inputs, outputs = config.parallel.split("x")
+    inputs, outputs = config.parallel.split("x")[:2]
     return int(inputs), int(outputs)
 
 
@@ -267,12 +304,12 @@ class Transfer:
     """An operation in a DMA unit: latency, then its runs on the bus, request cycles and beats; what a beat
     brings waits in a buffer of two words for the SRAM's ports."""
 
-    def __init__(self, at_issue: Settings, prefix: str, config) -> None:
-        self._latency = config.dma_latency
-        rates = [config.dma_bandwidth, config.dma_shared_bandwidth, port_bytes(config)]
-        rate = min([rate for rate in rates if rate], default=0)
+    def __init__(self, at_issue: Settings, prefix: str, config, waited: int = 0) -> None:
+        """So many cycles of its latency have passed already."""
+        self.memory = memory_of(at_issue, prefix, config)
+        self._latency = self.memory.latency - waited
         runs = list(_runs(at_issue, prefix))
-        self.beats = sum(_bus_cycles(run, rate, config) for run in runs)
+        self.beats = sum(_bus_cycles(run, self.memory) for run in runs)
         self._left = Fraction(self.beats)
         self._word, self._is_limited = config.sram_bandwidth, bool(config.sram_bandwidth and self.beats)
         self._bytes = sum(runs) if self._is_limited else 0
@@ -356,41 +393,91 @@ def _runs(at_issue: Settings, prefix: str) -> Iterator[int]:
     yield length
 
 
-def _bus_cycles(run_bytes: int, rate: int, config) -> int:
-    cycles = 0
-    for _ in range(0, run_bytes, config.dma_burst_bytes):
-        cycles += config.dma_burst_overhead
-    if rate:
-        for _ in range(0, run_bytes, rate):
-            cycles += 1
+def _bus_cycles(run_bytes: int, memory: "RegionMemory") -> int:
+    cycles, moved = 0, Fraction(0)
+    for _ in range(0, run_bytes, memory.burst_bytes):
+        cycles += memory.burst_overhead
+    while memory.rate and moved < run_bytes:
+        moved += memory.rate
+        cycles += 1
     return cycles
+
+
+@dataclass(frozen=True)
+class RegionMemory:
+    """What a region of system memory lies in. `rate` is that of a transfer alone; `limit` and `bus_limit` are
+    what the memory and its bus move in a cycle for everybody; 0: no limit."""
+
+    name: str
+    bus: str
+    rate: Fraction
+    limit: Fraction
+    bus_limit: Fraction
+    latency: int
+    outstanding: int
+    burst_bytes: int
+    burst_overhead: int
+
+
+def memory_of(at_issue: Settings, prefix: str, config) -> RegionMemory:
+    """The memory of a transfer."""
+    region = ("CONSTANTS", "ARENA", "INPUTS", "OUTPUTS", "COMMANDS")[at_issue.number(f"{prefix}_REGION")]
+    return memory_of_region(region, config)
+
+
+@cache
+def memory_of_region(region: str, config) -> RegionMemory:
+    """The memory of a region: a named one, or the one that the machine's own parameters describe."""
+    tables = tomllib.loads(f"memories = {config.memories or '{}'}\nbuses = {config.buses or '{}'}")
+    tables["buses"]["system"] = config.dma_shared_bandwidth
+    found, table = "system", {}
+    for name, candidate in tables["memories"].items():
+        if region in candidate["regions"]:
+            found, table = name, candidate
+    bus = table.get("bus", "system")
+    limits = [Fraction(str(number)) for number in (table.get("bandwidth", 0), tables["buses"].get(bus, 0))]
+    rates = [*limits, Fraction(config.dma_bandwidth), Fraction(port_bytes(config))]
+    return RegionMemory(
+        found, bus, min([rate for rate in rates if rate], default=Fraction(0)), *limits,
+        table.get("latency", config.dma_latency), table.get("outstanding", 1),
+        table.get("burst_bytes", config.dma_burst_bytes),
+        table.get("burst_overhead", config.dma_burst_overhead),
+    )  # fmt: skip
 
 
 class Bus:
     """Shares each cycle among the transfers that want it: evenly in fractions of a beat (fluid), or whole
     beats in turn as an arbiter would."""
 
-    def __init__(self, config, fluid: bool) -> None:
-        rates = [config.dma_bandwidth, config.dma_shared_bandwidth, port_bytes(config)]
-        rate, shared = min([rate for rate in rates if rate], default=0), config.dma_shared_bandwidth
-        self._beats = Fraction(shared, rate) if shared else Fraction(2)  # in one cycle, both together
+    def __init__(self, fluid: bool) -> None:
         self._fluid = fluid
         self._credit = Fraction(0)
         self._turn = 0
 
     def cycle(self, transfers: list[Transfer]) -> None:
         """One cycle for the transfers (at most two) that want the bus."""
-        if len(transfers) < 2 or self._beats >= 2:
+        rates = [transfer.memory.rate for transfer in transfers]
+        limit = self._limit([transfer.memory for transfer in transfers]) if len(transfers) == 2 else 0
+        if not limit or sum(rates) <= limit:
             for transfer in transfers:
                 transfer.move(1)
         elif self._fluid:
-            for transfer in transfers:
-                transfer.move(self._beats / 2)
+            for transfer, mine, other in zip(transfers, rates, reversed(rates), strict=True):
+                transfer.move(min(1, max(limit / 2, limit - other) / mine))
         else:
-            self._arbitrate(transfers)
+            assert rates[0] == rates[1]
+            self._arbitrate(transfers, limit / rates[0])
 
-    def _arbitrate(self, transfers: list[Transfer]) -> None:
-        self._credit = self._credit + self._beats
+    def _limit(self, memories: list[RegionMemory]) -> Fraction:
+        """What both transfers together can move in a cycle."""
+        first, second = memories
+        limits = [first.bus_limit] if first.bus == second.bus else []
+        if first.name == second.name:
+            limits.append(first.limit)
+        return min([limit for limit in limits if limit], default=Fraction(0))
+
+    def _arbitrate(self, transfers: list[Transfer], beats: Fraction) -> None:
+        self._credit = self._credit + beats
         for _ in transfers:
             if self._credit >= 1:
                 self._credit -= 1
