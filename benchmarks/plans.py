@@ -60,7 +60,7 @@ BETTER: tuple[Mapping[str, object], ...] = (
 FORCED: tuple[CompileOptions, ...] = tuple(
     CompileOptions(place=place, fusion=fusion, tiling=tiling)
     for place, fusion, tiling in product(PLACES, FUSIONS, TILINGS)
-    if (place, fusion, tiling) != ("auto", "full")
+    if (place, fusion, tiling) != ("auto", "full", "auto")
 )
 
 

@@ -18,8 +18,8 @@ from dlasim.compiler_shim.graph import Graph, Operator
 from dlasim.compiler_shim.operators.host_calls import bind_known
 from dlasim.errors import DlasimError
 
-_ELEMENTWISE = frozenset(
-    {"ABS", "COS", "EXP", "FLOOR", "LOG", "NEG", "ROUND", "RSQRT", "SIN", "SQRT", "SQUARE"}
+_PARTS = frozenset(
+    {"ABS", "COS", "DEQUANTIZE", "EXP", "FLOOR", "LOG", "NEG", "ROUND", "RSQRT", "SIN", "SQRT", "SQUARE"}
 )
 
 
@@ -45,7 +45,7 @@ def find_float_tables(graph: Graph) -> dict[str, FloatTable]:
             chain = [operator]
             while chain[0].kind != "DEQUANTIZE":
                 writer = writers.get(chain[0].inputs[0])
-                if writer is None or uses[writer.outputs[0]] != 1 or not _is_part(writer, len(chain)):
+                if writer is None or uses[writer.outputs[0]] != 1 or writer.kind not in _PARTS:
                     break
                 chain.insert(0, writer)
             if chain[0].kind == "DEQUANTIZE" and graph.tensors[chain[0].inputs[0]].dtype == "int8":
@@ -53,10 +53,6 @@ def find_float_tables(graph: Graph) -> dict[str, FloatTable]:
                 if table is not None:
                     found[operator.location] = FloatTable(chain[0].inputs[0], table, tuple(chain[:-1]))
     return found
-
-
-def _is_part(operator: Operator, after: int) -> bool:
-    return operator.kind in _ELEMENTWISE or (operator.kind == "DEQUANTIZE" and after > 1)
 
 
 def _table(graph: Graph, chain: list[Operator]) -> NDArray[np.int8] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from dlasim.compiler_shim.conversions import delay_conversions
 from dlasim.compiler_shim.dilation import fold_dilation
 from dlasim.compiler_shim.folding import fold
 from dlasim.compiler_shim.graph import Graph, Operator, Tensor
@@ -37,7 +38,7 @@ def prepare(model: ReadModel, name: str) -> Graph:
     check.inputs(model.graph)
     signed = _signed(model)
     graph = _resolve(replace(signed, graph=fold_dilation(separate_states(signed.graph))), name)
-    graph = fold_transposes(graph)
+    graph = delay_conversions(fold_transposes(graph))
     check.operators(graph)
     check.interface(graph)
     return graph

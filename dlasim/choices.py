@@ -21,7 +21,7 @@ class Choices(TypedDict, total=False):
     pes: int
     """Processing elements: multiply-accumulates per cycle."""
     parallel: str
-    """Channels processed in parallel; a grid such as 8x8 also sets pes."""
+    """Channels processed in parallel; a grid such as 8x8 (or 8x8x4, of 4 pixels) also sets pes."""
     sram_bytes: int | str
     """Size of the accelerator's SRAM, such as 512KiB."""
     sram: int | str
@@ -42,6 +42,10 @@ class Choices(TypedDict, total=False):
     """Size of the buffer for weights, or `unlimited`."""
     accumulators: int | Literal["unlimited"]
     """Accumulators of each output lane, or `unlimited`."""
+    mac_step_group: int
+    """Steps of an output (taps, slices of input channels) that the array takes together."""
+    mac_weights: int | Literal["unlimited"]
+    """Weights per cycle that reach the array, or `unlimited`."""
     mac_results: float | Literal["unlimited"]
     """Results per cycle that leave the MAC unit, or `unlimited`."""
     vector_requantizations: float | Literal["unlimited"]
@@ -61,7 +65,7 @@ class Choices(TypedDict, total=False):
     dma_burst_overhead: int
     """Cycles lost per burst."""
     vector_lanes: int
-    """Elements per cycle of the vector unit."""
+    """Elements per cycle of the vector unit; 0: as many as PEs."""
     issue_cycles: int
     """Cycles per instruction word."""
     queue_depth: int
@@ -104,7 +108,7 @@ class Axes(TypedDict, total=False):
     pes: int | str | Sequence[int | str]
     """Processing elements: multiply-accumulates per cycle."""
     parallel: str | Sequence[str]
-    """Channels processed in parallel; a grid such as 8x8 also sets pes."""
+    """Channels processed in parallel; a grid such as 8x8 (or 8x8x4, of 4 pixels) also sets pes."""
     sram_bytes: int | str | Sequence[int | str]
     """Size of the accelerator's SRAM, such as 512KiB."""
     sram: int | str | Sequence[int | str]
@@ -125,6 +129,10 @@ class Axes(TypedDict, total=False):
     """Size of the buffer for weights, or `unlimited`."""
     accumulators: int | str | Sequence[int | str]
     """Accumulators of each output lane, or `unlimited`."""
+    mac_step_group: int | str | Sequence[int | str]
+    """Steps of an output (taps, slices of input channels) that the array takes together."""
+    mac_weights: int | str | Sequence[int | str]
+    """Weights per cycle that reach the array, or `unlimited`."""
     mac_results: float | str | Sequence[float | str]
     """Results per cycle that leave the MAC unit, or `unlimited`."""
     vector_requantizations: float | str | Sequence[float | str]
@@ -144,7 +152,7 @@ class Axes(TypedDict, total=False):
     dma_burst_overhead: int | str | Sequence[int | str]
     """Cycles lost per burst."""
     vector_lanes: int | str | Sequence[int | str]
-    """Elements per cycle of the vector unit."""
+    """Elements per cycle of the vector unit; 0: as many as PEs."""
     issue_cycles: int | str | Sequence[int | str]
     """Cycles per instruction word."""
     queue_depth: int | str | Sequence[int | str]

@@ -45,6 +45,13 @@ def fitted_table(rows: Sequence[Sequence[str]], alignment: str, width: int | Non
     return "\n".join(found)
 
 
+def wrapped(line: str, width: int | None) -> str:
+    """A line of text in this width; what does not fit follows, indented."""
+    if width is None or len(line) <= width:
+        return line
+    return "\n".join(wrap(printable(line), width, subsequent_indent=_INDENT))
+
+
 def _width(rows: Sequence[Sequence[str]], columns: int) -> int:
     """The width of a table of the first columns."""
     widths = (max(len(row[column]) for row in rows) for column in range(columns))

@@ -42,6 +42,21 @@ class Requirement:
     sram_peak_bytes: int = 0
 
     @property
+    def pixels(self) -> int:
+        """Output pixels processed in parallel, each on a grid of its own."""
+        return self.pes // (self.input_lanes * self.output_lanes)
+
+    @property
+    def fills_grid(self) -> bool:
+        """Whether the PEs are one grid or several."""
+        return self.pes == self.input_lanes * self.output_lanes * self.pixels > 0
+
+    @property
+    def grid_text(self) -> str:
+        """`8x16`, or `8x8x4` with 4 pixels in parallel."""
+        return f"{self.input_lanes}x{self.output_lanes}" + (f"x{self.pixels}" if self.pixels > 1 else "")
+
+    @property
     def fingerprint(self) -> int:
         """What REQUIRE_CONFIG checks."""
         return fingerprint(self.pes, self.input_lanes, self.output_lanes, self.sram_bytes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,14 +25,14 @@ _PRESETS = Path(__file__).parent / "presets"
 UNLIMITED = "unlimited"
 # Parameters that may be unlimited, which is 0.
 LIMITS = (
-    "sram_bandwidth", "line_buffer_bytes", "weight_buffer_bytes", "accumulators", "mac_results",
-    "vector_requantizations", "vector_divisions", "dma_bandwidth", "dma_shared_bandwidth",
+    "sram_bandwidth", "line_buffer_bytes", "weight_buffer_bytes", "accumulators", "mac_weights",
+    "mac_results", "vector_requantizations", "vector_divisions", "dma_bandwidth", "dma_shared_bandwidth",
 )  # fmt: skip
 LEAST_RATES = ("mac_results", "vector_requantizations", "vector_divisions")
 LEAST_RATE = 0.01  # results in a cycle
 TIMINGS = ("full", "macs", "zero")
 SIZE_FORM = "a size such as 512KiB, 1M or 65536"
-PARALLEL_FORM = "input, output, or a grid such as 8x16"
+PARALLEL_FORM = "input, output, or a grid such as 8x16 or 8x8x4"
 # The names of the command line, which are shorter.
 ALIASES = {
     "sram": "sram_bytes",
@@ -52,7 +53,7 @@ class DlaConfig:
 
     name: str = "default"
     pes: int = 64
-    parallel: str = "output"  # input, output, or a grid ICxOC
+    parallel: str = "output"  # input, output, or a grid ICxOC, or ICxOCxP for P output pixels at a time
     sram_bytes: int = 512 * KIB
     sram_bandwidth: int = 16  # of each port, which is as wide as a bank
     sram_ports: int = 4  # shared by MAC, VECTOR and both DMA units
@@ -60,6 +61,10 @@ class DlaConfig:
     line_buffer_bytes: int = 16 * KIB  # of MAC and of VECTOR: bytes of the input
     weight_buffer_bytes: int = 8 * KIB  # of MAC
     accumulators: int = 32  # of each output lane: output pixels worked on together
+    mac_step_group: int = (
+        1  # steps of an output that the array takes together, whether they are needed or not
+    )
+    mac_weights: int = 0  # that reach the array in a cycle
     mac_results: float = 4.0  # that leave the MAC unit in a cycle
     vector_requantizations: float = 4.0  # in a cycle of the VECTOR unit
     vector_divisions: float = 1.0  # in a cycle, for averages
@@ -68,7 +73,7 @@ class DlaConfig:
     dma_latency: int = 64  # from the start of a transfer to its first byte
     dma_burst_bytes: int = 64
     dma_burst_overhead: int = 0  # cycles lost per burst
-    vector_lanes: int = 16
+    vector_lanes: int = 16  # 0: as many as PEs
     issue_cycles: int = 1  # per instruction word
     queue_depth: int = 4  # operations that a unit holds, the running one included
     mac_fill: int = 4
@@ -87,10 +92,10 @@ class DlaConfig:
                 raise InputError(f"{name} {wanted} (got {getattr(self, name)})")
         if self.timing not in TIMINGS:
             raise InputError(f"timing must be {one_of(TIMINGS)} (got {self.timing!r})")
-        inputs, outputs = self.lanes
-        if inputs * outputs != self.pes:
+        inputs, outputs, pixels = self._grid
+        if inputs * outputs * pixels != self.pes:
             raise GridMismatchError(
-                f"the grid {self.parallel} has {inputs * outputs} PEs, but pes is {self.pes}; "
+                f"the grid {self.parallel} has {inputs * outputs * pixels} PEs, but pes is {self.pes}; "
                 "give only one of parallel and pes"
             )
 
@@ -106,18 +111,36 @@ class DlaConfig:
             raise InputError(f"{name} must be {_TYPE_NAMES[expected]} (got {value!r})")
 
     @property
+    def _grid(self) -> tuple[int, int, int]:
+        """Input channels, output channels and pixels processed in parallel."""
+        if self.parallel == "input":
+            return self.pes, 1, 1
+        if self.parallel == "output":
+            return 1, self.pes, 1
+        return parse_grid(self.parallel)
+
+    @property
     def lanes(self) -> tuple[int, int]:
         """Input and output channels processed in parallel."""
-        if self.parallel == "input":
-            return self.pes, 1
-        if self.parallel == "output":
-            return 1, self.pes
-        return parse_grid(self.parallel)
+        return self._grid[:2]
+
+    @property
+    def pixel_tile(self) -> tuple[int, int]:
+        """Rows and columns of output pixels processed in parallel, as square as their number allows."""
+        pixels = self._grid[2]
+        rows = max(rows for rows in range(1, math.isqrt(pixels) + 1) if pixels % rows == 0)
+        return rows, pixels // rows
 
     @property
     def depthwise_lanes(self) -> int:
         """Channels of a depthwise convolution processed in parallel: a grid's output lanes, else all PEs."""
-        return self.pes if 1 in self.lanes else self.lanes[1]
+        inputs, outputs = self.lanes
+        return inputs * outputs if 1 in (inputs, outputs) else outputs
+
+    @property
+    def elements(self) -> int:
+        """Elements that the VECTOR unit works on in parallel."""
+        return self.vector_lanes or self.pes
 
     @property
     def fingerprint(self) -> int:
@@ -142,8 +165,7 @@ class DlaConfig:
         changes = _full_names(changes)
         parallel = changes.get("parallel", self.parallel)
         if "pes" not in changes and isinstance(parallel, str) and parallel not in ("input", "output"):
-            inputs, outputs = parse_grid(parallel)
-            changes["pes"] = inputs * outputs
+            changes["pes"] = math.prod(parse_grid(parallel))
         return dataclasses.replace(self, **changes)
 
     def requirement(self, **memory: int) -> Requirement:
@@ -172,6 +194,8 @@ _RANGES: dict[str, tuple[float, float]] = {
     "line_buffer_bytes": (0, MAX_SRAM_BYTES),
     "weight_buffer_bytes": (0, MAX_SRAM_BYTES),
     "accumulators": (0, 1 << 20),
+    "mac_step_group": (1, 64),
+    "mac_weights": (0, 1 << 20),
     "mac_results": (0, 1 << 20),
     "vector_requantizations": (0, 1 << 20),
     "vector_divisions": (0, 1 << 20),
@@ -180,7 +204,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "dma_latency": (0, 1 << 20),
     "dma_burst_bytes": (1, 1 << 20),
     "dma_burst_overhead": (0, 1 << 20),
-    "vector_lanes": (1, 1 << 16),
+    "vector_lanes": (0, 1 << 16),
     "issue_cycles": (0, 1 << 10),
     "queue_depth": (1, 255),
     "mac_fill": (0, 1 << 16),
@@ -232,12 +256,14 @@ def _size(name: str, value: str) -> int:
     return size
 
 
-def parse_grid(text: str) -> tuple[int, int]:
-    """Input and output lanes of `ICxOC`."""
+def parse_grid(text: str) -> tuple[int, int, int]:
+    """Input lanes, output lanes and pixels of `ICxOC` or `ICxOCxP`."""
     parts = text.lower().split("x")
-    if len(parts) != 2 or not all(part.isascii() and part.isdigit() and 0 < len(part) < 8 for part in parts):
+    is_written = all(part.isascii() and part.isdigit() and 0 < len(part) < 8 for part in parts)
+    if len(parts) not in (2, 3) or not is_written:
         raise InputError(f"parallel must be {PARALLEL_FORM} (got {text!r})")
-    return int(parts[0]), int(parts[1])
+    inputs, outputs, pixels = (*map(int, parts), 1)[:3]
+    return inputs, outputs, pixels
 
 
 def size_text(size: int) -> str:

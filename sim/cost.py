@@ -36,14 +36,21 @@ def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0) -> UnitCosts:
     instruction = BY_MNEMONIC[mnemonic]
     line_buffer = config.line_buffer_bytes or ENOUGH
     if instruction.unit is Unit.VECTOR:
-        fixed = 1, config.vector_lanes, config.vector_fill, config.vector_drain
+        fixed = 1, config.elements, 1, 1, 1, 1, config.vector_fill, config.vector_drain
         result_cycles = vector_result_cycles(config, instruction, mode)
         return UnitCosts(*fixed, port_rate(config), line_buffer, ENOUGH, ENOUGH, result_cycles)
     lanes = (1, config.depthwise_lanes) if instruction.is_depthwise else config.lanes
     return UnitCosts(
-        *lanes, config.mac_fill, config.mac_drain, port_rate(config), line_buffer,
+        *lanes, *config.pixel_tile, config.mac_step_group, load_cycles(config),
+        config.mac_fill, config.mac_drain, port_rate(config), line_buffer,
         config.weight_buffer_bytes or ENOUGH, config.accumulators or ENOUGH, mac_result_cycles(config),
     )  # fmt: skip
+
+
+def load_cycles(config: DlaConfig) -> int:
+    """Cycles in which the weights of a step reach the array: one for each PE of a pixel."""
+    inputs, outputs = config.lanes
+    return -(-inputs * outputs // config.mac_weights) if config.mac_weights else 1
 
 
 def conv_cycles(
@@ -178,8 +185,8 @@ def _macs(batch: Batch) -> Count:
 
 def _work(unit: UnitCosts, batch: Batch) -> Count:
     """Cycles in which the lanes of the unit work."""
-    mnemonic, registers = batch.instruction.mnemonic, batch.instruction.parameters
-    has_depth = batch.instruction.unit is Unit.MAC and mnemonic != "OP_DEPTH_CONV"
-    steps = _taps(batch) if "KERNEL" in registers else 1
-    in_channels = batch.value("IN_CHANNELS") if has_depth else 1
-    return _lane_cycles(unit, _pixels(batch), steps, in_channels, batch.value("OUT_CHANNELS"))
+    steps = _taps(batch) if batch.instruction.has_window else 1
+    in_channels = batch.value("IN_CHANNELS") if batch.instruction.reduces_channels else 1
+    rows, columns = batch.pair("OUT_SIZE")
+    turns = evaluate(formulas.pixel_turns, unit, rows, columns)
+    return _lane_cycles(unit, turns, steps, in_channels, batch.value("OUT_CHANNELS"))

@@ -33,19 +33,24 @@ class BusCosts(Record):
 
 @record
 class UnitCosts(Record):
-    """What a compute unit is for one instruction: channels that it works on at a time, cycles to fill and to
-    drain it; bytes that cross the SRAM's ports in a cycle, 0 for no limit; bytes of its line buffer and of
-    its weight buffer, and the pixels of a block, which it accumulates together, each ENOUGH where there is
-    no limit; cycles of the output stage for RESULTS_SCALE results, 0 for none."""
+    """What a compute unit is for one instruction: channels, and rows and columns of pixels, that it works on
+    at a time; steps that it takes together; cycles that loading the weights of a step takes; cycles to fill
+    and to drain it; bytes that cross the SRAM's ports in a cycle, 0 for no limit; bytes of its line buffer
+    and of its weight buffer, and the accumulators of a lane, each ENOUGH where there is no limit; cycles of
+    the output stage for RESULTS_SCALE results, 0 for none."""
 
     input_lanes: int = 0
     output_lanes: int = 0
+    pixel_rows: int = 1
+    pixel_columns: int = 1
+    step_group: int = 1
+    load_cycles: int = 1
     fill: int = 0
     drain: int = 0
     port_rate: int = 0
     line_buffer: int = 0
     weight_buffer: int = 0
-    block_pixels: int = 0
+    accumulators: int = 0
     result_cycles: int = 0
 
 
@@ -81,10 +86,35 @@ def excess(value: int, limit: int) -> int:
 
 
 @routine
-def lane_cycles(unit: UnitCosts, pixels: int, steps: int, in_channels: int, out_channels: int) -> int:
-    """Cycles in which the lanes work: `steps` for each pixel and each group of input and output channels."""
-    input_groups = ceil_div(in_channels, unit.input_lanes)
-    return pixels * steps * input_groups * ceil_div(out_channels, unit.output_lanes)
+def pixel_turns(unit: UnitCosts, rows: int, columns: int) -> int:
+    """How many times the lanes take so many rows and columns of pixels."""
+    return ceil_div(rows, unit.pixel_rows) * ceil_div(columns, unit.pixel_columns)
+
+
+@routine
+def output_steps(unit: UnitCosts, taps: int, slices: int) -> int:
+    """Cycles in which the lanes work on their outputs: one for each tap and slice of input channels. Where
+    steps come in groups, those are of slices of a tap, and for what remains of slices or of taps."""
+    group = unit.step_group
+    rest = slices % group
+    by_taps = rest * ceil_div(taps, group) * group
+    by_slices = (1 - (rest == 0)) * taps * group
+    return slices // group * group * taps + by_taps - excess(by_taps, by_slices)
+
+
+@routine
+def loaded_turns(unit: UnitCosts, turns: int) -> int:
+    """Cycles of a step: a block of pixels takes no less than loading the step's weights."""
+    last = (turns - 1) % unit.accumulators + 1
+    whole = (turns - 1) // unit.accumulators
+    return turns + excess(unit.load_cycles, last) + whole * excess(unit.load_cycles, unit.accumulators)
+
+
+@routine
+def lane_cycles(unit: UnitCosts, turns: int, taps: int, in_channels: int, out_channels: int) -> int:
+    """Cycles in which the lanes work: some steps for each turn and each group of output channels."""
+    steps = output_steps(unit, taps, ceil_div(in_channels, unit.input_lanes))
+    return loaded_turns(unit, turns) * steps * ceil_div(out_channels, unit.output_lanes)
 
 
 @routine
@@ -150,18 +180,22 @@ def weight_bytes_moved(unit: UnitCosts, blocks: int, weight_bytes: int) -> int:
 
 @routine
 def output_stall_cycles(
-    unit: UnitCosts, pixels: int, channels: int, last_channels: int, work: int, steps: int
+    unit: UnitCosts, pixels: int, turns: int, channels: int, last_channels: int, work: int, steps: int
 ) -> int:
     """Cycles that an operation takes beyond its work because its results leave at a limited rate: those of
     a pixel when its last step is done. The first results come at the end of the first block of pixels. Those
     of the last one or two blocks, of `last_channels` channels, are left when the work is done. `steps` are
-    those of a pixel and a group of channels."""
-    block = pixels - excess(pixels, unit.block_pixels)
-    last = (pixels - 1) % unit.block_pixels + 1
-    before = pixels - last  # of the last block; the one before it may be larger
+    those of a turn and a group of channels."""
+    block = turns - excess(turns, unit.accumulators)
+    last = (turns - 1) % unit.accumulators + 1
+    before = turns - last  # of the last block; the one before it may be larger
     before -= excess(before, block)
-    left = excess(output_cycles(last * last_channels, unit.result_cycles), last)
-    leaving = output_cycles((before + last) * last_channels, unit.result_cycles)
+    together = ceil_div(pixels, turns)
+    last_pixels = pixels - excess(pixels, last * together)
+    turn = last + excess(unit.load_cycles, last)  # cycles of its last step
+    left = excess(output_cycles(last_pixels * last_channels, unit.result_cycles), turn)
+    both_pixels = pixels - excess(pixels, (before + last) * together)
+    leaving = output_cycles(both_pixels * last_channels, unit.result_cycles)
     left += excess(excess(leaving, before + last * steps), left)
     leaving = block * (steps - 1) + output_cycles(channels * pixels, unit.result_cycles)
     return left + excess(excess(leaving, work), left)
@@ -169,7 +203,13 @@ def output_stall_cycles(
 
 @routine
 def first_fetch_cycles(
-    unit: UnitCosts, channels: int, pixels: int, depth: int, record_bytes: int, pixel_bytes: int
+    unit: UnitCosts,
+    channels: int,
+    pixels: int,
+    turns: int,
+    depth: int,
+    record_bytes: int,
+    pixel_bytes: int,
 ) -> int:
     """Cycles before the first step of an operation, or lost in its first pass over a block of pixels, until
     the ports have brought what that reads: records, the first weights, and the input. `record_bytes` are
@@ -177,11 +217,14 @@ def first_fetch_cycles(
     shared."""
     first = channels - excess(channels, unit.output_lanes)
     shared = depth - excess(depth, unit.input_lanes)
-    block = pixels - excess(pixels, unit.block_pixels)
+    block = turns - excess(turns, unit.accumulators)
+    together = unit.pixel_rows * unit.pixel_columns
     at_once = first * (record_bytes + shared + (depth == 0))
     each_pixel = shared + first * pixel_bytes
-    start = excess(port_cycles(unit.port_rate, at_once + each_pixel), 1)
-    return start + excess(excess(port_cycles(unit.port_rate, at_once + block * each_pixel), block), start)
+    read = (pixels - excess(pixels, together)) * each_pixel
+    start = excess(port_cycles(unit.port_rate, at_once + read), 1)
+    read = (pixels - excess(pixels, block * together)) * each_pixel
+    return start + excess(excess(port_cycles(unit.port_rate, at_once + read), block), start)
 
 
 @routine
@@ -189,6 +232,7 @@ def grouped_costs(
     unit: UnitCosts,
     channels: int,
     pixels: int,
+    turns: int,
     work: int,
     each_group: int,
     by_channel: int,
@@ -202,7 +246,7 @@ def grouped_costs(
     `each_group` bytes are read by every group, and cross only once if the line buffer holds them;
     `by_channel` bytes cross once, in proportion to a group's channels; `weight_bytes` are those of an output
     channel. The work begins after the cycles of the `first_fetch`."""
-    lanes, blocks = unit.output_lanes, ceil_div(pixels, unit.block_pixels)
+    lanes, blocks = unit.output_lanes, ceil_div(turns, unit.accumulators)
     groups, whole, rest = ceil_div(channels, lanes), channels // lanes, channels % lanes
     has_whole, has_rest = 1 - (whole == 0), 1 - (rest == 0)
     is_kept = 1 - (each_group > unit.line_buffer)
@@ -215,7 +259,7 @@ def grouped_costs(
     last = weight_bytes_moved(unit, blocks, rest * weight_bytes) + last_share
     last += has_rest * (1 - first) * each_group
     output = output_stall_cycles(
-        unit, pixels, channels, select(has_rest, rest, lanes), work, group_work // pixels
+        unit, pixels, turns, channels, select(has_rest, rest, lanes), work, group_work // turns
     )
     stall = stall_cycles(unit, first * (one + each_group), first * group_work)
     stall += stall_cycles(unit, moved, (whole - first) * group_work)

@@ -12,11 +12,14 @@ from dlasim.isa.instructions import Unit
 from dlasim.isa.program import Program
 from dlasim.sim.accounting import union
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.lower_bound import layer_bounds
+from dlasim.sim.lower_bound import Bound, layer_bounds
 from dlasim.sim.plan import Plan
 from dlasim.sim.runner import Inference
 
-CAUSES = TILES, PORTS, TRANSFERS, ISSUE = "tile shape", "SRAM ports", "transfers", "launch"
+CAUSES = TILES, OUTPUT, PORTS, FIRST_LOAD, TRANSFERS, ISSUE = (
+    "tile shape", "output stage", "SRAM ports", "first load", "transfers", "launch",
+)  # fmt: skip
+_FREE_OUTPUT = {"mac_results": 0, "vector_requantizations": 0, "vector_divisions": 0}
 Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
@@ -45,17 +48,25 @@ def find_losses(program: Program, config: DlaConfig, inference: Inference) -> li
     """The losses of each layer.
 
     Cycles in which nothing computes count for the layer of the computation that starts next: as transfers
-    while one runs, as launch otherwise.
+    while one runs (as first load before the first computation of a stream), as launch otherwise. What the
+    output stage takes of the compulsory work is no loss.
     """
     bounds = layer_bounds(config, program.work, len(program.layers))
+    without_output = layer_bounds(config.replace(**_FREE_OUTPUT), program.work, len(program.layers))
     losses = [Losses(bound.cycles) for bound in bounds]
     layer_of = program.layer_of_words()
     for run in inference.runs:
         _add_run(losses, layer_of[run.first_word :], run.plan)
-    for loss, bound in zip(losses, bounds, strict=True):
-        compulsory = sum(bound.units.get(unit.name, 0) for unit in (Unit.MAC, Unit.VECTOR))
-        loss.by_cause[TILES] += loss.compute_cycles - loss.by_cause[PORTS] - compulsory
+    for loss, bound, free in zip(losses, bounds, without_output, strict=True):
+        compulsory = _computing(bound)
+        loss.by_cause[OUTPUT] = max(loss.by_cause[OUTPUT] - (compulsory - _computing(free)), 0)
+        others = loss.by_cause[PORTS] + loss.by_cause[OUTPUT]
+        loss.by_cause[TILES] += loss.compute_cycles - others - compulsory
     return losses
+
+
+def _computing(bound: Bound) -> int:
+    return sum(bound.units.get(unit.name, 0) for unit in (Unit.MAC, Unit.VECTOR))
 
 
 def _add_run(losses: Sequence[Losses], layer_of: NDArray[np.int64], plan: Plan) -> None:
@@ -69,12 +80,13 @@ def _add_run(losses: Sequence[Losses], layer_of: NDArray[np.int64], plan: Plan) 
         loss.compute_cycles += int((end - start)[mine & computes].sum())
         loss.transfer_cycles += int((end - start)[mine & ~computes].sum())
         loss.by_cause[PORTS] += int(waits[mine & computes].sum())
+        loss.by_cause[OUTPUT] += int(costs.output_stall[:count][mine & computes].sum())
     gaps, next_layer = _gaps(start[computes], end[computes], layers[computes])
     moving = _covered(union(start[~computes], end[~computes]), gaps)
-    columns = next_layer.tolist(), (gaps[1] - gaps[0]).tolist(), moving.tolist()
-    for layer, length, moved in zip(*columns, strict=True):
+    columns = next_layer.tolist(), (gaps[1] - gaps[0]).tolist(), moving.tolist(), (gaps[0] == 0).tolist()
+    for layer, length, moved, is_first in zip(*columns, strict=True):
         if layer >= 0:
-            losses[layer].by_cause[TRANSFERS] += moved
+            losses[layer].by_cause[FIRST_LOAD if is_first else TRANSFERS] += moved
             losses[layer].by_cause[ISSUE] += length - moved
 
 

@@ -19,6 +19,7 @@ from dlasim.isa.instructions import BY_OPCODE, Unit
 from dlasim.sim import formulas
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import bus_costs, unit_costs
+from dlasim.sim.formulas import ENOUGH
 
 CPU = "CPU"
 
@@ -70,9 +71,12 @@ def _compute_cycles(config: DlaConfig, mnemonic: str, *sizes: int) -> int:
     """All results leave through the output stage; a pool may have none to scale. The SRAM's ports count
     nothing: what crosses them depends on the tiles."""
     unit = unit_costs(config, mnemonic)
-    pixels, _, _, channels = sizes
+    pixels, taps, in_channels, channels = sizes
+    turns = formulas.ceil_div(pixels, unit.pixel_rows * unit.pixel_columns)
+    unit.accumulators = ENOUGH  # tiles need not be of whole blocks
+    work = formulas.lane_cycles(unit, turns, taps, in_channels, channels)
     output = formulas.output_cycles(pixels * channels, unit.result_cycles)
-    return unit.fill + max(formulas.lane_cycles(unit, *sizes), output) + unit.drain
+    return unit.fill + max(work, output) + unit.drain
 
 
 def _bus_cycles(config: DlaConfig, moved: Mapping[str, int]) -> dict[str, int]:

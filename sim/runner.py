@@ -59,12 +59,12 @@ class Inference:
 def config_of(program: Program, base: DlaConfig | None = None) -> DlaConfig:
     """A configuration that the program was lowered for; everything else as in `base`."""
     need = program.requirement
-    if need.input_lanes == 1:
+    if need.input_lanes == 1 and need.pixels == 1:
         parallel = "output"
-    elif need.output_lanes == 1:
+    elif need.output_lanes == 1 and need.pixels == 1:
         parallel = "input"
     else:
-        parallel = f"{need.input_lanes}x{need.output_lanes}"
+        parallel = need.grid_text
     return (base or DlaConfig()).replace(pes=need.pes, parallel=parallel, sram_bytes=need.sram_bytes)
 
 
@@ -72,11 +72,10 @@ def check_config(program: Program, config: DlaConfig) -> None:
     """Raise an error if the program was lowered for another machine, naming both."""
     need = program.requirement
     if config.fingerprint != need.fingerprint:
-        inputs, outputs = config.lanes
         raise InputError(
-            f"{program.label} was lowered for {need.pes} PEs as {need.input_lanes}x"
-            f"{need.output_lanes} with {need.sram_bytes} bytes of SRAM, the machine has {config.pes} PEs as "
-            f"{inputs}x{outputs} with {config.sram_bytes}; bandwidth and latency may differ, these may not"
+            f"{program.label} was lowered for {need.pes} PEs as {need.grid_text} with {need.sram_bytes} "
+            f"bytes of SRAM, the machine has {config.pes} PEs as {config.requirement().grid_text} with "
+            f"{config.sram_bytes}; bandwidth and latency may differ, these may not"
         )
 
 

@@ -64,9 +64,12 @@ def _mac_traffic(unit: UnitCosts, batch: Batch, work: Count) -> Traffic:
     pixels = product(*batch.pair("OUT_SIZE"))
     taps = product(*batch.pair("KERNEL")) if batch.instruction.has_window else 1
     weight_bytes = product(taps, batch.value("IN_CHANNELS")) if not depthwise else taps
-    first: Count = formulas.first_fetch_cycles(unit, channels, pixels, *_first_bytes(batch, depthwise))
-    numbers = (channels, pixels, work, each_group, by_channel, weight_bytes, first)
-    most_channels, most_pixels, _, most_input, most, most_weights, _ = (float(np.max(n)) for n in numbers)
+    rows, columns = batch.pair("OUT_SIZE")
+    turns: Count = formulas.evaluate(formulas.pixel_turns, unit, rows, columns)
+    first_bytes = _first_bytes(batch, depthwise)
+    first: Count = formulas.first_fetch_cycles(unit, channels, pixels, turns, *first_bytes)
+    numbers = (channels, pixels, turns, work, each_group, by_channel, weight_bytes, first)
+    most_channels, most_pixels, _, _, most_input, most, most_weights, _ = (float(np.max(n)) for n in numbers)
     most += most_channels * (most_pixels * (most_weights + unit.result_cycles) + most_input)
     return Traffic(*_evaluate(formulas.grouped_costs, unit, numbers, most))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from dlasim.errors import InputError
@@ -14,10 +15,30 @@ _LAYER_COLUMNS = ("case", "model", "depthwise", "label", "name", "kind", "unit",
                   "tiles")  # fmt: skip
 _ROW_COLUMNS = ("case", "model", "depthwise", "label", "status", "cycles_total", "cycles_dla", "cycles_cpu",
                 "cycles_requant", "layers_cpu")  # fmt: skip
-MILLION = 1_000_000
+_MILLION, _THOUSAND = 1_000_000, 1_000
 
 
-def causes(result: SweepResult, model: str) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class CycleUnit:
+    """The unit in which a page writes cycles."""
+
+    name: str
+    cycles: int
+
+    def text(self, cycles: int) -> str:
+        """So many cycles in this unit."""
+        return f"{cycles / self.cycles:,.2f}"
+
+
+def fitting_unit(result: SweepResult) -> CycleUnit:
+    """Millions, but thousands where a network takes less than one million on the DLA."""
+    known = [cycles for cycles in result.column("cycles_dla") if cycles]
+    if known and min(known) < _MILLION:
+        return CycleUnit("thousands", _THOUSAND)
+    return CycleUnit("millions", _MILLION)
+
+
+def causes(result: SweepResult, model: str, unit: CycleUnit) -> Iterator[str]:
     """The lines about one model, from the points of the paper's own flow."""
     try:
         layers = [row for row in result.layers.rows(*_LAYER_COLUMNS) if _is_of(row, model)]
@@ -26,7 +47,7 @@ def causes(result: SweepResult, model: str) -> Iterator[str]:
         return
     yield from _tiled(model, layers)
     rows = (row for row in result.rows(*_ROW_COLUMNS) if _is_of(row, model) and row["status"] == "ok")
-    yield from _whole_system(model, layers, rows)
+    yield from _whole_system(model, layers, rows, unit)
 
 
 def _is_of(row: Row, model: str) -> bool:
@@ -49,10 +70,10 @@ def _tiled(model: str, layers: list[Row]) -> Iterator[str]:
         yield f"| {label} | {percent(busy)} | {', '.join(cut) or 'none'} |"
 
 
-def _whole_system(model: str, layers: list[Row], rows: Iterable[Row]) -> Iterator[str]:
+def _whole_system(model: str, layers: list[Row], rows: Iterable[Row], unit: CycleUnit) -> Iterator[str]:
     """What the DLA takes over, and what the whole system needs, the CPU's estimated part included."""
     yield from ("", f"## {model}: the whole system", "")
-    yield "Cycles in millions. Those of the CPU are an estimate; REQUANT is a part of the DLA's."
+    yield f"Cycles in {unit.name}. Those of the CPU are an estimate; REQUANT is a part of the DLA's."
     yield ""
     yield "| depthwise | machine | MACs on the DLA | layers on the CPU | DLA | of it REQUANT | CPU | in all |"
     yield "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
@@ -64,7 +85,7 @@ def _whole_system(model: str, layers: list[Row], rows: Iterable[Row]) -> Iterato
     for row in rows:
         cells = [percent(shares[row["depthwise"], row["label"]]), str(row["layers_cpu"])]
         for name in ("cycles_dla", "cycles_requant", "cycles_cpu", "cycles_total"):
-            cells.append(f"{row[name] / MILLION:.2f}")
+            cells.append(unit.text(row[name]))
         yield f"| {row['depthwise']} | {row['label']} | {' | '.join(cells)} |"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from dlasim.fileio import atomic_write
 from dlasim.sim.config import KIB, MIB, size_text
-from dlasim.sweeps.paper_causes import causes
+from dlasim.sweeps.paper_causes import CycleUnit, causes, fitting_unit
 from dlasim.sweeps.study import Study
 from dlasim.sweeps.sweep_result import SweepResult
 
@@ -48,7 +48,7 @@ def write_page(study: Study, result: SweepResult, folder: Path, missing: Mapping
 def findings(result: SweepResult, model: str) -> list[Finding]:
     """The paper's four findings from one model's rows of the paper's own flow."""
     table = _Table(result, model)
-    return [find(table) for find in (_no_tiling, _tiling, _not_linear, _emulated)]
+    return [find(table, fitting_unit(result)) for find in (_no_tiling, _tiling, _not_linear, _emulated)]
 
 
 class _MissingError(Exception):
@@ -79,48 +79,54 @@ class _Table:
         return all(row is not None and row["cycles_dla"] is not None for row in rows)
 
 
-def _no_tiling(table: _Table) -> Finding:
+def _no_tiling(table: _Table, unit: CycleUnit) -> Finding:
     pairs = [((LARGE, pes, "output"), (LARGE, pes, "input")) for pes in (64, 128)]
     return _compare(
         "Without tiling (256 MiB) output parallel needs fewer cycles than input parallel, because the early "
-        "layers have few input channels.", table, pairs, "cycles_conv",
+        "layers have few input channels.", table, pairs, "cycles_conv", unit,
     )  # fmt: skip
 
 
-def _tiling(table: _Table) -> Finding:
+def _tiling(table: _Table, unit: CycleUnit) -> Finding:
     pairs = [((SMALL, pes, "input"), (SMALL, pes, "output")) for pes in (64, 128)]
     return _compare(
         "With 512 KiB tiling splits the output channels, output parallel loses its parallelism, and input "
-        "parallel is faster.", table, pairs, "cycles_conv",
+        "parallel is faster.", table, pairs, "cycles_conv", unit,
     )  # fmt: skip
 
 
-def _not_linear(table: _Table) -> Finding:
+def _not_linear(table: _Table, unit: CycleUnit) -> Finding:
     pairs = [((MIDDLE, 128, mode), (LARGE, 64, mode)) for mode in ("output", "input")]
     return _compare(
         "Cycles do not scale linearly with memory: 128 PEs with 1 MiB beat 64 PEs with 256 MiB.",
-        table, pairs, "cycles_dla",
+        table, pairs, "cycles_dla", unit,
     )  # fmt: skip
 
 
-def _emulated(table: _Table) -> Finding:
+def _emulated(table: _Table, unit: CycleUnit) -> Finding:
     text = "Depthwise through the standard convolution costs drastically more cycles than the instruction."
     machines = [(LARGE, 64, "output"), (LARGE, 128, "output"), (SMALL, 64, "output"), (SMALL, 64, "input")]
-    try:
-        pairs = [(table.get(machine, "emulated"), table.get(machine)) for machine in machines]
-    except _MissingError as error:
-        return Finding(text, None, (str(error),))
-    cycles = [(slow["cycles_depth"], fast["cycles_depth"]) for slow, fast in pairs]
-    if not all(fast for _, fast in cycles):
-        return Finding(text, None, ("no depthwise layer runs on the DLA",))
-    lines = (
-        f"{_name(machine)}: DEPTH {_m(slow)} emulated, {_m(fast)} native, {slow / fast:.0f} times"
-        for machine, (slow, fast) in zip(machines, cycles, strict=True)
-    )
-    return Finding(text, all(slow > 5 * fast for slow, fast in cycles), tuple(lines))
+    lines, found = [], []
+    for machine in machines:
+        try:
+            slow, fast = (table.get(machine, how)["cycles_depth"] for how in ("emulated", "native"))
+        except _MissingError as error:
+            lines.append(str(error))
+            continue
+        if not fast:
+            lines.append(f"{_name(machine)}: no depthwise layer runs on the DLA")
+            continue
+        found.append(slow > 5 * fast)
+        lines.append(
+            f"{_name(machine)}: DEPTH {unit.text(slow)} emulated, {unit.text(fast)} native, "
+            f"{slow / fast:.0f} times"
+        )
+    return Finding(text, all(found) if found else None, tuple(lines))
 
 
-def _compare(text: str, table: _Table, pairs: Iterable[tuple[Machine, Machine]], figure: str) -> Finding:
+def _compare(
+    text: str, table: _Table, pairs: Iterable[tuple[Machine, Machine]], figure: str, unit: CycleUnit
+) -> Finding:
     """Whether in each pair that ran the first machine needs less; DLA cycles are compared with native
     depthwise."""
     lines, found = [], []
@@ -133,19 +139,20 @@ def _compare(text: str, table: _Table, pairs: Iterable[tuple[Machine, Machine]],
             continue
         found.append(few < many)
         times = f" ({many / few:.2f} times)" if few else ""
-        lines.append(f"{what}: {_name(one)} {_m(few)}, {_name(other)} {_m(many)}{times}")
+        lines.append(f"{what}: {_name(one)} {unit.text(few)}, {_name(other)} {unit.text(many)}{times}")
     return Finding(text, all(found) if found else None, tuple(lines))
 
 
 def _page(study: Study, result: SweepResult, missing: Mapping[str, str]) -> Iterable[str]:
     models = list(dict.fromkeys(result.column("model")))
     is_papers = models == [PAPER_MODEL]
+    unit = fitting_unit(result)
     yield f"# {study.title}" if is_papers else f"# {', '.join(models)} in the flow of Sponner et al. 2021"
     yield ""
     yield (
         "Cycles are pure compute cycles of the DLA (preset `paper`: memory, issue and pipelines cost "
-        "nothing), in millions, unless another case is named. Figures 4a to 4e are drawn as in the paper; "
-        "its two charts of the emulated version, 4b and 4c, are drawn here for 64 and 128 PEs."
+        f"nothing), in {unit.name}, unless another case is named. Figures 4a to 4e are drawn as in the "
+        "paper; its two charts of the emulated version, 4b and 4c, are drawn here for 64 and 128 PEs."
     )
     if not is_papers:
         yield ""
@@ -155,11 +162,11 @@ def _page(study: Study, result: SweepResult, missing: Mapping[str, str]) -> Iter
         )
     for model in models:
         yield from _findings(result, model, "" if is_papers else f" for {model}")
-        yield from causes(result, model)
+        yield from causes(result, model, unit)
         if is_papers:
             yield from ("", _TILED_AT_1_MIB)
-        yield from _segments(result, model)
-        yield from _left_over(result, model)
+        yield from _segments(result, model, unit)
+        yield from _left_over(result, model, unit)
     yield from _charts(study, missing)
 
 
@@ -170,7 +177,7 @@ def _findings(result: SweepResult, model: str, about: str) -> Iterable[str]:
         yield from (f"- {line}" for line in finding.lines)
 
 
-def _segments(result: SweepResult, model: str) -> Iterable[str]:
+def _segments(result: SweepResult, model: str, unit: CycleUnit) -> Iterable[str]:
     yield from ("", f"## {model}: all bars of figure 4", "")
     yield "| depthwise | machine | CONV | REQUANT | DEPTH | DLA |"
     yield "| --- | --- | ---: | ---: | ---: | ---: |"
@@ -180,11 +187,11 @@ def _segments(result: SweepResult, model: str) -> Iterable[str]:
         if row["status"] != "ok":
             yield f"| {row['depthwise']} | {row['label']} | {row['reason']} | | | |"
             continue
-        cells = (_m(row[f"cycles_{kind}"]) for kind in ("conv", "requant", "depth", "dla"))
+        cells = (unit.text(row[f"cycles_{kind}"]) for kind in ("conv", "requant", "depth", "dla"))
         yield f"| {row['depthwise']} | {row['label']} | {' | '.join(cells)} |"
 
 
-def _left_over(result: SweepResult, model: str) -> Iterable[str]:
+def _left_over(result: SweepResult, model: str, unit: CycleUnit) -> Iterable[str]:
     """The paper's flow beside auto tiling and full fusion, with native depthwise, on what ran."""
     table = _Table(result, model)
     for title, note, cases in (
@@ -203,7 +210,7 @@ def _left_over(result: SweepResult, model: str) -> Iterable[str]:
         for machine in both:
             old, new = (table.get(machine, case=case) for case in cases)
             before, after = old["cycles_total"], new["cycles_total"]
-            cells = (_m(before), _moved(old), _m(after), _moved(new), f"{before / after:.2f}")
+            cells = (unit.text(before), _moved(old), unit.text(after), _moved(new), f"{before / after:.2f}")
             yield f"| {_name(machine)} | {' | '.join(cells)} |"
 
 
@@ -219,10 +226,6 @@ def _charts(study: Study, missing: Mapping[str, str]) -> Iterable[str]:
 def _name(machine: Machine) -> str:
     size, pes, mode = machine
     return f"{size_text(size)} {pes} {'I' if mode == 'input' else 'O'}"
-
-
-def _m(cycles: int) -> str:
-    return f"{cycles / 1e6:.2f}"
 
 
 def _moved(row: Row) -> str:

@@ -27,6 +27,7 @@ from dlasim.sim.formulas import (
     lane_cycles,
     lines_moved,
     output_cycles,
+    pixel_turns,
     port_cycles,
     positions_read,
     transfer_beats,
@@ -45,9 +46,10 @@ def work_cycles(sizes: NodeSizes, machine: MachineCosts, channels: int, depth: i
 @routine
 def _group_cycles(sizes: NodeSizes, machine: MachineCosts, channels: int, depth: int) -> int:
     """Cycles of pure work on all pixels of a group of output channels, in passes over the input channels."""
-    pixels, passes, rest = sizes.height * sizes.width, sizes.depth // depth, sizes.depth % depth
-    work = passes * lane_cycles(machine.unit, pixels, sizes.taps, depth, channels)
-    return work + lane_cycles(machine.unit, pixels, sizes.taps, rest, channels)
+    turns = pixel_turns(machine.unit, sizes.height, sizes.width)
+    passes, rest = sizes.depth // depth, sizes.depth % depth
+    work = passes * lane_cycles(machine.unit, turns, sizes.taps, depth, channels)
+    return work + lane_cycles(machine.unit, turns, sizes.taps, rest, channels)
 
 
 @routine
@@ -81,7 +83,8 @@ def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[i
     if machine.is_one_by_one:
         channels, operations = 1, tile.channels
     unit, pixels = machine.unit, tile.rows * tile.columns
-    work = lane_cycles(unit, pixels, sizes.taps, tile.depth, channels)
+    turns = pixel_turns(unit, tile.rows, tile.columns)
+    work = lane_cycles(unit, turns, sizes.taps, tile.depth, channels)
     is_partial = 1 if tile.depth < sizes.depth else 0
     moved = channels * sizes.record_bytes
     moved += pixels * channels * (2 * ACCUMULATOR_BYTES if is_partial else sizes.output_element_bytes)
@@ -95,8 +98,10 @@ def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[i
             moved += inputs
         pixel_bytes += ACCUMULATOR_BYTES * is_partial
         weights = sizes.weight_bytes * tile.depth
-        first = first_fetch_cycles(unit, channels, pixels, depth, sizes.record_bytes, pixel_bytes)
-        output, stall, moved = grouped_costs(unit, channels, pixels, work, each_group, moved, weights, first)
+        first = first_fetch_cycles(unit, channels, pixels, turns, depth, sizes.record_bytes, pixel_bytes)
+        output, stall, moved = grouped_costs(
+            unit, channels, pixels, turns, work, each_group, moved, weights, first
+        )
         return operations * (output + stall), operations * moved
     moved += inputs
     if sizes.input_count > 1:

@@ -46,9 +46,21 @@ def command(model: str, as_json: bool, **given: Any) -> None:
         say(json.dumps(rows, indent=2))
         return
     from dlasim.cli.summary import operator_line
-    from dlasim.tables import fitted_table, short, size
+    from dlasim.tables import fitted_table, short, size, wrapped
 
-    head = ["operator", "kind", "runs on", "tile", "tiles", "moved", "cycles", "used", "lost", "limit", "why"]
+    head = [
+        "layer",
+        "operator",
+        "runs on",
+        "tile",
+        "tiles",
+        "moved",
+        "cycles",
+        "used",
+        "lost",
+        "limit",
+        "why",
+    ]
     lines = [head]
     for row in rows:
         on_dla = row["unit"] == "dla"
@@ -58,10 +70,11 @@ def command(model: str, as_json: bool, **given: Any) -> None:
             f"{row['cycles']:,}", f"{100 * row['utilization']:.1f} %" if row["macs"] and row["tiles"] else "",
             f"{row['lost_cycles']:,}" if on_dla else "", row["limit"], row["why"],
         ])  # fmt: skip
-    say(fitted_table(lines, "llllrrrrrll", stdout_width()))
+    width = stdout_width()
+    say(fitted_table(lines, "llllrrrrrll", width))
     say()
     for line in (*_worst(rows), *_on_cpu(rows), operator_line(rows.report), _bound(rows.report)):
-        say(line)
+        say(wrapped(line, width))
 
 
 def _worst(rows: Explanation) -> Iterator[str]:

@@ -98,7 +98,7 @@ class Size(_Value):
 class Grid(_Value):
     """How processing elements are divided between channels: `input`, `output`, or a grid such as `8x16`."""
 
-    name = "input|output|ICxOC"
+    name = "input|output|ICxOC[xP]"
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """As it is typed; click would write it in capitals."""
@@ -113,7 +113,8 @@ class Grid(_Value):
         from dlasim.sim.config import PARALLEL_FORM, parse_grid
 
         try:
-            return "x".join(map(str, parse_grid(text)))
+            inputs, outputs, pixels = parse_grid(text)
+            return f"{inputs}x{outputs}" + (f"x{pixels}" if pixels > 1 else "")
         except InputError:
             self.refuse(f"must be {PARALLEL_FORM}", value, param, ctx)
 

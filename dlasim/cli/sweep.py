@@ -208,7 +208,7 @@ def _tell(study: Study, outcome: Outcome) -> None:
     from dlasim.cli.points import SHOWN_POINTS, shown_of_each
 
     refused = outcome.statuses["refused"]
-    parts = [f"{outcome.points:,} points in {outcome.seconds:.1f} s"]
+    parts = [f"{counted(outcome.points, 'point')} in {outcome.seconds:.1f} s"]
     if outcome.reused:
         parts.append(f"{outcome.reused:,} of them from the cache")
     if refused:

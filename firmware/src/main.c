@@ -14,9 +14,9 @@ static struct program program;
 static void announce(void)
 {
     put_text(program.name);
-    put_number(": ", program.stream_count);
-    put_number(" streams, ", program.host_call_count);
-    put_text(" host calls\n");
+    put_number(": streams ", program.stream_count);
+    put_number(", host calls ", program.host_call_count);
+    put_text("\n");
 }
 
 static enum status run(void)

@@ -84,8 +84,11 @@ def _machine(builder: Builder, line: Line, directive: Token) -> tuple[p.Requirem
 def _grid(line: Line) -> tuple[int, ...]:
     token = line.next
     lanes = line.by_x("a grid")
-    if len(lanes) != 2 or not all(1 <= count <= MAX_LANES for count in lanes):
-        line.fail(f"{token} is not a grid; write INPUTxOUTPUT with 1 to {MAX_LANES} lanes each", token)
+    if len(lanes) not in (2, 3) or not all(1 <= count <= MAX_LANES for count in lanes):
+        line.fail(
+            f"{token} is not a grid; write INPUTxOUTPUT or INPUTxOUTPUTxPIXELS, each from 1 to {MAX_LANES}",
+            token,
+        )
     return lanes
 
 
@@ -102,10 +105,10 @@ def _spread(line: Line, directive: Token, given: dict[str, Any]) -> tuple[int, t
     pes = math.prod(lanes)
     if given.get("pes", pes) != pes:
         line.fail(
-            f"a grid of {lanes[0]}x{lanes[1]} has {pes} PEs (got pes={given['pes']}); leave pes out",
+            f"a grid of {'x'.join(map(str, lanes))} has {pes} PEs (got pes={given['pes']}); leave pes out",
             directive,
         )
-    return pes, lanes
+    return pes, lanes[:2]
 
 
 def _tensor(builder: Builder, line: Line, directive: Token) -> None:

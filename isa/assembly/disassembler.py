@@ -57,7 +57,7 @@ def _head(source: Program) -> list[str]:
 
 def _config(need: Requirement) -> str:
     return (
-        f".config pes={need.pes} grid={need.input_lanes}x{need.output_lanes} sram={_size(need.sram_bytes)} "
+        f".config pes={need.pes} grid={need.grid_text} sram={_size(need.sram_bytes)} "
         f"arena={need.arena_bytes} inputs={need.inputs_bytes} outputs={need.outputs_bytes} "
         f"peak={need.sram_peak_bytes}"
     )

@@ -88,7 +88,7 @@ class _ProgramReader:
         requirement = p.Requirement(**values)
         lanes = (requirement.input_lanes, requirement.output_lanes)
         self._require(
-            all(1 <= count <= MAX_LANES for count in lanes) and requirement.pes == lanes[0] * lanes[1],
+            all(1 <= count <= MAX_LANES for count in lanes) and requirement.fills_grid,
             f"a grid of {lanes[0]}x{lanes[1]} lanes does not have {requirement.pes} PEs",
         )
         self._require(

@@ -8,7 +8,7 @@ import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -211,22 +211,37 @@ def thin_ticks(figure: Any, axis: Any) -> None:
         label.set_visible(number % step == 0)
 
 
+def turn_crowded(figure: Any, axes: Iterable[Any]) -> None:
+    """Write the tick labels of horizontal axes upright if any of them touch."""
+    figure.canvas.draw()
+    found = list(axes)
+    texts = [[tick.label1 for tick in axis.get_major_ticks() if _in_view(axis, tick)] for axis in found]
+    boxes = ([_box(figure, text) for text in some if text.get_text()] for some in texts)
+    if any(_meet(one, other) for some in boxes for one, other in pairwise(some)):
+        for axis in found:
+            axis.set_tick_params(rotation=90)
+
+
 def place_labels(
     figure: Any, axes: Any, spots: Sequence[tuple[float, float, str]], sides: Sequence[Side] | None = None,
-    avoid: Sequence[tuple[float, float]] = (),
+    avoid: Sequence[tuple[float, float]] = (), line: Sequence[tuple[float, float]] = (),
 ) -> None:  # fmt: skip
-    """Write a label beside each spot, where it covers no spot, no other text and no point to avoid; those
-    without room are left out, so the most important come first."""
+    """Write a label beside each spot, where it covers no spot, no other text, no point to avoid and no part
+    of a line of steps. A label that is too long breaks at its commas; those without room are left out, so
+    the most important come first."""
     figure.canvas.draw()
     taken = [_box(figure, text) for text in visible_texts(figure)]
     dots = [_dot(axes.transData.transform((x, y))) for x, y, _ in spots]
     dots += [_dot(axes.transData.transform(point), 1) for point in avoid]
+    corners = [axes.transData.transform(corner) for corner in line]
+    dots += [Bbox.union([_dot(one, 1), _dot(other, 1)]) for one, other in pairwise(corners)]
     inside = axes.get_window_extent().padded(1)
     for x, y, words in spots:
-        for dx, dy, across, up in sides or AROUND:
-            line = {"arrowstyle": "-", "color": GREY, "linewidth": 0.4} if abs(dx) + abs(dy) > 18 else None
-            text = axes.annotate(words, (x, y), (dx, dy), textcoords="offset points", ha=across, va=up,
-                                 fontsize=6.5, arrowprops=line)  # fmt: skip
+        forms = dict.fromkeys((words, words.replace(", ", ",\n")))
+        for form, (dx, dy, across, up) in product(forms, sides or AROUND):
+            leader = {"arrowstyle": "-", "color": GREY, "linewidth": 0.4} if abs(dx) + abs(dy) > 18 else None
+            text = axes.annotate(form, (x, y), (dx, dy), textcoords="offset points", ha=across, va=up,
+                                 fontsize=6.5, arrowprops=leader)  # fmt: skip
             box = _box(figure, text)
             apart = not any(_meet(box, other) for other in (*taken, *(() if sides is ON else dots)))
             if apart and inside.contains(box.x0, box.y0) and inside.contains(box.x1, box.y1):
@@ -270,10 +285,11 @@ AROUND: tuple[Side, ...] = (
 )  # fmt: skip
 BELOW: tuple[Side, ...] = (
     (-3, -3, "right", "top"), (0, -5, "center", "top"), (-5, 0, "right", "center"), (2, -5, "left", "top"),
+    (3, 3, "left", "bottom"),
 )  # fmt: skip
 ABOVE: tuple[Side, ...] = (
     (-3, 3, "right", "bottom"), (0, 5, "center", "bottom"), (-5, 0, "right", "center"),
-    (2, 5, "left", "bottom"),
+    (2, 5, "left", "bottom"), (3, -3, "left", "top"),
 )  # fmt: skip
 FAR: tuple[Side, ...] = AROUND + tuple(
     (dx * far, dy * far, "left" if dx > 0 else "right", "bottom" if dy > 0 else "top")

@@ -105,9 +105,10 @@ def _draw(
         line[0].set_yticks(range(len(up)), [value_text(y, item) for item in up])
         line[0].set_ylabel(axis_name(y))
     for one in axes[-1]:
-        one.set_xticks(range(len(across)), [value_text(x, item) for item in across], rotation=90)
+        one.set_xticks(range(len(across)), [value_text(x, item) for item in across])
         one.set_xlabel(axis_name(x))
     canvas.head(figure, title, _note(value, rows, x, y, *([panel] if len(modes) > 1 else [])))
+    canvas.turn_crowded(figure, [one.xaxis for one in axes[-1]])
     for one in axes[-1]:
         canvas.thin_ticks(figure, one.xaxis)
     for line in axes:
@@ -147,6 +148,8 @@ def _draw_line(
         axes.grid(False)
         if len(across) * len(up) <= MAX_WRITTEN_CELLS and len(across) <= 16:
             _write(axes, grid, norm, write)
+    if min(values) == max(values):
+        return  # one colour needs no scale
     bar = figure.colorbar(picture, ax=line, pad=0.02, aspect=12 + 6 * len(up) / 5)
     bar.set_label(value.axis)
     canvas.log_bar(bar, value.tick)

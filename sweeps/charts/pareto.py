@@ -15,8 +15,10 @@ from dlasim.sweeps.charts.data import (
     chosen_rows,
     hidden_text,
     labels,
+    long_text,
     shared_text,
     split,
+    varying,
 )
 from dlasim.sweeps.charts.measures import Measure, measure
 from dlasim.sweeps.parameters import catalogue
@@ -94,14 +96,11 @@ def _draw(parts: dict[Any, list[Row]], goal: Measure, costs: list[Measure], titl
             axes.tick_params(axis="x", labelbottom=True)
         line[0].set_ylabel(goal.axis)
         _scale(line[0].yaxis, [goal.shown(row[goal.name]) for row in rows], goal, 10)
-        low, high = line[0].get_ylim()
-        room = (
-            (low / (high / low) ** 0.12, high)
-            if line[0].get_yscale() == "log"
-            else (low - 0.1 * (high - low), high)
-        )
-        line[0].set_ylim(*room)  # for labels below the front
-    canvas.head(figure, title, _note(goal, costs, len(parts)))
+    named = list({id(row): row for *_, best, _ in fronts for row in best}.values())
+    told = named if len(parts) == 1 and len(named) > 1 else []  # what these share is said once
+    for (first, *_), rows in zip(grid, parts.values(), strict=True):
+        _make_room(first, 0.3 if any(", " in text for text in labels(told or rows)) else 0.12)
+    canvas.head(figure, title, _note(goal, costs, len(parts), _shared(next(iter(parts.values())), told)))
     canvas.legend(figure, list(canvas.handles(axes for line in grid for axes in line).values()))
     for axes, cost in zip(grid[-1], costs, strict=True):
         axes.set_xlabel(cost.axis)
@@ -109,20 +108,39 @@ def _draw(parts: dict[Any, list[Row]], goal: Measure, costs: list[Measure], titl
         canvas.thin_ticks(figure, axes.xaxis)
         canvas.thin_ticks(figure, axes.yaxis)
     for axes, cost, best, rows in fronts:
-        names = dict(zip(map(id, rows), labels(rows), strict=True))
+        names = dict(zip(map(id, told or rows), labels(told or rows), strict=True))
         spots = [
             (cost.shown(row[cost.name]), goal.shown(row[goal.name]), names[id(row)] or str(row["label"]))
             for row in best
         ]
-        canvas.place_labels(figure, axes, spots, canvas.ABOVE if goal.more_is_better else canvas.BELOW)
+        sides = canvas.ABOVE if goal.more_is_better else canvas.BELOW
+        canvas.place_labels(figure, axes, spots, sides, line=_steps([spot[:2] for spot in spots], cost))
     return figure
 
 
-def _note(goal: Measure, costs: list[Measure], models: int) -> str:
+def _make_room(axes: Any, share: float) -> None:
+    """Extend the axis downwards, for labels below the front."""
+    low, high = axes.get_ylim()
+    is_log = axes.get_yscale() == "log"
+    axes.set_ylim(low / (high / low) ** share if is_log else low - share * (high - low), high)
+
+
+def _shared(rows: list[Row], named: list[Row]) -> str:
+    """The parameters that tell points apart, but not those that have a label."""
+    if not named:
+        return ""
+    apart = varying(named)
+    return ", ".join(long_text(name, named[0][name]) for name in varying(rows) if name not in apart)
+
+
+def _note(goal: Measure, costs: list[Measure], models: int, shared: str) -> str:
     better = ", ".join(
         f"{figure.text}: {'more' if figure.more_is_better else 'less'} is better" for figure in (goal, *costs)
     )
-    return better + ("; each model has a front of its own" if models > 1 else "")
+    notes = [better]
+    notes += ["each model has a front of its own"] if models > 1 else []
+    notes += [f"the points with labels have {shared}"] if shared else []
+    return "; ".join(notes)
 
 
 def _panel(
@@ -134,20 +152,23 @@ def _panel(
     )
     best = front(rows, goal, cost)
     line = [(cost.shown(row[cost.name]), goal.shown(row[goal.name])) for row in best]
-    step = "pre" if cost.more_is_better else "post"
-    axes.step(
-        *zip(*line, strict=True),
-        where=step,
-        color=palette.BLUE,
-        linewidth=1,
-        label="front of the two figures",
-    )
+    axes.plot(*zip(*_steps(line, cost), strict=True), color=palette.BLUE, linewidth=1,
+              label="front of the two figures")  # fmt: skip
     both = [spot for spot, row in zip(line, best, strict=True) if id(row) in overall]
     if both:
         text = "no point is better in all figures" if several else "no point is better in both"
         axes.scatter(*zip(*both, strict=True), s=14, color=palette.RED, zorder=3, label=text)
     _scale(axes.xaxis, [x for x, _ in spots], cost, 2 if cost.name in catalogue() else 10)
     return best
+
+
+def _steps(front: list[tuple[float, float]], cost: Measure) -> list[tuple[float, float]]:
+    """The corners of the line between what nothing beats and what some point of the front beats."""
+    corners = front[:1]
+    for x, y in front[1:]:
+        before_x, before_y = corners[-1]
+        corners += [(before_x, y) if cost.more_is_better else (x, before_y), (x, y)]
+    return corners
 
 
 def _scale(axis: Any, values: list[float], figure: Measure, base: int) -> None:

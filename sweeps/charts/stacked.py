@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from dlasim.errors import InputError, unknown
@@ -29,6 +30,8 @@ SEGMENTS = {
 } | {"host": (palette.HOST, ""), "stall": (palette.STALL, "cycles_stall")}
 MAX_BARS, MAX_IN_PANEL = 72, 40
 _FAR = 4.0  # a bar this many times as long as the next shorter one is cut, so that the others can be read
+_FEW = 1 / 3  # of the bars: more are not cut
+_TOO_SHORT = 0.02  # of the axis: bars this short cannot be seen, and get a panel with a scale of its own
 _ROW_INCHES = 0.165
 
 
@@ -71,6 +74,11 @@ def draw(
             raise InputError(f"{name} is not a parameter of {result.path}")
     parts = _asked(rows, panels, result) if panels else _parts(rows, panel)
     one_scale = bool(panels) or len({row["model"] for _, part in parts for row in part}) == 1
+    if not (panels or panel or pair or top):
+        lengths = {id(row): sum(_amount(row, name) for name in shown) for row in rows}
+        apart = [piece for name, part in parts for piece in _by_length(name, part, lengths)]
+        one_scale &= len(apart) == len(parts)
+        parts = apart
     shared = shared_text([row for _, part in parts for row in part])
     return _draw(
         [_arranged(name, part, pair) for name, part in parts], shown, (title, shared), top, one_scale
@@ -112,6 +120,22 @@ def _parts(rows: list[Row], panel: str | None) -> list[tuple[str, list[Row]]]:
             f"choose some with --where, or draw --kind pareto or heatmap; they differ in {hidden_text(rows)}"
         )
     return parts
+
+
+def _by_length(title: str, rows: list[Row], lengths: Mapping[int, float]) -> list[tuple[str, list[Row]]]:
+    """The panel, or two where its shorter bars could not be seen on the scale of the longer ones."""
+    ordered = sorted(lengths[id(row)] for row in rows)
+    end = _end(ordered)
+    gaps = [(more / less, less) for less, more in pairwise(ordered) if 0 < less < _TOO_SHORT * end]
+    far, longest = max(gaps, default=(0.0, 0.0))
+    if far <= _FAR:
+        return [(title, rows)]
+    short = [row for row in rows if lengths[id(row)] <= longest]
+    write = writer([longest])
+    return [
+        (f"{title}: more than {write(longest)} cycles", [row for row in rows if lengths[id(row)] > longest]),
+        (f"{title}: at most {write(longest)} cycles, on a scale of their own", short),
+    ]
 
 
 def _arranged(title: str, rows: list[Row], pair: str | None) -> _Panel:
@@ -201,7 +225,7 @@ def _end(lengths: Sequence[float]) -> float:
     """Where the axis ends: at the longest bar, but for a few that are much longer than all others."""
     ordered = sorted(length for length in lengths if length)
     for number in range(len(ordered) - 1, 0, -1):
-        few = len(ordered) - number <= len(ordered) / 3
+        few = len(ordered) - number <= len(ordered) * _FEW
         if few and ordered[number] > _FAR * ordered[number - 1]:
             return ordered[number - 1] * 1.15
     return max(ordered, default=1.0)

@@ -39,7 +39,7 @@ def test_grids(text: str, grid: str) -> None:
     assert GRID.convert(text, None, None) == grid
 
 
-@pytest.mark.parametrize("text", ["", "both", "8x", "8x8x8", "-1x2"])
+@pytest.mark.parametrize("text", ["", "both", "8x", "8x8x8x8", "-1x2"])
 def test_a_wrong_grid_is_refused_with_the_choices(text: str) -> None:
     with pytest.raises(click.UsageError, match=r"input, output, or a grid"):
         GRID.convert(text, None, None)
@@ -59,7 +59,10 @@ def test_a_wrong_grid_is_refused_with_the_choices(text: str) -> None:
         ("run x --dma-burst 0", "--dma-burst must be from 1 to 1048576 (got 0)"),
         ("run x --clock 0", "--clock must be above 0 and at most 100000 (got 0)"),
         ("run x --clock nan", "--clock must be above 0 and at most 100000 (got nan)"),
-        ("run x --parallel 8x", "--parallel must be input, output, or a grid such as 8x16 (got '8x')"),
+        (
+            "run x --parallel 8x",
+            "--parallel must be input, output, or a grid such as 8x16 or 8x8x4 (got '8x')",
+        ),
         ("run x --host riscv --max-instructions 0", "--max-instructions must be at least 1 (got 0)"),
         ("run x --host riscv --stuck-after -1", "--stuck-after must be at least 0 (got -1)"),
         ("run x --host riscv --stuck-after nan", "--stuck-after must be at least 0 (got nan)"),

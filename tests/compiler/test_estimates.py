@@ -105,7 +105,11 @@ def random_machine(rng: random.Random) -> DlaConfig:
         "mac_results": more.choice([0, 0.5, 4]),
         "vector_requantizations": more.choice([0, 1, 4]),
         "vector_divisions": more.choice([0, 0.25]),
+        "mac_step_group": more.choice([1, 1, 4]),
+        "mac_weights": more.choice([0, 0, 8]),
     }
+    if "x" in values["parallel"] and more.random() < 0.5:
+        values |= {"parallel": values["parallel"] + "x4", "pes": 4 * pes}
     values |= {f"mac_{end}": rng.choice([0, 4, 30]) for end in ("fill", "drain")}
     return DlaConfig().replace(
         **values | {f"vector_{end}": rng.choice([0, 2, 30]) for end in ("fill", "drain")}

@@ -23,7 +23,7 @@ PAGES = [
     ROOT / "docs" / "timing-model.md",
     *sorted((ROOT / "docs" / "how-to").glob("*.md")),
 ]
-SECONDS = 120
+SECONDS = 600
 SLOW = {
     "reproduce-the-paper.md",  # dozens of whole MobileNets
     "get-an-int8-network.md",  # loads TensorFlow and converts a network

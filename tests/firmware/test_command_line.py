@@ -45,7 +45,7 @@ def folder(tmp_path_factory, network):
 
 def test_the_host_says_what_it_did(folder):
     out, _ = dlasim("run", "model.tflite", "--host", "riscv", folder=folder)
-    assert out.startswith("ds_cnn: 1 streams, 1 host calls\n")  # the firmware, on its UART
+    assert out.startswith("ds_cnn: streams 1, host calls 1\n")  # the firmware, on its UART
     for text in ("softmax", "firmware function", "instructions (ideal)", "stack"):
         assert text in out
     assert "estimate" not in out

@@ -79,7 +79,10 @@ CASES = [
     (".config pes=1\n«.config pes=1", "a program has only one .config"),
     (".config «psa=3", "unknown keyword psa; did you mean pes?"),
     (".config pes=«0", "the value must be from 1 to 4294836225 (got 0)"),
-    (".config grid=«1x2x3", "1x2x3 is not a grid; write INPUTxOUTPUT with 1 to 65535 lanes each"),
+    (
+        ".config grid=«1x2x3x4",
+        "1x2x3x4 is not a grid; write INPUTxOUTPUT or INPUTxOUTPUTxPIXELS, each from 1 to 65535",
+    ),
     (".config grid=«ax2", "expected a grid, found ax2"),
     (".config grid=«1xb", "1xb is not a grid; write decimal numbers joined by x"),
     ("«.config pes=8 grid=2x2", "a grid of 2x2 has 4 PEs (got pes=8); leave pes out"),

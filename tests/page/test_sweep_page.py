@@ -224,5 +224,13 @@ def test_two_runs(show: Callable[..., Any], result: RunResult, model: Path) -> N
     assert int(cells.first.get_attribute("data-value")) == max(expected, key=abs)
     names = page.locator("#config-changes td[data-column='name']").all_inner_texts()
     assert names == ["pes", "sram_bytes"]
+    used = page.locator("#figure-changes tr:has-text('PEs used') td[data-column='change']")
+    points = 100 * (after["utilization"] - before["utilization"])
+    assert used.inner_text() == f"{'+' if points > 0 else '−'}{abs(points):.1f} points"
+    energy = page.locator("#figure-changes tr:has-text('energy') td[data-column='value-0']").first
+    assert float(energy.get_attribute("data-value")) == before["energy_nj"]["total"]
+    assert energy.inner_text().endswith(" µJ")
+    on_cpu = page.locator("#layer-changes tr:has-text('SOFTMAX') td[data-column='tiles']")
+    assert on_cpu.inner_text() == ""
     total = page.locator("#figure-changes tr:has-text('cycles') td[data-column='change']").first
     assert int(total.get_attribute("data-value")) == after["cycles"]["total"] - before["cycles"]["total"]

@@ -44,7 +44,10 @@ def test_a_grid_brings_its_pes(tmp_path: Path) -> None:
         ("sram_bytes = 15", r"sram_bytes must be from 16 to 2147483648 \(got 15\)"),
         ('sram_bytes = "4GiB"', "sram_bytes must be from 16"),
         ('pes = "64"', r"pes must be a whole number \(got '64'\)"),
-        ('parallel = "both"', r"parallel must be input, output, or a grid such as 8x16 \(got 'both'\)"),
+        (
+            'parallel = "both"',
+            r"parallel must be input, output, or a grid such as 8x16 or 8x8x4 \(got 'both'\)",
+        ),
         ('parallel = "0x8"', r"pes must be from 1 to 1048576 \(got 0\)"),
         ("parallel = 8", r"parallel must be text \(got 8\)"),
         ('parallel = "8x8"\npes = 32', "the grid 8x8 has 64 PEs, but pes is 32; give only one"),
@@ -76,6 +79,57 @@ def test_every_preset_loads_and_says_what_it_is() -> None:
     for name in config.preset_names():
         assert config.preset(name).name == name
         assert len(config.preset_summary(name)) > 10
+
+
+PRESETS = Path(config.__file__).parent / "presets"
+COUNTED = {field.name for field in dataclasses.fields(DlaConfig)} - {
+    "name",
+    "pes",
+    "parallel",
+    "timing",
+    "technology",
+}
+FREE = ("sram_bandwidth", "line_buffer_bytes", "weight_buffer_bytes", "accumulators", "mac_results",
+        "vector_requantizations", "vector_divisions", "dma_bandwidth", "vector_lanes")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", config.preset_names())
+def test_each_number_of_a_preset_has_a_source(name: str) -> None:
+    """A preset leaves nothing to defaults; each line says where its value is from, or that it is ours."""
+    lines = [line for line in (PRESETS / f"{name}.toml").read_text().splitlines() if not line.startswith("#")]
+    stated = [line.split(" = ", 1)[0] for line in lines]
+    assert set(stated) - {"pes", "parallel"} == COUNTED
+    assert "parallel" in stated
+    for line in lines:
+        assert len(line.partition(" # ")[2]) > 3, line
+
+
+@pytest.mark.parametrize("name", config.preset_names())
+def test_only_the_papers_machine_has_anything_for_nothing(name: str) -> None:
+    machine = config.preset(name)
+    free = [parameter for parameter in FREE if getattr(machine, parameter) == 0]
+    if name == "paper":
+        assert free == list(FREE)
+        assert "unlimited" in "".join((PRESETS / "paper.toml").read_text().splitlines()[:2])
+    else:
+        assert not free
+        assert machine.dma_latency > 0
+
+
+def test_the_vector_unit_of_the_papers_machine_follows_its_pes() -> None:
+    paper = config.preset("paper")
+    assert (paper.elements, paper.replace(pes=128).elements) == (64, 128)
+    assert DlaConfig(pes=128).elements == 16
+
+
+def test_a_third_number_of_a_grid_is_pixels() -> None:
+    machine = DlaConfig().replace(parallel="8x8x4")
+    assert (machine.pes, machine.lanes, machine.pixel_tile) == (256, (8, 8), (2, 2))
+    assert (machine.depthwise_lanes, machine.label) == (8, "512K 256 8x8x4")
+    assert [DlaConfig().replace(parallel=f"1x1x{p}").pixel_tile for p in (1, 2, 6, 7, 9)] == [
+        (1, 1), (1, 2), (2, 3), (1, 7), (3, 3),
+    ]  # fmt: skip
+    assert machine.fingerprint != machine.replace(parallel="8x32").fingerprint
 
 
 def test_the_default_preset_is_the_default() -> None:

@@ -3,6 +3,7 @@
 Written from docs/timing-model.md and the instruction manual alone; shares nothing with dlasim.sim.
 """
 
+import math
 from collections import deque
 from collections.abc import Iterator
 from fractions import Fraction
@@ -58,7 +59,8 @@ def each(per_cycle: float) -> Fraction:
 
 def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config) -> Iterator[Step]:
     """One cycle of the array after the other: a group of output channels, a block of pixels, a tap, a group
-    of input channels, and then along the block, so that the weights in the array serve all of it."""
+    of input channels, and then along the block, so that the weights in the array serve all of it. A turn is
+    what the array does in a cycle: a pixel, or several."""
     depthwise = mnemonic == "OP_DEPTH_CONV"
     rows, columns = at_issue.pair("OUT_SIZE")
     inputs, outputs = at_issue.number("IN_CHANNELS"), at_issue.number("OUT_CHANNELS")
@@ -71,34 +73,66 @@ def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config)
     record = RECORD if fields["init"] == BIAS or fields["quant"] == PER_CHANNEL else 0
     partial = 4 if fields["init"] == PARTIAL else 0
     depths = [1] if depthwise else [min(lanes_in, inputs - low) for low in range(0, inputs, lanes_in)]
-    block = config.accumulators or rows * columns
+    turns = list(pixel_turns(rows, columns, config))
+    block = config.accumulators or len(turns)
+    order = list(step_order(len(window.taps), len(depths), config.mac_step_group))
+    load = math.ceil(Fraction(math.prod(lanes(config)), config.mac_weights)) if config.mac_weights else 1
     stage = each(config.mac_results)
     for first in range(0, outputs, lanes_out):
         group = min(lanes_out, outputs - first)
         per_input = outputs // inputs
         feeding = len({o // per_input for o in range(first, first + group)}) if depthwise else 0
         window.next_group(keeps_all=not depthwise and bool(first))
-        for start in range(0, rows * columns, block):
-            pixels = [divmod(at, columns) for at in range(start, min(start + block, rows * columns))]
+        for start in range(0, len(turns), block):
+            together = turns[start : start + block]
             offset = 0  # of the weights of a step among those of the group
-            for tap_number, tap in enumerate(window.taps):
-                for slice_number, depth in enumerate(depths):
-                    opens = tap_number == 0 and slice_number == 0
-                    closes = tap_number == len(window.taps) - 1 and slice_number == len(depths) - 1
-                    again = offset + depth * group
-                    kept = (
-                        again
-                        if not config.weight_buffer_bytes
-                        else min(again, max(offset, config.weight_buffer_bytes))
-                    )
-                    offset, weights = again, again - kept if start else depth * group
-                    for number, (y, x) in enumerate(pixels):
-                        reads = 0 if number else weights
-                        if window.is_new(y, x, tap, slice_number):
+            for number, step in enumerate(order):
+                depth = depths[step[1]] if step else 0
+                again = offset + depth * group
+                kept = (
+                    again
+                    if not config.weight_buffer_bytes
+                    else min(again, max(offset, config.weight_buffer_bytes))
+                )
+                offset, weights = again, again - kept if start else depth * group
+                for turn, pixels in enumerate(together):
+                    reads = 0 if turn else weights
+                    for y, x in pixels:
+                        if step and window.is_new(y, x, window.taps[step[0]], step[1]):
                             reads += feeding if depthwise else depth
-                        if opens:
+                        if number == 0:
                             reads += partial * group + (record * group if y == x == 0 else 0)
-                        yield depth * group, reads, group if closes else 0, stage, out_bytes
+                    results = group * len(pixels) if number == len(order) - 1 else 0
+                    yield depth * group * len(pixels), reads, results, stage, out_bytes
+                for _ in range(len(together), load):  # the weights of the next step are not there yet
+                    yield 0, 0, 0, stage, out_bytes
+
+
+def pixel_turns(rows: int, columns: int, config) -> Iterator[list[tuple[int, int]]]:
+    """The output pixels that a grid of several takes together: 2 of a row, 2x2, 2x4."""
+    pixels = int((*config.parallel.split("x"), 1, 1, 1)[2])
+    height, width = {1: (1, 1), 2: (1, 2), 3: (1, 3), 4: (2, 2), 8: (2, 4)}[pixels]
+    for top in range(0, rows, height):
+        for left in range(0, columns, width):
+            right = min(left + width, columns)
+            yield [(y, x) for y in range(top, min(top + height, rows)) for x in range(left, right)]
+
+
+def step_order(taps: int, slices: int, group: int) -> Iterator[tuple[int, int] | None]:
+    """The steps of an output as pairs of a tap and a slice of input channels, None for one that is lost:
+    full groups of slices first, then what remains, in groups of taps or of slices, whichever loses less."""
+    whole = slices // group * group
+    yield from ((tap, part) for tap in range(taps) for part in range(whole))
+    rest = range(whole, slices)
+    lost_taps, lost_slices = -taps % group, (group - len(rest)) % group
+    if lost_taps * len(rest) <= lost_slices * taps:
+        for part in rest:
+            yield from ((tap, part) for tap in range(taps))
+            yield from [None] * lost_taps
+    else:
+        for tap in range(taps):
+            yield from ((tap, part) for part in rest)
+            yield from [None] * lost_slices
 
 
 def vector_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config) -> Iterator[Step]:
@@ -177,7 +211,7 @@ def lanes(config) -> tuple[int, int]:
         return config.pes, 1
     if config.parallel == "output":
         return 1, config.pes
-    inputs, outputs = config.parallel.split("x")
+    inputs, outputs = config.parallel.split("x")[:2]
     return int(inputs), int(outputs)
 
 

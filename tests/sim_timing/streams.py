@@ -54,7 +54,14 @@ def random_config(rng: random.Random, **changes) -> DlaConfig:
         "vector_requantizations": 0,
         "vector_divisions": 0,
     }
-    return DlaConfig().replace(**{**drawn, **changes})
+    more = random.Random(str(drawn))
+    if "x" in parallel and more.random() < 0.4:
+        drawn["parallel"] += more.choice(["x2", "x4"])
+    drawn |= {"mac_step_group": more.choice([1, 1, 2, 3, 4]), "mac_weights": more.choice([0, 0, 2, 8])}
+    drawn |= changes
+    if "pes" in changes:
+        drawn |= {"parallel": changes.get("parallel", parallel)}
+    return DlaConfig().replace(**drawn)
 
 
 def random_limits(rng: random.Random) -> dict[str, float]:

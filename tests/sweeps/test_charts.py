@@ -3,10 +3,12 @@
 import json
 import re
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from dlasim import api
@@ -16,6 +18,7 @@ from dlasim.sweeps.charts.data import labels
 from dlasim.sweeps.charts.measures import describe, writer
 from dlasim.sweeps.charts.pareto import front
 from dlasim.sweeps.charts.single import open_table
+from dlasim.sweeps.charts.stacked import _by_length
 from dlasim.sweeps.csv_table import write_csv
 from dlasim.sweeps.evaluate import FIGURES
 from dlasim.sweeps.parameters import catalogue
@@ -242,6 +245,64 @@ def test_one_far_bar_does_not_flatten_the_others() -> None:
     assert _end([4.0, 3.0, 2.0]) == 4.0
     assert _end([200e3, 190e3, 757.0]) == 200e3  # of few short bars the others are not the exception
     assert _end([0.0]) == 1.0
+
+
+def test_bars_too_short_to_see_get_a_scale_of_their_own(several: SweepResult) -> None:
+    rows = [row for row in several if row["model"] == "ds_cnn"]
+    lengths = [12e6, 23e6, 4e6, 7e6, 3e6, 5e6, 31e3, 104e3]  # of a board with and without the DLA
+    assert len(rows) == len(lengths)
+    by_row = dict(zip(map(id, rows), lengths, strict=True))
+    (above, long), (below, short) = _by_length("ds_cnn", rows, by_row)
+    assert [by_row[id(row)] for row in long] == lengths[:6]
+    assert [by_row[id(row)] for row in short] == lengths[6:]
+    assert (above, below) == (
+        "ds_cnn: more than 104k cycles",
+        "ds_cnn: at most 104k cycles, on a scale of their own",
+    )
+    assert len(_by_length("ds_cnn", rows[:6], by_row)) == 1
+    assert len(_by_length("ds_cnn", rows[:1], by_row)) == 1
+
+
+def test_labels_of_a_front_keep_clear_of_its_line() -> None:
+    with canvas.style():
+        figure, axes = canvas.new(4, 3)
+        axes.set_xlim(0, 4)
+        axes.set_ylim(0, 4)
+        corners = [(1, 3), (2, 3), (2, 1), (3.5, 1)]
+        spots = [
+            (1, 3, "32K 8 O, DMA bandwidth 16, DMA latency 16"),
+            (2, 1, "32K 16 O"),
+            (3.5, 1, "32K 32 O"),
+        ]
+        canvas.place_labels(figure, axes, spots, canvas.BELOW, line=corners)
+        boxes = [text.get_window_extent() for text in axes.texts]
+        assert len(boxes) == 3
+        for one, other in pairwise(axes.transData.transform(corners)):
+            for share in np.linspace(0, 1, 200):
+                x, y = one + share * (other - one)
+                assert not any(box.contains(x, y) for box in boxes)
+
+
+def test_a_front_says_once_what_its_labels_share(several: SweepResult) -> None:
+    texts = texts_of(several, "pareto", where="model == 'ds_cnn'")
+    assert any("the points with labels have" in text and "vector lanes" in text for text in texts)
+    assert not any(text.startswith("32K") and "vector lanes" in text for text in texts)
+
+
+def test_one_cell_has_no_scale_of_colours(tmp_path: Path) -> None:
+    found = api.sweep("mnist", out=tmp_path, jobs=1)
+    with canvas.style():
+        assert len(make(found, "heatmap", {}).axes) == 1
+
+
+def test_names_below_a_heat_map_lie_flat_where_there_is_room(several: SweepResult) -> None:
+    with canvas.style():
+        figure = make(several, "heatmap", {"where": "model == 'ds_cnn'"})
+        assert {label.get_rotation() for label in figure.axes[0].get_xticklabels()} == {0}
+        figure, axes = canvas.new(2, 2)
+        axes.set_xticks([0, 1, 2], ["a name that is long", "another that is long", "and a third"])
+        canvas.turn_crowded(figure, [axes.xaxis])
+        assert {label.get_rotation() for label in axes.get_xticklabels()} == {90}
 
 
 @pytest.mark.parametrize(

@@ -107,8 +107,21 @@ def test_another_model_has_a_page_about_itself(tmp_path: Path) -> None:
     assert "Finding 3: does not hold" not in text
     assert "CONV: 256M 64 O" in text  # what ran is compared, what did not is named
     assert "- 256M 128 O, depthwise native, paper, did not run" in text
+    assert "in thousands, unless" in text  # resnet8 takes less than a million cycles
+    key = ("paper", "256M 64 O", "native")
+    found_row = next(row for row in found if (row["case"], row["label"], row["depthwise"]) == key)
+    assert f"- CONV: 256M 64 O {found_row['cycles_conv'] / 1000:,.2f}," in text
     assert (tmp_path / "figure4.png").exists()
     assert not missing
+
+
+def test_a_finding_is_asked_of_the_machines_that_ran(tmp_path: Path) -> None:
+    found = api.sweep("paper", "ds_cnn", out=tmp_path, pes=64, jobs=1)
+    depthwise = findings(found, "ds_cnn")[3]
+    assert depthwise.holds
+    assert len(depthwise.lines) == 4
+    assert depthwise.lines[1] == "256M 128 O, depthwise emulated, paper, did not run"
+    assert sum(line.endswith(" times") for line in depthwise.lines) == 3
 
 
 def test_a_chart_without_points_is_left_out_with_a_note(tmp_path: Path) -> None:

@@ -39,9 +39,16 @@ function ends(values, which) {
 function scaleTicks(map, most) {
   if (!map.log) return ticks(map.low, map.high, most, map.unit === "B");
   const steps = map.binary ? powers(map, 2, [1]) : powers(map, 10, [1, 2, 5]);
+  if (steps.length < 3) return closeTicks(map, most);
   const fewer = steps.length > most * 1.6 && !map.binary ? powers(map, 10, [1]) : steps;
   const every = Math.ceil(fewer.length / (most * 1.6));
   return fewer.filter((_, number) => number % every === 0);
+}
+
+// Where hardly any round number lies between the ends: more of them, or steps of equal length.
+function closeTicks(map, most) {
+  const more = powers(map, 10, [1, 1.5, 2, 3, 5, 7]);
+  return more.length < 3 || map.binary ? ticks(map.low, map.high, most, map.unit === "B") : more;
 }
 
 function powers(map, base, factors) {

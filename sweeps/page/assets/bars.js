@@ -27,7 +27,7 @@ function cycleParts(report) {
 
 // Where the cycles of each unit went.
 const TERM_COLORS = {
-  work: "#0072B2", fill: "#56B4E9", drain: "#9AD0F5", latency: "#E69F00", sram: "#D55E00", contention: "#CC79A7",
+  work: "#0072B2", fill: "#56B4E9", drain: "#9AD0F5", latency: "#E69F00", output: "#009E73", sram: "#D55E00", contention: "#CC79A7",
   idle_issue: "#777777", idle_wait: "#AAAAAA", idle_queue: "#CFCFCF",
 };
 

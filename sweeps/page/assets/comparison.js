@@ -11,6 +11,9 @@ function changeText(before, after, show = exact) {
   return `${sign}${show(Math.abs(difference))}${share}`;
 }
 
+// What a share gained or lost, in points of a hundred: a percentage of a percentage misleads.
+const pointsText = (before, after) => (after === before ? "=" : `${after > before ? "+" : "−"}${(100 * Math.abs(after - before)).toFixed(1)} points`);
+
 const judged = (before, after, more) => (!change(before, after) ? null : (after > before) === !!more ? "better" : "worse");
 
 function comparedFigures(runs) {
@@ -18,7 +21,7 @@ function comparedFigures(runs) {
     ["dma_bytes.read", "read"], ["dma_bytes.write", "written"], ["sram_peak_bytes", "SRAM in use"], ["memory.arena_peak_bytes", "arena"], ["memory.artifact_bytes", "artefact"], ["bound_cycles", "lower bound"]];
   const known = new Set(rows.map(([name]) => name));
   for (const figure of runs[0].figures) {
-    if (/^(energy|area)/.test(figure.name) && !known.has(figure.name)) rows.push([figure.name, figure.label || figure.name]);
+    if (/^(energy|area)/.test(figure.name) && !known.has(figure.name)) rows.push([figure.name, figure.label || figure.name.replace(/^(energy|area)\w*\./, "$1: ")]);
   }
   const units = Object.fromEntries(runs[0].figures.map((figure) => [figure.name, figure.unit]));
   return rows.map(([name, text, more]) => ({ name, text, more, unit: units[name], values: runs.map((run) => at(run.report, name)) })).filter((row) => row.values.every((value) => typeof value === "number"));
@@ -29,6 +32,8 @@ function pairColumns(runs) {
   const layer = (row) => (row.pair[1] === null ? runs[0].report.layers[row.pair[0]] : runs[1].report.layers[row.pair[1]]);
   const name = (row) => (row.pair[1] === null ? runs[0].names[row.pair[0]] : runs[1].names[row.pair[1]]);
   const place = (which) => (row) => (row.pair[which] === null ? "" : runs[which].report.layers[row.pair[which]].unit === "dla" ? "DLA" : "CPU");
+  // What a run on the DLA did; the CPU has neither tiles nor transfers of its own.
+  const fromTo = (row, shown) => (place(0)(row) === "DLA" || place(1)(row) === "DLA" ? [0, 1].map((which) => (place(which)(row) === "DLA" ? shown(which) : "–")).join(" → ") : "");
   const [a, b] = [value(0, "cycles"), value(1, "cycles")];
   const difference = (row) => (b(row) ?? 0) - (a(row) ?? 0);
   return {
@@ -41,9 +46,9 @@ function pairColumns(runs) {
       cell("before", "cycles A", a, { number: true }), cell("after", "cycles B", b, { number: true }),
       cell("change", "change", difference, { number: true, show: (row) => make("span", { class: judged(a(row) ?? 0, b(row) ?? 0) }, row.pair[0] === null ? "only in B" : row.pair[1] === null ? "only in A" : changeText(a(row), b(row))) }),
       cell("bar", "", difference, { show: (row) => deltaBar(difference(row), most) }),
-      cell("tiles", "tiles A → B", (row) => change(value(0, "tiles")(row), value(1, "tiles")(row)), { number: true, show: (row) => `${exactOrText(value(0, "tiles")(row))} → ${exactOrText(value(1, "tiles")(row))}` }),
-      cell("moved", "moved A → B", (row) => change(moved(value, 0)(row), moved(value, 1)(row)), { number: true, show: (row) => `${bytes(moved(value, 0)(row))} → ${bytes(moved(value, 1)(row))}` }),
-      cell("used", "used A → B", (row) => change(value(0, "utilization")(row), value(1, "utilization")(row)), { number: true, show: (row) => (layer(row).macs ? `${percent(value(0, "utilization")(row))} → ${percent(value(1, "utilization")(row))}` : "") }),
+      cell("tiles", "tiles A → B", (row) => change(value(0, "tiles")(row), value(1, "tiles")(row)), { number: true, show: (row) => fromTo(row, (which) => exactOrText(value(which, "tiles")(row))) }),
+      cell("moved", "moved A → B", (row) => change(moved(value, 0)(row), moved(value, 1)(row)), { number: true, show: (row) => fromTo(row, (which) => bytes(moved(value, which)(row))) }),
+      cell("used", "used A → B", (row) => change(value(0, "utilization")(row), value(1, "utilization")(row)), { number: true, show: (row) => (layer(row).macs ? fromTo(row, (which) => percent(value(which, "utilization")(row))) : "") }),
     ],
   };
 }
@@ -63,6 +68,7 @@ function comparisonPage() {
   const most = Math.max(...ends(rows.map((row) => Math.abs(difference(row))), 1), 1);
   const list = table("layer-changes", columns(most), rows);
   const figures = comparedFigures(runs);
+  const shown = (row) => ({ share: percent, nJ: energy })[row.unit] || exact;
   const whole = Math.max(before.cycles.total, after.cycles.total, 1);
   const bars = runs.map((run, which) => {
     const parts = cycleParts(run.report);
@@ -81,8 +87,8 @@ function comparisonPage() {
     section("overview", "Overview", null,
       make("p", { id: "verdict" }, "B takes ", make("strong", { class: judged(before.cycles.total, after.cycles.total) }, before.cycles.total === after.cycles.total ? "as many cycles as A" : `${threeDigits(faster >= 1 ? faster : 1 / faster)} times ${faster >= 1 ? "fewer" : "more"} cycles than A`), "."),
       make("div", { class: "panel" }, make("div", { class: "bars" }, bars), legend(kinds)),
-      make("p"), table("figure-changes", [cell("text", "figure", (row) => row.text), ...[0, 1].map((which) => cell(`value-${which}`, which ? "B" : "A", (row) => row.values[which], { number: true, show: (row) => (row.unit === "share" ? percent(row.values[which]) : exact(row.values[which])) })),
-        cell("unit", "unit", (row) => row.unit), cell("change", "change", (row) => change(...row.values), { number: true, show: (row) => make("span", { class: judged(...row.values, row.more) }, changeText(...row.values, row.unit === "share" ? percent : exact)) })], figures).node),
+      make("p"), table("figure-changes", [cell("text", "figure", (row) => row.text), ...[0, 1].map((which) => cell(`value-${which}`, which ? "B" : "A", (row) => row.values[which], { number: true, show: (row) => shown(row)(row.values[which]) })),
+        cell("unit", "unit", (row) => (/^(share|nJ)$/.test(row.unit) ? "" : row.unit)), cell("change", "change", (row) => change(...row.values), { number: true, show: (row) => make("span", { class: judged(...row.values, row.more) }, row.unit === "share" ? pointsText(...row.values) : changeText(...row.values, shown(row))) })], figures).node),
     section("machine", "Machines", null, changed.length ? table("config-changes", [cell("name", "parameter", (row) => row.name), ...[0, 1].map((which) => cell(`value-${which}`, which ? "B" : "A", (row) => row.values[which], { show: (row) => (/_bytes$/.test(row.name) ? bytes(row.values[which]) : exactOrText(row.values[which])) }))], changed).node
       : make("p", { class: "note" }, "Both runs have the same machine.")),
     section("layer-table", "Layers", "Layers of the same name are compared.", make("div", { class: "controls" }, button("Largest changes first", () => { list.show([...rows].sort((one, other) => Math.abs(difference(other)) - Math.abs(difference(one)))); }, { id: "largest" }), button("In the network's order", () => list.show(rows)),

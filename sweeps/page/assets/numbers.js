@@ -52,6 +52,7 @@ function ticks(low, high, most, binary) {
 function tickText(value, unit) {
   if (unit === "bytes" || unit === "B") return bytesTick(value);
   const steps = unit === "nJ" ? JOULES : DECIMAL;
+  if (unit === "%") return `${Number((100 * value).toPrecision(4))}`;
   return value ? roundTick(value, steps) : "0";
 }
 

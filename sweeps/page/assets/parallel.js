@@ -57,7 +57,7 @@ function parallel(points, view) {
     const others = [];
     for (let number = 0; number < points.count; number += 1) (points.active[number] ? passing : others).push(number);
     const every = Math.max(1, Math.ceil(others.length / GREY_LINES));
-    const alpha = Math.max(0.06, Math.min(0.8, 40 / Math.sqrt(passing.length * 20 + 1)));
+    const alpha = Math.max(0.06, Math.min(0.8, Number(css("--lines")) * 40 / Math.sqrt(passing.length * 20 + 1)));
     return [
       ...pieces(context, others.filter((_, place) => place % every === 0), places, () => css("--dot"), 0.07, 1),
       ...pieces(context, passing, places, view.color, alpha, 1),

@@ -1,14 +1,14 @@
 // Two figures of all points of one model, with the front that nothing beats.
 
 const HUES = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#8C6D1F", "#777777"];
-const CORNER = { left: 66, right: 14, top: 12, bottom: 42 };
+const CORNER = { left: 66, right: 14, top: 28, bottom: 42 };
 
 function scatter(points, members, view) {
   let map = null;
   let front = [];
   let walked = -1;
   let box = null;
-  const node = canvas(300, "Scatter of two figures; arrow keys walk along the front", (context, width, height) => {
+  const node = canvas(320, "Scatter of two figures; arrow keys walk along the front", (context, width, height) => {
     const { x, y } = view;
     const [xs, ys] = [points.column(x.name), points.column(y.name)];
     const right = width - CORNER.right;
@@ -137,6 +137,8 @@ function paintFrame(context, map, x, y, width, height) {
   context.fillStyle = css("--ink");
   context.textAlign = "center";
   context.fillText(axisText(x), (CORNER.left + width) / 2, height - 8);
+  context.textAlign = "left";
+  context.fillText(axisText(y), 4, 14);
 }
 
 const axisText = (figure) => (figure.unit && !/^(B|nJ)$/.test(figure.unit) ? `${figure.text} [${figure.unit}]` : figure.text);

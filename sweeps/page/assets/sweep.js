@@ -188,14 +188,16 @@ function partBar(points, row) {
 
 function pointSection(points) {
   const box = make("div", { id: "chosen-point" });
+  const node = section("point", "Chosen point", null, box);
   const render = () => {
-    if (points.chosen === null) return box.replaceChildren(make("p", { class: "hint screen" }, "Choose a point in a chart or in the table."));
+    node.classList.toggle("screen", points.chosen === null); // paper shows no empty section
+    if (points.chosen === null) return box.replaceChildren(make("p", { class: "hint" }, "Choose a point in a chart or in the table."));
     const row = points.chosen;
     return box.replaceChildren(make("dl", { class: "pair" }, Object.keys(DATA.columns).map((name) => [name, points.column(name)[row]]).filter(([, value]) => value !== null && value !== "").map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, exactOrText(value))))));
   };
   points.views.push(render);
   render();
-  return section("point", "Chosen point", null, box);
+  return node;
 }
 
 function refusedSection() {

@@ -8,7 +8,7 @@ function table(id, columns, rows, { sort = null, descending = false, pick = null
   columns = columns.filter((column) => !column.hidden);
   const heads = columns.map((column) => make("th", {
     class: column.number ? "number" : null, scope: "col", "aria-sort": "none", title: column.title,
-  }, button(column.text, () => order(column.name), { data: { sort: column.name } })));
+  }, column.text ? button(column.text, () => order(column.name), { data: { sort: column.name } }) : null));
   const node = make("table", { id }, make("thead", {}, make("tr", {}, heads)), body);
   let shown = rows;
   let by = sort;
