@@ -77,6 +77,8 @@ def total(**changes: object) -> float:
     [
         ({"pes": 64}, {"pes": 128}),
         ({"parallel": "16x4"}, {"parallel": "4x16"}),  # an adder tree is smaller than accumulators
+        ({"parallel": "8x8"}, {"parallel": "8x8x2"}),
+        ({"vector_lanes": 16}, {"vector_lanes": 0}),  # as many as PEs
         ({"mac_results": 1}, {"mac_results": 1.5}),
         ({"mac_results": 4}, {"mac_results": "unlimited"}),
         ({"vector_lanes": 16}, {"vector_lanes": 17}),
