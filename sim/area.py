@@ -142,8 +142,8 @@ def mac_lanes(config: DlaConfig) -> int:
 
 
 def _mac_area(config: DlaConfig) -> Area:
-    """Each lane of the RTL has a requantizer; a machine with an output stage shares fewer. An array for several
-    pixels at a time, which the RTL has not, counts as one with as many times the output lanes."""
+    """Each lane of the RTL has a requantizer; a machine with an output stage shares fewer. An array for
+    several pixels at a time, which the RTL has not, counts as one with as many times the output lanes."""
     inputs, outputs = config.lanes
     lanes = mac_lanes(config)
     lane = block_area("mac_lane") - block_area("requantizer")
