@@ -17,6 +17,7 @@ MAX_FILE_BYTES = 1 << 31  # the limit of a flatbuffer
 _CHUNK_BYTES = 1 << 24
 _UNFINISHED = ".unfinished"
 _PREFIX_BYTES = 128  # of the target's name, which an unfinished file's name starts with
+FileStamp = tuple[int, int]  # changes when a file does
 Identity = str | tuple[int, int]  # of a file: its path without links, or its device and inode
 
 
@@ -80,6 +81,15 @@ def read_file(path: str | Path, most: int = MAX_FILE_BYTES) -> bytes:
             if len(data) > most:
                 raise InputError(f"cannot read {path}: it is larger than {most:,} bytes, the limit")
     return bytes(data)
+
+
+def file_stamp(path: str | Path) -> FileStamp:
+    """When the file was written, and its size; zeros where there is none."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
 
 
 def read_head(path: str | Path, count: int) -> bytes:

@@ -185,10 +185,8 @@ def _macs(batch: Batch) -> Count:
 
 def _work(unit: UnitCosts, batch: Batch) -> Count:
     """Cycles in which the lanes of the unit work."""
-    mnemonic, registers = batch.instruction.mnemonic, batch.instruction.parameters
-    has_depth = batch.instruction.unit is Unit.MAC and mnemonic != "OP_DEPTH_CONV"
-    steps = _taps(batch) if "KERNEL" in registers else 1
-    in_channels = batch.value("IN_CHANNELS") if has_depth else 1
+    steps = _taps(batch) if batch.instruction.has_window else 1
+    in_channels = batch.value("IN_CHANNELS") if batch.instruction.reduces_channels else 1
     rows, columns = batch.pair("OUT_SIZE")
     turns = evaluate(formulas.pixel_turns, unit, rows, columns)
     return _lane_cycles(unit, turns, steps, in_channels, batch.value("OUT_CHANNELS"))

@@ -29,6 +29,7 @@ ENERGY_COMPONENTS = {
     "logic_leakage": "leakage of the DLA's logic, from start to end",
     "cpu": "instructions of the CPU",
 }
+_MOST = 1 << 64
 KINDS = tuple(kind.name for kind in LayerKind if kind not in (LayerKind.HOST, LayerKind.OTHER))
 
 
@@ -80,6 +81,11 @@ def values(table: Iterable[Figure], source: Any) -> dict[str, Any]:
                 owner = owner.setdefault(parent, {})
             owner[last] = figure.get(source)
     return result
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value from a file can be a figure: a finite number that is not larger than any counter."""
+    return isinstance(value, (int, float)) and abs(value) <= _MOST
 
 
 def columns(table: Iterable[Figure]) -> tuple[str, ...]:

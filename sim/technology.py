@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import bisect
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dlasim.errors import InputError, unknown
-from dlasim.fileio import parse_toml, read_toml
+from dlasim.fileio import FileStamp, file_stamp, parse_toml, read_toml
 from dlasim.isa.registers import Region
 
 _FOLDER = Path(__file__).parent / "technologies"
@@ -100,20 +99,11 @@ def technology_names() -> tuple[str, ...]:
 
 def technology(name: str) -> Technology:
     """The technology of that name, or in that file, whose name ends in .toml."""
-    return _read_once(name, _stamp(name))
-
-
-def _stamp(name: str) -> tuple[int, int]:
-    """What changes when the file does."""
-    try:
-        status = os.stat(name) if name.endswith(".toml") else None
-    except OSError:
-        status = None
-    return (status.st_mtime_ns, status.st_size) if status else (0, 0)
+    return _read_once(name, file_stamp(name) if name.endswith(".toml") else (0, 0))
 
 
 @lru_cache(maxsize=64)
-def _read_once(name: str, stamp: tuple[int, int]) -> Technology:
+def _read_once(name: str, _stamp: FileStamp) -> Technology:
     return _Reader(name).technology(technology_values(name))
 
 

@@ -7,7 +7,7 @@ import json
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -15,6 +15,7 @@ from dlasim.compiler_shim.compile import lower_for
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.planner import PlanMemory
 from dlasim.errors import DlasimError
+from dlasim.fileio import FileStamp, file_stamp
 from dlasim.native.backend import PLAIN, Backend
 from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, cells, columns, energy_digits
 from dlasim.sim.measured import Measured
@@ -58,13 +59,13 @@ def content_key(content: str, values: Mapping[str, Any]) -> str:
     contents = {name: value for name, value in values.items() if name not in ("preset", "cpu")}
     contents["technology"] = repr(technology(values["technology"]))
     if values["host"] == "riscv":
-        contents["board"] = _board_content(values["cpu"])
+        contents["board"] = _board_content(values["cpu"], file_stamp(values["cpu"]))
     text = json.dumps([SCHEMA, code_version(), content, contents], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-@cache
-def _board_content(cpu: str) -> str:
+@lru_cache(maxsize=64)
+def _board_content(cpu: str, _stamp: FileStamp) -> str:
     from dlasim.sweeps.prototype import board_content
 
     return board_content(cpu)

@@ -6,17 +6,20 @@ Names are those of DlaConfig and CompileOptions; a few also have the shorter nam
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError, unknown
+from dlasim.fileio import FileStamp, file_stamp
 from dlasim.sim import config
 from dlasim.sim.config import ALIASES, LIMITS, SIZE_FORM, UNLIMITED, DlaConfig, parse_size
 
 DEFAULT_CPU = "ideal"
+FILE_PARAMETERS = ("preset", "cpu", "technology")  # a name that ends in .toml is a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +90,24 @@ def resolve(values: Mapping[str, Any]) -> tuple[DlaConfig, CompileOptions]:
     return base.replace(**machine), CompileOptions(**options)
 
 
-@cache
+def toml_files(values: Mapping[str, Any]) -> dict[str, str]:
+    """Those of the parameters that name a file."""
+    given = {name: str(values.get(name, "")) for name in FILE_PARAMETERS}
+    return {name: value for name, value in given.items() if value.endswith(".toml")}
+
+
+def with_absolute_files(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same parameters for a process that runs in another folder."""
+    return {**values, **{name: os.path.abspath(file) for name, file in toml_files(values).items()}}
+
+
 def machine_base(preset: str) -> DlaConfig:
     """The machine of a preset or of a TOML file; the default machine if `preset` is empty."""
+    return _machine_base(preset, file_stamp(preset))
+
+
+@lru_cache(maxsize=64)
+def _machine_base(preset: str, _stamp: FileStamp) -> DlaConfig:
     if not preset:
         return DlaConfig()
     return config.load_file(preset) if preset.endswith(".toml") else config.preset(preset)

@@ -10,7 +10,7 @@ from typing import Any
 from dlasim.errors import InputError
 from dlasim.fileio import read_file
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, UNIT_FIGURES, Figure
+from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, UNIT_FIGURES, Figure, is_number
 from dlasim.sim.report import SCHEMA
 
 ENDING = ".json"
@@ -82,4 +82,4 @@ def _fits(value: Any, unit: str) -> bool:
         return isinstance(value, _CONTAINERS[unit])
     if isinstance(value, dict):
         return all(_fits(item, unit) for item in value.values())
-    return isinstance(value, (int, float))
+    return is_number(value)

@@ -11,7 +11,7 @@ from dlasim.errors import InputError, one_of
 from dlasim.sim.config import size_text
 from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.models import Source
-from dlasim.sweeps.parameters import Parameter, catalogue, machine_base, resolve, settled
+from dlasim.sweeps.parameters import FILE_PARAMETERS, Parameter, catalogue, machine_base, resolve, settled
 from dlasim.vp import HOSTS
 from dlasim.vp.costs import load_costs
 
@@ -96,7 +96,7 @@ class Study:
     def files(self) -> list[str]:
         """Every file that the study or its points are read from."""
         machines = [
-            name for key in ("preset", "cpu") for name in self._values_of(key) if name.endswith(".toml")
+            name for key in FILE_PARAMETERS for name in self._values_of(key) if name.endswith(".toml")
         ]
         return [file for file in (self.path, *(model.path for model in self.models), *machines) if file]
 

@@ -13,7 +13,7 @@ from dlasim.fileio import parse_toml, read_toml
 from dlasim.sweeps import values
 from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.models import source
-from dlasim.sweeps.parameters import catalogue, find, parse
+from dlasim.sweeps.parameters import FILE_PARAMETERS, catalogue, find, parse
 from dlasim.sweeps.study import FORMATS, Case, ChartOrder, Study
 
 _KEYS = ("name", "title", "models", "fixed", "axes", "cases", "where", "layers", "charts", "page")
@@ -113,8 +113,8 @@ def _axes(table: Mapping[str, Any], folder: Path, origin: str) -> dict[str, tupl
 
 
 def _resolved(name: str, value: Any, folder: Path) -> Any:
-    """Paths of the user's machines and cores are relative to the study's folder."""
-    return str(folder / value) if name in ("preset", "cpu") and value.endswith(".toml") else value
+    """Paths of the user's machines, cores and technologies are relative to the study's folder."""
+    return str(folder / value) if name in FILE_PARAMETERS and value.endswith(".toml") else value
 
 
 def _cases(table: Mapping[str, Any], folder: Path, origin: str) -> Iterable[Case]:

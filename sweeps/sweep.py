@@ -30,7 +30,7 @@ from dlasim.sweeps.evaluate import (
 from dlasim.sweeps.journal import MISSING, Journal
 from dlasim.sweeps.local import Result, Task, Workers, run_here
 from dlasim.sweeps.models import Blueprint, blueprint
-from dlasim.sweeps.parameters import catalogue
+from dlasim.sweeps.parameters import catalogue, with_absolute_files
 from dlasim.sweeps.progress import Progress
 from dlasim.sweeps.study import Point, Study
 from dlasim.sweeps.study_outputs import output_names
@@ -193,7 +193,8 @@ class _Sweep:
 
     def _tasks(self) -> Iterator[Task]:
         for point in self._missing():
-            yield Task(point.number, point.model, point.values, self._layers, self._key(point), point.label)
+            values = with_absolute_files(point.values)
+            yield Task(point.number, point.model, values, self._layers, self._key(point), point.label)
 
     def _keep(self, results: list[Result], progress: Progress) -> None:
         places = self._journal.append((task.key, entry) for task, entry in results)

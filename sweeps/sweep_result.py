@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import weakref
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from dlasim import frames
 from dlasim.errors import InputError, unknown
 from dlasim.row_table import html_table
+from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, columns, is_number
 from dlasim.sweeps.csv_table import read_csv, typed
+from dlasim.sweeps.parameters import catalogue
 
 if TYPE_CHECKING:
     from dlasim.sweeps.charts import Chart
@@ -23,6 +26,7 @@ _SHOWN = (
     "utilization", "dma_read_bytes", "dma_write_bytes",
 )  # fmt: skip
 _SHOWN_ROWS = 50
+_LONGEST_VALUE = 40
 TEXT = frozenset((
     "case", "model", "label", "preset", "host", "cpu", "parallel", "timing", "technology", "fusion",
     "requant", "depthwise", "tiling", "place", "dla_ops", "status", "reason", "version", "key", "name",
@@ -106,7 +110,7 @@ class SweepResult:
         head, lines = read_csv(self.path)
         chosen = self._chosen(head, columns)
         for line in lines:
-            yield {name: _cell(name, line[index]) for index, name in chosen}
+            yield {name: self._cell(name, line[index]) for index, name in chosen}
 
     def column(self, name: str) -> list[Any]:
         """The cells of one column."""
@@ -134,8 +138,15 @@ class SweepResult:
         table: dict[str, list[Any]] = {name: [] for name in head}
         for line in lines:
             for name, text in zip(head, line, strict=True):
-                table[name].append(_cell(name, text))
+                table[name].append(self._cell(name, text))
         return table
+
+    def _cell(self, name: str, text: str) -> Any:
+        """A cell's value; a parameter or figure that must be a number is one, since others read the table."""
+        value = text if name in TEXT else typed(text)
+        if name in _numbers() and value is not None and not is_number(value):
+            raise InputError(f"{self.path}: {name} must be a number (got {text[:_LONGEST_VALUE]!r})")
+        return value
 
     def _chosen(self, head: Sequence[str], columns: Sequence[str]) -> list[tuple[int, str]]:
         strange = [name for name in columns if name not in head]
@@ -154,5 +165,9 @@ def open_results(location: str | Path) -> SweepResult:
     return SweepResult(path)
 
 
-def _cell(name: str, text: str) -> Any:
-    return text if name in TEXT else typed(text)
+@cache
+def _numbers() -> frozenset[str]:
+    """The columns of numbers."""
+    parameters = [name for name, parameter in catalogue().items() if parameter.kind is not str]
+    figures = (figure for figure in (*RUN_FIGURES, *LAYER_FIGURES) if figure.unit != "text")
+    return frozenset(("point", "layer", *parameters, *columns(figures))) - TEXT

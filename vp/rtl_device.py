@@ -18,7 +18,8 @@ from dlasim.vp import memory_map, rtl_library
 from dlasim.vp.board import Board
 from dlasim.vp.dla_device import BoardMemory, DlaDevice, RtlFigures
 
-_MOST_EVENTS = 1024  # that one call tells of
+_CYCLES_AT_ONCE = 500  # of one call, so that Ctrl-C need not wait for the end of a long stream
+_MOST_EVENTS = 1024  # that one call tells of: a marker and an end in each cycle, and one after the last
 _UNALIGNED = 1  # an address with this bit is of no register, so the RTL refuses to write it
 _END = 1
 _RTL, _SIMULATOR = 0, 1
@@ -97,13 +98,17 @@ class RtlDevice(DlaDevice):
     def _advance(self, cycles: int) -> None:
         count = ctypes.c_uint32()
         began = time.perf_counter()
-        self._library.dla_run(self._handle, cycles, self._events, _MOST_EVENTS, ctypes.byref(count))
+        done = 0
+        while done < cycles and self._is_running:
+            some = min(cycles - done, _CYCLES_AT_ONCE)
+            ran = self._library.dla_run(self._handle, some, self._events, _MOST_EVENTS, ctypes.byref(count))
+            for event in self._events[: count.value]:
+                if event & 1 == _END:
+                    end = self._cycle + done + (event >> 1)
+                    self._compare(_RTL, end - self._started)
+                    self._started = end
+            done += ran
         self._figures.seconds += time.perf_counter() - began
-        for event in self._events[: count.value]:
-            if event & 1 == _END:
-                end = self._cycle + (event >> 1)
-                self._compare(_RTL, end - self._started)
-                self._started = end
 
     def _completed(self, run: Run) -> None:
         super()._completed(run)

@@ -6,6 +6,7 @@ Nothing is loaded by a path: bytes come from the private cache and go to an anon
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import os
@@ -18,8 +19,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from dlasim.cache import open_cache
+from dlasim.cache import Cache, open_cache
 from dlasim.errors import InputError, RunError
+from dlasim.native.object_file import seal, unseal
 from dlasim.sim.config import DlaConfig
 
 PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv")  # before what uses them
@@ -100,17 +102,36 @@ def _object(config: DlaConfig, waveform: str) -> bytes:
     key = hashlib.sha256(repr((sorted(values.items()), waveform, sorted(sources.items()))).encode())
     key.update(_run([tools[0], "--version"], Path("/")).encode())
     name = f"rtl-{key.hexdigest()[:20]}.o"
-    with open_cache() as kept:
-        if (content := kept.read(name)) is not None:
-            return content
-        with kept.lock(_LOCK):
-            if (content := kept.read(name)) is not None:  # another process built it meanwhile
-                return content
+
+    def build() -> bytes:
+        try:
             with tempfile.TemporaryDirectory(prefix="dlasim-rtl-") as work:
-                content = _build(values, beat_bytes(config), waveform, sources, Path(work), tools)
-            kept.prune()
-            kept.write(name, content)
+                return _build(values, beat_bytes(config), waveform, sources, Path(work), tools)
+        except OSError as error:
+            raise RunError(f"--dla rtl: cannot build the RTL: {error.strerror}") from error
+
+    try:
+        kept = open_cache()
+    except RunError:
+        return build()
+    with kept:
+        return _kept(kept, name, build)
+
+
+def _kept(cache: Cache, name: str, build: Callable[[], bytes]) -> bytes:
+    """From the cache, or built and kept there where possible; one process at a time builds."""
+    if (content := unseal(cache.read(name))) is not None:
+        return content
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):  # no room for the lock's file: two processes may do the same work
+            stack.enter_context(cache.lock(_LOCK))
+        if (content := unseal(cache.read(name))) is not None:  # another process built it meanwhile
             return content
+        content = build()
+        with contextlib.suppress(OSError):  # a full disk, for one: the next run builds it again
+            cache.write(name, seal(content))
+        cache.prune()
+        return content
 
 
 def _sources() -> Iterator[Path]:
@@ -167,8 +188,9 @@ def _build(
 
 def _run(command: list[str], folder: Path) -> str:
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
-    )
+        command, cwd=folder, capture_output=True, text=True, errors="replace", check=False,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if "rror" in line] or done.stderr.splitlines()
         what = lines[0].strip()[:200] if lines else f"exit code {done.returncode}"

@@ -7,6 +7,7 @@ stores overlap where buffers are double.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -69,6 +70,7 @@ class Machine:
         self.word_cycles = cost.word_cycles(self._timed)
         self._copier = cost.unit_costs(self._timed, "OP_C_MAX")
         self._costs: dict[tuple[str, bool, int], PreparedCosts] = {}
+        self._traffic: defaultdict[object, dict[Cut, tuple[int, int]]] = defaultdict(dict)
         ports = 4 if self._copier.port_rate else 1  # operands that may cross the SRAM's ports
         dearest_byte = max(formulas.transfer_beats(self.bus, 1, 1), 1)  # in a run of its own
         self.most_cycles_per_byte = ports * dearest_byte * max(self.bus.alone, 1)
@@ -80,6 +82,10 @@ class Machine:
         if found is None:
             found = self._costs[kind] = Prepared(self._costs_of(node))
         return found
+
+    def traffic(self, kind: object) -> dict[Cut, tuple[int, int]]:
+        """The traffic of tasks that has been computed for nodes of a kind."""
+        return self._traffic[kind]
 
     def load_cycles(self, size_bytes: int) -> int:
         """Cycles of a transfer of contiguous bytes."""
@@ -123,6 +129,7 @@ class TilingProblem:
         self.depth, self.in_sram = geometry.depth, geometry.in_sram
         self.kind = (geometry, node.mnemonic, node.one_by_one, node.fields.get("mode", 0), machine.hope)
         self.link = (geometry, node.pad[0])  # all that matters of it in a chain
+        self._traffic = machine.traffic(self.kind)
 
     @cached_property
     def work_cycles(self) -> int:
@@ -173,7 +180,11 @@ class TilingProblem:
 
     def traffic(self, cut: Cut) -> tuple[int, int]:
         """Cycles that a task waits for the output stage and the SRAM's ports, and its bytes through these."""
-        return tile_costs.task_traffic(self.geometry.sizes.plain, self.machine_costs.plain, Tile(*cut))
+        found = self._traffic.get(cut)
+        if found is None:
+            sizes, costs = self.geometry.sizes.plain, self.machine_costs.plain
+            found = self._traffic[cut] = tile_costs.task_traffic(sizes, costs, Tile(*cut))
+        return found
 
     @property
     def is_moderate(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -13,10 +14,12 @@ from dlasim.compiler_shim.graph import Operator, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.activations import ACTIVATIONS, quantized_range
 from dlasim.errors import InputError, one_of
 from dlasim.isa import host_ops
+from dlasim.sim.numerics import quantize_multiplier
 
 Shape = tuple[int, ...]
 # Some messages show values of the file, which may be many.
 _MAX_REASON = 300
+_MOST_SHIFT = 31  # of OUT_SHIFT, and of 32-bit arithmetic
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +168,14 @@ class BoundOperator:
         """The tensor's one zero point."""
         self.scale(tensor)
         return self.quantization(tensor).zero_point
+
+    def multiplier(self, real: float) -> tuple[int, int]:
+        """A ratio of scales as multiplier and shift; one that no reference can shift by is refused."""
+        found = quantize_multiplier(real) if math.isfinite(real) else (0, _MOST_SHIFT + 1)
+        self.require(
+            found[1] <= _MOST_SHIFT, f"its scales give a factor of {real:.3g}, but it must be below 2^31"
+        )
+        return found
 
     def clamp(self) -> dict[str, int]:
         """`clamp_min` and `clamp_max` of an int8 output: the fused activation."""

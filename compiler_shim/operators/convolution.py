@@ -9,7 +9,6 @@ import numpy as np
 from dlasim.compiler_shim.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.windows import dilated, padding_before, window_attributes, window_grid
-from dlasim.sim.numerics import quantize_multiplier
 
 
 def convolution(op: BoundOperator) -> list[KernelCall]:
@@ -119,7 +118,7 @@ def _records(op: BoundOperator, values: Tensor, weights: Tensor, bias_position: 
         data = op.constant(bias_position).ravel()
         op.require(len(data) == len(records), f"{len(data)} biases for {len(records)} channels")
         records[:, 0] = data
-    records[:, 1:] = [quantize_multiplier(float(scale)) for scale in effective_scales]
+    records[:, 1:] = [op.multiplier(float(scale)) for scale in effective_scales]
     return op.new_constant("records", records)
 
 
@@ -134,8 +133,8 @@ def svdf(op: BoundOperator) -> list[KernelCall]:
     op.require(
         activation in ("NONE", "RELU"), f"fused activation {activation}: TFLite's int8 SVDF ignores it"
     )
-    feature_scale = quantize_multiplier(op.scale(values) * op.scale(feature) / op.scale(state))
-    output_scale = quantize_multiplier(op.scale(state) * op.scale(time) / op.scale(op.output()))
+    feature_scale = op.multiplier(op.scale(values) * op.scale(feature) / op.scale(state))
+    output_scale = op.multiplier(op.scale(state) * op.scale(time) / op.scale(op.output()))
     units = op.output().shape[-1]
     bias = op.input_numbers[3] if op.has(3) else op.new_constant("bias", np.zeros(units, np.int32))
     return [

@@ -16,7 +16,7 @@ from dlasim.isa.host_ops import (
     UnaryFunction,
     float_word,
 )
-from dlasim.sim.numerics import INT8_MAX, INT8_MIN, Integers, limit, quantize_multiplier, requant
+from dlasim.sim.numerics import INT8_MAX, INT8_MIN, Integers, limit, requant
 
 
 def arithmetic(op: BoundOperator) -> list[KernelCall]:
@@ -75,9 +75,9 @@ def _sum(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
         op.kind,
         [op.input_numbers[position] for position in order],
         **_zero_points(op, order),
-        **_multiplier("input1_", scales[0] / common),
-        **_multiplier("input2_", scales[1] / common),
-        **_multiplier("output_", output_scale),
+        **_multiplier(op, "input1_", scales[0] / common),
+        **_multiplier(op, "input2_", scales[1] / common),
+        **_multiplier(op, "output_", output_scale),
         **op.clamp(),
     )
 
@@ -88,7 +88,7 @@ def _product(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
         "MUL",
         [op.input_numbers[position] for position in order],
         **_zero_points(op, order),
-        **_multiplier("output_", scale),
+        **_multiplier(op, "output_", scale),
         **op.clamp(),
     )
 
@@ -101,8 +101,8 @@ def _zero_points(op: BoundOperator, order: tuple[int, int]) -> dict[str, int]:
     }
 
 
-def _multiplier(prefix: str, real: float) -> dict[str, int]:
-    multiplier, shift = quantize_multiplier(real)
+def _multiplier(op: BoundOperator, prefix: str, real: float) -> dict[str, int]:
+    multiplier, shift = op.multiplier(real)
     return {f"{prefix}multiplier": multiplier, f"{prefix}shift": shift}
 
 
@@ -120,9 +120,9 @@ def squared_difference(op: BoundOperator) -> list[KernelCall]:
             "SQUARED_DIFFERENCE",
             op.input_numbers,
             **_zero_points(op, (0, 1)),
-            **_multiplier("input1_", scales[0] / common),
-            **_multiplier("input2_", scales[1] / common),
-            **_multiplier("output_", output_scale),
+            **_multiplier(op, "input1_", scales[0] / common),
+            **_multiplier(op, "input2_", scales[1] / common),
+            **_multiplier(op, "output_", output_scale),
             clamp_min=INT8_MIN,
             clamp_max=INT8_MAX,
         )
@@ -142,8 +142,8 @@ def prelu(op: BoundOperator) -> list[KernelCall]:
             input_zero_point=op.zero_point(values),
             alpha_zero_point=op.zero_point(alpha),
             output_zero_point=op.zero_point(output),
-            **_multiplier("positive_", scale_in / scale_out),
-            **_multiplier("negative_", scale_in * op.scale(alpha) / scale_out),
+            **_multiplier(op, "positive_", scale_in / scale_out),
+            **_multiplier(op, "negative_", scale_in * op.scale(alpha) / scale_out),
         )
     ]
 
@@ -235,7 +235,7 @@ def quantize(op: BoundOperator) -> list[KernelCall]:
     op.types(output, "int8", "uint8")
     lowest = np.iinfo(values.dtype).min
     centred = np.arange(lowest, lowest + 256) - op.zero_point(values)
-    scaled = requant(centred, *quantize_multiplier(op.scale(values) / op.scale(output)))
+    scaled = requant(centred, *op.multiplier(op.scale(values) / op.scale(output)))
     # A uint8 result is an int8 one with everything 128 lower.
     offset = 128 if output.dtype == "uint8" else 0
     table = limit(scaled, op.zero_point(output) - offset, INT8_MIN, INT8_MAX)

@@ -7,7 +7,6 @@ import numpy as np
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.errors import InputError
 from dlasim.isa.host_ops import BinaryFunction, CompareFunction
-from dlasim.sim.numerics import quantize_multiplier
 
 
 def compare(op: BoundOperator) -> list[KernelCall]:
@@ -19,7 +18,7 @@ def compare(op: BoundOperator) -> list[KernelCall]:
         multiplier, shift = 0, 0
         if tensor.dtype == "int8":
             op.require(op.scale(tensor) < 1, f"{tensor.name} has a scale of 1 or more")
-            multiplier, shift = quantize_multiplier(op.scale(tensor))
+            multiplier, shift = op.multiplier(op.scale(tensor))
             attributes[f"input{number}_zero_point"] = op.zero_point(tensor)
         attributes |= {f"input{number}_multiplier": multiplier, f"input{number}_shift": shift}
     function = CompareFunction[op.kind]

@@ -62,7 +62,7 @@ def _limited(
 
 def _relu(op: BoundOperator, activation: str) -> NDArray[np.int8]:
     scale_in, scale_out = _scales(op)
-    scaled = requant(_centred(op), *quantize_multiplier(scale_in / scale_out))
+    scaled = requant(_centred(op), *op.multiplier(scale_in / scale_out))
     return _limited(op, scaled, *quantized_range(activation, scale_out, op.zero_point(op.output())))
 
 
@@ -90,9 +90,9 @@ def leaky_relu(op: BoundOperator) -> NDArray[np.int8]:
     scale_in, scale_out = _scales(op)
     alpha = float(np.float32(op.option("alpha")))
     values = _centred(op)
-    positive = requant(values, *quantize_multiplier(scale_in / scale_out))
+    positive = requant(values, *op.multiplier(scale_in / scale_out))
     # LiteRT rounds this to float32 at each step; TFLite Micro does not.
-    negative = requant(values, *quantize_multiplier(scale_in * alpha / scale_out))
+    negative = requant(values, *op.multiplier(scale_in * alpha / scale_out))
     return _limited(op, np.where(values >= 0, positive, negative))
 
 
@@ -100,7 +100,7 @@ def leaky_relu(op: BoundOperator) -> NDArray[np.int8]:
 def absolute(op: BoundOperator) -> NDArray[np.int8]:
     """ABS."""
     scale_in, scale_out = _scales(op)
-    return _limited(op, requant(np.abs(_centred(op)), *quantize_multiplier(scale_in / scale_out)))
+    return _limited(op, requant(np.abs(_centred(op)), *op.multiplier(scale_in / scale_out)))
 
 
 @looked_up
@@ -108,8 +108,7 @@ def square_root(op: BoundOperator) -> NDArray[np.int8]:
     """SQRT in float32, cut off instead of rounded; 0 where TensorFlow refuses, below 0."""
     scale_in, scale_out = np.float32(op.scale(op.input())), np.float32(op.scale(op.output()))
     real = scale_in * np.maximum(_centred(op), 0).astype(np.float32)
-    with np.errstate(over="ignore"):
-        steps = np.floor(np.sqrt(real) / scale_out)
+    steps = np.floor(np.sqrt(real) / scale_out)  # infinite beyond float32
     return _limited(op, np.minimum(steps, 1 << 30).astype(np.int64))
 
 
@@ -120,7 +119,9 @@ _RSQRT_BITS = 20  # below the point
 def inverse_square_root(op: BoundOperator) -> NDArray[np.int8]:
     """RSQRT: the greatest value for 0, and where TensorFlow refuses, below 0."""
     scale_in, scale_out = np.float32(op.scale(op.input())), np.float32(op.scale(op.output()))
-    multiplier, shift = quantize_multiplier(1.0 / float(np.sqrt(scale_in) * scale_out))
+    product = float(np.sqrt(scale_in) * scale_out)
+    op.require(product > 0, "its scales are too small for float32")
+    multiplier, shift = op.multiplier(1.0 / product)
     table = np.full(256, INT8_MAX, np.int8)
     for number, value in enumerate(_centred(op).tolist()):
         if value > 0:
@@ -132,7 +133,10 @@ def inverse_square_root(op: BoundOperator) -> NDArray[np.int8]:
 
 def _real(op: BoundOperator) -> NDArray[np.float32]:
     """What each number of the input stands for, in float32."""
-    return np.float32(op.scale(op.input())) * _centred(op).astype(np.float32)
+    scale = op.scale(op.input())
+    real = np.float32(scale) * _centred(op).astype(np.float32)
+    op.require(bool(np.isfinite(real).all()), f"with an input scale of {scale:g}, some inputs are infinite")
+    return real
 
 
 @looked_up
@@ -151,7 +155,10 @@ def gelu(op: BoundOperator) -> NDArray[np.int8]:
 
 def _quantized(op: BoundOperator, real: NDArray[np.float32]) -> NDArray[np.int8]:
     """Results in float32 as LiteRT quantizes them for its tables, halves away from zero."""
-    steps = (real * (np.float32(1) / np.float32(op.scale(op.output())))).astype(np.float64)
+    scale = op.scale(op.output())
+    per_step = np.float32(1) / np.float32(scale)
+    op.require(bool(np.isfinite(per_step)), f"an output scale of {scale:g} is too small for float32")
+    steps = (real * per_step).astype(np.float64)
     steps = np.clip(np.trunc(steps + np.copysign(0.5, steps)), -(1 << 30), 1 << 30)
     return _limited(op, steps.astype(np.int64))
 
@@ -193,8 +200,8 @@ def logistic(op: BoundOperator) -> NDArray[np.int8]:
     """LOGISTIC: of int8 in fixed point, as TFLite Micro; of uint8 in float32, as LiteRT."""
     _require_output(op, 1 / 256, -128)
     if op.input().is_unsigned:
-        with np.errstate(over="ignore"):  # infinite: the result is 0
-            exponential = np.exp(-_real(op).astype(np.float64)).astype(np.float32)
+        # Where this is infinite, the result is 0.
+        exponential = np.exp(-_real(op).astype(np.float64)).astype(np.float32)
         return _quantized(op, np.float32(1) / (np.float32(1) + exponential))
     fixed, beyond = _sigmoid_input(op)
     return _saturated(rounding_divide(numerics.logistic(fixed, _INTEGER_BITS), 31 - 8) - 128, beyond)
@@ -223,9 +230,9 @@ def hard_swish(op: BoundOperator) -> NDArray[np.int8]:
     scale_in, scale_out = _scales(op)
     fine = scale_in / 128
     values = _centred(op) << 7
-    out_multiplier, out_exponent = quantize_multiplier(fine / scale_out)
+    out_multiplier, out_exponent = op.multiplier(fine / scale_out)
     op.require(out_exponent <= 0, "its output scale is less than 1/128 of its input scale")
-    gate_multiplier, gate_exponent = quantize_multiplier(fine / (3 / 32768))
+    gate_multiplier, gate_exponent = op.multiplier(fine / (3 / 32768))
     # From 0 to 1 in Q0.15: how much of the input passes.
     gate = (_gate(values, _short(gate_multiplier), gate_exponent) + (1 << 15)) >> 1
     product = gate * _short_product(values, _short(out_multiplier))

@@ -6,7 +6,6 @@ import numpy as np
 
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.errors import InputError
-from dlasim.sim.numerics import quantize_multiplier
 
 
 def batch_matmul(op: BoundOperator) -> list[KernelCall]:
@@ -16,7 +15,7 @@ def batch_matmul(op: BoundOperator) -> list[KernelCall]:
         op.types(tensor, "int8")
     # TensorFlow multiplies these two scales in float32.
     product = float(np.float32(op.scale(first)) * np.float32(op.scale(second)))
-    multiplier, shift = quantize_multiplier(product / op.scale(output))
+    multiplier, shift = op.multiplier(product / op.scale(output))
     return [
         op.call(
             "BATCH_MATMUL",

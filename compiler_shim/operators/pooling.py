@@ -34,7 +34,9 @@ def mean(op: BoundOperator) -> list[KernelCall]:
     count = 1
     for axis in axes:
         count *= values.shape[axis]
-    multiplier, shift = mean_multiplier(op.scale(values) / op.scale(output), count)
+    ratio = op.scale(values) / op.scale(output)
+    op.multiplier(ratio)  # refuses what is too large
+    multiplier, shift = mean_multiplier(ratio, count)
     return [
         op.call(
             "MEAN",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dlasim.compiler_shim.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.isa.host_ops import ReduceFunction
-from dlasim.sim.numerics import quantize_multiplier
 
 _FUNCTIONS = {
     "SUM": ReduceFunction.SUM,
@@ -34,7 +33,7 @@ def sum_(op: BoundOperator) -> list[KernelCall]:
     values, output = op.input(), op.output()
     if values.dtype != "int8":
         return reduction(op)
-    multiplier, shift = quantize_multiplier(op.scale(values) / op.scale(output))
+    multiplier, shift = op.multiplier(op.scale(values) / op.scale(output))
     return [
         op.call(
             "MEAN",

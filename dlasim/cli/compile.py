@@ -9,6 +9,7 @@ import click
 
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.help_sections import SectionedCommand
+from dlasim.cli.input_files import input_files
 from dlasim.cli.terminal import say
 from dlasim.errors import counted
 
@@ -45,7 +46,7 @@ def command(model: str, output: str, as_json: bool, **given: Any) -> None:
     """
     from dlasim.fileio import atomic_write, keep_apart
 
-    keep_apart((model, given["config_file"]), (output,))
+    keep_apart((model, *input_files(given)), (output,))
     base, machine = take_machine(given)
     options = take_compile(given)
     if output.endswith(".dlag"):

@@ -10,6 +10,7 @@ from dlasim.cli.board_console import BoardConsole
 from dlasim.cli.config_options import compile_options, machine_options, take_compile, take_machine
 from dlasim.cli.help_sections import SectionedCommand
 from dlasim.cli.host_options import debug_options, host_options, take_host
+from dlasim.cli.input_files import input_files
 from dlasim.cli.option_types import Choice, Number
 from dlasim.cli.terminal import say
 
@@ -80,8 +81,7 @@ def command(file: str, **given: Any) -> None:
     """
     from dlasim.fileio import keep_apart
 
-    core = given["cpu"] if (given["cpu"] or "").endswith(".toml") else None
-    sources = (file, *given["inputs"], given["labels"], given["config_file"], core)
+    sources = (file, *input_files(given))
     keep_apart(sources, (given["report"], given["html"], given["trace"], given["output"], given["vcd"]))
     base, machine = take_machine(given)
     from dlasim import api, loading, outputs
@@ -124,7 +124,7 @@ def command(file: str, **given: Any) -> None:
     result.report["command"] = invocation()
     for warning in result.report["warnings"]:
         say(f"dlasim: warning: {warning}", err=True)
-    run_outputs.write(result, sources, given)
+    run_outputs.write(result, sources, given, chosen.get("vcd"))
     classes = run_outputs.highest(result, given["top"], labels) if given["top"] else []
     return _print(result, classes, given["as_json"])
 

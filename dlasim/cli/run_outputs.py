@@ -15,12 +15,15 @@ if TYPE_CHECKING:
     from dlasim.result import RunResult
 
 
-def write(result: RunResult, sources: Iterable[str | None], given: dict[str, Any]) -> None:
-    """Write the files that the options name, if all of them are different, and say so."""
+def write(
+    result: RunResult, sources: Iterable[str | None], given: dict[str, Any], waveform: str | None = None
+) -> None:
+    """Write the files that the options name, if all of them are different, and say so. The waveform is
+    already written."""
     folder = Path(given["output"] or "")
     names = range(len(result.outputs)) if given["output"] else ()
     arrays = [folder / f"output_{number}.npy" for number in names]
-    keep_apart(sources, (*arrays, given["report"], given["html"], given["trace"]))
+    keep_apart(sources, (*arrays, given["report"], given["html"], given["trace"], waveform))
     if arrays:
         _write_outputs(result, arrays, given["dequantize"])
     if given["report"]:

@@ -22,14 +22,16 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import partition
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.errors import RunError
 from dlasim.inputs import load_npy, noise, save_npy
 from dlasim.isa import container
 from dlasim.isa.assembly import assemble, disassemble
+from dlasim.isa.program import Program
 from dlasim.isa.registers import REGISTERS, WINDOW_BYTES
 from dlasim.sim import config
 from dlasim.sim.executor import make_executor
 from dlasim.sim.races import check_program
-from dlasim.sim.runner import Simulation, config_of
+from dlasim.sim.runner import Inference, Simulation, config_of
 from dlasim.sweeps.studyfile import read_study
 from dlasim.vp.board import Board
 from dlasim.vp.costs import load_costs
@@ -38,6 +40,7 @@ from dlasim.vp.elf import parse_elf
 from dlasim.vp.gdb import GdbServer
 from dlasim.vp.gdb_link import DisconnectedError, PacketLink
 from tests.compiler.networks import random_network
+from tests.fuzz import result_files
 from tests.fuzz.harness import Target
 from tests.fuzz.structure import evil
 from tests.sim_machine.bench import HALT, Bench, cfg, op
@@ -114,6 +117,13 @@ def _evil_seeds() -> Sequence[bytes]:
     return [write_tflite(graph) for graph in graphs]
 
 
+def _without_faults(program: Program, machine: config.DlaConfig) -> Inference:
+    try:
+        return Simulation(program, machine, None).run([])
+    except RunError as error:
+        raise AssertionError(f"the compiler made a program that faults: {error}") from error
+
+
 def _check_evil(data: bytes) -> None:
     """All that `dlasim run` does with a model, on a machine that depends on it."""
     random = Random(zlib.crc32(data))
@@ -124,7 +134,7 @@ def _check_evil(data: bytes) -> None:
     container.read(container.write(program), "model.bin")
     found = check_program(program)
     assert not found.races, f"a race: {found.races[0]}"
-    timed = Simulation(program, machine, None).run([])
+    timed = _without_faults(program, machine)
     if timed.total_cycles <= MOST_CYCLES:
         computed = Simulation(program, machine, make_executor("auto")).run(noise(program.inputs, 0))
         assert computed.total_cycles == timed.total_cycles, "computing takes time of its own"
@@ -360,6 +370,7 @@ TARGETS = {
         Target("config", _config_seeds, _through_file(".toml", config.load_file), is_text=True),
         Target("study", _study_seeds, _through_file(".toml", _check_study), is_text=True),
         Target("cpu_costs", _cost_seeds, _through_file(".toml", load_costs), is_text=True),
+        *result_files.targets(_through_file),
         Target("npy", _npy_seeds, _through_file(".npy", load_npy)),
         Target("elf", _elf_seeds, _check_elf, reserved_bytes=EMULATOR_BYTES),
         Target("gdb", _packet_seeds, _check_packet, is_text=True, reserved_bytes=EMULATOR_BYTES),

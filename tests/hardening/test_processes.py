@@ -117,6 +117,12 @@ def test_outputs_where_a_file_is(model: Path, tmp_path: Path) -> None:
             ("run", "m.tflite", "--cpu", "c.toml", "--host", "riscv", "--report", "c.toml"),
             "it is also an input",
         ),
+        (("run", "m.tflite", "--technology", "c.toml", "--report", "c.toml"), "it is also an input"),
+        (("compile", "m.tflite", "--technology", "c.toml", "-o", "c.toml"), "it is also an input"),
+        (
+            ("run", "m.tflite", "--host", "riscv", "--device", "d.py:D@0x30000000", "--html", "d.py"),
+            "cannot write d.py: it is also an input",
+        ),
         (("run", "m.tflite", "--report", "new", "--output", "new"), "another output goes there"),
         (
             ("run", "m.tflite", "--input", "d/output_0.npy", "--output", "d"),
@@ -128,6 +134,10 @@ def test_outputs_where_a_file_is(model: Path, tmp_path: Path) -> None:
             "another output goes there",
         ),
         (("run", "m.tflite", "--output", "d", "--trace", "into"), "another output goes there"),
+        (
+            ("sweep", "mnist", "--technology", "e/sweep.json.toml", "--out", "e", "--jobs", "1"),
+            "cannot write e/sweep.json: it is also an input",
+        ),
         (("sweep", "s.toml", "--out", "d", "--jobs", "1"), "cannot write d/sweep.json: it is also an input"),
         (
             ("sweep", "m.tflite", "--out", "e", "--jobs", "1"),
@@ -148,6 +158,7 @@ def test_nothing_is_written_over_what_is_read(
     monkeypatch.chdir(tmp_path)
     contents = {
         "m.tflite": model.read_bytes(), "relu.bin": b"bytes", "x.npy": b"x", "c.toml": b"pes = 1\n",
+        "d.py": b"class D:\n    pass\n",
         "s.toml": b'models = ["m.tflite"]\n', "t.svg": b"point,cycles_total\n",
         "bad.toml": b'models = ["m.tflite"]\n[[charts]]\nkind = "stacked"\nfile = "../a.png"\n',
     }  # fmt: skip
@@ -160,6 +171,8 @@ def test_nothing_is_written_over_what_is_read(
     np.save("d/output_0.npy", np.zeros((1, 28, 28, 1), np.int8))
     Path("d/sweep.json").symlink_to("../s.toml")
     Path("e/results.csv").symlink_to("../m.tflite")
+    Path("e/sweep.json.toml").write_bytes(b'base = "45nm"\n')
+    Path("e/sweep.json").symlink_to("sweep.json.toml")
     Path("into").symlink_to("d/output_0.npy")
     Path("table.svg").symlink_to("t.svg")
     before = tree(tmp_path)

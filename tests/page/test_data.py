@@ -142,6 +142,9 @@ def test_layers_are_matched_by_name() -> None:
     [
         (lambda told: told.update(schema="other/1"), "schema 'other/1'"),
         (lambda told: told["cycles"].update(total="<b>"), "cycles.total is '<b>'"),
+        (lambda told: told["cycles"].update(total=float("inf")), "cycles.total is 'inf'"),
+        (lambda told: told["cycles"].update(total=float("nan")), "cycles.total is 'nan'"),
+        (lambda told: told["cycles"].update(total=10**400), "cycles.total is '1000"),
         (lambda told: told["config"].update(pes=-1), "pes must be"),
         (lambda told: told["layers"][0].pop("cycles"), "layers[0].cycles is 'None'"),
         (lambda told: told["units"]["MAC"].update(work=[]), "units.MAC.work is '[]'"),
@@ -158,6 +161,24 @@ def test_damaged_reports(result: RunResult, tmp_path: Path, change: Any, message
         page_of([str(path)])
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("cell", ["many", "81=2", "nan", "inf", "1e30", "9" * 5000])
+@pytest.mark.parametrize("column", ["sram_bytes", "cycles_total", "point"])
+def test_damaged_tables(column: str, cell: str, tmp_path: Path) -> None:
+    """A size that was text used to be an internal error."""
+    cells = {
+        "point": "0", "model": "m", "label": "16 O", "status": "ok", "reason": "", "cycles_total": "7",
+        "sram_bytes": "64", "pes": "1",
+    }  # fmt: skip
+    table = tmp_path / "results.csv"
+    table.write_text("".join(",".join(row) + "\n" for row in (cells, cells.values())))
+    page_of([str(table)])
+    damaged = cells | {column: cell}
+    table.write_text("".join(",".join(row) + "\n" for row in (damaged, damaged.values(), cells.values())))
+    with pytest.raises(InputError, match=f"{column} must be a number") as caught:
+        page_of([str(table)])
+    assert len(str(caught.value)) < 300
 
 
 def call(*arguments: object) -> Any:

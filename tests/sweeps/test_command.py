@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from dlasim import api
 from dlasim.cli import main
 
 DLASIM = [sys.executable, "-P", "-m", "dlasim"]
@@ -62,6 +63,40 @@ def test_whatever_was_swept_is_a_column(
     assert [name for name in head.split() if name in axes] == [name for name in columns if name in axes]
     for line, wanted in zip(lines, cells, strict=True):
         assert all(f"  {cell}  " in line for cell in wanted), line
+
+
+def test_files_are_relative_to_the_users_folder(model: Path, tmp_path: Path) -> None:
+    """Workers run in another folder, so they need absolute paths."""
+    (tmp_path / "m.toml").write_text("pes = 32\n")
+    (tmp_path / "t.toml").write_text('base = "45nm"\n[constants.mac_pj]\nvalue = 1.0\n')
+    arguments = ("sweep", str(model), "--config", "m.toml", "--technology", "t.toml", "--sram", "32KiB,64KiB")
+    tables = []
+    for jobs in ("1", "2"):
+        done = run(*arguments, "--jobs", jobs, "--out", jobs, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        tables.append((tmp_path / jobs / "results.csv").read_text())
+    assert tables[0] == tables[1]
+    assert tables[0].count(",m.toml,") == tables[0].count(",t.toml,") == tables[0].count(",ok,") == 2
+
+
+def test_a_studys_technology_is_relative_to_the_study(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "t.toml").write_text('base = "45nm"\n[constants.mac_pj]\nvalue = 1.0\n')
+    text = f'models = ["{model}"]\nfixed.technology = "t.toml"\naxes.pes = [16, 32]\n'
+    (tmp_path / "study" / "s.toml").write_text(text)
+    for jobs in ("1", "2"):
+        done = run("sweep", "study/s.toml", "--jobs", jobs, "--out", jobs, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+
+
+def test_a_machines_file_that_changes_in_between(model: Path, tmp_path: Path) -> None:
+    machine = tmp_path / "m.toml"
+    found = []
+    for number, pes in enumerate((16, 128)):
+        machine.write_text(f"pes = {pes}\n")
+        rows = api.sweep(model, preset=str(machine), out=tmp_path / str(number), jobs=1).rows()
+        found.append([row["pes"] for row in rows])
+    assert found == [[16], [128]]
 
 
 def test_a_bar_on_a_terminal(model: Path, tmp_path: Path) -> None:

@@ -1,15 +1,19 @@
-"""What `--dla rtl` refuses, in one line each, before anything is built."""
+"""What `--dla rtl` refuses, in one line each, before anything is built; and how libraries are kept."""
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dlasim import api
 from dlasim.errors import InputError, RunError
 from dlasim.sim.config import DlaConfig
-from dlasim.vp import rtl_library
+from dlasim.vp import rtl_device, rtl_library
+from dlasim.vp.dla_device import RtlFigures
 from tests.rtl.machines import machine
 
 
@@ -85,3 +89,105 @@ def test_every_parameter_of_the_rtl_has_a_value() -> None:
     head = text[text.index("#(") : text.index(") (")]
     names = {line.split("=")[0].split()[-1] for line in head.splitlines() if "parameter" in line}
     assert set(rtl_library.parameters(DlaConfig())) == names - {"LIMITED", "BEAT_BYTES"}
+
+
+# --- the cache of libraries ---
+
+
+@pytest.fixture
+def builds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[bytes]:
+    """Every library that is built, without Verilator; the cache is in `tmp_path`."""
+    done: list[bytes] = []
+
+    def build(*_: object) -> bytes:
+        done.append(b"library %d" % len(done))
+        return done[-1]
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(rtl_library, "_tool", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr(rtl_library, "_run", lambda *_: "Verilator 5")
+    monkeypatch.setattr(rtl_library, "_build", build)
+    return done
+
+
+def library() -> bytes:
+    return rtl_library._object(machine("8x8 shared bus"), "")
+
+
+def test_a_library_is_built_once(builds: list[bytes]) -> None:
+    assert [library(), library()] == [b"library 0"] * 2
+    assert builds == [b"library 0"]
+
+
+@pytest.mark.parametrize("damage", [lambda old: old[:-1], lambda old: old[:40] + b"?" + old[41:]])
+def test_a_damaged_library_is_built_anew(
+    damage: Callable[[bytes], bytes], builds: list[bytes], tmp_path: Path
+) -> None:
+    library()
+    (kept,) = (tmp_path / "dlasim").glob("rtl-*.o")
+    whole = kept.read_bytes()
+    kept.write_bytes(damage(whole))
+    assert library() == b"library 1"
+    assert len(kept.read_bytes()) == len(whole)
+
+
+@pytest.mark.parametrize("name", ["write", "lock"])
+def test_a_full_cache_disk(name: str, builds: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(rtl_library.Cache, name, full)
+    assert library() == b"library 0"
+
+
+def test_without_any_cache(builds: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> None:
+        raise RunError("no folder to keep compiled code in")
+
+    monkeypatch.setattr(rtl_library, "open_cache", none)
+    assert library() == b"library 0"
+
+
+def test_a_full_temporary_disk(builds: list[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> bytes:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(rtl_library, "_build", full)
+    with pytest.raises(RunError, match=r"^--dla rtl: cannot build the RTL: No space left on device$"):
+        library()
+
+
+# --- streams that last ---
+
+
+class Stream:
+    """In place of the RTL: a stream with a marker in every cycle."""
+
+    def __init__(self, cycles: int) -> None:
+        self.left = cycles
+        self.calls: list[int] = []
+
+    def dla_running(self, _handle: None) -> bool:
+        return self.left > 0
+
+    def dla_run(self, _handle: None, cycles: int, events: Any, most: int, count: Any) -> int:
+        self.calls.append(cycles)
+        ran = min(cycles, self.left)
+        self.left -= ran
+        found = [(cycle + 1) << 1 for cycle in range(ran)] + ([ran << 1 | 1] if not self.left else [])
+        count._obj.value = min(len(found), most)
+        events[: count._obj.value] = found[:most]
+        return ran
+
+
+def test_the_end_of_a_stream_with_many_markers_counts() -> None:
+    """A call tells of some events only; in between, Ctrl-C is noticed."""
+    device = object.__new__(rtl_device.RtlDevice)
+    stream = Stream(5_000)
+    device._library, device._handle = stream, None  # type: ignore[assignment]
+    device._events = (ctypes.c_uint64 * 1024)()
+    device._cycle, device._started, device._figures = 70, 60, RtlFigures()
+    device._lasted = [[], []]
+    device._advance(1_000_000)
+    assert device._lasted == [[5_010], []]
+    assert max(stream.calls) <= 500

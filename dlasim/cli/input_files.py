@@ -1,0 +1,21 @@
+"""The files that the options of a command name as something to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_TOML_OR_NAME = ("cpu", "technology")
+
+
+def input_files(given: Mapping[str, Any]) -> Iterator[str]:
+    """Every such file; outputs must not overwrite one of them."""
+    for name in ("config_file", "labels"):
+        if given.get(name):
+            yield given[name]
+    yield from given.get("inputs", ())
+    for name in _TOML_OR_NAME:
+        if (given.get(name) or "").endswith(".toml"):
+            yield given[name]
+    for device in given.get("devices", ()):
+        yield device.rpartition("@")[0].rpartition(":")[0]  # FILE.py:CLASS@ADDRESS
