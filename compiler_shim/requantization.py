@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dlasim.compiler_shim.nodes import DlaNode, Value, alias_chain
 from dlasim.isa import host_ops
-from dlasim.isa.instructions import Out, Quant
+from dlasim.isa.instructions import BY_MNEMONIC, Out, Quant
 from dlasim.isa.program import HostCall
 
 _KEPT = ("OUT_ZP", "ACT_MIN", "ACT_MAX")
@@ -19,7 +19,7 @@ def sums_of(output: Value) -> Value:
 
 def leaving_sums(node: DlaNode, sums: int) -> DlaNode:
     """The convolution that stores its sums, bias included, in that value."""
-    mnemonic = "OP_CONV" if node.mnemonic == "OP_CONV_RELU" else node.mnemonic
+    mnemonic = BY_MNEMONIC[node.mnemonic].sums or node.mnemonic
     fields = {**node.fields, "out": Out.INT32, "quant": Quant.TENSOR}
     return replace(node, mnemonic=mnemonic, fields=fields, output=sums, out_element_bytes=4)
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from dlasim.compiler_shim.lowering.memory import reads, variables, writes
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork, alias_chain, whole_view, with_layouts
 from dlasim.compiler_shim.views import Layout, dense_layout, is_whole
+from dlasim.isa.instructions import BY_MNEMONIC
 
 
 def share(network: PlacedNetwork) -> PlacedNetwork:
@@ -100,7 +101,7 @@ def _with_wide_channels(node: DlaNode) -> DlaNode:
     """
     rows, columns, channels = node.in_shape
     layout = node.layout(0)
-    is_average = node.mnemonic == "OP_POOL" and node.kernel == (1, columns) and channels == 1
+    is_average = BY_MNEMONIC[node.mnemonic].pools and node.kernel == (1, columns) and channels == 1
     if (
         not is_average
         or node.out_shape != (rows, 1, 1)

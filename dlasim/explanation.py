@@ -74,6 +74,7 @@ _ADVICE: Mapping[str, str] = {
     "SRAM": "more SRAM, for second buffers and for loading ahead",
     losses.OUTPUT: "more results per cycle: of MAC (--mac-results) or of VECTOR",
     losses.PORTS: "more or wider SRAM ports",
+    losses.FIRST_LOAD: "a higher DMA bandwidth or a shorter latency",
     losses.ISSUE: "fewer issue cycles, a shorter DMA latency; more SRAM for fewer tiles",
 }
 

@@ -144,6 +144,7 @@ class Instruction:
     parameters: tuple[str, ...] = ()  # registers read besides those that place the operands
     errors: tuple[Fault, ...] = ()
     channels: Channels = Channels.NONE
+    sums: str = ""  # the instruction that stores its accumulators as they are, where that is another one
 
     @property
     def registers(self) -> tuple[str, ...]:
@@ -185,6 +186,16 @@ class Instruction:
     def has_window(self) -> bool:
         """Whether an output pixel depends on a kernel window of input pixels."""
         return "KERNEL" in self.parameters
+
+    @property
+    def pools(self) -> bool:
+        """Whether it combines the elements of a window, without weights."""
+        return self.has_window and not self.reads_weights
+
+    @property
+    def multiplies_matrices(self) -> bool:
+        """Whether each pixel of its input is a row of a matrix."""
+        return any(operand.extent is Extent.MATRIX for operand in self.operands)
 
     @property
     def pads_window(self) -> bool:
@@ -374,6 +385,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         parameters=(*_SIZES, *_WINDOW, *_MAC_ZERO_POINTS, *_RESCALE),
         errors=_WIDE_ERRORS,
         channels=Channels.REDUCED,
+        sums="OP_CONV",
     ),
     Instruction(
         "OP_DEPTH_CONV",

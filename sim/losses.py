@@ -16,8 +16,8 @@ from dlasim.sim.lower_bound import Bound, layer_bounds
 from dlasim.sim.plan import Plan
 from dlasim.sim.runner import Inference
 
-CAUSES = TILES, OUTPUT, PORTS, TRANSFERS, ISSUE = (
-    "tile shape", "output stage", "SRAM ports", "transfers", "launch",
+CAUSES = TILES, OUTPUT, PORTS, FIRST_LOAD, TRANSFERS, ISSUE = (
+    "tile shape", "output stage", "SRAM ports", "first load", "transfers", "launch",
 )  # fmt: skip
 _FREE_OUTPUT = {"mac_results": 0, "vector_requantizations": 0, "vector_divisions": 0}
 Spans = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -48,7 +48,8 @@ def find_losses(program: Program, config: DlaConfig, inference: Inference) -> li
     """The losses of each layer.
 
     Cycles in which nothing computes count for the layer of the computation that starts next: as transfers
-    while one runs, as launch otherwise. What the output stage takes of the compulsory work is no loss.
+    while one runs (as first load before the first computation of a stream), as launch otherwise. What the
+    output stage takes of the compulsory work is no loss.
     """
     bounds = layer_bounds(config, program.work, len(program.layers))
     without_output = layer_bounds(config.replace(**_FREE_OUTPUT), program.work, len(program.layers))
@@ -82,10 +83,10 @@ def _add_run(losses: Sequence[Losses], layer_of: NDArray[np.int64], plan: Plan) 
         loss.by_cause[OUTPUT] += int(costs.output_stall[:count][mine & computes].sum())
     gaps, next_layer = _gaps(start[computes], end[computes], layers[computes])
     moving = _covered(union(start[~computes], end[~computes]), gaps)
-    columns = next_layer.tolist(), (gaps[1] - gaps[0]).tolist(), moving.tolist()
-    for layer, length, moved in zip(*columns, strict=True):
+    columns = next_layer.tolist(), (gaps[1] - gaps[0]).tolist(), moving.tolist(), (gaps[0] == 0).tolist()
+    for layer, length, moved, is_first in zip(*columns, strict=True):
         if layer >= 0:
-            losses[layer].by_cause[TRANSFERS] += moved
+            losses[layer].by_cause[FIRST_LOAD if is_first else TRANSFERS] += moved
             losses[layer].by_cause[ISSUE] += length - moved
 
 

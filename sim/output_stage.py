@@ -27,7 +27,7 @@ def multiplications(batch: Batch) -> Count:
         return 0
     if instruction.unit is Unit.MAC:
         return batch.fields.get("out", Out.INT8) == Out.INT8
-    if instruction.mnemonic == "OP_POOL":
+    if instruction.pools:
         return batch.fields["mode"] != PoolMode.MAX  # a mean is rescaled, an average divided
     return vector_requantizations(instruction)
 
@@ -39,7 +39,7 @@ def mac_result_cycles(config: DlaConfig) -> int:
 
 def vector_result_cycles(config: DlaConfig, instruction: Instruction, mode: int = PoolMode.MAX) -> int:
     """Cycles of RESULTS_SCALE results of a VECTOR instruction; of a pool in this mode."""
-    if instruction.mnemonic != "OP_POOL":
+    if not instruction.pools:
         return vector_requantizations(instruction) * _scaled(config.vector_requantizations)
     if mode in _DIVIDED:
         return _scaled(config.vector_divisions)
@@ -48,7 +48,7 @@ def vector_result_cycles(config: DlaConfig, instruction: Instruction, mode: int 
 
 def batch_result_cycles(config: DlaConfig, batch: Batch) -> Count:
     """The same for each operation of a batch."""
-    if batch.instruction.mnemonic != "OP_POOL":
+    if not batch.instruction.pools:
         return vector_result_cycles(config, batch.instruction)
     by_mode = [vector_result_cycles(config, batch.instruction, mode) for mode in PoolMode]
     return np.array(by_mode, np.int64)[batch.fields["mode"]]

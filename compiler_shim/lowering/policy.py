@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, total_bytes
 from dlasim.compiler_shim.lowering.search import half
+from dlasim.compiler_shim.lowering.stripes import ChainTilings
 from dlasim.compiler_shim.lowering.tiling import Finder, Hope, Machine, Tiling, TilingProblem
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.native.backend import PLAIN, Backend
@@ -34,6 +36,7 @@ class Policy:
     first_machine: Machine = field(init=False)
     _finder: Finder = field(init=False)
     _known: dict[tuple[object, ...], _Known] = field(default_factory=dict)
+    _chains: dict[object, ChainTilings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.machine = Machine(self.config, self.hope)
@@ -54,6 +57,14 @@ class Policy:
         """
         known = self._known.get(problem.kind) or self._find_most(problem)
         return self._within(problem, known, budget)
+
+    def chain_tilings(self, problems: Sequence[TilingProblem]) -> ChainTilings:
+        """Those of a chain of these nodes."""
+        kinds = tuple([(problem.kind, problem.link) for problem in problems])
+        found = self._chains.get(kinds)
+        if found is None:
+            found = self._chains[kinds] = ChainTilings(problems)
+        return found
 
     def sufficient_bytes(self, problem: TilingProblem) -> int:
         """The budget above which a node's tiling is always the same."""

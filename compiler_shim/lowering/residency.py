@@ -21,11 +21,12 @@ from dlasim.compiler_shim.lowering.memory import (
 )
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.states import Segment, State, StateSearch
-from dlasim.compiler_shim.lowering.stripes import Chain, best_chain, best_segments
+from dlasim.compiler_shim.lowering.stripes import Chain, ChainTilings, best_segments
 from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.errors import InputError
+from dlasim.isa.instructions import BY_MNEMONIC
 
 NEAR = 64  # as in `search`
 TRAFFIC_WEIGHT = 1 / 1024  # cycles that a byte over the bus counts for besides its time
@@ -76,6 +77,10 @@ class _Residents:
     def __contains__(self, value: object) -> bool:
         return value in self.addresses
 
+    def among(self, values: State) -> State:
+        """Those of the values that stay in SRAM."""
+        return frozenset([value for value in values if value in self.addresses])
+
     def during(self, steps: Sequence[int]) -> list[allocation.Gap]:
         """The address ranges that they occupy while any of these steps runs."""
         found: dict[int, allocation.Gap] = {}
@@ -112,6 +117,7 @@ class SramPlanner:
         }
         self._links = frozenset(step for step in self._nodes if self._find_link(step))
         self._cycles: dict[tuple[Segment, State, int], float] = {}
+        self._chains: dict[tuple[Segment, State], ChainTilings] = {}
 
     def plan(self, sram_bytes: int) -> SramPlan:
         """Plan so much SRAM."""
@@ -145,17 +151,13 @@ class SramPlanner:
             f"the configuration has {self._limit}"
         )
 
-    def _problem(
-        self, step: int, resident: Container[int], inner: Container[int] = frozenset()
-    ) -> TilingProblem:
-        """A node with these values in SRAM, and those between the nodes of its chain."""
+    def _problem(self, step: int, in_sram: Container[int]) -> TilingProblem:
+        """A node with these values in SRAM."""
         inputs, output = self._values[step]
-        in_sram = [value in resident or value in inner for value in inputs]
         matrix = self._matrices.get(step)
-        is_matrix_in_sram = matrix is not None and matrix in resident
-        return self._problems[step][
-            InSram(tuple(in_sram), output in resident or output in inner, is_matrix_in_sram)
-        ]
+        is_matrix_in_sram = matrix is not None and matrix in in_sram
+        inputs_in_sram = tuple([value in in_sram for value in inputs])
+        return self._problems[step][InSram(inputs_in_sram, output in in_sram, is_matrix_in_sram)]
 
     def _choose(self) -> tuple[list[int], list[Segment]]:
         """The values that stay in SRAM, and the segments, by the cheapest path over states."""
@@ -208,7 +210,7 @@ class SramPlanner:
         key = (steps, touched & resident, budget)
         found = self._cycles.get(key)
         if found is None:
-            found = self._cycles[key] = self._segment_cost(steps, resident, budget)
+            found = self._cycles[key] = self._segment_cost(steps, key[1], budget)
         return found
 
     def is_link(self, step: int) -> bool:
@@ -328,7 +330,7 @@ class SramPlanner:
             and self._live_ranges[value].last == step + 1
             and node.out_element_bytes == follower.in_element_bytes == 1
             and node.out_shape == follower.in_shape
-            and follower.mnemonic != "OP_MAT_MUL"
+            and not BY_MNEMONIC[follower.mnemonic].multiplies_matrices
         )
 
     def _cost(self, steps: Segment, residents: _Residents) -> float:
@@ -336,43 +338,53 @@ class SramPlanner:
         if _take_turns(taken):
             return inf
         budget = self._limit - sum(end - start for start, end in taken)
-        return self._segment_cost(steps, residents, budget)
+        return self._segment_cost(steps, residents.among(self._touched(steps)), budget)
 
-    def _segment_cost(self, steps: Segment, residents: Container[int], budget: int) -> float:
-        """Cycles of these steps, plus a little for each byte over the bus, which costs energy."""
+    def _segment_cost(self, steps: Segment, touched: State, budget: int) -> float:
+        """Cycles of these steps, plus a little for each byte over the bus, which costs energy; `touched` are
+        the values in SRAM that they read or write."""
         if budget <= 0:
             return inf
         if len(steps) == 1:
-            problem = self._problem(steps[0], residents)
+            problem = self._problem(steps[0], touched)
             tiling = self._policy.tiling(problem, budget)
             return (
                 inf
                 if tiling is None
                 else tiling.cycles + TRAFFIC_WEIGHT * (tiling.read_bytes + problem.geometry.written_bytes)
             )
-        chain = best_chain(self._chain_problems(steps, residents), budget)
+        chain = self._chain_tilings(steps, touched).best(budget)
         return inf if chain is None else chain.cycles + TRAFFIC_WEIGHT * chain.moved_bytes
 
-    def _chain_problems(self, steps: Segment, residents: Container[int]) -> list[TilingProblem]:
+    def _chain_tilings(self, steps: Segment, touched: State) -> ChainTilings:
+        """Those of a chain, where these of the values that it reads or writes are in SRAM."""
+        found = self._chains.get((steps, touched))
+        if found is None:
+            problems = self._chain_problems(steps, touched)
+            found = self._chains[steps, touched] = self._policy.chain_tilings(problems)
+        return found
+
+    def _chain_problems(self, steps: Segment, touched: State) -> list[TilingProblem]:
         """The nodes of a chain: the input of each comes from the node before, its output goes to the next."""
-        inner = frozenset([self._values[step][1] for step in steps[:-1]])
-        return [self._problem(step, residents, inner) for step in steps]
+        in_sram = touched.union([self._values[step][1] for step in steps[:-1]])
+        return [self._problem(step, in_sram) for step in steps]
 
     def _pack_chain(
         self, steps: tuple[int, ...], residents: _Residents, taken: list[allocation.Gap], packer: BufferPacker
     ) -> Chain | None:
         if _take_turns(taken):
             return None
-        problems = self._chain_problems(steps, residents)
+        touched = residents.among(self._touched(steps))
+        problems, tilings = self._chain_problems(steps, touched), self._chain_tilings(steps, touched)
         free = allocation.gaps(taken, self._limit)
-        tiling = best_chain(problems, sum(end - start for start, end in free))
+        tiling = tilings.best(sum(end - start for start, end in free))
         while tiling is not None:
             found = packer.pack_chain(steps, problems, tiling, free, taken)
             if found is not None:
                 return Chain(
                     steps, tiling.schedule, found, tiling.cycles, tiling.load_cycles, tiling.inner_bytes
                 )
-            tiling = best_chain(problems, tiling.sram_bytes - 1)
+            tiling = tilings.best(tiling.sram_bytes - 1)
         return None
 
 

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, Geometry, total_bytes
+from dlasim.compiler_shim.lowering.geometry import ENDLESS, Buffers, Cut, Geometry, total_bytes
 from dlasim.compiler_shim.lowering.search import even
 from dlasim.compiler_shim.lowering.tile_buffers import align
+from dlasim.compiler_shim.lowering.tile_costs import contention_both
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
-from dlasim.sim.formulas import contention_cycles, port_cycles, transfer_beats
+from dlasim.sim.formulas import BusCosts, latency_cycles, port_cycles, transfer_beats
 
 MAX_CHAIN = 6
 
@@ -129,37 +130,77 @@ def make_schedule(nodes: Sequence[Reach], rows: int) -> Schedule:
     return tuple(stripes)
 
 
-def best_chain(problems: Sequence[TilingProblem], budget: int) -> ChainTiling | None:
-    """The cheapest chain that fits: in the fewest stripes, or in more as long as that helps."""
-    layouts = _layouts(tuple([problem.link for problem in problems]))
-    if layouts.constant_bytes > budget:
-        return None
-    height = problems[-1].height
-    low, high = 0, height + 1  # rows that fit, rows that do not
-    rows = height
-    while high - low > 1:
-        if layouts[rows].sram_bytes <= budget:
-            low = rows
-        else:
-            high = rows
-        rows = (low + high) // 2
-    if not low:
-        return None
-    rows = even(height, low)
-    best, other = None, _tile_chain(problems, layouts[rows])
-    while best is None or other.cycles < best.cycles:
-        best = other
-        rows = -(-rows // 2)  # less wait for the first loads and the last store
-        if rows == 1 or layouts[rows].sram_bytes > budget:  # since buffers are double now
-            break
-        other = _tile_chain(problems, layouts[rows])
-    return best
+class ChainTilings:
+    """The tilings of one chain. Each is the best for a range of budgets, and is found once."""
+
+    def __init__(self, problems: Sequence[TilingProblem]) -> None:
+        self._problems = problems
+        self._layouts = _layouts(tuple([problem.link for problem in problems]))
+        self._tilings: dict[int, ChainTiling] = {}  # by rows of a stripe
+        self._known: list[tuple[int, int, ChainTiling | None]] = []  # first budget, the one after the last
+
+    def best(self, budget: int) -> ChainTiling | None:
+        """The cheapest that fits: in the fewest stripes, or in more as long as that helps."""
+        for first, end, known in self._known:
+            if first <= budget < end:
+                return known
+        fits = _Fits(budget)
+        found = self._find(fits)
+        self._known.append((fits.first, fits.end, found))
+        return found
+
+    def _find(self, fits: _Fits) -> ChainTiling | None:
+        if not fits.fits(self._layouts.constant_bytes):
+            return None
+        height = self._problems[-1].height
+        low, high = 0, height + 1  # rows that fit, rows that do not
+        rows = height
+        while high - low > 1:
+            if fits.fits(self._layouts[rows].sram_bytes):
+                low = rows
+            else:
+                high = rows
+            rows = (low + high) // 2
+        if not low:
+            return None
+        rows = even(height, low)
+        best, other = None, self._tiling(rows)
+        while best is None or other.cycles < best.cycles:
+            best = other
+            rows = -(-rows // 2)  # less wait for the first loads and the last store
+            if rows == 1 or not fits.fits(self._layouts[rows].sram_bytes):  # since buffers are double now
+                break
+            other = self._tiling(rows)
+        return best
+
+    def _tiling(self, rows: int) -> ChainTiling:
+        found = self._tilings.get(rows)
+        if found is None:
+            layout = self._layouts[rows]
+            found = self._tilings[rows] = ChainTiling(
+                layout.schedule,
+                layout.cuts,
+                layout.buffers,
+                layout.inner,
+                *_estimate(self._problems, layout),
+            )
+        return found
 
 
-def _tile_chain(problems: Sequence[TilingProblem], layout: _Layout) -> ChainTiling:
-    return ChainTiling(
-        layout.schedule, layout.cuts, layout.buffers, layout.inner, *_estimate(problems, layout)
-    )
+class _Fits:
+    """Compares sizes with a budget; every budget from `first` to before `end` gives the same answers."""
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self.first, self.end = 0, ENDLESS
+
+    def fits(self, size_bytes: int) -> bool:
+        """Whether so many bytes are within the budget."""
+        if size_bytes <= self._budget:
+            self.first = max(self.first, size_bytes)
+            return True
+        self.end = min(self.end, size_bytes)
+        return False
 
 
 class _Layout:
@@ -248,21 +289,32 @@ def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, 
         crossing += stripes * moved * problem.height // rows
     written = problems[-1].geometry.written_bytes
     # A stripe is as wide and as deep as the tensor: contiguous in memory.
-    loads = layout.loads if machine.loads_ahead else layout.loads + layout.constant_loads
-    beats_in = first = 0
-    for size, times in loads:
-        beats = transfer_beats(bus, size, 1)
-        beats_in += times * beats
-        first += beats
+    tensors, waits, first = _load_times(bus, layout.loads)
+    constants, more, other = _load_times(
+        machine.constants, () if machine.loads_ahead else layout.constant_loads
+    )
+    latency = max(bus.latency, machine.constants.latency) if constants else bus.latency
     store = transfer_beats(bus, -(-written // stripes), 1) + bus.latency * bool(written)
-    move_in = beats_in + sum([times for _, times in loads]) * bus.latency
+    move_in = tensors + waits + constants + more
     beats_out = stripes * (store - bus.latency * bool(written))
-    contention = contention_cycles(bus, beats_in, beats_out)
-    ports = port_cycles(problems[0].machine_costs.plain.unit.port_rate, crossing + written)
-    lead, task = first + bus.latency, compute // stripes
+    costs = problems[0].machine_costs.plain
+    contention, store_contention = contention_both(costs, tensors, constants, beats_out)
+    ports = port_cycles(costs.unit.port_rate, crossing + written)
+    lead, task = first + other + latency, compute // stripes
     if machine.is_hopeful:
-        sent = lead + task + (stripes - 1) * store + contention
+        sent = lead + task + (stripes - 1) * store + store_contention
         busiest = max(lead + compute, move_in + contention + task, sent, lead + ports)
     else:
-        busiest = max(compute, move_in + contention, stripes * store + contention, ports) + lead
+        busiest = max(compute, move_in + contention, stripes * store + store_contention, ports) + lead
     return busiest + store, layout.read_bytes + written, move_in
+
+
+def _load_times(memory: BusCosts, loads: Sequence[tuple[int, int]]) -> tuple[int, int, int]:
+    """Cycles on the bus of loads, each of so many bytes so many times; those that latency adds; and those on
+    the bus of one of each."""
+    beats = waits = first = 0
+    for size, times in loads:
+        one = transfer_beats(memory, size, 1)
+        beats, first = beats + times * one, first + one
+        waits += times * latency_cycles(memory, one)
+    return beats, waits, first

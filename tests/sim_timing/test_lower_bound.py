@@ -17,12 +17,13 @@ from dlasim.errors import InputError
 from dlasim.isa import container
 from dlasim.isa.instructions import UNITS
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.losses import find_losses
+from dlasim.sim.losses import FIRST_LOAD, ISSUE, TRANSFERS, find_losses
 from dlasim.sim.measured import Measured
 from dlasim.sim.runner import Simulation
 from tests.compiler.cases import lower_with_enough, random_case, write_model
 
 CASES = 30
+WAITS = (FIRST_LOAD, TRANSFERS, ISSUE)
 
 
 def measured(network, config, options=None):
@@ -85,7 +86,7 @@ def test_losses_and_compulsory_work_are_all_that_a_layer_takes(mnist):
     losses = find_losses(run.program, run.config, run.inference)
     compulsory = run.bound.units["MAC"] + run.bound.units["VECTOR"]
     computing = sum(loss.compute_cycles for loss in losses)
-    waiting = sum(loss.by_cause["transfers"] + loss.by_cause["launch"] for loss in losses)
+    waiting = sum(loss.by_cause[cause] for loss in losses for cause in WAITS)
     assert sum(loss.total for loss in losses) + compulsory == computing + waiting
     last = max(
         int(stream.plan.timeline.end[stream.plan.costs.unit >= 2].max()) for stream in run.inference.runs
@@ -100,6 +101,18 @@ def test_explain_names_the_limit_and_what_helps(mnist):
     assert "DMA bandwidth" in dense["advice"]
     assert dense["lost_cycles"] > 10_000
     assert rows.report["bound_unit"] == "DMA_IN"
+
+
+def test_a_first_load_is_no_lack_of_sram(tmp_path):
+    """What the first layer waits for does not depend on the SRAM, but on the bandwidth."""
+    path = api.model("ds_cnn", str(tmp_path / "ds_cnn.tflite"))
+    first, larger, faster = (
+        api.explain(path, **machine)[0] for machine in ({}, {"sram_bytes": 4 << 20}, {"dma_bandwidth": 64})
+    )
+    assert first["limit"] == larger["limit"] == "first load"
+    assert first["lost_cycles"] == larger["lost_cycles"] > faster["lost_cycles"]
+    assert "bandwidth" in first["advice"]
+    assert "SRAM" not in first["advice"]
 
 
 def test_all_operators_that_nothing_runs_are_named(mnist):

@@ -191,7 +191,7 @@ def _words(mnemonic: str, is_dense: bool, fields: tuple[tuple[str, int], ...]) -
     alone = codec.encode(mnemonic, **given)
     if not is_dense:
         return alone, alone, alone, alone
-    bare = "OP_CONV" if mnemonic == "OP_CONV_RELU" else mnemonic
+    bare = BY_MNEMONIC[mnemonic].sums or mnemonic
     first = codec.encode(bare, **given | {"out": Out.INT32})
     middle = codec.encode(bare, **given | {"out": Out.INT32, "init": Init.PARTIAL})
     return alone, first, middle, codec.encode(mnemonic, **given | {"init": Init.PARTIAL})
