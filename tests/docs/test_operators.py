@@ -50,4 +50,4 @@ def test_every_operator_and_every_rule_is_on_the_page() -> None:
     assert sorted(re.findall(r"^\| ([A-Z0-9_]+) \|", page, re.MULTILINE)) == sorted(HOST_KINDS)
     for rule in RULES:
         assert rule.__doc__ is not None
-        assert rule.__doc__.splitlines()[0] in page
+        assert " ".join(rule.__doc__.split()) in page
