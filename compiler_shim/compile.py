@@ -10,6 +10,7 @@ from dlasim.compiler_shim.dlag.dlag_writer import write_graph
 from dlasim.compiler_shim.graph import Graph
 from dlasim.compiler_shim.importing import import_model, prepare
 from dlasim.compiler_shim.lowering.lower import Lowered
+from dlasim.compiler_shim.onnx import is_onnx
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork, partition
 from dlasim.compiler_shim.planner import PlanMemory, lower_fastest
@@ -21,24 +22,28 @@ from dlasim.sim.config import DlaConfig
 
 
 def load_model(path: str | Path) -> UnplacedNetwork:
-    """A .tflite or .dlag file, imported and partitioned; free of any configuration."""
+    """A model file, imported and partitioned; free of any configuration."""
     return partition(load_graph(path))
 
 
 def load_graph(path: str | Path) -> Graph:
-    """The network in a .tflite or .dlag file, checked, with shapes resolved and constants folded."""
+    """The network in a .tflite, .onnx or .dlag file, checked, with shapes resolved and constants folded."""
     head = read_head(path, len(MAGIC))
     if container.is_program(head):
-        raise InputError(f"{path} is compiled already; give a .tflite or .dlag file")
+        raise InputError(f"{path} is compiled already; give a .tflite, .onnx or .dlag file")
     if str(path).endswith(".s"):
         raise InputError(f"{path} is assembly, not a model; `dlasim run {path}` runs it")
+    if is_onnx(path):
+        from dlasim.compiler_shim.onnx.onnx_import import load_onnx  # few need it
+
+        return load_onnx(path)
     if not is_graph(head):
         return import_model(path)
     return prepare(read_graph_model(path), str(path))
 
 
 def load_tflite(path: str | Path) -> bytes:
-    """The model as a .tflite, whichever of the two it is."""
+    """The model in a .tflite or .dlag file as a .tflite."""
     return tflite_of(path) if is_graph(read_head(path, len(MAGIC))) else read_file(path)
 
 

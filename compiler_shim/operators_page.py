@@ -55,6 +55,9 @@ model estimates fewer cycles, unless `--place`, `--depthwise` or `--dla-ops` dec
 these tables run on the CPU, as one of its [host operators](host-operators.md). `dlasim explain MODEL` shows
 for each operator of a model where it runs, and why.
 
+TABLE is dlasim's own: any function of one int8 element, as the importer of [ONNX](numerics.md#onnx) makes it.
+A `.tflite` file holds it as a custom operator.
+
 Models must be int8 or uint8 with full-integer quantization. [uint8](numerics.md#uint8) runs as int8 with
 other zero points. Inputs and outputs may be float32 or unscaled uint8 if the model itself converts them, and
 operators that follow the integer part may compute in [float32](#in-float32-too). An

@@ -21,6 +21,7 @@ from dlasim.errors import InputError
 from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.duration import program_cycles
+from dlasim.sim.memory_timing import memories_of
 
 MAY_BE_FASTER = 1.2  # the paper's tiling is tried where its estimate is within so much of the other
 SMALL, SMALLER = 32, 16  # nodes of networks for which there is time for more candidates
@@ -264,12 +265,18 @@ def _nodes(network: PlacedNetwork) -> int:
 
 
 def worse_machines(machine: DlaConfig) -> Iterator[DlaConfig]:
-    """Where a machine is better than the default, it with the default instead, one way after the other."""
+    """Where a machine is better than the default, it with the default instead, one way after the other; and
+    with one memory instead of several, which may be faster or slower."""
     default = DlaConfig()
     for names in _LESS_IS_BETTER:
         worse = {name: max(getattr(machine, name), getattr(default, name)) for name in names}
         if machine.replace(**worse) != machine:
             yield machine.replace(**worse)
+    if machine.memories:
+        serial = [memory.name for memory in memories_of(machine) if memory.outstanding > 1]
+        if serial:
+            yield machine.replace(**{f"memories.{name}.outstanding": 1 for name in serial})
+        yield machine.replace(memories="", buses="")
     for name in _MORE_IS_BETTER:
         worse = {name: min(getattr(machine, name), getattr(default, name))}
         if machine.replace(**worse) != machine:

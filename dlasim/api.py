@@ -2,8 +2,8 @@
 
 Keywords are parameters of the machine (DlaConfig) and options of the compiler (CompileOptions);
 `dlasim.choices` lists them. A machine is a DlaConfig, the name of a preset or a TOML file; without one it is
-the default machine. A model is a .tflite or .dlag file, or the name of a built-in network such as `resnet8`
-or `mobilenet_v1:alpha=0.5`.
+the default machine. A model is a .tflite, .onnx or .dlag file, or the name of a built-in network such as
+`resnet8` or `mobilenet_v1:alpha=0.5`.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dlasim.compiler_shim.lowering.lower import Lowered
     from dlasim.explanation import Explanation
     from dlasim.inputs import Inputs
+    from dlasim.onnx_comparison import OnnxComparison
     from dlasim.sweeps.sweep_result import SweepResult
     from dlasim.verification import Verification
 
@@ -98,15 +99,18 @@ def verify(
     host: str = "none",
     host_options: HostChoices | None = None,
     **choices: Unpack[Choices],
-) -> Verification:
+) -> Verification | OnnxComparison:
     """Compare every tensor of a model with TensorFlow's reference; a program with data races is an error.
 
-    It needs the extra `verify`. `passed` says whether all are equal, `mismatch` where they first differ.
+    It needs the extra `verify`. `passed` says whether all are equal, `mismatch` where they first differ. An
+    ONNX model is compared with onnxruntime, from which it differs by rounding: that needs the extra `onnx`,
+    and gives an `OnnxComparison`.
 
     >>> import dlasim
     >>> dlasim.verify("mnist", sram="16KiB").passed
     True
     """
+    from dlasim.compiler_shim.onnx import is_onnx
     from dlasim.verification import verify as check
 
     file = locate(model)
@@ -114,6 +118,10 @@ def verify(
     refuse_races(lowered.program)
     chosen = choose_machine(config, split_choices(choices)[0])
     given = dict(host_options or {})
+    if is_onnx(file):
+        from dlasim.onnx_comparison import verify_onnx
+
+        return verify_onnx(file, lowered, chosen, runs, seed, engine, host, given)
     return check(file, lowered, chosen, runs, seed, engine, host=host, host_options=given)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from dlasim.sim.runner import Simulation
 if TYPE_CHECKING:
     from dlasim.compiler_shim.lowering.lower import Lowered
     from dlasim.isa.program import Program
-    from dlasim.reference import Reference, ReferenceModel
+    from dlasim.reference import Opinion, Reference
     from dlasim.sim.config import DlaConfig
     from dlasim.vp.host import Prototype
 
@@ -172,6 +172,20 @@ def _box_view(sram: NDArray[np.uint8], box: Box) -> NDArray[np.uint8]:
     )
 
 
+class AnyReference(Protocol):
+    """What computes every tensor of a model, by its number."""
+
+    @property
+    def tensor_count(self) -> int:
+        """Tensors from this number on are not compared."""
+
+    def run(self, inputs: Sequence[NDArray[Any]]) -> Reference:
+        """One inference from a fresh state."""
+
+    def second_opinion(self, tensor: int, reference: Reference) -> Opinion | None:
+        """The tensor from another implementation, if there is one."""
+
+
 def verify(
     model: str | Path,
     lowered: Lowered,
@@ -179,7 +193,7 @@ def verify(
     runs: int = 1,
     seed: int = 0,
     engine: str = "auto",
-    reference: ReferenceModel | None = None,
+    reference: AnyReference | None = None,
     host: str = "none",
     host_options: dict[str, Any] | None = None,
 ) -> Verification:
@@ -198,7 +212,7 @@ def verify(
 
 
 def _verify(
-    lowered: Lowered, simulation: Simulation | Prototype, reference: ReferenceModel, runs: int, seed: int
+    lowered: Lowered, simulation: Simulation | Prototype, reference: AnyReference, runs: int, seed: int
 ) -> Verification:
     program, network = lowered.program, lowered.network
     shadow = Shadow(lowered)
@@ -207,7 +221,7 @@ def _verify(
     simulation.host_observer = lambda number, array: from_cpu.__setitem__(number, array.copy())
     result = Verification()
     known: set[int] = set()
-    for pattern, inputs in _inputs(program.inputs, runs, seed):
+    for pattern, inputs in input_patterns(program.inputs, runs, seed):
         shadow.clear()
         from_cpu.clear()
         simulation.reset_variables()
@@ -228,7 +242,7 @@ def _verify(
 
 
 def _with_opinion(
-    mismatch: Mismatch, lowered: Lowered, reference: ReferenceModel, expected: Reference
+    mismatch: Mismatch, lowered: Lowered, reference: AnyReference, expected: Reference
 ) -> Mismatch:
     """The mismatch with what the other reference computes for the element, if it can."""
     if mismatch.actual is None:
@@ -261,7 +275,8 @@ def _simulation(
     return Prototype(program, config, make_executor(engine), on_board.host_options(**host_options))
 
 
-def _inputs(expected: Any, runs: int, seed: int) -> Iterator[tuple[str, list[NDArray[Any]]]]:
+def input_patterns(expected: Any, runs: int, seed: int) -> Iterator[tuple[str, list[NDArray[Any]]]]:
+    """The edge cases and `runs` inputs of noise, each with a name."""
     from dlasim.inputs import noise
 
     for pattern, value in zip(PATTERNS, ("min", "max", None), strict=False):

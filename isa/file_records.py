@@ -277,7 +277,7 @@ WORK = FileRecord(
         _u32("layer", "the layer"),
         _u32("opcode", "of the instruction: a compute instruction, OP_DMA_READ or OP_DMA_WRITE"),
         Member("count", "u64", "pixels of the output; for a transfer bytes"),
-        _u32("taps", "steps for each pixel and group of channels; 0 for a transfer"),
+        _u32("taps", "steps for each pixel and group of channels; for a transfer its region"),
         _u32("in_channels", "input channels that each output channel reads; 0 for a transfer"),
         _u32("out_channels", "output channels; 0 for a transfer"),
     ),

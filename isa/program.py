@@ -19,6 +19,7 @@ from dlasim.isa.source_lines import SourceLines
 ISA_VERSION = BY_NAME["ISA_VERSION"].reset
 ISA_MAJOR = ISA_VERSION >> 16
 WORK_OPCODES = frozenset(row.opcode for row in INSTRUCTIONS if row.is_operation)
+TRANSFER_OPCODES = frozenset(row.opcode for row in INSTRUCTIONS if row.is_transfer)
 MAX_OPERATIONS = 1 << 21  # keeps what analyses a program within about 2 GiB
 
 

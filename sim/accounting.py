@@ -140,7 +140,7 @@ def _unit_accounts(timeline: Timeline, costs: Costs, by_wait: int, by_queue: int
     """The account of each unit; what issue was blocked while it held an operation is not idle time of its."""
     start, end = timeline.start, timeline.end
     terms = np.stack(
-        (costs.work, costs.fill, costs.drain, costs.latency, costs.output_stall, costs.sram_stall)
+        (costs.work, costs.fill, costs.drain, timeline.latency, costs.output_stall, costs.sram_stall)
     )[:, : len(start)]
     during = _blocked_before(timeline, end) - _blocked_before(timeline, start)
     columns = np.concatenate((terms, (end - start)[None], during))

@@ -31,6 +31,7 @@ LIMITS = (
 LEAST_RATES = ("mac_results", "vector_requantizations", "vector_divisions")
 LEAST_RATE = 0.01  # results in a cycle
 TIMINGS = ("full", "macs", "zero")
+TABLES = ("memories", "buses")  # parameters that are tables, with parts such as memories.flash.bandwidth
 SIZE_FORM = "a size such as 512KiB, 1M or 65536"
 PARALLEL_FORM = "input, output, or a grid such as 8x16 or 8x8x4"
 # The names of the command line, which are shorter.
@@ -73,6 +74,9 @@ class DlaConfig:
     dma_latency: int = 64  # from the start of a transfer to its first byte
     dma_burst_bytes: int = 64
     dma_burst_overhead: int = 0  # cycles lost per burst
+    # Named memories, as a table of TOML; regions that they hold are not in memory `system`.
+    memories: str = ""
+    buses: str = ""  # bytes per cycle of buses other than `system`, likewise
     vector_lanes: int = 16  # 0: as many as PEs
     issue_cycles: int = 1  # per instruction word
     queue_depth: int = 4  # operations that a unit holds, the running one included
@@ -98,9 +102,21 @@ class DlaConfig:
                 f"the grid {self.parallel} has {inputs * outputs * pixels} PEs, but pes is {self.pes}; "
                 "give only one of parallel and pes"
             )
+        if self.memories or self.buses:
+            self._settle_memories()
+
+    def _settle_memories(self) -> None:
+        """Check both tables, and keep them in one form."""
+        from dlasim.sim.memory_timing import settle  # few machines have any
+
+        memories, buses = settle(self.memories, self.buses)
+        object.__setattr__(self, "memories", memories)
+        object.__setattr__(self, "buses", buses)
 
     def _check_type(self, name: str) -> None:
         value, expected = getattr(self, name), _TYPES[name]
+        if name in TABLES:
+            return
         if value == UNLIMITED and name in LIMITS:
             object.__setattr__(self, name, expected(0))
         elif name.endswith("_bytes") and isinstance(value, str):
@@ -162,11 +178,22 @@ class DlaConfig:
         >>> DlaConfig().replace(parallel="8x16", sram="64KiB").label
         '64K 128 8x16'
         """
-        changes = _full_names(changes)
+        changes = self._merged(_full_names(changes))
         parallel = changes.get("parallel", self.parallel)
         if "pes" not in changes and isinstance(parallel, str) and parallel not in ("input", "output"):
             changes["pes"] = math.prod(parse_grid(parallel))
         return dataclasses.replace(self, **changes)
+
+    def _merged(self, changes: dict[str, Any]) -> dict[str, Any]:
+        """The changes with parts of tables, such as `memories.flash.bandwidth`, merged into their tables."""
+        parts = {name: changes.pop(name) for name in tuple(changes) if is_part(name)}
+        for table in TABLES if parts else ():
+            from dlasim.sim.memory_timing import merge
+
+            own = {name: value for name, value in parts.items() if name.startswith(f"{table}.")}
+            if own:
+                changes[table] = merge(changes.get(table, getattr(self, table)), table, own)
+        return changes
 
     def requirement(self, **memory: int) -> Requirement:
         """What a program lowered for this machine requires; keywords are those of Requirement."""
@@ -241,12 +268,31 @@ def _full_names(changes: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for given, value in changes.items():
         name = ALIASES.get(given, given)
-        if name not in _TYPES:
+        if name not in _TYPES and not is_part(name):
             raise InputError(unknown("parameter", given, (*_TYPES, *ALIASES)))
         if name in found:
             raise InputError(f"{name} is given twice, also as {given}")
         found[name] = value
     return found
+
+
+def read_value(name: str, text: str) -> Any:
+    """The value of a parameter in a text; what is wrong with it, a machine with it says."""
+    kind = _TYPES.get(name)
+    if kind not in (int, float) or text.lower() == UNLIMITED:
+        return text.lower() if text.lower() == UNLIMITED else text
+    size = parse_size(text) if name.endswith("_bytes") else None
+    if size is not None:
+        return size
+    try:
+        return kind(text)
+    except ValueError:
+        raise InputError(f"{name} must be {_TYPE_NAMES[kind]} (got {text!r})") from None
+
+
+def is_part(name: str) -> bool:
+    """Whether this is the name of a part of a table: `memories.flash.bandwidth`, `buses.axi`."""
+    return name.partition(".")[0] in TABLES and "." in name
 
 
 def _size(name: str, value: str) -> int:

@@ -2,8 +2,9 @@
 
 An operation first fills its pipeline, or waits for its first byte; then it is active for as many cycles as
 it takes alone, in which it moves its bytes evenly; then it drains. Active operations share: two transfers
-halve a bus that is too narrow for both, and the ports serve the units in turn, so that none gets less than an
-equal part while it wants more. An operation that does not get all its bytes is slower by as much.
+halve a bus or a memory that is too slow for both, and the ports serve the units in turn, so that none gets
+less than an equal part while it wants more. An operation that lacks a part of its bytes is slower by as much.
+The latency of a transfer can pass while earlier ones of its unit are active.
 
 Progress is counted in fractions of a cycle, so many for an operation that nothing hinders. What happens in a
 cycle is settled for the whole cycle.
@@ -51,20 +52,23 @@ class Block(Record):
 class Walk(Record):
     """The issue stage and what units share, as a stream is walked.
 
-    The first `sharing` units may slow each other down. `alone` and `shared` are the speeds of a transfer, and
-    `capacity` is what the ports give, 0 for no limit.
+    The first `sharing` units may slow each other down. `alone` is the speed of an operation; `speeds` are
+    those of a read and a write beside each other, by the memory of either, of which there are `memory_count`.
+    `capacity` is what the ports give, 0 for no limit. The latencies of so many `outstanding` transfers of a
+    memory can overlap; `is_pipelined` says whether any do.
 
     Of each event the columns hold the words issued until then, its kind and an argument; of each operation
     its cycles alone, and once it is known when it was issued and when it ends; of each that shares also its
-    cycles before, while and after it is active, and what it wants of the ports meanwhile.
+    cycles before, while and after it is active, what it wants of the ports meanwhile, and its memory.
     """
 
     units: list[UnitState] = array(UnitState, UNIT_COUNT)
     sharing: int = 0
     settled: int = 0
     alone: int = 0
-    shared: int = 0
     capacity: int = 0
+    memory_count: int = 0
+    is_pipelined: int = 0
     now: int = 0
     block_count: int = 0
     marker_count: int = 0
@@ -78,6 +82,9 @@ class Walk(Record):
     actives: Numbers = pointer(int)
     tails: Numbers = pointer(int)
     demands: Numbers = pointer(int)
+    memories: Numbers = pointer(int)
+    speeds: Numbers = pointer(int)
+    outstanding: Numbers = pointer(int)
     issued: Numbers = pointer(int)
     ends: Numbers = pointer(int)
     markers: Numbers = pointer(int)
@@ -122,8 +129,8 @@ def _step(walk: Walk, limit: int) -> int:
             continue
         state.speed, state.demand = walk.alone, walk.demands[state.first + state.done]
         if unit < TRANSFERRING and on_bus == TRANSFERRING:
-            state.speed = walk.shared
-            state.demand = state.demand * walk.shared // walk.alone
+            state.speed = walk.speeds[_pair(walk) * TRANSFERRING + unit]
+            state.demand = state.demand * state.speed // walk.alone
         wanted += state.demand
     if not waiting:
         return 0
@@ -155,6 +162,14 @@ def _find_active(walk: Walk, now: int) -> int:
 
 
 @routine
+def _pair(walk: Walk) -> int:
+    """The memories of both current transfers as one number."""
+    read, written = walk.units[0], walk.units[1]
+    number = walk.memories[read.first + read.done] * walk.memory_count
+    return number + walk.memories[written.first + written.done]
+
+
+@routine
 def _begins(walk: Walk, state: UnitState) -> int:
     """The cycle in which a unit's current operation gets active."""
     done = state.done
@@ -162,6 +177,12 @@ def _begins(walk: Walk, state: UnitState) -> int:
         return _IDLE
     place = state.first + done
     begin = walk.issued[place]
+    if walk.is_pipelined and place < walk.units[TRANSFERRING].first:
+        behind = walk.outstanding[walk.memories[place]]
+        if done >= behind and walk.ends[place - behind] > begin:
+            begin = walk.ends[place - behind]
+        begin += walk.heads[place]
+        return max(begin, walk.ends[place - 1]) if done else begin
     if done and walk.ends[place - 1] > begin:
         begin = walk.ends[place - 1]
     return begin + walk.heads[place]

@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd, lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa.instructions import BY_MNEMONIC, UNITS, Unit
+from dlasim.isa.registers import Region
 from dlasim.sim import formulas
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.footprint import Box, Count, product, system_box
+from dlasim.sim.footprint import Box, Count, dma_prefix, product, system_box
 from dlasim.sim.formulas import ENOUGH, BusCosts, UnitCosts, evaluate
+from dlasim.sim.memory_timing import RATE_SCALE, MemoryTiming, memories_of, memory_numbers
 from dlasim.sim.operation import Batch
 from dlasim.sim.output_stage import batch_result_cycles, mac_result_cycles, vector_result_cycles
 from dlasim.sim.sram_traffic import operation_traffic
 from dlasim.sim.stream import Batches
 
+MOST_SPEED = 1 << 22  # parts of a transfer's speed; where more would be needed, shares are rounded
 
-def bus_costs(config: DlaConfig) -> BusCosts:
-    """The bus as the formulas take it."""
-    alone, shared = bus_share(config) or (0, 0)
+
+def bus_costs(config: DlaConfig, region: Region = Region.ARENA, beside: Region = Region.ARENA) -> BusCosts:
+    """The memory of a region as the formulas take it, for transfers beside such of the other direction in the
+    memory of another region."""
+    memories, numbers = memories_of(config), memory_numbers(config)
+    memory = memories[numbers[region]]
+    part, alone = _share(config, memory, memories[numbers[beside]]) or (0, 0)
+    return memory_costs(config, memory, alone, part)
+
+
+def memory_costs(config: DlaConfig, memory: MemoryTiming, alone: int = 0, shared: int = 0) -> BusCosts:
+    """A memory as the formulas take it."""
+    rate = transfer_rate(config, memory)
+    common = gcd(rate, RATE_SCALE)
     return BusCosts(
-        dma_rate(config), config.dma_latency, config.dma_burst_bytes, config.dma_burst_overhead, alone, shared
-    )
+        rate // common, RATE_SCALE // common, memory.latency, memory.outstanding, memory.burst_bytes,
+        memory.burst_overhead, alone, shared,
+    )  # fmt: skip
 
 
 def port_rate(config: DlaConfig) -> int:
@@ -79,24 +95,48 @@ def word_cycles(config: DlaConfig) -> int:
     return config.issue_cycles if config.timing == "full" else 0
 
 
-def bus_share(config: DlaConfig) -> tuple[int, int] | None:
-    """What a transfer does on the bus alone, and beside another, as the terms of a fraction; None where
-    two never slow each other down."""
-    shared, rate = config.dma_shared_bandwidth, dma_rate(config)
-    if config.timing != "full" or not shared or shared >= 2 * rate:
-        return None
-    return 2 * rate, shared
-
-
-def dma_rate(config: DlaConfig) -> int:
-    """Bytes that one transfer alone moves in a cycle; 0 for unlimited."""
-    limits = (config.dma_bandwidth, config.dma_shared_bandwidth, port_rate(config))
+def transfer_rate(config: DlaConfig, memory: MemoryTiming) -> int:
+    """What one transfer alone moves to or from a memory, in thousandths of a byte per cycle; 0: unlimited."""
+    limits = (
+        config.dma_bandwidth * RATE_SCALE,
+        memory.bandwidth,
+        memory.bus_bandwidth,
+        port_rate(config) * RATE_SCALE,
+    )
     return min((rate for rate in limits if rate), default=0)
 
 
-def dma_beats(config: DlaConfig, run_bytes: Count, runs: Count) -> Count:
-    """Cycles on the bus for `runs` separate runs, when nothing else is on it; latency apart."""
-    return evaluate(formulas.transfer_beats, bus_costs(config), run_bytes, runs)
+def bus_shares(config: DlaConfig) -> tuple[int, list[int]] | None:
+    """How fast a transfer is alone, and how fast a read and a write are beside each other, for each memory of
+    the read and then each of the write; None where two never slow each other down."""
+    if config.timing != "full":
+        return None
+    memories = memories_of(config)
+    fractions = []
+    for read in memories:
+        for written in memories:
+            fractions += [_share(config, read, written), _share(config, written, read)]
+    if not any(fractions):
+        return None
+    alone = min(lcm(*(fraction[1] for fraction in fractions if fraction)), MOST_SPEED)
+    return alone, [fraction[0] * alone // fraction[1] if fraction else alone for fraction in fractions]
+
+
+def _share(config: DlaConfig, mine: MemoryTiming, other: MemoryTiming) -> tuple[int, int] | None:
+    """The part of its own speed that a transfer has beside one of the other direction, as a fraction; None
+    for all of it. What the two share gives each a half; what one does not need goes to the other."""
+    limits = []
+    if mine.bus == other.bus:
+        limits.append(mine.bus_bandwidth)
+    if mine is other:
+        limits.append(mine.bandwidth)
+    limit = min((rate for rate in limits if rate), default=0)
+    rate, beside = transfer_rate(config, mine), transfer_rate(config, other)
+    if not limit or config.timing != "full" or limit >= rate + beside or 2 * rate <= limit:
+        return None
+    twice = 2 * (limit - beside) if 2 * beside <= limit else limit
+    common = gcd(twice, 2 * rate, RATE_SCALE)
+    return twice // common, 2 * rate // common
 
 
 def merged_runs(box: Box) -> tuple[Count, Count]:
@@ -109,7 +149,7 @@ class Costs:
     """The terms of each operation of a stream, in cycles; `total` is how long it holds its unit alone.
 
     For a transfer `work` is its time on the bus and `latency` what passes before its first byte. `sram_bytes`
-    cross the SRAM's ports.
+    cross the SRAM's ports. `memory` is the number of the memory that a transfer reads or writes.
     """
 
     unit: NDArray[np.int64]
@@ -122,6 +162,7 @@ class Costs:
     macs: NDArray[np.int64]
     dma_bytes: NDArray[np.int64]
     sram_bytes: NDArray[np.int64]
+    memory: NDArray[np.int64]
 
     @property
     def active(self) -> NDArray[np.int64]:
@@ -136,13 +177,21 @@ class Costs:
 
 def stream_costs(config: DlaConfig, unit: NDArray[np.int64], batches: Batches) -> Costs:
     """The costs of operations in order, which must be legal: their units, and what they are."""
-    work, output_stall, sram_stall, macs, dma_bytes, sram_bytes = np.zeros((6, len(unit)), np.int64)
+    work, output_stall, sram_stall, macs, dma_bytes, sram_bytes, memory = np.zeros((7, len(unit)), np.int64)
+    memories = [memory_costs(config, each) for each in memories_of(config)]
+    latency, fill, drain = _fixed_cycles(config)[:, unit]
     for chosen, batch in batches:
         if batch.instruction.is_transfer:
             box = system_box(batch)
             dma_bytes[chosen] = sram_bytes[chosen] = box.total_bytes
+            region = batch.value(f"{dma_prefix(batch.instruction)}_REGION")
+            numbers = memory[chosen] = np.array(memory_numbers(config))[region]
             if config.timing == "full":
-                work[chosen] = dma_beats(config, *merged_runs(box))
+                run_bytes, runs = merged_runs(box)
+                for number, bus in enumerate(memories):
+                    here = numbers == number if len(memories) > 1 else slice(None)
+                    beats = evaluate(formulas.transfer_beats, bus, run_bytes[here], runs[here])
+                    work[chosen[here]], latency[chosen[here]] = beats, bus.latency
             continue
         costs = unit_costs(config, batch.instruction.mnemonic)
         busy = _work(costs, batch)
@@ -154,15 +203,15 @@ def stream_costs(config: DlaConfig, unit: NDArray[np.int64], batches: Batches) -
             work[chosen] = -(-macs[chosen] // config.pes)
         elif config.timing == "full":
             work[chosen], output_stall[chosen], sram_stall[chosen] = busy, traffic.output, traffic.stall
-    latency, fill, drain = _fixed_cycles(config)[:, unit]
-    return Costs(unit, work, latency, fill, drain, output_stall, sram_stall, macs, dma_bytes, sram_bytes)
+    return Costs(
+        unit, work, latency, fill, drain, output_stall, sram_stall, macs, dma_bytes, sram_bytes, memory
+    )
 
 
 def _fixed_cycles(config: DlaConfig) -> NDArray[np.int64]:
-    """Latency, fill and drain of each unit."""
+    """Latency, fill and drain of each unit; the latency of a transfer depends on its memory."""
     table = np.zeros((3, len(UNITS)), np.int64)
     if config.timing == "full":
-        table[0, [Unit.DMA_IN, Unit.DMA_OUT]] = config.dma_latency
         table[1:, Unit.MAC] = config.mac_fill, config.mac_drain
         table[1:, Unit.VECTOR] = config.vector_fill, config.vector_drain
     return table

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.errors import InputError, one_of
 from dlasim.isa.instructions import Unit
 from dlasim.isa.registers import Region
 from dlasim.sim import area
 from dlasim.sim.activity import stream_activity
 from dlasim.sim.config import DlaConfig
+from dlasim.sim.memory_timing import memories_of, memory_numbers
 from dlasim.sim.plan import Plan
-from dlasim.sim.technology import Technology
+from dlasim.sim.technology import MemoryEnergy, Technology
 
 DEFAULT_PORT_BYTES = 16  # the width of an access where the machine states none
 _NANO = 1e-3  # nanojoules in a picojoule
@@ -75,10 +77,22 @@ class EnergyModel:
         """Picojoules of a byte by unit and region. The last column is of operations that are no transfer."""
         table = np.zeros((len(Unit), max(Region) + 2))
         for region in Region:
-            memory = self.technology.memory_of(region)
+            memory = self._memory_of(region)
             table[Unit.DMA_IN, region] = memory.read_pj_per_byte
             table[Unit.DMA_OUT, region] = memory.write_pj_per_byte
         return table
+
+    def _memory_of(self, region: Region) -> MemoryEnergy:
+        """That of the named memory of a region: of the technology's memory which that names as its energy, or
+        of one with its own name; else where the technology places the region."""
+        memory = memories_of(self.config)[memory_numbers(self.config)[region]]
+        known = self.technology.memories
+        if memory.energy and memory.energy not in known:
+            raise InputError(
+                f"memories.{memory.name}.energy must be {one_of(sorted(known))}, the memories of technology "
+                f"{self.technology.name} (got {memory.energy!r})"
+            )
+        return known.get(memory.energy or memory.name) or self.technology.memory_of(region)
 
     def control_clock_nj(self, cycles: int) -> float:
         """Nanojoules that the clock of host window and issue stage takes in so many cycles of streams."""
@@ -102,8 +116,7 @@ class EnergyModel:
 
     def uncertainty(self, energies: Mapping[str, float]) -> float:
         """How far the sum may be off, in the same unit, if every constant is off in the same direction."""
-        constants, memories = self.technology.constants, self.technology.memories
-        used = [memories[name] for name in self.technology.regions.values()]
+        constants, used = self.technology.constants, [self._memory_of(region) for region in Region]
         shares = {
             "mac": constants["mac_pj"].uncertainty,
             "requantization": constants["requantization_pj"].uncertainty,

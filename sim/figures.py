@@ -273,6 +273,10 @@ RUN_FIGURES: tuple[Figure, ...] = (
         "dma_write_bytes", "written",
     ),
     Figure(
+        "memories", "object", "`read` and `write`: the bytes of each memory behind the DMA",
+        lambda run: run.memory_bytes, section="memories",
+    ),
+    Figure(
         "sram_peak_bytes", "bytes", "one past the highest byte of SRAM in use",
         lambda run: run.sram_peak_bytes, "sram_peak_bytes", "SRAM",
     ),

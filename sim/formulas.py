@@ -19,12 +19,15 @@ from dlasim.sim.footprint import STEP_LIMIT, Count
 
 @record
 class BusCosts(Record):
-    """The bus. `rate` is the bytes that a transfer alone moves in a cycle, 0 for no limit; `alone` and
-    `shared` are the terms of a fraction: what a transfer does alone, and beside another (both 0 where they
-    never slow each other down)."""
+    """A memory behind its bus, for the transfers of one direction. `rate` is the bytes that a transfer alone
+    moves in `rate_cycles`, 0 for no limit; the latencies of `outstanding` transfers overlap; `alone` and
+    `shared` are the terms of a fraction: what a transfer does alone, and beside one of the other direction
+    (both 0 where that never slows it down)."""
 
     rate: int = 0
+    rate_cycles: int = 0
     latency: int = 0
+    outstanding: int = 0
     burst_bytes: int = 0
     burst_overhead: int = 0
     alone: int = 0
@@ -129,10 +132,17 @@ def merge_runs(run_bytes: int, runs: int, run_stride: int, planes: int, plane_st
 @routine
 def transfer_beats(bus: BusCosts, run_bytes: int, runs: int) -> int:
     """Cycles on the bus for `runs` separate runs, when nothing else is on it; latency apart."""
-    cycles = runs * ceil_div(run_bytes, bus.rate) if bus.rate else 0 * runs
+    cycles = runs * ceil_div(run_bytes * bus.rate_cycles, bus.rate) if bus.rate else 0 * runs
     if bus.burst_overhead:
         cycles += runs * ceil_div(run_bytes, bus.burst_bytes) * bus.burst_overhead
     return cycles
+
+
+@routine
+def latency_cycles(bus: BusCosts, beats: int) -> int:
+    """Cycles that the latency adds to each of many transfers in a row that take so many cycles on the bus: as
+    many as are outstanding share one latency."""
+    return excess(ceil_div(bus.latency + beats, bus.outstanding), beats)
 
 
 @routine

@@ -17,6 +17,7 @@ from dlasim.sim.energy import Energies, EnergyModel, operation_nj, total_nj
 from dlasim.sim.figures import ENERGY_COMPONENTS, KINDS, ratio
 from dlasim.sim.footprint import all_footprints
 from dlasim.sim.lower_bound import Bound, find_bound
+from dlasim.sim.memory_timing import memories_of
 from dlasim.sim.plan import Plan
 from dlasim.sim.runner import Inference
 from dlasim.sim.technology import technology
@@ -153,6 +154,20 @@ class Measured:
         """Bytes that a DMA unit moved."""
         costs = [run.plan.costs for run in self.inference.runs]
         return sum(int(cost.dma_bytes[cost.unit == unit].sum()) for cost in costs)
+
+    @cached_property
+    def memory_bytes(self) -> dict[str, dict[str, int]]:
+        """Bytes read from and written to each memory."""
+        found = {}
+        for number, memory in enumerate(memories_of(self.config)):
+            read = written = 0
+            for run in self.inference.runs:
+                costs = run.plan.costs
+                here = costs.memory == number
+                read += int(costs.dma_bytes[here & (costs.unit == Unit.DMA_IN)].sum())
+                written += int(costs.dma_bytes[here & (costs.unit == Unit.DMA_OUT)].sum())
+            found[memory.name] = {"read": read, "write": written}
+        return found
 
     @property
     def sram_peak_bytes(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +17,8 @@ from dlasim.native.storage import RecordMemory, bind, create
 from dlasim.sim import issue
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.contention import DEMAND_STEPS, SPEED_STEPS, TRANSFERRING, UNIT_COUNT, Block, Walk
-from dlasim.sim.cost import Costs, bus_share, port_rate, word_cycles
+from dlasim.sim.cost import Costs, bus_shares, port_rate, word_cycles
+from dlasim.sim.memory_timing import memories_of
 from dlasim.sim.stream import DecodedStream
 
 _UNIT_FIELD = BY_MNEMONIC["WAIT"].field("unit")
@@ -39,11 +41,13 @@ LAST_CYCLE = 1 << 62  # time ends here; only a program written to get there does
 class Timeline:
     """Cycles from the doorbell. A row of `blocked` says when issue stood still, and why: from, to, by a full
     queue rather than a wait, and the word that was held up (the end of the stream, where a fault drains it).
+    `latency` is what an operation waits for its first byte after its start.
     """
 
     issued: NDArray[np.int64]
     start: NDArray[np.int64]
     end: NDArray[np.int64]
+    latency: NDArray[np.int64]
     markers: tuple[int, ...]
     blocked: NDArray[np.int64]
     issue_busy: int
@@ -119,13 +123,16 @@ class _Walk:
         self, config: DlaConfig, costs: Costs, places: _Places, events: _Events, backend: Backend
     ) -> None:
         words, active = word_cycles(config), costs.active
-        share = bus_share(config)
+        share = bus_shares(config)
+        memories = memories_of(config)
+        outstanding = [memory.outstanding if config.timing == "full" else 1 for memory in memories]
+        is_pipelined = max(outstanding) > 1
         capacity = port_rate(config) * DEMAND_STEPS if config.timing == "full" else 0
         demands = _demands(costs.sram_bytes, active, capacity)
-        sharing = TRANSFERRING if share else 0
+        sharing = TRANSFERRING if share or is_pipelined else 0
         if capacity and _most_together(costs.unit, demands) > capacity:
             sharing = UNIT_COUNT
-        alone, shared = share or (1, 1)
+        alone, speeds = share or (1, [1] * TRANSFERRING * len(memories) ** 2)
         totals = costs.total[places.numbers]
         sharers = places.numbers[: places.count(sharing)]
         speed = alone * SPEED_STEPS if sharing else 1
@@ -134,7 +141,11 @@ class _Walk:
         self._is_compiled = run.is_compiled
         walk = self._walk = create(Walk, self._is_compiled)
         walk.sharing, walk.capacity = sharing, capacity
-        walk.alone, walk.shared = alone * SPEED_STEPS, shared * SPEED_STEPS
+        walk.alone, walk.memory_count, walk.is_pipelined = (
+            alone * SPEED_STEPS,
+            len(memories),
+            int(is_pipelined),
+        )
         walk.word_cycles, walk.queue_depth = words, config.queue_depth
         for unit, first in enumerate(places.first.tolist()):
             walk.units[unit].first = first
@@ -151,6 +162,9 @@ class _Walk:
             "actives": self._column(active[sharers]),
             "tails": self._column(costs.drain[sharers]),
             "demands": self._column(demands[sharers]),
+            "memories": self._column(costs.memory[sharers]),
+            "speeds": self._column(np.array(speeds) * SPEED_STEPS),
+            "outstanding": self._column(np.array(outstanding)),
             "issued": self._issued,
             "ends": self._ends,
             "markers": self._markers,
@@ -159,7 +173,8 @@ class _Walk:
         for name, column in columns.items():
             bind(walk, name, column)
         run(walk, len(events.kinds))
-        self._word_cycles = words
+        self._word_cycles, self._latency = words, costs.latency
+        self._outstanding, self._memory = outstanding, costs.memory
 
     def timeline(self, places: _Places, events: _Events, stop: int) -> Timeline:
         """What the walk found, by the number of the operation."""
@@ -168,13 +183,31 @@ class _Walk:
         begin[1:] = np.maximum(issued[1:], end[:-1])
         nothing_before = places.first[places.first < len(begin)]
         begin[nothing_before] = issued[nothing_before]
+        latency = self._latencies(places, issued, begin, end) if self._walk.is_pipelined else self._latency
         blocked = self._blocked()
         blocked[:, BLOCK_EVENT] = events.words[blocked[:, BLOCK_EVENT]]
         return Timeline(
-            issued[places.of], begin[places.of], end[places.of],
+            issued[places.of], begin[places.of], end[places.of], latency,
             tuple(_found(self._markers)[: self._walk.marker_count].tolist()), blocked,
             stop * self._word_cycles, min(self._walk.now, LAST_CYCLE),
         )  # fmt: skip
+
+    def _latencies(
+        self, places: _Places, issued: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """What is left of each latency when the unit is free: it counts from when the transfer was issued and
+        fewer than `outstanding` were under way."""
+        seen = self._latency[places.numbers]
+        first = places.first[: TRANSFERRING + 1].tolist()
+        for start, stop in itertools.pairwise(first):
+            asked = issued[start:stop].copy()
+            for number in range(self._walk.memory_count):
+                behind = self._outstanding[number]
+                here = np.flatnonzero(self._memory[places.numbers[start:stop]] == number)
+                here = here[here >= behind]
+                asked[here] = np.maximum(asked[here], end[start:stop][here - behind])
+            seen[start:stop] = np.maximum(asked + seen[start:stop] - begin[start:stop], 0)
+        return seen[places.of]
 
     def _blocked(self) -> NDArray[np.int64]:
         count = self._walk.block_count

@@ -36,13 +36,16 @@ def find_contradictions(study: Study, given: Mapping[str, str]) -> Contradiction
         points += 1
         if point.refusal:
             impossible += 1
-            reason = reason or f"{point.refusal} ({_origins(study, given, point)})"
+            reason = reason or point.refusal + _origins(study, given, point)
     return Contradictions(points, impossible, reason)
 
 
 def _origins(study: Study, given: Mapping[str, str], point: Point) -> str:
     named = {find(name, "sweep").name: origin for name, origin in given.items()}
-    return ", ".join(f"{name} from {_origin(study, named, point, name)}" for name in _NAMES)
+    if not all(name in point.refusal for name in _NAMES):
+        return ""
+    origins = ", ".join(f"{name} from {_origin(study, named, point, name)}" for name in _NAMES)
+    return f" ({origins})"
 
 
 def _origin(study: Study, given: Mapping[str, str], point: Point, name: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
@@ -16,7 +16,7 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError, unknown
 from dlasim.fileio import FileStamp, file_stamp
 from dlasim.sim import config
-from dlasim.sim.config import ALIASES, LIMITS, SIZE_FORM, UNLIMITED, DlaConfig, parse_size
+from dlasim.sim.config import ALIASES, LIMITS, SIZE_FORM, TABLES, UNLIMITED, DlaConfig, parse_size
 
 DEFAULT_CPU = "ideal"
 FILE_PARAMETERS = ("preset", "cpu", "technology")  # a name that ends in .toml is a file
@@ -59,13 +59,41 @@ def find(name: str, origin: str) -> Parameter:
     """The parameter of that name; errors start with `origin`."""
     known = catalogue()
     real = ALIASES.get(name, name)
+    if config.is_part(real):
+        return _part(real)
     if real not in known:
         raise InputError(f"{origin}: {unknown('parameter', name, (*known, *ALIASES))}")
     return known[real]
 
 
+def _part(name: str) -> Parameter:
+    """A part of a table of the machine, such as `memories.flash.bandwidth`."""
+    key = name.rpartition(".")[2]
+    is_rate = key == "bandwidth" or name.startswith("buses.")
+    is_text = key in ("bus", "regions", "energy")
+    return Parameter(name, float if is_rate else str if is_text else int, "machine", "")
+
+
+def names_in(columns: Collection[str]) -> list[str]:
+    """The parameters among the columns of a table; parts of a table stand for it."""
+    parts = [name for name in columns if config.is_part(name)]
+    whole = {part.partition(".")[0] for part in parts}
+    return [*(name for name in catalogue() if name in columns and name not in whole), *parts]
+
+
+def is_parameter(name: str) -> bool:
+    """Whether a column is a parameter's."""
+    return name in catalogue() or config.is_part(name)
+
+
 def parse(parameter: Parameter, raw: Any, origin: str) -> Any:
     """Convert a value of a study or a flag to the parameter's type; DlaConfig checks its range."""
+    if parameter.name in TABLES:
+        return (
+            raw
+            if isinstance(raw, str)
+            else DlaConfig().replace(**{parameter.name: raw}).as_dict()[parameter.name]
+        )
     if parameter.kind is str:
         return _text(parameter, raw, origin)
     if isinstance(raw, str):
@@ -82,12 +110,17 @@ def resolve(values: Mapping[str, Any]) -> tuple[DlaConfig, CompileOptions]:
     """The machine and the options with these parameters; InputError if they contradict each other."""
     known = catalogue()
     base = machine_base(str(values.get("preset", "")))
-    machine = {name: value for name, value in values.items() if known[name].group == "machine"}
-    options = {name: value for name, value in values.items() if known[name].group == "compile"}
+    parts = {name: value for name, value in values.items() if name not in known}
+    machine = {
+        name: value for name, value in values.items() if name in known and known[name].group == "machine"
+    }
+    options = {
+        name: value for name, value in values.items() if name in known and known[name].group == "compile"
+    }
     if "dla_ops" in options:
         named = options["dla_ops"]
         options["dla_ops"] = frozenset(named.split("+")) if named else None
-    return base.replace(**machine), CompileOptions(**options)
+    return base.replace(**machine, **parts), CompileOptions(**options)
 
 
 def toml_files(values: Mapping[str, Any]) -> dict[str, str]:
@@ -115,7 +148,8 @@ def _machine_base(preset: str, _stamp: FileStamp) -> DlaConfig:
 
 def settled(machine: DlaConfig, options: CompileOptions, values: Mapping[str, Any]) -> dict[str, Any]:
     """All parameters with their values, in the order of the columns."""
-    return {name: _settled(parameter, machine, options, values) for name, parameter in catalogue().items()}
+    found = {name: _settled(parameter, machine, options, values) for name, parameter in catalogue().items()}
+    return found | {name: value for name, value in values.items() if config.is_part(name)}
 
 
 def _settled(
@@ -143,6 +177,8 @@ def _text(parameter: Parameter, raw: Any, origin: str) -> str:
     if not isinstance(raw, str):
         raise InputError(f"{origin}: {parameter.name} must be text (got {raw!r})")
     text = raw.strip()
+    if parameter.name.endswith(".regions"):
+        return text.upper()
     if parameter.name == "dla_ops":
         return "+".join(sorted(name.strip().upper() for name in text.split("+") if name.strip()))
     return text.lower() if parameter.name == "parallel" else text

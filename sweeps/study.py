@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dlasim.errors import InputError, one_of
-from dlasim.sim.config import size_text
+from dlasim.sim.config import is_part, size_text
 from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.models import Source
 from dlasim.sweeps.parameters import FILE_PARAMETERS, Parameter, catalogue, machine_base, resolve, settled
@@ -103,7 +103,13 @@ class Study:
     @property
     def swept(self) -> list[str]:
         """The axes with several values, in the order of the columns."""
-        return [name for name in catalogue() if len(set(self.axes.get(name, ()))) > 1]
+        return [name for name in (*catalogue(), *self.parts) if len(set(self.axes.get(name, ()))) > 1]
+
+    @property
+    def parts(self) -> list[str]:
+        """The parts of tables that some point gives, such as `memories.flash.bandwidth`."""
+        given = (self.axes, self.fixed, *(case.values for case in self.cases))
+        return list(dict.fromkeys(name for values in given for name in values if is_part(name)))
 
     @property
     def runs_on_board(self) -> bool:
@@ -170,4 +176,4 @@ def _as_given(values: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: values.get(name, getattr(base, name) if parameter.group == "machine" else parameter.default)
         for name, parameter in catalogue().items()
-    }
+    } | {name: value for name, value in values.items() if is_part(name)}

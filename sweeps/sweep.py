@@ -6,7 +6,7 @@ import json
 import os
 import time
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -75,9 +75,21 @@ def run_study(study: Study, settings: Settings) -> Outcome:
     return _Sweep(study, settings).run()
 
 
-def columns() -> list[str]:
-    """The columns of results.csv."""
-    return ["point", "case", "model", "label", *catalogue(), "status", "reason", *FIGURES, "version", "key"]
+def columns(parts: Sequence[str] = ()) -> list[str]:
+    """The columns of results.csv; `parts` of tables follow the other parameters."""
+    return [
+        "point",
+        "case",
+        "model",
+        "label",
+        *catalogue(),
+        *parts,
+        "status",
+        "reason",
+        *FIGURES,
+        "version",
+        "key",
+    ]
 
 
 class _Sweep:
@@ -221,7 +233,7 @@ class _Sweep:
 
         if self._layers:
             write_csv(path.with_name(LAYERS), _LAYER_COLUMNS, self._layer_rows())
-        digest = write_csv(path, columns(), rows())
+        digest = write_csv(path, columns(self._study.parts), rows())
         self._write_about(digest, counts)
         seconds = time.perf_counter() - self._began
         return Outcome(
@@ -241,8 +253,13 @@ class _Sweep:
 
     def _row(self, point: Point, entry: Entry) -> list[Any]:
         figures = entry.figures or [None] * len(FIGURES)
-        return [point.number, point.case, point.model, point.label, *point.values.values(), entry.status,
+        return [point.number, point.case, point.model, point.label, *self._values(point), entry.status,
                 entry.reason, *figures, __version__, self._key(point)]  # fmt: skip
+
+    def _values(self, point: Point) -> Iterable[Any]:
+        if not self._study.parts:
+            return point.values.values()
+        return [point.values.get(name, "") for name in (*catalogue(), *self._study.parts)]
 
     def _layer_rows(self) -> Iterator[list[Any]]:
         for point, entry in self._entries():

@@ -29,8 +29,8 @@ _SHOWN_ROWS = 50
 _LONGEST_VALUE = 40
 TEXT = frozenset((
     "case", "model", "label", "preset", "host", "cpu", "parallel", "timing", "technology", "fusion",
-    "requant", "depthwise", "tiling", "place", "dla_ops", "status", "reason", "version", "key", "name",
-    "operator", "kind", "unit",
+    "requant", "depthwise", "tiling", "place", "dla_ops", "memories", "buses", "status", "reason", "version",
+    "key", "name", "operator", "kind", "unit",
 ))  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from dlasim import api, choices, errors
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
+from dlasim.onnx_comparison import OnnxComparison
 from dlasim.result import RunResult
 from dlasim.row_table import RowTable
 from dlasim.sim.config import DlaConfig
@@ -26,7 +27,16 @@ _HEAD = """\
 [Use Python](how-to/use-the-api.md) shows how they work together. mypy and editors check the keywords.
 """
 FUNCTIONS = (api.model, api.inspect, api.compile, api.run, api.verify, api.explain, api.sweep)
-CLASSES: tuple[type, ...] = (RunResult, RowTable, SweepResult, Chart, Verification, DlaConfig, GraphBuilder)
+CLASSES: tuple[type, ...] = (
+    RunResult,
+    RowTable,
+    SweepResult,
+    Chart,
+    Verification,
+    OnnxComparison,
+    DlaConfig,
+    GraphBuilder,
+)
 _WIDTH = 90
 
 

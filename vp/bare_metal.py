@@ -11,6 +11,7 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import Executor
 from dlasim.sim.machine import Run
 from dlasim.sim.measured import total_account
+from dlasim.sim.memory_timing import fetch_wait_cycles
 from dlasim.sim.runner import Inference
 from dlasim.sim.stream import FaultAt
 from dlasim.vp.accelerator import attach_accelerator
@@ -114,7 +115,8 @@ def run_bare_metal(
 ) -> BareMetal:
     """From reset until the guest exits, or cannot go on, or a limit is reached."""
     drive = drive or Drive()
-    board = Board(BoardConfig(cpu=cpu, log_functions=drive.log_functions))
+    wait = fetch_wait_cycles(config)
+    board = Board(BoardConfig(cpu=cpu, log_functions=drive.log_functions, fetch_wait_cycles=wait))
     device = attach_accelerator(board, config, executor, drive)
     attach_devices(board, drive.devices)
     board.load(firmware)

@@ -38,11 +38,13 @@ _LOCKUP_REPEATS = 100
 @dataclass(frozen=True, slots=True)
 class BoardConfig:
     """Sizes of the memories; the CPU's costs, as a preset's name or a TOML file's path; whether to note
-    which function ran when, for a timeline."""
+    which function ran when, for a timeline; for how long the CPU waits for each word that it fetches from
+    flash."""
 
     memory_map: MemoryMap = field(default_factory=MemoryMap)
     cpu: str = "ideal"
     log_functions: bool = False
+    fetch_wait_cycles: int = 0
 
 
 class Board:
@@ -106,7 +108,7 @@ class Board:
         self.memories.load(firmware)
         base, data = executable_code(firmware)
         code = decode(base, data, [function.address for function in firmware.functions])
-        table = self.costs.table(code)
+        table = self.costs.table(code, self.config.memory_map.flash, self.config.fetch_wait_cycles)
         counts = Ledger(table)
         if self.config.log_functions:
             counts.log_functions(firmware.functions)

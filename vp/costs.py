@@ -11,13 +11,16 @@ import numpy as np
 
 from dlasim.errors import InputError, unknown
 from dlasim.fileio import parse_toml, read_toml
+from dlasim.vp.block_records import CODE_SLOT_BYTES
 from dlasim.vp.decode import Code, CodeTable, InstructionClass
+from dlasim.vp.memory_map import AddressRange
 
 PRESETS = ("ideal", "two_stage", "five_stage")
 _CLASS_KEYS = tuple(kind.name.lower() for kind in InstructionClass if kind != InstructionClass.ILLEGAL)
 _EXTRA_KEYS = ("branch_taken", "trap_entry")
 _KEYS = ("name", "description", "cycles", "extra_cycles")
 _MAX_CYCLES = 10_000
+WORD_BYTES = 4  # that the CPU fetches at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +32,16 @@ class CpuCosts:
     branch_taken_cycles: int
     trap_entry_cycles: int
 
-    def table(self, code: Code) -> CodeTable:
-        """The per-slot costs of decoded code."""
+    def table(self, code: Code, slow: AddressRange | None = None, wait_cycles: int = 0) -> CodeTable:
+        """The per-slot costs of decoded code. In the slow range the CPU waits for each word of 4 bytes that
+        it fetches; the second half of a word is there when the first was fetched."""
         cycles = np.array(self.cycles, np.int64)
         costs = np.where(code.starts, cycles[code.classes], 0)
+        if slow is not None and wait_cycles:
+            addresses = code.base + CODE_SLOT_BYTES * np.arange(len(costs))
+            is_slow = (addresses >= slow.base) & (addresses < slow.end)
+            is_there = (addresses % WORD_BYTES != 0) & ((code.words & 3) != 3)  # a 16-bit instruction
+            costs[code.starts & is_slow & ~is_there] += wait_cycles
         branch = code.starts & (code.classes == InstructionClass.BRANCH)
         wide = (code.words & 3) == 3
         taken = np.zeros(len(costs), np.int64)

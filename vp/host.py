@@ -21,6 +21,7 @@ from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import Executor, Observer
 from dlasim.sim.machine import Run
+from dlasim.sim.memory_timing import fetch_wait_cycles
 from dlasim.sim.runner import HostSpan, Inference, check_config, checked_inputs, fault_error
 from dlasim.sim.stream import FaultAt
 from dlasim.vp import launch
@@ -128,7 +129,8 @@ class Prototype:
 
     def _board(self) -> tuple[Board, DlaDevice]:
         options = self.options
-        board = Board(BoardConfig(self.layout.memory_map, options.cpu, options.drive.log_functions))
+        wait = fetch_wait_cycles(self.config)
+        board = Board(BoardConfig(self.layout.memory_map, options.cpu, options.drive.log_functions, wait))
         device = attach_accelerator(board, self.config, self._executor, options.drive)
         attach_devices(board, options.drive.devices)
         device.dla.observer = self._observer()

@@ -43,6 +43,7 @@ _LIMITS: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
     ("vector_requantizations", "must be unlimited, because each lane requantizes", lambda value: value == 0),
     ("vector_divisions", "must be unlimited, because each lane divides", lambda value: value == 0),
     ("dma_bandwidth", "must be at least 1", lambda value: value >= 1),
+    ("memories", "must be empty, because it has one memory", lambda value: not value),
     ("issue_cycles", "must be at least 1", lambda value: value >= 1),
     ("mac_fill", "must be at least 4", lambda value: value >= 4),
     ("mac_drain", "must be at least 4", lambda value: value >= 4),

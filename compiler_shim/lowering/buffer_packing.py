@@ -89,7 +89,7 @@ class BufferPacker:
         if not size or problem.node.matrix is not None:
             return []
         gaps = tuple((address, address + align(size)) for address in self.buffers[step][place])
-        cycles = problem.machine.load_cycles(size)
+        cycles = problem.machine.constants_cycles(size)
         if not cycles:
             return []  # loads take no time on this machine
         return [Constants(step, pieces, align(size), cycles, gaps)]

@@ -16,8 +16,9 @@ from typing import NamedTuple
 from dlasim.compiler_shim.lowering.geometry import ENDLESS, Buffers, Cut, Geometry, total_bytes
 from dlasim.compiler_shim.lowering.search import even
 from dlasim.compiler_shim.lowering.tile_buffers import align
+from dlasim.compiler_shim.lowering.tile_costs import contention_both
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
-from dlasim.sim.formulas import contention_cycles, port_cycles, transfer_beats
+from dlasim.sim.formulas import BusCosts, latency_cycles, port_cycles, transfer_beats
 
 MAX_CHAIN = 6
 
@@ -288,21 +289,32 @@ def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, 
         crossing += stripes * moved * problem.height // rows
     written = problems[-1].geometry.written_bytes
     # A stripe is as wide and as deep as the tensor: contiguous in memory.
-    loads = layout.loads if machine.loads_ahead else layout.loads + layout.constant_loads
-    beats_in = first = 0
-    for size, times in loads:
-        beats = transfer_beats(bus, size, 1)
-        beats_in += times * beats
-        first += beats
+    tensors, waits, first = _load_times(bus, layout.loads)
+    constants, more, other = _load_times(
+        machine.constants, () if machine.loads_ahead else layout.constant_loads
+    )
+    latency = max(bus.latency, machine.constants.latency) if constants else bus.latency
     store = transfer_beats(bus, -(-written // stripes), 1) + bus.latency * bool(written)
-    move_in = beats_in + sum([times for _, times in loads]) * bus.latency
+    move_in = tensors + waits + constants + more
     beats_out = stripes * (store - bus.latency * bool(written))
-    contention = contention_cycles(bus, beats_in, beats_out)
-    ports = port_cycles(problems[0].machine_costs.plain.unit.port_rate, crossing + written)
-    lead, task = first + bus.latency, compute // stripes
+    costs = problems[0].machine_costs.plain
+    contention, store_contention = contention_both(costs, tensors, constants, beats_out)
+    ports = port_cycles(costs.unit.port_rate, crossing + written)
+    lead, task = first + other + latency, compute // stripes
     if machine.is_hopeful:
-        sent = lead + task + (stripes - 1) * store + contention
+        sent = lead + task + (stripes - 1) * store + store_contention
         busiest = max(lead + compute, move_in + contention + task, sent, lead + ports)
     else:
-        busiest = max(compute, move_in + contention, stripes * store + contention, ports) + lead
+        busiest = max(compute, move_in + contention, stripes * store + store_contention, ports) + lead
     return busiest + store, layout.read_bytes + written, move_in
+
+
+def _load_times(memory: BusCosts, loads: Sequence[tuple[int, int]]) -> tuple[int, int, int]:
+    """Cycles on the bus of loads, each of so many bytes so many times; those that latency adds; and those on
+    the bus of one of each."""
+    beats = waits = first = 0
+    for size, times in loads:
+        one = transfer_beats(memory, size, 1)
+        beats, first = beats + times * one, first + one
+        waits += times * latency_cycles(memory, one)
+    return beats, waits, first

@@ -25,6 +25,7 @@ from dlasim.sim.formulas import (
     grouped_costs,
     lane_costs,
     lane_cycles,
+    latency_cycles,
     lines_moved,
     output_cycles,
     pixel_turns,
@@ -152,7 +153,7 @@ def load_beats(
     if sizes.has_matrix and not sizes.is_matrix_in_sram:
         line = sizes.second_line_stride
         return first, second, box_beats(bus, tile.channels, 1, tile.depth, line, line)
-    return first, second, transfer_beats(bus, group.constant_bytes, 1)
+    return first, second, transfer_beats(machine.constants, group.constant_bytes, 1)
 
 
 @routine
@@ -161,6 +162,22 @@ def store_beats(sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup, ti
     pixel = sizes.output_pixel_stride * sizes.output_bytes
     line = sizes.output_line_stride * sizes.output_bytes
     return box_beats(machine.bus, tile.rows, tile.columns, group.output_pixel, pixel, line)
+
+
+@routine
+def contention_both(
+    machine: MachineCosts, tensor_beats: int, constant_beats: int, beats_out: int
+) -> tuple[int, int]:
+    """How much longer loads and stores take that need so many cycles on the bus alone."""
+    beats_in = tensor_beats + constant_beats
+    if machine.is_one_memory:
+        cycles = contention_cycles(machine.bus, beats_in, beats_out)
+        return cycles, cycles
+    rest = excess(beats_out, tensor_beats)  # of the stores, which run beside loads of constants
+    loads = contention_cycles(machine.bus, tensor_beats, beats_out)
+    stores = contention_cycles(machine.bus, beats_out - rest, tensor_beats)
+    loads += contention_cycles(machine.constants, constant_beats, rest)
+    return loads, stores + contention_cycles(machine.stores, rest, constant_beats)
 
 
 @routine
@@ -189,26 +206,30 @@ def estimate(
         constant_loads -= min(max(group.pieces_ahead, copies), constant_loads)
     beats_in = input_loads * first + tasks * other + constant_loads * fixed
     beats_out = tiles * store_beats(sizes, machine, group, tile)
-    loads = (
-        (input_loads if input_bytes else 0) + (tasks if second else 0) + (constant_loads if constants else 0)
-    )
-    latency = machine.bus.latency
-    move_in = beats_in + loads * latency
-    move_out = beats_out + tiles * latency if output else 0
+    tensor_beats = input_loads * first + tasks * other
+    memory = machine.bus if sizes.has_matrix else machine.constants
+    waits = input_loads * latency_cycles(machine.bus, first) if input_bytes else 0
+    waits += tasks * latency_cycles(machine.bus, other) if second else 0
+    waits += constant_loads * latency_cycles(memory, fixed) if constants else 0
+    latency = max(machine.bus.latency, memory.latency) if constants else machine.bus.latency
+    move_in = beats_in + waits
+    move_out = beats_out + tiles * latency_cycles(machine.bus, beats_out // tiles) if output else 0
     cycles = compute + move_in + move_out
     if tile.is_double and tasks > 1:
         if tile.is_double == DOUBLE_TENSORS and constants:  # what computes with others waits for them
-            compute += (constant_loads - 1 + ahead) * (fixed + latency)
-        contention = contention_cycles(machine.bus, beats_in, beats_out)
+            compute += (constant_loads - 1 + ahead) * (fixed + memory.latency)
+        contention, store_contention = contention_both(
+            machine, tensor_beats, beats_in - tensor_beats, beats_out
+        )
         moved = tasks * moved * share // WHOLE + read + tiles * output
         ports = port_cycles(machine.unit.port_rate, moved)
         store = move_out // tiles
         if machine.is_hopeful:
             start += latency if start else 0
             task = compute // tasks
-            sent = start + task + move_out - store + contention
+            sent = start + task + move_out - store + store_contention
             busiest = max(start + compute, move_in + contention + task, sent, start + ports)
         else:
-            busiest = max(compute, move_in + contention, move_out + contention, ports) + latency + start
+            busiest = max(compute, move_in + contention, move_out + store_contention, ports) + latency + start
         cycles = min(cycles, busiest + store)
     return cycles, tasks, read

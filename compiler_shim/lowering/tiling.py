@@ -26,10 +26,12 @@ from dlasim.compiler_shim.lowering.search import Search
 from dlasim.compiler_shim.lowering.tile_records import MachineCosts, Tile
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
+from dlasim.isa.registers import Region
 from dlasim.native.backend import PLAIN, Backend
 from dlasim.native.storage import create
 from dlasim.sim import cost, formulas
 from dlasim.sim.config import DlaConfig
+from dlasim.sim.memory_timing import memories_of
 
 PreparedCosts = Prepared[MachineCosts]
 WORDS_PER_TASK = 14  # command words of a typical task, for estimates
@@ -66,14 +68,23 @@ class Machine:
         self.is_hopeful, self.loads_ahead = hope is not Hope.NONE, hope is Hope.AHEAD
         # A simulation may leave terms out; what is left out must not change the program.
         self._timed = config if config.timing == "full" else config.replace(timing="full")
+        # The inputs and outputs of the network count as if they were where the arena is.
         self.bus = cost.bus_costs(self._timed)
+        self.constants = cost.bus_costs(self._timed, Region.CONSTANTS)
+        if not self.is_hopeful:  # loads may have to wait for their buffers, one after the other
+            self.bus.outstanding = self.constants.outstanding = 1
+        self._stores = cost.bus_costs(self._timed, beside=Region.CONSTANTS)
+        self.is_one_memory = len(memories_of(config)) == 1
         self.word_cycles = cost.word_cycles(self._timed)
         self._copier = cost.unit_costs(self._timed, "OP_C_MAX")
         self._costs: dict[tuple[str, bool, int], PreparedCosts] = {}
         self._traffic: defaultdict[object, dict[Cut, tuple[int, int]]] = defaultdict(dict)
         ports = 4 if self._copier.port_rate else 1  # operands that may cross the SRAM's ports
-        dearest_byte = max(formulas.transfer_beats(self.bus, 1, 1), 1)  # in a run of its own
-        self.most_cycles_per_byte = ports * dearest_byte * max(self.bus.alone, 1)
+        memories = self.bus, self.constants
+        dearest_byte = max(
+            1, *(formulas.transfer_beats(memory, 1, 1) for memory in memories)
+        )  # in a run of its own
+        self.most_cycles_per_byte = ports * dearest_byte * max(1, *(memory.alone for memory in memories))
 
     def costs(self, node: DlaNode) -> PreparedCosts:
         """What the routines read of it for nodes like this."""
@@ -88,8 +99,21 @@ class Machine:
         return self._traffic[kind]
 
     def load_cycles(self, size_bytes: int) -> int:
-        """Cycles of a transfer of contiguous bytes."""
+        """Cycles of a transfer of contiguous bytes of tensors."""
         return formulas.transfer_beats(self.bus, size_bytes, 1) + self.bus.latency
+
+    def constants_cycles(self, size_bytes: int) -> int:
+        """Cycles of a transfer of constants."""
+        return formulas.transfer_beats(self.constants, size_bytes, 1) + self.constants.latency
+
+    def mixed_cycles(self, size_bytes: int, constant_bytes: int, loads: int) -> int:
+        """About the cycles of so many loads of so many bytes, of which some are constants."""
+        fixed = min(size_bytes, constant_bytes)
+        beats = formulas.transfer_beats(self.constants, fixed, 1)
+        if self.is_one_memory:
+            beats, fixed = 0, 0
+        beats += formulas.transfer_beats(self.bus, size_bytes - fixed, 1)
+        return beats + loads * formulas.latency_cycles(self.bus, beats // loads)
 
     def copy_cycles(self, size_bytes: int) -> int:
         """Cycles of moving bytes within SRAM; they cross its ports as both operands and as the result."""
@@ -109,6 +133,9 @@ class Machine:
             unit.output_lanes = 1
         return MachineCosts(
             bus=self.bus,
+            constants=self.constants,
+            stores=self._stores,
+            is_one_memory=int(self.is_one_memory),
             unit=unit,
             is_mac=int(is_mac),
             rereads_input=int(instruction.reduces_channels),
@@ -146,7 +173,7 @@ class TilingProblem:
     def constants_cycles(self) -> int:
         """Cycles of loading all constants at once, unless that happens ahead."""
         size = self.constant_bytes
-        return self.machine.load_cycles(size) if size and not self.machine.loads_ahead else 0
+        return self.machine.constants_cycles(size) if size and not self.machine.loads_ahead else 0
 
     @cached_property
     def task_cycles(self) -> int:
@@ -173,7 +200,7 @@ class TilingProblem:
         """About the cycles of all loads."""
         if not tiling.read_bytes:
             return 0
-        return self.machine.load_cycles(tiling.read_bytes) + (tiling.tasks - 1) * self.machine.bus.latency
+        return self.machine.mixed_cycles(tiling.read_bytes, self.constant_bytes, tiling.tasks)
 
     def _passes(self, tiling: Tiling) -> int:
         return -(-self.depth // tiling.cut.depth)

@@ -11,6 +11,7 @@ from dlasim.compiler_shim.lowering.memory import once, reads, resolve_alias, var
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.isa.file_records import WORK
 from dlasim.isa.instructions import BY_MNEMONIC
+from dlasim.isa.registers import Region
 
 _READ, _WRITE = BY_MNEMONIC["OP_DMA_READ"].opcode, BY_MNEMONIC["OP_DMA_WRITE"].opcode
 _Row = tuple[int, int, int, int, int, int]
@@ -38,7 +39,7 @@ def _computations(network: PlacedNetwork) -> Iterator[_Row]:
         known |= used
         size = sum(network.values[number].size_bytes for number in used)
         if size:
-            yield _transfer(node.layer, _READ, size)
+            yield _transfer(node.layer, _READ, size, Region.CONSTANTS)
 
 
 def _transfers(network: PlacedNetwork) -> Iterator[_Row]:
@@ -60,9 +61,20 @@ def _transfers(network: PlacedNetwork) -> Iterator[_Row]:
                 read[base] = max(read.get(base, (0, node.layer)), (size, node.layer))
         if resolve_alias(network, node.output) in wanted:
             height, width, channels = node.out_shape
-            yield _transfer(node.layer, _WRITE, height * width * channels * node.out_element_bytes)
-    for size, layer in read.values():
-        yield _transfer(layer, _READ, size)
+            size = height * width * channels * node.out_element_bytes
+            yield _transfer(node.layer, _WRITE, size, _region(network, resolve_alias(network, node.output)))
+    for base, (size, layer) in read.items():
+        yield _transfer(layer, _READ, size, _region(network, base))
+
+
+def _region(network: PlacedNetwork, base: int) -> Region:
+    """Where a tensor lies that is not only the DLA's."""
+    if network.values[base].data is not None:
+        return Region.CONSTANTS
+    for region, values in ((Region.INPUTS, network.inputs), (Region.OUTPUTS, network.outputs)):
+        if base in {resolve_alias(network, value) for value in values}:
+            return region
+    return Region.ARENA
 
 
 def _read_bytes(node: DlaNode, number: int, value: int, network: PlacedNetwork) -> int:
@@ -76,5 +88,5 @@ def _read_bytes(node: DlaNode, number: int, value: int, network: PlacedNetwork) 
     return size
 
 
-def _transfer(layer: int, opcode: int, size_bytes: int) -> _Row:
-    return layer, opcode, size_bytes, 0, 0, 0
+def _transfer(layer: int, opcode: int, size_bytes: int, region: Region) -> _Row:
+    return layer, opcode, size_bytes, region, 0, 0

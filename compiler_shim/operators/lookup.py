@@ -66,6 +66,14 @@ def _relu(op: BoundOperator, activation: str) -> NDArray[np.int8]:
     return _limited(op, scaled, *quantized_range(activation, scale_out, op.zero_point(op.output())))
 
 
+def table(op: BoundOperator) -> list[KernelCall]:
+    """TABLE, dlasim's own: its second input has a result for each of -128 to 127."""
+    op.types(op.input(), "int8")
+    op.types(op.output(), "int8")
+    op.require(op.input(1).elements == 256, f"its table has {op.input(1).elements} entries, not 256")
+    return [table_call(op, np.asarray(op.constant(1)).ravel())]
+
+
 @looked_up
 def relu(op: BoundOperator) -> NDArray[np.int8]:
     """RELU."""

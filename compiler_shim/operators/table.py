@@ -29,6 +29,9 @@ from dlasim.isa import host_ops
 FOLDS, VIEW, REARRANGES = Trait.FOLDS, Trait.VIEW, Trait.REARRANGES
 CONVERTS, CONVOLVES, HAS_16_BITS = Trait.CONVERTS, Trait.CONVOLVES, Trait.HAS_16_BITS
 
+OWN_TABLE = "TABLE"  # dlasim's own: any function of one element. A .tflite holds it as a custom operator
+CUSTOM_NAMES = {OWN_TABLE: "dlasim.TABLE"}
+
 _ACTIVATION = enum_field("fused_activation_function", "ActivationFunctionType")
 _PADDING = enum_field("padding", "Padding")
 _STRIDES = (positive("stride_w"), positive("stride_h"))
@@ -842,6 +845,14 @@ ROWS = (
         options=Options("SVDFOptions", (SchemaField("rank"), _ACTIVATION, _HYBRID)),
         version=3,
         traits=HAS_16_BITS,
+    ),
+    OperatorDefinition(
+        OWN_TABLE,
+        "q q -> q",
+        elementwise.same_shape,
+        lookup.table,
+        ("LUT",),
+        dla=("OP_ACT_LUT",),
     ),
     OperatorDefinition(
         "TANH",

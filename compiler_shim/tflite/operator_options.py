@@ -8,7 +8,7 @@ from typing import Any
 from dlasim.compiler_shim.graph import Option, label
 from dlasim.compiler_shim.operators.definition import NO_OPTIONS
 from dlasim.compiler_shim.operators.fields import SchemaField, absent, enum_names
-from dlasim.compiler_shim.operators.table import OPERATORS
+from dlasim.compiler_shim.operators.table import CUSTOM_NAMES, OPERATORS
 from dlasim.compiler_shim.tflite.decoding import Values
 from dlasim.errors import InputError, printable
 
@@ -20,6 +20,9 @@ def kind_of(code: Values) -> str:
     # Files older than the wide field have only the narrow one; newer ones mark it with 127.
     number = max(code["builtin_code"], code["deprecated_builtin_code"])
     if number == _CUSTOM:
+        own = {name: kind for kind, name in CUSTOM_NAMES.items()}
+        if code["custom_code"] in own:
+            return own[code["custom_code"]]
         return f"CUSTOM[{label(printable(code['custom_code'] or ''))}]"
     return enum_names("BuiltinOperator").get(number, f"BUILTIN_{number}")
 

@@ -10,7 +10,7 @@ import numpy as np
 from dlasim.compiler_shim.graph import Graph, Operator, Option, Quantization, Tensor
 from dlasim.compiler_shim.operators.definition import Options
 from dlasim.compiler_shim.operators.fields import SchemaField, enum_numbers
-from dlasim.compiler_shim.operators.table import OPERATORS
+from dlasim.compiler_shim.operators.table import CUSTOM_NAMES, OPERATORS
 from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tflite.schema import MODEL_VERSION
 from dlasim.compiler_shim.unsigned import to_unsigned
@@ -50,6 +50,9 @@ def _data_bytes(tensor: Tensor) -> Any:
 
 
 def _operator_code(kind: str) -> Mapping[str, Any]:
+    if kind in CUSTOM_NAMES:
+        number = enum_numbers("BuiltinOperator")["CUSTOM"]
+        return {"deprecated_builtin_code": number, "builtin_code": number, "custom_code": CUSTOM_NAMES[kind]}
     code = enum_numbers("BuiltinOperator")[kind]
     return {
         "deprecated_builtin_code": min(code, _LARGE_CODE_MARK),

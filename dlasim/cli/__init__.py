@@ -12,7 +12,7 @@ COMMANDS = {
         "inspect": "show a model's inputs, outputs, operators and sizes",
         "compile": "compile a model to a program for one machine",
         "run": "run a model or program and report its outputs and cycles",
-        "verify": "compare every tensor of a model with TensorFlow's reference",
+        "verify": "compare every tensor of a model with TensorFlow or onnxruntime",
         "explain": "show what the compiler did with each operator, and why",
         "sweep": "run models on many machines and write one table",
         "plot": "draw charts from the table of a sweep",

@@ -40,7 +40,7 @@ Examples:
 @machine_options
 @compile_options
 def command(model: str, output: str, as_json: bool, **given: Any) -> None:
-    """Compile MODEL, an int8 .tflite or a .dlag file, to a program for one machine.
+    """Compile MODEL, an int8 .tflite, .onnx or .dlag file, to a program for one machine.
 
     With -o FILE.dlag no machine is involved: the file is the network itself, as any command takes it.
     """

@@ -114,6 +114,15 @@ DLA_OPS_TEXT = "TFLite operators that may run on the DLA, such as CONV_2D,ADD."
 
 def machine_options(function: F) -> F:
     """--config, --preset, and an option for each parameter of the machine."""
+    function = click.option(
+        "--set",
+        "more",
+        cls=SharedOption,
+        section="Machine",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Set any other parameter, such as mac_fill=8 or memories.flash.bandwidth=0.5.",
+    )(function)
     function = _shared(MACHINE, "Machine")(function)
     function = preset_option("NAME")(function)
     return click.option(
@@ -218,6 +227,7 @@ def take_machine(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
 
     path, name = given.pop("config_file"), given.pop("preset")
     changes = {parameter: given.pop(parameter) for _, parameter, _, _ in MACHINE}
+    _take_more(given.pop("more"), changes)
     if path and name:
         raise InputError("--config and --preset exclude each other; give only one of them")
     if path:
@@ -225,6 +235,24 @@ def take_machine(given: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     elif name:
         config.preset(name)
     return Path(path) if path else name, {key: value for key, value in changes.items() if value is not None}
+
+
+def _take_more(items: tuple[str, ...], changes: dict[str, Any]) -> None:
+    """Add what --set gives to the changes."""
+    from dlasim.errors import InputError
+
+    if not items:
+        return
+    from dlasim.sim import config
+
+    for item in items:
+        name, sign, text = (part.strip() for part in item.partition("="))
+        if not sign:
+            raise InputError(f"--set must be NAME=VALUE (got {item!r})")
+        name = config.ALIASES.get(name, name)
+        if changes.get(name) is not None:
+            raise InputError(f"--set {item}: {name} is given twice")
+        changes[name] = config.read_value(name, text)
 
 
 def take_compile(given: dict[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ EXTRAS = {
     "media": "reads PNG and JPEG pictures as inputs (`dlasim run --input image.png`)",
     "docs": "builds the documentation site",
     "verify": "compares models with TensorFlow's reference kernels (`dlasim verify`)",
+    "onnx": "compares ONNX models with onnxruntime (`dlasim verify model.onnx`)",
     "test": "runs the tests, some against TensorFlow's kernels",
     "dev": "checks style, types and imports; builds the wheel",
 }

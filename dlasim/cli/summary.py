@@ -158,6 +158,17 @@ def _bound(report: dict[str, Any]) -> list[str]:
     ]
 
 
+def _memory_lines(report: dict[str, Any]) -> list[str]:
+    """The bytes of each memory, where there are several."""
+    memories = report["memories"]
+    if len(memories) < 2:
+        return []
+    return [
+        f"           {name}: read {size(moved['read'])}, written {size(moved['write'])}"
+        for name, moved in memories.items()
+    ]
+
+
 def _totals(report: dict[str, Any]) -> str:
     cycles, moved, memory = report["cycles"], report["dma_bytes"], report["memory"]
     clock = report["config"]["clock_mhz"]
@@ -173,6 +184,7 @@ def _totals(report: dict[str, Any]) -> str:
         *([f"           {operator_line(report)}"] if report["layers"] else []),
         *_bound(report),
         f"DMA        read {size(moved['read'])}, written {size(moved['write'])}",
+        *_memory_lines(report),
         f"memory     SRAM {sram}, arena {arena}, constants {constants}",
         _energy_line(report),
         _area_line(report),

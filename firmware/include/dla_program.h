@@ -204,7 +204,7 @@ struct dla_program_work {
     uint32_t layer; /* the layer */
     uint32_t opcode; /* of the instruction: a compute instruction, OP_DMA_READ or OP_DMA_WRITE */
     uint64_t count; /* pixels of the output; for a transfer bytes */
-    uint32_t taps; /* steps for each pixel and group of channels; 0 for a transfer */
+    uint32_t taps; /* steps for each pixel and group of channels; for a transfer its region */
     uint32_t in_channels; /* input channels that each output channel reads; 0 for a transfer */
     uint32_t out_channels; /* output channels; 0 for a transfer */
 } __attribute__((packed, aligned(4)));

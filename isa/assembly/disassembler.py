@@ -239,9 +239,10 @@ def _layer(layer: Layer) -> str:
 
 def _work(row: np.void) -> str:
     layer, opcode, *numbers = row.item()
-    names = ("count", "taps", "in_channels", "out_channels")
+    instruction = BY_OPCODE[opcode]
+    names = ("count", "region" if instruction.is_transfer else "taps", "in_channels", "out_channels")
     parts = [f"{name}={number}" for name, number in zip(names, numbers, strict=True) if number]
-    return ", ".join((f".work {BY_OPCODE[opcode].mnemonic}", f"layer={layer}", *parts))
+    return ", ".join((f".work {instruction.mnemonic}", f"layer={layer}", *parts))
 
 
 def _host_text(call: HostCall, after: int) -> str:

@@ -17,6 +17,7 @@ from dlasim.isa.assembly.statements import parse_word
 from dlasim.isa.assembly.symbol_expressions import number
 from dlasim.isa.file_records import LayerKind, StepKind
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS
+from dlasim.isa.registers import REGION_COUNT
 
 _LAYER_KINDS = tuple(kind.name for kind in LayerKind)
 _ANSWERS = ("no", "yes")
@@ -197,7 +198,8 @@ def _debug(builder: Builder, line: Line, directive: Token) -> None:
 
 
 def _work(builder: Builder, line: Line, directive: Token) -> None:
-    """`INSTRUCTION, layer=…, count=…, taps=…, in_channels=…, out_channels=…`: what a layer must do."""
+    """`INSTRUCTION, layer=…, count=…, taps=…, in_channels=…, out_channels=…`: what a layer must do. A
+    transfer has `region` instead of `taps`."""
     token = line.expect_kind("an operation", Kind.NAME)
     instruction = BY_MNEMONIC.get(token.text.upper())
     if instruction is None or not instruction.is_operation:
@@ -208,9 +210,15 @@ def _work(builder: Builder, line: Line, directive: Token) -> None:
         {
             "layer": lambda: _layer_index(builder, line),
             "count": lambda: builder.now(line, 0, (1 << 64) - 1),
-            **dict.fromkeys(("taps", "in_channels", "out_channels"), lambda: builder.now(line)),
+            **dict.fromkeys(("in_channels", "out_channels"), lambda: builder.now(line)),
+            **(
+                {"region": lambda: builder.now(line, 0, REGION_COUNT - 1)}
+                if instruction.is_transfer
+                else {"taps": lambda: builder.now(line)}
+            ),
         }
     )
+    given["taps"] = given.pop("region", given.get("taps", 0))
     if "layer" not in given:
         line.fail(".work needs layer= as well", directive)
     numbers = (given.get(name, 0) for name in ("count", "taps", "in_channels", "out_channels"))

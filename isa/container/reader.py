@@ -22,7 +22,7 @@ from dlasim.isa.file_records import (
     Section,
     StepKind,
 )
-from dlasim.isa.registers import Region
+from dlasim.isa.registers import REGION_COUNT, Region
 from dlasim.isa.source_lines import SourceLines
 
 MAX_LANES = 0xFFFF  # what CAP_GRID has room for
@@ -251,6 +251,9 @@ class _ProgramReader:
         self._require((work["layer"] < layers).all(), "its section WORK names a layer that does not exist")
         known = np.isin(work["opcode"], list(p.WORK_OPCODES))
         self._require(known.all(), "its section WORK has the opcode of no operation")
+        moved = np.isin(work["opcode"], list(p.TRANSFER_OPCODES))
+        regions = work["taps"][moved]
+        self._require((regions < REGION_COUNT).all(), "its section WORK has a transfer of no region")
         return work
 
     def _lines(self, words: int) -> SourceLines:

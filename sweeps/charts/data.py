@@ -11,7 +11,7 @@ from dlasim.errors import InputError, counted
 from dlasim.sim.config import size_text
 from dlasim.sweeps.charts.measures import in_words
 from dlasim.sweeps.conditions import Condition
-from dlasim.sweeps.parameters import catalogue
+from dlasim.sweeps.parameters import names_in
 
 Row = dict[str, Any]
 MACHINE = ("sram_bytes", "pes", "parallel")  # in the order in which the paper labels its bars
@@ -80,13 +80,17 @@ def _nothing(result: Table, where: str | None, found: list[Row]) -> str:
 
 def parameters(result: Table) -> list[str]:
     """The columns that tell points apart."""
-    return [name for name in ("point", "case", "model", "label", *catalogue()) if name in result.columns]
+    return [
+        name
+        for name in ("point", "case", "model", "label", *names_in(result.columns))
+        if name in result.columns
+    ]
 
 
 def varying(rows: Sequence[Row], *shown: str) -> list[str]:
     """The parameters that tell these rows apart, besides those shown. A case, or a preset, stands for the
     parameters that only change with it."""
-    names = [name for name in ("model", "case", *MACHINE, *catalogue()) if name in rows[0]]
+    names = [name for name in ("model", "case", *MACHINE, *names_in(rows[0])) if name in rows[0]]
     found = [name for name in dict.fromkeys(names) if _differs(rows, name)]
     for name in _STAND_FOR_OTHERS:
         if name in found:

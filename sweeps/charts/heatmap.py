@@ -19,7 +19,7 @@ from dlasim.sweeps.charts.data import (
     varying,
 )  # fmt: skip
 from dlasim.sweeps.charts.measures import Measure, measure
-from dlasim.sweeps.parameters import catalogue
+from dlasim.sweeps.parameters import find, is_parameter
 
 MAX_ACROSS, MAX_DOWN = 4, 8  # panels
 MAX_WRITTEN_CELLS = 160
@@ -54,7 +54,7 @@ def _axes(rows: list[Row], x: str | None, y: str | None, panel: str | None) -> t
     """What the axes and the panels stand for: what was asked for, else what varies."""
     known = {name: ALIASES.get(name, name) for name in (x, y, panel) if name}
     free = [name for name in varying(rows, "model") if name not in known.values()]
-    numbers = [name for name in free if name in catalogue() and catalogue()[name].kind is not str]
+    numbers = [name for name in free if is_parameter(name) and find(name, "").kind is not str]
     candidates = [name for name in (*_FIRST, *numbers, "cpu", *free) if name in free]
     candidates = [
         *dict.fromkeys(candidates),

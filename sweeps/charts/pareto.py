@@ -21,7 +21,7 @@ from dlasim.sweeps.charts.data import (
     varying,
 )
 from dlasim.sweeps.charts.measures import Measure, measure
-from dlasim.sweeps.parameters import catalogue
+from dlasim.sweeps.parameters import is_parameter
 
 MAX_MODELS = 6
 COSTS = ("sram_bytes", "pes")
@@ -158,7 +158,7 @@ def _panel(
     if both:
         text = "no point is better in all figures" if several else "no point is better in both"
         axes.scatter(*zip(*both, strict=True), s=14, color=palette.RED, zorder=3, label=text)
-    _scale(axes.xaxis, [x for x, _ in spots], cost, 2 if cost.name in catalogue() else 10)
+    _scale(axes.xaxis, [x for x, _ in spots], cost, 2 if is_parameter(cost.name) else 10)
     return best
 
 

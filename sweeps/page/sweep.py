@@ -14,7 +14,7 @@ from dlasim.sweeps.charts.measures import describe
 from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.evaluate import FIGURES
 from dlasim.sweeps.page.document import document
-from dlasim.sweeps.parameters import catalogue
+from dlasim.sweeps.parameters import find, names_in
 from dlasim.sweeps.sweep_result import ABOUT, SweepResult
 
 MAX_POINTS = 50_000
@@ -44,8 +44,8 @@ def sweep_page(result: SweepResult, where: str | None = None) -> str:
             if row["status"] != "ok"
         ][:MAX_REFUSED],
         "parameters": [_parameter(name, rows) for name in swept],
-        "fixed": [[axis_name(name), _text(name, rows[0][name])] for name in catalogue()
-                  if rows and name in rows[0] and name not in swept and rows[0][name] not in ("", None)],
+        "fixed": [[axis_name(name), _text(name, rows[0][name])] for name in names_in(rows[0] if rows else ())
+                  if name not in swept and rows[0][name] not in ("", None)],
         "figures": _figures(ran, result.columns),
         "labels": labels(ran, "model") if ran else [],
         "columns": {name: _column([row[name] for row in ran]) for name in columns if name not in _STATUS},
@@ -106,7 +106,7 @@ def _text(name: str, value: Any) -> str:
 
 def _figures(rows: Rows, columns: Sequence[str]) -> list[dict[str, Any]]:
     """The figures that differ between points, as charts know them; numbers of the machine count as well."""
-    machine = [name for name, parameter in catalogue().items() if parameter.kind is not str]
+    machine = [name for name in names_in(columns) if find(name, "").kind is not str]
     found = []
     for name in (*FIGURES, *machine):
         if name not in columns:

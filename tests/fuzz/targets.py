@@ -18,6 +18,7 @@ import numpy as np
 from dlasim.compiler_shim import compile as shim
 from dlasim.compiler_shim.dlag.dlag_reader import read_graph_model
 from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.onnx.onnx_import import read_onnx_model
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import partition
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
@@ -101,6 +102,19 @@ def _check_graph_file(path: Path) -> None:
         )
     path.write_bytes(data)
     _compile(read_graph_model(path))
+
+
+def _damaged_onnx(random: Random, seeds: Sequence[bytes]) -> bytes:
+    from tests.onnx.onnx_damage import damaged
+
+    return damaged(random, seeds)
+
+
+@cache
+def _onnx_seeds() -> Sequence[bytes]:
+    from tests.onnx.float_networks import small_networks  # onnx takes a second to import
+
+    return small_networks()
 
 
 def _compile(model: ReadModel) -> None:
@@ -364,6 +378,12 @@ TARGETS = {
         Target("tflite", _model_seeds, lambda data: _compile(read_model(data))),
         Target("evil", _evil_seeds, _check_evil, damage=evil),
         Target("dlag", _graph_seeds, _through_file(".dlag", _check_graph_file)),
+        Target(
+            "onnx",
+            _onnx_seeds,
+            _through_file(".onnx", lambda path: _compile(read_onnx_model(path))),
+            damage=_damaged_onnx,
+        ),
         Target("container", _program_seeds, _check_container),
         # Up to 20 errors of three lines each, with a line before and one after them.
         Target("assembly", _sources, _check_assembly, is_text=True, lines=62, longest_message=20_000),

@@ -12,7 +12,7 @@ from dlasim.isa.codec import encode
 from dlasim.isa.file_records import ELEMENT_BYTES, SLICE, SPAN, WORK, DataType, LayerKind, Role, StepKind
 from dlasim.isa.instructions import INSTRUCTIONS, Instruction
 from dlasim.isa.program import HostCall, Layer, Program, Requirement, Step, Stream, TensorDescriptor
-from dlasim.isa.registers import Region
+from dlasim.isa.registers import REGION_COUNT, Region
 
 NAMES = (
     "", "input", "none", "conv 1", 'a "quoted" \\ name', "model/relu;model/add", "; no comment", "café",
@@ -198,14 +198,13 @@ def _debug(random: Random, words: int) -> NDArray[np.void]:
 
 
 def _work(random: Random, layers: int) -> NDArray[np.void]:
-    operations = [row.opcode for row in INSTRUCTIONS if row.is_operation]
-    rows = [
-        (
-            random.randint(0, layers - 1),
-            random.choice(operations),
-            random.choice((0, 1, (1 << 64) - 1)),
-            *(random.choice((0, 1, 0xFFFF_FFFF)) for _ in range(3)),
-        )
-        for _ in range(random.randint(0, 3) if layers else 0)
-    ]
+    operations = [row for row in INSTRUCTIONS if row.is_operation]
+    rows = []
+    for _ in range(random.randint(0, 3) if layers else 0):
+        operation = random.choice(operations)
+        layer, count = random.randint(0, layers - 1), random.choice((0, 1, (1 << 64) - 1))
+        taps, *channels = (random.choice((0, 1, 0xFFFF_FFFF)) for _ in range(3))
+        if operation.is_transfer:
+            taps = random.randrange(REGION_COUNT)
+        rows.append((layer, operation.opcode, count, taps, *channels))
     return np.array(rows, WORK.dtype)

@@ -84,6 +84,8 @@ def test_every_preset_loads_and_says_what_it_is() -> None:
 PRESETS = Path(config.__file__).parent / "presets"
 COUNTED = {field.name for field in dataclasses.fields(DlaConfig)} - {
     "name",
+    "memories",  # no preset has more than one
+    "buses",
     "pes",
     "parallel",
     "timing",

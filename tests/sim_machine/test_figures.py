@@ -38,6 +38,7 @@ PROGRAM = """
     HALT
 """
 TEXT_FIGURES = {"schema", "program", "config", "outputs"}
+OBJECTS = {"memories"}  # by names that are the user's
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +67,15 @@ def test_every_figure_of_a_report_is_in_the_table_and_no_other(made: dict[str, A
     named = {figure.name for figure in RUN_FIGURES if figure.name}
     board_only = {figure.name for figure in RUN_FIGURES if "only with --host riscv" in figure.text}
     objects = {"units", "cycles.by_kind"}
-    found = {name for key, value in made.items() if key not in TEXT_FIGURES for name in leaves(value, key)}
-    assert found == named - board_only - objects
+    found = {
+        name
+        for key, value in made.items()
+        if key not in TEXT_FIGURES | OBJECTS
+        for name in leaves(value, key)
+    }
+    assert found == named - board_only - objects - OBJECTS
+    assert set(made["memories"]) == {"system"}
+    assert set(made["memories"]["system"]) == {"read", "write"}
     for layer in made["layers"]:
         assert set(leaves(layer)) == {figure.name for figure in LAYER_FIGURES}
     for unit in made["units"].values():

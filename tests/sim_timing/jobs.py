@@ -4,9 +4,12 @@ Written from docs/timing-model.md and the instruction manual alone; shares nothi
 """
 
 import math
+import tomllib
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from dlasim.isa import registers
 
@@ -301,12 +304,12 @@ class Transfer:
     """An operation in a DMA unit: latency, then its runs on the bus, request cycles and beats; what a beat
     brings waits in a buffer of two words for the SRAM's ports."""
 
-    def __init__(self, at_issue: Settings, prefix: str, config) -> None:
-        self._latency = config.dma_latency
-        rates = [config.dma_bandwidth, config.dma_shared_bandwidth, port_bytes(config)]
-        rate = min([rate for rate in rates if rate], default=0)
+    def __init__(self, at_issue: Settings, prefix: str, config, waited: int = 0) -> None:
+        """So many cycles of its latency have passed already."""
+        self.memory = memory_of(at_issue, prefix, config)
+        self._latency = self.memory.latency - waited
         runs = list(_runs(at_issue, prefix))
-        self.beats = sum(_bus_cycles(run, rate, config) for run in runs)
+        self.beats = sum(_bus_cycles(run, self.memory) for run in runs)
         self._left = Fraction(self.beats)
         self._word, self._is_limited = config.sram_bandwidth, bool(config.sram_bandwidth and self.beats)
         self._bytes = sum(runs) if self._is_limited else 0
@@ -390,41 +393,91 @@ def _runs(at_issue: Settings, prefix: str) -> Iterator[int]:
     yield length
 
 
-def _bus_cycles(run_bytes: int, rate: int, config) -> int:
-    cycles = 0
-    for _ in range(0, run_bytes, config.dma_burst_bytes):
-        cycles += config.dma_burst_overhead
-    if rate:
-        for _ in range(0, run_bytes, rate):
-            cycles += 1
+def _bus_cycles(run_bytes: int, memory: "RegionMemory") -> int:
+    cycles, moved = 0, Fraction(0)
+    for _ in range(0, run_bytes, memory.burst_bytes):
+        cycles += memory.burst_overhead
+    while memory.rate and moved < run_bytes:
+        moved += memory.rate
+        cycles += 1
     return cycles
+
+
+@dataclass(frozen=True)
+class RegionMemory:
+    """What a region of system memory lies in. `rate` is that of a transfer alone; `limit` and `bus_limit` are
+    what the memory and its bus move in a cycle for everybody; 0: no limit."""
+
+    name: str
+    bus: str
+    rate: Fraction
+    limit: Fraction
+    bus_limit: Fraction
+    latency: int
+    outstanding: int
+    burst_bytes: int
+    burst_overhead: int
+
+
+def memory_of(at_issue: Settings, prefix: str, config) -> RegionMemory:
+    """The memory of a transfer."""
+    region = ("CONSTANTS", "ARENA", "INPUTS", "OUTPUTS", "COMMANDS")[at_issue.number(f"{prefix}_REGION")]
+    return memory_of_region(region, config)
+
+
+@cache
+def memory_of_region(region: str, config) -> RegionMemory:
+    """The memory of a region: a named one, or the one that the machine's own parameters describe."""
+    tables = tomllib.loads(f"memories = {config.memories or '{}'}\nbuses = {config.buses or '{}'}")
+    tables["buses"]["system"] = config.dma_shared_bandwidth
+    found, table = "system", {}
+    for name, candidate in tables["memories"].items():
+        if region in candidate["regions"]:
+            found, table = name, candidate
+    bus = table.get("bus", "system")
+    limits = [Fraction(str(number)) for number in (table.get("bandwidth", 0), tables["buses"].get(bus, 0))]
+    rates = [*limits, Fraction(config.dma_bandwidth), Fraction(port_bytes(config))]
+    return RegionMemory(
+        found, bus, min([rate for rate in rates if rate], default=Fraction(0)), *limits,
+        table.get("latency", config.dma_latency), table.get("outstanding", 1),
+        table.get("burst_bytes", config.dma_burst_bytes),
+        table.get("burst_overhead", config.dma_burst_overhead),
+    )  # fmt: skip
 
 
 class Bus:
     """Shares each cycle among the transfers that want it: evenly in fractions of a beat (fluid), or whole
     beats in turn as an arbiter would."""
 
-    def __init__(self, config, fluid: bool) -> None:
-        rates = [config.dma_bandwidth, config.dma_shared_bandwidth, port_bytes(config)]
-        rate, shared = min([rate for rate in rates if rate], default=0), config.dma_shared_bandwidth
-        self._beats = Fraction(shared, rate) if shared else Fraction(2)  # in one cycle, both together
+    def __init__(self, fluid: bool) -> None:
         self._fluid = fluid
         self._credit = Fraction(0)
         self._turn = 0
 
     def cycle(self, transfers: list[Transfer]) -> None:
         """One cycle for the transfers (at most two) that want the bus."""
-        if len(transfers) < 2 or self._beats >= 2:
+        rates = [transfer.memory.rate for transfer in transfers]
+        limit = self._limit([transfer.memory for transfer in transfers]) if len(transfers) == 2 else 0
+        if not limit or sum(rates) <= limit:
             for transfer in transfers:
                 transfer.move(1)
         elif self._fluid:
-            for transfer in transfers:
-                transfer.move(self._beats / 2)
+            for transfer, mine, other in zip(transfers, rates, reversed(rates), strict=True):
+                transfer.move(min(1, max(limit / 2, limit - other) / mine))
         else:
-            self._arbitrate(transfers)
+            assert rates[0] == rates[1]
+            self._arbitrate(transfers, limit / rates[0])
 
-    def _arbitrate(self, transfers: list[Transfer]) -> None:
-        self._credit = self._credit + self._beats
+    def _limit(self, memories: list[RegionMemory]) -> Fraction:
+        """What both transfers together can move in a cycle."""
+        first, second = memories
+        limits = [first.bus_limit] if first.bus == second.bus else []
+        if first.name == second.name:
+            limits.append(first.limit)
+        return min([limit for limit in limits if limit], default=Fraction(0))
+
+    def _arbitrate(self, transfers: list[Transfer], beats: Fraction) -> None:
+        self._credit = self._credit + beats
         for _ in transfers:
             if self._credit >= 1:
                 self._credit -= 1

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dlasim.isa import codec, registers
-from tests.sim_timing.jobs import Bus, Compute, Ports, Settings, Transfer, mac_steps, vector_steps
+from tests.sim_timing.jobs import Bus, Compute, Ports, Settings, Transfer, mac_steps, memory_of, vector_steps
 
 UNITS = ("dma_in", "dma_out", "mac", "vector")
 PATIENCE = 1_000_000
@@ -35,6 +35,7 @@ class Queued:
     mnemonic: str
     fields: dict[str, int]
     settings: Settings
+    waited: int = 0  # cycles of its latency that passed before
     job: Compute | Transfer | None = None
 
 
@@ -46,7 +47,7 @@ class SteppedMachine:
         self._words = [codec.decode(int(word)) for word in words]
         self._patterns = {register.name: register.reset for register in registers.OPERANDS}
         self._queues: dict[str, list[Queued]] = {unit: [] for unit in UNITS}
-        self._bus = Bus(config, fluid)
+        self._bus = Bus(fluid)
         self._ports = Ports(config)
         self._word_cycles = config.issue_cycles if config.timing == "full" else 0
         self._position = 0
@@ -133,7 +134,7 @@ class SteppedMachine:
         full = config.timing == "full"
         if unit.startswith("dma"):
             prefix = "DMA_IN" if unit == "dma_in" else "DMA_OUT"
-            return Transfer(head.settings, prefix, config) if full else Compute([], 0, 0, config)
+            return Transfer(head.settings, prefix, config, head.waited) if full else Compute([], 0, 0, config)
         make = mac_steps if unit == "mac" else vector_steps
         steps = list(make(head.mnemonic, head.fields, head.settings, config))
         macs = sum(step[0] for step in steps)
@@ -183,7 +184,16 @@ class SteppedMachine:
             self.outcome.units[unit]["latency" if transfer.is_waiting else "bus"] += 1
             if transfer.is_waiting:
                 transfer.wait()
+            self._ask_ahead(unit)
         self._bus.cycle([wanting[unit] for unit in UNITS if unit in wanting])
+
+    def _ask_ahead(self, unit: str) -> None:
+        """Latencies of transfers behind the current one: of each while fewer than its memory's number of
+        outstanding transfers are before it."""
+        for place, queued in enumerate(self._queues[unit][1:], 1):
+            memory = memory_of(queued.settings, unit.upper(), self._config)
+            if place < memory.outstanding and queued.waited < memory.latency:
+                queued.waited += 1
 
 
 def _unit(mnemonic: str) -> str:

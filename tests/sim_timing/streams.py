@@ -79,6 +79,32 @@ def random_limits(rng: random.Random) -> dict[str, float]:
     }
 
 
+def random_memories(rng: random.Random) -> dict[str, object]:
+    """One to three named memories, some on buses of their own, some on one that others share."""
+    regions = ["CONSTANTS", "ARENA", "INPUTS", "OUTPUTS", "COMMANDS"]
+    rng.shuffle(regions)
+    memories = {}
+    for name in rng.sample(["flash", "sram", "dram"], rng.randint(1, 3)):
+        mine, regions = regions[: rng.randint(1, 2)], regions[2:]
+        if not mine:
+            break
+        keys = {
+            "bandwidth": rng.choice([0.3, 0.5, 1, 1.25, 2, 3, 8]),
+            "latency": rng.choice([0, 1, 5, 20]),
+            "outstanding": rng.choice([1, 2, 3, 8]),
+            "burst_bytes": rng.choice([1, 8, 10]),
+            "burst_overhead": rng.choice([0, 0, 1]),
+            "bus": rng.choice(["system", "axi", name]),
+        }
+        kept = rng.sample(sorted(keys), rng.randint(1, len(keys)))
+        memories[name] = {"regions": mine} | {key: keys[key] for key in kept}
+    return {
+        "memories": memories,
+        "buses": {"axi": rng.choice([0.7, 1, 4])},
+        "dma_shared_bandwidth": rng.choice([0, 1, 3, 8]),
+    }
+
+
 class StreamWriter:
     """Writes the words of a stream; registers only where they change, unless it likes to repeat itself."""
 
@@ -147,7 +173,7 @@ def _transfer(writer: StreamWriter, rng: random.Random, prefix: str, sizes: Size
     # Either contiguous or with a gap that no coincidence closes.
     run_stride = run + rng.choice([0, 0, 1009])
     plane_stride = runs * run_stride + rng.choice([0, 0, 100_003])
-    writer.set(f"{prefix}_REGION", 1)
+    writer.set(f"{prefix}_REGION", rng.choice((0, 1, 2) if prefix == "DMA_IN" else (1, 3)))
     writer.set(f"{prefix}_OFFSET", rng.randrange(1000))
     writer.set(f"{prefix}_SRAM_ADDR", rng.randrange(SRAM_BYTES // 2))
     writer.set(f"{prefix}_RUN_BYTES", run)

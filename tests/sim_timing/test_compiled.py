@@ -14,7 +14,7 @@ from dlasim.sim.plan import plan_stream
 from dlasim.sim.timeline import Timeline
 from tests.compiled import compiled
 from tests.sim_timing.stepped import SteppedMachine
-from tests.sim_timing.streams import random_config, random_limits, random_stream
+from tests.sim_timing.streams import random_config, random_limits, random_memories, random_stream
 from tests.sim_timing.test_stepped import assert_equal
 
 STREAMS = 200
@@ -25,7 +25,9 @@ def random_cases(seed: int):
     for _ in range(STREAMS):
         timing = rng.choice(["full", "full", "full", "macs", "zero"])
         limits = random_limits(rng) if rng.random() < 0.5 else {}
-        config = random_config(rng, timing=timing, dma_shared_bandwidth=rng.choice([0, 0, 1, 5, 9]), **limits)
+        bus = {"dma_shared_bandwidth": rng.choice([0, 0, 1, 5, 9])}
+        bus = random_memories(rng) if rng.random() < 0.4 else bus
+        config = random_config(rng, timing=timing, **bus, **limits)
         words = random_stream(rng, rng.randint(0, 40))
         if rng.random() < 0.2:
             words = np.insert(words, rng.randrange(len(words)), np.uint64(0))

@@ -14,7 +14,14 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import Plan, plan_stream
 from tests.sim_timing.stepped import UNITS, Outcome, SteppedMachine
-from tests.sim_timing.streams import KINDS, Sizes, random_config, random_limits, random_stream
+from tests.sim_timing.streams import (
+    KINDS,
+    Sizes,
+    random_config,
+    random_limits,
+    random_memories,
+    random_stream,
+)
 
 STREAMS = 200  # in each of the chunks below
 COMPUTE = tuple(kind for kind in KINDS if not kind.startswith("OP_DMA"))
@@ -78,6 +85,24 @@ def test_equal_to_the_cycle_on_a_bus_shared_evenly(seed):
         assert_equal(ours, SteppedMachine(config, words).run())
         contended += ours.account.units[0].contention > 0
     assert contended > STREAMS // 20, "the test must see contention"
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_equal_to_the_cycle_with_named_memories(seed):
+    """Fractional rates, buses, and latencies that overlap."""
+    rng = random.Random(150 + seed)
+    contended = overlapped = 0
+    transfers = ("OP_DMA_READ", "OP_DMA_WRITE")
+    for number in range(STREAMS // 2):
+        config = random_config(rng, **random_memories(rng), queue_depth=rng.choice([1, 3, 8]))
+        kinds = (*3 * transfers, *KINDS) if number % 2 else rng.choice((transfers, transfers[:1]))
+        words = random_stream(rng, rng.randint(3, 9), kinds=kinds)
+        ours = plan(config, words)
+        assert_equal(ours, SteppedMachine(config, words).run())
+        contended += ours.account.units[0].contention > 0
+        overlapped += sum(ours.costs.latency) > sum(unit.latency for unit in ours.account.units)
+    assert contended > 10, "the test must see contention"
+    assert overlapped > 5, "the test must see latencies that overlap"
 
 
 @pytest.mark.parametrize("seed", range(2))

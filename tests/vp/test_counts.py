@@ -138,3 +138,20 @@ def test_function_spans_agree_with_the_profile(name, build):
     plain.load_elf(elf)
     assert plain.run().cycles == result.cycles
     assert plain.run().function_spans == ()
+
+
+@pytest.mark.parametrize("name", ["sort", "calls"])
+def test_each_word_fetched_from_flash_waits(name, build):
+    """The trace shows what ran: 16-bit instructions in the second half of a word need no fetch."""
+    elf, lines = build(name), []
+    board = Board()
+    board.load_elf(elf)
+    plain = board.run(trace_instructions=lines.append)
+    pcs = [int(line.split()[1], 16) for line in lines]
+    is_wide = [len(line.split()[3]) == 8 for line in lines]  # cycle, pc, function, code, text
+    flash = board.config.memory_map.flash
+    words = sum(flash.holds(pc) and (pc % 4 == 0 or wide) for pc, wide in zip(pcs, is_wide, strict=True))
+    assert plain.instructions > words > plain.instructions // 3
+    slow = Board(BoardConfig(fetch_wait_cycles=5))
+    slow.load_elf(elf)
+    assert slow.run().cycles == plain.cycles + 5 * words

@@ -1,0 +1,193 @@
+"""Operators of two operands, products of activations, and Softmax."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from dlasim.compiler_shim.graph import Quantization
+from dlasim.compiler_shim.onnx.onnx_converter import Converter
+from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
+from dlasim.compiler_shim.onnx.onnx_linear import fully_connected
+from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
+from dlasim.compiler_shim.onnx.onnx_values import (
+    Array,
+    Known,
+    OnnxActivation,
+    OnnxConstant,
+    Order,
+    Shape,
+    plain,
+)
+
+_FUNCTIONS = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.divide, "Pow": np.power,
+              "Max": np.maximum, "Min": np.minimum}  # fmt: skip
+_KINDS = {"Add": "ADD", "Sub": "SUB", "Mul": "MUL"}
+_SOFTMAX = Quantization((1 / 256,), (-128,))
+
+
+def binary(converter: Converter, node: OnnxNode) -> None:
+    """Add, Sub, Mul, Div, Pow, Max, Min: of two tensors, or as a function of one."""
+    if len(node.inputs) != 2:
+        raise RefusedError(f"it has {len(node.inputs)} operands; dlasim has it for 2")
+    first, second = converter.value(node, 0), converter.value(node, 1)
+    shapes = [_shape(first), _shape(second)]
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise RefusedError(f"shapes {list(shapes[0])} and {list(shapes[1])} do not match") from None
+    curve = _composed(converter, node, first, second, shape)
+    if curve is not None:
+        converter.values[node.outputs[0]] = curve
+        return
+    if node.kind == "Div" and isinstance(second, OnnxConstant):
+        with np.errstate(all="ignore"):
+            second = OnnxConstant(np.asarray(1 / second.real, np.float32))
+        if not np.isfinite(second.data).all():
+            raise RefusedError("it divides by 0")
+    elif node.kind not in _KINDS:
+        raise RefusedError("dlasim has it only with a single number as one operand")
+    _elementwise(converter, node, first, second, shape)
+
+
+def _shape(value: object) -> tuple[int, ...]:
+    if isinstance(value, OnnxConstant):
+        return value.data.shape
+    if isinstance(value, OnnxActivation):
+        return value.shape
+    raise RefusedError("nothing quantizes its operand before it")
+
+
+def _composed(
+    converter: Converter, node: OnnxNode, first: Known, second: Known, shape: Shape
+) -> OnnxActivation | None:
+    """The result where it depends on one element only: of an operand and a number, or of one tensor twice."""
+    function = _FUNCTIONS[node.kind]
+    with np.errstate(all="ignore"):
+        for value, other, is_first in ((first, second, True), (second, first, False)):
+            if not isinstance(value, OnnxActivation) or value.shape != shape:
+                continue
+            if isinstance(other, OnnxConstant) and other.data.size == 1:
+                operand: Array = other.real.astype(np.float32).ravel()
+            elif isinstance(other, OnnxActivation) and other.number == value.number and _same(value, other):
+                operand = other.real
+            else:
+                continue
+            pair = (value.real, operand) if is_first else (operand, value.real)
+            return replace(value, curve=np.asarray(function(*pair), np.float32))
+    return None
+
+
+def _same(one: OnnxActivation, other: OnnxActivation) -> bool:
+    return (one.shape, one.order, one.source) == (other.shape, other.order, other.source)
+
+
+def _elementwise(converter: Converter, node: OnnxNode, first: Known, second: Known, shape: Shape) -> None:
+    name = node.outputs[0]
+    target = converter.target(node)
+    computed = [value for value in (first, second) if isinstance(value, OnnxActivation)]
+    whole = max(computed, key=lambda value: prod(value.shape))
+    whole = _extended(converter, converter.settled(whole, name), len(shape), name)
+    numbers = []
+    for place, value in enumerate((first, second)):
+        if isinstance(value, OnnxConstant):
+            numbers.append(_operand(converter, value, whole.order, f"{name}/operand {place}"))
+            continue
+        if not isinstance(value, OnnxActivation) or value.curve is not None:
+            raise RefusedError(f"nothing quantizes {node.inputs[place][:60]} before it")
+        value = _extended(converter, converter.settled(value, name), len(shape), f"{name}/operand {place}")
+        numbers.append(converter.ordered(value, whole.order, f"{name}/operand {place}").number)
+    kind = _KINDS.get(node.kind, "MUL")
+    number = converter.finish(node, kind, numbers, target, True)
+    result = OnnxActivation(number, tuple(shape), whole.order, target.quantization)
+    converter.store(node, result)
+
+
+def _extended(converter: Converter, value: OnnxActivation, rank: int, name: str) -> OnnxActivation:
+    """The value with dimensions of size 1 in front."""
+    extra = rank - len(value.shape)
+    if extra == 0:
+        return value
+    shape = (1,) * extra + value.shape
+    order = (*range(extra), *(axis + extra for axis in value.order))
+    number = converter.reshape(value, [shape[axis] for axis in order], f"{name}/extended")
+    return replace(value, number=number, shape=shape, order=order)
+
+
+def _operand(converter: Converter, value: OnnxConstant, order: Order, name: str) -> int:
+    """A constant as int8, its dimensions in the order of the other operand."""
+    found, data = value.quantization, value.data
+    if found is not None and data.dtype == np.uint8 and not found.per_channel:
+        data = (data.astype(np.int16) - 128).astype(np.int8)
+        found = Quantization(found.scales, (found.zero_point - 128,))
+    if found is None or found.per_channel or data.dtype != np.int8:
+        real = value.real.astype(np.float64)
+        if not np.isfinite(real).all():
+            raise RefusedError("a constant operand is not finite")
+        scale = float(np.float32(np.abs(real).max(initial=0) / 127)) or 1.0
+        data, found = np.rint(real / scale).astype(np.int8), Quantization((scale,), (0,))
+    data = data.reshape((1,) * (len(order) - data.ndim) + data.shape).transpose(order)
+    return converter.eight_bits(name, np.ascontiguousarray(data), found)
+
+
+def product(converter: Converter, node: OnnxNode) -> None:
+    """MatMul: with weights, or of two activations."""
+    if isinstance(converter.value(node, 1), OnnxConstant):
+        fully_connected(converter, node)
+        return
+    first, second, name = converter.exact(node, 0), converter.exact(node, 1), node.outputs[0]
+    rank = len(first.shape)
+    if rank != len(second.shape) or not 2 <= rank <= 5:
+        raise RefusedError(f"operands of shapes {list(first.shape)} and {list(second.shape)}")
+    target = converter.target(node)
+    numbers, turned = [], []
+    swapped = (*range(rank - 2), rank - 1, rank - 2)
+    for place, value in enumerate((first, second)):
+        value = converter.settled(value, f"{name}/operand {place}")
+        order = swapped if value.order == swapped else plain(rank)
+        numbers.append(converter.ordered(value, order, f"{name}/operand {place}").number)
+        turned.append(order == swapped)
+    number = converter.finish(node, "BATCH_MATMUL", numbers, target, False, adj_x=turned[0], adj_y=turned[1])
+    shape = (*np.broadcast_shapes(first.shape[:-2], second.shape[:-2]), first.shape[-2], second.shape[-1])
+    converter.store(node, OnnxActivation(number, shape, plain(rank), target.quantization))
+
+
+def softmax(converter: Converter, node: OnnxNode) -> None:
+    """Softmax over any dimension: TensorFlow's, in steps of 1/256, then in the scale that is asked for."""
+    value, name = converter.exact(node), node.outputs[0]
+    rank = len(value.shape)
+    axis = node.attributes.get("axis", -1)
+    if not -rank <= axis < rank:
+        raise RefusedError(f"axis {axis} of {rank} dimensions")
+    axis %= rank
+    value = converter.settled(value, name)
+    if value.order[-1] != axis:
+        value = converter.ordered(value, (*(a for a in value.order if a != axis), axis), name)
+    number = converter.emit("SOFTMAX", [value.number], _SOFTMAX, name, beta=1.0)
+    converter.values[name] = replace(value, number=number, quantization=_SOFTMAX)
+
+
+def prelu(converter: Converter, node: OnnxNode) -> None:
+    """PRelu with a slope for all, or for each channel."""
+    value, slope, name = converter.exact(node), converter.constant(node, 1), node.outputs[0]
+    real = slope.real.astype(np.float32)
+    if real.size == 1:
+        curve = np.where(value.real < 0, value.real * real.ravel()[0], value.real).astype(np.float32)
+        converter.values[name] = replace(value, curve=curve)
+        return
+    value = converter.settled(value, name)
+    target = converter.target(node)
+    alpha = _operand(converter, slope, value.order, f"{name}/slope")
+    number = converter.finish(node, "PRELU", [value.number, alpha], target, False)
+    converter.store(node, replace(value, number=number, quantization=target.quantization))
+
+
+ARITHMETIC = {
+    **dict.fromkeys(_FUNCTIONS, binary),
+    "Gemm": fully_connected,
+    "MatMul": product,
+    "Softmax": softmax,
+    "PRelu": prelu,
+}

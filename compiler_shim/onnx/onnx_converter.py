@@ -1,0 +1,401 @@
+"""An ONNX network to the graph of every model: node by node, in the order of the file.
+
+Each kind of node has a handler; the tables of the modules beside this one join in `HANDLERS`. A handler
+reads values by name and sets those that it computes. What cannot be placed is noted, and said at the end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+
+from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
+from dlasim.compiler_shim.graph import Graph, Quantization, label
+from dlasim.compiler_shim.onnx.onnx_emitter import OnnxEmitter, RefusedError
+from dlasim.compiler_shim.onnx.onnx_folding import MOST_ELEMENTS, fold_constants
+from dlasim.compiler_shim.onnx.onnx_reader import OnnxModel, OnnxNode, Port
+from dlasim.compiler_shim.onnx.onnx_values import (
+    OFFSET,
+    Known,
+    Missing,
+    OnnxActivation,
+    OnnxConstant,
+    Order,
+    RealInput,
+    channels_last,
+    covering,
+    plain,
+    quantized,
+)
+from dlasim.compiler_shim.onnx.qlinear_form import as_qdq
+from dlasim.errors import InputError
+
+_MOST_FOLDED = 1 << 24
+_MOST_NAMED = 3
+_SEES_CHANNELS = frozenset(
+    ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Resize",
+     "BatchNormalization", "DepthToSpace", "SpaceToDepth", "InstanceNormalization")
+)  # fmt: skip
+_PASSES_LAYOUT = frozenset(
+    ("QuantizeLinear", "DequantizeLinear", "Relu", "Clip", "Pad", "Add", "Sub", "Mul", "Div", "Sigmoid",
+     "HardSwish", "Identity")
+)  # fmt: skip
+_VIEWS = frozenset(("Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
+RECIPE = 'quantize it as the page "Get an int8 network" shows under "From ONNX"'
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """An 8-bit tensor of the file and the graph's tensor that holds the same numbers, less `offset`."""
+
+    name: str
+    number: int
+    order: Order
+    shape: tuple[int, ...]
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """The graph; which of its tensors are which of the file's; how to make its inputs for ONNX; and in which
+    order of the file's dimensions its outputs are."""
+
+    graph: Graph
+    traced: tuple[Traced, ...]
+    inputs: tuple[Traced, ...]
+    output_orders: tuple[Order, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ResultScale:
+    """What an operator's result is stored as: its quantization, and the limits that a Relu or Clip sets."""
+
+    quantization: Quantization
+    low: float = -np.inf
+    high: float = np.inf
+
+
+Handler = Callable[["Converter", OnnxNode], None]
+
+
+class Converter(OnnxEmitter):
+    """One network being converted; `name` is how errors call it."""
+
+    def __init__(self, model: OnnxModel, name: str, handlers: Mapping[str, Handler]) -> None:
+        self._model, self._name, self._handlers = model, name, handlers
+        super().__init__(GraphBuilder(model.name))
+        self.nodes = as_qdq(model.nodes)
+        self.values: dict[str, Known] = {key: OnnxConstant(data) for key, data in model.constants.items()}
+        self.readers: dict[str, list[OnnxNode]] = defaultdict(list)
+        for node in self.nodes:
+            for source in node.inputs:
+                self.readers[source].append(node)
+        self.done: set[int] = set()  # nodes that became part of an earlier one
+        self._traced: list[Traced] = []
+        self._inputs: dict[str, Traced] = {}
+        self._refusals: list[tuple[OnnxNode, str]] = []
+        self._folded = 0
+
+    # --- the whole network ---
+
+    def run(self) -> Converted:
+        """The network; one InputError names all that cannot be placed."""
+        self._check_kinds()
+        for port in self._model.inputs:
+            self.values[port.name] = RealInput(port.name, self._sizes(port), port.dtype)
+        for node in self.nodes:
+            if id(node) not in self.done:
+                self._node(node)
+        if self._refusals:
+            self._refuse_all()
+        found = [self._output(name) for name in self._model.outputs]
+        outputs = [value.number for value in found]
+        missing = [port.name for port in self._model.inputs if port.name not in self._inputs]
+        if missing:
+            raise InputError(f"{self._name}: nothing quantizes input {label(missing[0])}: {RECIPE}")
+        graph = self.builder.graph(outputs)
+        inputs = tuple(self._inputs[port.name] for port in self._model.inputs)
+        numbers = tuple(traced.number for traced in inputs)
+        return Converted(
+            replace(graph, inputs=numbers), tuple(self._traced), inputs, tuple(value.order for value in found)
+        )
+
+    def _check_kinds(self) -> None:
+        kinds = Counter(node.kind for node in self.nodes)
+        if not kinds:
+            raise InputError(f"{self._name}: the network has no operators")
+        for kind in ("DynamicQuantizeLinear", "ConvInteger", "MatMulInteger"):
+            if kinds[kind]:
+                raise InputError(
+                    f"{self._name}: {kind}: the ranges of its activations are only known at run time "
+                    f"(quantize_dynamic); {RECIPE}"
+                )
+        if not kinds["QuantizeLinear"] and not kinds["DequantizeLinear"]:
+            raise InputError(f"{self._name}: computes in float32; dlasim runs int8 networks: {RECIPE}")
+
+    def _sizes(self, port: Port) -> tuple[int, ...]:
+        """The shape of an input; a batch that is left open is 1."""
+        sizes = [1 if size is None and axis == 0 else size for axis, size in enumerate(port.shape)]
+        if None in sizes:
+            raise InputError(
+                f"{self._name}: input {label(port.name)} leaves dimension {sizes.index(None)} open; only the "
+                "batch, dimension 0, may be: fix it with onnxruntime.tools.make_dynamic_shape_fixed"
+            )
+        return tuple(size for size in sizes if size is not None)
+
+    def _node(self, node: OnnxNode) -> None:
+        inputs = [self.values.get(name, Missing()) for name in node.inputs if name]
+        if any(isinstance(value, Missing) for value in inputs):
+            self._lose(node)
+            return
+        try:
+            if not self._fold(node, inputs):
+                handler = self._handlers.get(node.kind)
+                if handler is None:
+                    raise RefusedError("dlasim has no such operator")
+                handler(self, node)
+        except RefusedError as error:
+            self._refusals.append((node, str(error)))
+        except InputError as error:  # the builder's, whose place in the graph says nothing here
+            self._refusals.append((node, str(error).split(": ", 2)[-1]))
+        self._lose(node)
+
+    def _lose(self, node: OnnxNode) -> None:
+        for name in node.outputs:
+            self.values.setdefault(name, Missing())
+
+    def _fold(self, node: OnnxNode, inputs: list[Known]) -> bool:
+        """Whether the node's result is constant."""
+        if not all(isinstance(value, OnnxConstant) and value.quantization is None for value in inputs):
+            return False
+        if node.kind == "QuantizeLinear" and isinstance(inputs[0], OnnxConstant):
+            return False
+        given = [value.data for value in inputs if isinstance(value, OnnxConstant)]
+        result = fold_constants(node, given)
+        if result is None:
+            return False
+        self._folded += max(0, result.size - sum(item.size for item in given))
+        if result.size > max(MOST_ELEMENTS, sum(item.size for item in given)) or self._folded > _MOST_FOLDED:
+            raise RefusedError(f"its constant result {list(result.shape)} is too large")
+        self.values[node.outputs[0]] = OnnxConstant(result)
+        return True
+
+    def _refuse_all(self) -> NoReturn:
+        found: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for node, reason in self._refusals:
+            found[node.kind, reason].append(label(node.name))
+        parts = []
+        for (kind, reason), names in found.items():
+            more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+            parts.append(f"{label(kind)} ({', '.join(names[:_MOST_NAMED])}{more}): {reason[:200]}")
+        raise InputError(f"{self._name}: cannot place {'; '.join(parts)}")
+
+    def _output(self, name: str) -> OnnxActivation:
+        value = self.values.get(name)
+        if not isinstance(value, OnnxActivation):
+            what = "is not computed from the inputs by operators that dlasim knows"
+            raise InputError(f"{self._name}: output {label(name)} {what}")
+        value = self.settled(value, name)
+        if value.curve is not None:
+            value = self.table(value, value.curve, covering(value.curve), name)
+            self.values[name] = value
+        return value
+
+    # --- inputs and scales ---
+
+    def quantize_input(self, source: RealInput, quantization: Quantization) -> OnnxActivation:
+        """The network's input as int8, images with their channels last."""
+        rank = len(source.shape)
+        order = channels_last(rank) if rank > 2 and self._has_channels(source.name) else plain(rank)
+        shape = tuple(source.shape[axis] for axis in order)
+        number = self.builder.input(
+            source.name, shape, scale=quantization.scale, zero_point=quantization.zero_point
+        )
+        offset = OFFSET if source.dtype == "uint8" else 0
+        self._inputs[source.name] = Traced(source.name, number, order, source.shape, offset)
+        return OnnxActivation(number, source.shape, order, quantization)
+
+    def _has_channels(self, name: str) -> bool:
+        """Whether the tensor is an image for an operator behind it."""
+        waiting, seen = [name], {name}
+        while waiting:
+            for node in self.readers[waiting.pop()]:
+                if node.kind in _SEES_CHANNELS:
+                    return True
+                if node.kind in _PASSES_LAYOUT:
+                    waiting += [output for output in node.outputs if output not in seen]
+                    seen.update(node.outputs)
+        return False
+
+    def trace(self, name: str, value: OnnxActivation, is_unsigned: bool) -> None:
+        """Note which tensor of the graph holds the numbers of the file's tensor of this name."""
+        if value.source is None:
+            offset = OFFSET if is_unsigned else 0
+            self._traced.append(Traced(name, value.number, value.order, value.shape, offset))
+
+    # --- what handlers read ---
+
+    def value(self, node: OnnxNode, position: int = 0) -> Known:
+        """An input of any kind."""
+        name = node.inputs[position] if position < len(node.inputs) else ""
+        if not name or name not in self.values:
+            raise RefusedError(f"input {position} is left out")
+        return self.values[name]
+
+    def has(self, node: OnnxNode, position: int) -> bool:
+        """Whether an optional input is there."""
+        return position < len(node.inputs) and bool(node.inputs[position])
+
+    def activation(self, node: OnnxNode, position: int = 0) -> OnnxActivation:
+        """An input that the network computes, through whatever function of each element."""
+        value = self.value(node, position)
+        if isinstance(value, RealInput):
+            raise RefusedError(f"it reads input {label(value.name)}, which nothing quantizes before it")
+        if not isinstance(value, OnnxActivation):
+            raise RefusedError(f"input {position} must not be constant")
+        return value
+
+    def exact(self, node: OnnxNode, position: int = 0) -> OnnxActivation:
+        """An input that the network computes, whose numbers are those of its scale."""
+        value = self.activation(node, position)
+        if value.curve is not None:
+            raise RefusedError(f"nothing quantizes {label(node.inputs[position])} before it")
+        return value
+
+    def constant(self, node: OnnxNode, position: int) -> OnnxConstant:
+        """An input that must be constant."""
+        value = self.value(node, position)
+        if not isinstance(value, OnnxConstant):
+            raise RefusedError(f"input {position} must be constant")
+        return value
+
+    def integers(self, node: OnnxNode, position: int, default: Sequence[int] | None = None) -> list[int]:
+        """A constant list of integers, such as axes."""
+        if default is not None and not self.has(node, position):
+            return list(default)
+        data = self.constant(node, position).data
+        if data.dtype.kind not in "iu" or data.size > 64:
+            raise RefusedError(f"input {position} must be a short list of integers")
+        return [int(number) for number in data.ravel()]
+
+    # --- results that need a scale ---
+
+    def target(self, node: OnnxNode) -> ResultScale:
+        """The quantization of a node's result, from what reads it; a Relu or Clip between becomes part."""
+        found = self._target(node.outputs[0])
+        if found is None:
+            raise RefusedError("no QuantizeLinear reads its result, so it has no scale")
+        return found
+
+    def optional_target(self, node: OnnxNode) -> Quantization | None:
+        """The quantization that a QuantizeLinear behind the node asks for, if there is one."""
+        readers = self.readers[node.outputs[0]]
+        if readers and all(reader.kind == "QuantizeLinear" for reader in readers):
+            return self.parameters(readers[0])[0]
+        return None
+
+    def _target(self, name: str) -> ResultScale | None:
+        readers = self.readers[name]
+        if readers and all(reader.kind == "QuantizeLinear" for reader in readers):
+            return ResultScale(self.parameters(readers[0])[0])
+        if len(readers) != 1 or name in self._model.outputs:
+            return None
+        if readers[0].kind in _VIEWS:
+            return self._target(readers[0].outputs[0])
+        if readers[0].kind in ("Relu", "Clip"):
+            found = self._target(readers[0].outputs[0])
+            if found is not None:
+                low, high = self.limits(readers[0])
+                return ResultScale(found.quantization, max(low, found.low), min(high, found.high))
+        return None
+
+    def limits(self, node: OnnxNode) -> tuple[float, float]:
+        """The limits of a Relu or Clip."""
+        if node.kind == "Relu":
+            return 0.0, np.inf
+        ends = [-np.inf, np.inf]
+        for position in (1, 2):
+            if self.has(node, position):
+                real = self.constant(node, position).real
+                if real.size != 1:
+                    raise RefusedError("its limits must be single numbers")
+                ends[position - 1] = float(real.ravel()[0])
+        return ends[0], ends[1]
+
+    def finish(
+        self,
+        node: OnnxNode,
+        kind: str,
+        inputs: Sequence[int | None],
+        target: ResultScale,
+        can_fuse: bool,
+        **options: Any,
+    ) -> int:
+        """Add the operator with the Relu or Clip behind it, fused or as a table; the number of the result."""
+        quantization, fused = target.quantization, "NONE"
+        low, high = (int(quantized(end, quantization)) for end in (target.low, target.high))
+        if (low, high) == (-128, 127):
+            limits = None
+        else:
+            limits = (low, high)
+            if can_fuse and (target.low, target.high) in _FUSED:
+                fused, limits = _FUSED[target.low, target.high], None
+        if can_fuse:
+            options["fused_activation_function"] = fused
+        number = self.emit(kind, inputs, quantization, node.outputs[0], **options)
+        if limits is not None:
+            entries = np.clip(np.arange(-128, 128), *limits).astype(np.int8)
+            table = self.eight_bits(f"{node.outputs[0]}/limits", entries, quantization)
+            number = self.emit("TABLE", [number, table], quantization, f"{node.outputs[0]}/limited")
+        return number
+
+    def store(self, node: OnnxNode, value: Known) -> None:
+        """Set the node's result, and that of a Relu or Clip that is part of it."""
+        name = node.outputs[0]
+        self.values[name] = value
+        while (readers := self.readers[name]) and len(readers) == 1 and readers[0].kind in ("Relu", "Clip"):
+            self.done.add(id(readers[0]))
+            name = readers[0].outputs[0]
+            self.values[name] = value
+
+    def parameters(self, node: OnnxNode) -> tuple[Quantization, str]:
+        """Scale and zero point of a conversion, per tensor and for int8, and the type in the file."""
+        found, dtype = self.raw_parameters(node)
+        if found.per_channel:
+            raise RefusedError("activations must have one scale")
+        if dtype not in ("int8", "uint8"):
+            raise RefusedError(f"activations are {dtype}; dlasim takes int8 and uint8")
+        offset = OFFSET if dtype == "uint8" else 0
+        return Quantization(found.scales, (found.zero_point - offset,)), dtype
+
+    def raw_parameters(self, node: OnnxNode) -> tuple[Quantization, str]:
+        """Scales and zero points of a conversion as in the file, and the type of the zero points."""
+        scales = self.constant(node, 1).data.astype(np.float64).ravel()
+        if not scales.size or not (np.isfinite(scales).all() and (scales > 0).all() and scales.max() < 3e38):
+            raise RefusedError("its scales must be finite and above 0")
+        if node.attributes.get("block_size"):
+            raise RefusedError("blocked quantization is not supported")
+        dtype = "uint8"
+        points = np.zeros(scales.size, np.int64)
+        if self.has(node, 2):
+            data = self.constant(node, 2).data
+            dtype, points = data.dtype.name, data.astype(np.int64).ravel()
+        elif node.kind == "DequantizeLinear":
+            source = self.values.get(node.inputs[0])
+            dtype = (
+                source.data.dtype.name
+                if isinstance(source, OnnxConstant)
+                else getattr(source, "dtype", "uint8")
+            )
+        if points.size != scales.size:
+            raise RefusedError(f"it has {scales.size} scales and {points.size} zero points")
+        axis = node.attributes.get("axis", 1)
+        values = tuple(float(np.float32(scale)) for scale in scales)
+        return Quantization(values, tuple(points.tolist()), axis), dtype
+
+
+_FUSED = {(0.0, np.inf): "RELU", (0.0, 6.0): "RELU6", (-1.0, 1.0): "RELU_N1_TO_1"}

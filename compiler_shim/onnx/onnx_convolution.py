@@ -1,0 +1,130 @@
+"""Conv, and BatchNormalization that no convolution took in."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from dlasim.compiler_shim.graph import Quantization
+from dlasim.compiler_shim.onnx.onnx_conversions import weights_of
+from dlasim.compiler_shim.onnx.onnx_converter import Converter, ResultScale
+from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
+from dlasim.compiler_shim.onnx.onnx_linear import bias_constant, bias_of
+from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
+from dlasim.compiler_shim.onnx.onnx_values import Array, OnnxActivation, OnnxConstant, channels_last
+from dlasim.compiler_shim.onnx.onnx_windows import Windows, finished, square, windows, written_padding
+
+
+def convolution(converter: Converter, node: OnnxNode) -> None:
+    """Conv: dense, grouped or depthwise; over two dimensions or one."""
+    value, name = converter.exact(node), node.outputs[0]
+    data, scales = weights_of(converter.constant(node, 1))
+    if data.ndim not in (3, 4) or len(value.shape) != data.ndim:
+        raise RefusedError(f"weights {list(data.shape)} on an input of shape {list(value.shape)}")
+    group, depth = node.attributes.get("group", 1), value.shape[1]
+    if (
+        group < 1
+        or depth % group
+        or data.shape[0] % group
+        or data.shape[1] != depth // group
+        or not data.size
+    ):
+        raise RefusedError(f"weights {list(data.shape)} in {group} groups do not fit {depth} channels")
+    if scales.per_channel and scales.axis != 0:
+        raise RefusedError("its weights must be quantized per tensor or per output channel")
+    found = windows(node, data.shape[2:], value.shape[2:])
+    target = converter.target(node)
+    image, is_line = square(converter, value, name)
+    if data.ndim == 3:
+        data = data[:, :, None, :]
+    number = (
+        image.number
+        if found.is_same or not found.is_padded
+        else written_padding(converter, image, found, name, None)
+    )
+    bias = bias_of(converter, node, value.quantization, scales, data.shape[0])
+    result = _convolve(
+        converter, node, number, data, scales, bias, found, target, group if group == depth else 1
+    )
+    converter.store(node, finished(converter, node, result, target.quantization, is_line))
+
+
+def _convolve(
+    converter: Converter,
+    node: OnnxNode,
+    number: int,
+    data: Array,
+    scales: Quantization,
+    bias: int | None,
+    found: Windows,
+    target: ResultScale,
+    depthwise: int,
+) -> int:
+    """The operator; `depthwise` is the number of channels where each has weights of its own, else 1."""
+    name = node.outputs[0]
+    is_depthwise = depthwise > 1
+    data = data.transpose(1, 2, 3, 0) if is_depthwise else data.transpose(0, 2, 3, 1)
+    axis = 3 if is_depthwise else 0
+    weights = converter.eight_bits(
+        f"{name}/weights", np.ascontiguousarray(data), replace(scales, axis=axis if scales.per_channel else 0)
+    )
+    options = {"depth_multiplier": data.shape[3] // depthwise} if is_depthwise else {}
+    return converter.finish(
+        node, "DEPTHWISE_CONV_2D" if is_depthwise else "CONV_2D", [number, weights, bias], target, True,
+        padding="SAME" if found.is_same and found.is_padded else "VALID",
+        stride_h=found.stride[0], stride_w=found.stride[1],
+        dilation_h_factor=found.dilation[0], dilation_w_factor=found.dilation[1], **options,
+    )  # fmt: skip
+
+
+def batch_normalization(converter: Converter, node: OnnxNode) -> None:
+    """BatchNormalization that no convolution took in: a factor and an offset for each channel."""
+    value = converter.exact(node)
+    gamma, beta, mean, variance = (
+        converter.constant(node, p).real.astype(np.float64).ravel() for p in (1, 2, 3, 4)
+    )
+    if len(value.shape) < 2 or any(item.size != value.shape[1] for item in (gamma, beta, mean, variance)):
+        raise RefusedError(f"its parameters do not fit {list(value.shape)}")
+    factor = gamma / np.sqrt(np.maximum(variance, 0) + node.attributes.get("epsilon", 1e-5))
+    if not np.isfinite(factor).all():
+        raise RefusedError("its factors are not finite")
+    target = converter.target(node)
+    number = scaled_channels(converter, node, value, factor, beta - mean * factor, target)
+    converter.store(node, number)
+
+
+def scaled_channels(
+    converter: Converter,
+    node: OnnxNode,
+    value: OnnxActivation,
+    factor: Array,
+    offset: Array,
+    target: ResultScale,
+) -> OnnxActivation:
+    """A factor and an offset for each channel, as a depthwise convolution of single pixels."""
+    name = node.outputs[0]
+    value = converter.image(value, name)
+    channels = value.shape[1]
+    stored = value.stored
+    pixels = int(np.prod(stored[1:-1]))
+    flat = converter.reshape(value, (stored[0], 1, pixels, channels), f"{name}/pixels")
+    scales = np.maximum(np.abs(factor) / 127, 1e-30)
+    data = np.rint(factor / scales).astype(np.int8).reshape(1, 1, 1, channels)
+    quantization = Quantization(tuple(float(np.float32(s)) for s in scales), (0,) * channels, 3)
+    if channels == 1:
+        quantization = Quantization(quantization.scales, (0,))
+    weights = converter.eight_bits(f"{name}/weights", data, quantization)
+    bias = bias_constant(
+        converter, node, OnnxConstant(np.asarray(offset)), value.quantization, quantization, channels
+    )
+    number = converter.finish(
+        node, "DEPTHWISE_CONV_2D", [flat, weights, bias], target, True, padding="VALID", depth_multiplier=1
+    )
+    result = replace(value, number=number, shape=(stored[0], channels, 1, pixels), order=channels_last(4),
+                     quantization=target.quantization)  # fmt: skip
+    number = converter.reshape(result, stored, f"{name}/image")
+    return replace(value, number=number, quantization=target.quantization)
+
+
+CONVOLUTIONS = {"Conv": convolution, "BatchNormalization": batch_normalization}

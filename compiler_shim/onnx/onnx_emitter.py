@@ -1,0 +1,101 @@
+"""Adds operators to the graph for the handlers of ONNX nodes: tables, reshapes, and orders of dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
+from dlasim.compiler_shim.graph import Quantization, label
+from dlasim.compiler_shim.onnx.onnx_values import (
+    Array,
+    OnnxActivation,
+    Order,
+    channels_last,
+    order_after,
+    order_before,
+    quantized,
+    same_bytes,
+)
+
+
+class RefusedError(Exception):
+    """Why a node cannot be placed."""
+
+
+class OnnxEmitter:
+    """The graph under construction."""
+
+    def __init__(self, builder: GraphBuilder) -> None:
+        self.builder = builder
+
+    def emit(
+        self, kind: str, inputs: Sequence[int | None], quantization: Quantization, name: str, **options: Any
+    ) -> int:
+        """Add an operator to the graph."""
+        return self.builder.operator(
+            kind, inputs, scale=quantization.scale, zero_point=quantization.zero_point,
+            name=label(name), **options,
+        )  # fmt: skip
+
+    def numbers(self, name: str, data: Sequence[int] | Sequence[tuple[int, int]]) -> int:
+        """A constant of integers, such as axes."""
+        return self.builder.constant(f"{label(name)}/numbers", np.array(data, np.int32))
+
+    def eight_bits(self, name: str, data: Array, quantization: Quantization) -> int:
+        """A constant of 8 bits."""
+        return self.builder.constant(
+            label(name), data, scale=quantization.scales, zero_point=quantization.zero_points,
+            axis=quantization.axis,
+        )  # fmt: skip
+
+    def table(
+        self, value: OnnxActivation, real: Array, quantization: Quantization, name: str
+    ) -> OnnxActivation:
+        """A function of each element as a table of 256, with one rounding."""
+        entries = quantized(real, quantization)
+        if value.quantization == quantization and (entries == np.arange(-128, 128)).all():
+            return replace(value, curve=None)
+        table = self.eight_bits(f"{name}/table", entries, quantization)
+        number = self.emit("TABLE", [value.number, table], quantization, name)
+        source = (
+            None if value.source is None else self.table(value.source, real, quantization, f"{name}/source")
+        )
+        return replace(value, number=number, quantization=quantization, curve=None, source=source)
+
+    def settled(self, value: OnnxActivation, name: str) -> OnnxActivation:
+        """The value, once a reshape that was put off is done."""
+        if value.source is None:
+            return value
+        source = self.ordered(value.source, order_before(value.source, value.shape), f"{name}/order")
+        order = order_after(source, value.shape)
+        assert order is not None
+        number = self.reshape(source, [value.shape[axis] for axis in order], name)
+        return replace(value, number=number, order=order, source=None)
+
+    def reshape(self, value: OnnxActivation, stored: Sequence[int], name: str) -> int:
+        """The same bytes in another shape."""
+        if tuple(stored) == value.stored:
+            return value.number
+        return self.emit("RESHAPE", [value.number], value.quantization, name, new_shape=tuple(stored))
+
+    def ordered(self, value: OnnxActivation, order: Order, name: str) -> OnnxActivation:
+        """The value stored in this order of its dimensions."""
+        value = self.settled(value, name)
+        if value.order == order:
+            return value
+        if same_bytes(value, order):
+            number = self.reshape(value, [value.shape[axis] for axis in order], f"{name}/reshape")
+        else:
+            permutation = self.numbers(f"{name}/transpose", [value.order.index(axis) for axis in order])
+            number = self.emit(
+                "TRANSPOSE", [value.number, permutation], value.quantization, f"{name}/transpose"
+            )
+        return replace(value, number=number, order=order)
+
+    def image(self, value: OnnxActivation, name: str) -> OnnxActivation:
+        """The value with its channels last."""
+        return self.ordered(value, channels_last(len(value.shape)), name)

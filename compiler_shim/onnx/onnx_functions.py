@@ -1,0 +1,88 @@
+"""Functions of one element: each becomes part of a table of 256, so that a chain of them rounds once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from dlasim.compiler_shim.onnx.onnx_converter import Converter
+from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
+from dlasim.compiler_shim.onnx.onnx_values import Array
+
+Function = Callable[[Array, OnnxNode], Array]
+
+
+def function_of(converter: Converter, node: OnnxNode) -> None:
+    """A node that is one of `FUNCTIONS`."""
+    value = converter.activation(node)
+    with np.errstate(all="ignore"):
+        if node.kind == "Clip":
+            curve = np.clip(value.real, *converter.limits(node))
+        else:
+            curve = FUNCTIONS[node.kind](value.real, node)
+    converter.values[node.outputs[0]] = replace(value, curve=np.asarray(curve, np.float32))
+
+
+def _erf(x: Array) -> Array:
+    return np.array([math.erf(item) for item in x.tolist()], np.float32)
+
+
+def _gelu(x: Array, node: OnnxNode) -> Array:
+    is_tanh = node.attributes.get("approximate", "none") == "tanh"
+    inner = np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)) if is_tanh else _erf(x / math.sqrt(2))
+    return np.asarray(0.5 * x * (1 + inner))
+
+
+def _sigmoid(x: Array, _: OnnxNode) -> Array:
+    return np.asarray(1 / (1 + np.exp(-x)))
+
+
+def _hard_sigmoid(x: Array, node: OnnxNode) -> Array:
+    line = node.attributes.get("alpha", 0.2) * x + node.attributes.get("beta", 0.5)
+    return np.asarray(np.clip(line, 0, 1))
+
+
+def _elu(x: Array, node: OnnxNode) -> Array:
+    return np.where(x > 0, x, node.attributes.get("alpha", 1.0) * np.expm1(x))
+
+
+def _selu(x: Array, node: OnnxNode) -> Array:
+    alpha = node.attributes.get("alpha", 1.67326319217681884765625)
+    gamma = node.attributes.get("gamma", 1.05070102214813232421875)
+    return np.asarray(gamma * np.where(x > 0, x, alpha * np.expm1(x)))
+
+
+def _leaky(x: Array, node: OnnxNode) -> Array:
+    return np.where(x < 0, np.float32(node.attributes.get("alpha", 0.01)) * x, x)
+
+
+FUNCTIONS: dict[str, Function] = {
+    "Abs": lambda x, _: np.abs(x),
+    "Ceil": lambda x, _: np.ceil(x),
+    "Cos": lambda x, _: np.cos(x),
+    "Elu": _elu,
+    "Erf": lambda x, _: _erf(x),
+    "Exp": lambda x, _: np.exp(x),
+    "Floor": lambda x, _: np.floor(x),
+    "Gelu": _gelu,
+    "HardSigmoid": _hard_sigmoid,
+    "HardSwish": lambda x, _: x * np.clip(x / 6 + 0.5, 0, 1),
+    "LeakyRelu": _leaky,
+    "Log": lambda x, _: np.log(x),
+    "Mish": lambda x, _: x * np.tanh(np.log1p(np.exp(x))),
+    "Neg": lambda x, _: -x,
+    "Reciprocal": lambda x, _: 1 / x,
+    "Relu": lambda x, _: np.maximum(x, 0),
+    "Round": lambda x, _: np.rint(x),
+    "Selu": _selu,
+    "Sigmoid": _sigmoid,
+    "Sin": lambda x, _: np.sin(x),
+    "Softplus": lambda x, _: np.log1p(np.exp(x)),
+    "Softsign": lambda x, _: x / (1 + np.abs(x)),
+    "Sqrt": lambda x, _: np.sqrt(x),
+    "Tanh": lambda x, _: np.tanh(x),
+}
+HANDLED = {**dict.fromkeys(FUNCTIONS, function_of), "Clip": function_of}

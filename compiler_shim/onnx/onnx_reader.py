@@ -1,0 +1,137 @@
+"""An ONNX file to nodes, constants, inputs and outputs, or one InputError that says what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dlasim.compiler_shim.graph import label
+from dlasim.compiler_shim.onnx.onnx_schema import MESSAGES
+from dlasim.compiler_shim.onnx.onnx_tensors import Array, OnnxTensorReader, dtype_name
+from dlasim.compiler_shim.onnx.protobuf_wire import Message, WireReader
+from dlasim.errors import InputError, printable
+from dlasim.fileio import read_file
+
+LEAST_OPSET = 13
+STANDARD, MICROSOFT = "", "com.microsoft"
+_DOMAINS = {"": STANDARD, "ai.onnx": STANDARD, MICROSOFT: MICROSOFT}
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxNode:
+    """One operator with the names of what it reads ("" for an input left out) and writes."""
+
+    kind: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An input or output of the network; a size of the shape is None where the file leaves it open."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxModel:
+    """A network as its file has it."""
+
+    name: str
+    nodes: tuple[OnnxNode, ...]
+    constants: Mapping[str, Array]
+    inputs: tuple[Port, ...]
+    outputs: tuple[str, ...]
+
+
+def read_onnx(path: str | Path, name: str | None = None) -> OnnxModel:
+    """The network in a file; `name` is how errors call it."""
+    name = str(path) if name is None else name
+    model = WireReader(read_file(path), MESSAGES, name).message("Model")
+    graph = model.get("graph")
+    if graph is None:
+        raise InputError(f"{name}: not an ONNX model: it has no graph")
+    _check_opset(model, name)
+    if graph["sparse_initializer"]:
+        raise InputError(f"{name}: sparse constants are not supported")
+    reader = OnnxTensorReader(path, name)
+    constants = {printable(t.get("name", "")): reader.array(t) for t in graph["initializer"]}
+    nodes = tuple(_node(number, node, reader, name) for number, node in enumerate(graph["node"]))
+    ports = [_port(port, name) for port in graph["input"] if printable(port.get("name", "")) not in constants]
+    outputs = tuple(printable(port.get("name", "")) for port in graph["output"])
+    stem = printable(graph.get("name", "")) or Path(path).stem
+    return OnnxModel(stem, nodes, constants, tuple(ports), outputs)
+
+
+def _check_opset(model: Message, name: str) -> None:
+    versions = {entry.get("domain", ""): entry.get("version", 0) for entry in model["opset_import"]}
+    opset = versions.get("", versions.get("ai.onnx", 0))
+    if opset < LEAST_OPSET:
+        raise InputError(f"{name}: its opset must be at least {LEAST_OPSET} (got {opset}); convert it with "
+                         f"onnx.version_converter, or export it anew")  # fmt: skip
+
+
+def _node(number: int, node: Message, reader: OnnxTensorReader, name: str) -> OnnxNode:
+    kind = printable(node.get("op_type", ""))
+    where = f"{name}: node {number} ({label(kind)})"
+    domain = node.get("domain", "")
+    if domain not in _DOMAINS:
+        kind = f"{label(printable(domain))}.{kind}"
+    attributes = {}
+    for attribute in node["attribute"]:
+        attributes[printable(attribute.get("name", ""))] = _attribute(attribute, reader, where)
+    inputs, outputs = (tuple(printable(text) for text in node[side]) for side in ("input", "output"))
+    return OnnxNode(kind, inputs, outputs, attributes, printable(node.get("name", "")) or f"node {number}")
+
+
+# The attributes that dlasim reads; a name has the same type in every operator.
+_EXPECTED = {
+    "i": "axis group ceil_mode count_include_pad transA transB keepdims to start end allowzero "
+    "noop_with_empty_axes block_size value_int",
+    "ints": "axes pads strides dilations kernel_shape perm value_ints",
+    "f": "alpha beta gamma epsilon value_float",
+    "s": "auto_pad mode approximate coordinate_transformation_mode nearest_mode",
+    "t": "value",
+    "floats": "value_floats",
+}
+_TYPE_OF = {name: kind for kind, names in _EXPECTED.items() for name in names.split()}
+_KINDS = {1: "f", 2: "i", 3: "s", 4: "t", 6: "floats", 7: "ints", 8: "strings"}
+_DEFAULTS = {"f": 0.0, "i": 0, "s": b""}
+
+
+def _attribute(attribute: Message, reader: OnnxTensorReader, where: str) -> Any:
+    """The value of an attribute; None for one of a kind that no operator here has."""
+    kind = _KINDS.get(attribute.get("type", 0), "")
+    name = printable(attribute.get("name", ""))
+    if _TYPE_OF.get(name, kind) != kind:
+        raise InputError(f"{where}: attribute {name} is of another type than ONNX says")
+    if not kind:
+        return None
+    value = attribute.get(kind, _DEFAULTS.get(kind))
+    if kind == "t":
+        if value is None:
+            raise InputError(f"{where}: an attribute without its tensor")
+        return reader.array(value)
+    if kind == "s":
+        return bytes(value).decode("utf-8", "replace")
+    if kind == "strings":
+        return tuple(bytes(text).decode("utf-8", "replace") for text in value)
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _port(port: Message, name: str) -> Port:
+    text = printable(port.get("name", ""))
+    where = f"{name}: input {label(text)}"
+    tensor = port.get("type", {}).get("tensor_type")
+    if tensor is None or "shape" not in tensor:
+        raise InputError(f"{where}: a tensor with a shape is expected")
+    sizes = [dim.get("dim_value") for dim in tensor["shape"]["dim"]]
+    if len(sizes) > 8 or any(size is not None and not 0 < size < 1 << 31 for size in sizes):
+        raise InputError(f"{where}: shape {str(sizes)[:60]}, up to 8 sizes above 0 expected")
+    return Port(text, dtype_name(tensor.get("elem_type", 0), where), tuple(sizes))

@@ -1,0 +1,130 @@
+"""Constants of an ONNX file: in the file, or in another file beside it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.compiler_shim.graph import label
+from dlasim.compiler_shim.onnx.onnx_schema import DTYPES, EXTERNAL, OTHER_TYPES
+from dlasim.compiler_shim.onnx.protobuf_wire import Message
+from dlasim.errors import InputError, printable
+from dlasim.fileio import MAX_FILE_BYTES
+
+Array = NDArray[Any]
+_MAX_RANK = 8
+_LISTS = {
+    "float32": "float_data",
+    "float64": "double_data",
+    "int64": "int64_data",
+    "uint32": "uint64_data",
+    "uint64": "uint64_data",
+}
+
+
+def dtype_name(number: int, where: str) -> str:
+    """The NumPy type of a number in the file."""
+    if number not in DTYPES:
+        raise InputError(f"{where}: type {OTHER_TYPES.get(number, number)} is not supported")
+    return DTYPES[number]
+
+
+class OnnxTensorReader:
+    """Makes arrays of a file's tensors; external data are read from the file's own folder only."""
+
+    def __init__(self, path: str | Path, name: str) -> None:
+        self._folder, self._name = Path(path).parent, name
+        self._files: dict[str, Array] = {}
+
+    def array(self, tensor: Message) -> Array:
+        """The tensor's elements."""
+        where = f"{self._name}: constant {label(printable(tensor.get('name', ''))) or 'without a name'}"
+        dtype = np.dtype(dtype_name(tensor.get("data_type", 0), where))
+        shape = tuple(tensor["dims"])
+        if len(shape) > _MAX_RANK or min(shape, default=0) < 0:
+            raise InputError(
+                f"{where}: shape {str(list(shape))[:60]}, up to {_MAX_RANK} sizes of 0 or more expected"
+            )
+        if math.prod(filter(None, shape)) * dtype.itemsize > MAX_FILE_BYTES:
+            raise InputError(f"{where}: shape {list(shape)} of {dtype.name} is larger than 2 GiB")
+        size_bytes = math.prod(shape) * dtype.itemsize
+        raw = self._raw(tensor, size_bytes, where)
+        if raw is None:
+            return self._listed(tensor, dtype, shape, where)
+        if len(raw) != size_bytes:
+            raise InputError(
+                f"{where}: {dtype.name}{list(shape)} takes {size_bytes} bytes, it has {len(raw)}"
+            )
+        stored = np.dtype(np.uint8) if dtype.kind == "b" else dtype
+        return np.frombuffer(raw, stored.newbyteorder("<")).reshape(shape).astype(dtype)
+
+    def _raw(self, tensor: Message, size_bytes: int, where: str) -> Any:
+        if tensor.get("data_location", 0) == EXTERNAL:
+            return self._external(tensor, size_bytes, where)
+        return tensor.get("raw_data")
+
+    def _listed(self, tensor: Message, dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> Array:
+        values = tensor[_LISTS.get(dtype.name, "int32_data")]
+        if len(values) != math.prod(shape):
+            raise InputError(f"{where}: {dtype.name}{list(shape)} has {len(values)} elements")
+        if dtype == np.float16:  # as bits
+            wide = np.array(values, np.int64)
+            return wide.astype(np.uint16).view(np.float16).reshape(shape)
+        if dtype.kind == "f":
+            return np.array(values, dtype).reshape(shape)
+        limits = np.iinfo(np.uint8 if dtype.kind == "b" else dtype)
+        if any(not limits.min <= value <= limits.max for value in values):
+            raise InputError(f"{where}: a number is out of the range of {dtype.name}")
+        return np.array(values, dtype).reshape(shape)
+
+    def _external(self, tensor: Message, size_bytes: int, where: str) -> Array:
+        entries = {entry.get("key", ""): entry.get("value", "") for entry in tensor["external_data"]}
+        whole = self._file(entries.get("location", ""), where)
+        offset = _count(entries, "offset", 0, where)
+        length = _count(entries, "length", size_bytes, where)
+        if offset + length > len(whole):
+            raise InputError(
+                f"{where}: its data end at {offset + length}, the file that holds them has {len(whole)} bytes"
+            )
+        return whole[offset : offset + length]
+
+    def _file(self, location: str, where: str) -> Array:
+        """The bytes of a file in the model's folder; links that lead out of it are refused."""
+        shown = printable(location)[:80]
+        parts = Path(location).parts
+        if not location or "\0" in location or os.path.isabs(location) or ".." in parts:
+            raise InputError(f"{where}: external data must be in the model's folder (got {shown!r})")
+        if location not in self._files:
+            folder, path = os.path.realpath(self._folder), os.path.realpath(self._folder / location)
+            if os.path.commonpath([folder, path]) != folder:
+                raise InputError(f"{where}: external data {shown} is a link out of the model's folder")
+            if not os.path.isfile(path):
+                raise InputError(f"{where}: external data {shown} is not there as a file")
+            self._files[location] = _mapped(path, shown, where)
+        return self._files[location]
+
+
+def _mapped(path: str, shown: str, where: str) -> Array:
+    try:
+        if os.path.getsize(path) == 0:
+            return np.zeros(0, np.uint8)
+        return np.memmap(path, np.uint8, "r")
+    except OSError as error:
+        raise InputError(f"{where}: cannot read external data {shown}: {error.strerror}") from None
+
+
+def _count(entries: Mapping[str, str], key: str, default: int, where: str) -> int:
+    text = entries.get(key, "")
+    if not text:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise InputError(
+            f"{where}: {key} of its external data must be a number (got {printable(text)[:40]!r})"
+        )
+    return int(text)

@@ -1,0 +1,263 @@
+"""Compares an ONNX model with onnxruntime on the CPU, and the program with what its operators compute.
+
+The two compute alike but not the same: onnxruntime rescales in float32, the DLA in fixed point. A difference
+of one step spreads through the layers behind it. So each operator gets onnxruntime's own numbers, and what
+counts is how many elements of its result differ, and by how many steps; the outputs of the whole network are
+compared, too. The program itself must be exact: every tensor of it is compared with dlasim's kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim import verification
+from dlasim.compiler_shim.graph import Graph, Operator
+from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.onnx.onnx_import import convert
+from dlasim.compiler_shim.operators.host_calls import bind_known, lower
+from dlasim.compiler_shim.tflite.reader import ReadModel
+from dlasim.onnx_runtime import OnnxReference
+from dlasim.reference import Reference
+from dlasim.sim.host import TensorSpec, run_host_op
+
+if TYPE_CHECKING:
+    from dlasim.compiler_shim.lowering.lower import Lowered
+    from dlasim.compiler_shim.onnx.onnx_converter import Converted, Traced
+    from dlasim.sim.config import DlaConfig
+
+MOST_STEPS = 1
+MOST_SHARE = 0.02  # several times what fixed point explains; see docs/numerics.md
+_AVERAGES = ("AVERAGE_POOL_2D", "MEAN", "SUM")
+
+Array = NDArray[Any]
+Tensors = dict[int, Array]
+
+
+@dataclass(slots=True)
+class TensorDifference:
+    """A tensor: how many elements were compared, how many differ, and by how many steps at most.
+
+    An average is often half-way between two steps; it then rounds to even in onnxruntime, away from 0 here.
+    """
+
+    name: str
+    is_average: bool = False
+    elements: int = 0
+    differing: int = 0
+    steps: int = 0
+
+    def add(self, expected: Array, actual: Array) -> None:
+        """Compare once more."""
+        difference = np.abs(expected.astype(np.int64).ravel() - actual.astype(np.int64).ravel())
+        self.elements += difference.size
+        self.differing += int(np.count_nonzero(difference))
+        self.steps = max(self.steps, int(difference.max(initial=0)))
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        counts = {"elements": self.elements, "differing": self.differing, "steps": self.steps}
+        return {"name": self.name, "is_average": self.is_average, **counts}
+
+
+@dataclass(slots=True)
+class OnnxComparison:
+    """How an ONNX model compares with onnxruntime; `program` says whether the DLA computes it exactly.
+
+    `layers` are results of operators that got onnxruntime's own numbers, `outputs` those of the network.
+    """
+
+    reference: str = ""
+    runs: int = 0
+    same_top: int = 0
+    program: verification.Verification = field(default_factory=verification.Verification)
+    layers: list[TensorDifference] = field(default_factory=list)
+    outputs: list[TensorDifference] = field(default_factory=list)
+
+    @property
+    def tensors(self) -> int:
+        """How many tensors were compared."""
+        return sum(layer.elements > 0 for layer in self.layers)
+
+    @property
+    def elements(self) -> int:
+        """Elements of all layers but averages, over all inputs."""
+        return sum(layer.elements for layer in self.layers if not layer.is_average)
+
+    @property
+    def differing(self) -> int:
+        """How many of them differ."""
+        return sum(layer.differing for layer in self.layers if not layer.is_average)
+
+    @property
+    def steps(self) -> int:
+        """The largest difference in any layer."""
+        return max((layer.steps for layer in self.layers), default=0)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the program is exact, each layer within a step, at most 2 % of elements differ, averages
+        aside, and the largest output is onnxruntime's for every input."""
+        is_near = self.steps <= MOST_STEPS and self.differing <= MOST_SHARE * self.elements
+        return self.program.passed and is_near and self.same_top == self.runs
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return {
+            "passed": self.passed,
+            "reference": self.reference,
+            "inputs": self.runs,
+            "same_top": self.same_top,
+            "elements": self.elements,
+            "differing": self.differing,
+            "steps": self.steps,
+            "program": self.program.as_dict(),
+            "layers": [layer.as_dict() for layer in self.layers],
+            "outputs": [output.as_dict() for output in self.outputs],
+        }
+
+
+class HostKernels:
+    """Every tensor of a graph by dlasim's kernels for the CPU, operator by operator."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self.tensor_count = len(graph.tensors)
+        # Calls do not depend on the inputs.
+        self._calls = [(operator, lower(bind_known(operator, graph))) for operator in graph.operators]
+
+    def run(self, inputs: Sequence[Array]) -> Reference:
+        """All tensors after one inference."""
+        return Reference("dlasim's kernels", self.tensors(inputs))
+
+    def second_opinion(self, tensor: int, reference: Reference) -> None:
+        """There is none."""
+
+    def tensors(self, inputs: Sequence[Array], given: Mapping[int, Array] | None = None) -> Tensors:
+        """All tensors as computed. Later operators read what is in `given` instead."""
+        read = dict(zip(self._graph.inputs, inputs, strict=True))
+        computed: Tensors = {}
+        for operator, calls in self._calls:
+            found = self._run(operator, calls, read)
+            computed |= found
+            read |= found
+            read |= {index: given[index] for index in operator.outputs if given and index in given}
+        return computed
+
+    def _run(self, operator: Operator, calls: Sequence[Any], read: Mapping[int, Array]) -> Tensors:
+        found: Tensors = {}
+        for call in calls:
+            data = [self._data(item, read) for item in call.inputs if item != -1]
+            specs = [
+                TensorSpec(self._graph.tensors[i].shape, self._graph.tensors[i].dtype) for i in call.outputs
+            ]
+            found |= zip(call.outputs, run_host_op(call.code, call.words, data, specs), strict=True)
+        return found
+
+    def _data(self, item: Any, read: Mapping[int, Array]) -> Array:
+        if not isinstance(item, int):
+            return np.asarray(item.data)
+        data = self._graph.tensors[item].data
+        return read[item] if data is None else np.asarray(data)
+
+
+def verify_onnx(
+    model: str | Path,
+    lowered: Lowered,
+    config: DlaConfig,
+    runs: int = 1,
+    seed: int = 0,
+    engine: str = "auto",
+    host: str = "none",
+    host_options: dict[str, Any] | None = None,
+) -> OnnxComparison:
+    """Compare over the edge cases and `runs` inputs of noise."""
+    converted = convert(model)
+    graph = prepare(ReadModel(converted.graph, frozenset()), str(model))
+    kernels = HostKernels(graph)
+    reference = OnnxReference(model, converted.traced, converted.inputs)
+    result = OnnxComparison(reference.name)
+    result.program = verification.verify(
+        model, lowered, config, runs, seed, engine, kernels, host, host_options
+    )
+    averages = _averages(graph)
+    result.layers = [TensorDifference(each.name, each.number in averages) for each in converted.traced]
+    result.outputs = [TensorDifference(name) for name in reference.outputs]
+    for _, inputs in verification.input_patterns(lowered.program.inputs, runs, seed):
+        result.runs += 1
+        real = [_real(graph, number, data) for number, data in zip(graph.inputs, inputs, strict=True)]
+        expected = reference.run(inputs, real)
+        given = _by_number(converted, expected)
+        _compare_layers(result, converted.traced, kernels.tensors(inputs, given), given)
+        _compare_outputs(result, graph, converted, kernels.tensors(inputs), expected)
+    return result
+
+
+def _averages(graph: Graph) -> set[int]:
+    """The tensors that are averages; some are products with ones."""
+    found: set[int] = set()
+    for operator in graph.operators:
+        is_product = operator.kind == "DEPTHWISE_CONV_2D"
+        if operator.kind in _AVERAGES or (is_product and _has_only_ones(graph, operator.inputs[1])):
+            found.update(operator.outputs)
+    return found
+
+
+def _has_only_ones(graph: Graph, number: int) -> bool:
+    data = graph.tensors[number].data
+    return data is not None and bool((data == 1).all())
+
+
+def _real(graph: Graph, number: int, data: Array) -> Array:
+    quantization = graph.tensors[number].quantization
+    assert quantization is not None
+    steps = data.astype(np.float32) - np.float32(quantization.zero_point)
+    return steps * np.float32(quantization.scale)
+
+
+def _by_number(converted: Converted, expected: Mapping[str, Array]) -> Tensors:
+    """onnxruntime's tensors as the graph stores them."""
+    return {
+        traced.number: (expected[traced.name].astype(np.int16) - traced.offset)
+        .astype(np.int8)
+        .transpose(traced.order)
+        for traced in reversed(converted.traced)
+    }
+
+
+def _compare_layers(
+    result: OnnxComparison, all_traced: Sequence[Traced], computed: Tensors, given: Tensors
+) -> None:
+    seen: set[int] = set()
+    for layer, traced in zip(result.layers, all_traced, strict=True):
+        if traced.number in computed and traced.number not in seen:
+            seen.add(traced.number)
+            layer.add(given[traced.number], computed[traced.number])
+
+
+def _compare_outputs(
+    result: OnnxComparison,
+    graph: Graph,
+    converted: Converted,
+    computed: Tensors,
+    expected: Mapping[str, Array],
+) -> None:
+    is_same = True
+    for output, number, order in zip(result.outputs, graph.outputs, converted.output_orders, strict=True):
+        want, have = expected[output.name].transpose(order), computed[number]
+        if want.dtype.kind == "f":
+            quantization = graph.tensors[number].quantization
+            assert quantization is not None
+            steps = np.rint(want.astype(np.float64) / quantization.scale) + quantization.zero_point
+            want = np.clip(np.nan_to_num(steps), -128, 127).astype(np.int16)
+        elif want.dtype == np.uint8:
+            want = want.astype(np.int16) - 128
+        output.add(want, have)
+        # Where two are within a step of each other, either may come first.
+        is_same &= bool(want.ravel()[np.argmax(have)] >= want.max() - MOST_STEPS)
+    result.same_top += is_same

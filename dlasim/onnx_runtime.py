@@ -1,0 +1,74 @@
+"""onnxruntime's results for every 8-bit tensor of an ONNX model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.errors import InputError, RunError, printable
+from dlasim.fileio import read_file
+
+if TYPE_CHECKING:
+    from dlasim.compiler_shim.onnx.onnx_converter import Traced
+
+ADVICE = "pip install 'dlasim[onnx]'"
+
+Array = NDArray[Any]
+
+
+class OnnxReference:
+    """A model in onnxruntime, which also gives the tensors of these names."""
+
+    def __init__(self, path: str | Path, traced: Sequence[Traced], inputs: Sequence[Traced]) -> None:
+        try:
+            import onnxruntime
+        except ImportError:
+            raise RunError(f"onnxruntime is not installed; run {ADVICE}") from None
+        self.name = f"onnxruntime {onnxruntime.__version__}"
+        self._traced, self._inputs = traced, inputs
+        options = onnxruntime.SessionOptions()
+        # Each operator as it is in the file: kernels for this CPU may saturate sums of uint8 times int8.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.log_severity_level = 4
+        folder = os.path.realpath(Path(path).parent)
+        options.add_session_config_entry("session.model_external_initializers_file_folder_path", folder)
+        try:
+            data = read_file(path) + _extra_outputs([item.name for item in traced])
+            self._session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # its errors have no common class
+            text = printable(" ".join(str(error).split()))[:200]
+            raise InputError(f"{path}: onnxruntime refuses the model: {text}") from None
+        self.outputs = [output.name for output in self._session.get_outputs()][: -len(traced) or None]
+        self._types = {item.name: item.type for item in self._session.get_inputs()}
+
+    def run(self, stored: Sequence[Array], real: Sequence[Array]) -> dict[str, Array]:
+        """Every output and tensor; inputs as dlasim stores them, and as real numbers."""
+        feed = {}
+        for item, numbers, values in zip(self._inputs, stored, real, strict=True):
+            is_float = "float" in self._types[item.name]
+            data = values if is_float else numbers.astype(np.int16) + item.offset
+            back = np.argsort(item.order) if item.order else ()
+            dtype = {"tensor(float16)": np.float16, "tensor(uint8)": np.uint8, "tensor(int8)": np.int8}
+            chosen = dtype.get(self._types[item.name], np.float32)
+            feed[item.name] = np.ascontiguousarray(data.transpose(back)).astype(chosen)
+        names = [*self.outputs, *(item.name for item in self._traced)]
+        return dict(zip(names, self._session.run(names, feed), strict=True))
+
+
+def _extra_outputs(names: Sequence[str]) -> bytes:
+    """Further outputs of the graph, as protobuf joins them to it: a message that is there twice is merged."""
+    values = b"".join(_message(12, _message(1, name.encode())) for name in names)
+    return _message(7, values) if names else b""
+
+
+def _message(number: int, content: bytes) -> bytes:
+    length, size = b"", len(content)
+    while size >= 0x80:
+        length += bytes([size & 0x7F | 0x80])
+        size >>= 7
+    return bytes([number << 3 | 2]) + length + bytes([size]) + content

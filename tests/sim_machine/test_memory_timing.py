@@ -1,0 +1,173 @@
+"""Named memories: what may be said of them, and what follows for time, energy and the bound."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from dlasim import api
+from dlasim.cli import main
+from dlasim.errors import InputError
+from dlasim.isa.assembly import assemble
+from dlasim.sim.config import DlaConfig, load_file
+from dlasim.sim.operation import reset_file
+from dlasim.sim.plan import plan_stream
+
+FLASH = {"regions": ["constants"], "bandwidth": 0.4, "latency": 9}
+
+
+def with_flash(**changes: object) -> DlaConfig:
+    return DlaConfig().replace(memories={"flash": FLASH | changes})
+
+
+def ends(config: DlaConfig, text: str) -> list[int]:
+    program = assemble(".program timed\n.stream\n" + text + "HALT\n")
+    return plan_stream(config, program.commands, reset_file()).timeline.end.tolist()
+
+
+def test_a_file_and_parts_describe_the_same_machine(tmp_path):
+    path = tmp_path / "machine.toml"
+    path.write_text(
+        'name = "default"\n[memories.flash]\nregions = "Constants"\nbandwidth = 0.4\nlatency = 9\n'
+        'bus = "axi"\n[buses]\naxi = 2\n'
+    )
+    parts = {"memories.flash.regions": "constants", "memories.flash.bandwidth": "0.4", "buses.axi": 2}
+    changed = DlaConfig().replace(**parts, **{"memories.flash.latency": 9, "memories.flash.bus": "axi"})
+    assert load_file(path) == changed
+    assert DlaConfig().replace(**{name: changed.as_dict()[name] for name in ("memories", "buses")}) == changed
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"memories.flash.bandwidth": 0}, "memories.flash.bandwidth must be from 0.001 to 1048576"),
+        ({"memories.flash.bandwidth": float("nan")}, "memories.flash.bandwidth must be from 0.001"),
+        ({"memories.flash.bandwidth": "fast"}, "memories.flash.bandwidth must be a number (got 'fast')"),
+        ({"memories.flash.rate": 1}, "unknown key of memories.flash 'rate'"),
+        ({"memories.flash.outstanding": 0}, "memories.flash.outstanding must be from 1 to 255 (got 0)"),
+        ({"memories.flash.latency": 1.5}, "memories.flash.latency must be a whole number (got 1.5)"),
+        ({"memories.flash.bus": "axi"}, "memories.flash.bus must be system or flash (got 'axi')"),
+        ({"memories.flash.regions": "weights"}, "memories.flash.regions: unknown region 'WEIGHTS'"),
+        ({"memories.flash.regions": "arena+arena"}, "memories.flash.regions names ARENA twice"),
+        ({"memories.rom.regions": "constants"}, "region CONSTANTS is in two memories: flash and rom"),
+        ({"memories.rom.latency": 1}, "memories.rom holds nothing; give it regions"),
+        ({"memories.system.latency": 1}, "memories.system is described by the parameters dma_"),
+        ({"memories.a b.latency": 1}, "memories: a name has letters, digits, - and _"),
+        (
+            {"memories.flash.cpu_bandwidth": 0.4},
+            "memories.flash.cpu_bandwidth must be less than its bandwidth",
+        ),
+        ({"memories.flash": 1}, "unknown parameter 'memories.flash'; the form is memories.NAME.KEY"),
+        ({"buses.axi.rate": 1}, "unknown parameter 'buses.axi.rate'; the form is buses.NAME"),
+        ({"memories": 3}, "memories must be a table (got 3)"),
+        ({"memories": "flash"}, "memories must be a table such as {flash = {bandwidth = 1}} (got 'flash')"),
+        ({"memories": {"flash": 3}}, "memories.flash must be a table (got 3)"),
+        ({"buses": {"axi": 0}}, "buses.axi must be from 0.001"),
+    ],
+)
+def test_refused(changes, message):
+    with pytest.raises(InputError) as caught:
+        with_flash().replace(**changes)
+    assert str(caught.value).startswith(message), caught.value
+    assert "\n" not in str(caught.value)
+
+
+def test_rate_latency_and_bursts_are_those_of_the_region():
+    """By hand: 9 + 10 / 0.4, with an overhead of 3 for each burst of 4 bytes; elsewhere 64 + 10 / 8."""
+    read = "CFG DMA_IN_RUN_BYTES, 10\nCFG DMA_IN_REGION, {}\nOP_DMA_READ\n"
+    free = {"issue_cycles": 0}
+    assert ends(with_flash().replace(**free), read.format("CONSTANTS")) == [9 + 25]
+    bursts = with_flash(burst_bytes=4, burst_overhead=3).replace(**free)
+    assert ends(bursts, read.format("CONSTANTS")) == [9 + 25 + 9]
+    assert ends(bursts, read.format("ARENA")) == [64 + 2]
+    assert ends(bursts.replace(timing="zero"), read.format("CONSTANTS")) == [0]
+
+
+def test_the_dma_goes_without_the_cpus_part():
+    """1.4 bytes per cycle, of which 1 is the CPU's."""
+    read = "CFG DMA_IN_RUN_BYTES, 10\nCFG DMA_IN_REGION, CONSTANTS\nOP_DMA_READ\n"
+    shared = with_flash(bandwidth=1.4, cpu_bandwidth=1)
+    assert ends(shared.replace(issue_cycles=0), read) == [9 + 25]
+
+
+def test_a_slow_memory_leaves_the_rest_of_a_shared_bus():
+    """A read of 10 bytes at 0.4 and a write at 8, on a bus of 4: the write has 3.6 bytes per cycle."""
+    both = "CFG DMA_IN_RUN_BYTES, 40\nCFG DMA_OUT_RUN_BYTES, 288\nCFG DMA_OUT_REGION, OUTPUTS\n"
+    both += "OP_DMA_READ\nOP_DMA_WRITE\n"
+    shared = with_flash(latency=0).replace(dma_shared_bandwidth=4, dma_latency=0, issue_cycles=0)
+    assert ends(shared, both) == [100, 80]
+    alone = shared.replace(**{"memories.flash.bus": "flash"})
+    assert ends(alone, both) == [100, 72]
+
+
+def report(config: DlaConfig, **changes: object) -> dict:
+    return api.run("autoencoder", config, timing_only=True, **changes).report
+
+
+def test_each_memory_counts_its_bytes_time_and_energy():
+    told, plain = report(with_flash()), report(DlaConfig())
+    constants = plain["memory"]["constants_bytes"]
+    assert plain["memories"] == {"system": plain["dma_bytes"]}
+    assert told["memories"]["flash"] == {"read": constants, "write": 0}
+    assert told["memories"]["system"]["read"] == plain["dma_bytes"]["read"] - constants
+    # 45nm: DRAM 244 pJ per byte, flash 1270.
+    others = sum(told["memories"]["system"].values())
+    assert told["energy_nj"]["memory"] == pytest.approx((1270 * constants + 244 * others) / 1000, rel=1e-5)
+    as_sram = report(with_flash(energy="sram"))
+    assert as_sram["energy_nj"]["memory"] == pytest.approx((4.6 * constants + 244 * others) / 1000, rel=1e-5)
+    with pytest.raises(InputError, match=r"memories.flash.energy must be dram, flash or sram"):
+        report(with_flash(energy="core"))
+
+
+def test_the_bound_knows_the_memory_of_each_byte():
+    """Every constant at 0.4 bytes per cycle, and the input at 8; the network reads nothing else."""
+    told = report(with_flash())
+    constants, inputs = told["memory"]["constants_bytes"], 640
+    assert told["bound_unit"] == "DMA_IN"
+    assert told["bound_cycles"] in range(
+        constants * 10 // 4 + inputs // 8, constants * 10 // 4 + inputs // 8 + 2
+    )
+    assert 1 <= told["bound_ratio"] < 1.02
+
+
+@pytest.mark.parametrize(("model", "regions"), [("autoencoder", {0, 2, 3}), ("mnist", {0, 1, 2})])
+def test_work_of_transfers_names_their_region(model, regions):
+    """Constants and inputs; outputs, or what SOFTMAX on the CPU reads from the arena."""
+    work = api.compile(model).program.work
+    assert set(work["taps"][work["out_channels"] == 0].tolist()) == regions
+
+
+def test_slower_flash_is_never_faster():
+    cycles = [
+        report(with_flash(), **{"memories.flash.bandwidth": rate})["cycles"]["total"] for rate in (8, 2, 0.5)
+    ]
+    assert cycles == sorted(cycles)
+
+
+def test_a_sweep_over_a_part_has_its_column(tmp_path):
+    found = api.sweep(
+        "mnist", out=tmp_path / "s", jobs=1,
+        **{"memories.flash.bandwidth": [0.5, 2], "memories.flash.regions": "constants"},
+    )  # fmt: skip
+    assert found.column("memories.flash.bandwidth") == [0.5, 2]
+    slow, fast = found.column("cycles_total")
+    flash = {"flash": {"regions": ["constants"], "bandwidth": 2}}
+    assert slow > fast == api.run("mnist", timing_only=True, memories=flash).report["cycles"]["total"]
+
+
+def test_set_on_the_command_line():
+    def run(*arguments: str):
+        return CliRunner().invoke(main, ["run", "mnist", "--timing-only", *arguments], prog_name="dlasim")
+
+    parts = ["--set", "memories.flash.regions=constants", "--set", "memories.flash.bandwidth=1"]
+    assert set(json.loads(run("--json", *parts).stdout)["memories"]) == {"system", "flash"}
+    for text, said in (
+        ("memories.x=1", "the form is memories.NAME.KEY"),
+        ("mac_fill", "--set must be NAME=VALUE (got 'mac_fill')"),
+        ("mac_fill=x", "mac_fill must be a whole number (got 'x')"),
+        ("mac_file=1", "unknown parameter 'mac_file'; did you mean mac_fill?"),
+    ):
+        refused = run("--set", text)
+        assert refused.exit_code == 2
+        assert said in refused.stderr
+    assert "pes is given twice" in run("--set", "pes=3", "--pes", "4").stderr
