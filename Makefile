@@ -60,10 +60,15 @@ accuracy: $(VENV)/ready-test ## docs/accuracy.md and docs/zoo.md anew (ZOO=folde
 fuzz: $(VENV)/ready-test ## damaged inputs for every parser, COUNT of each (20000), or for TARGETS only
 	$(BIN)/python -m tests.fuzz $(TARGETS) --count $(or $(COUNT),20000) --seed $(or $(SEED),0)
 
+HAS_VERILATOR := command -v verilator >/dev/null || \
+	{ echo "verilator is not installed: the RTL cannot be built (Debian: apt-get install verilator g++)" >&2; exit 1; }
+
 rtl: $(VENV)/ready-rtl ## build the RTL with Verilator, and compare it with the simulator
+	@$(HAS_VERILATOR)
 	$(PYTEST) -m 'rtl and not slow' tests/rtl
 
 rtl-all: $(VENV)/ready-rtl ## the same with large machines and seeded mistakes, and the table of docs/rtl.md
+	@$(HAS_VERILATOR)
 	$(PYTEST) -m rtl tests/rtl
 	$(BIN)/python -m tests.rtl
 

@@ -70,7 +70,7 @@ class PlanMemory:
     """
 
     placements: Placements | None = None
-    ample_bytes: int = 0
+    sufficient_bytes: int = 0
     policies: dict[tuple[DlaConfig, str, Hope], Policy] = field(default_factory=dict)
     planners: dict[_Kind, SramPlanner] = field(default_factory=dict)
     plans: dict[tuple[_Kind, int], SramPlan | InputError] = field(default_factory=dict)
@@ -105,13 +105,13 @@ class _PlanSearch:
         self._machine = config.replace(sram_bytes=MOST_SRAM)  # all sizes have the same
         if memory.placements is None:
             memory.placements = Placements(network, self._policy(config, options.tiling, Hope.NONE))
-            memory.ample_bytes = self._ample_bytes(memory.placements.most_on_dla())
+            memory.sufficient_bytes = self._sufficient_bytes(memory.placements.most_on_dla())
         self._placements = memory.placements
-        self._size = min(config.sram_bytes, memory.ample_bytes)
+        self._size = min(config.sram_bytes, memory.sufficient_bytes)
 
-    def _ample_bytes(self, network: PlacedNetwork) -> int:
+    def _sufficient_bytes(self, network: PlacedNetwork) -> int:
         """Plans use no more SRAM than so much: a machine with more gets the same program."""
-        most = self._planner(_Kind(network, self._machine, self._options.tiling)).ample_bytes()
+        most = self._planner(_Kind(network, self._machine, self._options.tiling)).sufficient_bytes()
         return 1 << max(most - 1, 0).bit_length()
 
     def run(self, with_constants: bool) -> Lowered:
@@ -148,8 +148,8 @@ class _PlanSearch:
         return cycles, lowered
 
     def _emit(self, candidate: _Candidate, with_constants: bool) -> Lowered:
-        ample = self._memory.ample_bytes
-        sufficient = ample if ample <= self._config.sram_bytes else None
+        enough = self._memory.sufficient_bytes
+        sufficient = enough if enough <= self._config.sram_bytes else None
         kind = candidate.kind
         return emit(kind.network, self._config, candidate.plan, sufficient, with_constants, self._backend)
 

@@ -15,7 +15,9 @@ from pathlib import Path
 
 from dlasim.errors import RunError
 
-MOST_OBJECTS = 32
+MOST_OBJECTS = 32  # compiled kernels
+MOST_LIBRARIES = 16  # of RTL, which take a minute to build: no kernel may displace one
+_LIBRARY = "rtl-"
 _OBJECT = re.compile(r"[a-z][a-z0-9-]*-[0-9a-f]{20}\.o")
 _UNFINISHED = re.compile(rf"\.{_OBJECT.pattern}\.[0-9a-f]{{16}}")
 _UNFINISHED_SECONDS = 3600  # after this time its writer must have been killed
@@ -97,7 +99,10 @@ class Cache:
         objects = self._ages(_OBJECT)
         unfinished = self._ages(_UNFINISHED)
         now = time.time()
-        old = sorted(objects, key=lambda name: objects[name])[:-MOST_OBJECTS]
+        by_age = sorted(objects, key=lambda name: objects[name])
+        libraries = [name for name in by_age if name.startswith(_LIBRARY)]
+        kernels = [name for name in by_age if not name.startswith(_LIBRARY)]
+        old = [*kernels[:-MOST_OBJECTS], *libraries[:-MOST_LIBRARIES]]
         old += [name for name, written in unfinished.items() if now - written > _UNFINISHED_SECONDS]
         for name in old:
             with contextlib.suppress(OSError):  # another process may prune at the same time

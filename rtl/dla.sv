@@ -8,6 +8,16 @@ module dla
     parameter int unsigned INPUT_LANES = 1,
     parameter int unsigned OUTPUT_LANES = 64,
     parameter int unsigned SRAM_BYTES = 524288,
+    parameter int unsigned SRAM_BANDWIDTH = 0,  // of each port and bank; 0: no limit
+    parameter int unsigned SRAM_PORTS = 4,
+    parameter int unsigned SRAM_BANKS = 8,
+    parameter int unsigned LINE_BUFFER_BYTES = 16384,  // of MAC and of VECTOR; 0: no limit
+    parameter int unsigned WEIGHT_BUFFER_BYTES = 8192,
+    parameter int unsigned ACCUMULATORS = 32,
+    // Cycles of a result in the output stage, in parts of 65536; 0: no limit
+    parameter int unsigned MAC_RESULT_CYCLES = 0,
+    parameter int unsigned VECTOR_REQUANTIZATION_CYCLES = 0,
+    parameter int unsigned VECTOR_DIVISION_CYCLES = 0,
     parameter int unsigned DMA_BANDWIDTH = 8,  // each way
     parameter int unsigned DMA_SHARED_BANDWIDTH = 0,  // both ways together; 0: no limit
     parameter int unsigned DMA_LATENCY = 64,
@@ -23,7 +33,9 @@ module dla
     parameter logic [31:0] FINGERPRINT = 32'd1,
     // What follows: a beat is what one transfer alone moves in a cycle.
     parameter bit LIMITED = DMA_SHARED_BANDWIDTH != 0 && DMA_SHARED_BANDWIDTH < DMA_BANDWIDTH,
-    parameter int unsigned BEAT_BYTES = LIMITED ? DMA_SHARED_BANDWIDTH : DMA_BANDWIDTH
+    parameter int unsigned BUS_BYTES = LIMITED ? DMA_SHARED_BANDWIDTH : DMA_BANDWIDTH,
+    parameter int unsigned PORT_BYTES = SRAM_BANDWIDTH * (SRAM_PORTS < SRAM_BANKS ? SRAM_PORTS : SRAM_BANKS),
+    parameter int unsigned BEAT_BYTES = PORT_BYTES != 0 && PORT_BYTES < BUS_BYTES ? PORT_BYTES : BUS_BYTES
 ) (
     input logic clock,
     input logic reset,
@@ -232,7 +244,7 @@ module dla
   // A transfer alone does a beat a cycle. Two together have DMA_SHARED_BANDWIDTH, half of it each, where that is
   // less than a beat each.
   localparam bit SHARED = DMA_SHARED_BANDWIDTH != 0 && DMA_SHARED_BANDWIDTH < 2 * BEAT_BYTES;
-  logic [1:0] wants_bus, delivers, beat;
+  logic [1:0] wants_bus, delivers, beat, bus_room, crossed, flush;
   logic [31:0] system_address[2], beat_bytes[2], dma_sram_address[2][BEAT_BYTES];
   dla_dma_bus #(
       .ALONE(SHARED ? 2 * BEAT_BYTES : 1),
@@ -256,13 +268,77 @@ module dla
         .valid(busy[d]),
         .operands(dma_head[d]),
         .region_base(region_base[dma_head[d].region[2:0]]),
+        .room(bus_room[d]),
+        .crossed(crossed[d]),
         .wants_bus(wants_bus[d]),
         .delivers(delivers[d]),
         .done(done[d]),
+        .flush(flush[d]),
         .beat(beat[d]),
         .system_address(system_address[d]),
         .beat_bytes(beat_bytes[d]),
         .sram_address(dma_sram_address[d])
+    );
+  end
+
+  // Where the SRAM's ports are limited, the words of beats cross them too.
+  localparam int unsigned SLOTS = 4;  // streams of words that a unit can have at the ports
+  logic [31:0] request_address[UNIT_COUNT][SLOTS], request_stride[UNIT_COUNT][SLOTS];
+  logic [7:0] request_words[UNIT_COUNT][SLOTS], granted[UNIT_COUNT][SLOTS];
+  for (genvar d = 0; d < 2; d++) begin : dma_words
+    assign request_stride[d][0] = SRAM_BANDWIDTH;
+    if (SRAM_BANDWIDTH == 0) begin : free
+      assign {bus_room[d], crossed[d]} = '1;
+      assign {request_address[d][0], request_words[d][0]} = '0;
+      logic unused;
+      assign unused = &{1'b0, flush[d], granted[d][0]};
+    end else begin : shared
+      dla_dma_words #(
+          .BANK_BYTES(SRAM_BANDWIDTH),
+          .PORTS(SRAM_PORTS),
+          .BEAT_BYTES(BEAT_BYTES)
+      ) carrier (
+          .clock,
+          .reset(restart || done[d]),
+          .beat(beat[d]),
+          .beat_bytes(beat_bytes[d]),
+          .sram_address(dma_sram_address[d]),
+          .flush(flush[d]),
+          .room(bus_room[d]),
+          .crossed(crossed[d]),
+          .address(request_address[d][0]),
+          .words(request_words[d][0]),
+          .granted(granted[d][0])
+      );
+    end
+    for (genvar s = 1; s < SLOTS; s++) begin : unused_slot
+      assign {request_address[d][s], request_stride[d][s], request_words[d][s]} = '0;
+      logic unused;
+      assign unused = &{1'b0, granted[d][s]};
+    end
+  end
+  if (SRAM_BANDWIDTH == 0) begin : no_ports
+    for (genvar u = 0; u < UNIT_COUNT; u++) begin : unit
+      for (genvar s = 0; s < SLOTS; s++) begin : slot
+        assign granted[u][s] = '0;
+        logic unused;
+        assign unused = &{1'b0, request_address[u][s], request_stride[u][s], request_words[u][s]};
+      end
+    end
+  end else begin : with_ports
+    dla_ports #(
+        .BANK_BYTES(SRAM_BANDWIDTH),
+        .PORTS(SRAM_PORTS),
+        .BANKS(SRAM_BANKS),
+        .UNITS(UNIT_COUNT),
+        .SLOTS(SLOTS)
+    ) ports (
+        .clock,
+        .reset(restart),
+        .address(request_address),
+        .stride(request_stride),
+        .words(request_words),
+        .granted
     );
   end
 
@@ -286,6 +362,7 @@ module dla
   end
 
   // -------------------------------------------------------------------------------------------- compute, and SRAM
+  logic mac_waits, vector_waits;
   logic mac_read, mac_finish_read, mac_write_wide, vector_read, vector_read_wide, vector_finish_read;
   logic vector_write_wide;
   logic [31:0] macs, mac_partial_address, mac_record_address;
@@ -305,7 +382,13 @@ module dla
       .INPUT_LANES(INPUT_LANES),
       .OUTPUT_LANES(OUTPUT_LANES),
       .FILL(MAC_FILL),
-      .DRAIN(MAC_DRAIN)
+      .DRAIN(MAC_DRAIN),
+      .BANK_BYTES(SRAM_BANDWIDTH),
+      .PORTS(SRAM_PORTS),
+      .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),
+      .WEIGHT_BUFFER_BYTES(WEIGHT_BUFFER_BYTES),
+      .ACCUMULATORS(ACCUMULATORS),
+      .RESULT_CYCLES(MAC_RESULT_CYCLES)
   ) mac (
       .clock,
       .reset(restart),
@@ -316,6 +399,11 @@ module dla
       .by_channel(mac_head.fields[QUANT_LOW-INIT_LOW] == QUANT_CHANNEL),
       .operands(mac_head.operands),
       .done(done[MAC]),
+      .waits(mac_waits),
+      .request_address(request_address[MAC]),
+      .request_stride(request_stride[MAC]),
+      .request_words(request_words[MAC]),
+      .granted(granted[MAC]),
       .macs,
       .read(mac_read),
       .input_address(mac_input_address),
@@ -338,7 +426,12 @@ module dla
   dla_vector #(
       .LANES(VECTOR_LANES),
       .FILL(VECTOR_FILL),
-      .DRAIN(VECTOR_DRAIN)
+      .DRAIN(VECTOR_DRAIN),
+      .BANK_BYTES(SRAM_BANDWIDTH),
+      .PORTS(SRAM_PORTS),
+      .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),
+      .REQUANTIZATION_CYCLES(VECTOR_REQUANTIZATION_CYCLES),
+      .DIVISION_CYCLES(VECTOR_DIVISION_CYCLES)
   ) vector (
       .clock,
       .reset(restart),
@@ -348,6 +441,11 @@ module dla
       .by_channel(vector_head.fields[QUANT_LOW-INIT_LOW] == QUANT_CHANNEL),
       .operands(vector_head.operands),
       .done(done[VECTOR]),
+      .waits(vector_waits),
+      .request_address(request_address[VECTOR]),
+      .request_stride(request_stride[VECTOR]),
+      .request_words(request_words[VECTOR]),
+      .granted(granted[VECTOR]),
       .read(vector_read),
       .read_wide(vector_read_wide),
       .in_address(vector_in_address),
@@ -433,7 +531,7 @@ module dla
     count[COUNT_STALL_WAIT] = 32'(waits);
     count[COUNT_STALL_QUEUE] = 32'(waits_for_queue);
     count[COUNT_STALL_CONTENTION] = 32'(wants_bus[0] && !delivers[0]) + 32'(wants_bus[1] && !delivers[1]);
-    count[COUNT_STALL_SRAM] = '0;  // this SRAM never makes a unit wait
+    count[COUNT_STALL_SRAM] = 32'(mac_waits) + 32'(vector_waits);
     count[COUNT_ONLY_COMPUTE] = 32'(computes && !transfers);
     count[COUNT_ONLY_DMA] = 32'(transfers && !computes);
     count[COUNT_BOTH] = 32'(computes && transfers);

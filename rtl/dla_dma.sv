@@ -20,9 +20,12 @@ module dla_dma
     input dma_operands_t operands,
     /* verilator lint_on UNUSEDSIGNAL */
     input logic [31:0] region_base,
+    input logic room,  // for a beat, between the bus and the SRAM's ports
+    input logic crossed,  // all bytes have crossed the ports, those of this cycle's beat too
     output logic wants_bus,
     input logic delivers,
     output logic done,
+    output logic flush,  // no beat follows this cycle's
     // The beat of this cycle: its first byte in system memory, and each byte's place in SRAM.
     output logic beat,
     output logic [31:0] system_address,
@@ -31,10 +34,12 @@ module dla_dma
 );
   // ------------------------------------------------------------------------------------------------ latency
   logic [31:0] elapsed;
-  assign wants_bus = valid && elapsed == LATENCY;
+  logic is_ready, ends, delivered;  // past its latency; the last beat; that one was before
+  assign is_ready = valid && elapsed == LATENCY;
+  assign wants_bus = is_ready && !delivered && room;
   always_ff @(posedge clock) begin
     if (reset || done) elapsed <= '0;
-    else if (valid && !wants_bus) elapsed <= elapsed + 1;
+    else if (valid && !is_ready) elapsed <= elapsed + 1;
   end
 
   // ------------------------------------------------------------- the transfer as system memory sees it: merged
@@ -74,7 +79,13 @@ module dla_dma
   assign beat = delivers && !needs_request;
   assign ends_run = left <= BEAT_BYTES;
   assign ends_plane = run + 1 >= runs;
-  assign done = beat && ends_run && ends_plane && plane + 1 >= planes;
+  assign ends = beat && ends_run && ends_plane && plane + 1 >= planes;
+  assign flush = ends || delivered;
+  assign done = flush && crossed;
+  always_ff @(posedge clock) begin
+    if (reset || done) delivered <= 1'b0;
+    else if (ends) delivered <= 1'b1;
+  end
   assign system_address = region_base + operands.offset + plane_offset + run_offset + offset;
   always_ff @(posedge clock) begin
     if (reset || done) begin

@@ -4,7 +4,9 @@
 //   address | read | multiply | tree | accumulate | start | multiply | round | write
 //   ----------- fill: 4 --------------|-- work ----|---------- drain: 4 -------------
 //
-// The loops, from the outside: group of output channels, row, column, tap, group of input channels. In a
+// The loops, from the outside: group of output channels, block of pixels, tap, group of input channels, pixel of the
+// block. A step waits until the words that it reads have crossed the SRAM's ports (`dla_mac_traffic`), and a block until
+// accumulators are free; results leave at the rate of the output stage (`dla_mac_results`). In a
 // depthwise convolution there is no tree: each lane takes a product of its own channel. With an array of one
 // output lane all multipliers are such lanes then, so there are as many accumulators.
 
@@ -16,6 +18,13 @@ module dla_mac
     parameter int unsigned OUTPUT_LANES = 64,
     parameter int unsigned FILL = 4,
     parameter int unsigned DRAIN = 4,
+    // The SRAM's ports, the buffers and the output stage: 0 is no limit.
+    parameter int unsigned BANK_BYTES = 0,
+    parameter int unsigned PORTS = 4,
+    parameter int unsigned LINE_BUFFER_BYTES = 16384,
+    parameter int unsigned WEIGHT_BUFFER_BYTES = 8192,
+    parameter int unsigned ACCUMULATORS = 32,
+    parameter int unsigned RESULT_CYCLES = 0,  // of a result, in parts of 65536
     // What follows from the array
     parameter int unsigned PES = INPUT_LANES * OUTPUT_LANES,
     parameter int unsigned LANES = OUTPUT_LANES == 1 ? PES : OUTPUT_LANES,
@@ -30,6 +39,11 @@ module dla_mac
     input logic by_channel,
     input mac_operands_t operands,
     output logic done,
+    output logic waits,  // for words of the SRAM
+    output logic [31:0] request_address[4],  // to the ports
+    output logic [31:0] request_stride[4],
+    output logic [7:0] request_words[4],
+    input logic [7:0] granted[4],
     output logic [31:0] macs,  // multiply-accumulates that begin in this cycle
     output logic read,
     output logic [31:0] input_address[INPUTS],
@@ -51,6 +65,13 @@ module dla_mac
   localparam int unsigned LEAST_FILL = 4, LEAST_DRAIN = 4;
   if (FILL < LEAST_FILL || DRAIN < LEAST_DRAIN)
     $error("this pipeline needs mac_fill and mac_drain of at least 4");
+  // Without limits a pixel follows the other, each with all of its products; with them the weights in the array
+  // serve a block of pixels, and two blocks have accumulators: one adds up while the other leaves.
+  localparam bit LIMITED = BANK_BYTES != 0 || RESULT_CYCLES != 0;
+  localparam int unsigned BLOCK = LIMITED ? ACCUMULATORS : 1;
+  localparam int unsigned PLACES = LIMITED ? 2 * BLOCK : 1;
+  localparam int unsigned PLACE_BITS = LIMITED ? $clog2(PLACES) : 1;
+  if (BLOCK < 1) $error("accumulators must be limited where ports or results are");
 
   // What a stage knows of its step.
   typedef struct packed {
@@ -65,10 +86,11 @@ module dla_mac
     logic [31:0] weight;  // address of the first lane's weight
     logic [31:0] partial;  // addresses of the output pixel
     logic [31:0] result;
+    logic [PLACE_BITS-1:0] place;  // of its accumulators
   } step_t;
   // Every stage keeps the whole step, of which the last ones look at little.
   /* verilator lint_off UNUSEDSIGNAL */
-  step_t address_s, read_s, multiply_s, tree_s, accumulate_s, start_s, scale_s, round_s, write_s;
+  step_t address_s, read_s, multiply_s, tree_s, accumulate_s, leave_s, start_s, scale_s, round_s, write_s;
   /* verilator lint_on UNUSEDSIGNAL */
 
   // ------------------------------------------------------------------------------------------ shape of the work
@@ -88,8 +110,8 @@ module dla_mac
   assign filter_bytes = kernel_height * kernel_width * operands.in_channels;
 
   // ---------------------------------------------------------------------------------- address: the loops, a step
-  logic [31:0] group, row, column, tap_row, tap_column, depth, warm_up;
-  logic more, ends_depth, ends_tap_column, ends_tap_row, ends_column, ends_row, ends_group;
+  logic [31:0] group, block_row, block_column, row, column, index, tap_row, tap_column, depth, warm_up;
+  logic more, bank, ends_depth, ends_tap_column, ends_tap_row, ends_column, ends_row, ends_group, ends_block, may_step;
   logic signed [31:0] in_row, in_column;
   logic [31:0] tap;
   assign ends_depth = depth + in_step >= operands.in_channels;
@@ -97,6 +119,7 @@ module dla_mac
   assign ends_tap_row = tap_row + 1 == kernel_height;
   assign ends_column = column + 1 == out_width;
   assign ends_row = row + 1 == out_height;
+  assign ends_block = index + 1 == BLOCK || (ends_column && ends_row);
   assign ends_group = group + out_step >= operands.out_channels;
   assign tap = tap_row * kernel_width + tap_column;
   assign in_row = matrix ? row : row * 32'(operands.stride.height)
@@ -104,12 +127,18 @@ module dla_mac
   assign in_column = matrix ? column : column * 32'(operands.stride.width)
       + tap_column * 32'(operands.dilation.width) - 32'(operands.pad.left);
 
+  logic steps, is_first, is_last, meets;
+  assign steps = valid && more && warm_up == FILL - LEAST_FILL && may_step;
+  assign is_first = tap == 0 && depth == 0;
+  assign is_last = ends_depth && ends_tap_column && ends_tap_row;
+  assign meets = in_row >= 0 && in_row < in_height && in_column >= 0 && in_column < in_width;
+
   always_comb begin
-    address_s.valid = valid && more && warm_up == FILL - LEAST_FILL;
-    address_s.first = tap == 0 && depth == 0;
-    address_s.last = ends_depth && ends_tap_column && ends_tap_row;
-    address_s.ends = address_s.last && ends_column && ends_row && ends_group;
-    address_s.meets = in_row >= 0 && in_row < in_height && in_column >= 0 && in_column < in_width;
+    address_s.valid = steps;
+    address_s.first = is_first;
+    address_s.last = is_last;
+    address_s.ends = is_last && ends_column && ends_row && ends_group;
+    address_s.meets = meets;
     address_s.output_channel = group;
     address_s.input_channel = depth;
     address_s.pixel = operands.in_addr + in_row * operands.in_row_stride
@@ -120,23 +149,33 @@ module dla_mac
         + column * operands.acc_pixel_stride + 4 * group;
     address_s.result = operands.out_addr + row * operands.out_row_stride
         + column * operands.out_pixel_stride + (wide ? 4 * group : group);
+    address_s.place = PLACE_BITS'(index + (bank ? BLOCK : 0));
   end
 
   always_ff @(posedge clock) begin
     if (reset || done) begin
-      {group, row, column, tap_row, tap_column, depth, warm_up} <= '0;
+      {group, block_row, block_column, row, column, index, tap_row, tap_column, depth, warm_up} <= '0;
       more <= 1'b1;
-    end else if (address_s.valid) begin
-      depth <= ends_depth ? 0 : depth + in_step;
-      if (ends_depth) begin
-        tap_column <= ends_tap_column ? 0 : tap_column + 1;
-        if (ends_tap_column) begin
-          tap_row <= ends_tap_row ? 0 : tap_row + 1;
-          if (ends_tap_row) begin
-            column <= ends_column ? 0 : column + 1;
-            if (ends_column) begin
-              row <= ends_row ? 0 : row + 1;
-              if (ends_row) begin
+      bank <= 1'b0;
+    end else if (steps) begin
+      if (!ends_block) begin
+        index <= index + 1;
+        column <= ends_column ? 0 : column + 1;
+        if (ends_column) row <= row + 1;
+      end else begin
+        index <= 0;
+        row <= block_row;
+        column <= block_column;
+        depth <= ends_depth ? 0 : depth + in_step;
+        if (ends_depth) begin
+          tap_column <= ends_tap_column ? 0 : tap_column + 1;
+          if (ends_tap_column) begin
+            tap_row <= ends_tap_row ? 0 : tap_row + 1;
+            if (ends_tap_row) begin
+              bank <= !bank;
+              {row, block_row} <= {2{!ends_column ? row : ends_row ? 32'd0 : row + 1}};
+              {column, block_column} <= {2{ends_column ? 32'd0 : column + 1}};
+              if (ends_column && ends_row) begin
                 if (ends_group) more <= 1'b0;
                 else group <= group + out_step;
               end
@@ -144,7 +183,7 @@ module dla_mac
           end
         end
       end
-    end else if (valid && more) warm_up <= warm_up + 1;
+    end else if (valid && more && warm_up != FILL - LEAST_FILL) warm_up <= warm_up + 1;
   end
 
   // Depthwise: which input channel each lane works on. The first lane's is kept, with how many outputs of that
@@ -165,11 +204,11 @@ module dla_mac
     end
   end
   for (genvar l = 0; l < LANES; l++) begin : lane_channels
-    always_ff @(posedge clock) if (address_s.valid) lane_channel[l] <= fed_channel[l];
+    always_ff @(posedge clock) if (steps) lane_channel[l] <= fed_channel[l];
   end
   always_ff @(posedge clock) begin
     if (reset || done) {group_channel, group_before} <= '0;
-    else if (address_s.valid && address_s.last && ends_column && ends_row) begin
+    else if (steps && is_last && ends_column && ends_row) begin
       group_channel <= next_channel;
       group_before <= next_before;
     end
@@ -181,8 +220,7 @@ module dla_mac
     multiply_s <= read_s;
     tree_s <= multiply_s;
     accumulate_s <= tree_s;
-    start_s <= accumulate_s;
-    start_s.valid <= accumulate_s.valid && accumulate_s.last;
+    start_s <= leave_s;
     scale_s <= start_s;
     round_s <= scale_s;
     write_s <= round_s;
@@ -247,11 +285,16 @@ module dla_mac
     end else begin : without_tree
       assign sum = 32'(product[OWN]);
     end
-    dla_mac_lane tail (
+    dla_mac_lane #(
+        .ACCUMULATORS(PLACES),
+        .PLACE_BITS(PLACE_BITS)
+    ) tail (
         .clock,
         .tree(tree_s.valid),
         .accumulate(accumulate_s.valid),
         .accumulate_first(accumulate_s.first),
+        .accumulate_place(accumulate_s.place),
+        .start_place(start_s.place),
         .start(start_s.valid),
         .multiply(scale_s.valid),
         .round(round_s.valid),
@@ -274,25 +317,152 @@ module dla_mac
     assign result_address[l] = write_s.result + (wide ? 4 * l : l);
   end
   assign write_wide = wide;
-  assign finish_read = accumulate_s.valid && accumulate_s.last;
-  assign partial_address = accumulate_s.partial;
-  assign record_address = operands.param_addr + RECORD_BYTES * accumulate_s.output_channel;
+  assign finish_read = leave_s.valid;
+  assign partial_address = leave_s.partial;
+  assign record_address = operands.param_addr + RECORD_BYTES * leave_s.output_channel;
+
+  // ------------------------------------------------------------------------------------- limits: leave, and ports
+  logic result_ends, written;  // the last result is being written; and its words have crossed the ports
+  assign result_ends = write_s.valid && write_s.ends;
+  if (LIMITED) begin : limits
+    logic block_begins, block_leaves, ports_ready, room, leaves, leave_ends, is_written, is_over;
+    logic [1:0] blocks;  // that have accumulators
+    logic [31:0] lanes, rows_before, lane_bytes;
+    dla_mac_results #(
+        .BLOCK(BLOCK),
+        .RESULT_CYCLES(RESULT_CYCLES),
+        .PLACE_BITS(PLACE_BITS)
+    ) results (
+        .clock,
+        .reset(reset || done),
+        .closes(accumulate_s.valid && accumulate_s.last),
+        .room,
+        .wide,
+        .group_step(out_step),
+        .operands,
+        .leaves,
+        .ends(leave_ends),
+        .block_leaves,
+        .place(leave_s.place),
+        .output_channel(leave_s.output_channel),
+        .lanes,
+        .partial(leave_s.partial),
+        .result(leave_s.result)
+    );
+    assign leave_s.valid = leaves;
+    assign leave_s.ends = leave_ends;
+    assign {leave_s.first, leave_s.last, leave_s.meets} = '0;
+    assign {leave_s.input_channel, leave_s.pixel, leave_s.weight} = '0;
+
+    assign block_begins = is_first && index == 0;
+    assign may_step = ports_ready && (!block_begins || blocks < 2);
+    assign waits = valid && more && warm_up == FILL - LEAST_FILL && !ports_ready;
+    always_ff @(posedge clock) begin
+      if (reset || done) blocks <= '0;
+      else blocks <= blocks + 2'(steps && block_begins) - 2'(block_leaves);
+    end
+
+    // Rows of the groups before this one; whether the last result has left
+    always_ff @(posedge clock) begin
+      if (reset || done) begin
+        rows_before <= '0;
+        is_over <= 1'b0;
+      end else begin
+        if (steps && is_last && ends_column && ends_row) rows_before <= rows_before + out_height;
+        if (result_ends) is_over <= 1'b1;
+      end
+    end
+    assign written = (result_ends || is_over) && is_written;
+    assign lane_bytes = wide ? 4 * lanes : lanes;
+
+    if (BANK_BYTES == 0) begin : free
+      assign {room, ports_ready, is_written} = '1;
+      for (genvar s = 0; s < 4; s++) begin : slot
+        assign {request_address[s], request_stride[s], request_words[s]} = '0;
+      end
+      logic unused;
+      assign unused = &{1'b0, lane_bytes, rows_before, granted[0], granted[1], granted[2], granted[3]};
+    end else begin : shared
+      dla_mac_traffic #(
+          .INPUT_LANES(INPUT_LANES),
+          .LANES(LANES),
+          .BANK_BYTES(BANK_BYTES),
+          .PORTS(PORTS),
+          .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),
+          .WEIGHT_BUFFER_BYTES(WEIGHT_BUFFER_BYTES),
+          .BLOCK(BLOCK)
+      ) traffic (
+          .clock,
+          .reset(reset || done),
+          .valid,
+          .uses(operand_uses(64'({by_channel, wide, init, opcode}))),
+          .depthwise,
+          .operands,
+          .kernel_height,
+          .kernel_width,
+          .in_height,
+          .in_width,
+          .matrix,
+          .filter_bytes,
+          .per_input,
+          .group_step(out_step),
+          .block_row(rows_before + block_row),
+          .step_row(rows_before + row),
+          .step_out_row(row),
+          .step_column(column),
+          .step_group(group),
+          .step_in_row(in_row),
+          .step_tap(tap),
+          .step_tap_row(tap_row),
+          .step_in_column(in_column),
+          .step_depth(depth),
+          .step_meets(meets),
+          .step_first(is_first),
+          .block_ends(steps && is_last && ends_block),
+          .group_ends(steps && is_last && ends_column && ends_row),
+          .put(leaves),
+          .put_address(leave_s.result),
+          .put_bytes(lane_bytes),
+          .put_ends(leave_ends),
+          .ready(ports_ready),
+          .room,
+          .written(is_written),
+          .request_address,
+          .request_stride,
+          .request_words,
+          .granted
+      );
+    end
+  end else begin : ideal
+    assign may_step = 1'b1;
+    assign waits = 1'b0;
+    assign written = result_ends;
+    always_comb begin
+      leave_s = accumulate_s;
+      leave_s.valid = accumulate_s.valid && accumulate_s.last;
+    end
+    for (genvar s = 0; s < 4; s++) begin : slot
+      assign {request_address[s], request_stride[s], request_words[s]} = '0;
+    end
+    logic unused;
+    assign unused = &{1'b0, by_channel, granted[0], granted[1], granted[2], granted[3]};
+  end
 
   // --------------------------------------------------------------------------------------------------------- end
   if (DRAIN == LEAST_DRAIN) begin : drained
-    assign done = write_s.valid && write_s.ends;
+    assign done = written;
   end else begin : drains_on
     logic [31:0] cool_down;  // cycles since the last result
     assign done = cool_down == DRAIN - LEAST_DRAIN;
     always_ff @(posedge clock) begin
       if (reset || done) cool_down <= '0;
-      else if (cool_down != 0 || (write_s.valid && write_s.ends)) cool_down <= cool_down + 1;
+      else if (cool_down != 0 || written) cool_down <= cool_down + 1;
     end
   end
 
   logic [31:0] outputs_left, inputs_left;
   assign outputs_left = operands.out_channels - group;
   assign inputs_left = operands.in_channels - depth;
-  assign macs = !address_s.valid ? 0 : (outputs_left < out_step ? outputs_left : out_step)
+  assign macs = !steps ? 0 : (outputs_left < out_step ? outputs_left : out_step)
       * (depthwise ? 1 : inputs_left < INPUT_LANES ? inputs_left : INPUT_LANES);
 endmodule

@@ -1,14 +1,22 @@
-// One accumulator of the MAC unit and what leads from it to a result. The letters name the pipeline's stages:
+// An output lane of the MAC unit: its accumulators, and what leads from one to a result. The letters name the pipeline's stages:
 // the sum of products arrives in `tree`, and the result is ready in `write`, five cycles later.
 
 module dla_mac_lane
   import dla_isa::*;
   import dla_fixed_point::*;
-(
+#(
+    parameter int unsigned ACCUMULATORS = 1,
+    parameter int unsigned PLACE_BITS = 1
+) (
     input logic clock,
     input logic tree,  // valid bits of the stages
     input logic accumulate,
     input logic accumulate_first,  // the first product of an output
+    // Which accumulator: of this product, and of the sum that starts to leave
+    /* verilator lint_off UNUSEDSIGNAL */
+    input logic [PLACE_BITS-1:0] accumulate_place,
+    input logic [PLACE_BITS-1:0] start_place,
+    /* verilator lint_on UNUSEDSIGNAL */
     input logic start,
     input logic multiply,
     input logic round,
@@ -28,14 +36,24 @@ module dla_mac_lane
     output logic [31:0] result  // in write
 );
   /* verilator no_inline_module */  // compiled once for all lanes
-  logic signed [31:0] summed, accumulator, started, scaled, rounded, multiplier_kept;
+  logic signed [31:0] summed, accumulator, complete, started, scaled, rounded, multiplier_kept;
   logic signed [6:0] shift_kept, shift_last;
+
+  if (ACCUMULATORS == 1) begin : single
+    assign complete = accumulator;
+    always_ff @(posedge clock)
+      if (accumulate) accumulator <= (accumulate_first ? 0 : accumulator) + summed;
+  end else begin : several
+    logic signed [31:0] sums[ACCUMULATORS];
+    assign accumulator = accumulate_first ? 0 : sums[accumulate_place];
+    assign complete = sums[start_place];
+    always_ff @(posedge clock) if (accumulate) sums[accumulate_place] <= accumulator + summed;
+  end
 
   always_ff @(posedge clock) begin
     if (tree) summed <= sum;
-    if (accumulate) accumulator <= (accumulate_first ? 0 : accumulator) + summed;
     if (start) begin
-      started <= accumulator + (init == INIT_BIAS ? bias : init == INIT_PARTIAL ? partial : 0);
+      started <= complete + (init == INIT_BIAS ? bias : init == INIT_PARTIAL ? partial : 0);
       multiplier_kept <= by_channel ? record_multiplier : multiplier;
       shift_kept <= limit_shift(by_channel ? record_shift : shift);
     end

@@ -1,8 +1,7 @@
-// The accelerator's memory and its ports: the one place that says what the SRAM can do in a cycle.
+// The bytes of the accelerator's memory: any in any cycle, for each unit. How many words may cross the ports in a cycle
+// is for `dla_ports` to say, and a unit runs no step before the words of its operands have crossed.
 //
-// This one is ideal, as the timing model's is with sram_bandwidth unlimited: every port reads or writes any bytes
-// in any cycle. Reads are synchronous: an address that is presented in a cycle gives its data in the next.
-// Another memory, of banks with few ports, replaces this module; the units would then need to be told to stall.
+// Reads are synchronous: an address that is presented in a cycle gives its data in the next.
 
 module dla_sram #(
     parameter int unsigned BYTES = 524288,

@@ -1,5 +1,6 @@
 // The VECTOR unit: LANES channels of one pixel at a time, or one tap of a pooling window of them. A step in each
-// cycle, through a pipeline of five stages:
+// cycle that neither the output stage nor the SRAM's ports (`dla_vector_traffic`) hold up, through a pipeline of
+// five stages:
 //
 //   address | read | compute | finish | write
 //   --- fill: 2 ---|- work --|--- drain: 2 ---
@@ -9,7 +10,13 @@ module dla_vector
 #(
     parameter int unsigned LANES = 16,
     parameter int unsigned FILL = 2,
-    parameter int unsigned DRAIN = 2
+    parameter int unsigned DRAIN = 2,
+    // The SRAM's ports, the buffer and the output stage: 0 is no limit; cycles of a result in parts of 65536.
+    parameter int unsigned BANK_BYTES = 0,
+    parameter int unsigned PORTS = 4,
+    parameter int unsigned LINE_BUFFER_BYTES = 16384,
+    parameter int unsigned REQUANTIZATION_CYCLES = 0,
+    parameter int unsigned DIVISION_CYCLES = 0
 ) (
     input logic clock,
     input logic reset,
@@ -22,6 +29,11 @@ module dla_vector
     input vector_operands_t operands,
     /* verilator lint_on UNUSEDSIGNAL */
     output logic done,
+    output logic waits,  // for words of the SRAM
+    output logic [31:0] request_address[4],  // to the ports
+    output logic [31:0] request_stride[4],
+    output logic [7:0] request_words[4],
+    input logic [7:0] granted[4],
     output logic read,
     output logic read_wide,
     output logic [31:0] in_address,
@@ -72,7 +84,7 @@ module dla_vector
 
   // ---------------------------------------------------------------------------------- address: the loops, a step
   logic [31:0] row, column, channel, tap_row, tap_column, warm_up;
-  logic more, ends_tap_column, ends_tap_row, ends_channel, ends_column, ends_row;
+  logic more, may_step, ends_tap_column, ends_tap_row, ends_channel, ends_column, ends_row;
   logic signed [31:0] in_row, in_column;
   assign ends_tap_column = tap_column + 1 == kernel_width;
   assign ends_tap_row = tap_row + 1 == kernel_height;
@@ -84,27 +96,35 @@ module dla_vector
   assign in_column = !pool ? column : column * 32'(operands.stride.width)
       + tap_column * 32'(operands.dilation.width) - 32'(operands.pad.left);
 
+  logic steps, is_last, ends_all, meets;
+  logic [31:0] out_address;
+  assign steps = valid && more && warm_up == FILL - LEAST_FILL && may_step;
+  assign is_last = ends_tap_column && ends_tap_row;
+  assign ends_all = is_last && ends_channel && ends_column && ends_row;
+  assign meets = in_row >= 0 && in_row < 32'(operands.in_size.height)
+      && in_column >= 0 && in_column < 32'(operands.in_size.width);
+  assign out_address = operands.out_addr + row * operands.out_row_stride + column * operands.out_pixel_stride
+      + (wide_out ? 4 * channel : channel);
+
   always_comb begin
-    address_s.valid = valid && more && warm_up == FILL - LEAST_FILL;
+    address_s.valid = steps;
     address_s.first = tap_row == 0 && tap_column == 0;
-    address_s.last = ends_tap_column && ends_tap_row;
-    address_s.ends = address_s.last && ends_channel && ends_column && ends_row;
-    address_s.meets = in_row >= 0 && in_row < 32'(operands.in_size.height)
-        && in_column >= 0 && in_column < 32'(operands.in_size.width);
+    address_s.last = is_last;
+    address_s.ends = ends_all;
+    address_s.meets = meets;
     address_s.channel = channel;
     address_s.in = operands.in_addr + in_row * operands.in_row_stride + in_column * operands.in_pixel_stride
         + (wide_in ? 4 * channel : channel);
     address_s.in2 = operands.in2_addr + row * operands.in2_row_stride + column * operands.in2_pixel_stride
         + (wide_in ? 4 * channel : channel);
-    address_s.result = operands.out_addr + row * operands.out_row_stride + column * operands.out_pixel_stride
-        + (wide_out ? 4 * channel : channel);
+    address_s.result = out_address;
   end
 
   always_ff @(posedge clock) begin
     if (reset || done) begin
       {row, column, channel, tap_row, tap_column, warm_up} <= '0;
       more <= 1'b1;
-    end else if (address_s.valid) begin
+    end else if (steps) begin
       tap_column <= ends_tap_column ? 0 : tap_column + 1;
       if (ends_tap_column) begin
         tap_row <= ends_tap_row ? 0 : tap_row + 1;
@@ -119,7 +139,7 @@ module dla_vector
           end
         end
       end
-    end else if (valid && more) warm_up <= warm_up + 1;
+    end else if (valid && more && warm_up != FILL - LEAST_FILL) warm_up <= warm_up + 1;
   end
 
   always_ff @(posedge clock) begin
@@ -175,15 +195,108 @@ module dla_vector
     assign result_address[l] = write_s.result + (wide_out ? 4 * l : l);
   end
 
+  // ---------------------------------------------------------------------------------------------- the output stage
+  // Every lane can rescale; a counter keeps to the rate. `behind` is the time that the stage still needs for the
+  // results of the steps before, in parts of a cycle; a step with results waits while that is a cycle or more.
+  localparam logic [47:0] CYCLE = 48'd65536;
+  logic output_ready, late_over, result_ends, is_over, written;
+  logic [31:0] results;
+  assign results = operands.out_channels - channel < LANES ? operands.out_channels - channel : LANES;
+  assign result_ends = write_s.valid && write_s.ends;
+  if (REQUANTIZATION_CYCLES == 0 && DIVISION_CYCLES == 0) begin : unlimited_results
+    assign output_ready = 1'b1;
+    assign late_over = 1'b1;
+  end else begin : limited_results
+    logic [47:0] behind, next_behind, each;
+    logic [31:0] late;  // cycles from the last result's step to its end, beyond the pipeline's
+    always_comb begin
+      case (opcode)
+        OPCODE_OP_E_ADD, OPCODE_OP_E_SUB: each = 48'(3 * REQUANTIZATION_CYCLES);
+        OPCODE_OP_REQUANT, OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU, OPCODE_OP_E_MUL, OPCODE_OP_E_ABS:
+        each = 48'(REQUANTIZATION_CYCLES);
+        OPCODE_OP_POOL:
+        each = mode == POOL_MAX ? '0
+            : mode == POOL_AVERAGE || mode == POOL_AVERAGE_UP ? 48'(DIVISION_CYCLES) : 48'(REQUANTIZATION_CYCLES);
+        default: each = '0;
+      endcase
+    end
+    assign output_ready = behind < CYCLE || !is_last;
+    always_comb begin
+      next_behind = behind + (steps && is_last ? 48'(results) * each : '0);
+      next_behind = next_behind < CYCLE ? '0 : next_behind - CYCLE;
+    end
+    assign late_over = late == 0;
+    always_ff @(posedge clock) begin
+      if (reset || done) {behind, late} <= '0;
+      else begin
+        behind <= next_behind;
+        if (steps && ends_all) late <= 32'((next_behind + CYCLE - 1) >> 16);
+        else if ((result_ends || is_over) && late != 0) late <= late - 1;
+      end
+    end
+  end
+
+  // ---------------------------------------------------------------------------------------------- the SRAM's ports
+  logic ports_ready, room, is_written;
+  assign may_step = output_ready && ports_ready && room;
+  assign waits = valid && more && warm_up == FILL - LEAST_FILL && !(ports_ready && room);
+  if (BANK_BYTES == 0) begin : free
+    assign {room, ports_ready, is_written} = '1;
+    for (genvar s = 0; s < 4; s++) begin : slot
+      assign {request_address[s], request_stride[s], request_words[s]} = '0;
+    end
+    logic unused;
+    assign unused = &{1'b0, results, granted[0], granted[1], granted[2], granted[3]};
+  end else begin : shared
+    dla_vector_traffic #(
+        .BANK_BYTES(BANK_BYTES),
+        .PORTS(PORTS),
+        .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES)
+    ) traffic (
+        .clock,
+        .reset(reset || done),
+        .valid,
+        .uses(operand_uses(64'({by_channel, 1'b0, mode, opcode}))),
+        .operands,
+        .pool,
+        .wide_in,
+        .kernel_height,
+        .kernel_width,
+        .step_row(row),
+        .step_column(column),
+        .step_tap_row(tap_row),
+        .step_in_row(in_row),
+        .step_in_column(in_column),
+        .step_bytes(wide_in ? 4 * (channel + results) : channel + results),
+        .step_meets(!pool || meets),
+        .put(steps && is_last),
+        .put_address(out_address),
+        .put_bytes(wide_out ? 4 * results : results),
+        .put_ends(ends_all),
+        .ready(ports_ready),
+        .room,
+        .written(is_written),
+        .request_address,
+        .request_stride,
+        .request_words,
+        .granted
+    );
+  end
+
   // --------------------------------------------------------------------------------------------------------- end
+  assign written = (result_ends || is_over) && late_over && is_written;
+  always_ff @(posedge clock) begin
+    if (reset || done) is_over <= 1'b0;
+    else if (result_ends) is_over <= 1'b1;
+  end
   if (DRAIN == LEAST_DRAIN) begin : drained
-    assign done = write_s.valid && write_s.ends;
+    assign done = written;
   end else begin : drains_on
     logic [31:0] cool_down;  // cycles since the last result
     assign done = cool_down == DRAIN - LEAST_DRAIN;
     always_ff @(posedge clock) begin
       if (reset || done) cool_down <= '0;
-      else if (cool_down != 0 || (write_s.valid && write_s.ends)) cool_down <= cool_down + 1;
+      else if (cool_down != 0 || written) cool_down <= cool_down + 1;
     end
   end
 endmodule

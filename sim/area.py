@@ -136,13 +136,19 @@ def areas(config: DlaConfig) -> Mapping[str, Area]:
     }
 
 
+def mac_lanes(config: DlaConfig) -> int:
+    """Accumulators that add at a time."""
+    return config.depthwise_lanes * math.prod(config.pixel_tile)
+
+
 def _mac_area(config: DlaConfig) -> Area:
-    """Each lane of the RTL has a requantizer; a machine with an output stage shares fewer."""
+    """Each lane of the RTL has a requantizer; a machine with an output stage shares fewer. An array for
+    several pixels at a time, which the RTL has not, counts as one with as many times the output lanes."""
     inputs, outputs = config.lanes
-    lanes = config.depthwise_lanes
+    lanes = mac_lanes(config)
     lane = block_area("mac_lane") - block_area("requantizer")
     return (
-        block_area("mac", INPUT_LANES=inputs, OUTPUT_LANES=outputs)
+        block_area("mac", INPUT_LANES=inputs, OUTPUT_LANES=outputs * math.prod(config.pixel_tile))
         + config.pes * block_area("pe")
         + lanes * lane
         + _shared(config.mac_results, lanes) * block_area("requantizer")
@@ -150,7 +156,7 @@ def _mac_area(config: DlaConfig) -> Area:
 
 
 def _vector_area(config: DlaConfig) -> Area:
-    lanes, requantizer, divider = config.vector_lanes, block_area("requantizer"), block_area("divider")
+    lanes, requantizer, divider = config.elements, block_area("requantizer"), block_area("divider")
     lane = block_area("vector_lane") - LANE_REQUANTIZATIONS * requantizer - LANE_DIVISIONS * divider
     return (
         block_area("vector", LANES=lanes)

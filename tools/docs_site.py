@@ -29,7 +29,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     "How to": (
         *(f"how-to/{name}" for name in (
             "get-an-int8-network", "feed-inputs", "describe-a-machine", "compare-machines", "explore-a-run",
-            "look-at-a-timeline", "weights-in-flash",
+            "find-the-least-energy", "look-at-a-timeline", "weights-in-flash",
             "place-operators", "use-the-api", "reproduce-the-paper", "write-a-program",
             "bring-your-own-firmware", "attach-a-device", "add-an-instruction", "add-an-operator",
         )),

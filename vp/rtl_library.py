@@ -23,25 +23,23 @@ from dlasim.cache import Cache, open_cache
 from dlasim.errors import InputError, RunError
 from dlasim.native.object_file import seal, unseal
 from dlasim.sim.config import DlaConfig
+from dlasim.sim.formulas import RESULTS_SCALE
 
 PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv")  # before what uses them
 WAVEFORMS = {".vcd": ("--trace", "Vcd", "verilated_vcd"), ".fst": ("--trace-fst", "Fst", "verilated_fst")}
 _LOCK = "rtl.lock"
 _SHARED = (
-    "sram_bytes", "dma_bandwidth", "dma_shared_bandwidth", "dma_latency", "dma_burst_bytes",
+    "sram_bytes", "sram_bandwidth", "sram_ports", "sram_banks", "line_buffer_bytes", "weight_buffer_bytes",
+    "accumulators", "dma_bandwidth", "dma_shared_bandwidth", "dma_latency", "dma_burst_bytes",
     "dma_burst_overhead", "vector_lanes", "issue_cycles", "queue_depth", "mac_fill", "mac_drain",
     "vector_fill", "vector_drain",
 )  # fmt: skip
 # What the RTL has no hardware for: the option, whether a value is allowed, and what is.
 _LIMITS: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
     ("timing", "must be full", lambda value: value == "full"),
-    ("sram_bandwidth", "must be unlimited, because its SRAM is ideal", lambda value: value == 0),
     ("mac_step_group", "must be 1, because each step is a cycle", lambda value: value == 1),
     ("mac_weights", "must be unlimited, because weights come with the inputs", lambda value: value == 0),
     ("pixel_tile", "must be one pixel", lambda value: value == (1, 1)),
-    ("mac_results", "must be unlimited, because each lane has an output stage", lambda value: value == 0),
-    ("vector_requantizations", "must be unlimited, because each lane requantizes", lambda value: value == 0),
-    ("vector_divisions", "must be unlimited, because each lane divides", lambda value: value == 0),
     ("dma_bandwidth", "must be at least 1", lambda value: value >= 1),
     ("memories", "must be empty, because it has one memory", lambda value: not value),
     ("issue_cycles", "must be at least 1", lambda value: value >= 1),
@@ -59,6 +57,10 @@ def refusal(config: DlaConfig) -> str:
         value = getattr(config, name)
         if not is_allowed(value):
             return f"{name} {wanted} (got {value})"
+    if not config.accumulators and (config.sram_bandwidth or config.mac_results):
+        return (
+            "accumulators must be at least 1 where sram_bandwidth or mac_results is limited (got unlimited)"
+        )
     return ""
 
 
@@ -66,13 +68,20 @@ def parameters(config: DlaConfig) -> dict[str, int]:
     """The RTL's parameters for a machine."""
     inputs, outputs = config.lanes
     own = {"INPUT_LANES": inputs, "OUTPUT_LANES": outputs, "FINGERPRINT": config.fingerprint}
+    rates = {
+        "MAC_RESULT_CYCLES": config.mac_results,
+        "VECTOR_REQUANTIZATION_CYCLES": config.vector_requantizations,
+        "VECTOR_DIVISION_CYCLES": config.vector_divisions,
+    }
+    own |= {name: round(RESULTS_SCALE / rate) if rate else 0 for name, rate in rates.items()}
     shared = {name.upper(): getattr(config, name) for name in _SHARED}
     return shared | {"VECTOR_LANES": config.elements} | own
 
 
 def beat_bytes(config: DlaConfig) -> int:
     """What one transfer alone moves in a cycle."""
-    return min(rate for rate in (config.dma_bandwidth, config.dma_shared_bandwidth) if rate)
+    ports = config.sram_bandwidth * min(config.sram_ports, config.sram_banks)
+    return min(rate for rate in (config.dma_bandwidth, config.dma_shared_bandwidth, ports) if rate)
 
 
 def load(config: DlaConfig, waveform: str = "") -> ctypes.CDLL:

@@ -13,7 +13,9 @@ Write = Callable[[float], str]
 DECIMAL = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 BINARY = ((float(1 << 30), "G"), (float(1 << 20), "M"), (float(1 << 10), "K"), (1.0, ""))
 ENERGY = ((1e9, " J"), (1e6, " mJ"), (1e3, " µJ"), (1.0, " nJ"))
-_PREFIXES = {"B": BINARY, "nJ": ENERGY}  # by unit; the numbers of others are in steps of a thousand
+GATES = ((1e3, " MGE"), (1.0, " kGE"))
+MEMORIES = ((float(1 << 20), " GiB"), (float(1 << 10), " MiB"), (1.0, " KiB"))
+_PREFIXES = {"B": BINARY, "nJ": ENERGY, "kGE": GATES, "KiB": MEMORIES}  # by unit; DECIMAL for others
 _ALIKE = 20  # numbers further apart than this are not written in the same unit
 # The short names that charts take besides those of columns.
 SHORT = {"cycles": "cycles_total", "sram": "sram_bytes", "clock": "clock_mhz", "dma": "dma_bytes",
@@ -21,7 +23,8 @@ SHORT = {"cycles": "cycles_total", "sram": "sram_bytes", "clock": "clock_mhz", "
          "area": "area_kge"}  # fmt: skip
 _TEXTS = {"cycles_total": "cycles", "pes": "PEs", "sram_bytes": "SRAM", "cycles_dla": "DLA cycles",
           "cycles_cpu": "CPU cycles", "utilization": "utilisation of the PEs", "dma_bytes": "DMA bytes",
-          "cpu_instructions": "CPU instructions"}  # fmt: skip
+          "cpu_instructions": "CPU instructions", "area_kge": "logic area",
+          "sram_kib": "all memories"}  # fmt: skip
 _CAPITALS = {word: word.upper() for word in ("dma", "dla", "cpu", "sram", "mac", "ram")}
 _MORE_IS_BETTER = frozenset(("utilization", "cycles_overlap", "cpu_idle_cycles", "layers_dla"))
 _ENDINGS = {"_bytes": "B", "_mhz": "MHz", "_nj": "nJ", "_uj": "µJ", "_mj": "mJ", "_mw": "mW", "_um2": "µm²",

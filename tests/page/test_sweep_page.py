@@ -77,6 +77,25 @@ def test_counts_and_filters(show: Callable[..., Any], table: SweepResult) -> Non
     assert selected(page) == len(rows)
 
 
+def test_the_best_points_of_one_model_are_headlines(
+    show: Callable[..., Any], table: SweepResult, tmp_path: Path
+) -> None:
+    model = next(iter(table))["model"]
+    page = show(sweep_page(table, where=f"model == '{model}'"))
+    rows = [row for row in table if row["model"] == model and row["status"] == "ok"]
+    for name in ("cycles_total", "energy_nj"):
+        least = min(rows, key=lambda row: row[name])
+        card = page.locator(f"[data-figure='best.{name}']")
+        assert float(card.get_attribute("data-value")) == least[name]
+
+
+def test_area_and_memories_are_choices(show: Callable[..., Any], table: SweepResult) -> None:
+    page = show(sweep_page(table))
+    choices = page.locator("#front select").first.locator("option")
+    names = choices.evaluate_all("nodes => nodes.map(node => node.value)")
+    assert {"area_kge", "sram_kib", "sram_bytes", "energy_nj", "cycles_total"} <= set(names)
+
+
 def test_the_selection_is_the_table(show: Callable[..., Any], table: SweepResult) -> None:
     found = exported(show(sweep_page(table)))
     for theirs, ours in zip(found, table.rows(), strict=True):

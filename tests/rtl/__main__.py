@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.rtl.machines import LARGE, machine
+from tests.rtl.machines import LARGE, LARGE_LIMITED, LIMITED, machine
 from tests.rtl.networks import lowered, run_on_both
 from tests.rtl.test_networks import REAL, built_in
 
@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
     different = 0
     with tempfile.TemporaryDirectory() as folder:
         models = [Path(argument) for argument in arguments] or list(_models(Path(folder)))
-        for name in LARGE:
+        for name in (*LARGE, *LIMITED, *LARGE_LIMITED):
             for model in models:
                 different += _row(model, name)
     return 1 if different else 0
@@ -40,15 +40,17 @@ def _models(folder: Path) -> Iterator[Path]:
 def _row(model: Path, name: str) -> bool:
     config = machine(name)
     outcome = run_on_both(lowered(model, config), config)
+    difference = outcome.rtl_cycles - outcome.simulator_cycles
+    wrong = outcome.differences if name in LARGE else outcome.wrong_results
     print(
         f"| {model.stem} | {name} | {outcome.rtl_cycles:,} | {outcome.simulator_cycles:,} "
-        f"| {outcome.rtl_cycles - outcome.simulator_cycles} "
+        f"| {f'{difference / outcome.simulator_cycles:+.2%}' if difference else 0} "
         f"| {outcome.rtl_seconds:.1f} s | {1000 * outcome.simulator_seconds:.1f} ms |",
         flush=True,
     )
-    for text in outcome.differences:
+    for text in wrong:
         print(f"{model.stem} on {name}: {text}", file=sys.stderr)
-    return bool(outcome.differences)
+    return bool(wrong)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,22 @@ class Comparison:
         if rtl != simulator:
             self.differences.append(f"{what}: RTL {rtl}, simulator {simulator}")
 
+    @property
+    def wrong_results(self) -> list[str]:
+        """The differences that no limit of ports or results may make: all but times."""
+        return [text for text in self.differences if text.startswith(_RESULTS)]
+
+    @property
+    def cycles(self) -> tuple[int, int]:
+        """What the stream took: RTL, simulator."""
+        return self.events.ends[-1], self.plan.timeline.total
+
+
+_RESULTS = (
+    "SRAM:", "memory:", "fault:", "registers:", "what energy counts",
+    "counter MACS:", "counter BYTES_READ:", "counter BYTES_WRITTEN:",
+)  # fmt: skip
+
 
 def compare_stream(
     rtl: RtlMachine,

@@ -1,8 +1,10 @@
 """The machines that the RTL is built for: small ones of every kind, quick to build, and large ones."""
 
+import re
+
 from dlasim.sim.config import DlaConfig
 
-# What the RTL has: an SRAM with a port for whatever a unit wants, and an output stage as wide as the array.
+# An SRAM with a port for whatever a unit wants, and an output stage as wide as the array: exact to the cycle.
 IDEAL = {
     "sram_bandwidth": "unlimited", "mac_results": "unlimited", "vector_requantizations": "unlimited",
     "vector_divisions": "unlimited",
@@ -46,8 +48,30 @@ MUTANT = {
     "mac_fill": 6, "mac_drain": 5, "vector_fill": 3, "vector_drain": 4,
 }  # fmt: skip
 
+# With limits: the simulator counts bytes, the RTL meets words and banks, so times are near, not equal.
+LIMITED = {
+    "ports": {"parallel": "4x4", **_SMALL},
+    "one port": {
+        "parallel": "4x4", **_SMALL, "sram_ports": 1, "sram_bandwidth": 8, "mac_results": 2,
+        "vector_requantizations": 2, "vector_divisions": 0.5,
+    },
+}  # fmt: skip
+LARGE_LIMITED = {
+    "default": {},
+    "default, one port of 8": {"sram_ports": 1, "sram_bandwidth": 8},
+    "8x8 with limits": {"parallel": "8x8"},
+}
+# As MUTANT, for mistakes in what limits: each limit is one that some operation alone meets.
+MUTANT_LIMITS = {
+    "parallel": "4x8", "sram_bytes": 64 * 1024, "vector_lanes": 16, "sram_ports": 2, "sram_bandwidth": 4,
+    "sram_banks": 4, "line_buffer_bytes": 2048, "accumulators": 2, "mac_results": 1,
+    "vector_requantizations": 2, "vector_divisions": 0.5,
+}  # fmt: skip
+
 
 def machine(name: str) -> DlaConfig:
     """One of them by name."""
-    described = (MACHINES | LARGE | {"mutant": MUTANT})[name]
-    return DlaConfig(name=name.replace(" ", "-")).replace(**IDEAL, **described)
+    limited = LIMITED | LARGE_LIMITED | {"mutant with limits": MUTANT_LIMITS}
+    described = (MACHINES | LARGE | limited | {"mutant": MUTANT})[name]
+    limits = {} if name in limited else IDEAL
+    return DlaConfig(name=re.sub(r"\W+", "-", name)).replace(**limits, **described)

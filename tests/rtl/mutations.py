@@ -48,7 +48,7 @@ MUTATIONS = (
     Mutation("channel multiplier", "dla_mac.sv", "group_before <= next_before", "group_before <= '0"),
     Mutation("partial sum", "dla_mac.sv",
              "operands.acc_pixel_stride + 4 * group", "operands.acc_pixel_stride + group"),
-    Mutation("fill", "dla_mac.sv", "warm_up == FILL - LEAST_FILL;", "warm_up >= '0;"),
+    Mutation("fill", "dla_mac.sv", "warm_up == FILL - LEAST_FILL && may_step", "warm_up >= '0 && may_step"),
     Mutation("drain", "dla_mac.sv",
              "cool_down == DRAIN - LEAST_DRAIN", "cool_down == DRAIN - LEAST_DRAIN + 1"),
     Mutation("accumulator's start", "dla_mac_lane.sv", "accumulate_first ? 0 : accumulator", "accumulator"),
@@ -79,4 +79,28 @@ MUTATIONS = (
     Mutation("a second interrupt", "dla_host.sv", "if (write_data[1]) irq_marker <= 1'b0;", ""),
     Mutation("the next stream", "dla_host.sv",
              "assign looks = halts || (rings && !running)", "assign looks = rings && !running"),
+)  # fmt: skip
+
+# Mistakes in what limits a machine
+LIMIT_MUTATIONS = (
+    Mutation("number of ports", "dla_ports.sv", "p < PORTS", "p < 1"),
+    Mutation("conflicts of banks", "dla_ports.sv", "if (!used[bank]) begin", "begin"),
+    Mutation("turns at the ports", "dla_ports.sv", "next_turn = u + 1'b1", "next_turn = '0"),
+    Mutation("rows that cross again", "dla_raster.sv", "tap_row + common_tap >= kernel_height", "1'b1"),
+    Mutation("lines that do not fit", "dla_raster.sv", "span * line_bytes <= BUFFER_BYTES", "1'b1"),
+    Mutation("a word of two pixels", "dla_raster.sv", "holds_word && held_word == first_word", "1'b0"),
+    Mutation("weights that are held", "dla_weights.sv", "!at_records && pixel != 0 &&", "1'b0 &&"),
+    Mutation("weights that have come", "dla_mac_traffic.sv", "ready = weights_ready &&", "ready = 1'b1 &&"),
+    Mutation("second input that has come", "dla_vector_traffic.sv",
+             "(inputs2_ready || !uses.in2.present)", "1'b1"),
+    Mutation("the last word", "dla_writer.sv",
+             "open_last - open_first + 32'(flush)", "open_last - open_first"),
+    Mutation("blocks of accumulators", "dla_mac.sv", "blocks < 2", "blocks < 1"),
+    Mutation("place of an accumulator", "dla_mac_results.sv", "index + (bank ? BLOCK : 0)", "index"),
+    Mutation("rate of sums", "dla_mac_results.sv", "RATE_SCALE = 32'd65536", "RATE_SCALE = 32'd80000"),
+    Mutation("three rescalings of a sum", "dla_vector.sv",
+             "3 * REQUANTIZATION_CYCLES", "2 * REQUANTIZATION_CYCLES"),
+    Mutation("rate of averages", "dla_vector.sv",
+             "? 48'(DIVISION_CYCLES) :", "? 48'(REQUANTIZATION_CYCLES) :"),
+    Mutation("words of a transfer", "dla_dma_words.sv", "crossed = all == 32'(granted)", "crossed = 1'b1"),
 )  # fmt: skip

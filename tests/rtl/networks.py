@@ -34,6 +34,10 @@ class Outcome:
         return [text for comparison in self.comparisons for text in comparison.differences]
 
     @property
+    def wrong_results(self) -> list[str]:
+        return [text for comparison in self.comparisons for text in comparison.wrong_results]
+
+    @property
     def rtl_cycles(self) -> int:
         return sum(comparison.events.ends[-1] for comparison in self.comparisons)
 

@@ -62,6 +62,19 @@ def test_mlperf_tiny(network: str, model_zoo: Path) -> None:
     assert_equal(model_zoo / "mlperf_tiny" / f"{network}.tflite", machine("8x8"))
 
 
+def test_a_machine_with_limits() -> None:
+    """Outputs are equal, cycles near, and the report says that they are not the simulator's."""
+    config = machine("ports")
+    rtl, simulator = on_board("mnist", config, dla="rtl"), on_board("mnist", config)
+    for ours, theirs in zip(rtl.outputs, simulator.outputs, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    figures = rtl.report["rtl"]
+    assert figures["simulator_cycles"] < figures["cycles"] < 1.02 * figures["simulator_cycles"]
+    assert figures["different_streams"] == figures["streams"] > 0
+    assert rtl.report["cycles"]["total"] > simulator.report["cycles"]["total"]
+    assert any("other cycles in the RTL" in warning for warning in rtl.report["warnings"])
+
+
 @pytest.mark.parametrize(("suffix", "head"), [(".vcd", b"$version"), (".fst", b"\0")])
 def test_waveforms(suffix: str, head: bytes, tmp_path: Path) -> None:
     file = tmp_path / f"waves{suffix}"

@@ -6,15 +6,16 @@ from pathlib import Path
 import pytest
 
 from tests.rtl.builder import RTL, build
+from tests.rtl.limits import ALONE, compare_alone, compare_banks, compare_transfers
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import machine
-from tests.rtl.mutations import MUTATIONS, Mutation
+from tests.rtl.mutations import LIMIT_MUTATIONS, MUTATIONS, Mutation
 from tests.rtl.streams import MEMORY_BYTES
 from tests.rtl.test_faults import compare_damaged
 from tests.rtl.test_host import Pair, scenario
 from tests.rtl.test_streams import compare_averages, compare_edges, compare_random
 
-CONFIG = machine("mutant")
+CONFIG, LIMITED = machine("mutant"), machine("mutant with limits")
 RANDOM, DAMAGED = 40, 60
 
 pytestmark = pytest.mark.slow
@@ -30,6 +31,15 @@ def check(binary: Path) -> None:
             compare_random(rtl, CONFIG, number)
         for number in range(DAMAGED):
             compare_damaged(rtl, CONFIG, number)
+
+
+def check_limits(binary: Path) -> None:
+    """The same of a machine with limits."""
+    with RtlMachine(binary, LIMITED.sram_bytes, MEMORY_BYTES) as rtl:
+        compare_transfers(rtl, LIMITED)
+        compare_banks(rtl, LIMITED)
+        for operation in ALONE:
+            compare_alone(rtl, LIMITED, operation)
 
 
 def mutated(mutation: Mutation, folder: Path) -> Path:
@@ -51,3 +61,14 @@ def test_each_mistake_is_found(mutation: Mutation, tmp_path: Path) -> None:
     binary = build(CONFIG, mutated(mutation, tmp_path), optimise="-O0", kept=tmp_path)
     with pytest.raises(AssertionError):
         check(binary)
+
+
+def test_limits_without_a_mistake() -> None:
+    check_limits(build(LIMITED, optimise="-O0"))
+
+
+@pytest.mark.parametrize("mutation", LIMIT_MUTATIONS, ids=lambda mutation: mutation.name.replace(" ", "-"))
+def test_each_mistake_in_a_limit_is_found(mutation: Mutation, tmp_path: Path) -> None:
+    binary = build(LIMITED, mutated(mutation, tmp_path), optimise="-O0", kept=tmp_path)
+    with pytest.raises(AssertionError):
+        check_limits(binary)

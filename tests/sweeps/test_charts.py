@@ -225,6 +225,13 @@ def test_energies_have_the_unit_that_fits(several: SweepResult) -> None:
     assert any(f"{least / 1e3:.1f} µJ"[:3] in text for text in cells if text.endswith("µJ"))
 
 
+def test_areas_and_memories_have_the_unit_that_fits() -> None:
+    assert describe("area_kge").writer([1131.8])(1131.8) == "1.13 MGE"
+    assert describe("area_kge").writer([873])(873) == "873 kGE"
+    assert describe("sram_kib").writer([560])(560) == "560 KiB"
+    assert describe("area_kge").axis == "logic area"
+
+
 def test_labels_tell_bars_apart_and_repeat_nothing(several: SweepResult) -> None:
     rows = [row for row in several if row["model"] == "ds_cnn"]
     names = labels(rows)

@@ -18,7 +18,7 @@ const judged = (before, after, more) => (!change(before, after) ? null : (after 
 
 function comparedFigures(runs) {
   const rows = [["cycles.total", "cycles"], ["cycles.dla", "DLA cycles"], ["cycles.cpu", "CPU cycles"], ["cycles.stall", "memory stalls"], ["utilization", "PEs used", true], ["macs", "MACs on the DLA", true],
-    ["dma_bytes.read", "read"], ["dma_bytes.write", "written"], ["sram_peak_bytes", "SRAM in use"], ["memory.arena_peak_bytes", "arena"], ["memory.artifact_bytes", "artefact"], ["bound_cycles", "lower bound"]];
+    ["dma_bytes.read", "read"], ["dma_bytes.write", "written"], ["sram_peak_bytes", "SRAM in use"], ["memory.arena_peak_bytes", "arena"], ["memory.artifact_bytes", "artefact"], ["bound_cycles", "lower bound"], ["sram_kib.total", "all memories"]];
   const known = new Set(rows.map(([name]) => name));
   for (const figure of runs[0].figures) {
     if (/^(energy|area)/.test(figure.name) && !known.has(figure.name)) rows.push([figure.name, figure.label || figure.name.replace(/^(energy|area)\w*\./, "$1: ")]);
@@ -68,7 +68,7 @@ function comparisonPage() {
   const most = Math.max(...ends(rows.map((row) => Math.abs(difference(row))), 1), 1);
   const list = table("layer-changes", columns(most), rows);
   const figures = comparedFigures(runs);
-  const shown = (row) => ({ share: percent, nJ: energy })[row.unit] || exact;
+  const shown = (row) => ({ share: percent, nJ: energy, kGE: (value) => written(value, "kGE"), KiB: (value) => written(value, "KiB") })[row.unit] || exact;
   const whole = Math.max(before.cycles.total, after.cycles.total, 1);
   const bars = runs.map((run, which) => {
     const parts = cycleParts(run.report);
@@ -88,7 +88,7 @@ function comparisonPage() {
       make("p", { id: "verdict" }, "B takes ", make("strong", { class: judged(before.cycles.total, after.cycles.total) }, before.cycles.total === after.cycles.total ? "as many cycles as A" : `${threeDigits(faster >= 1 ? faster : 1 / faster)} times ${faster >= 1 ? "fewer" : "more"} cycles than A`), "."),
       make("div", { class: "panel" }, make("div", { class: "bars" }, bars), legend(kinds)),
       make("p"), table("figure-changes", [cell("text", "figure", (row) => row.text), ...[0, 1].map((which) => cell(`value-${which}`, which ? "B" : "A", (row) => row.values[which], { number: true, show: (row) => shown(row)(row.values[which]) })),
-        cell("unit", "unit", (row) => (/^(share|nJ)$/.test(row.unit) ? "" : row.unit)), cell("change", "change", (row) => change(...row.values), { number: true, show: (row) => make("span", { class: judged(...row.values, row.more) }, row.unit === "share" ? pointsText(...row.values) : changeText(...row.values, shown(row))) })], figures).node),
+        cell("unit", "unit", (row) => (/^(share|nJ|kGE|KiB)$/.test(row.unit) ? "" : row.unit)), cell("change", "change", (row) => change(...row.values), { number: true, show: (row) => make("span", { class: judged(...row.values, row.more) }, row.unit === "share" ? pointsText(...row.values) : changeText(...row.values, shown(row))) })], figures).node),
     section("machine", "Machines", null, changed.length ? table("config-changes", [cell("name", "parameter", (row) => row.name), ...[0, 1].map((which) => cell(`value-${which}`, which ? "B" : "A", (row) => row.values[which], { show: (row) => (/_bytes$/.test(row.name) ? bytes(row.values[which]) : exactOrText(row.values[which])) }))], changed).node
       : make("p", { class: "note" }, "Both runs have the same machine.")),
     section("layer-table", "Layers", "Layers of the same name are compared.", make("div", { class: "controls" }, button("Largest changes first", () => { list.show([...rows].sort((one, other) => Math.abs(difference(other)) - Math.abs(difference(one)))); }, { id: "largest" }), button("In the network's order", () => list.show(rows)),

@@ -3,6 +3,8 @@
 const DECIMAL = [[1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
 const BINARY = [[2 ** 30, " GiB"], [2 ** 20, " MiB"], [2 ** 10, " KiB"], [1, " B"]];
 const JOULES = [[1e9, " J"], [1e6, " mJ"], [1e3, " µJ"], [1, " nJ"]];
+const GATES = [[1e3, " MGE"], [1, " kGE"]];
+const MEMORIES = [[2 ** 20, " GiB"], [2 ** 10, " MiB"], [1, " KiB"]];
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 3 });
 
 const exact = (value) => (typeof value === "number" ? grouped.format(value) : "–");
@@ -33,6 +35,8 @@ function written(value, unit) {
   if (typeof value !== "number") return String(value);
   if (unit === "bytes" || unit === "B") return bytes(value);
   if (unit === "nJ") return energy(value);
+  if (unit === "kGE") return threeDigits(value, GATES);
+  if (unit === "KiB") return threeDigits(value, MEMORIES);
   if (unit === "share" || unit === "%") return percent(value);
   if (unit === "truth") return value ? "yes" : "no";
   return unit === "" || /^(cycles|MACs|count|instructions)$/.test(unit) ? threeDigits(value) : `${threeDigits(value)} ${unit}`;
@@ -51,7 +55,7 @@ function ticks(low, high, most, binary) {
 
 function tickText(value, unit) {
   if (unit === "bytes" || unit === "B") return bytesTick(value);
-  const steps = unit === "nJ" ? JOULES : DECIMAL;
+  const steps = { nJ: JOULES, kGE: GATES, KiB: MEMORIES }[unit] || DECIMAL;
   if (unit === "%") return `${Number((100 * value).toPrecision(4))}`;
   return value ? roundTick(value, steps) : "0";
 }

@@ -41,6 +41,7 @@ function figureCards(cards) {
 
 function note(name, value, unit, report) {
   if (/\.total$/.test(name) && typeof at(report, name.replace("total", "uncertainty")) === "number") return `± ${written(at(report, name.replace("total", "uncertainty")), unit)}${/^energy/.test(name) ? `, ${report.config.technology}` : ""}`;
+  if (unit === "kGE") return `of logic; memories: ${written(at(report, "sram_kib.total"), "KiB")}`;
   if (name === "sram_peak_bytes") return `of ${bytes(report.config.sram_bytes)}`;
   if (name === "bound_cycles" && value) return `the run takes ${threeDigits(report.cycles.total / value)} times as long`;
   return unit === "share" ? "" : `${exact(value)}${/^(cycles|MACs|bytes)$/.test(unit) ? ` ${unit}` : ""}`;

@@ -141,4 +141,4 @@ function paintFrame(context, map, x, y, width, height) {
   context.fillText(axisText(y), 4, 14);
 }
 
-const axisText = (figure) => (figure.unit && !/^(B|nJ)$/.test(figure.unit) ? `${figure.text} [${figure.unit}]` : figure.text);
+const axisText = (figure) => (figure.unit && !/^(B|nJ|kGE|KiB)$/.test(figure.unit) ? `${figure.text} [${figure.unit}]` : figure.text);

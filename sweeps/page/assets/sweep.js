@@ -1,7 +1,7 @@
 // The page of a sweep.
 
 const MOST_ROWS = 50; // of each model
-const SHOWN = ["cycles_total", "milliseconds", "energy_nj", "area_kge", "utilization", "dma_read_bytes", "dma_write_bytes", "cycles_cpu", "cpu_instructions"];
+const SHOWN = ["cycles_total", "milliseconds", "energy_nj", "area_kge", "sram_kib", "utilization", "dma_read_bytes", "dma_write_bytes", "cycles_cpu", "cpu_instructions"];
 const SHORT = { utilization: "used", dma_read_bytes: "read", dma_write_bytes: "written" };
 const PARTS = [["conv", "CONV"], ["requant", "REQUANT"], ["depth", "DEPTH"], ["fc", "FC"], ["pool", "POOL"], ["eltwise", "ELTWISE"], ["act", "ACT"], ["stall", "memory stalls"]];
 
@@ -23,8 +23,22 @@ function sweepFigures(ran) {
   const models = modelsOf();
   const cards = [["points", "Points", exact(DATA.count), "", DATA.count], ["ran", "Ran", exact(ran), DATA.count ? percent(ran / DATA.count) : "", ran],
     ["refused", "Cannot run", exact(DATA.statuses.refused || 0), "", DATA.statuses.refused || 0], ["failed", "Failed", exact(DATA.statuses.failed || 0), "", DATA.statuses.failed || 0],
+    ...bestCards(models),
     ...(ran ? [["models", "Models", exact(models.length), clipped(models.join(", "), 60), models.length]] : [])].filter(([name, , , , value]) => name !== "failed" || value);
   return figureCards(cards);
+}
+
+// The best points of a sweep of one model, for the figures that differ.
+function bestCards(models) {
+  if (models.length !== 1 || !DATA.labels.length) return [];
+  const points = new Points(DATA.columns, DATA.labels.length);
+  return [["cycles_total", "Fewest cycles"], ["energy_nj", "Least energy"]].flatMap(([name, text]) => {
+    const figure = DATA.figures.find((one) => one.name === name);
+    if (!figure) return [];
+    const values = points.column(name);
+    const best = [...values.keys()].filter((number) => values[number] !== null).reduce((one, other) => (values[other] < values[one] ? other : one));
+    return [[`best.${name}`, text, written(values[best], figure.unit), DATA.labels[best] || points.column("label")[best], values[best]]];
+  });
 }
 
 function fixedParameters() {
@@ -172,7 +186,7 @@ function membersOf(points, model) {
 function bestColumns(points) {
   const value = (name) => (row) => points.column(name)[row];
   const parameters = DATA.parameters.filter((parameter) => parameter.name !== "model").map((parameter) => cell(parameter.name, parameter.text, value(parameter.name), { number: typeof parameter.values[0] === "number", show: (row) => parameter.shown[parameter.values.indexOf(value(parameter.name)(row))] }));
-  const show = (one) => (row) => (/^(B|%|nJ)$/.test(one.unit) ? written(value(one.name)(row), one.unit) : exactOrText(value(one.name)(row)));
+  const show = (one) => (row) => (/^(B|%|nJ|kGE|KiB)$/.test(one.unit) ? written(value(one.name)(row), one.unit) : exactOrText(value(one.name)(row)));
   const figures = SHOWN.map((name) => DATA.figures.find((one) => one.name === name)).filter((one) => one && !DATA.parameters.some((parameter) => parameter.name === one.name));
   return [cell("point", "point", value("point"), { number: true }), ...parameters, ...figures.map((one) => cell(one.name, SHORT[one.name] || axisText(one), value(one.name), { number: true, show: show(one), title: axisText(one) })),
     ...("cycles_stall" in DATA.columns ? [cell("parts", "cycles by kind", value("cycles_total"), { show: (row) => partBar(points, row) })] : [])];

@@ -1,0 +1,66 @@
+// The words of a transfer between the bus and the SRAM's ports. Bytes of a beat wait until their word is whole, or
+// until the last beat. Words that are not consecutive, because a beat spans runs, are asked for as if they were.
+
+module dla_dma_words #(
+    parameter int unsigned BANK_BYTES = 16,
+    parameter int unsigned PORTS = 4,
+    parameter int unsigned BEAT_BYTES = 8,
+    parameter int unsigned QUEUE_BYTES = 64  // that may wait, besides a word
+) (
+    input logic clock,
+    input logic reset,
+    input logic beat,
+    input logic [31:0] beat_bytes,
+    input logic [31:0] sram_address[BEAT_BYTES],
+    input logic flush,  // no beat follows this cycle's
+    output logic room,
+    output logic crossed,
+    // To the ports
+    output logic [31:0] address,
+    output logic [7:0] words,
+    input logic [7:0] granted
+);
+  logic [31:0] waiting, oldest, newest;  // words that wait; the first and the last of them
+  logic has_newest;
+
+  logic [31:0] touched, first_touched, last_touched, word, all, whole;
+  logic is_whole, known;
+  always_comb begin
+    touched = '0;
+    first_touched = '0;
+    last_touched = newest;
+    known = has_newest;
+    is_whole = 1'b0;
+    word = '0;
+    for (int unsigned i = 0; i < BEAT_BYTES; i++) begin
+      if (beat && i < beat_bytes) begin
+        word = sram_address[i] / BANK_BYTES;
+        if (!known || word != last_touched) begin
+          if (touched == 0) first_touched = word;
+          touched = touched + 1;
+        end
+        known = 1'b1;
+        last_touched = word;
+        is_whole = sram_address[i] % BANK_BYTES == BANK_BYTES - 1;
+      end
+    end
+  end
+
+  assign all = waiting + touched;
+  assign whole = all == 0 || flush || is_whole ? all : all - 1;
+  assign address = (waiting == 0 ? first_touched : oldest) * BANK_BYTES;
+  assign words = whole < PORTS ? whole[7:0] : 8'(PORTS);
+  assign crossed = all == 32'(granted);
+  assign room = waiting * BANK_BYTES < BANK_BYTES + QUEUE_BYTES;
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      {waiting, oldest, newest} <= '0;
+      has_newest <= 1'b0;
+    end else begin
+      waiting <= all - 32'(granted);
+      oldest <= (waiting == 0 ? first_touched : oldest) + 32'(granted);
+      newest <= last_touched;
+      has_newest <= known;
+    end
+  end
+endmodule

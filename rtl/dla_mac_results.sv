@@ -1,0 +1,81 @@
+// The sums of finished pixels leave their accumulators at RESULT_CYCLES of RATE_SCALE cycles for each, in the order
+// in which they were finished. A block's accumulators are free for the next but one when all of its pixels have left.
+
+module dla_mac_results
+  import dla_isa::*;
+#(
+    parameter int unsigned BLOCK = 32,
+    parameter int unsigned RESULT_CYCLES = 0,
+    parameter int unsigned PLACE_BITS = 6
+) (
+    input logic clock,
+    input logic reset,
+    input logic closes,  // a pixel's sums are complete with this cycle
+    input logic room,  // for its results
+    input logic wide,
+    input logic [31:0] group_step,
+    // Of the operation's registers it needs those of the results.
+    /* verilator lint_off UNUSEDSIGNAL */
+    input mac_operands_t operands,
+    /* verilator lint_on UNUSEDSIGNAL */
+    output logic leaves,  // a pixel, in this cycle
+    output logic ends,  // it is the last
+    output logic block_leaves,  // it is the last of its block
+    output logic [PLACE_BITS-1:0] place,  // of its accumulators
+    output logic [31:0] output_channel,
+    output logic [31:0] lanes,
+    output logic [31:0] partial,
+    output logic [31:0] result
+);
+  localparam logic [31:0] RATE_SCALE = 32'd65536, MOST = 32'd1 << 30;
+  logic [31:0] group, row, column, waiting, time_, index;
+  logic bank, pending, in_time, ends_column, ends_row, ends_group;
+  logic [63:0] needed;
+
+  // ------------------------------------------------------------------------------------------- when a pixel leaves
+  assign lanes = operands.out_channels - group < group_step ? operands.out_channels - group : group_step;
+  assign needed = 64'(lanes) * 64'(RESULT_CYCLES);
+  assign pending = waiting != 0 || closes;
+  if (RESULT_CYCLES == 0) begin : unlimited
+    assign in_time = 1'b1;
+  end else begin : limited
+    assign in_time = 64'(time_) + 64'(RATE_SCALE) >= needed;
+  end
+  assign leaves = pending && room && in_time;
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      waiting <= '0;
+      time_ <= '0;
+    end else begin
+      waiting <= waiting + 32'(closes) - 32'(leaves);
+      if (leaves) time_ <= waiting + 32'(closes) == 1 ? '0 : 32'(64'(time_) + 64'(RATE_SCALE) - needed);
+      else if (pending && time_ < MOST) time_ <= time_ + RATE_SCALE;
+    end
+  end
+
+  // -------------------------------------------------------------------------------------------------- which it is
+  assign ends_column = column + 1 == 32'(operands.out_size.width);
+  assign ends_row = row + 1 == 32'(operands.out_size.height);
+  assign ends_group = group + group_step >= operands.out_channels;
+  assign ends = leaves && ends_column && ends_row && ends_group;
+  assign block_leaves = leaves && (index + 1 == BLOCK || (ends_column && ends_row));
+  assign place = PLACE_BITS'(index + (bank ? BLOCK : 0));
+  assign output_channel = group;
+  assign partial = operands.acc_addr + row * operands.acc_row_stride + column * operands.acc_pixel_stride + 4 * group;
+  assign result = operands.out_addr + row * operands.out_row_stride + column * operands.out_pixel_stride
+      + (wide ? 4 * group : group);
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      {group, row, column, index} <= '0;
+      bank <= 1'b0;
+    end else if (leaves) begin
+      index <= block_leaves ? '0 : index + 1;
+      if (block_leaves) bank <= !bank;
+      column <= ends_column ? '0 : column + 1;
+      if (ends_column) begin
+        row <= ends_row ? '0 : row + 1;
+        if (ends_row) group <= group + group_step;
+      end
+    end
+  end
+endmodule

@@ -1,0 +1,72 @@
+// The ports of the SRAM: in a cycle each of PORTS serves one word of one unit, and each of BANKS one port. The
+// units take turns, a word each, as long as they want any.
+//
+// A unit has SLOTS streams of words, which take turns in the same way when it is the unit's. A stream asks for words that lie
+// STRIDE bytes apart from an address on, and gets them in this order.
+
+module dla_ports #(
+    parameter int unsigned BANK_BYTES = 16,
+    parameter int unsigned PORTS = 4,
+    parameter int unsigned BANKS = 8,
+    parameter int unsigned UNITS = 4,
+    parameter int unsigned SLOTS = 4
+) (
+    input logic clock,
+    input logic reset,
+    input logic [31:0] address[UNITS][SLOTS],
+    input logic [31:0] stride[UNITS][SLOTS],
+    input logic [7:0] words[UNITS][SLOTS],  // that it wants in this cycle
+    output logic [7:0] granted[UNITS][SLOTS]  // of them
+);
+  localparam int unsigned UNIT_BITS = $clog2(UNITS);
+  localparam int unsigned BANK_BITS = BANKS > 1 ? $clog2(BANKS) : 1;
+  localparam int unsigned SLOT_BITS = $clog2(SLOTS);
+  logic [UNIT_BITS-1:0] turn, next_turn, first, u;
+  logic [SLOT_BITS-1:0] slot[UNITS], next_slot[UNITS], s;
+  logic [BANKS-1:0] used;
+  logic [BANK_BITS-1:0] bank;
+  logic served;
+
+  // Words are interleaved, and each row of the banks is shifted against the one before, so that words at a stride
+  // of a power of two lie in different banks, too.
+  function automatic logic [BANK_BITS-1:0] bank_of(input logic [31:0] word);
+    return BANK_BITS'((word + word / BANKS + word / (BANKS * BANKS)) % BANKS);
+  endfunction
+
+  always_comb begin
+    used = '0;
+    served = 1'b0;
+    first = '0;
+    u = '0;
+    s = '0;
+    bank = '0;
+    next_turn = turn;
+    next_slot = slot;
+    for (int unsigned k = 0; k < UNITS; k++) for (int unsigned j = 0; j < SLOTS; j++) granted[k][j] = '0;
+    for (int unsigned p = 0; p < PORTS; p++) begin
+      served = 1'b0;
+      first = next_turn;
+      for (int unsigned k = 0; k < UNITS; k++) begin
+        u = first + UNIT_BITS'(k);
+        for (int unsigned j = 0; j < SLOTS; j++) begin
+          if (!served) s = next_slot[u] + SLOT_BITS'(j);
+          if (!served && granted[u][s] < words[u][s]) begin
+            bank = bank_of((address[u][s] + 32'(granted[u][s]) * stride[u][s]) / BANK_BYTES);
+            if (!used[bank]) begin
+              used[bank] = 1'b1;
+              granted[u][s] = granted[u][s] + 1'b1;
+              served = 1'b1;
+              next_turn = u + 1'b1;
+              next_slot[u] = s + 1'b1;
+            end
+          end
+        end
+      end
+    end
+  end
+
+  always_ff @(posedge clock) turn <= reset ? '0 : next_turn;
+  for (genvar k = 0; k < UNITS; k++) begin : unit
+    always_ff @(posedge clock) slot[k] <= reset ? '0 : next_slot[k];
+  end
+endmodule

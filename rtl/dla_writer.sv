@@ -1,0 +1,76 @@
+// Results on their way to the SRAM's ports. Those that follow each other in memory are one run, whose words cross
+// once; a word is asked for when results go on beyond it, or when `flush` says that none follows.
+
+module dla_writer #(
+    parameter int unsigned BANK_BYTES = 16,
+    parameter int unsigned PORTS = 4,
+    parameter int unsigned DEPTH = 8,  // runs that wait, besides the one that grows
+    parameter int unsigned ROOM = 8  // words of that one, beyond which there is no room
+) (
+    input logic clock,
+    input logic reset,
+    input logic put,
+    input logic [31:0] put_address,
+    input logic [31:0] put_bytes,
+    input logic flush,
+    output logic room,  // for four more
+    output logic empty,
+    // To the ports
+    output logic [31:0] address,
+    output logic [7:0] words,
+    input logic [7:0] granted
+);
+  localparam int unsigned BITS = $clog2(DEPTH);
+  logic [31:0] first[DEPTH], last[DEPTH];  // words of the runs that wait
+  logic [BITS:0] waiting;
+  logic [BITS-1:0] head, tail;
+  logic is_open;
+  logic [31:0] open_first, open_last, put_first, put_last;  // of the run that grows
+
+  assign put_first = put_address / BANK_BYTES;
+  assign put_last = (put_address + put_bytes - 1) / BANK_BYTES;
+  assign room = waiting < (BITS + 1)'(DEPTH - 4) && (!is_open || open_last - open_first < ROOM);
+  assign empty = waiting == 0 && !is_open;
+
+  logic [31:0] next, left;
+  logic from_open;
+  assign from_open = waiting == 0;
+  assign next = from_open ? open_first : first[head];
+  assign left = from_open ? (is_open ? open_last - open_first + 32'(flush) : 0) : last[head] - first[head] + 1;
+  assign address = next * BANK_BYTES;
+  assign words = left < PORTS ? left[7:0] : 8'(PORTS);
+
+  logic grows, closes, pops;
+  assign grows = is_open && (put_first == open_last || put_first == open_last + 1);
+  assign closes = put && is_open && !grows;
+  assign pops = !from_open && 32'(granted) == left;
+  for (genvar i = 0; i < DEPTH; i++) begin : slots
+    always_ff @(posedge clock) begin
+      if (closes && tail == BITS'(i)) begin
+        first[i] <= from_open ? open_first + 32'(granted) : open_first;
+        last[i] <= open_last;
+      end else if (!from_open && head == BITS'(i)) first[i] <= first[i] + 32'(granted);
+    end
+  end
+
+  always_ff @(posedge clock) begin
+    if (reset) begin
+      {waiting, head, tail} <= '0;
+      is_open <= 1'b0;
+      {open_first, open_last} <= '0;
+    end else begin
+      waiting <= waiting + (BITS + 1)'(closes) - (BITS + 1)'(pops);
+      if (closes) tail <= tail + 1'b1;
+      if (pops) head <= head + 1'b1;
+      if (put) begin
+        is_open <= 1'b1;
+        open_last <= put_last;
+        if (!grows) open_first <= put_first;
+        else if (from_open) open_first <= open_first + 32'(granted);
+      end else if (from_open && is_open) begin
+        open_first <= open_first + 32'(granted);
+        if (flush && 32'(granted) == left) is_open <= 1'b0;
+      end
+    end
+  end
+endmodule

@@ -1,0 +1,149 @@
+"""Streams that show what a limit of the SRAM's ports, its banks, a buffer or the output stage costs."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa import codec
+from dlasim.isa.registers import BY_NAME
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.operation import reset_file
+from tests.rtl.comparison import Comparison, compare_stream
+from tests.rtl.machine import RtlMachine
+from tests.rtl.streams import places
+from tests.sim_timing.stepped import SteppedMachine
+
+Stream = NDArray[np.uint64]
+NEAR, FEW = 0.02, 24  # of the cycle-stepped machine: as the closed form is
+WORD_ALIGNED = 64  # bytes
+
+
+def stream(*words: int, **registers: int | tuple[int, int]) -> Stream:
+    """CFGs of these registers, these words, and HALT."""
+    values = []
+    for name, value in registers.items():
+        fields = BY_NAME[name].fields
+        pair = value if isinstance(value, tuple) else (value,)
+        pattern = BY_NAME[name].pack(**{f.name: part for f, part in zip(fields, pair, strict=True)})
+        values.append(codec.encode_cfg(name, pattern))
+    return np.array([*values, *words, codec.encode("HALT")], np.uint64)
+
+
+def picture(rows: int, columns: int, channels: int, size: int = 1) -> dict[str, int | tuple[int, int]]:
+    """The output's shape, and operands whose bytes lie without a gap, each in words of its own."""
+    names = ("IN", "IN2", "OUT", "ACC")
+    strides = {f"{name}_PIXEL_STRIDE": channels * size for name in names}
+    strides |= {f"{name}_ROW_STRIDE": columns * channels * size for name in names}
+    distance = -(-rows * columns * channels * size // WORD_ALIGNED) * WORD_ALIGNED
+    starts = {f"{name}_ADDR": place * distance for place, name in enumerate(names)}
+    shape = {"OUT_SIZE": (rows, columns), "OUT_CHANNELS": channels, "IN_CHANNELS": channels}
+    return strides | starts | shape
+
+
+def convolution(mnemonic: str, rows: int, columns: int, channels: int, **fields: int) -> Stream:
+    """3 x 3 taps, as many channels out as in."""
+    registers = picture(rows, columns, channels)
+    outer = {"IN_SIZE": (rows + 2, columns + 2), "KERNEL": (3, 3), "IN_ROW_STRIDE": (columns + 2) * channels}
+    after = -(-(rows + 2) * (columns + 2) * channels // WORD_ALIGNED) * WORD_ALIGNED
+    placed = {"OUT_ADDR": after, "WEIGHT_ADDR": 2 * after, "PARAM_ADDR": 2 * after + 16 * 1024}
+    return stream(codec.encode(mnemonic, **fields), **registers | outer | placed)
+
+
+ALONE = {
+    "sum": stream(codec.encode("OP_E_ADD"), **picture(24, 16, 16)),
+    "narrow sum": stream(codec.encode("OP_C_MAX"), **picture(30, 40, 4)),
+    "wide sum": stream(codec.encode("OP_E32_ADD"), **picture(16, 16, 8, 4)),
+    "product": stream(codec.encode("OP_E_MUL"), **picture(24, 16, 16)),
+    "fill": stream(codec.encode("OP_FILL"), **picture(24, 32, 16)),
+    "convolution": convolution("OP_CONV", 10, 12, 16, init=1, quant=1),
+    "one channel": convolution("OP_CONV", 20, 30, 1, init=0, quant=0),
+    "depthwise": convolution("OP_DEPTH_CONV", 14, 20, 16, init=1, quant=0),
+    "averages": stream(
+        codec.encode("OP_POOL", mode=1),
+        **picture(8, 8, 16)
+        | {"IN_SIZE": (16, 16), "KERNEL": (2, 2), "STRIDE": (2, 2), "IN_ROW_STRIDE": 256, "OUT_ADDR": 8192},
+    ),
+    "columns of maxima": stream(
+        codec.encode("OP_POOL", mode=0),
+        **picture(16, 16, 16) | {"IN_SIZE": (18, 16), "KERNEL": (3, 1), "OUT_ADDR": 8192},
+    ),
+    "long lines of maxima": stream(
+        codec.encode("OP_POOL", mode=0),
+        **picture(4, 40, 64) | {"IN_SIZE": (6, 40), "KERNEL": (3, 1), "OUT_ADDR": 20 * 1024},
+    ),
+    "product with a matrix": stream(
+        codec.encode("OP_MAT_MUL", init=1, out=1),
+        **picture(60, 1, 16)
+        | {"OUT_PIXEL_STRIDE": 64, "OUT_ROW_STRIDE": 64, "WEIGHT_ADDR": 16384, "PARAM_ADDR": 20480},
+    ),
+    "partial sums": stream(
+        codec.encode("OP_MAT_MUL", init=2),
+        **picture(60, 1, 16) | {"ACC_PIXEL_STRIDE": 64, "ACC_ROW_STRIDE": 64, "WEIGHT_ADDR": 16384},
+    ),
+}
+
+# Bytes that the RTL fetches before a step may run, and the stepped machine meanwhile: lines above the last of
+# the first window, which come whole; pixels with all their channels; partial sums of the block at hand only.
+FIRST = {
+    "columns of maxima": 2 * 16 * 16,
+    "long lines of maxima": 2 * 40 * 64,
+    "product with a matrix": 60 * 16,
+    "partial sums": 60 * 64,
+}
+
+
+def both_transfers(incoming: int, outgoing: int) -> Stream:
+    """A read and a write at the same time."""
+    words = (codec.encode("OP_DMA_READ"), codec.encode("OP_DMA_WRITE"))
+    place = {"DMA_OUT_SRAM_ADDR": 8192, "DMA_OUT_REGION": 3, "DMA_IN_REGION": 1}
+    return stream(*words, DMA_IN_RUN_BYTES=incoming, DMA_OUT_RUN_BYTES=outgoing, **place)
+
+
+def one_bank(config: DlaConfig, pixels: int) -> Stream:
+    """Pixels of one byte at a stride of one word less than a row of banks. As each row is shifted by a bank,
+    the words that are read and written lie in the same bank for a row's length, then in the next."""
+    distance = config.sram_bandwidth * (config.sram_banks - 1)
+    same = config.sram_bandwidth * config.sram_banks**3  # further on, the banks are the same again
+    registers = picture(1, pixels, 1) | {"OUT_ADDR": -(-pixels * distance // same) * same}
+    registers |= {"IN_PIXEL_STRIDE": distance, "OUT_PIXEL_STRIDE": distance}
+    return stream(codec.encode("OP_E_ABS"), **registers)
+
+
+def on_both(rtl: RtlMachine, config: DlaConfig, words: Stream) -> Comparison:
+    """The stream on RTL and simulator, whose results must be equal."""
+    rng = np.random.default_rng(0)
+    sram = rng.integers(0, 256, config.sram_bytes, np.uint8)
+    rtl.memory[:] = rng.integers(0, 256, len(rtl.memory), np.uint8)
+    found = compare_stream(rtl, config, words, reset_file(), sram, places())
+    assert found.plan.fault is None
+    assert not found.wrong_results
+    return found
+
+
+def stepped_cycles(config: DlaConfig, words: Stream) -> int:
+    """What the cycle-stepped machine takes."""
+    return SteppedMachine(config, words).run().total
+
+
+def compare_alone(rtl: RtlMachine, config: DlaConfig, name: str) -> None:
+    """An operation whose words are full: near the cycle-stepped machine, which fetches full words only."""
+    cycles, _ = on_both(rtl, config, ALONE[name]).cycles
+    expected = stepped_cycles(config, ALONE[name])
+    near = max(NEAR * expected, FEW)
+    port_bytes = config.sram_bandwidth * min(config.sram_ports, config.sram_banks)
+    most = expected + near + FIRST.get(name, 0) / port_bytes
+    assert expected - near <= cycles <= most, f"{name}: RTL {cycles}, stepped {expected}"
+
+
+def compare_transfers(rtl: RtlMachine, config: DlaConfig) -> None:
+    """Two transfers take turns at the ports, as in the simulator."""
+    for incoming, outgoing in ((4000, 2000), (2000, 4000), (4001, 4003)):
+        found = on_both(rtl, config, both_transfers(incoming, outgoing))
+        ends = [found.events.done[unit][0] for unit in (0, 1)]
+        assert np.abs(np.array(ends) - found.plan.timeline.end).max() <= 8, ends
+
+
+def compare_banks(rtl: RtlMachine, config: DlaConfig, pixels: int = 200) -> None:
+    """Each bank serves one port in a cycle. Many words that are read and written for a pixel meet in a bank;
+    without conflicts both would cross in a cycle."""
+    cycles, _ = on_both(rtl, config, one_bank(config, pixels)).cycles
+    assert 1.4 * pixels <= cycles <= 2 * pixels + FEW + 6, cycles

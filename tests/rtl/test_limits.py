@@ -1,0 +1,71 @@
+"""Machines with limits: results are the simulator's, times are near its and the cycle-stepped machine's."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.rtl.limits import ALONE, compare_alone, compare_banks, compare_transfers
+from tests.rtl.machine import RtlMachine
+from tests.rtl.machines import LARGE_LIMITED, LIMITED, machine
+from tests.rtl.networks import lowered, run_on_both
+from tests.rtl.test_networks import REAL, built_in
+from tests.rtl.test_streams import STREAMS, random_stream_on_both
+
+NETWORKS = 0.02  # of the simulator's cycles
+# Of the sum of random streams: operations of some ten cycles, whose words are mostly partly full.
+SMALL_OPERATIONS = {"ports": 0.06, "one port": 0.6}
+
+
+@pytest.mark.parametrize("name", LIMITED)
+@pytest.mark.parametrize("operation", ALONE)
+def test_full_words_are_near_the_stepped_machine(rtl: RtlMachine, name: str, operation: str) -> None:
+    compare_alone(rtl, machine(name), operation)
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_transfers_take_turns(rtl: RtlMachine, name: str) -> None:
+    compare_transfers(rtl, machine(name))
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_words_in_one_bank_cross_one_by_one(rtl: RtlMachine, name: str) -> None:
+    compare_banks(rtl, machine(name))
+
+
+@pytest.mark.parametrize("name", LIMITED)
+def test_results_of_random_streams(rtl: RtlMachine, name: str) -> None:
+    ours = simulated = 0
+    for number in range(STREAMS):
+        found = random_stream_on_both(rtl, machine(name), number)
+        assert not found.wrong_results, f"stream {number}"
+        cycles, expected = found.cycles
+        ours, simulated = ours + cycles, simulated + expected
+    assert simulated < ours < (1 + SMALL_OPERATIONS[name]) * simulated
+
+
+def assert_near(model: Path, name: str) -> None:
+    """The model's streams on a machine: equal results, and times within the tolerance."""
+    config = machine(name)
+    outcome = run_on_both(lowered(model, config), config)
+    assert outcome.comparisons
+    assert not outcome.wrong_results
+    assert abs(outcome.rtl_cycles - outcome.simulator_cycles) <= NETWORKS * outcome.simulator_cycles
+
+
+@pytest.mark.parametrize("name", LIMITED)
+@pytest.mark.parametrize("network", ["mnist", "autoencoder", "ds_cnn"])
+def test_networks(network: str, name: str, tmp_path: Path) -> None:
+    assert_near(built_in(network, tmp_path), name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LARGE_LIMITED)
+@pytest.mark.parametrize("network", ["mnist", "autoencoder", "ds_cnn", "resnet8"])
+def test_networks_on_large_machines(network: str, name: str, tmp_path: Path) -> None:
+    assert_near(built_in(network, tmp_path), name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("network", REAL)
+def test_real_networks_on_the_default_machine(network: str, model_zoo: Path) -> None:
+    assert_near(model_zoo / "mlperf_tiny" / f"{network}.tflite", "default")
