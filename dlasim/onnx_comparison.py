@@ -28,7 +28,8 @@ from dlasim.sim.host import TensorSpec, run_host_op
 
 if TYPE_CHECKING:
     from dlasim.compiler_shim.lowering.lower import Lowered
-    from dlasim.compiler_shim.onnx.onnx_converter import Converted, Traced
+    from dlasim.compiler_shim.onnx.onnx_converter import Converted
+    from dlasim.compiler_shim.onnx.onnx_values import Traced
     from dlasim.sim.config import DlaConfig
 
 MOST_STEPS = 1

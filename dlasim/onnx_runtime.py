@@ -14,7 +14,7 @@ from dlasim.errors import InputError, RunError, printable
 from dlasim.fileio import read_file
 
 if TYPE_CHECKING:
-    from dlasim.compiler_shim.onnx.onnx_converter import Traced
+    from dlasim.compiler_shim.onnx.onnx_values import Traced
 
 ADVICE = "pip install 'dlasim[onnx]'"
 
@@ -32,7 +32,7 @@ class OnnxReference:
         self.name = f"onnxruntime {onnxruntime.__version__}"
         self._traced, self._inputs = traced, inputs
         options = onnxruntime.SessionOptions()
-        # Each operator as it is in the file: kernels for this CPU may saturate sums of uint8 times int8.
+        # Each operator as it is in the file: fused kernels may saturate sums on some CPUs.
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.log_severity_level = 4
         folder = os.path.realpath(Path(path).parent)

@@ -26,6 +26,7 @@ from dlasim.compiler_shim.onnx.onnx_values import (
     OnnxConstant,
     Order,
     RealInput,
+    Traced,
     channels_last,
     covering,
     plain,
@@ -46,17 +47,6 @@ _PASSES_LAYOUT = frozenset(
 )  # fmt: skip
 _VIEWS = frozenset(("Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
 RECIPE = 'quantize it as the page "Get an int8 network" shows under "From ONNX"'
-
-
-@dataclass(frozen=True, slots=True)
-class Traced:
-    """An 8-bit tensor of the file and the graph's tensor that holds the same numbers, less `offset`."""
-
-    name: str
-    number: int
-    order: Order
-    shape: tuple[int, ...]
-    offset: int
 
 
 @dataclass(frozen=True, slots=True)

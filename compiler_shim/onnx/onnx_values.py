@@ -86,6 +86,17 @@ class Missing:
     """What a refused operator would have computed."""
 
 
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """An 8-bit tensor of the file and the graph's tensor that holds the same numbers, less `offset`."""
+
+    name: str
+    number: int
+    order: Order
+    shape: tuple[int, ...]
+    offset: int
+
+
 Known = OnnxConstant | OnnxActivation | RealInput | Missing
 
 

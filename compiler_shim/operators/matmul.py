@@ -13,9 +13,8 @@ def batch_matmul(op: BoundOperator) -> list[KernelCall]:
     first, second, output = op.input(0), op.input(1), op.output()
     for tensor in (first, second, output):
         op.types(tensor, "int8")
-    # TensorFlow multiplies these two scales in float32.
-    product = float(np.float32(op.scale(first)) * np.float32(op.scale(second)))
-    multiplier, shift = op.multiplier(product / op.scale(output))
+    # In float64 throughout, as TFLite Micro; LiteRT's product of the first two is a float32.
+    multiplier, shift = op.multiplier(op.scale(first) * op.scale(second) / op.scale(output))
     return [
         op.call(
             "BATCH_MATMUL",
