@@ -183,7 +183,7 @@ def _seconds(action: Callable[[], object]) -> float:
 
 
 def timing(program: Program, goals: Goals) -> None:
-    """Time alone, of a stream never seen before: decoding, checks, costs, schedule, books."""
+    """Time alone, of a stream never seen before: decoding, checks, costs, schedule, accounting."""
     config = config_of(program)
     opcodes = codec.decode_opcodes(program.commands)
     writes = int((opcodes == BY_MNEMONIC["CFG"].opcode).sum())

@@ -154,8 +154,8 @@ def check(model: Path, out: Path) -> bool:
     for row in rows[:: len(rows) // SAMPLES]:
         machine = {name: row[name] for name in ("pes", "sram_bytes", "parallel")}
         report = api.run(model, timing_only=True, check_races=False, **machine).report
-        told = (report["cycles"]["total"], report["cycles"]["stall"], report["dma_bytes"]["read"])
-        different += told != (row["cycles_total"], row["cycles_stall"], row["dma_read_bytes"])
+        expected = (report["cycles"]["total"], report["cycles"]["stall"], report["dma_bytes"]["read"])
+        different += expected != (row["cycles_total"], row["cycles_stall"], row["dma_read_bytes"])
     print(f"  rows that differ from a run of their own: {different}")
     return different == 0
 

@@ -15,9 +15,7 @@ def page() -> str:
     rows = [OPERATORS[kind] for kind in sorted(OPERATORS)]
     lowered = [row for row in rows if row.lower]
     return _PAGE.format(
-        rules="\n".join(
-            f"{number}. {_first_line(rule.__doc__)}" for number, rule in enumerate(RULES, start=1)
-        ),
+        rules="\n".join(f"{number}. {_one_line(rule.__doc__)}" for number, rule in enumerate(RULES, start=1)),
         on_dla=_table(row for row in lowered if row.dla),
         on_cpu=_table(row for row in lowered if not row.dla),
         folded=", ".join(row.name for row in rows if not row.lower),
@@ -25,9 +23,9 @@ def page() -> str:
     )
 
 
-def _first_line(docstring: str | None) -> str:
-    assert docstring, "a rule's first line is the text of the page"
-    return docstring.splitlines()[0]
+def _one_line(docstring: str | None) -> str:
+    assert docstring, "a rule's docstring is its text on the page"
+    return " ".join(docstring.split())
 
 
 def _table(rows: Iterable[OperatorDefinition]) -> str:
@@ -51,9 +49,9 @@ _PAGE = """\
 
 This page shows how dlasim executes each operator of a TensorFlow Lite model. The DLA can execute an
 operator if it has an instruction for it and every rule below holds. Such an operator runs where the cost
-model estimates fewer cycles, unless `--place`, `--depthwise` or `--dla-ops` decide. All other operators in
-these tables run on the CPU, as one of its [host operators](host-operators.md). `dlasim explain MODEL` shows
-for each operator of a model where it runs, and why.
+model estimates fewer cycles, unless `--place`, `--depthwise` or `--dla-ops` override this. All other
+operators in these tables run on the CPU, as one of its [host operators](host-operators.md).
+`dlasim explain MODEL` shows for each operator of a model where it runs, and why.
 
 TABLE is dlasim's own: any function of one int8 element, as the importer of [ONNX](numerics.md#onnx) makes it.
 A `.tflite` file holds it as a custom operator.
@@ -73,9 +71,9 @@ operator.
 {on_dla}
 
 Where the DLA moves elements, OP_POOL with windows of one pixel copies from one view to another. Most of these
-copies are not needed: a producer writes its part of a concatenation itself, and a consumer reads its part of
-what is split. A batch, the groups of a convolution and the phases of TRANSPOSE_CONV are an operation each. If
-an operator would need more than 256 copies, it runs on the CPU.
+copies are removed: a producer writes its part of a concatenation directly, and a consumer reads its part of
+a split tensor. Each image of a batch, each group of a convolution and each phase of a TRANSPOSE_CONV is an
+operation of its own. If an operator would need more than 256 copies, it runs on the CPU.
 
 A PAD before a convolution becomes part of it if it pads with the zero point and every window overlaps the
 image.
@@ -96,10 +94,10 @@ board has no floating point, so `--host riscv` rejects float arithmetic by name:
 {floats}.
 
 Any other operator on floats is rejected. The message names the tensors at which the model can be cut before
-it. A model that computes in float32 from its inputs on is rejected, too.
+it. A model that computes in float32 from its inputs on is rejected as well.
 
-## Only if computed beforehand
+## Only at import
 
-{folded}: dlasim computes these at import, if all their inputs are constant or they compute a shape. They
-have no other form.
+{folded}: computed when dlasim imports the model, if all inputs are constant or the operator computes a shape.
+dlasim cannot execute such an operator at run time.
 """

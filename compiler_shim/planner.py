@@ -34,6 +34,7 @@ LEAST_PART = 64  # of the SRAM: no plans for less than that are tried
 MOST_TASKS = 1 << 14  # nor such with more than that
 NEAR = 1.005  # a plan for less SRAM is tried while its estimate is within so much of the best
 NEAR_IF_SMALL = 1.05  # likewise
+NEAR_WITH_HOPE = 1.7  # likewise, of plans that hope to load ahead: more SRAM only raises what they hope for
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,7 @@ class PlanMemory:
     """
 
     placements: Placements | None = None
-    ample_bytes: int = 0
+    sufficient_bytes: int = 0
     policies: dict[tuple[DlaConfig, str, Hope], Policy] = field(default_factory=dict)
     planners: dict[_Kind, SramPlanner] = field(default_factory=dict)
     plans: dict[tuple[_Kind, int], SramPlan | InputError] = field(default_factory=dict)
@@ -104,13 +105,13 @@ class _PlanSearch:
         self._machine = config.replace(sram_bytes=MOST_SRAM)  # all sizes have the same
         if memory.placements is None:
             memory.placements = Placements(network, self._policy(config, options.tiling, Hope.NONE))
-            memory.ample_bytes = self._ample_bytes(memory.placements.most_on_dla())
+            memory.sufficient_bytes = self._sufficient_bytes(memory.placements.most_on_dla())
         self._placements = memory.placements
-        self._size = min(config.sram_bytes, memory.ample_bytes)
+        self._size = min(config.sram_bytes, memory.sufficient_bytes)
 
-    def _ample_bytes(self, network: PlacedNetwork) -> int:
+    def _sufficient_bytes(self, network: PlacedNetwork) -> int:
         """Plans use no more SRAM than so much: a machine with more gets the same program."""
-        most = self._planner(_Kind(network, self._machine, self._options.tiling)).ample_bytes()
+        most = self._planner(_Kind(network, self._machine, self._options.tiling)).sufficient_bytes()
         return 1 << max(most - 1, 0).bit_length()
 
     def run(self, with_constants: bool) -> Lowered:
@@ -147,8 +148,8 @@ class _PlanSearch:
         return cycles, lowered
 
     def _emit(self, candidate: _Candidate, with_constants: bool) -> Lowered:
-        ample = self._memory.ample_bytes
-        sufficient = ample if ample <= self._config.sram_bytes else None
+        enough = self._memory.sufficient_bytes
+        sufficient = enough if enough <= self._config.sram_bytes else None
         kind = candidate.kind
         return emit(kind.network, self._config, candidate.plan, sufficient, with_constants, self._backend)
 
@@ -198,8 +199,7 @@ class _PlanSearch:
         """The plan for the machine's SRAM, and those for smaller powers of two as long as their estimates are
         nearly as good."""
         plan = self._plan(kind, self._size)
-        size, near = self._size, NEAR_IF_SMALL if _nodes(kind.network) <= SMALLER else NEAR
-        most = near * plan.estimated_cycles
+        size, most = self._size, _near(kind) * plan.estimated_cycles
         while plan.estimated_cycles <= most:
             if size < self._size and plan.tasks > MOST_TASKS:
                 return
@@ -258,6 +258,12 @@ class _PlanSearch:
             options = replace(self._options, tiling=tiling)
             known[key] = Policy(machine, options, self._backend, hope)
         return known[key]
+
+
+def _near(kind: _Kind) -> float:
+    if kind.hope is not Hope.NONE:
+        return NEAR_WITH_HOPE
+    return NEAR_IF_SMALL if _nodes(kind.network) <= SMALLER else NEAR
 
 
 def _nodes(network: PlacedNetwork) -> int:

@@ -44,7 +44,7 @@ Rule = Callable[[Candidate], str | None]
 
 
 def rule_no_floats(candidate: Candidate) -> str | None:
-    """Nothing is a float."""
+    """No tensor is a float."""
     floats = [value.dtype for value in candidate.operands if value.dtype.startswith("float")]
     return f"{floats[0]}: runs on the CPU" if floats else None
 
@@ -55,7 +55,7 @@ def rule_known(candidate: Candidate) -> str | None:
 
 
 def rule_int8(candidate: Candidate) -> str | None:
-    """Inputs and output are int8; those of a table may be uint8."""
+    """Inputs and outputs are int8; those of a lookup table may be uint8."""
     taken = ("int8", "uint8") if candidate.name == "LUT" else ("int8",)
     for value in candidate.operands:
         if value.dtype not in taken:
@@ -94,7 +94,7 @@ def rule_extents(candidate: Candidate) -> str | None:
 
 
 def rule_window_meets_input(candidate: Candidate) -> str | None:
-    """Every window meets the input: padding is smaller than the window's reach."""
+    """Every window overlaps the input: padding is smaller than the dilated window."""
     given = vars(candidate.attributes)
     for axis, side, pad in ((1, "height", given["pad_top"]), (2, "width", given["pad_left"])):
         filter_name = f"filter_{side}"
@@ -102,20 +102,20 @@ def rule_window_meets_input(candidate: Candidate) -> str | None:
         reach = (taps - 1) * given.get(f"dilation_{side}", 1)
         last = (candidate.outputs[0].shape[axis] - 1) * given[f"stride_{side}"] - pad
         if pad > reach or last >= candidate.inputs[0].shape[axis]:
-            return "a window that lies in the padding as a whole"
+            return "a window lies entirely in the padding"
     return None
 
 
 def rule_mean_axes(candidate: Candidate) -> str | None:
-    """MEAN runs over dimensions that follow each other."""
+    """MEAN reduces adjacent dimensions."""
     outer, reduced, inner = mean_extents(candidate)
     if outer * reduced * inner != prod(candidate.inputs[0].shape):
-        return "MEAN over dimensions with another between them"
+        return "MEAN over dimensions that are not adjacent"
     return None if max(outer, reduced) <= MAX_EXTENT else f"an extent beyond {MAX_EXTENT}"
 
 
 def mean_extents(candidate: Candidate) -> tuple[int, int, int]:
-    """The elements of the dimensions before those that MEAN reduces, of these, and of those behind."""
+    """The elements of the dimensions before those that MEAN reduces, of these, and of those after."""
     shape, mask = candidate.inputs[0].shape, candidate.attributes.axis_mask
     axes = [axis for axis, size in enumerate(shape) if mask >> axis & 1 and size > 1]
     if not axes:
@@ -125,8 +125,8 @@ def mean_extents(candidate: Candidate) -> tuple[int, int, int]:
 
 
 def rule_broadcast(candidate: Candidate) -> str | None:
-    """The second input of an element-wise operator has the output's shape or one image, row or column; both
-    may have one channel."""
+    """The second input of an element-wise operator has the output's shape, or only one image, row or column;
+    either input may have one channel."""
     output = candidate.outputs[0].shape
     first, second = (padded(value.shape, len(output)) for value in candidate.inputs[:2])
     first, second = (
@@ -145,15 +145,15 @@ def rule_broadcast(candidate: Candidate) -> str | None:
 
 
 def rule_min_max(candidate: Candidate) -> str | None:
-    """Of the plain binary functions the DLA has minimum and maximum."""
+    """Among the functions of host operator BINARY, the DLA has only minimum and maximum."""
     if candidate.attributes.function not in (BinaryFunction.MAXIMUM, BinaryFunction.MINIMUM):
         return "plain integer arithmetic"
     return None
 
 
 def rule_activation_first(candidate: Candidate) -> str | None:
-    """The first input is computed by the network, unless the operator only moves several; others may be
-    constant."""
+    """The first input is not a constant, unless the operator only moves several inputs; the others may be
+    constants."""
     if candidate.name == "CONCATENATION" and any(value.data is None for value in candidate.inputs):
         return None
     return "its first input is constant" if candidate.inputs[0].data is not None else None

@@ -145,9 +145,9 @@ class RunResult:
         }
 
     def __repr__(self) -> str:
-        told = self._headline()
+        head = self._headline()
         return (
-            f"<RunResult {told['program']} on {told['machine']}: {told['cycles']} cycles = {told['time']}, "
+            f"<RunResult {head['program']} on {head['machine']}: {head['cycles']} cycles = {head['time']}, "
             f"{len(self.report['layers'])} layers>"
         )
 

@@ -171,11 +171,11 @@ def with_sram(entry: Entry, measured: Measured, sram_bytes: int) -> Entry:
     return replace(entry, figures=figures, layers=layers)
 
 
-def row_figures(told: Mapping[str, Any], simulation_seconds: float | None = None) -> list[Any]:
+def row_figures(report: Mapping[str, Any], simulation_seconds: float | None = None) -> list[Any]:
     """A report as the cells of one row."""
-    return cells(RUN_FIGURES, {**told, "simulation_seconds": simulation_seconds})
+    return cells(RUN_FIGURES, {**report, "simulation_seconds": simulation_seconds})
 
 
-def layer_rows(told: Mapping[str, Any]) -> list[list[Any]]:
+def layer_rows(report: Mapping[str, Any]) -> list[list[Any]]:
     """The report's layers as rows of cells."""
-    return [[number, *cells(LAYER_FIGURES, layer)] for number, layer in enumerate(told["layers"])]
+    return [[number, *cells(LAYER_FIGURES, layer)] for number, layer in enumerate(report["layers"])]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ _COLUMNS = ("case", "depthwise", "sram_bytes", "pes", "parallel", "cycles_total"
             "cycles_requant", "cycles_depth", "dma_read_bytes", "dma_write_bytes", "utilization")  # fmt: skip
 NAME = "findings.md"
 PAPER_MODEL = "mobilenet_v1"  # with its own arguments: 224 pixels, full width
+PORT_WIDTHS = (8, 16, 32, 64)  # of the study's cases
 SMALL, MIDDLE, LARGE = 512 * KIB, MIB, 256 * MIB
 
 _TILED_AT_1_MIB = (
@@ -89,10 +90,31 @@ def _no_tiling(table: _Table, unit: CycleUnit) -> Finding:
 
 def _tiling(table: _Table, unit: CycleUnit) -> Finding:
     pairs = [((SMALL, pes, "input"), (SMALL, pes, "output")) for pes in (64, 128)]
-    return _compare(
+    found = _compare(
         "With 512 KiB tiling splits the output channels, output parallel loses its parallelism, and input "
         "parallel is faster.", table, pairs, "cycles_conv", unit,
     )  # fmt: skip
+    return replace(found, lines=(*found.lines, *_by_ports(table, unit)))
+
+
+def _by_ports(table: _Table, unit: CycleUnit) -> Iterator[str]:
+    """Finding 2 where the SRAM's port has a width; nothing where no such case ran."""
+    one, other = (SMALL, 64, "input"), (SMALL, 64, "output")
+    parts = []
+    for width in PORT_WIDTHS:
+        try:
+            few, many = (
+                table.get(machine, case=f"{width} B ports")["cycles_conv"] for machine in (one, other)
+            )
+        except _MissingError:
+            continue
+        verdict = "holds" if few < many else "does not hold"
+        parts.append(f"{verdict} with {width} ({unit.text(few)} against {unit.text(many)})")
+    if parts:
+        yield (
+            "With buffers of finite size and a port of so many bytes per cycle between SRAM and PEs, "
+            f"{_name(one)} against {_name(other)}: it {', '.join(parts)}."
+        )
 
 
 def _not_linear(table: _Table, unit: CycleUnit) -> Finding:

@@ -25,30 +25,30 @@ _LONGEST_VALUE = 40
 def read_report(path: str | Path) -> dict[str, Any]:
     """The report in a file; an InputError says what is wrong with it."""
     try:
-        told = json.loads(read_file(path))
-        if told["schema"] != SCHEMA:
-            raise InputError(f"{path} has schema {told['schema']!r}; this version reads {SCHEMA}")
-        mistake = _first_mistake(told)
+        report = json.loads(read_file(path))
+        if report["schema"] != SCHEMA:
+            raise InputError(f"{path} has schema {report['schema']!r}; this version reads {SCHEMA}")
+        mistake = _first_mistake(report)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         mistake = "it has no such structure"
     if mistake:
         raise InputError(f"{path} is not a report of `dlasim run --report FILE.json`: {mistake}")
-    return dict(told)
+    return dict(report)
 
 
-def _first_mistake(told: Mapping[str, Any]) -> str:
+def _first_mistake(report: Mapping[str, Any]) -> str:
     """What is wrong with the first figure that is; empty if nothing is."""
     try:
-        DlaConfig().replace(**told["config"])
+        DlaConfig().replace(**report["config"])
     except InputError as error:
         return str(error)
-    if not isinstance(told["program"], str) or not isinstance(told["cpu"]["estimated"], bool):
+    if not isinstance(report["program"], str) or not isinstance(report["cpu"]["estimated"], bool):
         return "program or cpu.estimated is missing"
-    parts = [_wrong_figures(RUN_FIGURES, told, "", _NEEDED)]
-    for number, layer in enumerate(told["layers"]):
+    parts = [_wrong_figures(RUN_FIGURES, report, "", _NEEDED)]
+    for number, layer in enumerate(report["layers"]):
         needed = {figure.name for figure in LAYER_FIGURES}
         parts.append(_wrong_figures(LAYER_FIGURES, layer, f"layers[{number}].", needed))
-    for name, unit in told["units"].items():
+    for name, unit in report["units"].items():
         needed = {figure.name for figure in UNIT_FIGURES}
         parts.append(_wrong_figures(UNIT_FIGURES, unit, f"units.{name}.", needed))
     return next((mistake for part in parts for mistake in part), "")

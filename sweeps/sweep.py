@@ -224,11 +224,11 @@ class _Sweep:
             nonlocal first_failure, first_refusal
             for point, entry in self._entries():
                 counts[entry.status] += 1
-                told = f"{point.model} {point.label}: {entry.reason}"
+                reason = f"{point.model} {point.label}: {entry.reason}"
                 if entry.status == FAILED:
-                    first_failure = first_failure or told
+                    first_failure = first_failure or reason
                 if entry.status == REFUSED:
-                    first_refusal = first_refusal or told
+                    first_refusal = first_refusal or reason
                 yield self._row(point, entry)
 
         if self._layers:

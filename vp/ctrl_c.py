@@ -1,7 +1,7 @@
 """Ctrl-C while the guest runs: noted, and raised between two runs of the CPU, or at once within a device.
 
-Python would raise it wherever it happens to be: in the middle of the books that the CPU and the board keep,
-say. Within a device it may be raised: a device can compute for minutes, and what it raises ends the run.
+Python would raise it anywhere, for example while the counts of the CPU and the board are being updated.
+Within a device it may be raised: a device can compute for minutes, and what it raises ends the run.
 """
 
 from __future__ import annotations

@@ -41,6 +41,9 @@ class Point:
             dma_shared_bandwidth=rate,
             dma_burst_overhead=round(32 / self.bandwidth) - 32 if self.bandwidth < 1 else 0,
             vector_lanes=self.vector_lanes,
+            mac_results=self.vector_lanes,
+            vector_requantizations=3 * self.vector_lanes,
+            sram_bandwidth=int(self.parallel.split("x")[0]),
         )
 
 

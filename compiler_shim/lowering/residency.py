@@ -189,7 +189,7 @@ class SramPlanner:
                     taken[step] += live_range.size_bytes + ALIGNMENT
         return taken
 
-    def ample_bytes(self) -> int:
+    def sufficient_bytes(self) -> int:
         """So much SRAM that more is of no use: for all values and the buffers of every node, or for those of
         any two nodes where nothing stays in SRAM, and for the constants of the nodes that follow."""
         budgets, constants = [], []

@@ -42,7 +42,7 @@ def command(file: str, output: str | None, as_json: bool) -> None:
     data = write(program)
     atomic_write(output, data)
     if as_json:
-        told = {"output": output, "bytes": len(data), "words": len(program.commands)}
-        say(json.dumps(told | {"streams": len(program.streams)}, indent=2))
+        summary = {"output": output, "bytes": len(data), "words": len(program.commands)}
+        say(json.dumps(summary | {"streams": len(program.streams)}, indent=2))
     streams, words = counted(len(program.streams), "stream"), counted(len(program.commands), "word")
     say(f"wrote {output}: {streams}, {words}, {len(data):,} bytes", err=True)

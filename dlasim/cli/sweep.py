@@ -164,11 +164,11 @@ def _list_studies(as_json: bool) -> None:
 
     studies = [(name, shipped_study(name)) for name in shipped_names()]
     if as_json:
-        told = [
+        summaries = [
             {"name": name, "models": [model.label for model in study.models], "title": study.title}
             for name, study in studies
         ]
-        say(json.dumps(told, indent=2))
+        say(json.dumps(summaries, indent=2))
         return
     rows = [[name, ", ".join(model.label for model in study.models), study.title] for name, study in studies]
     say(table([["study", "models", "what it does"], *rows], "lll"))

@@ -54,8 +54,10 @@ def chosen_rows(result: Table, where: str | None, columns: Sequence[str]) -> lis
     missing = [name for name in wanted if name not in result.columns]
     if missing:
         raise InputError(f"{result.path} has no column {missing[0]}: this chart needs it")
-    told = ("status", "reason", "cycles_total")
-    needed = dict.fromkeys((*wanted, *parameters(result), *(name for name in told if name in result.columns)))
+    usual = ("status", "reason", "cycles_total")
+    needed = dict.fromkeys(
+        (*wanted, *parameters(result), *(name for name in usual if name in result.columns))
+    )
     found = [
         row for row in result.rows(*needed, *(test.names if test else ())) if not test or test.holds(row)
     ]
@@ -119,10 +121,10 @@ def labels(rows: Sequence[Row], *shown: str) -> list[str]:
 def shared_text(rows: Sequence[Row], *shown: str) -> str:
     """What all of these rows have in common, for the title."""
     names = [name for name in ("model", "case", *MACHINE) if name in rows[0] and name not in shown]
-    told = [
+    parts = [
         long_text(name, rows[0][name]) for name in names if not _differs(rows, name) and rows[0][name] != ""
     ]
-    return ", ".join(told)
+    return ", ".join(parts)
 
 
 def hidden_text(rows: Sequence[Row], *shown: str) -> str:

@@ -97,10 +97,10 @@ def _draw(parts: dict[Any, list[Row]], goal: Measure, costs: list[Measure], titl
         line[0].set_ylabel(goal.axis)
         _scale(line[0].yaxis, [goal.shown(row[goal.name]) for row in rows], goal, 10)
     named = list({id(row): row for *_, best, _ in fronts for row in best}.values())
-    told = named if len(parts) == 1 and len(named) > 1 else []  # what these share is said once
+    common = named if len(parts) == 1 and len(named) > 1 else []  # what these share is said once
     for (first, *_), rows in zip(grid, parts.values(), strict=True):
-        _make_room(first, 0.3 if any(", " in text for text in labels(told or rows)) else 0.12)
-    canvas.head(figure, title, _note(goal, costs, len(parts), _shared(next(iter(parts.values())), told)))
+        _make_room(first, 0.3 if any(", " in text for text in labels(common or rows)) else 0.12)
+    canvas.head(figure, title, _note(goal, costs, len(parts), _shared(next(iter(parts.values())), common)))
     canvas.legend(figure, list(canvas.handles(axes for line in grid for axes in line).values()))
     for axes, cost in zip(grid[-1], costs, strict=True):
         axes.set_xlabel(cost.axis)
@@ -108,7 +108,7 @@ def _draw(parts: dict[Any, list[Row]], goal: Measure, costs: list[Measure], titl
         canvas.thin_ticks(figure, axes.xaxis)
         canvas.thin_ticks(figure, axes.yaxis)
     for axes, cost, best, rows in fronts:
-        names = dict(zip(map(id, told or rows), labels(told or rows), strict=True))
+        names = dict(zip(map(id, common or rows), labels(common or rows), strict=True))
         spots = [
             (cost.shown(row[cost.name]), goal.shown(row[goal.name]), names[id(row)] or str(row["label"]))
             for row in best

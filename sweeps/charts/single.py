@@ -47,13 +47,13 @@ def open_table(place: str | Path) -> SweepResult | ReportTable:
     )
 
 
-def report_table(told: Mapping[str, Any], path: Path) -> ReportTable:
+def report_table(report: Mapping[str, Any], path: Path) -> ReportTable:
     """A report as a table."""
-    machine = {name: value for name, value in told["config"].items() if name != "name"}
-    start = {"point": 0, "case": "", "model": str(told["program"]), "label": machine_label(machine)}
-    start["host"] = "none" if told["cpu"]["estimated"] else "riscv"
-    figures = dict(zip(FIGURES, row_figures(told), strict=True))
+    machine = {name: value for name, value in report["config"].items() if name != "name"}
+    start = {"point": 0, "case": "", "model": str(report["program"]), "label": machine_label(machine)}
+    start["host"] = "none" if report["cpu"]["estimated"] else "riscv"
+    figures = dict(zip(FIGURES, row_figures(report), strict=True))
     layers = [
-        {**start, **machine, **dict(zip(LAYER_COLUMNS, layer, strict=True))} for layer in layer_rows(told)
+        {**start, **machine, **dict(zip(LAYER_COLUMNS, layer, strict=True))} for layer in layer_rows(report)
     ]
     return ReportTable(path, {**start, **machine, "status": "ok", "reason": "", **figures}, layers)

@@ -72,9 +72,11 @@ def _inference(result: Table, row: Row) -> tuple[Program, Inference]:
 def _simulate(result: SweepResult, row: Row) -> tuple[Program, Inference]:
     about = result.path.with_name("sweep.json")
     try:
-        told = json.loads(about.read_text(encoding="utf-8"))["models"][row["model"]]
-        source = Source(told["label"], told["path"], told["topology"], tuple(map(tuple, told["arguments"])))
-        content = told["content"]
+        model = json.loads(about.read_text(encoding="utf-8"))["models"][row["model"]]
+        source = Source(
+            model["label"], model["path"], model["topology"], tuple(map(tuple, model["arguments"]))
+        )
+        content = model["content"]
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"{about} does not say what model {row['model']} is: sweep again") from None
     if source.path and not Path(source.path).exists():
@@ -110,13 +112,13 @@ def _draw_lanes(
             if lane not in ("DMA_IN", "DMA_OUT") and layer >= 0:
                 first, last = named.get(layer, (start, end))
                 named[layer] = (min(first, start), max(last, end))
-    told: set[str] = set()
+    labelled: set[str] = set()
     order = [*palette.KINDS, NO_LAYER]
     for kind, is_pale, height in sorted(bars, key=lambda bar: (order.index(bar[0]), *bar[1:])):
         look = {"facecolor": canvas.look(kind)["color"], "alpha": 0.6 if is_pale else 1, "linewidth": 0}
-        label = "_" if kind in told else kind
+        label = "_" if kind in labelled else kind
         axes.broken_barh(bars[kind, is_pale, height], (height - 0.35, 0.7), label=label, **look)
-        told.add(kind)
+        labelled.add(kind)
     longest = sorted(named, key=lambda layer: named[layer][0] - named[layer][1])
     return [((named[layer][0] + named[layer][1]) / 2, layer) for layer in longest]
 

@@ -81,8 +81,8 @@ def _chosen(result: SweepResult, where: str | None) -> list[dict[str, Any]]:
 def _about(result: SweepResult) -> dict[str, Any]:
     """Name and title of the study, where the sweep's folder says them."""
     try:
-        told = json.loads(result.path.with_name(ABOUT).read_text(encoding="utf-8"))
-        return {name: str(told[name]) for name in ("study", "title", "command") if told.get(name)}
+        study = json.loads(result.path.with_name(ABOUT).read_text(encoding="utf-8"))
+        return {name: str(study[name]) for name in ("study", "title", "command") if study.get(name)}
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
 

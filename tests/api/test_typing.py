@@ -78,6 +78,8 @@ def test_a_repl_completes_the_package() -> None:
     """
     done = subprocess.run([sys.executable, "-P", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["dlasim.sweep(", "dlasim.DlaConfig("]
+    assert set(dlasim.__all__) <= set(dir(dlasim))
+    assert "TYPE_CHECKING" not in dir(dlasim)
     assert set(dlasim.__all__) <= completions("dlasim.", {"dlasim": dlasim})
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import subprocess
 import sys
 
 from dlasim.tables import fitted_table, table
+from tests.terminal_output import run_in_terminal
 
 ROWS = [
     ["layer", "cycles", "why"],
@@ -32,25 +32,9 @@ def test_a_wide_table_folds_its_last_columns() -> None:
 
 def test_explain_fits_the_terminal() -> None:
     for columns in (60, 100):
-        ours, theirs = pty.openpty()
-        command = ["stty", "cols", str(columns)]
-        subprocess.run(command, stdin=theirs, check=True)
         environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "dlasim", "explain", "mnist"],
-            stdin=theirs,
-            stdout=theirs,
-            env=environment,
-        )
-        os.close(theirs)
-        shown = b""
-        while True:
-            try:
-                part = os.read(ours, 4096)
-            except OSError:
-                break
-            shown += part
-        assert process.wait() == 0
+        command = [sys.executable, "-P", "-m", "dlasim", "explain", "mnist"]
+        shown = run_in_terminal(command, ("stdin", "stdout"), environment, columns)
         lines = re.sub(r"\x1b\[\d*m|\r", "", shown.decode()).splitlines()  # without colours
         assert max(map(len, lines)) <= columns
         rows = lines[: lines.index("")]

@@ -1,7 +1,6 @@
 """`dlasim sweep` and `dlasim plot` as a user meets them."""
 
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 
 from dlasim import api
 from dlasim.cli import main
+from tests.terminal_output import run_in_terminal
 
 DLASIM = [sys.executable, "-P", "-m", "dlasim"]
 
@@ -100,7 +100,6 @@ def test_a_machines_file_that_changes_in_between(model: Path, tmp_path: Path) ->
 
 
 def test_a_bar_on_a_terminal(model: Path, tmp_path: Path) -> None:
-    ours, theirs = pty.openpty()
     command = [
         *DLASIM,
         "sweep",
@@ -112,20 +111,7 @@ def test_a_bar_on_a_terminal(model: Path, tmp_path: Path) -> None:
         "--out",
         str(tmp_path),
     ]
-    process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "TERM": "xterm"}
-    )
-    os.close(theirs)
-    shown = b""
-    while True:
-        try:
-            part = os.read(ours, 4096)
-        except OSError:
-            break
-        if not part:
-            break
-        shown += part
-    assert process.wait() == 0
+    shown = run_in_terminal(command, ("stderr",), {**os.environ, "TERM": "xterm"})
     assert b"points/s" in shown
     assert b"best" in shown
     assert b"/112" in shown
