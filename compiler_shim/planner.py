@@ -34,6 +34,7 @@ LEAST_PART = 64  # of the SRAM: no plans for less than that are tried
 MOST_TASKS = 1 << 14  # nor such with more than that
 NEAR = 1.005  # a plan for less SRAM is tried while its estimate is within so much of the best
 NEAR_IF_SMALL = 1.05  # likewise
+NEAR_WITH_HOPE = 1.7  # likewise, of plans that hope to load ahead: more SRAM only raises what they hope for
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +199,7 @@ class _PlanSearch:
         """The plan for the machine's SRAM, and those for smaller powers of two as long as their estimates are
         nearly as good."""
         plan = self._plan(kind, self._size)
-        size, near = self._size, NEAR_IF_SMALL if _nodes(kind.network) <= SMALLER else NEAR
-        most = near * plan.estimated_cycles
+        size, most = self._size, _near(kind) * plan.estimated_cycles
         while plan.estimated_cycles <= most:
             if size < self._size and plan.tasks > MOST_TASKS:
                 return
@@ -258,6 +258,12 @@ class _PlanSearch:
             options = replace(self._options, tiling=tiling)
             known[key] = Policy(machine, options, self._backend, hope)
         return known[key]
+
+
+def _near(kind: _Kind) -> float:
+    if kind.hope is not Hope.NONE:
+        return NEAR_WITH_HOPE
+    return NEAR_IF_SMALL if _nodes(kind.network) <= SMALLER else NEAR
 
 
 def _nodes(network: PlacedNetwork) -> int:

@@ -139,13 +139,6 @@ def transfer_beats(bus: BusCosts, run_bytes: int, runs: int) -> int:
 
 
 @routine
-def latency_cycles(bus: BusCosts, beats: int) -> int:
-    """Cycles that the latency adds to each of many transfers in a row that take so many cycles on the bus: as
-    many as are outstanding share one latency."""
-    return excess(ceil_div(bus.latency + beats, bus.outstanding), beats)
-
-
-@routine
 def contention_cycles(bus: BusCosts, beats: int, other_beats: int) -> int:
     """How much longer transfers take that need so many cycles on the bus alone, beside others that do."""
     if not bus.alone:

@@ -18,7 +18,8 @@ from dlasim.compiler_shim.lowering.search import even
 from dlasim.compiler_shim.lowering.tile_buffers import align
 from dlasim.compiler_shim.lowering.tile_costs import contention_both
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
-from dlasim.sim.formulas import BusCosts, latency_cycles, port_cycles, transfer_beats
+from dlasim.compiler_shim.lowering.transfers import latency_cycles
+from dlasim.sim.formulas import BusCosts, port_cycles, transfer_beats
 
 MAX_CHAIN = 6
 

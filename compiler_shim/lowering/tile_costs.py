@@ -15,7 +15,7 @@ from dlasim.compiler_shim.lowering.tile_buffers import (
     tile_bytes,
 )
 from dlasim.compiler_shim.lowering.tile_records import ChannelGroup, MachineCosts, NodeSizes, Tile
-from dlasim.compiler_shim.lowering.transfers import box_beats
+from dlasim.compiler_shim.lowering.transfers import box_beats, latency_cycles
 from dlasim.isa.instructions import TABLE_BYTES
 from dlasim.native.routine import routine
 from dlasim.sim.formulas import (
@@ -25,7 +25,6 @@ from dlasim.sim.formulas import (
     grouped_costs,
     lane_costs,
     lane_cycles,
-    latency_cycles,
     lines_moved,
     output_cycles,
     pixel_turns,
@@ -208,19 +207,27 @@ def estimate(
     beats_out = tiles * store_beats(sizes, machine, group, tile)
     tensor_beats = input_loads * first + tasks * other
     memory = machine.bus if sizes.has_matrix else machine.constants
-    waits = input_loads * latency_cycles(machine.bus, first) if input_bytes else 0
-    waits += tasks * latency_cycles(machine.bus, other) if second else 0
-    waits += constant_loads * latency_cycles(memory, fixed) if constants else 0
-    latency = max(machine.bus.latency, memory.latency) if constants else machine.bus.latency
+    if machine.is_one_memory:  # which has one outstanding transfer
+        waits = (input_loads if input_bytes else 0) + (tasks if second else 0)
+        waits = (waits + (constant_loads if constants else 0)) * memory.latency
+        latency = store_latency = memory.latency
+    else:
+        waits = input_loads * latency_cycles(machine.bus, first) if input_bytes else 0
+        waits += tasks * latency_cycles(machine.bus, other) if second else 0
+        waits += constant_loads * latency_cycles(memory, fixed) if constants else 0
+        latency = max(machine.bus.latency, memory.latency) if constants else machine.bus.latency
+        store_latency = latency_cycles(machine.bus, beats_out // tiles)
     move_in = beats_in + waits
-    move_out = beats_out + tiles * latency_cycles(machine.bus, beats_out // tiles) if output else 0
+    move_out = beats_out + tiles * store_latency if output else 0
     cycles = compute + move_in + move_out
     if tile.is_double and tasks > 1:
         if tile.is_double == DOUBLE_TENSORS and constants:  # what computes with others waits for them
             compute += (constant_loads - 1 + ahead) * (fixed + memory.latency)
-        contention, store_contention = contention_both(
-            machine, tensor_beats, beats_in - tensor_beats, beats_out
-        )
+        contention = store_contention = contention_cycles(machine.bus, beats_in, beats_out)
+        if not machine.is_one_memory:
+            contention, store_contention = contention_both(
+                machine, tensor_beats, beats_in - tensor_beats, beats_out
+            )
         moved = tasks * moved * share // WHOLE + read + tiles * output
         ports = port_cycles(machine.unit.port_rate, moved)
         store = move_out // tiles

@@ -24,6 +24,7 @@ from dlasim.compiler_shim.lowering.geometry import (
 )
 from dlasim.compiler_shim.lowering.search import Search
 from dlasim.compiler_shim.lowering.tile_records import MachineCosts, Tile
+from dlasim.compiler_shim.lowering.transfers import latency_cycles
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.isa.registers import Region
@@ -113,7 +114,7 @@ class Machine:
         if self.is_one_memory:
             beats, fixed = 0, 0
         beats += formulas.transfer_beats(self.bus, size_bytes - fixed, 1)
-        return beats + loads * formulas.latency_cycles(self.bus, beats // loads)
+        return beats + loads * latency_cycles(self.bus, beats // loads)
 
     def copy_cycles(self, size_bytes: int) -> int:
         """Cycles of moving bytes within SRAM; they cross its ports as both operands and as the result."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlasim.native.routine import routine
-from dlasim.sim.formulas import BusCosts, merge_runs, transfer_beats
+from dlasim.sim.formulas import BusCosts, ceil_div, excess, merge_runs, transfer_beats
 
 
 @routine
@@ -30,3 +30,10 @@ def box_beats(
     run, runs, stride, planes = transfer_shape(rows, columns, run_bytes, pixel_bytes, line_bytes)
     run, runs = merge_runs(run, runs, stride, planes, line_bytes)
     return transfer_beats(bus, run, runs)
+
+
+@routine
+def latency_cycles(bus: BusCosts, beats: int) -> int:
+    """Cycles that the latency adds to each of many transfers in a row that take so many cycles on the bus: as
+    many as are outstanding share one latency."""
+    return excess(ceil_div(bus.latency + beats, bus.outstanding), beats)

@@ -18,10 +18,10 @@ from tests.tflite.one_operator import random_graph
 SEEDS = range(8)
 
 
-HOST_KINDS = {row.name for row in OPERATORS.values() if row.lower} - set(CUSTOM_NAMES)
+HOST_KINDS = {row.name for row in OPERATORS.values() if row.lower}
 
 
-@pytest.mark.parametrize("kind", sorted(HOST_KINDS))
+@pytest.mark.parametrize("kind", sorted(HOST_KINDS - set(CUSTOM_NAMES)))
 def test_the_page_says_what_becomes_of_an_operator(kind: str) -> None:
     """Each host operator and instruction of a row comes about, and none that is not in it."""
     calls, mnemonics = set(), set()

@@ -51,6 +51,7 @@ def convolution(mnemonic: str, rows: int, columns: int, channels: int, **fields:
 ALONE = {
     "sum": stream(codec.encode("OP_E_ADD"), **picture(24, 16, 16)),
     "narrow sum": stream(codec.encode("OP_C_MAX"), **picture(30, 40, 4)),
+    "bytes": stream(codec.encode("OP_C_MAX"), **picture(30, 40, 1)),
     "wide sum": stream(codec.encode("OP_E32_ADD"), **picture(16, 16, 8, 4)),
     "product": stream(codec.encode("OP_E_MUL"), **picture(24, 16, 16)),
     "fill": stream(codec.encode("OP_FILL"), **picture(24, 32, 16)),
@@ -74,6 +75,17 @@ ALONE = {
         codec.encode("OP_MAT_MUL", init=1, out=1),
         **picture(60, 1, 16)
         | {"OUT_PIXEL_STRIDE": 64, "OUT_ROW_STRIDE": 64, "WEIGHT_ADDR": 16384, "PARAM_ADDR": 20480},
+    ),
+    "a vector with a matrix": stream(
+        codec.encode("OP_MAT_MUL", init=0, out=1),
+        **picture(1, 1, 16)
+        | {
+            "IN_CHANNELS": 240,
+            "IN_PIXEL_STRIDE": 240,
+            "IN_ROW_STRIDE": 240,
+            "OUT_ADDR": 512,
+            "WEIGHT_ADDR": 1024,
+        },
     ),
     "partial sums": stream(
         codec.encode("OP_MAT_MUL", init=2),

@@ -5,10 +5,10 @@ import subprocess
 import pytest
 
 from tests.rtl.builder import lint_command
-from tests.rtl.machines import LARGE, MACHINES, machine
+from tests.rtl.machines import LARGE, LARGE_LIMITED, LIMITED, MACHINES, machine
 
 
-@pytest.mark.parametrize("name", [*MACHINES, *LARGE])
+@pytest.mark.parametrize("name", [*MACHINES, *LARGE, *LIMITED, *LARGE_LIMITED])
 def test_no_warning(name: str) -> None:
     done = subprocess.run(lint_command(machine(name)), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -20,10 +20,11 @@ def test_no_warning(name: str) -> None:
     [
         ({"issue_cycles": 0}, "issue_cycles must be at least 1"),
         ({"mac_fill": 3}, "mac_fill and mac_drain of at least 4"),
+        ({"mac_results": 1, "accumulators": "unlimited"}, "accumulators must be limited"),
         ({"vector_drain": 1}, "vector_fill and vector_drain of at least 2"),
     ],
 )
-def test_a_machine_that_cannot_be_built_is_refused(change: dict[str, int], message: str) -> None:
+def test_a_machine_that_cannot_be_built_is_refused(change: dict[str, int | str], message: str) -> None:
     command = lint_command(machine("grid").replace(parallel="2x2", vector_lanes=1, **change))
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode != 0
