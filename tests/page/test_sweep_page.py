@@ -89,6 +89,24 @@ def test_the_best_points_of_one_model_are_headlines(
         assert float(card.get_attribute("data-value")) == least[name]
 
 
+def test_points_without_time_are_not_the_best(
+    show: Callable[..., Any], table: SweepResult, tmp_path: Path
+) -> None:
+    """Of two copies of each point one takes no time for transfers; its few cycles are no machine's."""
+
+    def untimed(row: dict[str, Any]) -> None:
+        seen.append(row)
+        row["model"] = "mnist"
+        if len(seen) % 2:
+            row["timing"], row["cycles_total"] = "zero", 1
+
+    seen: list[dict[str, Any]] = []
+    shown = changed(table, tmp_path, untimed, copies=2)
+    least = min(row["cycles_total"] for row in shown if row["timing"] == "full")
+    card = show(sweep_page(shown)).locator("[data-figure='best.cycles_total']")
+    assert float(card.get_attribute("data-value")) == least > 1
+
+
 def test_area_and_memories_are_choices(show: Callable[..., Any], table: SweepResult) -> None:
     page = show(sweep_page(table))
     choices = page.locator("#front select").first.locator("option")

@@ -32,13 +32,21 @@ function sweepFigures(ran) {
 function bestCards(models) {
   if (models.length !== 1 || !DATA.labels.length) return [];
   const points = new Points(DATA.columns, DATA.labels.length);
+  const wholly = whollyTimed(points);
   return [["cycles_total", "Fewest cycles"], ["energy_nj", "Least energy"]].flatMap(([name, text]) => {
     const figure = DATA.figures.find((one) => one.name === name);
     if (!figure) return [];
     const values = points.column(name);
-    const best = [...values.keys()].filter((number) => values[number] !== null).reduce((one, other) => (values[other] < values[one] ? other : one));
+    const best = wholly.filter((number) => values[number] !== null).reduce((one, other) => (values[other] < values[one] ? other : one));
     return [[`best.${name}`, text, written(values[best], figure.unit), DATA.labels[best] || points.column("label")[best], values[best]]];
   });
+}
+
+// The points in which everything takes time, if there are such; the others are not fast machines.
+function whollyTimed(points) {
+  const all = [...Array(points.count).keys()];
+  const full = DATA.columns.timing ? all.filter((number) => points.column("timing")[number] === "full") : all;
+  return full.length ? full : all;
 }
 
 function fixedParameters() {
@@ -53,7 +61,7 @@ function sweepView(points) {
   const figures = DATA.figures;
   const byName = (name) => figures.find((figure) => figure.name === name);
   const goal = byName("cycles_total") || figures[0] || { name: "cycles_total", text: "cycles", unit: "" };
-  const other = ["area_kge", "pes", "sram_bytes", "energy_nj", "dma_read_bytes"].map(byName).find(Boolean) || figures.find((figure) => figure !== goal) || goal;
+  const other = ["energy_nj", "area_kge", "pes", "sram_bytes", "dma_read_bytes"].map(byName).find(Boolean) || figures.find((figure) => figure !== goal) || goal;
   const single = { name: "point", text: "point", unit: "" };
   const several = Boolean(DATA.columns.model.texts);
   const view = { x: other === goal ? single : other, y: goal, shade: several ? "model" : null };
