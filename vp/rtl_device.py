@@ -140,9 +140,10 @@ class RtlDevice(DlaDevice):
         return bool(self._library.dla_irq(self._handle))
 
     def reset(self) -> None:
-        """As after power-on."""
+        """As after power-on; a stream that this ends on one side only is not compared."""
         self.dla.reset()
         self._library.dla_reset(self._handle)
+        self._started, self._lasted = self._cycle, [[], []]
 
 
 def _typed(library: ctypes.CDLL) -> ctypes.CDLL:

@@ -174,15 +174,36 @@ class Stream:
         events[: count._obj.value] = found[:most]
         return ran
 
+    def dla_reset(self, _handle: None) -> None:
+        self.left = 0
 
-def test_the_end_of_a_stream_with_many_markers_counts() -> None:
-    """A call tells of some events only; in between, Ctrl-C is noticed."""
+    def reset(self) -> None:
+        """Of the simulator beside it."""
+
+
+def device_with(stream: Stream) -> rtl_device.RtlDevice:
     device = object.__new__(rtl_device.RtlDevice)
-    stream = Stream(5_000)
     device._library, device._handle = stream, None  # type: ignore[assignment]
+    device.dla = stream  # type: ignore[assignment]
     device._events = (ctypes.c_uint64 * 1024)()
     device._cycle, device._started, device._figures = 70, 60, RtlFigures()
     device._lasted = [[], []]
+    return device
+
+
+def test_the_end_of_a_stream_with_many_markers_counts() -> None:
+    """A call tells of some events only; in between, Ctrl-C is noticed."""
+    stream = Stream(5_000)
+    device = device_with(stream)
     device._advance(1_000_000)
     assert device._lasted == [[5_010], []]
     assert max(stream.calls) <= 500
+
+
+def test_what_a_reset_ends_is_not_compared() -> None:
+    """Otherwise the simulator's next stream would be compared with the RTL's last one."""
+    device = device_with(Stream(5_000))
+    device._advance(1_000_000)
+    device.reset()
+    device._compare(1, 300)
+    assert device._figures.streams == 0
