@@ -1,4 +1,4 @@
-"""Routines compiled for this CPU, for tests that compare them with plain Python."""
+"""Routines as machine code: to compare them with plain Python, and for tests that make many plans."""
 
 from collections.abc import Callable
 from functools import cache
@@ -6,6 +6,7 @@ from functools import cache
 from dlasim.native import library
 from dlasim.native.backend import Backend
 from dlasim.native.routine import Routine
+from dlasim.sweeps.compiled import compile_routines, load
 
 
 def compiled(*routines: Routine) -> tuple[Backend, list[str]]:
@@ -22,6 +23,12 @@ def compiled(*routines: Routine) -> tuple[Backend, list[str]]:
         return run
 
     return Backend({routine: counted(routine) for routine in routines}), calls
+
+
+@cache
+def machine_code() -> Backend:
+    """Lowering and timing as a sweep runs them: the same figures as plain Python's, sooner."""
+    return load(compile_routines())
 
 
 @cache

@@ -11,6 +11,7 @@ from dlasim.compiler_shim.topologies import build_topology
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.report import report
 from dlasim.sim.runner import Simulation
+from tests.compiled import machine_code
 
 KIB = 1 << 10
 NETWORKS = ("autoencoder", "ds_cnn", "mnist", "resnet8", "mobilenet_v1", "mobilenet_v2")
@@ -27,12 +28,13 @@ COLUMNS = ("words", "dla", "stall", "conv", "depth", "requant", "read", "written
 
 
 def row(network, config, options):
-    program = lower_for(network, config, options, with_constants=False).program
-    told = report(program, config, Simulation(program, config, None).run())
-    cycles, moved = told["cycles"], told["dma_bytes"]
+    backend = machine_code()
+    program = lower_for(network, config, options, False, backend).program
+    found = report(program, config, Simulation(program, config, None, backend).run())
+    cycles, moved = found["cycles"], found["dma_bytes"]
     kinds = (cycles["by_kind"].get(kind, 0) for kind in ("CONV", "DEPTH", "REQUANT"))
     figures = (len(program.commands), cycles["dla"], cycles["stall"], *kinds)
-    return (*figures, moved["read"], moved["write"], told["sram_peak_bytes"])
+    return (*figures, moved["read"], moved["write"], found["sram_peak_bytes"])
 
 
 def test_figures_of_the_built_in_networks(tmp_path, golden):

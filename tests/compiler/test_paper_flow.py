@@ -18,6 +18,7 @@ from dlasim.sim.config import preset
 from dlasim.sim.report import report
 from dlasim.sim.runner import Simulation
 from dlasim.verification import verify
+from tests.compiled import machine_code
 
 KIB, MIB = 1 << 10, 1 << 20
 PAPER = {"fusion": "none", "tiling": "output-channel"}
@@ -58,8 +59,9 @@ def networks(files):
 
 
 def cycles(network, config, **options):
-    lowered = lower_for(network, config, CompileOptions(**options), with_constants=False)
-    inference = Simulation(lowered.program, config, None).run()
+    backend = machine_code()
+    lowered = lower_for(network, config, CompileOptions(**options), False, backend)
+    inference = Simulation(lowered.program, config, None, backend).run()
     return report(lowered.program, config, inference)["cycles"]
 
 

@@ -24,6 +24,7 @@ from dlasim.sim.duration import program_cycles
 from dlasim.sim.lower_bound import find_bound
 from dlasim.sim.races import check_program
 from dlasim.sim.runner import Simulation
+from tests.compiled import machine_code
 from tests.compiler.cases import lower_with_enough, random_case, write_model
 
 KIB = 1 << 10
@@ -44,10 +45,9 @@ def built_in(folder, name, **arguments):
 
 def cycles(network, config, memory=None, **options):
     """The cycles of the chosen program."""
-    program = lower_for(
-        network, config, CompileOptions(**options), with_constants=False, memory=memory
-    ).program
-    return program_cycles(program, config)
+    backend = machine_code()
+    program = lower_for(network, config, CompileOptions(**options), False, backend, memory).program
+    return program_cycles(program, config, backend)
 
 
 @pytest.mark.parametrize("seed", range(20))
