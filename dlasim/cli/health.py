@@ -26,6 +26,7 @@ EXTRAS = {
     "docs": "builds the documentation site",
     "verify": "compares models with TensorFlow's reference kernels (`dlasim verify`)",
     "onnx": "compares ONNX models with onnxruntime (`dlasim verify model.onnx`)",
+    "rtl": "synthesises the RTL's blocks for the area model (`tools/synthesis.py`)",
     "test": "runs the tests, some against TensorFlow's kernels",
     "dev": "checks style, types and imports; builds the wheel",
 }
