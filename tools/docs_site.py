@@ -41,7 +41,7 @@ NAVIGATION: dict[str, tuple[str, ...]] = {
     ),
     "Reference": (
         "cli", "api", "isa", "registers", "assembly", "program-format", "graph-format", "operators",
-        "host-operators", "figures",
+        "host-operators", "figures", "sram-ports",
         "virtual-prototype", "driver-api",
     ),
     "Project": ("contributing", "changelog"),
