@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-DLASIM = (sys.executable, "-m", "dlasim")
+DLASIM = (sys.executable, "-P", "-m", "dlasim")
 # As on a CPU for which no machine code ships.
 COMPILING = (
     sys.executable, "-P", "-c",

@@ -12,14 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.hardening.commands import COMPILING, DLASIM
+from tests.hardening.commands import COMPILING
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(sysconfig.get_path("scripts")) / "dlasim"
 TRAP = "import os\nopen(os.environ['TRAP'], 'a').write(__name__ + ' was imported\\n')\nraise SystemExit(3)\n"
 OURS = ("numpy", "numba", "llvmlite", "click", "rich", "flatbuffers", "tflite", "unicorn", "elftools")
 FOREIGN = ("sitecustomize", "usercustomize", "matplotlib", "tflite_micro", "ai_edge_litert", "yaml")
-COMMANDS = {"script": (str(SCRIPT),), "module": DLASIM, "isolated": (sys.executable, "-I", "-m", "dlasim")}
+COMMANDS = {
+    "script": (str(SCRIPT),),
+    "module": (sys.executable, "-m", "dlasim"),
+    "isolated": (sys.executable, "-I", "-m", "dlasim"),
+}
 
 
 @pytest.fixture(params=COMMANDS)
