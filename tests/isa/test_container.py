@@ -227,7 +227,7 @@ def test_a_hundred_thousand_damaged_files() -> None:
 
 def test_a_program_of_too_many_operations_is_refused() -> None:
     """The limit is that of the manual, and a program that reaches it can be read."""
-    manual = Path("docs/program-format.md").read_text(encoding="utf-8")
+    manual = (Path(__file__).parents[2] / "docs" / "program-format.md").read_text(encoding="utf-8")
     limit = 2_097_152
     assert f"at most {limit:,} operations" in manual
     for operations in (limit, limit + 1):

@@ -143,6 +143,7 @@ def test_fronts_are_those_of_the_charts(
 
 def test_box_selects_and_arrows_walk(show: Callable[..., Any], table: SweepResult) -> None:
     page = show(sweep_page(table))
+    page.get_by_label("To the right").select_option("pes")
     chart = page.locator("canvas.scatter").first
     chart.scroll_into_view_if_needed()
     box = chart.bounding_box()

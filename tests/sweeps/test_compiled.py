@@ -87,7 +87,7 @@ def test_an_interrupted_sweep_ends_its_builds(
 
 def test_a_broken_compiler_costs_one_line(model: Path, empty_cache: Path, tmp_path: Path) -> None:
     (tmp_path / "llvmlite.py").write_text("raise ImportError('out of order')")
-    path = os.pathsep.join([str(tmp_path), os.getcwd()])
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
     code, said = finish(sweep(model, tmp_path / "out", *FEW, "--jobs", "2", PYTHONPATH=path))
     assert code == 0
     assert [line for line in said if "out of order" in line] == said[-1:]
