@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,8 +47,19 @@ def hostile(tmp_path: Path, model: Path) -> Path:
     return folder
 
 
+@cache
+def imported_by_minus_m() -> list[str]:
+    """What `python -m` imports before it comes to any code of ours, from the current folder first."""
+    code = "import runpy, sys; print(*sys.modules)"
+    command = [sys.executable, "-P", "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
 def run(command: Sequence[str], hostile: Path, *arguments: str, **variables: str) -> str:
     """What a command prints that was run in the folder."""
+    if command == COMMANDS["module"]:
+        for name in imported_by_minus_m():
+            (hostile / f"{name}.py").unlink(missing_ok=True)
     trap = hostile.parent / "trap"
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"TRAP": str(trap)}
     environment |= {"XDG_CACHE_HOME": str(hostile.parent / "cache")} | variables
