@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -50,6 +51,15 @@ def _insert(file: Path, table: str | None, before: bool, code: str) -> None:
         assert end
         changed = text[: end.start()] + code + text[end.start() :]
     file.write_text(changed, encoding="utf-8")
+
+
+def rewrite(file: Path, text: str) -> None:
+    """Change a module of the copy, and remove its bytecode.
+
+    Python takes the old one for the new if both texts have one length and were written in one second.
+    """
+    file.write_text(text, encoding="utf-8")
+    Path(importlib.util.cache_from_source(str(file))).unlink(missing_ok=True)
 
 
 def run(tree: Path, *arguments: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.packaging.recipe import followed, run, run_tests
+from tests.packaging.recipe import followed, rewrite, run, run_tests
 
 KINDS = ("SPACE_TO_BATCH_ND", "BITWISE_XOR")
 TESTS = (
@@ -61,9 +61,9 @@ def test_the_tests_would_notice_a_wrong_body(tree: Path, file: str, right: str, 
     source = tree / file
     text = source.read_text(encoding="utf-8")
     assert text.count(right) == 1
-    source.write_text(text.replace(right, wrong), encoding="utf-8")
+    rewrite(source, text.replace(right, wrong))
     try:
         with pytest.raises(AssertionError, match="1 failed"):
             run_tests(tree, "-k", " or ".join(KINDS), "tests/host/test_every_operator.py")
     finally:
-        source.write_text(text, encoding="utf-8")
+        rewrite(source, text)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.packaging.recipe import followed, run, run_tests
+from tests.packaging.recipe import followed, rewrite, run, run_tests
 
 USE = """
 from dlasim.isa import codec
@@ -50,9 +50,9 @@ def test_the_tests_would_notice_a_wrong_body(tree: Path) -> None:
     right = file.read_text(encoding="utf-8")
     wrong = right.replace('context.view("IN") ^ context', 'context.view("IN") | context')
     assert wrong != right
-    file.write_text(wrong, encoding="utf-8")
+    rewrite(file, wrong)
     try:
         with pytest.raises(AssertionError, match="1 failed"):
             test_its_random_test_passes(tree)
     finally:
-        file.write_text(right, encoding="utf-8")
+        rewrite(file, right)
