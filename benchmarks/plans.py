@@ -24,7 +24,7 @@ from dlasim.compiler_shim.topologies import topology_names
 from dlasim.errors import InputError
 from dlasim.native.backend import PLAIN, Backend
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.lower_bound import find_bound
+from dlasim.sim.lower_bound import program_bound
 from dlasim.sim.runner import Simulation
 from dlasim.sweeps.compiled import compile_routines, load
 
@@ -98,8 +98,8 @@ class Timer:
         except InputError:
             return None
         inference = Simulation(program, config, None, self._backend).run()
-        cpu = sum(span.end - span.start for span in inference.host)
-        return inference.total_cycles, find_bound(config, program.work, cpu).cycles
+        cpu = {span.call: span.end - span.start for span in inference.host}
+        return inference.total_cycles, program_bound(config, program, cpu).cycles
 
 
 def main(arguments: list[str]) -> int:
