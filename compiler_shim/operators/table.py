@@ -27,7 +27,7 @@ from dlasim.compiler_shim.operators.fields import SchemaField, enum_field, flag,
 from dlasim.isa import host_ops
 
 FOLDS, VIEW, REARRANGES = Trait.FOLDS, Trait.VIEW, Trait.REARRANGES
-CONVERTS, CONVOLVES, HAS_16_BITS = Trait.CONVERTS, Trait.CONVOLVES, Trait.HAS_16_BITS
+CONVERTS, CONVOLVES = Trait.CONVERTS, Trait.CONVOLVES
 
 OWN_TABLE = "TABLE"  # dlasim's own: any function of one element. A .tflite holds it as a custom operator
 CUSTOM_NAMES = {OWN_TABLE: "dlasim.TABLE"}
@@ -549,7 +549,7 @@ ROWS = (
         "* -> *",
         elementwise.same_shape,
         elementwise.quantize,
-        ("LUT", "QUANTIZE"),
+        ("LUT", "QUANTIZE", "RESCALE"),
         dla=("OP_ACT_LUT",),
         options=Options("QuantizeOptions"),
         traits=FOLDS | CONVERTS,
@@ -719,7 +719,7 @@ ROWS = (
     ),
     OperatorDefinition(
         "SOFTMAX",
-        "q -> q",
+        "q -> s",
         elementwise.same_shape,
         pooling.softmax,
         ("SOFTMAX",),
@@ -838,13 +838,13 @@ ROWS = (
     ),
     OperatorDefinition(
         "SVDF",
-        "q q * b? * -> q",
+        "q q s b? s -> q",
         convolution.svdf_shape,
         convolution.svdf,
         ("SVDF",),
         options=Options("SVDFOptions", (SchemaField("rank"), _ACTIVATION, _HYBRID)),
         version=3,
-        traits=HAS_16_BITS,
+        states=(4,),
     ),
     OperatorDefinition(
         OWN_TABLE,
