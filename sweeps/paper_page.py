@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dlasim.fileio import atomic_write
-from dlasim.sim.config import KIB, MIB, size_text
+from dlasim.sim.sizes import KIB, MIB, size_text
 from dlasim.sweeps.paper_causes import CycleUnit, causes, fitting_unit
 from dlasim.sweeps.study import Study
 from dlasim.sweeps.sweep_result import SweepResult

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dlasim.fileio import atomic_write
-from dlasim.sim.config import size_text
+from dlasim.sim.sizes import size_text
 from dlasim.sweeps.study import Study
 from dlasim.sweeps.sweep_result import SweepResult
 
