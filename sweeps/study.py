@@ -10,6 +10,7 @@ from typing import Any
 from dlasim.errors import InputError, one_of
 from dlasim.sim.config import is_part
 from dlasim.sim.sizes import size_text
+from dlasim.sim.technology import technology_files
 from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.models import Source
 from dlasim.sweeps.parameters import FILE_PARAMETERS, Parameter, catalogue, machine_base, resolve, settled
@@ -99,7 +100,10 @@ class Study:
         machines = [
             name for key in FILE_PARAMETERS for name in self._values_of(key) if name.endswith(".toml")
         ]
-        return [file for file in (self.path, *(model.path for model in self.models), *machines) if file]
+        bases = [file for name in self._values_of("technology") for file in technology_files(name)]
+        return [
+            file for file in (self.path, *(model.path for model in self.models), *machines, *bases) if file
+        ]
 
     @property
     def swept(self) -> list[str]:
