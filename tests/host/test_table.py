@@ -54,6 +54,8 @@ CODES = {
     35: "COMPARE",
     36: "SELECT",
     44: "RESCALE",
+    45: "MATRIX_SUMS",
+    46: "LSTM_CELL",
 }
 
 
