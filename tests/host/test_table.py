@@ -53,6 +53,9 @@ CODES = {
     34: "L2_NORMALIZATION",
     35: "COMPARE",
     36: "SELECT",
+    44: "RESCALE",
+    45: "MATRIX_SUMS",
+    46: "LSTM_CELL",
 }
 
 
