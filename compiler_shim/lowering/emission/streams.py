@@ -57,7 +57,7 @@ EMIT = Routine(
         *(f"{_LOWERING}.{name}" for name in ("constants", "tile_buffers", "tile_records", "transfers")),
         *(f"{_LOWERING}.emission.{name}" for name in ("commands", "operations", "records", "streams")),
         *(f"{_LOWERING}.emission.{name}" for name in ("tiles", "words")),
-        "dlasim.isa",
+        *(f"dlasim.isa.{name}" for name in ("bits", "codec", "instructions", "registers")),
         "dlasim.sim.formulas",
     ),
 )
