@@ -53,6 +53,8 @@ CODES = {
     34: "L2_NORMALIZATION",
     35: "COMPARE",
     36: "SELECT",
+    40: "DIV",
+    41: "PRODUCT",
 }
 
 
