@@ -55,6 +55,7 @@ CODES = {
     36: "SELECT",
     40: "DIV",
     41: "PRODUCT",
+    44: "RESCALE",
 }
 
 
