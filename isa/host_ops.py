@@ -704,7 +704,7 @@ HOST_OPERATORS = (
         "DIV",
         40,
         "clamp(quotient((x1 - input1_zero_point) / (x2 - input2_zero_point)) + output_zero_point), where "
-        "quotient multiplies by a reciprocal, as [TFLite does](numerics.md#division).",
+        "quotient multiplies by a reciprocal, as TFLite does: numerics.md, Division.",
         _TWO_INPUTS,
         (_OUTPUT,),
         (*_TWO_ZERO_POINTS, *_scale("output_", "the result"), *_CLAMP),

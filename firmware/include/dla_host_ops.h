@@ -536,7 +536,7 @@ _Static_assert(sizeof(struct dla_host_compare) == 4 * DLA_HOST_COMPARE_WORDS, "s
 #define DLA_HOST_SELECT_WORDS 0u
 
 /* DIV: clamp(quotient((x1 - input1_zero_point) / (x2 - input2_zero_point)) + output_zero_point), where
-   quotient multiplies by a reciprocal, as [TFLite does](numerics.md#division).
+   quotient multiplies by a reciprocal, as TFLite does: numerics.md, Division.
    Inputs: input1, input2. Outputs: output. */
 #define DLA_HOST_DIV_WORDS 7u
 struct dla_host_div {
