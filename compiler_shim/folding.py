@@ -70,7 +70,8 @@ def evaluate(op: BoundOperator) -> Values:
     found: dict[int, NDArray[Any]] = {}
     for call in lower(op):
         operands = [tensors[operand] if isinstance(operand, int) else operand for operand in call.inputs]
-        specs = [outputs[index] for index in call.outputs]
+        written = [index for index in call.outputs if isinstance(index, int)]
+        specs = [outputs[index] for index in written]
         data = [np.asarray(operand.data) for operand in operands if operand is not None]
-        found |= zip(call.outputs, run_host_op(call.code, call.words, data, specs), strict=True)
+        found |= zip(written, run_host_op(call.code, call.words, data, specs), strict=True)
     return [found[index] for index in op.output_numbers]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import enum
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 from dlasim.errors import InputError
@@ -740,6 +740,58 @@ HOST_OPERATORS = (
             *_scale("output_", "the result"),
         ),
         firmware="rescale",
+    ),
+    HostOperator(
+        "MATRIX_SUMS",
+        45,
+        "bias + sum((x - input_zero_point) * w): the sums of FULLY_CONNECTED as they are. Of the records "
+        "only the bias counts.",
+        (_int8_in(doc="elements in rows of IC"), _int8_in("weights", "[OC, IC]"), _RECORDS),
+        (HostOperand("output", _INT32, "a row of OC for each row of the input"),),
+        (_INPUT_ZERO_POINT,),
+        firmware="sum_matrix",
+    ),
+    HostOperator(
+        "LSTM_CELL",
+        46,
+        "One step of a long short-term memory. limit16 limits to int16. For gate g of each unit, v is "
+        "limit16(limit16(requant(its input sum, input of g)) + limit16(requant(its recurrent sum, recurrent "
+        "of g))). Gates 0 (input), 1 (forget) and 3 (output) are logistic(3 * v), gate 2 (candidate) is "
+        "tanh(3 * v). The new cell is limit16(limit16(requant(forget * cell, forget)) + "
+        "limit16(requant(input * candidate, update))), limited to -cell_clip and cell_clip. The result is "
+        "requant(output * tanh((tanh_factor * new cell) >> tanh_shift, rounded half up), output) + "
+        "output_zero_point, limited to int8. Both functions are linear between the entries of the table. "
+        "For a = |x| and n bits, t_n = (table[k] << n) + (a & (2^n - 1)) * (table[k + 1] - table[k]) with "
+        "k = a >> n; from k = 255 on t_9 is 0x7FFF << 10 and t_8 is 0xFFFF << 8. logistic(x) is "
+        "(t_9 + 512) >> 10, below 0 (2^25 - t_9 + 511) >> 10. tanh(x) is (t_8 - 2^23 + 128) >> 8, below 0 "
+        "(2^23 - t_8 + 127) >> 8.",
+        (
+            HostOperand("input_sums", _INT32, "[rows, 4 * units]: of all steps, gate by gate"),
+            HostOperand("recurrent_sums", _INT32, "[batch, 4 * units]: of the last output, gate by gate"),
+            HostOperand("cell", ("int16",), "[batch, units]"),
+            HostOperand("table", _INT32, "[256]: 65536 / (1 + exp(-k / 24))"),
+        ),
+        (
+            HostOperand("output", _INT8, "[batch, units]"),
+            HostOperand("new_cell", ("int16",), "the tensor that is also the input cell"),
+        ),
+        (
+            Attribute("first_row", "row of input_sums of the first batch", least=0),
+            Attribute("row_step", "rows from one batch to the next", least=0),
+            *(
+                replace(attribute, count=4)
+                for name, doc in (("input_", "input sums"), ("recurrent_", "recurrent sums"))
+                for attribute in _scale(name, f"each gate's {doc}")
+            ),
+            *_scale("forget_", "what stays of the cell"),
+            *_scale("update_", "what is added to the cell"),
+            *_scale("output_", "the result"),
+            _OUTPUT_ZERO_POINT,
+            Attribute("cell_clip", "greatest new cell; 32768 limits nothing", least=0, greatest=1 << 15),
+            Attribute("tanh_factor", "factor of the cell", least=0, greatest=3 << 12),
+            Attribute("tanh_shift", "right shift of the cell", least=0, greatest=31),
+        ),
+        firmware="step_lstm",
     ),
 )
 BY_NAME = {operator.name: operator for operator in HOST_OPERATORS}

@@ -256,6 +256,11 @@ def _filters(work: Work) -> float:
     return batches * (9 * (prod(features) + prod(work.input(2))) + 86 * (1, 1, *features)[-2])
 
 
+def _sums_of_products(work: Work) -> float:
+    """5.3 for each multiply-accumulate."""
+    return 5.3 * work.written * (1, *work.input(1))[-1]
+
+
 def _padding(work: Work) -> float:
     """1 for each byte, 35 and 13 for each dimension for each row of the input."""
     shape = work.input(0)
@@ -295,6 +300,8 @@ RATES = {
     "QUANTIZE": Rates(call=800, written=25),
     "RESCALE": Rates(call=190, written=41),
     "SVDF": Rates(more=_filters),
+    "MATRIX_SUMS": Rates(written=15, more=_sums_of_products),
+    "LSTM_CELL": Rates(call=600, written=180),
     "CAST": Rates(written=21),
     "BINARY": Rates(written=19.5, more=_rows(60)),
     "UNARY": Rates(written=13),

@@ -86,9 +86,9 @@ def _sum(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
 
 
 def _product(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
-    first, second, output = (np.float64(op.scale(t)) for t in (op.input(0), op.input(1), op.output()))
-    if op.kind == "DIV" and op.output().is_unsigned:  # which LiteRT alone has: in float32
-        first, second, output = np.float32(first), np.float32(second), np.float32(output)
+    in_float32 = op.kind == "DIV" and op.output().is_unsigned  # which LiteRT alone has
+    scales = [op.scale(tensor) for tensor in (op.input(0), op.input(1), op.output())]
+    first, second, output = np.array(scales, np.float32 if in_float32 else np.float64)
     with np.errstate(all="ignore"):
         scale = float(first * second / output if op.kind == "MUL" else first / (second * output))
     return op.call(

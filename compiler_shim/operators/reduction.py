@@ -103,10 +103,10 @@ def cumulative_sum(op: BoundOperator) -> list[KernelCall]:
 def where_shape(op: BoundOperator) -> list[Shape]:
     """WHERE of what is known beforehand; of anything else the size depends on what the network computes."""
     condition = op.input(0)
-    op.require(
-        condition.data is not None,
-        "its condition must be constant: else the size of its output depends on what the network computes",
-    )
+    if condition.data is None:
+        op.refuse(
+            "its condition must be constant: else its output's size depends on what the network computes"
+        )
     return [(int(np.count_nonzero(condition.data)), len(condition.shape))]
 
 

@@ -1321,6 +1321,91 @@ static const char *dla_rescale_broken_rule(const struct dla_host_arguments *c)
     return NULL;
 }
 
+static const struct dla_host_range dla_matrix_sums_ranges[] = {
+    { "input_zero_point must be -128 to 127", -128, 127, 1, 1 },
+};
+static const struct dla_host_types dla_matrix_sums_inputs[] = {
+    { "input must be int8", 0x01 },
+    { "weights must be int8", 0x01 },
+    { "records must be int32", 0x02 },
+};
+static const struct dla_host_types dla_matrix_sums_outputs[] = {
+    { "output must be int32", 0x02 },
+};
+static const char *dla_matrix_sums_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_rank(c, 1) == INT64_C(2)))
+        return "weights must have 2 dimensions";
+    if (!(dla_host_elements(c, 1) > INT64_C(0)))
+        return "weights must not be empty";
+    if (!(dla_host_rank(c, 2) == INT64_C(2)))
+        return "records must have 2 dimensions";
+    if (!(dla_host_shape(c, 2, INT64_C(1)) == INT64_C(3)))
+        return "records must have three columns";
+    if (!(dla_host_shape(c, 2, INT64_C(0)) == dla_host_shape(c, 1, INT64_C(0))))
+        return "records must have a row for each row of weights";
+    if (!((int64_t)((uint32_t)dla_host_elements(c, 0) % (uint32_t)dla_host_shape(c, 1, INT64_C(1))) == INT64_C(0)))
+        return "input must be whole rows as deep as the weights";
+    if (!(dla_host_elements(c, c->inputs + 0) == ((int64_t)((uint32_t)dla_host_elements(c, 0) / (uint32_t)dla_host_shape(c, 1, INT64_C(1))) * dla_host_shape(c, 1, INT64_C(0)))))
+        return "output must have a row of as many channels as weights has rows for each row of the input";
+    return NULL;
+}
+
+static const struct dla_host_range dla_lstm_cell_ranges[] = {
+    { "first_row must be at least 0", 0, 2147483647, 1, 1 },
+    { "row_step must be at least 0", 0, 2147483647, 1, 1 },
+    { "input_multiplier must be at least 0", 0, 2147483647, 4, 1 },
+    { NULL, INT32_MIN, 2147483647, 4, 1 },
+    { "recurrent_multiplier must be at least 0", 0, 2147483647, 4, 1 },
+    { NULL, INT32_MIN, 2147483647, 4, 1 },
+    { "forget_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "update_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "output_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "cell_clip must be 0 to 32768", 0, 32768, 1, 1 },
+    { "tanh_factor must be 0 to 12288", 0, 12288, 1, 1 },
+    { "tanh_shift must be 0 to 31", 0, 31, 1, 1 },
+};
+static const struct dla_host_types dla_lstm_cell_inputs[] = {
+    { "input_sums must be int32", 0x02 },
+    { "recurrent_sums must be int32", 0x02 },
+    { "cell must be int16", 0x40 },
+    { "table must be int32", 0x02 },
+};
+static const struct dla_host_types dla_lstm_cell_outputs[] = {
+    { "output must be int8", 0x01 },
+    { "new_cell must be int16", 0x40 },
+};
+static const char *dla_lstm_cell_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_rank(c, 0) == INT64_C(2)))
+        return "input_sums must have 2 dimensions";
+    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(2)))
+        return "output must have 2 dimensions";
+    if (!(dla_host_shape(c, 0, INT64_C(1)) == (INT64_C(4) * dla_host_shape(c, c->inputs + 0, INT64_C(1)))))
+        return "input_sums must have four sums for each unit";
+    if (!(dla_host_elements(c, 1) == (INT64_C(4) * dla_host_elements(c, c->inputs + 0))))
+        return "recurrent_sums must have four for each output";
+    if (!(dla_host_elements(c, 2) == dla_host_elements(c, c->inputs + 0)))
+        return "cell must have the output's elements";
+    if (!((dla_host_type(c, c->inputs + 1) == dla_host_type(c, 2)) && (dla_host_elements(c, c->inputs + 1) == dla_host_elements(c, 2))))
+        return "new_cell must be like cell";
+    if (!(dla_host_elements(c, 3) == INT64_C(256)))
+        return "table must have 256 elements";
+    if (!(((int64_t)w[0] + ((dla_host_shape(c, c->inputs + 0, INT64_C(0)) - INT64_C(1)) * (int64_t)w[1])) < dla_host_shape(c, 0, INT64_C(0))))
+        return "the row of the last batch must lie inside input_sums";
+    return NULL;
+}
+
 static const struct dla_host_check dla_host_checks[] = {
     [1] = { "CONV_2D", dla_conv_2d_ranges, dla_conv_2d_inputs, dla_conv_2d_outputs,
         dla_conv_2d_broken_rule, 11, 3, 1 },
@@ -1400,6 +1485,10 @@ static const struct dla_host_check dla_host_checks[] = {
         dla_product_broken_rule, 5, 1, 1 },
     [44] = { "RESCALE", dla_rescale_ranges, dla_rescale_inputs, dla_rescale_outputs,
         dla_rescale_broken_rule, 4, 1, 1 },
+    [45] = { "MATRIX_SUMS", dla_matrix_sums_ranges, dla_matrix_sums_inputs, dla_matrix_sums_outputs,
+        dla_matrix_sums_broken_rule, 1, 3, 1 },
+    [46] = { "LSTM_CELL", dla_lstm_cell_ranges, dla_lstm_cell_inputs, dla_lstm_cell_outputs,
+        dla_lstm_cell_broken_rule, 16, 4, 2 },
 };
 
 #endif

@@ -55,6 +55,8 @@ enum dla_host_op {
     DLA_HOST_OP_DIV = 40,
     DLA_HOST_OP_PRODUCT = 41,
     DLA_HOST_OP_RESCALE = 44,
+    DLA_HOST_OP_MATRIX_SUMS = 45,
+    DLA_HOST_OP_LSTM_CELL = 46,
 };
 
 /* What BINARY computes. */
@@ -576,6 +578,47 @@ struct dla_host_rescale {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_rescale) == 4 * DLA_HOST_RESCALE_WORDS, "size");
 
+/* MATRIX_SUMS: bias + sum((x - input_zero_point) * w): the sums of FULLY_CONNECTED as they are. Of the
+   records only the bias counts.
+   Inputs: input, weights, records. Outputs: output. */
+#define DLA_HOST_MATRIX_SUMS_WORDS 1u
+struct dla_host_matrix_sums {
+    int32_t input_zero_point; /* the input's integer that means 0; also what padding is */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_matrix_sums) == 4 * DLA_HOST_MATRIX_SUMS_WORDS, "size");
+
+/* LSTM_CELL: One step of a long short-term memory. limit16 limits to int16. For gate g of each unit, v is
+   limit16(limit16(requant(its input sum, input of g)) + limit16(requant(its recurrent sum, recurrent of
+   g))). Gates 0 (input), 1 (forget) and 3 (output) are logistic(3 * v), gate 2 (candidate) is tanh(3 * v).
+   The new cell is limit16(limit16(requant(forget * cell, forget)) + limit16(requant(input * candidate,
+   update))), limited to -cell_clip and cell_clip. The result is requant(output * tanh((tanh_factor * new
+   cell) >> tanh_shift, rounded half up), output) + output_zero_point, limited to int8. Both functions are
+   linear between the entries of the table. For a = |x| and n bits, t_n = (table[k] << n) + (a & (2^n - 1))
+   * (table[k + 1] - table[k]) with k = a >> n; from k = 255 on t_9 is 0x7FFF << 10 and t_8 is 0xFFFF << 8.
+   logistic(x) is (t_9 + 512) >> 10, below 0 (2^25 - t_9 + 511) >> 10. tanh(x) is (t_8 - 2^23 + 128) >> 8,
+   below 0 (2^23 - t_8 + 127) >> 8.
+   Inputs: input_sums, recurrent_sums, cell, table. Outputs: output, new_cell. */
+#define DLA_HOST_LSTM_CELL_WORDS 28u
+struct dla_host_lstm_cell {
+    int32_t first_row; /* row of input_sums of the first batch */
+    int32_t row_step; /* rows from one batch to the next */
+    int32_t input_multiplier[4]; /* multiplier of each gate's input sums */
+    int32_t input_shift[4]; /* shift of each gate's input sums */
+    int32_t recurrent_multiplier[4]; /* multiplier of each gate's recurrent sums */
+    int32_t recurrent_shift[4]; /* shift of each gate's recurrent sums */
+    int32_t forget_multiplier; /* multiplier of what stays of the cell */
+    int32_t forget_shift; /* shift of what stays of the cell */
+    int32_t update_multiplier; /* multiplier of what is added to the cell */
+    int32_t update_shift; /* shift of what is added to the cell */
+    int32_t output_multiplier; /* multiplier of the result */
+    int32_t output_shift; /* shift of the result */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t cell_clip; /* greatest new cell; 32768 limits nothing */
+    int32_t tanh_factor; /* factor of the cell */
+    int32_t tanh_shift; /* right shift of the cell */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_lstm_cell) == 4 * DLA_HOST_LSTM_CELL_WORDS, "size");
+
 /* X(operator, function) for each operator that the firmware has a kernel for. */
 #define DLA_HOST_KERNELS(X) \
     X(CONV_2D, convolve) \
@@ -615,6 +658,8 @@ _Static_assert(sizeof(struct dla_host_rescale) == 4 * DLA_HOST_RESCALE_WORDS, "s
     X(SELECT, select) \
     X(DIV, divide_quantized) \
     X(PRODUCT, reduce_product) \
-    X(RESCALE, rescale)
+    X(RESCALE, rescale) \
+    X(MATRIX_SUMS, sum_matrix) \
+    X(LSTM_CELL, step_lstm)
 
 #endif

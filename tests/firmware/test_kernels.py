@@ -29,6 +29,8 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (kernels.softmax, MANY),
     (kernels.svdf, SOME),
     (kernels.rescale, SOME),
+    (kernels.matrix_sums, SOME),
+    (kernels.lstm_cell, SOME),
     (kernels.softmax_of_large_shares, 1),
     (kernels.pad, FEW),
     (kernels.concatenation, FEW),

@@ -56,6 +56,8 @@ CODES = {
     40: "DIV",
     41: "PRODUCT",
     44: "RESCALE",
+    45: "MATRIX_SUMS",
+    46: "LSTM_CELL",
 }
 
 

@@ -191,6 +191,53 @@ def svdf(make: Maker) -> Graph:
     return make.graph("SVDF", [source, features, times, bias, state], [result], options)
 
 
+def lstm(make: Maker, time_major: bool | None = None) -> Graph:
+    """With or without a limit of the cell, whose scale is a power of two."""
+    steps, batch, depth, units = (make.number(1, 5), make.number(1, 3), make.number(1, 9), make.number(1, 7))
+    in_steps = bool(make.number(0, 1)) if time_major is None else time_major
+    extents = (steps, batch) if in_steps else (batch, steps)
+    source = make.input((*extents, depth), one_scale_and_zero(make, make.rng.uniform(0.005, 0.05)))
+    hidden = one_scale_and_zero(make, make.rng.uniform(0.004, 0.012))
+    source_scale = make.quantization_of(source).scale
+    weights = [
+        make.constant(
+            f"weights_{number}",
+            make.rng.integers(-127, 128, (units, depth if number < 4 else units)).astype(np.int8),
+            # Half of them make sums lie on ties, which show in which precision the scales are multiplied.
+            one_scale(
+                make.choice(0.75, 1.5, 0.5) * 2.0**-16 / (source_scale if number < 4 else hidden.scale) * 8
+                if make.number(0, 1)
+                else make.rng.uniform(0.001, 0.02)
+            ),
+        )
+        for number in range(8)
+    ]
+    biases = [
+        make.constant(
+            f"bias_{number}", make.rng.integers(-9000, 9000, units).astype(np.int32), one_scale(1e-4)
+        )
+        for number in range(4)
+    ]
+    state = make.tensor("output_state", (batch, units), hidden)
+    cell = make.tensor("cell_state", (batch, units), one_scale(2.0 ** -make.number(9, 15)), "int16")
+    result = make.tensor("output", (*extents, units), hidden)
+    inputs = [source, *weights, -1, -1, -1, *biases, -1, -1, state, cell, -1, -1, -1, -1]
+    options = {
+        "fused_activation_function": "TANH",
+        "time_major": in_steps,
+        "cell_clip": make.choice(0.0, 0.5),
+    }
+    return make.graph("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [result], options)
+
+
+def one_scale_and_zero(make: Maker, scale: float) -> Quantization:
+    return Quantization((float(np.float32(scale)),), (make.number(-128, 127),))
+
+
+def random_lstm(seed: int, time_major: bool) -> Graph:
+    return lstm(Maker(seed), time_major)
+
+
 def binary(kind: str, options: Callable[[Maker], dict[str, Any]], same_scale: bool = False) -> Callable:
     def build(make: Maker) -> Graph:
         shape = make.shape(4)
@@ -776,6 +823,7 @@ BUILDERS: dict[str, Callable[[Maker], Graph]] = {
     "TOPK_V2": top_k,
     "TRANSPOSE": transpose,
     "TRANSPOSE_CONV": transpose_conv,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
     "UNPACK": unpack,
     "WHERE": where,
 }
@@ -806,8 +854,8 @@ NOT_IN_TFLITE_MICRO = {
 }
 
 # Whose kernels TFLite Micro alone has: LiteRT's set of reference kernels lacks them, or in int8 (SUM) gives
-# the same number everywhere.
-NOT_IN_LITERT = {"CEIL", "DEPTH_TO_SPACE", "ELU", "ROUND", "SUM"}
+# the same number everywhere. Its LSTM needs a scale of an intermediate tensor, which Micro does not read.
+NOT_IN_LITERT = {"CEIL", "DEPTH_TO_SPACE", "ELU", "ROUND", "SUM", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
 
 
 def random_graph(kind: str, seed: int) -> Graph:
