@@ -117,6 +117,7 @@ class _PlanSearch:
             memory.sufficient_bytes = self._sufficient_bytes(memory.placements.most_on_dla())
         self._placements = memory.placements
         self._size = min(config.sram_bytes, memory.sufficient_bytes)
+        self._may_split = keeps_tensors(options) and config.compute_overlap == 1
 
     def _sufficient_bytes(self, network: PlacedNetwork) -> int:
         """Plans use no more SRAM than so much: a machine with more gets the same program."""
@@ -127,8 +128,7 @@ class _PlanSearch:
         """Time the plans where there are several."""
         found = _distinct(self._candidates())
         best, lowered = found[0], None
-        may_split = keeps_tensors(self._options) and hidden_cycles(best.plan)
-        if len(found) > 1 or may_split:
+        if len(found) > 1 or (self._may_split and hidden_cycles(best.plan)):
             best, lowered = self._fastest(found)
         return self._emit(best, with_constants) if with_constants or lowered is None else lowered
 
@@ -149,7 +149,7 @@ class _PlanSearch:
         most = BEST_IF_SMALL if _nodes(fastest.kind.network) <= SMALLER else 1
         found: list[_Candidate] = []
         for number, (cycles, candidate) in enumerate(timed[:most]):
-            hidden = hidden_cycles(candidate.plan) if keeps_tensors(self._options) else 0
+            hidden = hidden_cycles(candidate.plan) if self._may_split else 0
             if hidden and cycles - hidden < least:
                 found += self._split(candidate, not number)
         return _distinct(found)

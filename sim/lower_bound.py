@@ -85,6 +85,10 @@ def program_bound(config: DlaConfig, program: Program, cpu_cycles: Mapping[int, 
         return whole
     around = _transfers_around(config, program.work)
     parts, ends, now = _work_of_streams(config, program), list[int](), 0
+    units = whole.units
+    if not config.compute_overlap:
+        around |= dict.fromkeys(_COMPUTE, around[Unit.VECTOR.name])  # the less
+        units, parts = _together(units), [_together(part) for part in parts]
     done = {unit: around[unit][0] for unit in _COMPUTE}
     for step in program.steps:
         if step.kind is StepKind.HOST:
@@ -94,10 +98,16 @@ def program_bound(config: DlaConfig, program: Program, cpu_cycles: Mapping[int, 
             done[unit] = max(done[unit], now) + cycles
         ends.append(max([now, *[done[unit] for unit in parts[step.index]]]))
         if len(ends) == len(program.streams):
-            busy = {unit: around[unit][0] + cycles for unit, cycles in whole.units.items() if unit != CPU}
+            busy = {unit: around[unit][0] + cycles for unit, cycles in units.items() if unit != CPU}
             busy |= {unit: max(cycles, done.get(unit, 0)) for unit, cycles in busy.items()}
             ends.append(max([ends.pop(), *[cycles + around[unit][1] for unit, cycles in busy.items()]]))
     return Bound(whole.units, max([now, *ends]))
+
+
+def _together(units: Mapping[str, int]) -> Mapping[str, int]:
+    """MAC and VECTOR as one unit."""
+    others = {unit: cycles for unit, cycles in units.items() if unit not in _COMPUTE}
+    return others | {Unit.MAC.name: sum(units.get(unit, 0) for unit in _COMPUTE)}
 
 
 def _transfers_around(config: DlaConfig, work: NDArray[np.void]) -> dict[str, tuple[int, int]]:
