@@ -71,6 +71,7 @@ DLA_FORMS: Mapping[str, DlaForm] = {
         2,
     ),
     "LUT": DlaForm(LayerKind.ACT, ("OP_ACT_LUT",), translate.table),
+    "SOFTMAX": DlaForm(LayerKind.ACT, ("OP_SOFTMAX",), translate.softmax),
     "TRANSPOSE_CONV": DlaForm(
         LayerKind.CONV,
         ("OP_CONV", "OP_CONV_RELU"),

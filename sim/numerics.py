@@ -224,12 +224,13 @@ def softmax_table(beta: float, input_scale: float) -> NDArray[np.int32]:
     return np.where(counts, table, 0).astype(np.int32)
 
 
-def softmax(rows: NDArray[Any], table: NDArray[np.int32]) -> NDArray[np.int8]:
+def softmax(rows: NDArray[Any], table: NDArray[Any]) -> NDArray[np.int8]:
     """Softmax along the last axis, to scale 1/256 and zero point -128."""
     wide = rows.astype(np.int64)
     exponentials = table.astype(np.int64)[wide.max(axis=-1, keepdims=True) - wide]
-    # TFLite's sum has 32 bits.
+    # TFLite's sum has 32 bits; where they are all 0, its reciprocal is undefined.
     sums = rounding_divide(exponentials, _SOFTMAX_SUM_BITS).sum(axis=-1, keepdims=True) & 0xFFFF_FFFF
+    sums = np.maximum(sums, 1)
     reciprocals, bits = _reciprocal_of_sum(int(sums.item())) if sums.size == 1 else _reciprocals_of_sums(sums)
     return limit(rounding_divide(high_multiply(reciprocals, exponentials), bits), -128, INT8_MIN, INT8_MAX)
 
