@@ -71,7 +71,7 @@ DLA_FORMS: Mapping[str, DlaForm] = {
         2,
     ),
     "LUT": DlaForm(LayerKind.ACT, ("OP_ACT_LUT",), translate.table),
-    "SOFTMAX": DlaForm(LayerKind.ACT, ("OP_SOFTMAX",), translate.softmax),
+    "SOFTMAX": DlaForm(LayerKind.ACT, ("OP_SOFTMAX",), translate.softmax, (rules.rule_goes_on,)),
     "TRANSPOSE_CONV": DlaForm(
         LayerKind.CONV,
         ("OP_CONV", "OP_CONV_RELU"),
@@ -100,7 +100,7 @@ def layer_kind(call: KernelCall) -> LayerKind:
 
 
 def dla_form(
-    call: KernelCall, numbers: tuple[int, ...], values: list[Value], layer: int
+    call: KernelCall, numbers: tuple[int, ...], values: list[Value], layer: int, ends_network: bool
 ) -> tuple[tuple[DlaNode, ...], str]:
     """The DLA nodes of a call whose inputs are these values, or none and why the DLA cannot run it.
 
@@ -122,6 +122,7 @@ def dla_form(
         layer,
         1 if form is None else form.activation_count,
         form is not None,
+        ends_network,
         add,
     )
     for rule in (*_FIRST_RULES, *(form.rules if form else ()), _LAST_RULE):

@@ -140,7 +140,8 @@ class _Partitioner:
         """All nodes of an operator's calls, or none and the reason of the first that the DLA cannot run."""
         nodes: list[DlaNode] = []
         for call, host in zip(calls, resolved, strict=True):
-            found, reason = dla_form(call, host.inputs, self._values, layer)
+            ends = host.outputs[0] in self._graph.outputs
+            found, reason = dla_form(call, host.inputs, self._values, layer, ends)
             if not found:
                 return (), reason
             nodes += found

@@ -283,11 +283,12 @@ _SOFTMAX = """\
     three times: g = g + 4 * high(g, 2^29 - high(d, g))
     r     = min(2 * g, 2^31 - 1)
     out   = clamp(rounded(high(e[c], r), 35 - zeros) - 128)            (to -128 .. 127)
-with high(a, b) = (a * b + 2^30) >> 31, which is at most 2^31 - 1, and rounded(v, n) = v / 2^n to nearest, halves
-away from zero. This is the fixed point of the reference kernel of TensorFlow Lite: the table holds exp(-scale * n) for
-n = 0 to 255 with 31 fractional bits, the sum has 19 of them, g approaches 2^59 / d by three steps of Newton's method,
-and out has scale 1/256 and zero point -128. The compiler computes the table, so that no instruction depends on how
-exponentials are computed."""
+with high(a, b) = (a * b + 2^30) >> 31, which is at most 2^31 - 1, and rounded(v, n) = v / 2^n to nearest,
+halves away from zero. This is the fixed point of TensorFlow Lite's reference kernel: the table holds
+exp(-scale * n) for n = 0 to 255 with 31 fractional bits, the sum has 19 of them, g approaches 2^60 / d by
+three steps of Newton's method, and out has scale 1/256 and zero point -128. The compiler computes the
+table. No other instruction looks up 32 bits, sums over channels in the VECTOR unit, or multiplies by a
+number that depends on the data."""
 
 _DMA_FIELDS = (
     "{0}_RUN_BYTES contiguous bytes, {0}_RUNS times at the run strides, {0}_PLANES times at the plane strides"

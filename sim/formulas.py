@@ -303,7 +303,7 @@ def row_output_cycles(unit: UnitCosts, pixels: int, channels: int, cycles_each: 
 
 @routine
 def row_crossings(unit: UnitCosts, row_bytes: int) -> int:
-    """How often the channels of a pixel cross the ports: in every pass if the line buffer does not hold them."""
+    """How often the channels of a pixel cross the ports: in every pass if no line buffer holds them."""
     return select(row_bytes > unit.line_buffer, unit.passes, 1)
 
 

@@ -45,7 +45,9 @@ def operation_traffic(unit: UnitCosts, batch: Batch, work: Count, cycles_each: C
     moved: Count = sum(_crossing(unit, batch, footprint) for footprint in all_footprints(batch))
     pixels, channels = product(*batch.pair("OUT_SIZE")), batch.value("OUT_CHANNELS")
     numbers = (work, pixels, channels, cycles_each, moved)
-    bound = float(np.max(pixels)) * float(np.max(channels)) * float(np.max(cycles_each)) + float(np.max(moved))
+    bound = float(np.max(pixels)) * float(np.max(channels)) * float(np.max(cycles_each)) + float(
+        np.max(moved)
+    )
     output, stall = _evaluate(formulas.lane_costs, unit, numbers, bound)
     # A table must be there as a whole before the work.
     return Traffic(output, stall + formulas.port_cycles(unit.port_rate, table), moved + table)
@@ -115,7 +117,8 @@ def _crossing(unit: UnitCosts, batch: Batch, footprint: Footprint) -> Count:
         case _:
             crossings: Count = 1
             if not footprint.operand.writes and unit.passes > 1:
-                crossings = formulas.row_crossings(unit, batch.value("OUT_CHANNELS"))
+                row_bytes: Count = batch.value("OUT_CHANNELS")
+                crossings = formulas.row_crossings(unit, row_bytes)
             return np.where(footprint.present, footprint.box.total_bytes * crossings, 0)
 
 

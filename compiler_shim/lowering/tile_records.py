@@ -13,11 +13,11 @@ from dlasim.sim.formulas import BusCosts, UnitCosts
 @record
 class NodeSizes(Record):
     """A node's sizes. `depth` is the input channels that one output channel reads, `step` the output channels
-    that cannot be parted, `multiplier` those of an input channel where channels stay apart; tensor bytes are those of a channel of a pixel that travels, 0 for a tensor that
-    stays in SRAM and where there is none; element bytes are the same wherever tensors are; strides are those
-    of whole tensors, in elements, the second input's those of a matrix instead. `loaded_weight_bytes` are
-    `weight_bytes`, or 0 for a matrix in SRAM. `common` is the greatest common divisor of stride and
-    dilation."""
+    that cannot be parted, `multiplier` those of an input channel where channels stay apart; tensor bytes are
+    those of a channel of a pixel that travels, 0 for a tensor that stays in SRAM and where there is none;
+    element bytes are the same wherever tensors are; strides are those of whole tensors, in elements, the
+    second input's those of a matrix instead. `loaded_weight_bytes` are `weight_bytes`, or 0 for a matrix in
+    SRAM. `common` is the greatest common divisor of stride and dilation."""
 
     height: int = 0
     width: int = 0

@@ -1,4 +1,4 @@
-"""Softmax: three passes over the channels of each pixel, and the reciprocal of their sum between the last two."""
+"""Softmax: three passes over the channels of each pixel, and between the last two the reciprocal of a sum."""
 
 from __future__ import annotations
 

@@ -241,7 +241,11 @@ def lanes(config) -> tuple[int, int]:
 class Compute:
     """An operation in the MAC or VECTOR unit."""
 
-    def __init__(self, steps: list[Step], fill: int, drain: int, config) -> None:
+    def __init__(
+        self, steps: list[Step], fill: int, drain: int, config, waits_for_results: bool = False
+    ) -> None:
+        """`waits_for_results`: steps with results wait until less than a cycle is left of those before."""
+        self._waits = waits_for_results
         self._steps, self._next = steps, 0
         self._fill, self._drain = fill, drain
         self._word, self._is_limited = config.sram_bandwidth, bool(config.sram_bandwidth)
@@ -293,6 +297,11 @@ class Compute:
         self._leave()
         return name
 
+    @property
+    def _behind(self) -> Fraction:
+        """Cycles until all results have left."""
+        return sum((count * cycles for count, cycles, _ in self._leaving), Fraction(0)) - self._spent
+
     def _leave(self) -> None:
         """A cycle of the output stage."""
         self._spent += 1
@@ -309,6 +318,8 @@ class Compute:
         if self._next == len(self._steps) or (self._is_limited and self._needed > self._fetched):
             return False
         macs, _, results, cycles, size = self._steps[self._next]
+        if self._waits and results and self._behind >= 1:
+            return False
         self.macs += macs
         if results and cycles:
             self._leaving.append((results, cycles, size))
