@@ -74,7 +74,7 @@ MUTATIONS = (
     Mutation("lanes of a sum", "dla_softmax.sv", "if (used_s[l])", ""),
     Mutation("rounding of exponentials", "dla_softmax.sv", "SUM_SHIFT = 5'd12", "SUM_SHIFT = 5'd13"),
     Mutation("steps of Newton's method", "dla_softmax.sv", "product <= product + 1'b1",
-             "product <= product == 5 ? '0 : product + 1'b1"),
+             "product <= product == 3 ? '0 : product + 1'b1"),
     Mutation("a sum of 0", "dla_softmax.sv", "if (sum == 0) zeros = 6'd31;", ""),
     Mutation("shares that vanish", "dla_softmax.sv", "reciprocal_shift[5] ? '0 : ", ""),
     Mutation("wait for a reciprocal", "dla_vector.sv", "4'(RECIPROCAL_CYCLES)", "4'(RECIPROCAL_CYCLES - 1)"),
