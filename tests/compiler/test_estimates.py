@@ -31,9 +31,10 @@ from dlasim.errors import InputError
 from dlasim.isa.instructions import Unit
 from dlasim.native.routine import is_routine
 from dlasim.sim import formulas
-from dlasim.sim.config import KIB, DlaConfig
+from dlasim.sim.config import DlaConfig
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import Plan, plan_stream
+from dlasim.sim.sizes import KIB
 
 NETWORKS = ("resnet8", "ds_cnn", "mnist", "autoencoder", "mobilenet_v1", "mobilenet_v2")
 MACHINES = 40
@@ -110,6 +111,10 @@ def random_machine(rng: random.Random) -> DlaConfig:
     }
     if "x" in values["parallel"] and more.random() < 0.5:
         values |= {"parallel": values["parallel"] + "x4", "pes": 4 * pes}
+    values |= {
+        "mac_handover": more.choice(["results", "results", "blocks"]),
+        "sram_dma_ports": more.choice([0, 0, 1]),
+    }
     values |= {f"mac_{end}": rng.choice([0, 4, 30]) for end in ("fill", "drain")}
     return DlaConfig().replace(
         **values | {f"vector_{end}": rng.choice([0, 2, 30]) for end in ("fill", "drain")}

@@ -159,7 +159,7 @@ def test_close_where_blocks_are_handed_over_whole(seed, limits):
     rng = random.Random(450 + seed)
     longer = closed = stepped = 0
     for _ in range(120):
-        drawn = random_limits(rng) | {"line_buffer_bytes": 4096, "weight_buffer_bytes": 4096}
+        drawn = random_limits(rng) | {"line_buffer_bytes": LARGE_BUFFER, "weight_buffer_bytes": LARGE_BUFFER}
         drawn |= {"mac_results": 0} if limits == "ports" else {"sram_bandwidth": 0}
         config = random_config(rng, **drawn, mac_handover="blocks")
         words = random_stream(rng, 1, LONG, MAC)
@@ -173,11 +173,15 @@ def test_close_where_blocks_are_handed_over_whole(seed, limits):
 
 
 def test_transfers_with_ports_of_their_own_contend_with_nobody():
-    """The stream takes as long as on ports that are wide enough for all, where the array needs them alone."""
     rng = random.Random(480)
     faster = 0
     for _ in range(60):
-        limits = random_limits(rng) | {"sram_bandwidth": rng.choice([2, 4]), "sram_ports": 1}
+        limits = random_limits(rng) | {
+            "sram_bandwidth": rng.choice([2, 4]),
+            "sram_ports": 1,
+            "mac_results": 0,
+        }
+        limits |= {"line_buffer_bytes": LARGE_BUFFER, "weight_buffer_bytes": LARGE_BUFFER, "accumulators": 4}
         config = random_config(rng, **limits, dma_bandwidth=8, sram_dma_ports=1)
         words = random_stream(rng, rng.randint(2, 5), LONG, ("OP_DMA_READ", "OP_DMA_WRITE", *MAC))
         ours = plan(config, words)
