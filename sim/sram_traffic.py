@@ -79,13 +79,18 @@ def _mac_traffic(unit: UnitCosts, batch: Batch, work: Count) -> Traffic:
 
 def _block_input(unit: UnitCosts, batch: Batch) -> Count:
     """Pixels of the input of the first block of pixels."""
-    outputs = formulas.block_outputs(unit, *batch.pair("OUT_SIZE"))
+    size: tuple[Count, ...] = batch.pair("OUT_SIZE")
+    outputs: tuple[Count, ...] = formulas.block_outputs(unit, *size)
     if not batch.instruction.has_window:
         return product(*outputs)
-    kernel, dilation = batch.pair("KERNEL"), batch.pair("DILATION")
-    windows = [(kernel[axis] - 1) * dilation[axis] + 1 for axis in (0, 1)]
-    sizes = zip(outputs, batch.pair("STRIDE"), windows, batch.pair("IN_SIZE"), strict=True)
-    return product(*(formulas.lines_under(*numbers) for numbers in sizes))
+    lines = []
+    for axis, count in enumerate(outputs):
+        stride, kernel, dilation, size_in = (
+            batch.pair(name)[axis] for name in ("STRIDE", "KERNEL", "DILATION", "IN_SIZE")
+        )
+        numbers: tuple[Count, ...] = (count, stride, (kernel - 1) * dilation + 1, size_in)
+        lines.append(formulas.lines_under(*numbers))
+    return product(*lines)
 
 
 def _first_bytes(batch: Batch, depthwise: bool) -> tuple[Count, Count, Count]:
