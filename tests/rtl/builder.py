@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 RTL = ROOT / "rtl"
 HARNESS = RTL / "verilator" / "harness.cpp"
 KEPT = ROOT / "out" / "rtl"
-PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv")  # before what uses them
+PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv", "dla_words.sv")  # before what uses them
 CYCLES = ("mac_fill", "mac_drain", "vector_fill", "vector_drain")
 SAME = (
     "sram_bytes", "sram_bandwidth", "sram_ports", "sram_banks", "line_buffer_bytes", "weight_buffer_bytes",

@@ -18,6 +18,7 @@ from dlasim.sim.runner import Simulation
 from tests.rtl.builder import build
 from tests.rtl.comparison import Comparison, compare_stream
 from tests.rtl.machine import RtlMachine
+from tests.rtl.sram_counters import crossed, words
 
 Array = NDArray[np.uint8]
 
@@ -44,6 +45,17 @@ class Outcome:
     @property
     def simulator_cycles(self) -> int:
         return sum(comparison.plan.timeline.total for comparison in self.comparisons)
+
+    @property
+    def sram_bytes(self) -> tuple[int, int]:
+        """What crossed the SRAM's ports: RTL, simulator."""
+        counted = sum(sum(crossed(found.events, found.plan)) for found in self.comparisons)
+        return counted, sum(int(found.plan.costs.sram_bytes.sum()) for found in self.comparisons)
+
+    @property
+    def sram_words(self) -> int:
+        """The words in which it crossed on the RTL."""
+        return sum(sum(words(found.events, found.plan)) for found in self.comparisons)
 
     @property
     def rtl_seconds(self) -> float:
