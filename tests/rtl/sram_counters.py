@@ -43,6 +43,8 @@ def agrees_by_rule(operation: Operation, config: DlaConfig) -> bool:
     windowed = any(operand.extent is Extent.INPUT for operand in instruction.operands)
     if windowed and not (_lines_agree(operation, config) and _columns_agree(operation)):
         return False
+    if instruction.is_depthwise and not _channels_agree(operation, config):
+        return False
     return instruction.unit is not Unit.MAC or _weights_agree(operation, config)
 
 
@@ -85,6 +87,13 @@ def _lines_agree(operation: Operation, config: DlaConfig) -> bool:
     line_bytes = len(_touched(operation, 1)) * held
     span = (kernel - 1) * dilation + 1
     return gcd(stride, dilation) == 1 and span * line_bytes <= (config.line_buffer_bytes or span * line_bytes)
+
+
+def _channels_agree(operation: Operation, config: DlaConfig) -> bool:
+    """A channel whose outputs are in two groups crosses for both; the simulator counts it once."""
+    outputs, inputs = operation.value("OUT_CHANNELS"), operation.value("IN_CHANNELS")
+    lanes = config.depthwise_lanes
+    return outputs <= lanes or lanes % (outputs // inputs) == 0
 
 
 def _weights_agree(operation: Operation, config: DlaConfig) -> bool:
