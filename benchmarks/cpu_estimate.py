@@ -148,6 +148,7 @@ def _elements(shape: Shape) -> Iterator[Single]:
     for operator in ("ADD", "SUB", "MUL", "SQUARED_DIFFERENCE"):
         yield _int8(operator, shape, shape, (shape, "int8"))
     yield _int8("PRELU", shape, shape, ((1, 1, 1, channels), "int8"))
+    yield Single("RESCALE", ((shape, "int16"),), (shape, "int8"), {})
     yield Single("REQUANT", ((shape, "int32"), ((channels, 3), "int32")), (shape, "int8"), {})
     yield _int8("LUT", shape, shape, ((256,), "int8"))
     before = [0, 1, 1, 0, 0, 0]

@@ -26,10 +26,10 @@ from dlasim.native.backend import PLAIN, Backend
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.lower_bound import find_bound
 from dlasim.sim.runner import Simulation
+from dlasim.sim.sizes import KIB
 from dlasim.sweeps.compiled import compile_routines, load
 
 Timed = tuple[int, int] | None
-KIB = 1 << 10
 LIMIT = 1.005
 AUTO = CompileOptions()
 SHOWN = 12

@@ -32,11 +32,12 @@ from dlasim.isa import codec, container
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.isa.program import Program
 from dlasim.isa.registers import REGION_COUNT
-from dlasim.sim.config import MIB, DlaConfig
+from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import make_executor
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import plan_stream
 from dlasim.sim.runner import Simulation, config_of
+from dlasim.sim.sizes import MIB
 
 CONFIG = DlaConfig(sram_bytes=MIB)
 MICROSECONDS_PER_OPERATION = 5.0

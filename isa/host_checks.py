@@ -59,6 +59,11 @@ def _not_empty(*operands: str) -> tuple[Rule, ...]:
     return tuple(Rule(f"{name}.elements > 0", f"{name} must not be empty") for name in operands)
 
 
+def _new_state(name: str) -> Rule:
+    condition = f"new_{name}.type == {name}.type and new_{name}.elements == {name}.elements"
+    return Rule(condition, f"new_{name} must be like {name}")
+
+
 _SAME_ELEMENTS = Rule(
     "input.elements == output.elements", "input and output must have the same number of elements"
 )
@@ -271,6 +276,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
     ),
     "QUANTIZE": (_SAME_ELEMENTS,),
+    "RESCALE": (_SAME_ELEMENTS,),
     "DEQUANTIZE": (_SAME_ELEMENTS,),
     "CAST": (_SAME_ELEMENTS,),
     "BINARY": (
@@ -401,6 +407,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "state.elements == input.shape[0] * time_weights.elements",
             "state must have the elements of time_weights for each batch",
         ),
+        Rule("time_weights.type == state.type", "time_weights must have the state's type"),
+        _new_state("state"),
         Rule("output.elements == input.shape[0] * bias.elements", "output must have a unit for each bias"),
     ),
 }

@@ -371,13 +371,13 @@ HOST_OPERATORS = (
         "For each row along the last dimension: e = table[max(row) - q]; sum = of e, each shifted right by "
         "12 bits, rounded half away from zero; z = leading zeros of sum; r = 1 / (1 + x) in Q0.31 by "
         "gemmlowp's one_over_one_plus_x_for_x_in_0_1, with x = (sum << z) - 2^31 in Q0.31. The output is the "
-        "rounded doubled high product of r and e, shifted right by 35 - z bits, rounded half away from zero, "
-        "less 128, limited to int8.",
+        "rounded doubled high product of r and e, shifted right by 35 - z bits (27 - z for int16), rounded "
+        "half away from zero, less 128 (32768), limited to the output's type.",
         (
             _int8_in(doc="rows along the last dimension"),
             HostOperand("table", _INT32, "[256]: exp(-d * beta * scale) in Q0.31 for d = 0 .. 255"),
         ),
-        (HostOperand("output", _INT8, "scale 1/256, zero point -128"),),
+        (HostOperand("output", ("int8", "int16"), "scale 1/256 and zero point -128; 1/65536 and -32768"),),
         firmware="softmax",
     ),
     HostOperator(
@@ -545,9 +545,9 @@ HOST_OPERATORS = (
         "SVDF",
         27,
         "For each batch, the state of every filter moves one step to the front and its last element becomes "
-        "requant(sum((x - input_zero_point) * feature), feature) + state_zero_point, limited to the state's "
-        "type. Then each unit is bias + the sum over its `rank` consecutive filters of "
-        "sum((state - state_zero_point) * time), and the output is requant(unit, output) + "
+        "requant(sum((x - input_zero_point) * feature), feature), limited to the state's type, plus "
+        "state_zero_point, which may wrap. Then each unit is bias + the sum over its `rank` consecutive "
+        "filters of sum((state - state_zero_point) * time), and the output is requant(unit, output) + "
         "output_zero_point, limited to int8. The output state is the same tensor as "
         "the input state, updated in place; before the first inference all of it is "
         "state_zero_point.",
@@ -560,7 +560,7 @@ HOST_OPERATORS = (
         ),
         (
             HostOperand("output", _INT8, "[batch, filters / rank]"),
-            HostOperand("state", ("int8", "int16"), "the tensor that is also the input state"),
+            HostOperand("new_state", ("int8", "int16"), "the tensor that is also the input state"),
         ),
         (
             Attribute("rank", "filters of a unit", least=1),
@@ -570,6 +570,7 @@ HOST_OPERATORS = (
             *_scale("feature_", "what enters the state"),
             *_scale("output_", "the result"),
         ),
+        firmware="filter_memory",
     ),
     HostOperator(
         "SQUARED_DIFFERENCE",
@@ -689,6 +690,19 @@ HOST_OPERATORS = (
         ),
         (HostOperand("output", _ANY, "the result"),),
         firmware="select",
+    ),
+    HostOperator(
+        "RESCALE",
+        44,
+        "requant(x - input_zero_point) + output_zero_point, limited to the output's type.",
+        (HostOperand("input", ("int16", "int32"), "any shape"),),
+        (HostOperand("output", ("int8", "int16", "int32"), "the input's shape"),),
+        (
+            _int16("input_zero_point", "the input's integer that means 0"),
+            _int16("output_zero_point", "the output's integer that means 0"),
+            *_scale("output_", "the result"),
+        ),
+        firmware="rescale",
     ),
 )
 BY_NAME = {operator.name: operator for operator in HOST_OPERATORS}

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from dlasim.isa.instructions import INSTRUCTIONS, INT32_BYTES, Unit
 from dlasim.isa.registers import REGISTER_BITS
-from dlasim.sim.config import KIB, DlaConfig
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.sizes import KIB
 
 _POINTS = Path(__file__).parent / "area_points.csv"
 COMPONENTS = {

@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from dlasim.errors import InputError, one_of, unknown
 from dlasim.fileio import parse_toml, read_toml
+from dlasim.sim.sizes import KIB, SIZE_FORM, UNLIMITED, parse_size, size_text
 
 if TYPE_CHECKING:
     from dlasim.isa.program import Requirement
 
-KIB = 1024
-MIB = 1024 * KIB
 MAX_SRAM_BYTES = 1 << 31
 MAX_PES = 1 << 20
 _PRESETS = Path(__file__).parent / "presets"
-UNLIMITED = "unlimited"
 # Parameters that may be unlimited, which is 0.
 LIMITS = (
     "sram_bandwidth", "line_buffer_bytes", "weight_buffer_bytes", "accumulators", "mac_weights",
@@ -32,7 +30,6 @@ LEAST_RATES = ("mac_results", "vector_requantizations", "vector_divisions")
 LEAST_RATE = 0.01  # results in a cycle
 TIMINGS = ("full", "macs", "zero")
 TABLES = ("memories", "buses")  # parameters that are tables, with parts such as memories.flash.bandwidth
-SIZE_FORM = "a size such as 512KiB, 1M or 65536"
 PARALLEL_FORM = "input, output, or a grid such as 8x16 or 8x8x4"
 # The names of the command line, which are shorter.
 ALIASES = {
@@ -62,9 +59,7 @@ class DlaConfig:
     line_buffer_bytes: int = 16 * KIB  # of MAC and of VECTOR: bytes of the input
     weight_buffer_bytes: int = 8 * KIB  # of MAC
     accumulators: int = 32  # of each output lane: output pixels worked on together
-    mac_step_group: int = (
-        1  # steps of an output that the array takes together, whether they are needed or not
-    )
+    mac_step_group: int = 1  # steps of an output that the array takes together, needed or not
     mac_weights: int = 0  # that reach the array in a cycle
     mac_results: float = 4.0  # that leave the MAC unit in a cycle
     vector_requantizations: float = 4.0  # in a cycle of the VECTOR unit
@@ -107,7 +102,7 @@ class DlaConfig:
 
     def _settle_memories(self) -> None:
         """Check both tables, and keep them in one form."""
-        from dlasim.sim.memory_timing import settle  # few machines have any
+        from dlasim.sim.memory_tables import settle  # few machines have any
 
         memories, buses = settle(self.memories, self.buses)
         object.__setattr__(self, "memories", memories)
@@ -188,7 +183,7 @@ class DlaConfig:
         """The changes with parts of tables, such as `memories.flash.bandwidth`, merged into their tables."""
         parts = {name: changes.pop(name) for name in tuple(changes) if is_part(name)}
         for table in TABLES if parts else ():
-            from dlasim.sim.memory_timing import merge
+            from dlasim.sim.memory_tables import merge
 
             own = {name: value for name, value in parts.items() if name.startswith(f"{table}.")}
             if own:
@@ -253,16 +248,6 @@ def outside_range(name: str, value: float) -> str:
     return "" if low <= value <= high else f"must be from {low} to {high}"
 
 
-_UNITS = {"": 1, "K": KIB, "M": MIB, "G": 1024 * MIB}
-_SIZE = re.compile(r"(\d{1,18})(?:([KMG])(?:I?B)?|B)?", re.IGNORECASE | re.ASCII)
-
-
-def parse_size(text: str) -> int | None:
-    """The bytes of `512KiB`, `512K`, `512KB`, `1G` or `65536` (K is 1024); None if it is not a size."""
-    match = _SIZE.fullmatch(text.strip())
-    return None if match is None else int(match[1]) * _UNITS[(match[2] or "").upper()]
-
-
 def _full_names(changes: Mapping[str, Any]) -> dict[str, Any]:
     """The changes with the names of the fields; an unknown name, or two for one field, is an error."""
     found: dict[str, Any] = {}
@@ -276,23 +261,48 @@ def _full_names(changes: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
+def is_part(name: str) -> bool:
+    """Whether this is the name of a part of a table: `memories.flash.bandwidth`, `buses.axi`."""
+    return name.partition(".")[0] in TABLES and "." in name
+
+
+def kind_of(name: str) -> type:
+    """The type of the values of a parameter or of a part of a table; an unknown name is an error."""
+    if is_part(name):
+        from dlasim.sim.memory_tables import part_kind
+
+        return part_kind(name)
+    if name not in _TYPES:
+        raise InputError(unknown("parameter", name, (*_TYPES, *ALIASES)))
+    return _TYPES[name]
+
+
 def read_value(name: str, text: str) -> Any:
-    """The value of a parameter in a text; what is wrong with it, a machine with it says."""
-    kind = _TYPES.get(name)
-    if kind not in (int, float) or text.lower() == UNLIMITED:
-        return text.lower() if text.lower() == UNLIMITED else text
-    size = parse_size(text) if name.endswith("_bytes") else None
-    if size is not None:
+    """The value of a parameter that a text gives; DlaConfig checks its range."""
+    kind, text = kind_of(name), text.strip()
+    if kind is str:
+        return text
+    if text.lower() == UNLIMITED and _may_be_unlimited(name):
+        return kind(0)
+    if name.endswith("_bytes") and (size := parse_size(text)) is not None:
         return size
     try:
         return kind(text)
     except ValueError:
-        raise InputError(f"{name} must be {_TYPE_NAMES[kind]} (got {text!r})") from None
+        raise InputError(f"{name} must be {wanted(name)} (got {text!r})") from None
 
 
-def is_part(name: str) -> bool:
-    """Whether this is the name of a part of a table: `memories.flash.bandwidth`, `buses.axi`."""
-    return name.partition(".")[0] in TABLES and "." in name
+def wanted(name: str) -> str:
+    """What a value of the parameter must be: `a whole number`, `a size such as …`."""
+    return SIZE_FORM if name.endswith("_bytes") else _TYPE_NAMES[kind_of(name)]
+
+
+def _may_be_unlimited(name: str) -> bool:
+    if is_part(name):
+        from dlasim.sim.memory_tables import is_limit
+
+        return is_limit(name)
+    return name in LIMITS
 
 
 def _size(name: str, value: str) -> int:
@@ -310,14 +320,6 @@ def parse_grid(text: str) -> tuple[int, int, int]:
         raise InputError(f"parallel must be {PARALLEL_FORM} (got {text!r})")
     inputs, outputs, pixels = (*map(int, parts), 1)[:3]
     return inputs, outputs, pixels
-
-
-def size_text(size: int) -> str:
-    """A size in its shortest exact form: 512K, 1M, 100."""
-    for unit, letter in ((MIB, "M"), (KIB, "K")):
-        if size % unit == 0:
-            return f"{size // unit}{letter}"
-    return str(size)
 
 
 def from_mapping(values: Mapping[str, Any], origin: str) -> DlaConfig:

@@ -14,7 +14,8 @@ from dlasim.sim import formulas
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.footprint import Box, Count, dma_prefix, product, system_box
 from dlasim.sim.formulas import ENOUGH, BusCosts, UnitCosts, evaluate
-from dlasim.sim.memory_timing import RATE_SCALE, MemoryTiming, memories_of, memory_numbers
+from dlasim.sim.memory_tables import RATE_SCALE
+from dlasim.sim.memory_timing import MemoryTiming, memories_of, memory_numbers
 from dlasim.sim.operation import Batch
 from dlasim.sim.output_stage import batch_result_cycles, mac_result_cycles, vector_result_cycles
 from dlasim.sim.sram_traffic import operation_traffic

@@ -231,6 +231,12 @@ def _behind_indices(work: Work) -> int:
     return prod(work.input(0)[(1, *work.input(1))[-1] :])
 
 
+def _filters(work: Work) -> float:
+    """9 for each weight, 86 for each filter and batch."""
+    features, batches = work.input(1), (1, 1, *work.input(0))[-2]
+    return batches * (9 * (prod(features) + prod(work.input(2))) + 86 * (1, 1, *features)[-2])
+
+
 def _padding(work: Work) -> float:
     """1 for each byte, 35 and 13 for each dimension for each row of the input."""
     shape = work.input(0)
@@ -266,6 +272,8 @@ RATES = {
     "RESIZE_NEAREST": Rates(more=_picked(33, lambda work: (1, *work.output)[-1])),
     "RESIZE_BILINEAR": Rates(written=29.7, more=_pixels(48)),
     "QUANTIZE": Rates(call=800, written=25),
+    "RESCALE": Rates(call=190, written=41),
+    "SVDF": Rates(more=_filters),
     "CAST": Rates(written=21),
     "BINARY": Rates(written=19.5, more=_rows(60)),
     "UNARY": Rates(written=13),

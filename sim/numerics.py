@@ -224,21 +224,24 @@ def softmax_table(beta: float, input_scale: float) -> NDArray[np.int32]:
     return np.where(counts, table, 0).astype(np.int32)
 
 
-def softmax(rows: NDArray[Any], table: NDArray[np.int32]) -> NDArray[np.int8]:
-    """Softmax along the last axis, to scale 1/256 and zero point -128."""
+def softmax(rows: NDArray[Any], table: NDArray[np.int32], bits: int = 8) -> NDArray[Any]:
+    """Softmax along the last axis, to the whole range of int8, or of int16: scale 2^-bits."""
     wide = rows.astype(np.int64)
     exponentials = table.astype(np.int64)[wide.max(axis=-1, keepdims=True) - wide]
     # TFLite's sum has 32 bits.
     sums = rounding_divide(exponentials, _SOFTMAX_SUM_BITS).sum(axis=-1, keepdims=True) & 0xFFFF_FFFF
-    reciprocals, bits = _reciprocal_of_sum(int(sums.item())) if sums.size == 1 else _reciprocals_of_sums(sums)
-    return limit(rounding_divide(high_multiply(reciprocals, exponentials), bits), -128, INT8_MIN, INT8_MAX)
+    reciprocals, drop = _reciprocal_of_sum(int(sums.item())) if sums.size == 1 else _reciprocals_of_sums(sums)
+    shares = rounding_divide(high_multiply(reciprocals, exponentials), drop - bits)
+    least = -(1 << (bits - 1))
+    dtype = np.int8 if bits == 8 else np.int16
+    return np.minimum(shares + least, -least - 1).astype(dtype)
 
 
 def _reciprocal_of_sum(total: int) -> tuple[int, int]:
-    """256 / the sum as a multiplier in Q0.31, and the bits to shift right after it; for a sum of Q12.19."""
+    """1 / the sum as a multiplier in Q0.31, and the bits to shift right after it; for a sum of Q12.19."""
     headroom = 32 - total.bit_length()
     reciprocal = min(_newton_reciprocal((total << headroom) - (1 << 31)) << 1, INT32_MAX)
-    return reciprocal, _SOFTMAX_SUM_BITS - headroom + 31 - 8
+    return reciprocal, _SOFTMAX_SUM_BITS - headroom + 31
 
 
 def _reciprocals_of_sums(totals: Integers) -> tuple[Integers, Integers]:
@@ -246,4 +249,4 @@ def _reciprocals_of_sums(totals: Integers) -> tuple[Integers, Integers]:
     # frexp is exact here: the sums have far fewer than 53 bits.
     headroom = 32 - np.frexp(totals.astype(np.float64))[1].astype(np.int64)
     reciprocals = reciprocal_of_one_plus(wrap32((totals << headroom) - (1 << 31)))
-    return reciprocals, _SOFTMAX_SUM_BITS - headroom + 31 - 8
+    return reciprocals, _SOFTMAX_SUM_BITS - headroom + 31

@@ -30,6 +30,8 @@ CONSTANTS = {
 _ENTRY = ("value", "uncertainty", "source")
 _MEMORY = ("read_pj_per_byte", "write_pj_per_byte", "uncertainty", "source")
 _SRAM = ("sizes", "widths", "access_pj", "leakage_mw", "uncertainty", "source")
+_ROOT = "45nm"
+_MOST_BASES = 8
 _FILE = ("base", "constants", "memories", "regions", "sram")
 
 
@@ -107,6 +109,14 @@ def _read_once(name: str, _stamp: FileStamp) -> Technology:
     return _Reader(name).technology(technology_values(name))
 
 
+def technology_files(name: str, depth: int = 0) -> tuple[str, ...]:
+    """The files that a technology is read from: its own, if its name is that of a file, and its bases."""
+    if not name.endswith(".toml"):
+        return ()
+    base = _base_of(name, read_toml(name))
+    return (name, *(technology_files(base, depth + 1) if base and depth <= _MOST_BASES else ()))
+
+
 def technology_values(name: str, depth: int = 0) -> dict[str, Any]:
     """The tables of a technology, its bases included."""
     if name.endswith(".toml"):
@@ -118,16 +128,24 @@ def technology_values(name: str, depth: int = 0) -> dict[str, Any]:
     for key in values:
         if key not in _FILE:
             raise InputError(f"technology {name}: {unknown('table', key, _FILE)}")
-    base = values.pop("base", None if name == "45nm" else "45nm")
+    base = _base_of(name, values)
     if base is None:
         return values
-    if not isinstance(base, str):
-        raise InputError(f"technology {name}: base must be text (got {base!r})")
-    if depth > 8:
-        raise InputError(f"technology {name}: base leads back to itself, or through more than 8 files")
-    if base.endswith(".toml") and name.endswith(".toml"):
-        base = str(Path(name).parent / base)
+    if depth > _MOST_BASES:
+        raise InputError(
+            f"technology {name}: base leads back to itself, or through more than {_MOST_BASES} files"
+        )
     return _merged(technology_values(base, depth + 1), values)
+
+
+def _base_of(name: str, values: dict[str, Any]) -> str | None:
+    """The technology on which the tables of another are based, which no longer name it then."""
+    base = values.pop("base", None if name == _ROOT else _ROOT)
+    if base is not None and not isinstance(base, str):
+        raise InputError(f"technology {name}: base must be text (got {base!r})")
+    if base is not None and base.endswith(".toml") and name.endswith(".toml"):
+        return str(Path(name).parent / base)
+    return base
 
 
 def _merged(base: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, NoReturn
 
 from dlasim.errors import InputError, unknown
-from dlasim.sim.config import ALIASES, parse_size
+from dlasim.sim.config import ALIASES
+from dlasim.sim.sizes import parse_size
 
 Values = Mapping[str, Any]
 Closure = Callable[[Values], Any]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dlasim.errors import InputError
+from dlasim.sweeps.page_text import plain
 from dlasim.sweeps.sweep_result import SweepResult
 from dlasim.tables import percent
 
@@ -43,7 +44,7 @@ def causes(result: SweepResult, model: str, unit: CycleUnit) -> Iterator[str]:
     try:
         layers = [row for row in result.layers.rows(*_LAYER_COLUMNS) if _is_of(row, model)]
     except InputError as error:
-        yield from ("", f"## {model}: causes", "", f"Left out: {error}.")
+        yield from ("", f"## {plain(model)}: causes", "", f"Left out: {plain(str(error))}.")
         return
     yield from _tiled(model, layers)
     rows = (row for row in result.rows(*_ROW_COLUMNS) if _is_of(row, model) and row["status"] == "ok")
@@ -56,7 +57,7 @@ def _is_of(row: Row, model: str) -> bool:
 
 def _tiled(model: str, layers: list[Row]) -> Iterator[str]:
     """What tiling does to each machine: the convolutions that are cut, and the PEs that they keep busy."""
-    yield from ("", f"## {model}: tiled convolutions and busy PEs", "")
+    yield from ("", f"## {plain(model)}: tiled convolutions and busy PEs", "")
     yield (
         "A convolution of several tiles (their number in brackets) computes fewer output channels at a time. "
         "Where these are fewer than the PEs, output parallel leaves PEs idle; input parallel does not mind."
@@ -66,13 +67,13 @@ def _tiled(model: str, layers: list[Row]) -> Iterator[str]:
         convolutions = [layer for layer in mine if layer["kind"] == "CONV" and layer["unit"] == "dla"]
         cycles = sum(layer["cycles"] for layer in convolutions)
         busy = sum(layer["macs"] for layer in convolutions) / (cycles * mine[0]["pes"]) if cycles else 0.0
-        cut = [f"{layer['name']} ({layer['tiles']})" for layer in convolutions if layer["tiles"] > 1]
+        cut = [f"{plain(layer['name'])} ({layer['tiles']})" for layer in convolutions if layer["tiles"] > 1]
         yield f"| {label} | {percent(busy)} | {', '.join(cut) or 'none'} |"
 
 
 def _whole_system(model: str, layers: list[Row], rows: Iterable[Row], unit: CycleUnit) -> Iterator[str]:
     """What the DLA takes over, and what the whole system needs, the CPU's estimated part included."""
-    yield from ("", f"## {model}: the whole system", "")
+    yield from ("", f"## {plain(model)}: the whole system", "")
     yield f"Cycles in {unit.name}. Those of the CPU are an estimate; REQUANT is a part of the DLA's."
     yield ""
     yield "| depthwise | machine | MACs on the DLA | layers on the CPU | DLA | of it REQUANT | CPU | in all |"

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from dlasim.fileio import atomic_write
-from dlasim.sim.config import KIB, MIB, size_text
+from dlasim.sim.sizes import KIB, MIB, size_text
+from dlasim.sweeps.page_text import pictures, plain
 from dlasim.sweeps.paper_causes import CycleUnit, causes, fitting_unit
 from dlasim.sweeps.study import Study
 from dlasim.sweeps.sweep_result import SweepResult
@@ -169,7 +170,11 @@ def _page(study: Study, result: SweepResult, missing: Mapping[str, str]) -> Iter
     models = list(dict.fromkeys(result.column("model")))
     is_papers = models == [PAPER_MODEL]
     unit = fitting_unit(result)
-    yield f"# {study.title}" if is_papers else f"# {', '.join(models)} in the flow of Sponner et al. 2021"
+    yield (
+        f"# {plain(study.title)}"
+        if is_papers
+        else f"# {plain(', '.join(models))} in the flow of Sponner et al. 2021"
+    )
     yield ""
     yield (
         "Cycles are pure compute cycles of the DLA (preset `paper`: memory, issue and pipelines cost "
@@ -183,7 +188,7 @@ def _page(study: Study, result: SweepResult, missing: Mapping[str, str]) -> Iter
             "the paper says nothing: one that does not hold here contradicts no measurement of the paper."
         )
     for model in models:
-        yield from _findings(result, model, "" if is_papers else f" for {model}")
+        yield from _findings(result, model, "" if is_papers else f" for {plain(model)}")
         yield from causes(result, model, unit)
         if is_papers:
             yield from ("", _TILED_AT_1_MIB)
@@ -200,14 +205,14 @@ def _findings(result: SweepResult, model: str, about: str) -> Iterable[str]:
 
 
 def _segments(result: SweepResult, model: str, unit: CycleUnit) -> Iterable[str]:
-    yield from ("", f"## {model}: all bars of figure 4", "")
+    yield from ("", f"## {plain(model)}: all bars of figure 4", "")
     yield "| depthwise | machine | CONV | REQUANT | DEPTH | DLA |"
     yield "| --- | --- | ---: | ---: | ---: | ---: |"
     for row in result.rows(*_COLUMNS, "model", "label", "status", "reason"):
         if row["case"] != "paper" or row["model"] != model:
             continue
         if row["status"] != "ok":
-            yield f"| {row['depthwise']} | {row['label']} | {row['reason']} | | | |"
+            yield f"| {row['depthwise']} | {row['label']} | {plain(row['reason'])} | | | |"
             continue
         cells = (unit.text(row[f"cycles_{kind}"]) for kind in ("conv", "requant", "depth", "dla"))
         yield f"| {row['depthwise']} | {row['label']} | {' | '.join(cells)} |"
@@ -221,7 +226,7 @@ def _left_over(result: SweepResult, model: str, unit: CycleUnit) -> Iterable[str
         ("the same where memory takes time", "8 bytes per cycle each way, 64 cycles of latency.",
          ("paper, real memory", "auto+full, real memory")),
     ):  # fmt: skip
-        yield from ("", f"## {model}: {title}", "", f"Total cycles with native depthwise. {note}", "")
+        yield from ("", f"## {plain(model)}: {title}", "", f"Total cycles with native depthwise. {note}", "")
         machines = product((SMALL, MIDDLE, LARGE), (64, 128), ("input", "output"))
         both = [machine for machine in machines if table.has(machine, *cases)]
         if not both:
@@ -238,11 +243,7 @@ def _left_over(result: SweepResult, model: str, unit: CycleUnit) -> Iterable[str
 
 def _charts(study: Study, missing: Mapping[str, str]) -> Iterable[str]:
     yield from ("", "## Charts")
-    for chart in study.charts:
-        if chart.file in missing:
-            yield from ("", f"{chart.file} was left out: {missing[chart.file]}.")
-        else:
-            yield from ("", f"![{chart.settings.get('title', chart.file)}]({chart.file})")
+    yield from pictures(study.charts, missing)
 
 
 def _name(machine: Machine) -> str:

@@ -16,7 +16,8 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError, unknown
 from dlasim.fileio import FileStamp, file_stamp
 from dlasim.sim import config
-from dlasim.sim.config import ALIASES, LIMITS, SIZE_FORM, TABLES, UNLIMITED, DlaConfig, parse_size
+from dlasim.sim.config import ALIASES, TABLES, DlaConfig
+from dlasim.sim.memory_tables import as_text
 
 DEFAULT_CPU = "ideal"
 FILE_PARAMETERS = ("preset", "cpu", "technology")  # a name that ends in .toml is a file
@@ -60,18 +61,18 @@ def find(name: str, origin: str) -> Parameter:
     known = catalogue()
     real = ALIASES.get(name, name)
     if config.is_part(real):
-        return _part(real)
+        return _part(real, origin)
     if real not in known:
         raise InputError(f"{origin}: {unknown('parameter', name, (*known, *ALIASES))}")
     return known[real]
 
 
-def _part(name: str) -> Parameter:
+def _part(name: str, origin: str) -> Parameter:
     """A part of a table of the machine, such as `memories.flash.bandwidth`."""
-    key = name.rpartition(".")[2]
-    is_rate = key == "bandwidth" or name.startswith("buses.")
-    is_text = key in ("bus", "regions", "energy")
-    return Parameter(name, float if is_rate else str if is_text else int, "machine", "")
+    try:
+        return Parameter(name, config.kind_of(name), "machine", "")
+    except InputError as error:
+        raise InputError(f"{origin}: {error}") from None
 
 
 def names_in(columns: Collection[str]) -> list[str]:
@@ -88,39 +89,32 @@ def is_parameter(name: str) -> bool:
 
 def parse(parameter: Parameter, raw: Any, origin: str) -> Any:
     """Convert a value of a study or a flag to the parameter's type; DlaConfig checks its range."""
-    if parameter.name in TABLES:
-        return (
-            raw
-            if isinstance(raw, str)
-            else DlaConfig().replace(**{parameter.name: raw}).as_dict()[parameter.name]
-        )
+    if parameter.name in TABLES and isinstance(raw, Mapping):
+        return as_text(raw)
     if parameter.kind is str:
         return _text(parameter, raw, origin)
     if isinstance(raw, str):
-        raw = _number(parameter, raw.strip(), origin)
+        return _number(parameter, raw, origin)
     whole = isinstance(raw, int) and not isinstance(raw, bool)
     if parameter.kind is float and (whole or isinstance(raw, float)):
         return float(raw)
     if whole:
         return raw
-    raise InputError(f"{origin}: {parameter.name} must be {_wanted(parameter)} (got {raw!r})")
+    raise InputError(f"{origin}: {parameter.name} must be {config.wanted(parameter.name)} (got {raw!r})")
 
 
 def resolve(values: Mapping[str, Any]) -> tuple[DlaConfig, CompileOptions]:
     """The machine and the options with these parameters; InputError if they contradict each other."""
     known = catalogue()
     base = machine_base(str(values.get("preset", "")))
-    parts = {name: value for name, value in values.items() if name not in known}
-    machine = {
-        name: value for name, value in values.items() if name in known and known[name].group == "machine"
-    }
-    options = {
-        name: value for name, value in values.items() if name in known and known[name].group == "compile"
-    }
+    groups: dict[str, dict[str, Any]] = {"machine": {}, "compile": {}, "study": {}}
+    for name, value in values.items():
+        groups[known[name].group if name in known else "machine"][name] = value
+    options = groups["compile"]
     if "dla_ops" in options:
         named = options["dla_ops"]
         options["dla_ops"] = frozenset(named.split("+")) if named else None
-    return base.replace(**machine, **parts), CompileOptions(**options)
+    return base.replace(**groups["machine"]), CompileOptions(**options)
 
 
 def toml_files(values: Mapping[str, Any]) -> dict[str, str]:
@@ -184,18 +178,8 @@ def _text(parameter: Parameter, raw: Any, origin: str) -> str:
     return text.lower() if parameter.name == "parallel" else text
 
 
-def _number(parameter: Parameter, text: str, origin: str) -> int | float:
-    if parameter.name in LIMITS and text.lower() == UNLIMITED:
-        return 0
-    if parameter.is_size and (found := parse_size(text)) is not None:
-        return found
+def _number(parameter: Parameter, text: str, origin: str) -> Any:
     try:
-        return float(text) if parameter.kind is float else int(text)
-    except ValueError:
-        raise InputError(f"{origin}: {parameter.name} must be {_wanted(parameter)} (got {text!r})") from None
-
-
-def _wanted(parameter: Parameter) -> str:
-    if parameter.is_size:
-        return SIZE_FORM
-    return "a number" if parameter.kind is float else "a whole number"
+        return config.read_value(parameter.name, text)
+    except InputError as error:
+        raise InputError(f"{origin}: {error}") from None

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from dlasim.fileio import atomic_write
-from dlasim.sim.config import size_text
+from dlasim.sim.sizes import size_text
+from dlasim.sweeps.page_text import pictures, plain
 from dlasim.sweeps.study import Study
 from dlasim.sweeps.sweep_result import SweepResult
 
@@ -53,7 +54,7 @@ def write_page(study: Study, result: SweepResult, folder: Path, missing: Mapping
 
 
 def _page(study: Study, rows: list[Row], missing: Mapping[str, str]) -> Iterator[str]:
-    yield f"# {study.title}"
+    yield f"# {plain(study.title)}"
     yield ""
     yield (
         "Instructions are those of one inference on the CPU, driver included, with the machine of this "
@@ -65,17 +66,13 @@ def _page(study: Study, rows: list[Row], missing: Mapping[str, str]) -> Iterator
     )
     for row in rows:
         if row["status"] != "ok":
-            yield f"\n{row['model']}, {row['case']}: {row['reason']}"
+            yield f"\n{plain(row['model'])}, {plain(row['case'])}: {plain(row['reason'])}"
     working = [row for row in rows if row["status"] == "ok"]
     yield from _instructions(working)
     yield from _cycles(working)
     if study.charts:
         yield from ("", "## Charts")
-    for chart in study.charts:
-        if chart.file in missing:
-            yield from ("", f"{chart.file} was left out: {missing[chart.file]}.")
-        else:
-            yield from ("", f"![{chart.settings.get('title', chart.file)}]({chart.file})")
+    yield from pictures(study.charts, missing)
 
 
 def _instructions(rows: list[Row]) -> Iterator[str]:
@@ -91,10 +88,10 @@ def _instructions(rows: list[Row]) -> Iterator[str]:
                 f"{100 * published.saved:.0f} %",
                 f"{published.seconds} s",
             )
-            yield f"| {model} | the paper: convolution and bias | {' | '.join(figures)} |"
+            yield f"| {plain(model)} | the paper: convolution and bias | {' | '.join(figures)} |"
         for case in _distinct(mine, "case"):
             chosen = [row for row in mine if row["case"] == case]
-            yield f"| {model} | {_on_dla(chosen)} | {' | '.join(_saved(mine, chosen))} |"
+            yield f"| {plain(model)} | {_on_dla(chosen)} | {' | '.join(_saved(mine, chosen))} |"
 
 
 def _saved(mine: list[Row], chosen: list[Row]) -> tuple[str, ...]:
@@ -128,11 +125,11 @@ def _cycles(rows: list[Row]) -> Iterator[str]:
         cells = [f"{found[core]['cycles_total']:,}" if core in found else "" for core in cores]
         dla = ("", "", "") if one["place"] == "cpu" else (
             f"{size_text(sram)} {pes} {parallel}", timing, f"{one['cycles_dla']:,}")  # fmt: skip
-        yield f"| {model} | {_on_dla([one])} | {' | '.join((*dla, *cells))} |"
+        yield f"| {plain(model)} | {_on_dla([one])} | {' | '.join((*dla, *cells))} |"
 
 
 def _on_dla(rows: list[Row]) -> str:
-    return "nothing" if rows[0]["place"] == "cpu" else str(rows[0]["case"])
+    return "nothing" if rows[0]["place"] == "cpu" else plain(rows[0]["case"])
 
 
 def _distinct(rows: list[Row], name: str) -> list[Any]:

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dlasim.errors import InputError, one_of
-from dlasim.sim.config import is_part, size_text
+from dlasim.sim.config import is_part
+from dlasim.sim.sizes import size_text
+from dlasim.sim.technology import technology_files
 from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.models import Source
 from dlasim.sweeps.parameters import FILE_PARAMETERS, Parameter, catalogue, machine_base, resolve, settled
@@ -98,7 +100,10 @@ class Study:
         machines = [
             name for key in FILE_PARAMETERS for name in self._values_of(key) if name.endswith(".toml")
         ]
-        return [file for file in (self.path, *(model.path for model in self.models), *machines) if file]
+        bases = [file for name in self._values_of("technology") for file in technology_files(name)]
+        return [
+            file for file in (self.path, *(model.path for model in self.models), *machines, *bases) if file
+        ]
 
     @property
     def swept(self) -> list[str]:
@@ -152,6 +157,8 @@ class Study:
             raise InputError(f"study {self.name}: host must be {one_of(HOSTS)} (got {value!r})")
 
     def _check_alone(self, name: str, value: Any) -> None:
+        if name == "memories" and (self._values_of("buses") or self._values_of("preset")):
+            return  # which may describe a bus that a memory names
         try:
             resolve({name: value})
         except InputError as error:

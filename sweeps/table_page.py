@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dlasim.fileio import atomic_write
+from dlasim.sweeps.page_text import pictures, plain
 from dlasim.sweeps.study import Study
 from dlasim.sweeps.sweep_result import SweepResult
 from dlasim.tables import size
@@ -44,21 +45,17 @@ class TablePage:
     def _lines(self, study: Study, result: SweepResult, missing: Mapping[str, str]) -> Iterator[str]:
         names = {name for column in self.columns for name in column.names}
         rows = list(result.rows("model", "case", "label", "status", "reason", *names))
-        yield from (f"# {study.title}", "", self.text, "")
+        yield from (f"# {plain(study.title)}", "", self.text, "")
         yield f"| model | case | {' | '.join(column.heading for column in self.columns)} |"
         yield f"| --- | --- |{' ---: |' * len(self.columns)}"
         for row in rows:
             if row["status"] == "ok":
                 cells = (column.text(column.cell(row)) for column in self.columns)
-                yield f"| {row['model']} | {row['case']} | {' | '.join(cells)} |"
+                yield f"| {plain(row['model'])} | {plain(row['case'])} | {' | '.join(cells)} |"
         for row in rows:
             if row["status"] != "ok":
-                yield f"\n{row['model']}, {row['case']}: {row['reason']}"
-        for chart in study.charts:
-            if chart.file in missing:
-                yield from ("", f"{chart.file} was left out: {missing[chart.file]}.")
-            else:
-                yield from ("", f"![{chart.settings.get('title', chart.file)}]({chart.file})")
+                yield f"\n{plain(row['model'])}, {plain(row['case'])}: {plain(row['reason'])}"
+        yield from pictures(study.charts, missing)
 
 
 FOOTPRINT = TablePage(

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
+from dlasim.sim.sizes import MIB
 from dlasim.vp import launch
 from dlasim.vp.elf import Firmware
 from dlasim.vp.launch import Launch
-from dlasim.vp.memory_map import MIB, PAGE_BYTES, MemoryMap
+from dlasim.vp.memory_map import PAGE_BYTES, MemoryMap
 
 REGION_ALIGNMENT = 64
 _LEAST_MEMORY_BYTES = 64 * MIB

@@ -10,9 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dlasim.errors import InputError
-
-KIB = 1024
-MIB = 1024 * KIB
+from dlasim.sim.sizes import KIB, MIB
 
 PAGE_BYTES = 4 * KIB
 

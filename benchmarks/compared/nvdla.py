@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from compared.common import Networks, Report, cycles_of, millions, table
 from dlasim.compiler_shim.topologies import build_topology
-from dlasim.sim.config import KIB, DlaConfig, preset
+from dlasim.sim.config import DlaConfig, preset
+from dlasim.sim.sizes import KIB
 
 CLOCK_HZ = 1e9
 WINOGRAD_GAIN = 2.25

@@ -16,7 +16,7 @@ from dlasim.isa.host_ops import (
     UnaryFunction,
     float_word,
 )
-from dlasim.sim.numerics import INT8_MAX, INT8_MIN, Integers, limit, requant
+from dlasim.sim.numerics import INT8_MAX, INT8_MIN, Integers, requant
 
 
 def arithmetic(op: BoundOperator) -> list[KernelCall]:
@@ -225,21 +225,40 @@ def _unary(op: BoundOperator, function: UnaryFunction) -> KernelCall:
 
 
 def quantize(op: BoundOperator) -> list[KernelCall]:
-    """QUANTIZE: from float32, or a table from one 8-bit quantization to another."""
+    """QUANTIZE: from float32, a table from 8 bits, or from one quantization to another."""
     values, output = op.input(), op.output()
-    op.types(values, "float32", "int8", "uint8")
+    op.types(values, "float32", "int8", "uint8", "int16", "int32")
     if values.dtype == "float32":
         op.types(output, "int8", "uint8", "int16")
         scale, zero_point = op.scale(output), op.zero_point(output)
         return [op.call("QUANTIZE", op.input_numbers, scale=scale, zero_point=zero_point)]
-    op.types(output, "int8", "uint8")
+    multiplier = op.multiplier(op.scale(values) / op.scale(output))
+    if values.dtype in ("int16", "int32"):
+        op.types(output, "int8", "int16", "int32")
+        return [_rescaling(op, multiplier)]
+    op.types(output, "int8", "uint8", *(("int16", "int32") if values.dtype == "int8" else ()))
     lowest = np.iinfo(values.dtype).min
     centred = np.arange(lowest, lowest + 256) - op.zero_point(values)
-    scaled = requant(centred, *op.multiplier(op.scale(values) / op.scale(output)))
-    # A uint8 result is an int8 one with everything 128 lower.
-    offset = 128 if output.dtype == "uint8" else 0
-    table = limit(scaled, op.zero_point(output) - offset, INT8_MIN, INT8_MAX)
-    return [lookup.table_call(op, (table.astype(np.int16) + offset).astype(output.dtype))]
+    limits = np.iinfo(output.dtype)
+    table = np.clip(requant(centred, *multiplier) + op.zero_point(output), limits.min, limits.max)
+    return [lookup.table_call(op, table.astype(output.dtype))]
+
+
+def _rescaling(op: BoundOperator, multiplier: tuple[int, int]) -> KernelCall:
+    """From 16 or 32 bits to integers of another scale."""
+    zero_points = op.zero_point(op.input()), op.zero_point(op.output())
+    op.require(
+        all(-(1 << 15) <= point < 1 << 15 for point in zero_points),
+        f"zero points {zero_points} are beyond int16",
+    )
+    return op.call(
+        "RESCALE",
+        op.input_numbers,
+        input_zero_point=zero_points[0],
+        output_zero_point=zero_points[1],
+        output_multiplier=multiplier[0],
+        output_shift=multiplier[1],
+    )
 
 
 def dequantize(op: BoundOperator) -> list[KernelCall]:

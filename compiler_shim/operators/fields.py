@@ -62,6 +62,9 @@ def positive(name: str, default: int = 0) -> SchemaField:
     return SchemaField(name, "int32", default, usual=1)
 
 
+ACTIVATION = enum_field("fused_activation_function", "ActivationFunctionType")
+
+
 def absent(field: SchemaField) -> Any:
     """What a field means that is not in the file."""
     if field.kind in SCALARS:

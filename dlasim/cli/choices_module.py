@@ -16,7 +16,8 @@ import click
 from dlasim.cli.config_options import COMPILE, DLA_OPS_TEXT, MACHINE
 from dlasim.cli.host_options import DEBUGGING, FIRMWARE
 from dlasim.on_board import host_options
-from dlasim.sim.config import ALIASES, LIMITS, TABLES, UNLIMITED
+from dlasim.sim.config import ALIASES, LIMITS, TABLES
+from dlasim.sim.sizes import UNLIMITED
 from dlasim.sweeps.parameters import Parameter, catalogue
 from dlasim.vp.drive import Drive
 

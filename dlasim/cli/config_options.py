@@ -192,6 +192,7 @@ def _presets_json() -> str:
 
 def _presets_table() -> str:
     from dlasim.sim.config import preset, preset_names, preset_summary
+    from dlasim.sim.sizes import UNLIMITED
     from dlasim.tables import size, table
 
     lines = [["preset", "PEs", "parallel", "SRAM", "DMA B/cycle", "clock", "description"]]
@@ -199,7 +200,7 @@ def _presets_table() -> str:
         machine = preset(known)
         lines.append([
             known, str(machine.pes), machine.parallel, size(machine.sram_bytes),
-            str(machine.dma_bandwidth or "unlimited"), f"{machine.clock_mhz:g} MHz", preset_summary(known),
+            str(machine.dma_bandwidth or UNLIMITED), f"{machine.clock_mhz:g} MHz", preset_summary(known),
         ])  # fmt: skip
     return table(lines, "lrlrrrl")
 

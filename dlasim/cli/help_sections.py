@@ -22,7 +22,8 @@ class SharedOption(click.Option):
         from dataclasses import MISSING, fields
 
         from dlasim.compiler_shim.options import CompileOptions
-        from dlasim.sim.config import LIMITS, UNLIMITED, DlaConfig, size_text
+        from dlasim.sim.config import LIMITS, DlaConfig
+        from dlasim.sim.sizes import UNLIMITED, size_text
 
         for field in (*fields(DlaConfig), *fields(CompileOptions)):
             if field.name == self.name and field.default not in (MISSING, None):

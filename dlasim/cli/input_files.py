@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_TOML_OR_NAME = ("cpu", "technology")
-
 
 def input_files(given: Mapping[str, Any]) -> Iterator[str]:
     """Every such file; outputs must not overwrite one of them."""
@@ -14,8 +12,11 @@ def input_files(given: Mapping[str, Any]) -> Iterator[str]:
         if given.get(name):
             yield given[name]
     yield from given.get("inputs", ())
-    for name in _TOML_OR_NAME:
-        if (given.get(name) or "").endswith(".toml"):
-            yield given[name]
+    if (given.get("cpu") or "").endswith(".toml"):
+        yield given["cpu"]
+    if (given.get("technology") or "").endswith(".toml"):
+        from dlasim.sim.technology import technology_files
+
+        yield from technology_files(given["technology"])
     for device in given.get("devices", ()):
         yield device.rpartition("@")[0].rpartition(":")[0]  # FILE.py:CLASS@ADDRESS

@@ -86,7 +86,7 @@ class Size(_Value):
             return value
         if _is_unlimited(value, param):
             return 0
-        from dlasim.sim.config import SIZE_FORM, parse_size
+        from dlasim.sim.sizes import SIZE_FORM, parse_size
 
         size = parse_size(value)
         if size is None:
@@ -121,11 +121,12 @@ class Grid(_Value):
 
 def _is_unlimited(value: Any, param: click.Parameter | None) -> bool:
     """Whether a parameter that may be unlimited is."""
-    if not isinstance(value, str) or value.strip().lower() != "unlimited" or param is None:
+    if not isinstance(value, str) or param is None:
         return False
     from dlasim.sim.config import LIMITS
+    from dlasim.sim.sizes import UNLIMITED
 
-    return param.name in LIMITS
+    return value.strip().lower() == UNLIMITED and param.name in LIMITS
 
 
 def _is_number(text: str) -> bool:

@@ -591,7 +591,7 @@ static const struct dla_host_types dla_softmax_inputs[] = {
     { "table must be int32", 0x02 },
 };
 static const struct dla_host_types dla_softmax_outputs[] = {
-    { "output must be int8", 0x01 },
+    { "output must be int8 or int16", 0x41 },
 };
 static const char *dla_softmax_broken_rule(const struct dla_host_arguments *c)
 {
@@ -956,7 +956,7 @@ static const struct dla_host_types dla_svdf_inputs[] = {
 };
 static const struct dla_host_types dla_svdf_outputs[] = {
     { "output must be int8", 0x01 },
-    { "state must be int8 or int16", 0x41 },
+    { "new_state must be int8 or int16", 0x41 },
 };
 static const char *dla_svdf_broken_rule(const struct dla_host_arguments *c)
 {
@@ -981,6 +981,10 @@ static const char *dla_svdf_broken_rule(const struct dla_host_arguments *c)
         return "bias must have a word for each `rank` filters";
     if (!(dla_host_elements(c, 4) == (dla_host_shape(c, 0, INT64_C(0)) * dla_host_elements(c, 2))))
         return "state must have the elements of time_weights for each batch";
+    if (!(dla_host_type(c, 2) == dla_host_type(c, 4)))
+        return "time_weights must have the state's type";
+    if (!((dla_host_type(c, c->inputs + 1) == dla_host_type(c, 4)) && (dla_host_elements(c, c->inputs + 1) == dla_host_elements(c, 4))))
+        return "new_state must be like state";
     if (!(dla_host_elements(c, c->inputs + 0) == (dla_host_shape(c, 0, INT64_C(0)) * dla_host_elements(c, 3))))
         return "output must have a unit for each bias";
     return NULL;
@@ -1236,6 +1240,28 @@ static const char *dla_select_broken_rule(const struct dla_host_arguments *c)
     return NULL;
 }
 
+static const struct dla_host_range dla_rescale_ranges[] = {
+    { "input_zero_point must be -32768 to 32767", -32768, 32767, 1, 1 },
+    { "output_zero_point must be -32768 to 32767", -32768, 32767, 1, 1 },
+    { "output_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+};
+static const struct dla_host_types dla_rescale_inputs[] = {
+    { "input must be int16 or int32", 0x42 },
+};
+static const struct dla_host_types dla_rescale_outputs[] = {
+    { "output must be int8 or int16 or int32", 0x43 },
+};
+static const char *dla_rescale_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
+        return "input and output must have the same number of elements";
+    return NULL;
+}
+
 static const struct dla_host_check dla_host_checks[] = {
     [1] = { "CONV_2D", dla_conv_2d_ranges, dla_conv_2d_inputs, dla_conv_2d_outputs,
         dla_conv_2d_broken_rule, 11, 3, 1 },
@@ -1309,6 +1335,8 @@ static const struct dla_host_check dla_host_checks[] = {
         dla_compare_broken_rule, 7, 2, 1 },
     [36] = { "SELECT", NULL, dla_select_inputs, dla_select_outputs,
         dla_select_broken_rule, 0, 3, 1 },
+    [44] = { "RESCALE", dla_rescale_ranges, dla_rescale_inputs, dla_rescale_outputs,
+        dla_rescale_broken_rule, 4, 1, 1 },
 };
 
 #endif

@@ -51,6 +51,7 @@ enum dla_host_op {
     DLA_HOST_OP_L2_NORMALIZATION = 34,
     DLA_HOST_OP_COMPARE = 35,
     DLA_HOST_OP_SELECT = 36,
+    DLA_HOST_OP_RESCALE = 44,
 };
 
 /* What BINARY computes. */
@@ -286,8 +287,8 @@ _Static_assert(sizeof(struct dla_host_mean) == 4 * DLA_HOST_MEAN_WORDS, "size");
 /* SOFTMAX: For each row along the last dimension: e = table[max(row) - q]; sum = of e, each shifted right
    by 12 bits, rounded half away from zero; z = leading zeros of sum; r = 1 / (1 + x) in Q0.31 by
    gemmlowp's one_over_one_plus_x_for_x_in_0_1, with x = (sum << z) - 2^31 in Q0.31. The output is the
-   rounded doubled high product of r and e, shifted right by 35 - z bits, rounded half away from zero, less
-   128, limited to int8.
+   rounded doubled high product of r and e, shifted right by 35 - z bits (27 - z for int16), rounded half
+   away from zero, less 128 (32768), limited to the output's type.
    Inputs: input, table. Outputs: output. */
 #define DLA_HOST_SOFTMAX_WORDS 0u
 
@@ -403,12 +404,12 @@ _Static_assert(sizeof(struct dla_host_gather) == 4 * DLA_HOST_GATHER_WORDS, "siz
 #define DLA_HOST_GATHER_ND_WORDS 0u
 
 /* SVDF: For each batch, the state of every filter moves one step to the front and its last element becomes
-   requant(sum((x - input_zero_point) * feature), feature) + state_zero_point, limited to the state's type.
-   Then each unit is bias + the sum over its `rank` consecutive filters of sum((state - state_zero_point) *
-   time), and the output is requant(unit, output) + output_zero_point, limited to int8. The output state is
-   the same tensor as the input state, updated in place; before the first inference all of it is
-   state_zero_point.
-   Inputs: input, feature_weights, time_weights, bias, state. Outputs: output, state. */
+   requant(sum((x - input_zero_point) * feature), feature), limited to the state's type, plus
+   state_zero_point, which may wrap. Then each unit is bias + the sum over its `rank` consecutive filters
+   of sum((state - state_zero_point) * time), and the output is requant(unit, output) + output_zero_point,
+   limited to int8. The output state is the same tensor as the input state, updated in place; before the
+   first inference all of it is state_zero_point.
+   Inputs: input, feature_weights, time_weights, bias, state. Outputs: output, new_state. */
 #define DLA_HOST_SVDF_WORDS 8u
 struct dla_host_svdf {
     int32_t rank; /* filters of a unit */
@@ -523,6 +524,17 @@ _Static_assert(sizeof(struct dla_host_compare) == 4 * DLA_HOST_COMPARE_WORDS, "s
    Inputs: condition, input1, input2. Outputs: output. */
 #define DLA_HOST_SELECT_WORDS 0u
 
+/* RESCALE: requant(x - input_zero_point) + output_zero_point, limited to the output's type.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_RESCALE_WORDS 4u
+struct dla_host_rescale {
+    int32_t input_zero_point; /* the input's integer that means 0 */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t output_multiplier; /* multiplier of the result */
+    int32_t output_shift; /* shift of the result */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_rescale) == 4 * DLA_HOST_RESCALE_WORDS, "size");
+
 /* X(operator, function) for each operator that the firmware has a kernel for. */
 #define DLA_HOST_KERNELS(X) \
     X(CONV_2D, convolve) \
@@ -550,6 +562,7 @@ _Static_assert(sizeof(struct dla_host_compare) == 4 * DLA_HOST_COMPARE_WORDS, "s
     X(ARG_MAX, find_maximum) \
     X(GATHER, gather) \
     X(GATHER_ND, gather_nd) \
+    X(SVDF, filter_memory) \
     X(SQUARED_DIFFERENCE, square_difference) \
     X(BATCH_MATMUL, multiply_batches) \
     X(REQUANT, requantize_channels) \
@@ -558,6 +571,7 @@ _Static_assert(sizeof(struct dla_host_compare) == 4 * DLA_HOST_COMPARE_WORDS, "s
     X(TOP_K, find_greatest) \
     X(L2_NORMALIZATION, normalize) \
     X(COMPARE, compare) \
-    X(SELECT, select)
+    X(SELECT, select) \
+    X(RESCALE, rescale)
 
 #endif

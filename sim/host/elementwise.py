@@ -89,6 +89,15 @@ def prelu(call: Call) -> list[Array]:
     ]
 
 
+def rescale(call: Call) -> list[Array]:
+    """RESCALE."""
+    attributes, limits = call.attributes, np.iinfo(call.dtype.name)
+    centred = wrap32(call.inputs[0].astype(np.int64) - attributes.input_zero_point)
+    scaled = requant(centred, attributes.output_multiplier, attributes.output_shift)
+    moved = wrap32(scaled + attributes.output_zero_point)
+    return [np.clip(moved, limits.min, limits.max).astype(call.dtype)]
+
+
 def quantize(call: Call) -> list[Array]:
     """QUANTIZE."""
     steps = call.inputs[0] / np.float32(call.attributes.scale)
@@ -229,6 +238,7 @@ KERNELS = {
     "squared_difference": squared_difference,
     "prelu": prelu,
     "quantize": quantize,
+    "rescale": rescale,
     "dequantize": dequantize,
     "cast": cast,
     "binary": binary,

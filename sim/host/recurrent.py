@@ -29,7 +29,9 @@ def _features(call: Call, values: Array, weights: Array, dtype: np.dtype[np.gene
     sums = exact_product(values.astype(np.int16) - np.int16(attributes.input_zero_point), weights)
     scaled = requant(wrap32(sums), attributes.feature_multiplier, attributes.feature_shift)
     limits = np.iinfo(np.dtype(dtype.name))
-    return np.clip(wrap32(scaled + attributes.state_zero_point), limits.min, limits.max).astype(dtype)
+    # The zero point comes after the limits, so the sum may wrap: as in TFLite Micro.
+    entering: Array = np.clip(scaled, limits.min, limits.max) + attributes.state_zero_point
+    return entering.astype(dtype)
 
 
 KERNELS = {"svdf": svdf}

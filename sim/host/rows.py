@@ -12,7 +12,8 @@ from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, requant, wrap32
 
 def softmax(call: Call) -> list[Array]:
     """SOFTMAX."""
-    return [numerics.softmax(*call.inputs)]
+    values, table = call.inputs
+    return [numerics.softmax(values, table, 8 * call.dtype.itemsize)]
 
 
 def arg_max(call: Call) -> list[Array]:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any, Protocol
 
 from dlasim.errors import InputError, counted
-from dlasim.sim.config import size_text
+from dlasim.sim.sizes import size_text
 from dlasim.sweeps.charts.measures import in_words
 from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.parameters import names_in

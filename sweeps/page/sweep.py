@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dlasim.errors import InputError
-from dlasim.sim.config import size_text
+from dlasim.sim.sizes import size_text
 from dlasim.sweeps.charts.data import axis_name, labels, varying
 from dlasim.sweeps.charts.measures import describe
 from dlasim.sweeps.conditions import Condition

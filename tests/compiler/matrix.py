@@ -28,11 +28,11 @@ from dlasim.errors import InputError
 from dlasim.reference import Reference, ReferenceModel
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.races import check_program
+from dlasim.sim.sizes import KIB, MIB
 from dlasim.verification import verify
 from tests.compiler.steps import missing_wait
 from tests.zoo import int8_models
 
-KIB, MIB = 1 << 10, 1 << 20
 ARRAYS = (("input", 64), ("input", 128), ("output", 64), ("output", 128), ("8x8", 64))
 SIZES: dict[str, int] = {
     "smallest": 0, "64KiB": 64 * KIB, "512KiB": 512 * KIB, "1MiB": MIB, "256MiB": 256 * MIB,

@@ -6,7 +6,8 @@ import pytest
 
 from dlasim.compiler_shim.compile import lower_for
 from dlasim.compiler_shim.importing import import_model
-from dlasim.compiler_shim.operators.table import OPERATORS, OWN_TABLE
+from dlasim.compiler_shim.operators.lookup_rows import OWN_TABLE
+from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import partition
 from dlasim.compiler_shim.tflite.writer import write_tflite

@@ -31,9 +31,10 @@ from dlasim.errors import InputError
 from dlasim.isa.instructions import Unit
 from dlasim.native.routine import is_routine
 from dlasim.sim import formulas
-from dlasim.sim.config import KIB, DlaConfig
+from dlasim.sim.config import DlaConfig
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import Plan, plan_stream
+from dlasim.sim.sizes import KIB
 
 NETWORKS = ("resnet8", "ds_cnn", "mnist", "autoencoder", "mobilenet_v1", "mobilenet_v2")
 MACHINES = 40

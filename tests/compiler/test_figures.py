@@ -11,9 +11,9 @@ from dlasim.compiler_shim.topologies import build_topology
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.report import report
 from dlasim.sim.runner import Simulation
+from dlasim.sim.sizes import KIB
 from tests.compiled import machine_code
 
-KIB = 1 << 10
 NETWORKS = ("autoencoder", "ds_cnn", "mnist", "resnet8", "mobilenet_v1", "mobilenet_v2")
 MACHINES = {
     "64K 64 O": (DlaConfig(sram_bytes=64 * KIB, parallel="output"), CompileOptions()),

@@ -17,10 +17,10 @@ from dlasim.errors import InputError
 from dlasim.sim.config import preset
 from dlasim.sim.report import report
 from dlasim.sim.runner import Simulation
+from dlasim.sim.sizes import KIB, MIB
 from dlasim.verification import verify
 from tests.compiled import machine_code
 
-KIB, MIB = 1 << 10, 1 << 20
 PAPER = {"fusion": "none", "tiling": "output-channel"}
 # As published with the plain model, in millions.
 CONV_MILLIONS = {

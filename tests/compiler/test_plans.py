@@ -24,10 +24,10 @@ from dlasim.sim.duration import program_cycles
 from dlasim.sim.lower_bound import find_bound
 from dlasim.sim.races import check_program
 from dlasim.sim.runner import Simulation
+from dlasim.sim.sizes import KIB
 from tests.compiled import machine_code
 from tests.compiler.cases import lower_with_enough, random_case, write_model
 
-KIB = 1 << 10
 # The planner's part in a total: nothing is added to the work of the units.
 FREE = DlaConfig().replace(
     sram_bandwidth="unlimited", mac_results="unlimited", vector_requantizations="unlimited",

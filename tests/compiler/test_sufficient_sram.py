@@ -13,11 +13,11 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.figures import ENERGY_COMPONENTS
 from dlasim.sim.report import report
 from dlasim.sim.runner import Simulation
+from dlasim.sim.sizes import MIB
 from dlasim.sweeps.evaluate import layer_rows, row_figures
 from tests.compiler.cases import random_case, striped_case, write_model
 from tests.tflite.one_operator import Maker
 
-MIB = 1 << 20
 CASES = 40
 
 

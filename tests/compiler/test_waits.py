@@ -15,12 +15,12 @@ from dlasim.isa.instructions import BY_MNEMONIC, OPCODE
 from dlasim.isa.program import Program
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.races import check_program
+from dlasim.sim.sizes import KIB
 from tests.compiler.cases import random_case, run_case, striped_case
 from tests.compiler.steps import missing_wait
 
 WAIT = BY_MNEMONIC["WAIT"]
 ANY = WAIT.field("max_outstanding").highest  # a wait for this is hardly one
-KIB = 1 << 10
 SAMPLE = 40
 
 

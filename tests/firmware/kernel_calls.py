@@ -297,7 +297,42 @@ def softmax(rng: Random) -> Iterator[Call]:
     rows, length = int(rng.integers(1, 4)), int(rng.choice([1, 2, 3, 10, 100, 700, 3000]))
     table = softmax_table(float(rng.uniform(0.5, 2)), float(2.0 ** rng.uniform(-8, 0)))
     values = np.full((rows, length), 5, np.int8) if rng.integers(3) == 0 else int8(rng, rows, length)
-    yield call("SOFTMAX", [values, table], (rows, length))
+    yield call("SOFTMAX", [values, table], (rows, length), "int16" if rng.integers(3) == 0 else "int8")
+
+
+def svdf(rng: Random) -> Iterator[Call]:
+    batch, depth, units, rank, memory = (int(n) for n in rng.integers(1, 6, 5))
+    state_type = str(rng.choice(["int8", "int16"]))
+    filters = units * rank
+    inputs = [
+        int8(rng, batch, depth),
+        int8(rng, filters, depth),
+        elements(rng, state_type, (filters, memory)),
+        rng.integers(-(1 << 20), 1 << 20, units).astype(np.int32),
+        elements(rng, state_type, (batch, filters * memory)),
+    ]
+    wide = state_type == "int16"
+    attributes = {**zero_points(rng, "input", "output"), "rank": rank}
+    attributes["state_zero_point"] = 0 if wide else zero_point(rng)
+    attributes["feature_multiplier"], attributes["feature_shift"] = scale(rng, -3, 1)
+    attributes["output_multiplier"], attributes["output_shift"] = scale(
+        rng, *((-26, -20) if wide else (-10, -6))
+    )
+    output = TensorSpec((batch, units), "int8")
+    yield Call("SVDF", inputs, output, attributes, (TensorSpec((batch, filters * memory), state_type),))
+
+
+def rescale(rng: Random) -> Iterator[Call]:
+    source, target = str(rng.choice(["int16", "int32"])), str(rng.choice(["int8", "int16", "int32"]))
+    shape = tuple(int(n) for n in rng.integers(1, 7, 2))
+    points = {
+        name: int(rng.choice([0, *rng.integers(-(1 << 15), 1 << 15, 2)])) for name in ("input", "output")
+    }
+    yield call(
+        "RESCALE", [elements(rng, source, shape)], shape, target,
+        **{f"{name}_zero_point": point for name, point in points.items()},
+        **pairs(rng, "output"),
+    )  # fmt: skip
 
 
 def softmax_of_large_shares(rng: Random) -> Iterator[Call]:

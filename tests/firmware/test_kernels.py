@@ -27,6 +27,8 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (kernels.pool, MANY),
     (kernels.mean, MANY),
     (kernels.softmax, MANY),
+    (kernels.svdf, SOME),
+    (kernels.rescale, SOME),
     (kernels.softmax_of_large_shares, 1),
     (kernels.pad, FEW),
     (kernels.concatenation, FEW),

@@ -119,6 +119,12 @@ def test_outputs_where_a_file_is(model: Path, tmp_path: Path) -> None:
         ),
         (("run", "m.tflite", "--technology", "c.toml", "--report", "c.toml"), "it is also an input"),
         (("compile", "m.tflite", "--technology", "c.toml", "-o", "c.toml"), "it is also an input"),
+        (("run", "m.tflite", "--technology", "based.toml", "--report", "c.toml"), "it is also an input"),
+        (("run", "m.tflite", "--technology", "circle.toml", "--report", "c.toml"), "leads back to itself"),
+        (
+            ("sweep", "mnist", "--technology", "based.toml", "--out", "base", "--jobs", "1"),
+            "cannot write base/sweep.json: it is also an input",
+        ),
         (
             ("run", "m.tflite", "--host", "riscv", "--device", "d.py:D@0x30000000", "--html", "d.py"),
             "cannot write d.py: it is also an input",
@@ -166,7 +172,7 @@ def test_nothing_is_written_over_what_is_read(
         Path(name).write_bytes(content)
     Path("link").symlink_to("m.tflite")
     Path("hard").hardlink_to("m.tflite")
-    for folder in ("sub", "d", "e"):
+    for folder in ("sub", "d", "e", "base"):
         Path(folder).mkdir()
     np.save("d/output_0.npy", np.zeros((1, 28, 28, 1), np.int8))
     Path("d/sweep.json").symlink_to("../s.toml")
@@ -174,6 +180,10 @@ def test_nothing_is_written_over_what_is_read(
     Path("e/sweep.json.toml").write_bytes(b'base = "45nm"\n')
     Path("e/sweep.json").symlink_to("sweep.json.toml")
     Path("into").symlink_to("d/output_0.npy")
+    Path("based.toml").write_bytes(b'base = "other.toml"\n')
+    Path("other.toml").write_bytes(b'base = "c.toml"\n')
+    Path("circle.toml").write_bytes(b'base = "circle.toml"\n')
+    Path("base/sweep.json").symlink_to("../c.toml")
     Path("table.svg").symlink_to("t.svg")
     before = tree(tmp_path)
     with pytest.raises(SystemExit) as left:

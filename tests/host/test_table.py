@@ -53,6 +53,7 @@ CODES = {
     34: "L2_NORMALIZATION",
     35: "COMPARE",
     36: "SELECT",
+    44: "RESCALE",
 }
 
 

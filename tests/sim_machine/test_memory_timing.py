@@ -9,9 +9,11 @@ from dlasim import api
 from dlasim.cli import main
 from dlasim.errors import InputError
 from dlasim.isa.assembly import assemble
-from dlasim.sim.config import DlaConfig, load_file
+from dlasim.sim.config import DlaConfig, load_file, read_value
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import plan_stream
+from dlasim.sweeps import parameters
+from dlasim.sweeps.studyfile import read_study
 
 FLASH = {"regions": ["constants"], "bandwidth": 0.4, "latency": 9}
 
@@ -40,7 +42,7 @@ def test_a_file_and_parts_describe_the_same_machine(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"memories.flash.bandwidth": 0}, "memories.flash.bandwidth must be from 0.001 to 1048576"),
+        ({"memories.flash.bandwidth": 1e-4}, "memories.flash.bandwidth must be from 0.001 to 1048576"),
         ({"memories.flash.bandwidth": float("nan")}, "memories.flash.bandwidth must be from 0.001"),
         ({"memories.flash.bandwidth": "fast"}, "memories.flash.bandwidth must be a number (got 'fast')"),
         ({"memories.flash.rate": 1}, "unknown key of memories.flash 'rate'"),
@@ -62,7 +64,7 @@ def test_a_file_and_parts_describe_the_same_machine(tmp_path):
         ({"memories": 3}, "memories must be a table (got 3)"),
         ({"memories": "flash"}, "memories must be a table such as {flash = {bandwidth = 1}} (got 'flash')"),
         ({"memories": {"flash": 3}}, "memories.flash must be a table (got 3)"),
-        ({"buses": {"axi": 0}}, "buses.axi must be from 0.001"),
+        ({"buses": {"axi": -1}}, "buses.axi must be from 0.001"),
     ],
 )
 def test_refused(changes, message):
@@ -153,6 +155,49 @@ def test_a_sweep_over_a_part_has_its_column(tmp_path):
     slow, fast = found.column("cycles_total")
     flash = {"flash": {"regions": ["constants"], "bandwidth": 2}}
     assert slow > fast == api.run("mnist", timing_only=True, memories=flash).report["cycles"]["total"]
+
+
+def test_a_memory_without_a_limit_may_be_changed():
+    free = with_flash(bandwidth="unlimited")
+    assert free.replace(**{"memories.flash.latency": 10}) == with_flash(bandwidth=0, latency=10)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("memories.flash.cpu_bandwidth", "0.5", 0.5),
+        ("memories.flash.bandwidth", "unlimited", 0.0),
+        ("memories.flash.burst_bytes", "1K", 1024),
+        ("memories.flash.latency", "3", 3),
+        ("memories.flash.bus", "axi", "axi"),
+        ("buses.axi", "1.5", 1.5),
+    ],
+)
+def test_a_flag_and_a_sweep_read_parts_alike(name, text, value):
+    in_sweep = parameters.parse(parameters.find(name, "sweep"), text, "sweep")
+    assert in_sweep == read_value(name, text) == value
+    assert type(in_sweep) is type(value)
+
+
+def test_a_sweep_refuses_an_unknown_part():
+    with pytest.raises(InputError, match=r"sweep: unknown key of memories.flash 'rate'"):
+        parameters.find("memories.flash.rate", "sweep")
+    with pytest.raises(InputError, match=r"sweep: memories.flash.latency must be a whole number"):
+        parameters.parse(parameters.find("memories.flash.latency", "sweep"), "0.5", "sweep")
+
+
+def test_a_study_gives_both_tables(tmp_path):
+    """The memory names a bus that only the other table describes."""
+    path = tmp_path / "study.toml"
+    path.write_text(
+        'models = "mnist"\n[axes]\nmac_fill = [4]\n[fixed.memories.flash]\nregions = ["constants"]\n'
+        'bus = "axi"\n[fixed.buses]\naxi = 2\n'
+    )
+    (point,) = read_study(path).points()
+    machine, _ = parameters.resolve(point.values)
+    assert machine == DlaConfig().replace(
+        memories={"flash": {"regions": ["constants"], "bus": "axi"}}, buses={"axi": 2}
+    )
 
 
 def test_set_on_the_command_line():

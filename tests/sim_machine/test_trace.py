@@ -11,10 +11,11 @@ from dlasim import api
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.isa.assembly import assemble
-from dlasim.sim.config import KIB, DlaConfig, preset
+from dlasim.sim.config import DlaConfig, preset
 from dlasim.sim.footprint import footprints
 from dlasim.sim.occupancy import occupancy_changes
 from dlasim.sim.runner import Simulation, config_of
+from dlasim.sim.sizes import KIB
 from dlasim.sim.trace import trace_events
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -9,9 +9,10 @@ import pytest
 from dlasim.isa import codec
 from dlasim.sim import cost
 from dlasim.sim.accounting import compute_owner
-from dlasim.sim.config import MIB, DlaConfig, preset
+from dlasim.sim.config import DlaConfig, preset
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import plan_stream
+from dlasim.sim.sizes import MIB
 from tests.sim_timing.streams import KINDS, Sizes, random_config, random_limits, random_stream
 
 

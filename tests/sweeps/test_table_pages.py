@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 import dlasim
 from dlasim.sweeps.models import Source
 from dlasim.sweeps.study_outputs import write_outputs
 from dlasim.sweeps.studyfile import shipped_study
+from dlasim.sweeps.sweep import Settings, run_study
 from dlasim.tables import size
 
 
@@ -31,6 +34,22 @@ def test_the_footprint_is_that_of_a_run(tmp_path: Path) -> None:
             *(size(memory[name]) for name in ("ram_peak_bytes", "stack_peak_bytes", "arena_peak_bytes")),
             size(memory["artifact_bytes"]),
         ]
+
+
+@pytest.mark.parametrize("name", ["footprint", "subgraphs", "paper_prototype", "paper"])
+def test_names_and_reasons_are_text_and_not_markup(name: str, tmp_path: Path) -> None:
+    evil = "a|b\n# <b>`*[x](y)\x1b"
+    ships = shipped_study(name)
+    study = replace(
+        ships, models=(Source(evil, topology="mnist"),), axes={}, cases=ships.cases[:2], title=evil
+    )
+    found = run_study(study, Settings(tmp_path, jobs=1)).result
+    (path,) = (path for path in write_outputs(study, found) if path.suffix == ".md")
+    text = path.read_text()
+    assert r"a\|b # \<b>\`\*\[x](y)?" in text
+    assert "\n# <" not in text
+    assert "a|b" not in text.replace("\\|", "")
+    assert "\x1b" not in text
 
 
 def test_subgraphs_are_counted_and_cost_traffic(tmp_path: Path) -> None:
