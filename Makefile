@@ -65,11 +65,11 @@ HAS_VERILATOR := command -v verilator >/dev/null || \
 
 rtl: $(VENV)/ready-rtl ## build the RTL with Verilator, and compare it with the simulator
 	@$(HAS_VERILATOR)
-	$(PYTEST) -m 'rtl and not slow' tests/rtl
+	$(PYTEST) -n auto --dist worksteal -m 'rtl and not slow' tests/rtl
 
 rtl-all: $(VENV)/ready-rtl ## the same with large machines and seeded mistakes; measures the tables of docs/accuracy.md
 	@$(HAS_VERILATOR)
-	$(PYTEST) -m rtl tests/rtl
+	$(PYTEST) -n auto --dist worksteal -m rtl tests/rtl
 	$(BIN)/python -m tests.rtl --write
 
 rtl-streams: $(VENV)/ready-rtl ## 10,000 random streams on RTL and simulator; resumable; COUNT=
