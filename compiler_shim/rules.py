@@ -55,9 +55,9 @@ def rule_known(candidate: Candidate) -> str | None:
 
 
 def rule_int8(candidate: Candidate) -> str | None:
-    """Inputs and outputs are int8; those of a lookup table may be uint8."""
+    """Inputs and outputs are int8; those of a lookup table may be uint8, the sums of an LSTM are int32."""
     taken = ("int8", "uint8") if candidate.name == "LUT" else ("int8",)
-    for value in candidate.operands:
+    for value in candidate.inputs[:1] if candidate.name == "MATRIX_SUMS" else candidate.operands:
         if value.dtype not in taken:
             return f"{value.dtype}: runs on the CPU"
     return None

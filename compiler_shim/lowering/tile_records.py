@@ -9,6 +9,8 @@ from __future__ import annotations
 from dlasim.native.record import Record, array, member, record
 from dlasim.sim.formulas import BusCosts, UnitCosts
 
+MAX_CHAIN = 6  # nodes
+
 
 @record
 class NodeSizes(Record):

@@ -42,12 +42,15 @@ class Trait(enum.Flag):
     """Converts between types, and so may read an input and write an output of the model that are not int8."""
     CONVOLVES = enum.auto()
     """A PAD before it can become part of it, and so can dilation as Keras writes it."""
+    STEPWISE = enum.auto()
+    """Becomes many calls; each runs on the DLA or on the CPU for itself."""
 
 
 CLASSES: Mapping[str, tuple[str, ...]] = {
     "q": ("int8",),
     "a": ("int8", "int16"),
     "s": ("int8", "int16"),
+    "h": ("int16",),
     "b": ("int32",),
     "i": ("int32", "int64"),
     "c": ("bool",),

@@ -29,6 +29,8 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (kernels.softmax, MANY),
     (kernels.svdf, SOME),
     (kernels.rescale, SOME),
+    (kernels.matrix_sums, SOME),
+    (kernels.lstm_cell, SOME),
     (kernels.softmax_of_large_shares, 1),
     (kernels.pad, FEW),
     (kernels.concatenation, FEW),
@@ -45,6 +47,8 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (kernels.selection, FEW),
     (kernels.reduction, SOME),
     (kernels.running_sum, FEW),
+    (kernels.quotient, MANY),
+    (kernels.reduced_product, MANY),
     (kernels.l2_normalization, FEW),
     (kernels.top_k, SOME),
 )

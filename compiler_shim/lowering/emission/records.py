@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.lowering.stripes import MAX_CHAIN
+from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
 from dlasim.isa import registers
 from dlasim.isa.instructions import UNITS
 from dlasim.native.record import Record, Records, array, member, pointer, record
