@@ -37,8 +37,10 @@ module dla_vector_traffic
     input logic [7:0] granted[4]
 );
   localparam int unsigned RESULTS = 0, PARAMETERS = 1, INPUT = 2, INPUT2 = 3;
-  logic [31:0] pixel_bytes;
+  logic [31:0] pixel_bytes, parameter_bytes;
   logic inputs_ready, inputs2_ready, parameters_ready;
+  assign parameter_bytes = !uses.lut.present ? RECORD_BYTES * operands.out_channels
+      : uses.lut.wide ? EXPONENTIALS_BYTES : TABLE_BYTES;
   assign pixel_bytes = wide_in ? 4 * operands.out_channels : operands.out_channels;
 
   window_t window;
@@ -119,7 +121,7 @@ module dla_vector_traffic
       .base(uses.lut.present ? operands.lut_addr : operands.param_addr),
       .row_stride(0),
       .pixel_stride(0),
-      .pixel_bytes(uses.lut.present ? 32'(TABLE_BYTES) : RECORD_BYTES * operands.out_channels),
+      .pixel_bytes(parameter_bytes),
       .window(each_pixel(One)),
       .channels(1),
       .group_step(1),
@@ -131,7 +133,7 @@ module dla_vector_traffic
       .step_tap_row(0),
       .step_in_row(0),
       .step_column(0),
-      .step_bytes(uses.lut.present ? 32'(TABLE_BYTES) : RECORD_BYTES * operands.out_channels),
+      .step_bytes(parameter_bytes),
       .ready(parameters_ready),
       .request(request[PARAMETERS]),
       .crossed_bytes(crossed_bytes[PARAMETERS]),

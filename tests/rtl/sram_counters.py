@@ -43,6 +43,10 @@ def agrees_by_rule(operation: Operation, config: DlaConfig) -> bool:
     windowed = any(operand.extent is Extent.INPUT for operand in instruction.operands)
     if windowed and not (_lines_agree(operation, config) and _columns_agree(operation)):
         return False
+    if instruction.mnemonic == "OP_SOFTMAX" and config.line_buffer_bytes:
+        return (
+            operation.value("OUT_CHANNELS") <= config.line_buffer_bytes
+        )  # a longer row crosses for each pass
     if instruction.is_depthwise and not _channels_agree(operation, config):
         return False
     return instruction.unit is not Unit.MAC or _weights_agree(operation, config)
