@@ -174,7 +174,8 @@ def _compute_cycles(config: DlaConfig, mnemonic: str, *sizes: int) -> int:
 def _least_mac_cycles(unit: UnitCosts, *sizes: int) -> int:
     """What operations on blocks of pixels add, where that is known."""
     is_simple = unit.pixel_rows * unit.pixel_columns == unit.load_cycles == 1
-    if not is_simple or not unit.result_cycles or unit.accumulators > MOST_ACCUMULATORS:
+    is_simple = is_simple and not unit.in_blocks and unit.accumulators <= MOST_ACCUMULATORS
+    if not is_simple or not unit.result_cycles:
         return 0
     fixed = (
         unit.input_lanes, unit.output_lanes, unit.step_group, unit.fill, unit.drain, unit.accumulators,
