@@ -19,6 +19,7 @@ _FUNCTIONS = {
 def reduction(op: BoundOperator) -> list[KernelCall]:
     """REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ANY and REDUCE_ALL, and SUM of what has no scale."""
     values, output = op.input(), op.output()
+    op.types(values, "int8", "int32", "int64", "bool", "float32")
     if values.dtype == "int8":
         function = _FUNCTIONS[op.kind]
         op.require(function in (ReduceFunction.MAX, ReduceFunction.MIN), "int8 is not supported")
