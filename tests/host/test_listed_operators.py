@@ -1,7 +1,7 @@
 """TensorFlow Lite's integer operators beyond those of CNNs, by type: each is a reference's, or none has it.
 
-`micro` and `litert` say whose numbers a cell must have, bit for bit; `none` says that neither has a kernel, which
-the test checks, too. PLAIN operators have no scales: they are of bool or int32, or of a constant.
+`micro` and `litert` say whose numbers a cell must have, bit for bit; `none` says that neither has a kernel,
+which the test checks, too. PLAIN operators have no scales: they are of bool or int32, or of a constant.
 """
 
 from __future__ import annotations
