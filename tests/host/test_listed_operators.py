@@ -61,6 +61,8 @@ PLAIN = {
     "REDUCE_ANY": "litert",
     "WHERE": "litert",
 }
+# In int16 a reference has these, dlasim not yet.
+NOT_IN_INT16 = {"DIV", "REDUCE_PROD", "RSQRT", "SQRT", "SQUARED_DIFFERENCE"}
 TYPES = ("int8", "uint8", "int16")
 RUNTIMES = {"micro": run_tflite_micro, "litert": run_litert_reference}
 CELLS = [
@@ -112,7 +114,7 @@ def hold_to(run: Callable, graph: Graph, kind: str, seed: int) -> None:
         np.testing.assert_array_equal(found[number], expected[number])
 
 
-@pytest.mark.parametrize(("kind", "dtype", "whose"), [cell for cell in CELLS if cell[1] != "int16"])
+@pytest.mark.parametrize(("kind", "dtype", "whose"), CELLS)
 def test_a_listed_operator_is_its_reference_s(kind: str, dtype: str, whose: str) -> None:
     for seed in SEEDS:
         graph = graph_of(kind, dtype, seed)
@@ -120,20 +122,10 @@ def test_a_listed_operator_is_its_reference_s(kind: str, dtype: str, whose: str)
         if whose == "none":
             assert_no_reference_has_it(graph, kind, seed)
             return
-        hold_to(RUNTIMES[whose], graph, kind, seed)
-
-
-@pytest.mark.parametrize(("kind", "dtype", "whose"), [cell for cell in CELLS if cell[1] == "int16"])
-def test_int16_is_its_reference_s_or_refused(kind: str, dtype: str, whose: str) -> None:
-    for seed in SEEDS:
-        graph = graph_of(kind, dtype, seed)
-        if whose == "none":
-            assert_no_reference_has_it(graph, kind, seed)
+        if dtype == "int16" and kind in NOT_IN_INT16:
+            with pytest.raises(InputError, match="int16"):
+                hold_to(RUNTIMES[whose], graph, kind, seed)
             return
-        try:
-            prepare(read_model(write_tflite(graph)), "model")
-        except InputError:
-            continue
         hold_to(RUNTIMES[whose], graph, kind, seed)
 
 
