@@ -193,6 +193,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "ADD": _TWO_INPUTS,
     "SUB": _TWO_INPUTS,
     "MUL": _TWO_INPUTS,
+    "DIV": _TWO_INPUTS,
     "SQUARED_DIFFERENCE": _TWO_INPUTS,
     "BATCH_MATMUL": (
         Rule(
@@ -302,6 +303,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             f"(output.type != int8 and output.type != bool) or {_EXTREMUM}",
             "int8 and bool have MAXIMUM and MINIMUM only",
         ),
+        Rule(f"output.type == int32 or function != {BinaryFunction.POW.value}", "POW is of int32 only"),
         Rule(f"output.type != int32 or {_EXTREMUM} or {_CLAMP.condition}", _CLAMP.text),
     ),
     "UNARY": (
@@ -327,6 +329,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
             f" or function == {ReduceFunction.MIN.value}",
             "int8 has MAX and MIN only",
         ),
+    ),
+    "PRODUCT": (
+        *_not_empty("input"),
+        Rule(f"output.elements == {_KEPT}", "output must have the dimensions that are not reduced"),
     ),
     "CUMULATIVE_SUM": (
         *_same_type("input"),

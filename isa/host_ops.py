@@ -27,6 +27,8 @@ ADD_LEFT_SHIFT = 20
 DIFFERENCE_LEFT_SHIFT = 7
 # COMPARE keeps so many.
 COMPARE_LEFT_SHIFT = 8
+# CUMULATIVE_SUM of int8 keeps so many.
+SUM_LEFT_SHIFT = 19
 # RESIZE_BILINEAR weighs its pixels in units of 2^-10.
 RESIZE_FRACTION_BITS = 10
 
@@ -51,6 +53,7 @@ class BinaryFunction(enum.IntEnum):
     MINIMUM = 6
     FLOOR_MOD = 7
     SQUARED_DIFFERENCE = 8
+    POW = 9
 
 
 class ReduceFunction(enum.IntEnum):
@@ -484,8 +487,9 @@ HOST_OPERATORS = (
         22,
         "clamp(function(x1, x2)) in the element type itself, no quantization; integers wrap, int64 is "
         "not clamped. DIV truncates; FLOOR_DIV floors, and divides float32 in float64; an integer divided "
-        "by 0 is 0. FLOOR_MOD has the divisor's sign, and is 0 for 0. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM "
-        "x1 < x2 ? x1 : x2; of bool these are or and and. int8 and bool only for these two.",
+        "by 0 is 0. FLOOR_MOD has the divisor's sign, and is 0 for 0. POW is of int32 only, an exponent "
+        "below 0 counts as 0, and what does not fit becomes the least int32. MAXIMUM is x1 > x2 ? x1 : x2, "
+        "MINIMUM x1 < x2 ? x1 : x2; of bool these are or and and. int8 and bool only for these two.",
         (
             HostOperand("input1", _NUMBERS_AND_BOOL, "any shape"),
             HostOperand("input2", _NUMBERS_AND_BOOL, "the same type; broadcast with input1 as in NumPy"),
@@ -628,13 +632,18 @@ HOST_OPERATORS = (
         "CUMULATIVE_SUM",
         32,
         "Each element is the sum of those before it along the axis, and of itself unless exclusive; with "
-        "reverse, of those behind it. Integers wrap.",
-        (HostOperand("input", ("int32", "int64", "float32"), "any shape"),),
-        (HostOperand("output", ("int32", "int64", "float32"), "the same type and shape"),),
+        "reverse, of those behind it. Integers wrap. int8 adds (x - input_zero_point) << 19 in int32, "
+        "begins with that of x = 0, as TFLite Micro does, and limits requant(sum) + output_zero_point to "
+        "int8.",
+        (HostOperand("input", _NUMBERS, "any shape"),),
+        (HostOperand("output", _NUMBERS, "the same type and shape"),),
         (
             _axis("axis", "dimension along which is added"),
             Attribute("exclusive", "1: without the element itself", least=0, greatest=1),
             Attribute("reverse", "1: from the end", least=0, greatest=1),
+            _INPUT_ZERO_POINT,
+            _OUTPUT_ZERO_POINT,
+            *_scale("output_", "the sum; int8 only"),
         ),
         firmware="add_up",
     ),
@@ -690,6 +699,34 @@ HOST_OPERATORS = (
         ),
         (HostOperand("output", _ANY, "the result"),),
         firmware="select",
+    ),
+    HostOperator(
+        "DIV",
+        40,
+        "clamp(quotient((x1 - input1_zero_point) / (x2 - input2_zero_point)) + output_zero_point), where "
+        "quotient multiplies by a reciprocal, as TFLite does: numerics.md, Division.",
+        _TWO_INPUTS,
+        (_OUTPUT,),
+        (*_TWO_ZERO_POINTS, *_scale("output_", "the result"), *_CLAMP),
+        firmware="divide_quantized",
+    ),
+    HostOperator(
+        "PRODUCT",
+        41,
+        "The product of x - input_zero_point over the elements that differ only along the reduced axes, with "
+        "narrow(p * x) after each factor and narrow(p) + output_zero_point, limited to int8, at the end; "
+        "narrow(p) = (p * m + 2^(14 - s)) >> (15 - s), with m = output_multiplier / 2^16, rounded, at most "
+        "2^15 - 1, and s = output_shift.",
+        (_int8_in(doc="any shape"),),
+        (HostOperand("output", _INT8, "the axes that stay, in order; reduced ones may stand as 1"),),
+        (
+            Attribute("axis_mask", "bit n: dimension n of the input is reduced"),
+            _INPUT_ZERO_POINT,
+            _OUTPUT_ZERO_POINT,
+            Attribute("output_multiplier", "multiplier of each product", least=0),
+            Attribute("output_shift", "shift of each product", least=-31, greatest=7),
+        ),
+        firmware="reduce_product",
     ),
     HostOperator(
         "RESCALE",

@@ -164,6 +164,25 @@ def _reduction(work: Work) -> float:
     return (45 + 9 * len(work.input(0))) * elements + 20 * (elements - work.written)
 
 
+def _products(work: Work) -> float:
+    """43 for each element, 11 for each of its dimensions, 57 for each result."""
+    return (43 + 11 * len(work.input(0))) * prod(work.input(0)) + 57 * work.written
+
+
+def _running_sums(work: Work) -> float:
+    """13 for each run along the axis, and 26 for each int8."""
+    return _columns(13)(work) + 26 * (work.element_bytes == 1) * work.written
+
+
+def _quotients(work: Work) -> float:
+    """For few elements 257 for each and 140 for each row; for more of them 83 for each, 122 for each row, and
+    45,900 for a table."""
+    rows = work.written // _row_length(work)
+    if work.written < _MANY_ELEMENTS:
+        return 257 * work.written + 140 * rows
+    return 83 * work.written + 122 * rows + 45_900
+
+
 def _columns(rate: float) -> Callable[[Work], float]:
     """So many cycles for each run along the axis."""
 
@@ -260,6 +279,8 @@ RATES = {
     "ADD": Rates(more=_sums(32.6)),
     "SUB": Rates(more=_sums(32.6)),
     "MUL": Rates(written=33, more=_rows(110)),
+    "DIV": Rates(more=_quotients),
+    "PRODUCT": Rates(more=_products),
     "SQUARED_DIFFERENCE": Rates(more=_sums(35)),
     "BATCH_MATMUL": Rates(written=28, more=_matrices),
     "REQUANT": Rates(written=25.5, more=_channel_blocks),
@@ -286,7 +307,7 @@ RATES = {
     "UNARY": Rates(written=13),
     "ARG_MAX": Rates(read=20),
     "REDUCE": Rates(more=_reduction),
-    "CUMULATIVE_SUM": Rates(read=37, more=_columns(13)),
+    "CUMULATIVE_SUM": Rates(read=37, more=_running_sums),
     "TOP_K": Rates(read=45),
     "L2_NORMALIZATION": Rates(read=30, more=_pixels(400)),
     "COMPARE": Rates(more=_comparison),

@@ -69,6 +69,39 @@ def limit(values: ArrayLike, zero_point: int, least: int, greatest: int) -> NDAr
     return np.minimum(np.maximum(moved, least), greatest).astype(np.int8)
 
 
+_RECIPROCAL_OF_ZERO = -1515870788  # what TFLite's steps of Newton's method give where int32 wraps
+
+
+def quotient(dividends: ArrayLike, divisors: ArrayLike, multiplier: int, shift: int) -> Integers:
+    """dividends / divisors * multiplier / 2^31 * 2^shift, both at most 255 either way: TFLite's DIV.
+
+    It multiplies by a reciprocal. Where less than 2^-31 of the product would stay, TFLite shifts by more than
+    a word: by the low five bits of that number, as x86 and RISC-V do, and adds 1 unless it is negative.
+    """
+    tops, bottoms = np.asarray(dividends, np.int64), np.asarray(divisors, np.int64)
+    tops, bottoms = np.where(bottoms < 0, -tops, tops), np.abs(bottoms)
+    unused = 32 - _bit_lengths(bottoms)
+    fractions = (np.maximum(bottoms, 1) << np.minimum(unused, 31)) - (1 << 31)
+    reciprocals = np.where(bottoms == 0, _RECIPROCAL_OF_ZERO, reciprocal_of_one_plus(fractions))
+    headroom = np.where(tops < 0, 32 - _bit_lengths(-2 * tops - 1), 31 - _bit_lengths(tops))
+    products = high_multiply(high_multiply(wrap32(tops << headroom), reciprocals), multiplier)
+    exponents = (31 - unused) + headroom - shift
+    beyond = (products >> (exponents & 31)) + (products >= 0)
+    return np.where(exponents > 31, beyond, rounding_divide(products, np.clip(exponents, 0, 31)))
+
+
+def _bit_lengths(values: Integers) -> Integers:
+    """Bits of numbers that are not negative; frexp is exact for so few."""
+    return np.frexp(values.astype(np.float64))[1].astype(np.int64)
+
+
+def rescaled_narrowly(values: ArrayLike, multiplier: int, shift: int) -> Integers:
+    """values * multiplier / 2^31 * 2^shift, halves up, by 16 bits of the multiplier: TFLite's for int64."""
+    narrow = min((multiplier + (1 << 15)) >> 16, (1 << 15) - 1)
+    places = 15 - shift
+    return wrap32((np.asarray(values, np.int64) * narrow + (1 << (places - 1))) >> places)
+
+
 def rounded_average(sums: ArrayLike, counts: ArrayLike) -> Integers:
     """sums / counts, rounded half away from zero."""
     totals, divisors = np.asarray(sums, np.int64), np.asarray(counts, np.int64)

@@ -16,17 +16,17 @@ from dlasim.isa.host_ops import (
     UnaryFunction,
     float_word,
 )
-from dlasim.sim.numerics import INT8_MAX, INT8_MIN, Integers, requant
+from dlasim.sim.numerics import INT8_MAX, INT8_MIN, Integers, limit, quotient, requant
 
 
 def arithmetic(op: BoundOperator) -> list[KernelCall]:
-    """ADD, SUB and MUL: rescaled where they are int8, else plain."""
+    """ADD, SUB, MUL and DIV: rescaled where they are int8, else plain."""
     if op.output().dtype != "int8":
         return plain(op)
     for position in (0, 1):
         op.types(op.input(position), "int8")
     order = _operand_order(op)
-    call = _product(op, order) if op.kind == "MUL" else _sum(op, order)
+    call = (_product if op.kind in ("MUL", "DIV") else _sum)(op, order)
     return [_with_constant(op, call, order)]
 
 
@@ -35,7 +35,7 @@ def _operand_order(op: BoundOperator) -> tuple[int, int]:
     that the network computes."""
     first, second = op.input(0), op.input(1)
     moves = first.is_constant or first.elements < second.elements
-    return (1, 0) if op.kind != "SUB" and moves and not second.is_constant else (0, 1)
+    return (1, 0) if op.kind not in ("SUB", "DIV") and moves and not second.is_constant else (0, 1)
 
 
 def _with_constant(op: BoundOperator, call: KernelCall, order: tuple[int, int]) -> KernelCall:
@@ -56,6 +56,9 @@ def _computed(call: KernelCall, first: Integers, second: Integers) -> Integers:
     """What the call computes of integers."""
     at = call.attributes
     one, other = first - at.input1_zero_point, second - at.input2_zero_point
+    if call.name == "DIV":
+        scaled = quotient(one, other, at.output_multiplier, at.output_shift)
+        return limit(scaled, at.output_zero_point, at.clamp_min, at.clamp_max).astype(np.int64)
     if call.name == "MUL":
         result = one * other
     else:
@@ -83,9 +86,13 @@ def _sum(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
 
 
 def _product(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
-    scale = op.scale(op.input(0)) * op.scale(op.input(1)) / op.scale(op.output())
+    in_float32 = op.kind == "DIV" and op.output().is_unsigned  # which LiteRT alone has
+    scales = [op.scale(tensor) for tensor in (op.input(0), op.input(1), op.output())]
+    first, second, output = np.array(scales, np.float32 if in_float32 else np.float64)
+    with np.errstate(all="ignore"):
+        scale = float(first * second / output if op.kind == "MUL" else first / (second * output))
     return op.call(
-        "MUL",
+        op.kind,
         [op.input_numbers[position] for position in order],
         **_zero_points(op, order),
         **_multiplier(op, "output_", scale),
@@ -186,6 +193,12 @@ def _plain_clamp(op: BoundOperator, output: Tensor) -> dict[str, int]:
     op.require(output.dtype == "int32" or activation == "NONE", f"int64 with fused {activation}")
     bounds = integer_range(activation)
     return {"clamp_min": bounds[0], "clamp_max": bounds[1]}
+
+
+def power(op: BoundOperator) -> list[KernelCall]:
+    """POW of int32; exponents below 0, which TensorFlow refuses when it meets one, count as 0."""
+    op.types(op.output(), "int32")
+    return plain(op)
 
 
 def float_unary(op: BoundOperator) -> list[KernelCall]:

@@ -177,7 +177,7 @@ ROWS = (
         "x i -> x",
         pooling.mean_shape,
         reduction.reduction,
-        ("REDUCE",),
+        ("REDUCE", "PRODUCT"),
         options=_REDUCE_OPTIONS,
         version=2,
     ),
@@ -253,5 +253,13 @@ ROWS = (
         states=lstm.STATES,
         traits=Trait.STEPWISE,
         dla_note="the gates' products",
+    ),
+    OperatorDefinition(
+        "WHERE",
+        "* -> *",
+        reduction.where_shape,
+        None,
+        (),
+        options=Options("WhereOptions"),
     ),
 )

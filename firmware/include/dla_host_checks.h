@@ -808,7 +808,7 @@ static const char *dla_cast_broken_rule(const struct dla_host_arguments *c)
 }
 
 static const struct dla_host_range dla_binary_ranges[] = {
-    { "function must be 0 to 8", 0, 8, 1, 1 },
+    { "function must be 0 to 9", 0, 9, 1, 1 },
     { NULL, INT32_MIN, 2147483647, 1, 1 },
     { NULL, INT32_MIN, 2147483647, 1, 1 },
 };
@@ -832,6 +832,8 @@ static const char *dla_binary_broken_rule(const struct dla_host_arguments *c)
         return "input1 and input2 must broadcast to the output's shape";
     if (!(((dla_host_type(c, c->inputs + 0) != 0) && (dla_host_type(c, c->inputs + 0) != 3)) || ((int64_t)w[0] == INT64_C(5)) || ((int64_t)w[0] == INT64_C(6))))
         return "int8 and bool have MAXIMUM and MINIMUM only";
+    if (!((dla_host_type(c, c->inputs + 0) == 1) || ((int64_t)w[0] != INT64_C(9))))
+        return "POW is of int32 only";
     if (!((dla_host_type(c, c->inputs + 0) != 1) || ((int64_t)w[0] == INT64_C(5)) || ((int64_t)w[0] == INT64_C(6)) || ((int64_t)w[1] <= (int64_t)w[2])))
         return "clamp_min must not be greater than clamp_max";
     return NULL;
@@ -1118,12 +1120,16 @@ static const struct dla_host_range dla_cumulative_sum_ranges[] = {
     { "axis must be 0 to 5", 0, 5, 1, 1 },
     { "exclusive must be 0 to 1", 0, 1, 1, 1 },
     { "reverse must be 0 to 1", 0, 1, 1, 1 },
+    { "input_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
 };
 static const struct dla_host_types dla_cumulative_sum_inputs[] = {
-    { "input must be int32 or int64 or float32", 0x16 },
+    { "input must be int8 or int32 or int64 or float32", 0x17 },
 };
 static const struct dla_host_types dla_cumulative_sum_outputs[] = {
-    { "output must be int32 or int64 or float32", 0x16 },
+    { "output must be int8 or int32 or int64 or float32", 0x17 },
 };
 static const char *dla_cumulative_sum_broken_rule(const struct dla_host_arguments *c)
 {
@@ -1237,6 +1243,59 @@ static const char *dla_select_broken_rule(const struct dla_host_arguments *c)
         return "input2 must broadcast to the output's shape";
     if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == dla_host_back(c, 0, INT64_C(0))) || (dla_host_back(c, c->inputs + 0, INT64_C(0)) == dla_host_back(c, 1, INT64_C(0))) || (dla_host_back(c, c->inputs + 0, INT64_C(0)) == dla_host_back(c, 2, INT64_C(0)))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == dla_host_back(c, 0, INT64_C(1))) || (dla_host_back(c, c->inputs + 0, INT64_C(1)) == dla_host_back(c, 1, INT64_C(1))) || (dla_host_back(c, c->inputs + 0, INT64_C(1)) == dla_host_back(c, 2, INT64_C(1)))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == dla_host_back(c, 0, INT64_C(2))) || (dla_host_back(c, c->inputs + 0, INT64_C(2)) == dla_host_back(c, 1, INT64_C(2))) || (dla_host_back(c, c->inputs + 0, INT64_C(2)) == dla_host_back(c, 2, INT64_C(2)))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == dla_host_back(c, 0, INT64_C(3))) || (dla_host_back(c, c->inputs + 0, INT64_C(3)) == dla_host_back(c, 1, INT64_C(3))) || (dla_host_back(c, c->inputs + 0, INT64_C(3)) == dla_host_back(c, 2, INT64_C(3)))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == dla_host_back(c, 0, INT64_C(4))) || (dla_host_back(c, c->inputs + 0, INT64_C(4)) == dla_host_back(c, 1, INT64_C(4))) || (dla_host_back(c, c->inputs + 0, INT64_C(4)) == dla_host_back(c, 2, INT64_C(4)))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == dla_host_back(c, 0, INT64_C(5))) || (dla_host_back(c, c->inputs + 0, INT64_C(5)) == dla_host_back(c, 1, INT64_C(5))) || (dla_host_back(c, c->inputs + 0, INT64_C(5)) == dla_host_back(c, 2, INT64_C(5))))))
         return "the output must be no larger than its inputs";
+    return NULL;
+}
+
+static const struct dla_host_range dla_div_ranges[] = {
+    { "input1_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "input2_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "clamp_min must be -128 to 127", -128, 127, 1, 1 },
+    { "clamp_max must be -128 to 127", -128, 127, 1, 1 },
+};
+static const struct dla_host_types dla_div_inputs[] = {
+    { "input1 must be int8", 0x01 },
+    { "input2 must be int8", 0x01 },
+};
+static const struct dla_host_types dla_div_outputs[] = {
+    { "output must be int8", 0x01 },
+};
+static const char *dla_div_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == ((dla_host_back(c, 0, INT64_C(0)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(0)) : dla_host_back(c, 0, INT64_C(0)))) && ((dla_host_back(c, 1, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == ((dla_host_back(c, 0, INT64_C(1)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 0, INT64_C(1)))) && ((dla_host_back(c, 1, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(2)) : dla_host_back(c, 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(3)) : dla_host_back(c, 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(4)) : dla_host_back(c, 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(5)) : dla_host_back(c, 0, INT64_C(5)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5)))))))
+        return "input1 and input2 must broadcast to the output's shape";
+    if (!((int64_t)w[5] <= (int64_t)w[6]))
+        return "clamp_min must not be greater than clamp_max";
+    return NULL;
+}
+
+static const struct dla_host_range dla_product_ranges[] = {
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "input_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { "output_shift must be -31 to 7", -31, 7, 1, 1 },
+};
+static const struct dla_host_types dla_product_inputs[] = {
+    { "input must be int8", 0x01 },
+};
+static const struct dla_host_types dla_product_outputs[] = {
+    { "output must be int8", 0x01 },
+};
+static const char *dla_product_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+        return "input must not be empty";
+    if (!(dla_host_elements(c, c->inputs + 0) == (((((((((int64_t)w[0] >> INT64_C(0)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(0))) * ((((int64_t)w[0] >> INT64_C(1)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(1)))) * ((((int64_t)w[0] >> INT64_C(2)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(2)))) * ((((int64_t)w[0] >> INT64_C(3)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(3)))) * ((((int64_t)w[0] >> INT64_C(4)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(4)))) * ((((int64_t)w[0] >> INT64_C(5)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(5))))))
+        return "output must have the dimensions that are not reduced";
     return NULL;
 }
 
@@ -1411,7 +1470,7 @@ static const struct dla_host_check dla_host_checks[] = {
     [31] = { "REDUCE", dla_reduce_ranges, dla_reduce_inputs, dla_reduce_outputs,
         dla_reduce_broken_rule, 2, 1, 1 },
     [32] = { "CUMULATIVE_SUM", dla_cumulative_sum_ranges, dla_cumulative_sum_inputs, dla_cumulative_sum_outputs,
-        dla_cumulative_sum_broken_rule, 3, 1, 1 },
+        dla_cumulative_sum_broken_rule, 7, 1, 1 },
     [33] = { "TOP_K", NULL, dla_top_k_inputs, dla_top_k_outputs,
         dla_top_k_broken_rule, 0, 1, 2 },
     [34] = { "L2_NORMALIZATION", dla_l2_normalization_ranges, dla_l2_normalization_inputs, dla_l2_normalization_outputs,
@@ -1420,6 +1479,10 @@ static const struct dla_host_check dla_host_checks[] = {
         dla_compare_broken_rule, 7, 2, 1 },
     [36] = { "SELECT", NULL, dla_select_inputs, dla_select_outputs,
         dla_select_broken_rule, 0, 3, 1 },
+    [40] = { "DIV", dla_div_ranges, dla_div_inputs, dla_div_outputs,
+        dla_div_broken_rule, 7, 2, 1 },
+    [41] = { "PRODUCT", dla_product_ranges, dla_product_inputs, dla_product_outputs,
+        dla_product_broken_rule, 5, 1, 1 },
     [44] = { "RESCALE", dla_rescale_ranges, dla_rescale_inputs, dla_rescale_outputs,
         dla_rescale_broken_rule, 4, 1, 1 },
     [45] = { "MATRIX_SUMS", dla_matrix_sums_ranges, dla_matrix_sums_inputs, dla_matrix_sums_outputs,

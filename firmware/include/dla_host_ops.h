@@ -9,6 +9,7 @@
 /* ADD and SUB keep this many bits below the point while they add. */
 #define DLA_HOST_ADD_LEFT_SHIFT 20
 #define DLA_HOST_DIFFERENCE_LEFT_SHIFT 7
+#define DLA_HOST_SUM_LEFT_SHIFT 19
 #define DLA_HOST_COMPARE_LEFT_SHIFT 8
 /* RESIZE_BILINEAR weighs its pixels in units of 2^-this. */
 #define DLA_HOST_RESIZE_FRACTION_BITS 10
@@ -51,6 +52,8 @@ enum dla_host_op {
     DLA_HOST_OP_L2_NORMALIZATION = 34,
     DLA_HOST_OP_COMPARE = 35,
     DLA_HOST_OP_SELECT = 36,
+    DLA_HOST_OP_DIV = 40,
+    DLA_HOST_OP_PRODUCT = 41,
     DLA_HOST_OP_RESCALE = 44,
     DLA_HOST_OP_MATRIX_SUMS = 45,
     DLA_HOST_OP_LSTM_CELL = 46,
@@ -67,6 +70,7 @@ enum dla_binary_function {
     DLA_BINARY_FUNCTION_MINIMUM = 6,
     DLA_BINARY_FUNCTION_FLOOR_MOD = 7,
     DLA_BINARY_FUNCTION_SQUARED_DIFFERENCE = 8,
+    DLA_BINARY_FUNCTION_POW = 9,
 };
 
 /* What UNARY computes. */
@@ -360,8 +364,9 @@ _Static_assert(sizeof(struct dla_host_dequantize) == 4 * DLA_HOST_DEQUANTIZE_WOR
 
 /* BINARY: clamp(function(x1, x2)) in the element type itself, no quantization; integers wrap, int64 is not
    clamped. DIV truncates; FLOOR_DIV floors, and divides float32 in float64; an integer divided by 0 is 0.
-   FLOOR_MOD has the divisor's sign, and is 0 for 0. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM x1 < x2 ? x1 :
-   x2; of bool these are or and and. int8 and bool only for these two.
+   FLOOR_MOD has the divisor's sign, and is 0 for 0. POW is of int32 only, an exponent below 0 counts as 0,
+   and what does not fit becomes the least int32. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM x1 < x2 ? x1 : x2;
+   of bool these are or and and. int8 and bool only for these two.
    Inputs: input1, input2. Outputs: output. */
 #define DLA_HOST_BINARY_WORDS 3u
 struct dla_host_binary {
@@ -481,13 +486,19 @@ struct dla_host_reduce {
 _Static_assert(sizeof(struct dla_host_reduce) == 4 * DLA_HOST_REDUCE_WORDS, "size");
 
 /* CUMULATIVE_SUM: Each element is the sum of those before it along the axis, and of itself unless
-   exclusive; with reverse, of those behind it. Integers wrap.
+   exclusive; with reverse, of those behind it. Integers wrap. int8 adds (x - input_zero_point) << 19 in
+   int32, begins with that of x = 0, as TFLite Micro does, and limits requant(sum) + output_zero_point to
+   int8.
    Inputs: input. Outputs: output. */
-#define DLA_HOST_CUMULATIVE_SUM_WORDS 3u
+#define DLA_HOST_CUMULATIVE_SUM_WORDS 7u
 struct dla_host_cumulative_sum {
     int32_t axis; /* dimension along which is added */
     int32_t exclusive; /* 1: without the element itself */
     int32_t reverse; /* 1: from the end */
+    int32_t input_zero_point; /* the input's integer that means 0; also what padding is */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t output_multiplier; /* multiplier of the sum; int8 only */
+    int32_t output_shift; /* shift of the sum; int8 only */
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_cumulative_sum) == 4 * DLA_HOST_CUMULATIVE_SUM_WORDS, "size");
 
@@ -525,6 +536,36 @@ _Static_assert(sizeof(struct dla_host_compare) == 4 * DLA_HOST_COMPARE_WORDS, "s
 /* SELECT: condition ? x1 : x2, all three broadcast as in NumPy.
    Inputs: condition, input1, input2. Outputs: output. */
 #define DLA_HOST_SELECT_WORDS 0u
+
+/* DIV: clamp(quotient((x1 - input1_zero_point) / (x2 - input2_zero_point)) + output_zero_point), where
+   quotient multiplies by a reciprocal, as TFLite does: numerics.md, Division.
+   Inputs: input1, input2. Outputs: output. */
+#define DLA_HOST_DIV_WORDS 7u
+struct dla_host_div {
+    int32_t input1_zero_point; /* input1's integer that means 0 */
+    int32_t input2_zero_point; /* input2's integer that means 0 */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t output_multiplier; /* multiplier of the result */
+    int32_t output_shift; /* shift of the result */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_div) == 4 * DLA_HOST_DIV_WORDS, "size");
+
+/* PRODUCT: The product of x - input_zero_point over the elements that differ only along the reduced axes,
+   with narrow(p * x) after each factor and narrow(p) + output_zero_point, limited to int8, at the end;
+   narrow(p) = (p * m + 2^(14 - s)) >> (15 - s), with m = output_multiplier / 2^16, rounded, at most 2^15 -
+   1, and s = output_shift.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_PRODUCT_WORDS 5u
+struct dla_host_product {
+    int32_t axis_mask; /* bit n: dimension n of the input is reduced */
+    int32_t input_zero_point; /* the input's integer that means 0; also what padding is */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t output_multiplier; /* multiplier of each product */
+    int32_t output_shift; /* shift of each product */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_product) == 4 * DLA_HOST_PRODUCT_WORDS, "size");
 
 /* RESCALE: requant(x - input_zero_point) + output_zero_point, limited to the output's type.
    Inputs: input. Outputs: output. */
@@ -615,6 +656,8 @@ _Static_assert(sizeof(struct dla_host_lstm_cell) == 4 * DLA_HOST_LSTM_CELL_WORDS
     X(L2_NORMALIZATION, normalize) \
     X(COMPARE, compare) \
     X(SELECT, select) \
+    X(DIV, divide_quantized) \
+    X(PRODUCT, reduce_product) \
     X(RESCALE, rescale) \
     X(MATRIX_SUMS, sum_matrix) \
     X(LSTM_CELL, step_lstm)

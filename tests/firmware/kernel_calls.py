@@ -541,11 +541,41 @@ def top_k(rng: Random) -> Iterator[Call]:
 
 
 def running_sum(rng: Random) -> Iterator[Call]:
-    for dtype, exclusive, reverse in itertools.product(("int32", "int64"), (0, 1), (0, 1)):
+    for dtype, exclusive, reverse in itertools.product(("int8", "int32", "int64"), (0, 1), (0, 1)):
         shape = [int(n) for n in rng.integers(1, 6, int(rng.integers(1, 5)))]
         axis = int(rng.integers(len(shape)))
         values = elements(rng, dtype, shape)
-        yield call("CUMULATIVE_SUM", [values], shape, dtype, axis=axis, exclusive=exclusive, reverse=reverse)
+        multiplier, shift = scale(rng, -20, -0.1)
+        attributes = {
+            "axis": axis,
+            "exclusive": exclusive,
+            "reverse": reverse,
+            **zero_points(rng, "input", "output"),
+        }
+        attributes |= {"output_multiplier": multiplier, "output_shift": shift}
+        yield call("CUMULATIVE_SUM", [values], shape, dtype, **attributes)
+
+
+def quotient(rng: Random) -> Iterator[Call]:
+    """Of all values too, among them divisors of 0."""
+    shapes, result = broadcast_shapes(rng)
+    if rng.integers(8) == 0:
+        shapes, result = [(256, 1), (256,)], (256, 256)
+    values = [int8(rng, *shape) for shape in shapes]
+    if result == (256, 256):
+        values = [np.arange(-128, 128).astype(np.int8).reshape(shape) for shape in shapes]
+    attributes = zero_points(rng, "input1", "input2", "output")
+    attributes["output_multiplier"], attributes["output_shift"] = scale(rng, -12, 20)
+    yield call("DIV", values, result, **attributes, **clamps(rng))
+
+
+def reduced_product(rng: Random) -> Iterator[Call]:
+    shape = [int(n) for n in rng.integers(1, 6, int(rng.integers(1, 6)))]
+    mask = int(rng.integers(1 << len(shape)))
+    kept = [size for axis, size in enumerate(shape) if not mask >> axis & 1]
+    attributes = {"axis_mask": mask, **zero_points(rng, "input", "output")}
+    attributes["output_multiplier"], attributes["output_shift"] = scale(rng, -9, 2)
+    yield call("PRODUCT", [int8(rng, *shape)], kept, **attributes)
 
 
 def l2_normalization(rng: Random) -> Iterator[Call]:

@@ -47,6 +47,8 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (kernels.selection, FEW),
     (kernels.reduction, SOME),
     (kernels.running_sum, FEW),
+    (kernels.quotient, MANY),
+    (kernels.reduced_product, MANY),
     (kernels.l2_normalization, FEW),
     (kernels.top_k, SOME),
 )
