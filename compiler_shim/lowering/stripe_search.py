@@ -97,6 +97,9 @@ def cut_stripes(chain: StripeSearch, budget: int) -> int:
         return 0
     rows = -(-height // -(-height // low))  # evened out
     _describe(chain, rows)
+    if not _fits(chain, chain.sram_bytes, budget):  # its stripes may keep more rows
+        rows = low
+        _describe(chain, rows)
     cycles, moved, loads = _estimate(chain)
     is_better = 1
     while is_better:
