@@ -257,6 +257,14 @@ def table(candidate: Candidate) -> list[DlaNode]:
     )]  # fmt: skip
 
 
+def softmax(candidate: Candidate) -> list[DlaNode]:
+    """SOFTMAX."""
+    inputs, shape = candidate.input_numbers, _flat_image(candidate.outputs[0].shape)
+    return [DlaNode(
+        "OP_SOFTMAX", candidate.layer, inputs[:1], candidate.output_number, shape, shape, table=inputs[1]
+    )]  # fmt: skip
+
+
 def _flat_image(shape: tuple[int, ...]) -> Shape:
     """Any shape as an image: leading dimensions are rows."""
     width, channels = (1, 1, *shape)[-2:]

@@ -257,17 +257,18 @@ def softmax_table(beta: float, input_scale: float) -> NDArray[np.int32]:
     return np.where(counts, table, 0).astype(np.int32)
 
 
-def softmax(rows: NDArray[Any], table: NDArray[np.int32], bits: int = 8) -> NDArray[Any]:
+def softmax(rows: NDArray[Any], table: NDArray[Any], bits: int = 8) -> NDArray[Any]:
     """Softmax along the last axis, to the whole range of int8, or of int16: scale 2^-bits."""
     wide = rows.astype(np.int64)
     exponentials = table.astype(np.int64)[wide.max(axis=-1, keepdims=True) - wide]
-    # TFLite's sum has 32 bits.
+    # TFLite's sum has 32 bits; where they are all 0, its reciprocal is undefined.
     sums = rounding_divide(exponentials, _SOFTMAX_SUM_BITS).sum(axis=-1, keepdims=True) & 0xFFFF_FFFF
+    sums = np.maximum(sums, 1)
     reciprocals, drop = _reciprocal_of_sum(int(sums.item())) if sums.size == 1 else _reciprocals_of_sums(sums)
     shares = rounding_divide(high_multiply(reciprocals, exponentials), drop - bits)
     least = -(1 << (bits - 1))
     dtype = np.int8 if bits == 8 else np.int16
-    return np.minimum(shares + least, -least - 1).astype(dtype)
+    return np.clip(shares + least, least, -least - 1).astype(dtype)
 
 
 def _reciprocal_of_sum(total: int) -> tuple[int, int]:

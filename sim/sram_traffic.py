@@ -10,12 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from dlasim.isa.instructions import (
+    EXPONENTIALS_BYTES,
     INT32_BYTES,
     RECORD_BYTES,
     TABLE_BYTES,
     Extent,
     Init,
     Operand,
+    Out,
     Quant,
     Unit,
 )
@@ -24,6 +26,7 @@ from dlasim.sim.footprint import STEP_LIMIT, Count, Footprint, all_footprints, p
 from dlasim.sim.formulas import UnitCosts
 from dlasim.sim.operation import Batch
 
+_TABLES = {Extent.TABLE: TABLE_BYTES, Extent.EXPONENTIALS: EXPONENTIALS_BYTES}
 _WEIGHTS = (Extent.CONV_WEIGHTS, Extent.DEPTH_WEIGHTS, Extent.MATRIX)
 
 
@@ -39,15 +42,16 @@ def operation_traffic(unit: UnitCosts, batch: Batch, work: Count, cycles_each: C
     """The traffic of operations whose results take so many cycles each in the output stage."""
     if batch.instruction.unit is Unit.MAC:
         return _mac_traffic(unit, batch, work)
-    table = any(operand.extent is Extent.TABLE for operand in batch.instruction.operands)
+    table = sum(_TABLES.get(operand.extent, 0) for operand in batch.instruction.operands)
     moved: Count = sum(_crossing(unit, batch, footprint) for footprint in all_footprints(batch))
-    results = product(*batch.pair("OUT_SIZE"), batch.value("OUT_CHANNELS"))
-    numbers = (work, results, cycles_each, moved)
-    bound = float(np.max(results)) * float(np.max(cycles_each)) + float(np.max(moved))
+    pixels, channels = product(*batch.pair("OUT_SIZE")), batch.value("OUT_CHANNELS")
+    numbers = (work, pixels, channels, cycles_each, moved)
+    bound = float(np.max(pixels)) * float(np.max(channels)) * float(np.max(cycles_each)) + float(
+        np.max(moved)
+    )
     output, stall = _evaluate(formulas.lane_costs, unit, numbers, bound)
     # A table must be there as a whole before the work.
-    waited, read = (formulas.port_cycles(unit.port_rate, TABLE_BYTES), TABLE_BYTES) if table else (0, 0)
-    return Traffic(output, stall + waited, moved + read)
+    return Traffic(output, stall + formulas.port_cycles(unit.port_rate, table), moved + table)
 
 
 def _mac_traffic(unit: UnitCosts, batch: Batch, work: Count) -> Traffic:
@@ -67,11 +71,29 @@ def _mac_traffic(unit: UnitCosts, batch: Batch, work: Count) -> Traffic:
     rows, columns = batch.pair("OUT_SIZE")
     turns: Count = formulas.evaluate(formulas.pixel_turns, unit, rows, columns)
     first_bytes = _first_bytes(batch, depthwise)
-    first: Count = formulas.first_fetch_cycles(unit, channels, pixels, turns, *first_bytes)
-    numbers = (channels, pixels, turns, work, each_group, by_channel, weight_bytes, first)
-    most_channels, most_pixels, _, _, most_input, most, most_weights, _ = (float(np.max(n)) for n in numbers)
+    block_input = _block_input(unit, batch) if unit.in_blocks else 0
+    first: Count = formulas.first_fetch_cycles(unit, channels, pixels, turns, *first_bytes, block_input)
+    result_bytes = np.where(batch.fields.get("out", Out.INT8) == Out.INT8, 1, INT32_BYTES)
+    numbers = (channels, pixels, turns, work, each_group, by_channel, weight_bytes, result_bytes, first)
+    most_channels, most_pixels, _, _, most_input, most, most_weights, *_ = (float(np.max(n)) for n in numbers)
     most += most_channels * (most_pixels * (most_weights + unit.result_cycles) + most_input)
     return Traffic(*_evaluate(formulas.grouped_costs, unit, numbers, most))
+
+
+def _block_input(unit: UnitCosts, batch: Batch) -> Count:
+    """Pixels of the input of the first block of pixels."""
+    size: tuple[Count, ...] = batch.pair("OUT_SIZE")
+    outputs: tuple[Count, ...] = formulas.block_outputs(unit, *size)
+    if not batch.instruction.has_window:
+        return product(*outputs)
+    lines = []
+    for axis, count in enumerate(outputs):
+        stride, kernel, dilation, size_in = (
+            batch.pair(name)[axis] for name in ("STRIDE", "KERNEL", "DILATION", "IN_SIZE")
+        )
+        numbers: tuple[Count, ...] = (count, stride, (kernel - 1) * dilation + 1, size_in)
+        lines.append(formulas.lines_under(*numbers))
+    return product(*lines)
 
 
 def _first_bytes(batch: Batch, depthwise: bool) -> tuple[Count, Count, Count]:
@@ -109,10 +131,14 @@ def _crossing(unit: UnitCosts, batch: Batch, footprint: Footprint) -> Count:
             rows = _positions_read(batch, 0)
             lines = formulas.lines_moved(unit, columns * held, rows, _span(batch), tap_rows)
             return product(lines, columns, channels)
-        case Extent.TABLE:
+        case Extent.TABLE | Extent.EXPONENTIALS:
             return 0
         case _:
-            return np.where(footprint.present, footprint.box.total_bytes, 0)
+            crossings: Count = 1
+            if not footprint.operand.writes and unit.passes > 1:
+                row_bytes: Count = batch.value("OUT_CHANNELS")
+                crossings = formulas.row_crossings(unit, row_bytes)
+            return np.where(footprint.present, footprint.box.total_bytes * crossings, 0)
 
 
 def _span(batch: Batch) -> Count:

@@ -245,3 +245,52 @@ def best_segments(run: Sequence[int], cost: Callable[[tuple[int, ...]], float]) 
         segments.append(steps)
         position += len(steps)
     return segments
+<<<<<<< HEAD
+=======
+
+
+def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, int, int]:
+    """Cycles, bytes over the bus, and cycles of all loads; loads and stores run beside the computation."""
+    machine = problems[0].machine
+    bus, stripes = machine.bus, len(layout.schedule)
+    compute = sum([times * machine.copy_cycles(size) for size, times in layout.moves])
+    costs = problems[0].machine_costs.plain
+    crossing = costs.dma_shares_ports * layout.read_bytes + sum(
+        [3 * times * size for size, times in layout.moves]
+    )
+    for problem, cut in zip(problems, layout.cuts, strict=True):
+        stall, moved = problem.traffic(cut)
+        rows = stripes * cut.rows  # of which the last stripe may lack some
+        compute += problem.work_cycles + stripes * (problem.task_cycles + stall * problem.height // rows)
+        crossing += stripes * moved * problem.height // rows
+    written = problems[-1].geometry.written_bytes
+    # A stripe is as wide and as deep as the tensor: contiguous in memory.
+    tensors, waits, first = _load_times(bus, layout.loads)
+    constants, more, other = _load_times(
+        machine.constants, () if machine.loads_ahead else layout.constant_loads
+    )
+    latency = max(bus.latency, machine.constants.latency) if constants else bus.latency
+    store = transfer_beats(bus, -(-written // stripes), 1) + bus.latency * bool(written)
+    move_in = tensors + waits + constants + more
+    beats_out = stripes * (store - bus.latency * bool(written))
+    contention, store_contention = contention_both(costs, tensors, constants, beats_out)
+    ports = port_cycles(costs.unit.port_rate, crossing + costs.dma_shares_ports * written)
+    lead, task = first + other + latency, compute // stripes
+    if machine.is_hopeful:
+        sent = lead + task + (stripes - 1) * store + store_contention
+        busiest = max(lead + compute, move_in + contention + task, sent, lead + ports)
+    else:
+        busiest = max(compute, move_in + contention, stripes * store + store_contention, ports) + lead
+    return busiest + store, layout.read_bytes + written, move_in
+
+
+def _load_times(memory: BusCosts, loads: Sequence[tuple[int, int]]) -> tuple[int, int, int]:
+    """Cycles on the bus of loads, each of so many bytes so many times; those that latency adds; and those on
+    the bus of one of each."""
+    beats = waits = first = 0
+    for size, times in loads:
+        one = transfer_beats(memory, size, 1)
+        beats, first = beats + times * one, first + one
+        waits += times * latency_cycles(memory, one)
+    return beats, waits, first
+>>>>>>> main

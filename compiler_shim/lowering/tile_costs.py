@@ -16,9 +16,9 @@ from dlasim.compiler_shim.lowering.tile_buffers import (
 )
 from dlasim.compiler_shim.lowering.tile_records import ChannelGroup, MachineCosts, NodeSizes, Tile
 from dlasim.compiler_shim.lowering.transfers import box_beats, latency_cycles
-from dlasim.isa.instructions import TABLE_BYTES
 from dlasim.native.routine import routine
 from dlasim.sim.formulas import (
+    block_outputs,
     contention_cycles,
     excess,
     first_fetch_cycles,
@@ -26,10 +26,12 @@ from dlasim.sim.formulas import (
     lane_costs,
     lane_cycles,
     lines_moved,
+    lines_under,
     output_cycles,
     pixel_turns,
     port_cycles,
     positions_read,
+    row_crossings,
     transfer_beats,
 )
 
@@ -88,7 +90,7 @@ def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[i
     is_partial = 1 if tile.depth < sizes.depth else 0
     moved = channels * sizes.record_bytes
     moved += pixels * channels * (2 * ACCUMULATOR_BYTES if is_partial else sizes.output_element_bytes)
-    in_channels = tile.depth if machine.rereads_input else -(-channels // sizes.step)
+    in_channels = tile.depth if machine.rereads_input else -(-channels // sizes.multiplier)
     inputs = _input_bytes(sizes, machine, tile, in_channels)
     if machine.is_mac:
         each_group, depth, pixel_bytes = 0, 0, 1
@@ -98,16 +100,24 @@ def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[i
             moved += inputs
         pixel_bytes += ACCUMULATOR_BYTES * is_partial
         weights = sizes.weight_bytes * tile.depth
-        first = first_fetch_cycles(unit, channels, pixels, turns, depth, sizes.record_bytes, pixel_bytes)
+        block_input = 0
+        if unit.in_blocks:
+            rows, columns = block_outputs(unit, tile.rows, tile.columns)
+            block_input = lines_under(rows, sizes.stride_height, sizes.window_height, sizes.input_height)
+            block_input *= lines_under(columns, sizes.stride_width, sizes.window_width, sizes.input_width)
+        first = first_fetch_cycles(
+            unit, channels, pixels, turns, depth, sizes.record_bytes, pixel_bytes, block_input
+        )
+        result_bytes = ACCUMULATOR_BYTES if is_partial else sizes.output_element_bytes
         output, stall, moved = grouped_costs(
-            unit, channels, pixels, turns, work, each_group, moved, weights, first
+            unit, channels, pixels, turns, work, each_group, moved, weights, result_bytes, first
         )
         return operations * (output + stall), operations * moved
-    moved += inputs
+    moved += inputs * row_crossings(unit, channels * sizes.input_element_bytes)
     if sizes.input_count > 1:
         moved += pixels * channels * sizes.input_element_bytes
-    output, stall = lane_costs(unit, work, pixels * channels, unit.result_cycles, moved)
-    table = TABLE_BYTES * sizes.has_table
+    output, stall = lane_costs(unit, work, pixels, channels, unit.result_cycles, moved)
+    table = sizes.table_bytes
     return output + stall + port_cycles(unit.port_rate, table), moved + table
 
 
@@ -228,7 +238,7 @@ def estimate(
             contention, store_contention = contention_both(
                 machine, tensor_beats, beats_in - tensor_beats, beats_out
             )
-        moved = tasks * moved * share // WHOLE + read + tiles * output
+        moved = tasks * moved * share // WHOLE + machine.dma_shares_ports * (read + tiles * output)
         ports = port_cycles(machine.unit.port_rate, moved)
         store = move_out // tiles
         if machine.is_hopeful:

@@ -187,6 +187,7 @@ ROWS = (
         elementwise.same_shape,
         pooling.softmax,
         ("SOFTMAX",),
+        dla=("OP_SOFTMAX",),
         options=Options("SoftmaxOptions", (SchemaField("beta", "float32", 0.0, usual=1.0),)),
         version=2,
     ),

@@ -134,7 +134,7 @@ class Node(Record):
     inputs: int = 0
     second_has_rows: int = 0
     second_has_columns: int = 0
-    has_table: int = 0
+    table_bytes: int = 0
     has_weights: int = 0
     has_matrix: int = 0
     record_bytes: int = 0

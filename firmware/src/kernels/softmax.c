@@ -35,7 +35,9 @@ static void softmax_row(
         for (uint32_t i = 0; i < length; i++)
             sum += (uint32_t)rounding_divide(exact[-row[i]], SUM_BITS);
 
-    uint32_t headroom = (uint32_t)__builtin_clz(sum); /* the greatest has e = 1: the sum is never 0 */
+    if (!sum) /* which 8,192 equals make it, as it has 32 bits */
+        sum = 1;
+    uint32_t headroom = (uint32_t)__builtin_clz(sum);
     int32_t reciprocal = reciprocal_of_one_plus((int32_t)((sum << headroom) - (1u << 31)));
     uint32_t bits = SUM_BITS + 31 - out_bits - headroom;
     if (bits >= 32) { /* nothing is left: rows of 512 equals and more, of int8 */
