@@ -240,7 +240,7 @@ def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
             constants, waits, first = constants + beats, waits + wait, first + one
     sizes = chain.nodes[chain.count - 1].sizes[0]
     written = sizes.height * sizes.width * sizes.channels * sizes.output_bytes
-    crossing += read + written
+    crossing += costs.dma_shares_ports * (read + written)
     latency = max(costs.bus.latency, costs.constants.latency) if constants else costs.bus.latency
     # A stripe is as wide and as deep as the tensor: contiguous in memory.
     sending = transfer_beats(costs.bus, -(-written // stripes), 1)
