@@ -22,7 +22,7 @@ def reduction(op: BoundOperator) -> list[KernelCall]:
     if values.dtype == "int8":
         function = _FUNCTIONS[op.kind]
         op.require(function in (ReduceFunction.MAX, ReduceFunction.MIN), "int8 is not supported")
-        op.require(_scale(op, values) == _scale(op, output), "its output has another scale than its input")
+        op.require(_scale(op, values) == _scale(op, output), "its output must have the scale of its input")
     return [
         op.call("REDUCE", op.input_numbers[:1], function=_FUNCTIONS[op.kind], axis_mask=_mask(op, values))
     ]
