@@ -11,7 +11,7 @@ QUICK := tests/isa/test_tables.py tests/isa/test_codec.py tests/sim_engines/test
 	tests/native/test_translator.py tests/sim_machine/test_faults.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick test-all nightly random check docs docs-site accuracy bench fuzz rtl rtl-all golden firmware kernels wheel clean
+.PHONY: help demo test quick test-all nightly random check docs docs-site accuracy bench fuzz rtl rtl-all golden firmware kernels routines wheel clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -34,7 +34,7 @@ nightly: $(VENV)/ready-test ## every network on every kind of machine, for hours
 random: $(VENV)/ready-test ## 20,000 random networks on both hosts, for hours; resumable; COUNT=
 	$(BIN)/python tools/random_networks.py --count $(or $(COUNT),20000)
 
-check: $(VENV)/ready-dev ## style, types, import directions, generated files, firmware, kernels, wheel
+check: $(VENV)/ready-dev ## style, types, import directions, generated files, firmware, machine code, wheel
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -42,6 +42,7 @@ check: $(VENV)/ready-dev ## style, types, import directions, generated files, fi
 	$(BIN)/python tools/generate.py --check
 	$(BIN)/python tools/build_firmware.py --check
 	$(BIN)/python tools/build_kernels.py --check
+	$(BIN)/python tools/build_routines.py --check
 	$(BIN)/python tools/check_wheel.py
 
 docs: $(VENV)/ready ## regenerate what comes from the tables
@@ -81,6 +82,9 @@ firmware: $(VENV)/ready-dev ## rebuild the firmware that ships
 
 kernels: $(VENV)/ready-dev ## rebuild the kernels that ship as machine code
 	$(BIN)/python tools/build_kernels.py
+
+routines: $(VENV)/ready-dev ## rebuild the compiler's and the simulator's routines that ship as machine code
+	$(BIN)/python tools/build_routines.py
 
 wheel: $(VENV)/ready-dev ## build dist/*.whl and check its contents
 	$(BIN)/python tools/check_wheel.py --output dist

@@ -135,6 +135,10 @@ def _more() -> Iterator[Single]:
             yield _int8("REDUCE", shape, kept, function=int(function), axis_mask=1 << rank - 1)
             yield _int8("REDUCE", shape, (1, *shape[1:]), function=int(function), axis_mask=1)
         yield Single("CUMULATIVE_SUM", ((shape, "int32"),), (shape, "int32"), {"axis": 1})
+        yield _int8("CUMULATIVE_SUM", shape, shape, axis=1)
+        yield _int8("PRODUCT", shape, kept, axis_mask=1 << len(shape) - 1)
+        yield _int8("PRODUCT", shape, (1, *shape[1:]), axis_mask=1)
+        yield _int8("DIV", shape, shape, (shape, "int8"))
         yield _int8("L2_NORMALIZATION", shape, shape)
         row = ((shape[-1],), "int8")
         yield Single("COMPARE", ((shape, "int8"), row), (shape, "bool"), {"function": 2})
@@ -149,6 +153,7 @@ def _elements(shape: Shape) -> Iterator[Single]:
     for operator in ("ADD", "SUB", "MUL", "SQUARED_DIFFERENCE"):
         yield _int8(operator, shape, shape, (shape, "int8"))
     yield _int8("PRELU", shape, shape, ((1, 1, 1, channels), "int8"))
+    yield Single("RESCALE", ((shape, "int16"),), (shape, "int8"), {})
     yield Single("REQUANT", ((shape, "int32"), ((channels, 3), "int32")), (shape, "int8"), {})
     yield _int8("LUT", shape, shape, ((256,), "int8"))
     before = [0, 1, 1, 0, 0, 0]
@@ -183,7 +188,7 @@ def _runs(length: int) -> Iterator[Single]:
     yield _int8("PAD", shape, (1, 98, 2, length), before=[0, 1, 1, 0, 0, 0])
     larger, rows = (1, 16, 12, length), (((16,), "int32"), ((12,), "int32"))
     yield _int8("RESIZE_NEAREST", (1, 8, 12, length), larger, *rows)
-    for operator in ("ADD", "MUL", "SQUARED_DIFFERENCE"):
+    for operator in ("ADD", "MUL", "SQUARED_DIFFERENCE", "DIV"):
         yield _int8(operator, shape, shape, ((length,), "int8"))
     yield _int8("PRELU", shape, shape, ((length,), "int8"))
 

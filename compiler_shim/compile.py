@@ -17,7 +17,8 @@ from dlasim.compiler_shim.planner import PlanMemory, lower_fastest
 from dlasim.errors import InputError
 from dlasim.fileio import read_file, read_head
 from dlasim.isa import container
-from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.backend import Backend
+from dlasim.native.shipped import SHIPPED
 from dlasim.sim.config import DlaConfig
 
 
@@ -57,7 +58,7 @@ def lower_for(
     config: DlaConfig,
     options: CompileOptions,
     with_constants: bool = True,
-    backend: Backend = PLAIN,
+    backend: Backend = SHIPPED,
     memory: PlanMemory | None = None,
 ) -> Lowered:
     """A partitioned network placed and lowered; without constants it serves for timing only.

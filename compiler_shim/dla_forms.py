@@ -11,6 +11,7 @@ from dlasim.compiler_shim.operators.bound import KernelCall
 from dlasim.compiler_shim.rules import Candidate, Rule
 from dlasim.isa import host_ops
 from dlasim.isa.file_records import LayerKind
+from dlasim.isa.program import HostCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,9 @@ DLA_FORMS: Mapping[str, DlaForm] = {
     "FULLY_CONNECTED": DlaForm(
         LayerKind.FC, ("OP_MAT_MUL",), translate.fully_connected, (rules.rule_constant_weights,)
     ),
+    "MATRIX_SUMS": DlaForm(
+        LayerKind.FC, ("OP_MAT_MUL",), translate.matrix_sums, (rules.rule_constant_weights,)
+    ),
     "BATCH_MATMUL": DlaForm(LayerKind.FC, ("OP_MAT_MUL",), products.batch_matmul, activation_count=2),
     "AVERAGE_POOL_2D": DlaForm(
         LayerKind.POOL, ("OP_POOL",), translate.average_pool, (rules.rule_batch, *_WINDOWS)
@@ -71,6 +75,7 @@ DLA_FORMS: Mapping[str, DlaForm] = {
         2,
     ),
     "LUT": DlaForm(LayerKind.ACT, ("OP_ACT_LUT",), translate.table),
+    "SOFTMAX": DlaForm(LayerKind.ACT, ("OP_SOFTMAX",), translate.softmax, (rules.rule_goes_on,)),
     "TRANSPOSE_CONV": DlaForm(
         LayerKind.CONV,
         ("OP_CONV", "OP_CONV_RELU"),
@@ -99,9 +104,9 @@ def layer_kind(call: KernelCall) -> LayerKind:
 
 
 def dla_form(
-    call: KernelCall, numbers: tuple[int, ...], values: list[Value], layer: int
+    call: KernelCall, host: HostCall, values: list[Value], layer: int, ends_network: bool
 ) -> tuple[tuple[DlaNode, ...], str]:
-    """The DLA nodes of a call whose inputs are these values, or none and why the DLA cannot run it.
+    """The DLA nodes of a call (`host` has values for its tensors), or none and why the DLA cannot run it.
 
     Parts of tensors become new values.
     """
@@ -114,13 +119,14 @@ def dla_form(
     candidate = Candidate(
         call.name,
         call.attributes,
-        tuple(values[number] for number in numbers),
-        tuple(values[number] for number in call.outputs),
-        numbers,
-        call.outputs[0],
+        tuple(values[number] for number in host.inputs),
+        tuple(values[number] for number in host.outputs),
+        host.inputs,
+        host.outputs[0],
         layer,
         1 if form is None else form.activation_count,
         form is not None,
+        ends_network,
         add,
     )
     for rule in (*_FIRST_RULES, *(form.rules if form else ()), _LAST_RULE):

@@ -27,6 +27,8 @@ def fold(op: BoundOperator) -> Values | None:
     """The results of an operator with settled shapes if all that it reads is known, else None."""
     if op.kind == "SHAPE" and op.output().dtype in ("int32", "int64"):
         return [np.asarray(op.shape(0), dtype=op.output().dtype)]
+    if op.kind == "WHERE" and op.output().dtype == "int64":
+        return [np.argwhere(op.constant(0)).astype(np.int64)]
     if not _is_foldable(op):
         return None
     try:
@@ -68,7 +70,8 @@ def evaluate(op: BoundOperator) -> Values:
     found: dict[int, NDArray[Any]] = {}
     for call in lower(op):
         operands = [tensors[operand] if isinstance(operand, int) else operand for operand in call.inputs]
-        specs = [outputs[index] for index in call.outputs]
+        written = [index for index in call.outputs if isinstance(index, int)]
+        specs = [outputs[index] for index in written]
         data = [np.asarray(operand.data) for operand in operands if operand is not None]
-        found |= zip(call.outputs, run_host_op(call.code, call.words, data, specs), strict=True)
+        found |= zip(written, run_host_op(call.code, call.words, data, specs), strict=True)
     return [found[index] for index in op.output_numbers]

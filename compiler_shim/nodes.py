@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.views import Layout, View, composed, dense, image_layout
 from dlasim.isa.file_records import LayerKind
-from dlasim.isa.instructions import BY_MNEMONIC
+from dlasim.isa.instructions import BY_MNEMONIC, EXPONENTIALS_BYTES, TABLE_BYTES
 from dlasim.isa.program import HostCall
 
 Shape = tuple[int, int, int]  # height, width, channels
@@ -57,7 +57,7 @@ class DlaNode:
     weights: int | None = None  # value: [OC][KH][KW][IC], depthwise [KH][KW][OC], matrix [OC][IC]
     matrix: int | None = None  # value that stands for weights though the network computes it: [OC][IC]
     records: int | None = None  # value: int32 [OC][3]
-    table: int | None = None  # value: int8 [256]
+    table: int | None = None  # value: [256], int8, or int32 for softmax
     one_by_one: bool = False  # a depthwise convolution by OP_CONV, one channel at a time
     in_element_bytes: int = 1
     out_element_bytes: int = 1
@@ -75,6 +75,13 @@ class DlaNode:
     def multiplier(self) -> int:
         """Output channels for each input channel, where channels stay apart."""
         return self.out_shape[2] // self.in_shape[2]
+
+    @property
+    def table_bytes(self) -> int:
+        """Bytes of its table."""
+        if self.table is None:
+            return 0
+        return EXPONENTIALS_BYTES if BY_MNEMONIC[self.mnemonic].normalizes_rows else TABLE_BYTES
 
     @property
     def weight_bytes_per_channel(self) -> int:

@@ -19,7 +19,7 @@ from dlasim.compiler_shim.graph import Graph, Operator, Tensor
 from dlasim.compiler_shim.layer_names import Namer, layer_names
 from dlasim.compiler_shim.nodes import DlaNode, Value
 from dlasim.compiler_shim.operators.bound import KernelCall
-from dlasim.compiler_shim.operators.definition import Trait
+from dlasim.compiler_shim.operators.definition import OperatorDefinition, Trait
 from dlasim.compiler_shim.operators.host_calls import bind_known, lower
 from dlasim.compiler_shim.operators.table import OPERATORS, has_trait
 from dlasim.compiler_shim.tflite.writer import variable_tensors
@@ -127,13 +127,29 @@ class _Partitioner:
             if self._absorb_later(operator, calls[0]):
                 return
             calls[0], merged = self._absorb(operator, calls[0])
+        new: dict[int, int] = {}
+        if Trait.STEPWISE in row.traits:
+            for number, call in enumerate(calls):
+                self._item(row, f"{name}/{number}", [call], new)
+        else:
+            self._item(row, name, calls, new, row.macs(op) if row.macs else 0, merged)
+
+    def _item(
+        self,
+        row: OperatorDefinition,
+        name: str,
+        calls: list[KernelCall],
+        new: dict[int, int],
+        macs: int | None = None,
+        merged: str = "",
+    ) -> None:
+        """Appends calls that run in one place."""
         layer = len(self._items)
-        resolved = tuple(self._resolve(call, layer) for call in calls)
+        resolved = tuple(self._resolve(call, layer, new) for call in calls)
         nodes, reason = self._dla_nodes(calls, resolved, layer)
         assert {node.mnemonic for node in nodes} <= set(row.dla), f"{row.name}: {nodes} are not in its row"
-        macs = row.macs(op) if row.macs else 0
-        kind = layer_kind(calls[0])
-        self._items.append(Item(name, operator.kind, kind, macs, nodes, reason, resolved, merged))
+        found = sum(node.macs for node in nodes) if macs is None else macs
+        self._items.append(Item(name, row.name, layer_kind(calls[0]), found, nodes, reason, resolved, merged))
 
     def _dla_nodes(
         self, calls: list[KernelCall], resolved: tuple[program.HostCall, ...], layer: int
@@ -141,7 +157,8 @@ class _Partitioner:
         """All nodes of an operator's calls, or none and the reason of the first that the DLA cannot run."""
         nodes: list[DlaNode] = []
         for call, host in zip(calls, resolved, strict=True):
-            found, reason = dla_form(call, host.inputs, self._values, layer)
+            ends_network = host.outputs[0] in self._graph.outputs
+            found, reason = dla_form(call, host, self._values, layer, ends_network)
             if not found:
                 return (), reason
             nodes += found
@@ -186,16 +203,19 @@ class _Partitioner:
         merged = replace(call, inputs=(source.inputs[0], *call.inputs[1:]), attributes=attributes)
         return merged, source.kind
 
-    def _resolve(self, call: KernelCall, layer: int) -> program.HostCall:
-        """The call with every tensor a value, new constants among them."""
-        inputs = tuple(self._number(item) for item in call.inputs)
-        return program.HostCall(call.code, inputs, call.outputs, call.words, layer)
+    def _resolve(self, call: KernelCall, layer: int, new: dict[int, int]) -> program.HostCall:
+        """The call with every tensor a value; `new` has those of new tensors, by identity."""
+        inputs = tuple(self._number(item, new) for item in call.inputs)
+        outputs = tuple(self._number(item, new) for item in call.outputs)
+        return program.HostCall(call.code, inputs, outputs, call.words, layer)
 
-    def _number(self, item: int | Tensor) -> int:
+    def _number(self, item: int | Tensor, new: dict[int, int]) -> int:
         if isinstance(item, int):
             return item
-        self._values.append(_value(item))
-        return len(self._values) - 1
+        if id(item) not in new:
+            self._values.append(_value(item))
+            new[id(item)] = len(self._values) - 1
+        return new[id(item)]
 
     def _distinct_outputs(self) -> tuple[int, ...]:
         """Outputs that share bytes with an input, a variable or another output get a copy of their own."""

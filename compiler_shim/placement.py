@@ -17,6 +17,7 @@ from dlasim.compiler_shim.requantization import (
     leaving_sums,
     requantized_on_cpu,
     requantized_on_dla,
+    requantizes,
     requantizing_call,
     sums_of,
 )
@@ -152,7 +153,7 @@ class _Judge:
 
     def _requantizing_cycles(self, item: Item) -> int:
         """What an item on the DLA leaves to the CPU."""
-        if self._policy.options.requant != "cpu" or not any(node.records is not None for node in item.dla):
+        if self._policy.options.requant != "cpu" or not any(map(requantizes, item.dla)):
             return 0
         return sum(self._host_cycles(requantized_on_cpu(call, call.outputs[0], 0), 0) for call in item.host)
 
@@ -254,7 +255,7 @@ class _Placer:
             call = requantizing_call(item.host, node, self._values)
         if call is not None:
             self._leave_sums(node, call, left)
-        elif node.records is not None and self._options.fusion == "none":
+        elif requantizes(node) and self._options.fusion == "none":
             sums = self._new_sums(node.output)
             self._nodes.append(leaving_sums(node, sums))
             layer = self._requantizing_layer(item, LayerKind.REQUANT, "dla", "--fusion none")

@@ -25,6 +25,11 @@ def leaving_sums(node: DlaNode, sums: int) -> DlaNode:
     return replace(node, mnemonic=mnemonic, fields=fields, output=sums, out_element_bytes=4)
 
 
+def requantizes(node: DlaNode) -> bool:
+    """Whether it scales its sums by records."""
+    return node.records is not None and node.fields.get("out") != Out.INT32
+
+
 def requantized_on_dla(node: DlaNode, sums: int, layer: int) -> DlaNode:
     """The rest of that convolution as an instruction of its own."""
     return DlaNode(
@@ -48,7 +53,7 @@ def requantized_on_cpu(call: HostCall, sums: int, layer: int) -> HostCall:
 
 def requantizing_call(calls: tuple[HostCall, ...], node: DlaNode, values: list[Value]) -> HostCall | None:
     """The convolution's call whose output a node computes, or a part of it."""
-    if node.records is None:
+    if not requantizes(node):
         return None
     written = alias_chain(values, node.output)
     return next((call for call in calls if call.outputs[0] in written), None)

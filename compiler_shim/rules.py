@@ -32,6 +32,7 @@ class Candidate:
     layer: int
     activation_count: int  # inputs that are no weights, records or tables
     has_instruction: bool
+    ends_network: bool  # the network has its output as one of its own
     add: Callable[[Value], int]  # gives a new value its number
 
     @property
@@ -55,9 +56,9 @@ def rule_known(candidate: Candidate) -> str | None:
 
 
 def rule_int8(candidate: Candidate) -> str | None:
-    """Inputs and outputs are int8; those of a lookup table may be uint8."""
+    """Inputs and outputs are int8; those of a lookup table may be uint8, the sums of an LSTM are int32."""
     taken = ("int8", "uint8") if candidate.name == "LUT" else ("int8",)
-    for value in candidate.operands:
+    for value in candidate.inputs[:1] if candidate.name == "MATRIX_SUMS" else candidate.operands:
         if value.dtype not in taken:
             return f"{value.dtype}: runs on the CPU"
     return None
@@ -149,6 +150,11 @@ def rule_min_max(candidate: Candidate) -> str | None:
     if candidate.attributes.function not in (BinaryFunction.MAXIMUM, BinaryFunction.MINIMUM):
         return "plain integer arithmetic"
     return None
+
+
+def rule_goes_on(candidate: Candidate) -> str | None:
+    """The SOFTMAX at the end of a network runs on the CPU, which reads its output anyway."""
+    return "the CPU reads the network's output anyway" if candidate.ends_network else None
 
 
 def rule_activation_first(candidate: Candidate) -> str | None:

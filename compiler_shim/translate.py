@@ -133,6 +133,20 @@ def fully_connected(candidate: Candidate) -> list[DlaNode]:
     )]  # fmt: skip
 
 
+def matrix_sums(candidate: Candidate) -> list[DlaNode]:
+    """MATRIX_SUMS."""
+    inputs = candidate.input_numbers
+    channels, depth = candidate.inputs[1].shape
+    rows = candidate.inputs[0].size_bytes // depth
+    return [DlaNode(
+        "OP_MAT_MUL", candidate.layer, inputs[:1], candidate.output_number,
+        (rows, 1, depth), (rows, 1, channels),
+        fields={"init": Init.BIAS, "out": Out.INT32, "quant": Quant.TENSOR}, out_element_bytes=4,
+        registers={"IN_ZP": candidate.attributes.input_zero_point, "WEIGHT_ZP": 0},
+        weights=inputs[1], records=inputs[2],
+    )]  # fmt: skip
+
+
 def average_pool(candidate: Candidate) -> list[DlaNode]:
     """AVERAGE_POOL_2D."""
     mode = PoolMode.AVERAGE_UP if candidate.attributes.halves_up else PoolMode.AVERAGE
@@ -240,6 +254,14 @@ def table(candidate: Candidate) -> list[DlaNode]:
     inputs, shape = candidate.input_numbers, _flat_image(candidate.outputs[0].shape)
     return [DlaNode(
         "OP_ACT_LUT", candidate.layer, inputs[:1], candidate.output_number, shape, shape, table=inputs[1]
+    )]  # fmt: skip
+
+
+def softmax(candidate: Candidate) -> list[DlaNode]:
+    """SOFTMAX."""
+    inputs, shape = candidate.input_numbers, _flat_image(candidate.outputs[0].shape)
+    return [DlaNode(
+        "OP_SOFTMAX", candidate.layer, inputs[:1], candidate.output_number, shape, shape, table=inputs[1]
     )]  # fmt: skip
 
 

@@ -233,7 +233,7 @@ def explain(model: str | Path, config: Machine | None = None, **choices: Unpack[
     >>> import dlasim
     >>> rows = dlasim.explain("mnist", depthwise="cpu")
     >>> rows[-1]["operator"], rows[-1]["unit"], rows[-1]["why"]
-    ('SOFTMAX', 'cpu', 'the DLA has no instruction for SOFTMAX')
+    ('SOFTMAX', 'cpu', "the CPU reads the network's output anyway")
     """
     from dlasim.explanation import explain_layers
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import variable_tensors, write_tflite
 from dlasim.compiler_shim.unsigned import flipped
@@ -128,9 +129,8 @@ class _Piecewise:
         return f"{name}, and {LITERT} for {', '.join(others)}" if others else name
 
     def _sources(self, operator: Operator) -> list[int]:
-        """The tensors that the operator takes as inputs: all but constants and the state of SVDF."""
-        state = operator.inputs[-1:] if operator.kind == "SVDF" else ()
-        used = sorted({index for index in operator.inputs if index >= 0}.difference(state))
+        """The tensors that the operator takes as inputs: all but constants and its own state."""
+        used = sorted({index for index in operator.inputs if index >= 0}.difference(_states(operator)))
         return [index for index in used if not self._graph.tensors[index].is_constant]
 
     def _single(self, operator: Operator) -> Graph:
@@ -169,7 +169,7 @@ class _Piecewise:
         return {}
 
     def _outputs(self, name: str, operator: Operator, inputs: list[NDArray[Any]]) -> Tensors | None:
-        """An interpreter's values of the operator's outputs, and of the state of SVDF."""
+        """An interpreter's values of the operator's outputs, and of its state."""
         used, tensors = _used(operator), self._graph.tensors
         sources, single = self._sources(operator), self._single(operator)
         shapes = [single.tensors[index].shape for index in single.inputs]
@@ -180,7 +180,7 @@ class _Piecewise:
         found = self._compute(name, write_tflite(single), given, len(used))
         if found is None:
             return None
-        written = {*operator.outputs, *(operator.inputs[-1:] if operator.kind == "SVDF" else ())}
+        written = {*operator.outputs, *_states(operator)}
         results = {index: np.reshape(found[used.index(index)], tensors[index].shape) for index in written}
         return {
             index: flipped(values) if tensors[index].is_unsigned else values
@@ -199,6 +199,12 @@ class _Piecewise:
                     f"{name} ({operator.kind}): {MICRO} and {LITERT} disagree in {count} of {size} elements: "
                     f"{reason}"
                 )
+
+
+def _states(operator: Operator) -> tuple[int, ...]:
+    """The variables that the operator updates in place."""
+    row = OPERATORS.get(operator.kind)
+    return tuple(operator.inputs[position] for position in row.states) if row else ()
 
 
 def _is_unsigned(graph: Graph, operator: Operator) -> bool:

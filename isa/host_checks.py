@@ -59,6 +59,11 @@ def _not_empty(*operands: str) -> tuple[Rule, ...]:
     return tuple(Rule(f"{name}.elements > 0", f"{name} must not be empty") for name in operands)
 
 
+def _new_state(name: str) -> Rule:
+    condition = f"new_{name}.type == {name}.type and new_{name}.elements == {name}.elements"
+    return Rule(condition, f"new_{name} must be like {name}")
+
+
 _SAME_ELEMENTS = Rule(
     "input.elements == output.elements", "input and output must have the same number of elements"
 )
@@ -122,6 +127,18 @@ _GATHERED = "indices.elements // product(input, 0, batch_dims)"
 _KEPT = " * ".join(f"(1 if axis_mask >> {k} & 1 else input.shape[{k}])" for k in range(MAX_RANK))
 _IMAGES_RESIZED = (*_IMAGES, _SAME_CHANNELS)
 
+_PRODUCT = (
+    *_ranks(2, "weights"),
+    *_not_empty("weights"),
+    *_RECORDS,
+    Rule("records.shape[0] == weights.shape[0]", "records must have a row for each row of weights"),
+    Rule("input.elements % weights.shape[1] == 0", "input must be whole rows as deep as the weights"),
+    Rule(
+        "output.elements == input.elements // weights.shape[1] * weights.shape[0]",
+        "output must have a row of as many channels as weights has rows for each row of the input",
+    ),
+)
+
 RULES: dict[str, tuple[Rule, ...]] = {
     "CONV_2D": (
         *_IMAGES,
@@ -151,18 +168,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
         *_FILTER_WINDOWS,
         _CLAMP,
     ),
-    "FULLY_CONNECTED": (
-        *_ranks(2, "weights"),
-        *_not_empty("weights"),
-        *_RECORDS,
-        Rule("records.shape[0] == weights.shape[0]", "records must have a row for each row of weights"),
-        Rule("input.elements % weights.shape[1] == 0", "input must be whole rows as deep as the weights"),
-        Rule(
-            "output.elements == input.elements // weights.shape[1] * weights.shape[0]",
-            "output must have a row of as many channels as weights has rows for each row of the input",
-        ),
-        _CLAMP,
-    ),
+    "FULLY_CONNECTED": (*_PRODUCT, _CLAMP),
     "TRANSPOSE_CONV": (
         *_IMAGES,
         *_WEIGHTS,
@@ -187,6 +193,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "ADD": _TWO_INPUTS,
     "SUB": _TWO_INPUTS,
     "MUL": _TWO_INPUTS,
+    "DIV": _TWO_INPUTS,
     "SQUARED_DIFFERENCE": _TWO_INPUTS,
     "BATCH_MATMUL": (
         Rule(
@@ -271,6 +278,22 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
     ),
     "QUANTIZE": (_SAME_ELEMENTS,),
+    "RESCALE": (_SAME_ELEMENTS,),
+    "MATRIX_SUMS": _PRODUCT,
+    "LSTM_CELL": (
+        *_ranks(2, "input_sums", "output"),
+        Rule("input_sums.shape[1] == 4 * output.shape[1]", "input_sums must have four sums for each unit"),
+        Rule(
+            "recurrent_sums.elements == 4 * output.elements", "recurrent_sums must have four for each output"
+        ),
+        Rule("cell.elements == output.elements", "cell must have the output's elements"),
+        _new_state("cell"),
+        Rule("table.elements == 256", "table must have 256 elements"),
+        Rule(
+            "first_row + (output.shape[0] - 1) * row_step < input_sums.shape[0]",
+            "the row of the last batch must lie inside input_sums",
+        ),
+    ),
     "DEQUANTIZE": (_SAME_ELEMENTS,),
     "CAST": (_SAME_ELEMENTS,),
     "BINARY": (
@@ -280,6 +303,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             f"(output.type != int8 and output.type != bool) or {_EXTREMUM}",
             "int8 and bool have MAXIMUM and MINIMUM only",
         ),
+        Rule(f"output.type == int32 or function != {BinaryFunction.POW.value}", "POW is of int32 only"),
         Rule(f"output.type != int32 or {_EXTREMUM} or {_CLAMP.condition}", _CLAMP.text),
     ),
     "UNARY": (
@@ -305,6 +329,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
             f" or function == {ReduceFunction.MIN.value}",
             "int8 has MAX and MIN only",
         ),
+    ),
+    "PRODUCT": (
+        *_not_empty("input"),
+        Rule(f"output.elements == {_KEPT}", "output must have the dimensions that are not reduced"),
     ),
     "CUMULATIVE_SUM": (
         *_same_type("input"),
@@ -401,6 +429,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "state.elements == input.shape[0] * time_weights.elements",
             "state must have the elements of time_weights for each batch",
         ),
+        Rule("time_weights.type == state.type", "time_weights must have the state's type"),
+        _new_state("state"),
         Rule("output.elements == input.shape[0] * bias.elements", "output must have a unit for each bias"),
     ),
 }

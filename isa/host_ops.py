@@ -12,7 +12,7 @@ high 32 bits of the doubled product, rounded; shift right by a negative shift, r
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # Size of attributes that hold one word per dimension: the rank that tensor descriptors have room for.
 MAX_RANK = 6
@@ -22,6 +22,8 @@ ADD_LEFT_SHIFT = 20
 DIFFERENCE_LEFT_SHIFT = 7
 # COMPARE keeps so many.
 COMPARE_LEFT_SHIFT = 8
+# CUMULATIVE_SUM of int8 keeps so many.
+SUM_LEFT_SHIFT = 19
 # RESIZE_BILINEAR weighs its pixels in units of 2^-10.
 RESIZE_FRACTION_BITS = 10
 
@@ -46,6 +48,7 @@ class BinaryFunction(enum.IntEnum):
     MINIMUM = 6
     FLOOR_MOD = 7
     SQUARED_DIFFERENCE = 8
+    POW = 9
 
 
 class ReduceFunction(enum.IntEnum):
@@ -366,13 +369,13 @@ HOST_OPERATORS = (
         "For each row along the last dimension: e = table[max(row) - q]; sum = of e, each shifted right by "
         "12 bits, rounded half away from zero; z = leading zeros of sum; r = 1 / (1 + x) in Q0.31 by "
         "gemmlowp's one_over_one_plus_x_for_x_in_0_1, with x = (sum << z) - 2^31 in Q0.31. The output is the "
-        "rounded doubled high product of r and e, shifted right by 35 - z bits, rounded half away from zero, "
-        "less 128, limited to int8.",
+        "rounded doubled high product of r and e, shifted right by 35 - z bits (27 - z for int16), rounded "
+        "half away from zero, less 128 (32768), limited to the output's type.",
         (
             _int8_in(doc="rows along the last dimension"),
             HostOperand("table", _INT32, "[256]: exp(-d * beta * scale) in Q0.31 for d = 0 .. 255"),
         ),
-        (HostOperand("output", _INT8, "scale 1/256, zero point -128"),),
+        (HostOperand("output", ("int8", "int16"), "scale 1/256 and zero point -128; 1/65536 and -32768"),),
         firmware="softmax",
     ),
     HostOperator(
@@ -479,8 +482,9 @@ HOST_OPERATORS = (
         22,
         "clamp(function(x1, x2)) in the element type itself, no quantization; integers wrap, int64 is "
         "not clamped. DIV truncates; FLOOR_DIV floors, and divides float32 in float64; an integer divided "
-        "by 0 is 0. FLOOR_MOD has the divisor's sign, and is 0 for 0. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM "
-        "x1 < x2 ? x1 : x2; of bool these are or and and. int8 and bool only for these two.",
+        "by 0 is 0. FLOOR_MOD has the divisor's sign, and is 0 for 0. POW is of int32 only, an exponent "
+        "below 0 counts as 0, and what does not fit becomes the least int32. MAXIMUM is x1 > x2 ? x1 : x2, "
+        "MINIMUM x1 < x2 ? x1 : x2; of bool these are or and and. int8 and bool only for these two.",
         (
             HostOperand("input1", _NUMBERS_AND_BOOL, "any shape"),
             HostOperand("input2", _NUMBERS_AND_BOOL, "the same type; broadcast with input1 as in NumPy"),
@@ -540,9 +544,9 @@ HOST_OPERATORS = (
         "SVDF",
         27,
         "For each batch, the state of every filter moves one step to the front and its last element becomes "
-        "requant(sum((x - input_zero_point) * feature), feature) + state_zero_point, limited to the state's "
-        "type. Then each unit is bias + the sum over its `rank` consecutive filters of "
-        "sum((state - state_zero_point) * time), and the output is requant(unit, output) + "
+        "requant(sum((x - input_zero_point) * feature), feature), limited to the state's type, plus "
+        "state_zero_point, which may wrap. Then each unit is bias + the sum over its `rank` consecutive "
+        "filters of sum((state - state_zero_point) * time), and the output is requant(unit, output) + "
         "output_zero_point, limited to int8. The output state is the same tensor as "
         "the input state, updated in place; before the first inference all of it is "
         "state_zero_point.",
@@ -555,7 +559,7 @@ HOST_OPERATORS = (
         ),
         (
             HostOperand("output", _INT8, "[batch, filters / rank]"),
-            HostOperand("state", ("int8", "int16"), "the tensor that is also the input state"),
+            HostOperand("new_state", ("int8", "int16"), "the tensor that is also the input state"),
         ),
         (
             Attribute("rank", "filters of a unit", least=1),
@@ -565,6 +569,7 @@ HOST_OPERATORS = (
             *_scale("feature_", "what enters the state"),
             *_scale("output_", "the result"),
         ),
+        firmware="filter_memory",
     ),
     HostOperator(
         "SQUARED_DIFFERENCE",
@@ -622,13 +627,18 @@ HOST_OPERATORS = (
         "CUMULATIVE_SUM",
         32,
         "Each element is the sum of those before it along the axis, and of itself unless exclusive; with "
-        "reverse, of those behind it. Integers wrap.",
-        (HostOperand("input", ("int32", "int64", "float32"), "any shape"),),
-        (HostOperand("output", ("int32", "int64", "float32"), "the same type and shape"),),
+        "reverse, of those behind it. Integers wrap. int8 adds (x - input_zero_point) << 19 in int32, "
+        "begins with that of x = 0, as TFLite Micro does, and limits requant(sum) + output_zero_point to "
+        "int8.",
+        (HostOperand("input", _NUMBERS, "any shape"),),
+        (HostOperand("output", _NUMBERS, "the same type and shape"),),
         (
             _axis("axis", "dimension along which is added"),
             Attribute("exclusive", "1: without the element itself", least=0, greatest=1),
             Attribute("reverse", "1: from the end", least=0, greatest=1),
+            _INPUT_ZERO_POINT,
+            _OUTPUT_ZERO_POINT,
+            *_scale("output_", "the sum; int8 only"),
         ),
         firmware="add_up",
     ),
@@ -684,6 +694,99 @@ HOST_OPERATORS = (
         ),
         (HostOperand("output", _ANY, "the result"),),
         firmware="select",
+    ),
+    HostOperator(
+        "DIV",
+        40,
+        "clamp(quotient((x1 - input1_zero_point) / (x2 - input2_zero_point)) + output_zero_point), where "
+        "quotient multiplies by a reciprocal, as TFLite does: numerics.md, Division.",
+        _TWO_INPUTS,
+        (_OUTPUT,),
+        (*_TWO_ZERO_POINTS, *_scale("output_", "the result"), *_CLAMP),
+        firmware="divide_quantized",
+    ),
+    HostOperator(
+        "PRODUCT",
+        41,
+        "The product of x - input_zero_point over the elements that differ only along the reduced axes, with "
+        "narrow(p * x) after each factor and narrow(p) + output_zero_point, limited to int8, at the end; "
+        "narrow(p) = (p * m + 2^(14 - s)) >> (15 - s), with m = output_multiplier / 2^16, rounded, at most "
+        "2^15 - 1, and s = output_shift.",
+        (_int8_in(doc="any shape"),),
+        (HostOperand("output", _INT8, "the axes that stay, in order; reduced ones may stand as 1"),),
+        (
+            Attribute("axis_mask", "bit n: dimension n of the input is reduced"),
+            _INPUT_ZERO_POINT,
+            _OUTPUT_ZERO_POINT,
+            Attribute("output_multiplier", "multiplier of each product", least=0),
+            Attribute("output_shift", "shift of each product", least=-31, greatest=7),
+        ),
+        firmware="reduce_product",
+    ),
+    HostOperator(
+        "RESCALE",
+        44,
+        "requant(x - input_zero_point) + output_zero_point, limited to the output's type.",
+        (HostOperand("input", ("int16", "int32"), "any shape"),),
+        (HostOperand("output", ("int8", "int16", "int32"), "the input's shape"),),
+        (
+            _int16("input_zero_point", "the input's integer that means 0"),
+            _int16("output_zero_point", "the output's integer that means 0"),
+            *_scale("output_", "the result"),
+        ),
+        firmware="rescale",
+    ),
+    HostOperator(
+        "MATRIX_SUMS",
+        45,
+        "bias + sum((x - input_zero_point) * w): the sums of FULLY_CONNECTED as they are. Of the records "
+        "only the bias counts.",
+        (_int8_in(doc="elements in rows of IC"), _int8_in("weights", "[OC, IC]"), _RECORDS),
+        (HostOperand("output", _INT32, "a row of OC for each row of the input"),),
+        (_INPUT_ZERO_POINT,),
+        firmware="sum_matrix",
+    ),
+    HostOperator(
+        "LSTM_CELL",
+        46,
+        "One step of a long short-term memory. limit16 limits to int16. For gate g of each unit, v is "
+        "limit16(limit16(requant(its input sum, input of g)) + limit16(requant(its recurrent sum, recurrent "
+        "of g))). Gates 0 (input), 1 (forget) and 3 (output) are logistic(3 * v), gate 2 (candidate) is "
+        "tanh(3 * v). The new cell is limit16(limit16(requant(forget * cell, forget)) + "
+        "limit16(requant(input * candidate, update))), limited to -cell_clip and cell_clip. The result is "
+        "requant(output * tanh((tanh_factor * new cell) >> tanh_shift, rounded half up), output) + "
+        "output_zero_point, limited to int8. Both functions are linear between the entries of the table. "
+        "For a = |x| and n bits, t_n = (table[k] << n) + (a & (2^n - 1)) * (table[k + 1] - table[k]) with "
+        "k = a >> n; from k = 255 on t_9 is 0x7FFF << 10 and t_8 is 0xFFFF << 8. logistic(x) is "
+        "(t_9 + 512) >> 10, below 0 (2^25 - t_9 + 511) >> 10. tanh(x) is (t_8 - 2^23 + 128) >> 8, below 0 "
+        "(2^23 - t_8 + 127) >> 8.",
+        (
+            HostOperand("input_sums", _INT32, "[rows, 4 * units]: of all steps, gate by gate"),
+            HostOperand("recurrent_sums", _INT32, "[batch, 4 * units]: of the last output, gate by gate"),
+            HostOperand("cell", ("int16",), "[batch, units]"),
+            HostOperand("table", _INT32, "[256]: 65536 / (1 + exp(-k / 24))"),
+        ),
+        (
+            HostOperand("output", _INT8, "[batch, units]"),
+            HostOperand("new_cell", ("int16",), "the tensor that is also the input cell"),
+        ),
+        (
+            Attribute("first_row", "row of input_sums of the first batch", least=0),
+            Attribute("row_step", "rows from one batch to the next", least=0),
+            *(
+                replace(attribute, count=4)
+                for name, doc in (("input_", "input sums"), ("recurrent_", "recurrent sums"))
+                for attribute in _scale(name, f"each gate's {doc}")
+            ),
+            *_scale("forget_", "what stays of the cell"),
+            *_scale("update_", "what is added to the cell"),
+            *_scale("output_", "the result"),
+            _OUTPUT_ZERO_POINT,
+            Attribute("cell_clip", "greatest new cell; 32768 limits nothing", least=0, greatest=1 << 15),
+            Attribute("tanh_factor", "factor of the cell", least=0, greatest=3 << 12),
+            Attribute("tanh_shift", "right shift of the cell", least=0, greatest=31),
+        ),
+        firmware="step_lstm",
     ),
 )
 BY_NAME = {operator.name: operator for operator in HOST_OPERATORS}

@@ -16,6 +16,8 @@ RECORD_BYTES = 12  # {i32 bias, i32 multiplier, i32 shift}
 TABLE_BYTES = 256
 INT8_BYTES = 1
 INT32_BYTES = 4
+EXPONENTIALS_BYTES = 256 * INT32_BYTES
+SOFTMAX_PASSES = 3  # over a row: its greatest element, the sum, the results
 
 
 class Unit(enum.IntEnum):
@@ -81,6 +83,7 @@ class Extent(enum.Enum):
     MATRIX = "OUT_CHANNELS x IN_CHANNELS bytes"
     RECORDS = "OUT_CHANNELS records"
     TABLE = "256 bytes"
+    EXPONENTIALS = "256 elements"
     TRANSFER = "PLANES x RUNS x RUN_BYTES"
 
     @property
@@ -193,6 +196,11 @@ class Instruction:
         return self.has_window and not self.reads_weights
 
     @property
+    def normalizes_rows(self) -> bool:
+        """Whether an output element depends on all channels of its pixel, as a share of their sum."""
+        return any(operand.extent is Extent.EXPONENTIALS for operand in self.operands)
+
+    @property
     def multiplies_matrices(self) -> bool:
         """Whether each pixel of its input is a row of a matrix."""
         return any(operand.extent is Extent.MATRIX for operand in self.operands)
@@ -265,6 +273,22 @@ A tap outside the input reads PAD_VALUE. Then
     out = clamp(OUT_ZP + requant(acc, multiplier, shift), ACT_MIN, ACT_MAX)      (out=int8)
 with multiplier and shift from OUT_MULT and OUT_SHIFT or from record[o] (quant). A bias enters once: the
 first pass over input channels takes init=bias, later ones init=partial."""
+
+_SOFTMAX = """\
+    e[c]  = table[greatest in of the pixel - in[c]]                    (int32)
+    sum   = (sum over c of rounded(e[c], 12)) modulo 2^32, or 1 if that is 0
+    zeros = leading zeros of sum, as a number of 32 bits
+    d     = (sum << zeros) >> 1                                        (2^30 to 2^31 - 1)
+    g     = 1515870810 + high(d, -1010580540)
+    three times: g = g + 4 * high(g, 2^29 - high(d, g))
+    r     = min(2 * g, 2^31 - 1)
+    out   = clamp(rounded(high(e[c], r), 35 - zeros) - 128)            (to -128 .. 127)
+with high(a, b) = (a * b + 2^30) >> 31, which is at most 2^31 - 1, and rounded(v, n) = v / 2^n to nearest,
+halves away from zero. This is the fixed point of TensorFlow Lite's reference kernel: the table holds
+exp(-scale * n) for n = 0 to 255 with 31 fractional bits, the sum has 19 of them, g approaches 2^60 / d by
+three steps of Newton's method, and out has scale 1/256 and zero point -128. The compiler computes the
+table. No other instruction looks up 32 bits, sums over channels in the VECTOR unit, or multiplies by a
+number that depends on the data."""
 
 _DMA_FIELDS = (
     "{0}_RUN_BYTES contiguous bytes, {0}_RUNS times at the run strides, {0}_PLANES times at the plane strides"
@@ -590,6 +614,20 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         operands=(_IN8, _IN2_8, _OUT8),
         parameters=_SIZES,
         errors=_SRAM_ERRORS,
+    ),
+    Instruction(
+        "OP_SOFTMAX",
+        0x3D,
+        Unit.VECTOR,
+        "softmax along the channels of each pixel",
+        _SOFTMAX,
+        operands=(
+            _IN8,
+            Operand("LUT_ADDR", Extent.EXPONENTIALS, element_bytes=INT32_BYTES),
+            _OUT8,
+        ),
+        parameters=_SIZES,
+        errors=_WIDE_ERRORS,
     ),
 )
 

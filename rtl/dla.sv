@@ -375,7 +375,7 @@ module dla
   logic [31:0] vector_in[VECTOR_LANES], vector_in2[VECTOR_LANES], vector_table_address[VECTOR_LANES];
   logic [31:0] vector_multiplier[VECTOR_LANES], vector_shift[VECTOR_LANES];
   logic [31:0] vector_result_address[VECTOR_LANES], vector_result[VECTOR_LANES];
-  logic [7:0] vector_table[VECTOR_LANES];
+  logic [31:0] vector_table[VECTOR_LANES];
   logic [VECTOR_LANES-1:0] vector_write;
 
   dla_mac #(

@@ -82,6 +82,7 @@ module dla_checks
       EXTENT_DEPTH_WEIGHTS: bytes = taps * 80'(file.out_channels);
       EXTENT_MATRIX: bytes = 80'(file.out_channels) * 80'(file.in_channels);
       EXTENT_RECORDS: bytes = 80'(file.out_channels) * RECORD_BYTES;
+      EXTENT_EXPONENTIALS: bytes = 80'(EXPONENTIALS_BYTES);
       default: bytes = 80'(TABLE_BYTES);
     endcase
     return {use_.present, use_.wide, use_.disjoint, start, 24'd1, 32'd0, 24'd1, 32'd0, bytes};

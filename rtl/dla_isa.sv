@@ -7,6 +7,8 @@ package dla_isa;
   localparam int unsigned WORD_BYTES = 8;
   localparam int unsigned RECORD_BYTES = 12;
   localparam int unsigned TABLE_BYTES = 256;
+  localparam int unsigned EXPONENTIALS_BYTES = 1024;
+  localparam int unsigned SOFTMAX_PASSES = 3;
   localparam int unsigned ADDRESS_BITS = 12;
   localparam int unsigned REGION_COUNT = 5;
 
@@ -79,6 +81,7 @@ package dla_isa;
   localparam logic [7:0] OPCODE_OP_E_ABS = 8'h3a;
   localparam logic [7:0] OPCODE_OP_C_MIN = 8'h3b;
   localparam logic [7:0] OPCODE_OP_C_MAX = 8'h3c;
+  localparam logic [7:0] OPCODE_OP_SOFTMAX = 8'h3d;
 
   // Where the fields of a command word lie. NAME_LOW +: NAME_BITS selects one.
   localparam int unsigned OPCODE_LOW = 0;
@@ -107,7 +110,8 @@ package dla_isa;
       OPCODE_OP_CONV, OPCODE_OP_CONV_RELU, OPCODE_OP_DEPTH_CONV, OPCODE_OP_MAT_MUL: return UNIT_MAC;
       OPCODE_OP_FILL, OPCODE_OP_REQUANT, OPCODE_OP_E32_SHIFT, OPCODE_OP_E32_ADD, OPCODE_OP_POOL,
         OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU, OPCODE_OP_ACT_LUT, OPCODE_OP_E_ADD, OPCODE_OP_E_SUB,
-        OPCODE_OP_E_MUL, OPCODE_OP_E_ABS, OPCODE_OP_C_MIN, OPCODE_OP_C_MAX: return UNIT_VECTOR;
+        OPCODE_OP_E_MUL, OPCODE_OP_E_ABS, OPCODE_OP_C_MIN, OPCODE_OP_C_MAX, OPCODE_OP_SOFTMAX: return
+        UNIT_VECTOR;
       default: return UNIT_ISSUE;
     endcase
   endfunction
@@ -140,6 +144,7 @@ package dla_isa;
       OPCODE_OP_E_ABS: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_C_MIN: return (word & 64'hffffffffffffff00) == '0;
       OPCODE_OP_C_MAX: return (word & 64'hffffffffffffff00) == '0;
+      OPCODE_OP_SOFTMAX: return (word & 64'hffffffffffffff00) == '0;
       default: return 1'b0;
     endcase
   endfunction
@@ -533,15 +538,16 @@ package dla_isa;
     return taken;
   endfunction
 
-  typedef enum logic [2:0] {
-    EXTENT_INPUT = 3'd0,
-    EXTENT_OUTPUT = 3'd1,
-    EXTENT_ROWS_OF_INPUT = 3'd2,
-    EXTENT_CONV_WEIGHTS = 3'd3,
-    EXTENT_DEPTH_WEIGHTS = 3'd4,
-    EXTENT_MATRIX = 3'd5,
-    EXTENT_RECORDS = 3'd6,
-    EXTENT_TABLE = 3'd7
+  typedef enum logic [3:0] {
+    EXTENT_INPUT = 4'd0,
+    EXTENT_OUTPUT = 4'd1,
+    EXTENT_ROWS_OF_INPUT = 4'd2,
+    EXTENT_CONV_WEIGHTS = 4'd3,
+    EXTENT_DEPTH_WEIGHTS = 4'd4,
+    EXTENT_MATRIX = 4'd5,
+    EXTENT_RECORDS = 4'd6,
+    EXTENT_TABLE = 4'd7,
+    EXTENT_EXPONENTIALS = 4'd8
   } extent_kind_t;
   // An SRAM operand: whether the operation has it, what it covers, whether its elements have 4 bytes, and
   // whether it must not overlap itself.
@@ -654,6 +660,11 @@ package dla_isa;
       OPCODE_OP_C_MAX: begin
         uses.in = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
         uses.in2 = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
+        uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
+      end
+      OPCODE_OP_SOFTMAX: begin
+        uses.in = {1'b1, 1'b0, 1'b0, EXTENT_OUTPUT};
+        uses.lut = {1'b1, 1'b1, 1'b0, EXTENT_EXPONENTIALS};
         uses.out = {1'b1, 1'b0, 1'b1, EXTENT_OUTPUT};
       end
       default: ;

@@ -37,10 +37,10 @@ module dla_sram #(
     output logic [31:0] vector_in[VECTOR_LANES],
     input logic [31:0] vector_in2_address,
     output logic [31:0] vector_in2[VECTOR_LANES],
-    // VECTOR: a byte of the table, and two words of the record
+    // VECTOR: a word of the table, of which a table of bytes takes the lowest, and two words of the record
     input logic vector_finish_read,
     input logic [31:0] vector_table_address[VECTOR_LANES],
-    output logic [7:0] vector_table[VECTOR_LANES],
+    output logic [31:0] vector_table[VECTOR_LANES],
     input logic [31:0] vector_record_address,
     output logic [31:0] vector_multiplier[VECTOR_LANES],
     output logic [31:0] vector_shift[VECTOR_LANES],
@@ -102,7 +102,7 @@ module dla_sram #(
             : 32'($signed(memory[PLACE_BITS'(vector_in2_address+l)]));
       end
       if (vector_finish_read) begin
-        vector_table[l] <= memory[PLACE_BITS'(vector_table_address[l])];
+        vector_table[l] <= word_at(vector_table_address[l]);
         vector_multiplier[l] <= word_at(vector_record_address + RECORD_BYTES * l + 4);
         vector_shift[l] <= word_at(vector_record_address + RECORD_BYTES * l + 8);
       end

@@ -1,4 +1,5 @@
-// The VECTOR unit: LANES channels of one pixel at a time, or one tap of a pooling window of them. A step in each
+// The VECTOR unit: LANES channels of one pixel at a time, or one tap of a pooling window of them; OP_SOFTMAX passes
+// over the channels of a pixel three times, and rests before the last. A step in each
 // cycle that neither the output stage nor the SRAM's ports (`dla_vector_traffic`) hold up, through a pipeline of
 // five stages:
 //
@@ -42,7 +43,7 @@ module dla_vector
     input logic [31:0] in2_data[LANES],
     output logic finish_read,
     output logic [31:0] table_address[LANES],
-    input logic [7:0] table_data[LANES],
+    input logic [31:0] table_data[LANES],
     output logic [31:0] record_address,
     input logic [31:0] multiplier_data[LANES],
     input logic [31:0] shift_data[LANES],
@@ -60,6 +61,9 @@ module dla_vector
     logic first;  // tap of a window
     logic last;  // tap of it
     logic ends;  // the operation
+    logic [1:0] pass;  // over the pixel's channels
+    logic pass_first;
+    logic pass_last;
     logic meets;  // the tap meets the input
     logic [31:0] channel;  // of the first lane
     logic [31:0] in;  // addresses of the first lane
@@ -72,9 +76,10 @@ module dla_vector
   /* verilator lint_on UNUSEDSIGNAL */
 
   // ------------------------------------------------------------------------------------------ shape of the work
-  logic pool, wide_in, wide_out;
+  logic pool, softmax, wide_in, wide_out;
   logic [31:0] kernel_height, kernel_width, out_height, out_width;
   assign pool = opcode == OPCODE_OP_POOL;
+  assign softmax = opcode == OPCODE_OP_SOFTMAX;
   assign wide_in = opcode == OPCODE_OP_REQUANT || wide_out;
   assign wide_out = opcode == OPCODE_OP_E32_SHIFT || opcode == OPCODE_OP_E32_ADD;
   assign kernel_height = pool ? 32'(operands.kernel.height) : 1;
@@ -83,12 +88,17 @@ module dla_vector
   assign out_width = 32'(operands.out_size.width);
 
   // ---------------------------------------------------------------------------------- address: the loops, a step
+  localparam logic [1:0] LAST_PASS = 2'(SOFTMAX_PASSES - 1);
+  localparam int unsigned RECIPROCAL_CYCLES = 8;  // leading zeros, then seven products (`dla_softmax`)
   logic [31:0] row, column, channel, tap_row, tap_column, warm_up;
-  logic more, may_step, ends_tap_column, ends_tap_row, ends_channel, ends_column, ends_row;
+  logic [1:0] pass;
+  logic [3:0] rest;  // cycles until the reciprocal of the row is there
+  logic more, may_step, ends_tap_column, ends_tap_row, ends_channel, ends_pass, ends_column, ends_row;
   logic signed [31:0] in_row, in_column;
   assign ends_tap_column = tap_column + 1 == kernel_width;
   assign ends_tap_row = tap_row + 1 == kernel_height;
   assign ends_channel = channel + LANES >= operands.out_channels;
+  assign ends_pass = !softmax || pass == LAST_PASS;
   assign ends_column = column + 1 == out_width;
   assign ends_row = row + 1 == out_height;
   assign in_row = !pool ? row : row * 32'(operands.stride.height)
@@ -99,7 +109,7 @@ module dla_vector
   logic steps, is_last, ends_all, meets;
   logic [31:0] out_address;
   assign steps = valid && more && warm_up == FILL - LEAST_FILL && may_step;
-  assign is_last = ends_tap_column && ends_tap_row;
+  assign is_last = ends_tap_column && ends_tap_row && ends_pass;
   assign ends_all = is_last && ends_channel && ends_column && ends_row;
   assign meets = in_row >= 0 && in_row < 32'(operands.in_size.height)
       && in_column >= 0 && in_column < 32'(operands.in_size.width);
@@ -111,6 +121,9 @@ module dla_vector
     address_s.first = tap_row == 0 && tap_column == 0;
     address_s.last = is_last;
     address_s.ends = ends_all;
+    address_s.pass = pass;
+    address_s.pass_first = channel == 0;
+    address_s.pass_last = ends_channel;
     address_s.meets = meets;
     address_s.channel = channel;
     address_s.in = operands.in_addr + in_row * operands.in_row_stride + in_column * operands.in_pixel_stride
@@ -122,7 +135,7 @@ module dla_vector
 
   always_ff @(posedge clock) begin
     if (reset || done) begin
-      {row, column, channel, tap_row, tap_column, warm_up} <= '0;
+      {row, column, channel, tap_row, tap_column, pass, rest, warm_up} <= '0;
       more <= 1'b1;
     end else if (steps) begin
       tap_column <= ends_tap_column ? 0 : tap_column + 1;
@@ -130,7 +143,11 @@ module dla_vector
         tap_row <= ends_tap_row ? 0 : tap_row + 1;
         if (ends_tap_row) begin
           channel <= ends_channel ? 0 : channel + LANES;
-          if (ends_channel) begin
+          if (ends_channel && !ends_pass) begin
+            pass <= pass + 1'b1;
+            if (pass + 1'b1 == LAST_PASS) rest <= 4'(RECIPROCAL_CYCLES);
+          end else if (ends_channel) begin
+            pass <= '0;
             column <= ends_column ? 0 : column + 1;
             if (ends_column) begin
               if (ends_row) more <= 1'b0;
@@ -140,6 +157,7 @@ module dla_vector
         end
       end
     end else if (valid && more && warm_up != FILL - LEAST_FILL) warm_up <= warm_up + 1;
+    else if (rest != 0) rest <= rest - 1'b1;
   end
 
   always_ff @(posedge clock) begin
@@ -168,11 +186,31 @@ module dla_vector
   always_ff @(posedge clock)
     if (compute_s.valid) pixels <= pixels_before + 32'(compute_s.meets);
 
-  assign finish_read = compute_s.valid && compute_s.last;
+  assign finish_read = compute_s.valid && (compute_s.last || softmax);
   assign record_address = operands.param_addr + RECORD_BYTES * compute_s.channel;
   assign write_wide = wide_out;
+  logic signed [31:0] greatest, reciprocal;
+  logic [4:0] reciprocal_right;
+  logic [LANES-1:0] used;
+  dla_softmax #(
+      .LANES(LANES)
+  ) rows (
+      .clock,
+      .reset,
+      .compute(compute_s.valid && softmax),
+      .first(compute_s.pass_first),
+      .last(compute_s.pass_last),
+      .pass(compute_s.pass),
+      .used,
+      .in(in_data),
+      .looked_up(table_data),
+      .greatest,
+      .reciprocal,
+      .right(reciprocal_right)
+  );
   for (genvar l = 0; l < LANES; l++) begin : lane
-    assign table_address[l] = operands.lut_addr + in_data[l] + 128;
+    assign used[l] = compute_s.channel + l < operands.out_channels;
+    assign table_address[l] = operands.lut_addr + (softmax ? (greatest - in_data[l]) << 2 : in_data[l] + 128);
     dla_vector_lane arithmetic (
         .clock,
         .compute(compute_s.valid),
@@ -187,6 +225,8 @@ module dla_vector
         .in2($signed(in2_data[l])),
         .pixels,
         .looked_up(table_data[l]),
+        .reciprocal,
+        .reciprocal_right,
         .record_multiplier($signed(multiplier_data[l])),
         .record_shift($signed(shift_data[l])),
         .result(result[l])
@@ -212,7 +252,8 @@ module dla_vector
     always_comb begin
       case (opcode)
         OPCODE_OP_E_ADD, OPCODE_OP_E_SUB: each = 48'(3 * REQUANTIZATION_CYCLES);
-        OPCODE_OP_REQUANT, OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU, OPCODE_OP_E_MUL, OPCODE_OP_E_ABS:
+        OPCODE_OP_REQUANT, OPCODE_OP_ACT_RELU, OPCODE_OP_ACT_LRELU, OPCODE_OP_E_MUL, OPCODE_OP_E_ABS,
+        OPCODE_OP_SOFTMAX:
         each = 48'(REQUANTIZATION_CYCLES);
         OPCODE_OP_POOL:
         each = mode == POOL_MAX ? '0
@@ -238,8 +279,8 @@ module dla_vector
 
   // ---------------------------------------------------------------------------------------------- the SRAM's ports
   logic ports_ready, room, is_written;
-  assign may_step = output_ready && ports_ready && room;
-  assign waits = valid && more && warm_up == FILL - LEAST_FILL && !(ports_ready && room);
+  assign may_step = output_ready && ports_ready && room && rest == 0;
+  assign waits = valid && more && warm_up == FILL - LEAST_FILL && rest == 0 && !(ports_ready && room);
   if (BANK_BYTES == 0) begin : free
     assign {room, ports_ready, is_written} = '1;
     for (genvar s = 0; s < 4; s++) begin : slot

@@ -20,7 +20,9 @@ module dla_vector_lane
     input logic signed [31:0] in,  // in compute
     input logic signed [31:0] in2,
     input logic [31:0] pixels,  // in finish: taps of the window that met the input
-    input logic [7:0] looked_up,  // in finish: the table's entry
+    input logic [31:0] looked_up,  // in finish: the table's entry; of a table of bytes the lowest 8 bits
+    input logic signed [31:0] reciprocal,  // in finish: of a row's sum, and the shift that follows
+    input logic [4:0] reciprocal_right,
     input logic signed [31:0] record_multiplier,
     input logic signed [31:0] record_shift,
     output logic [31:0] result
@@ -69,21 +71,24 @@ module dla_vector_lane
   end
 
   // ---------------------------------------------------------------------------------------------------- finish
-  logic is_negative, from_record;
+  logic is_negative, from_record, is_share;
   logic signed [31:0] multiplier, shift, lowest, rescaled, next_result;
+  assign is_share = opcode == OPCODE_OP_SOFTMAX;
   assign is_negative = opcode == OPCODE_OP_ACT_LRELU && value < 0;
   assign from_record = opcode == OPCODE_OP_REQUANT && by_channel;
-  assign multiplier = from_record ? record_multiplier
+  assign multiplier = from_record ? record_multiplier : is_share ? reciprocal
       : is_negative ? $signed(operands.in_mult) : $signed(operands.out_mult);
-  assign shift = from_record ? record_shift : is_negative ? operands.in_shift : operands.out_shift;
+  assign shift = from_record ? record_shift : is_share ? -32'(reciprocal_right) : is_negative ? operands.in_shift : operands.out_shift;
   assign lowest = opcode == OPCODE_OP_ACT_RELU ? larger(operands.act_min, operands.out_zp) : operands.act_min;
-  assign rescaled = requant(value, multiplier, shift) + operands.out_zp;
+  assign rescaled = requant(is_share ? $signed(looked_up) : value, multiplier, shift)
+      + (is_share ? -32'sd128 : operands.out_zp);
 
   always_comb begin
     case (opcode)
       OPCODE_OP_FILL, OPCODE_OP_E32_SHIFT, OPCODE_OP_E32_ADD, OPCODE_OP_C_MIN, OPCODE_OP_C_MAX:
       next_result = value;
-      OPCODE_OP_ACT_LUT: next_result = 32'($signed(looked_up));
+      OPCODE_OP_ACT_LUT: next_result = 32'($signed(looked_up[7:0]));
+      OPCODE_OP_SOFTMAX: next_result = clamp(rescaled, -32'sd128, 32'sd127);
       OPCODE_OP_POOL:
       case (mode)
         POOL_MAX: next_result = clamp(value, lowest, operands.act_max);

@@ -44,9 +44,12 @@ module dla_vector_traffic
 );
   localparam int unsigned RESULTS = 0, PARAMETERS = 1, INPUT = 2, INPUT2 = 3;
   logic [31:0] out_height, out_width, pixel_bytes;
+  logic [31:0] parameter_bytes;
   logic inputs_ready, inputs2_ready, parameters_ready, is_last;
   assign out_height = 32'(operands.out_size.height);
   assign out_width = 32'(operands.out_size.width);
+  assign parameter_bytes = !uses.lut.present ? RECORD_BYTES * operands.out_channels
+      : uses.lut.wide ? EXPONENTIALS_BYTES : TABLE_BYTES;
   assign pixel_bytes = wide_in ? 4 * operands.out_channels : operands.out_channels;
 
   /* verilator lint_off PINCONNECTEMPTY */  // there is one group of channels
@@ -140,7 +143,7 @@ module dla_vector_traffic
       .base(uses.lut.present ? operands.lut_addr : operands.param_addr),
       .row_stride(0),
       .pixel_stride(0),
-      .pixel_bytes(uses.lut.present ? 32'(TABLE_BYTES) : RECORD_BYTES * operands.out_channels),
+      .pixel_bytes(parameter_bytes),
       .in_height(1),
       .in_width(1),
       .out_height(1),
@@ -163,7 +166,7 @@ module dla_vector_traffic
       .step_tap_row(0),
       .step_in_row(0),
       .step_column(0),
-      .step_bytes(uses.lut.present ? 32'(TABLE_BYTES) : RECORD_BYTES * operands.out_channels),
+      .step_bytes(parameter_bytes),
       .ready(parameters_ready),
       .address(request_address[PARAMETERS]),
       .words(request_words[PARAMETERS]),

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instructions import SOFTMAX_PASSES, Unit
 from dlasim.sim.footprint import dma_prefix, product
 from dlasim.sim.output_stage import multiplications
 from dlasim.sim.stream import Batches
 
 NO_REGION = -1
+RECIPROCAL_MULTIPLICATIONS = 7  # of OP_SOFTMAX for each pixel
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,9 @@ def stream_activity(operations: int, batches: Batches) -> Activity:
         else:
             results = product(*batch.pair("OUT_SIZE"), batch.value("OUT_CHANNELS"))
             requantizations[chosen] = results * multiplications(batch)
-            if instruction.unit is Unit.VECTOR:
+            if instruction.normalizes_rows:
+                requantizations[chosen] += product(*batch.pair("OUT_SIZE")) * RECIPROCAL_MULTIPLICATIONS
+                elements[chosen] = results * SOFTMAX_PASSES
+            elif instruction.unit is Unit.VECTOR:
                 elements[chosen] = product(results, *(batch.pair("KERNEL") if instruction.has_window else ()))
     return Activity(requantizations, elements, regions)

@@ -8,7 +8,7 @@ from math import gcd, lcm
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import BY_MNEMONIC, UNITS, Unit
+from dlasim.isa.instructions import BY_MNEMONIC, SOFTMAX_PASSES, UNITS, Unit
 from dlasim.isa.registers import Region
 from dlasim.sim import formulas
 from dlasim.sim.config import DlaConfig
@@ -21,6 +21,7 @@ from dlasim.sim.output_stage import batch_result_cycles, mac_result_cycles, vect
 from dlasim.sim.sram_traffic import operation_traffic
 from dlasim.sim.stream import Batches
 
+RECIPROCAL_CYCLES = 8  # of OP_SOFTMAX for each pixel: leading zeros, then seven multiplications
 MOST_SPEED = 1 << 22  # parts of a transfer's speed; where more would be needed, shares are rounded
 
 
@@ -55,7 +56,10 @@ def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0) -> UnitCosts:
     if instruction.unit is Unit.VECTOR:
         fixed = 1, config.elements, 1, 1, 1, 1, config.vector_fill, config.vector_drain
         result_cycles = vector_result_cycles(config, instruction, mode)
-        return UnitCosts(*fixed, port_rate(config), line_buffer, ENOUGH, ENOUGH, result_cycles)
+        unit = UnitCosts(*fixed, port_rate(config), line_buffer, ENOUGH, ENOUGH, result_cycles)
+        if instruction.normalizes_rows:
+            unit.passes, unit.row_cycles = SOFTMAX_PASSES, RECIPROCAL_CYCLES
+        return unit
     lanes = (1, config.depthwise_lanes) if instruction.is_depthwise else config.lanes
     return UnitCosts(
         *lanes, *config.pixel_tile, config.mac_step_group, load_cycles(config),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dlasim.isa.file_records import StepKind
 from dlasim.isa.program import Program
-from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.backend import Backend
+from dlasim.native.shipped import SHIPPED
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import stream_costs
 from dlasim.sim.host_estimate import DOORBELL_CYCLES, call_cycles
@@ -13,7 +14,7 @@ from dlasim.sim.stream import decode_stream
 from dlasim.sim.timeline import schedule
 
 
-def program_cycles(program: Program, config: DlaConfig, backend: Backend = PLAIN) -> int:
+def program_cycles(program: Program, config: DlaConfig, backend: Backend = SHIPPED) -> int:
     """The total of `dlasim run --timing-only` for a program whose streams write every register they use."""
     doorbell = DOORBELL_CYCLES if config.timing == "full" and program.host_calls else 0
     now = 0

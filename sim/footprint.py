@@ -8,7 +8,16 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import INT32_BYTES, RECORD_BYTES, TABLE_BYTES, Extent, Instruction, Operand, Unit
+from dlasim.isa.instructions import (
+    EXPONENTIALS_BYTES,
+    INT32_BYTES,
+    RECORD_BYTES,
+    TABLE_BYTES,
+    Extent,
+    Instruction,
+    Operand,
+    Unit,
+)
 from dlasim.sim.operation import Batch, Operation
 
 STEP_LIMIT = 1 << 62  # products beyond are cut here; nothing so large is legal
@@ -161,6 +170,8 @@ def linear_bytes(operation: Operation | Batch, extent: Extent) -> Count:
             return product(out_channels, operation.value("IN_CHANNELS"))
         case Extent.RECORDS:
             return out_channels * RECORD_BYTES
+        case Extent.EXPONENTIALS:
+            return EXPONENTIALS_BYTES
         case _:
             return TABLE_BYTES
 

@@ -40,7 +40,8 @@ class UnitCosts(Record):
     at a time; steps that it takes together; cycles that loading the weights of a step takes; cycles to fill
     and to drain it; bytes that cross the SRAM's ports in a cycle, 0 for no limit; bytes of its line buffer
     and of its weight buffer, and the accumulators of a lane, each ENOUGH where there is no limit; cycles of
-    the output stage for RESULTS_SCALE results, 0 for none."""
+    the output stage for RESULTS_SCALE results, 0 for none; how often the lanes pass over the channels of a
+    pixel, and the cycles of each pixel in which they wait."""
 
     input_lanes: int = 0
     output_lanes: int = 0
@@ -55,6 +56,8 @@ class UnitCosts(Record):
     weight_buffer: int = 0
     accumulators: int = 0
     result_cycles: int = 0
+    passes: int = 1
+    row_cycles: int = 0
 
 
 ENOUGH = 1 << 40  # more than any operation can use
@@ -116,8 +119,9 @@ def loaded_turns(unit: UnitCosts, turns: int) -> int:
 @routine
 def lane_cycles(unit: UnitCosts, turns: int, taps: int, in_channels: int, out_channels: int) -> int:
     """Cycles in which the lanes work: some steps for each turn and each group of output channels."""
-    steps = output_steps(unit, taps, ceil_div(in_channels, unit.input_lanes))
-    return loaded_turns(unit, turns) * steps * ceil_div(out_channels, unit.output_lanes)
+    steps = output_steps(unit, taps, ceil_div(in_channels, unit.input_lanes)) * unit.passes
+    of_turn = steps * ceil_div(out_channels, unit.output_lanes) + unit.row_cycles * (out_channels > 0)
+    return loaded_turns(unit, turns) * of_turn
 
 
 @routine
@@ -273,11 +277,34 @@ def grouped_costs(
 
 @routine
 def lane_costs(
-    unit: UnitCosts, work: int, results: int, cycles_each: int, moved_bytes: int
+    unit: UnitCosts, work: int, pixels: int, channels: int, cycles_each: int, moved_bytes: int
 ) -> tuple[int, int]:
-    """The same two terms where all channels are one group, and each step gives results."""
-    output = excess(output_cycles(results, cycles_each), work)
+    """The same two terms where all channels are one group, and each step gives results, or each of the last
+    pass over a pixel."""
+    if unit.passes > 1:
+        output = row_output_cycles(unit, pixels, channels, cycles_each)
+    else:
+        output = excess(output_cycles(pixels * channels, cycles_each), work)
     return output, stall_cycles(unit, moved_bytes, work + output)
+
+
+@routine
+def row_output_cycles(unit: UnitCosts, pixels: int, channels: int, cycles_each: int) -> int:
+    """Cycles that passes over the channels of pixels wait for the output stage. A step of the last pass waits
+    for the results of the one before; those of a pixel's last step leave while the next pixel's first passes
+    go on."""
+    before = (ceil_div(channels, unit.output_lanes) - 1) * unit.output_lanes
+    steps = before // unit.output_lanes
+    early = excess(output_cycles(before, cycles_each), steps)
+    last = output_cycles(channels - before, cycles_each)
+    until_next = (unit.passes - 1) * (steps + 1) + unit.row_cycles + 1
+    return pixels * early + (pixels - 1) * excess(last, until_next) + excess(last, 1)
+
+
+@routine
+def row_crossings(unit: UnitCosts, row_bytes: int) -> int:
+    """How often the channels of a pixel cross the ports: in every pass if no line buffer holds them."""
+    return select(row_bytes > unit.line_buffer, unit.passes, 1)
 
 
 @routine

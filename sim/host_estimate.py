@@ -165,6 +165,25 @@ def _reduction(work: Work) -> float:
     return (45 + 9 * len(work.input(0))) * elements + 20 * (elements - work.written)
 
 
+def _products(work: Work) -> float:
+    """43 for each element, 11 for each of its dimensions, 57 for each result."""
+    return (43 + 11 * len(work.input(0))) * prod(work.input(0)) + 57 * work.written
+
+
+def _running_sums(work: Work) -> float:
+    """13 for each run along the axis, and 26 for each int8."""
+    return _columns(13)(work) + 26 * (work.element_bytes == 1) * work.written
+
+
+def _quotients(work: Work) -> float:
+    """For few elements 257 for each and 140 for each row; for more of them 83 for each, 122 for each row, and
+    45,900 for a table."""
+    rows = work.written // _row_length(work)
+    if work.written < _MANY_ELEMENTS:
+        return 257 * work.written + 140 * rows
+    return 83 * work.written + 122 * rows + 45_900
+
+
 def _columns(rate: float) -> Callable[[Work], float]:
     """So many cycles for each run along the axis."""
 
@@ -232,6 +251,17 @@ def _behind_indices(work: Work) -> int:
     return prod(work.input(0)[(1, *work.input(1))[-1] :])
 
 
+def _filters(work: Work) -> float:
+    """9 for each weight, 86 for each filter and batch."""
+    features, batches = work.input(1), (1, 1, *work.input(0))[-2]
+    return batches * (9 * (prod(features) + prod(work.input(2))) + 86 * (1, 1, *features)[-2])
+
+
+def _sums_of_products(work: Work) -> float:
+    """5.3 for each multiply-accumulate."""
+    return 5.3 * work.written * (1, *work.input(1))[-1]
+
+
 def _padding(work: Work) -> float:
     """1 for each byte, 35 and 13 for each dimension for each row of the input."""
     shape = work.input(0)
@@ -250,6 +280,8 @@ RATES = {
     "ADD": Rates(more=_sums(32.6)),
     "SUB": Rates(more=_sums(32.6)),
     "MUL": Rates(written=33, more=_rows(110)),
+    "DIV": Rates(more=_quotients),
+    "PRODUCT": Rates(more=_products),
     "SQUARED_DIFFERENCE": Rates(more=_sums(35)),
     "BATCH_MATMUL": Rates(written=28, more=_matrices),
     "REQUANT": Rates(written=25.5, more=_channel_blocks),
@@ -267,12 +299,16 @@ RATES = {
     "RESIZE_NEAREST": Rates(more=_picked(33, lambda work: (1, *work.output)[-1])),
     "RESIZE_BILINEAR": Rates(written=29.7, more=_pixels(48)),
     "QUANTIZE": Rates(call=800, written=25),
+    "RESCALE": Rates(call=190, written=41),
+    "SVDF": Rates(more=_filters),
+    "MATRIX_SUMS": Rates(written=15, more=_sums_of_products),
+    "LSTM_CELL": Rates(call=600, written=180),
     "CAST": Rates(written=21),
     "BINARY": Rates(written=19.5, more=_rows(60)),
     "UNARY": Rates(written=13),
     "ARG_MAX": Rates(read=20),
     "REDUCE": Rates(more=_reduction),
-    "CUMULATIVE_SUM": Rates(read=37, more=_columns(13)),
+    "CUMULATIVE_SUM": Rates(read=37, more=_running_sums),
     "TOP_K": Rates(read=45),
     "L2_NORMALIZATION": Rates(read=30, more=_pixels(400)),
     "COMPARE": Rates(more=_comparison),

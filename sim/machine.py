@@ -17,7 +17,8 @@ from dlasim.isa import codec, registers
 from dlasim.isa.faults import Fault
 from dlasim.isa.instructions import WORD_BYTES
 from dlasim.isa.registers import REGION_COUNT, REGISTER_BYTES, Access, Region
-from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.backend import Backend
+from dlasim.native.shipped import SHIPPED
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.control import ControlRegisters, find, may_write
 from dlasim.sim.executor import Executor, Observer
@@ -57,7 +58,7 @@ class Dla:
         memory: DmaMemory,
         executor: Executor | None = None,
         on_complete: Callable[[Run], None] | None = None,
-        backend: Backend = PLAIN,
+        backend: Backend = SHIPPED,
     ) -> None:
         """Without an executor no tensor is computed: time only."""
         self.config = config

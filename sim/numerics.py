@@ -69,6 +69,39 @@ def limit(values: ArrayLike, zero_point: int, least: int, greatest: int) -> NDAr
     return np.minimum(np.maximum(moved, least), greatest).astype(np.int8)
 
 
+_RECIPROCAL_OF_ZERO = -1515870788  # what TFLite's steps of Newton's method give where int32 wraps
+
+
+def quotient(dividends: ArrayLike, divisors: ArrayLike, multiplier: int, shift: int) -> Integers:
+    """dividends / divisors * multiplier / 2^31 * 2^shift, both at most 255 either way: TFLite's DIV.
+
+    It multiplies by a reciprocal. Where less than 2^-31 of the product would stay, TFLite shifts by more than
+    a word: by the low five bits of that number, as x86 and RISC-V do, and adds 1 unless it is negative.
+    """
+    tops, bottoms = np.asarray(dividends, np.int64), np.asarray(divisors, np.int64)
+    tops, bottoms = np.where(bottoms < 0, -tops, tops), np.abs(bottoms)
+    unused = 32 - _bit_lengths(bottoms)
+    fractions = (np.maximum(bottoms, 1) << np.minimum(unused, 31)) - (1 << 31)
+    reciprocals = np.where(bottoms == 0, _RECIPROCAL_OF_ZERO, reciprocal_of_one_plus(fractions))
+    headroom = np.where(tops < 0, 32 - _bit_lengths(-2 * tops - 1), 31 - _bit_lengths(tops))
+    products = high_multiply(high_multiply(wrap32(tops << headroom), reciprocals), multiplier)
+    exponents = (31 - unused) + headroom - shift
+    beyond = (products >> (exponents & 31)) + (products >= 0)
+    return np.where(exponents > 31, beyond, rounding_divide(products, np.clip(exponents, 0, 31)))
+
+
+def _bit_lengths(values: Integers) -> Integers:
+    """Bits of numbers that are not negative; frexp is exact for so few."""
+    return np.frexp(values.astype(np.float64))[1].astype(np.int64)
+
+
+def rescaled_narrowly(values: ArrayLike, multiplier: int, shift: int) -> Integers:
+    """values * multiplier / 2^31 * 2^shift, halves up, by 16 bits of the multiplier: TFLite's for int64."""
+    narrow = min((multiplier + (1 << 15)) >> 16, (1 << 15) - 1)
+    places = 15 - shift
+    return wrap32((np.asarray(values, np.int64) * narrow + (1 << (places - 1))) >> places)
+
+
 def rounded_average(sums: ArrayLike, counts: ArrayLike) -> Integers:
     """sums / counts, rounded half away from zero."""
     totals, divisors = np.asarray(sums, np.int64), np.asarray(counts, np.int64)
@@ -224,21 +257,25 @@ def softmax_table(beta: float, input_scale: float) -> NDArray[np.int32]:
     return np.where(counts, table, 0).astype(np.int32)
 
 
-def softmax(rows: NDArray[Any], table: NDArray[np.int32]) -> NDArray[np.int8]:
-    """Softmax along the last axis, to scale 1/256 and zero point -128."""
+def softmax(rows: NDArray[Any], table: NDArray[Any], bits: int = 8) -> NDArray[Any]:
+    """Softmax along the last axis, to the whole range of int8, or of int16: scale 2^-bits."""
     wide = rows.astype(np.int64)
     exponentials = table.astype(np.int64)[wide.max(axis=-1, keepdims=True) - wide]
-    # TFLite's sum has 32 bits.
+    # TFLite's sum has 32 bits; where they are all 0, its reciprocal is undefined.
     sums = rounding_divide(exponentials, _SOFTMAX_SUM_BITS).sum(axis=-1, keepdims=True) & 0xFFFF_FFFF
-    reciprocals, bits = _reciprocal_of_sum(int(sums.item())) if sums.size == 1 else _reciprocals_of_sums(sums)
-    return limit(rounding_divide(high_multiply(reciprocals, exponentials), bits), -128, INT8_MIN, INT8_MAX)
+    sums = np.maximum(sums, 1)
+    reciprocals, drop = _reciprocal_of_sum(int(sums.item())) if sums.size == 1 else _reciprocals_of_sums(sums)
+    shares = rounding_divide(high_multiply(reciprocals, exponentials), drop - bits)
+    least = -(1 << (bits - 1))
+    dtype = np.int8 if bits == 8 else np.int16
+    return np.clip(shares + least, least, -least - 1).astype(dtype)
 
 
 def _reciprocal_of_sum(total: int) -> tuple[int, int]:
-    """256 / the sum as a multiplier in Q0.31, and the bits to shift right after it; for a sum of Q12.19."""
+    """1 / the sum as a multiplier in Q0.31, and the bits to shift right after it; for a sum of Q12.19."""
     headroom = 32 - total.bit_length()
     reciprocal = min(_newton_reciprocal((total << headroom) - (1 << 31)) << 1, INT32_MAX)
-    return reciprocal, _SOFTMAX_SUM_BITS - headroom + 31 - 8
+    return reciprocal, _SOFTMAX_SUM_BITS - headroom + 31
 
 
 def _reciprocals_of_sums(totals: Integers) -> tuple[Integers, Integers]:
@@ -246,4 +283,4 @@ def _reciprocals_of_sums(totals: Integers) -> tuple[Integers, Integers]:
     # frexp is exact here: the sums have far fewer than 53 bits.
     headroom = 32 - np.frexp(totals.astype(np.float64))[1].astype(np.int64)
     reciprocals = reciprocal_of_one_plus(wrap32((totals << headroom) - (1 << 31)))
-    return reciprocals, _SOFTMAX_SUM_BITS - headroom + 31 - 8
+    return reciprocals, _SOFTMAX_SUM_BITS - headroom + 31

@@ -15,6 +15,8 @@ _DIVIDED = (PoolMode.AVERAGE, PoolMode.AVERAGE_UP)
 
 def vector_requantizations(instruction: Instruction) -> int:
     """Of each result of a VECTOR instruction. A sum rescales both inputs and then its output."""
+    if instruction.normalizes_rows:
+        return 1
     if "OUT_MULT" not in instruction.parameters:
         return 0
     return 3 if "IN2_MULT" in instruction.parameters else 1
@@ -23,8 +25,6 @@ def vector_requantizations(instruction: Instruction) -> int:
 def multiplications(batch: Batch) -> Count:
     """Of each result, for energy: int32 multiplications; a division counts as one."""
     instruction = batch.instruction
-    if "OUT_MULT" not in instruction.parameters:
-        return 0
     if instruction.unit is Unit.MAC:
         return batch.fields.get("out", Out.INT8) == Out.INT8
     if instruction.pools:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.backend import Backend
+from dlasim.native.shipped import SHIPPED
 from dlasim.sim.accounting import Account, account
 from dlasim.sim.checks import first_fault
 from dlasim.sim.config import DlaConfig
@@ -42,7 +43,7 @@ def plan_stream(
     words: NDArray[np.uint64],
     file: Sequence[int],
     region_bytes: Mapping[int, int] | None = None,
-    backend: Backend = PLAIN,
+    backend: Backend = SHIPPED,
 ) -> Plan:
     """The plan of the stream that starts at the first of `words`, with these operand registers."""
     stream = decode_stream(words, file, config.fingerprint)

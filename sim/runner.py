@@ -14,7 +14,8 @@ from dlasim.errors import InputError, RunError, counted, printable
 from dlasim.isa.file_records import Role, StepKind
 from dlasim.isa.program import HostCall, Program, Step, TensorDescriptor
 from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, Region
-from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.backend import Backend
+from dlasim.native.shipped import SHIPPED
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import Executor, Observer
 from dlasim.sim.fault_text import mnemonic_of
@@ -136,7 +137,7 @@ class Simulation:
         program: Program,
         config: DlaConfig,
         executor: Executor | None,
-        backend: Backend = PLAIN,
+        backend: Backend = SHIPPED,
     ) -> None:
         """Without an executor nothing is computed: time only."""
         check_config(program, config)

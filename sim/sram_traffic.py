@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dlasim.isa.instructions import (
+    EXPONENTIALS_BYTES,
     INT32_BYTES,
     RECORD_BYTES,
     TABLE_BYTES,
@@ -24,6 +25,7 @@ from dlasim.sim.footprint import STEP_LIMIT, Count, Footprint, all_footprints, p
 from dlasim.sim.formulas import UnitCosts
 from dlasim.sim.operation import Batch
 
+_TABLES = {Extent.TABLE: TABLE_BYTES, Extent.EXPONENTIALS: EXPONENTIALS_BYTES}
 _WEIGHTS = (Extent.CONV_WEIGHTS, Extent.DEPTH_WEIGHTS, Extent.MATRIX)
 
 
@@ -39,15 +41,16 @@ def operation_traffic(unit: UnitCosts, batch: Batch, work: Count, cycles_each: C
     """The traffic of operations whose results take so many cycles each in the output stage."""
     if batch.instruction.unit is Unit.MAC:
         return _mac_traffic(unit, batch, work)
-    table = any(operand.extent is Extent.TABLE for operand in batch.instruction.operands)
+    table = sum(_TABLES.get(operand.extent, 0) for operand in batch.instruction.operands)
     moved: Count = sum(_crossing(unit, batch, footprint) for footprint in all_footprints(batch))
-    results = product(*batch.pair("OUT_SIZE"), batch.value("OUT_CHANNELS"))
-    numbers = (work, results, cycles_each, moved)
-    bound = float(np.max(results)) * float(np.max(cycles_each)) + float(np.max(moved))
+    pixels, channels = product(*batch.pair("OUT_SIZE")), batch.value("OUT_CHANNELS")
+    numbers = (work, pixels, channels, cycles_each, moved)
+    bound = float(np.max(pixels)) * float(np.max(channels)) * float(np.max(cycles_each)) + float(
+        np.max(moved)
+    )
     output, stall = _evaluate(formulas.lane_costs, unit, numbers, bound)
     # A table must be there as a whole before the work.
-    waited, read = (formulas.port_cycles(unit.port_rate, TABLE_BYTES), TABLE_BYTES) if table else (0, 0)
-    return Traffic(output, stall + waited, moved + read)
+    return Traffic(output, stall + formulas.port_cycles(unit.port_rate, table), moved + table)
 
 
 def _mac_traffic(unit: UnitCosts, batch: Batch, work: Count) -> Traffic:
@@ -109,10 +112,14 @@ def _crossing(unit: UnitCosts, batch: Batch, footprint: Footprint) -> Count:
             rows = _positions_read(batch, 0)
             lines = formulas.lines_moved(unit, columns * held, rows, _span(batch), tap_rows)
             return product(lines, columns, channels)
-        case Extent.TABLE:
+        case Extent.TABLE | Extent.EXPONENTIALS:
             return 0
         case _:
-            return np.where(footprint.present, footprint.box.total_bytes, 0)
+            crossings: Count = 1
+            if not footprint.operand.writes and unit.passes > 1:
+                row_bytes: Count = batch.value("OUT_CHANNELS")
+                crossings = formulas.row_crossings(unit, row_bytes)
+            return np.where(footprint.present, footprint.box.total_bytes * crossings, 0)
 
 
 def _span(batch: Batch) -> Count:

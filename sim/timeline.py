@@ -13,6 +13,7 @@ from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, UNITS
 from dlasim.native.backend import PLAIN, Backend
 from dlasim.native.number_memory import Column
 from dlasim.native.record import layout
+from dlasim.native.shipped import SHIPPED
 from dlasim.native.storage import RecordMemory, bind, create
 from dlasim.sim import issue
 from dlasim.sim.config import DlaConfig
@@ -64,7 +65,7 @@ def schedule(
     stream: DecodedStream,
     costs: Costs,
     stop: int | None = None,
-    backend: Backend = PLAIN,
+    backend: Backend = SHIPPED,
 ) -> Timeline:
     """The timeline of a stream, up to the word `stop` where a fault ends it."""
     stop = len(stream.words) if stop is None else stop

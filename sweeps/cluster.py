@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import Any
 
 from dlasim.errors import InputError, RunError
-from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.backend import Backend
+from dlasim.native.shipped import SHIPPED
 from dlasim.sweeps import compiled
 from dlasim.sweeps.evaluate import Entry, Evaluator, code_version
 from dlasim.sweeps.local import Result, Task, chunks
@@ -31,16 +32,16 @@ def evaluate_chunk(
         )
     if name not in _evaluators:
         _evaluators.clear()
-        _evaluators[name] = Evaluator(blueprints, _load() if is_compiled else PLAIN)
+        _evaluators[name] = Evaluator(blueprints, _load() if is_compiled else SHIPPED)
     return [_evaluators[name].evaluate(task.model, task.values, task.layers) for task in chunk]
 
 
 def _load() -> Backend:
-    """Machine code for this worker's CPU; plain Python does the work where there cannot be any."""
+    """Machine code for this worker's CPU; without it what ships, or plain Python."""
     try:
         return compiled.load(compiled.compile_routines())
     except RunError:
-        return PLAIN
+        return SHIPPED
 
 
 class Cluster:

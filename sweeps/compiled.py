@@ -1,8 +1,9 @@
-"""Whether a sweep runs its routines as machine code, and the routines that it loads.
+"""Whether a sweep compiles its routines, and the routines that it loads.
 
-Lowering and timing run as plain Python or as machine code, with the same figures. Compiling all routines
-takes about as long as a hundred points of a network of 30 layers, so a sweep compiles them where more than
-that is ahead. What an earlier sweep has compiled is used from fewer points on.
+Lowering and timing run as plain Python or as machine code, with the same figures. The machine code ships for
+x86-64 Linux. Elsewhere, compiling all routines takes about as long as a hundred points of a network of 30
+layers, so a sweep compiles them where more than that is ahead. What an earlier sweep has compiled is used
+from fewer points on.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from contextlib import contextmanager
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.lowering.search import SEARCH
 from dlasim.errors import DlasimError, RunError
-from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.backend import Backend
+from dlasim.native.shipped import SHIPPED, is_shipped
 from dlasim.sim.issue import WALK
 
 ROUTINES = (SEARCH, EMIT, WALK)
@@ -30,7 +32,9 @@ def saved_seconds(nodes_of_points: Iterable[int]) -> float:
 
 def is_worth_compiling(saved: float, processes: int) -> bool:
     """Whether so many processes should load machine code that saves so much CPU time, and compile first what
-    the cache lacks."""
+    the cache lacks. Not where it ships."""
+    if all(map(is_shipped, ROUTINES)):
+        return False
     cost = LOAD_SECONDS * processes
     return saved > cost and (saved > cost + BUILD_SECONDS or _is_cached())
 
@@ -51,9 +55,9 @@ def compile_routines() -> tuple[bytes, ...]:
 
 
 def load(codes: tuple[bytes, ...]) -> Backend:
-    """Runs ROUTINES with this machine code; as plain Python where there is none."""
+    """Runs ROUTINES with this machine code; without, with what ships."""
     if not codes:
-        return PLAIN
+        return SHIPPED
     with _as_run_error():
         from dlasim.native.library import load_backend
 

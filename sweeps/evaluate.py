@@ -16,7 +16,8 @@ from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.planner import PlanMemory
 from dlasim.errors import DlasimError
 from dlasim.fileio import FileStamp, file_stamp
-from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.backend import Backend
+from dlasim.native.shipped import SHIPPED
 from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, cells, columns, energy_digits
 from dlasim.sim.measured import Measured
 from dlasim.sim.report import SCHEMA, report_of
@@ -83,7 +84,7 @@ class Evaluator:
     evaluated, and those figures anew for each.
     """
 
-    def __init__(self, blueprints: Mapping[str, Blueprint], backend: Backend = PLAIN) -> None:
+    def __init__(self, blueprints: Mapping[str, Blueprint], backend: Backend = SHIPPED) -> None:
         self._backend = backend
         self._networks = {name: blueprint.restore() for name, blueprint in blueprints.items()}
         self._memory: tuple[Hashable, PlanMemory] = None, PlanMemory()  # of the group of points at hand
@@ -127,7 +128,7 @@ class Evaluator:
 
 
 def prototype_entry(
-    network: UnplacedNetwork, values: Mapping[str, Any], layers: bool, backend: Backend = PLAIN
+    network: UnplacedNetwork, values: Mapping[str, Any], layers: bool, backend: Backend = SHIPPED
 ) -> Entry:
     """The figures of a network on the board that the values describe."""
     from dlasim.sweeps.prototype import prototype_report  # the emulator is slow to import
@@ -140,7 +141,7 @@ def timing_entry(
     network: UnplacedNetwork,
     values: Mapping[str, Any],
     layers: bool,
-    backend: Backend = PLAIN,
+    backend: Backend = SHIPPED,
     memory: PlanMemory | None = None,
 ) -> tuple[int | None, Entry, Measured]:
     """The figures of a network on the machine that the values describe, without a host; the SRAM size above

@@ -12,7 +12,8 @@ from dlasim.compiler_shim.compile import lower_for
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.inputs import noise
 from dlasim.isa.program import Program
-from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.backend import Backend
+from dlasim.native.shipped import SHIPPED
 from dlasim.sim.executor import make_executor
 from dlasim.sim.runner import Inference
 from dlasim.sweeps.parameters import resolve
@@ -24,7 +25,7 @@ _RUNS = 2  # the figures are equal; the first run includes one-time costs, so th
 
 
 def prototype_report(
-    network: UnplacedNetwork, values: Mapping[str, Any], backend: Backend = PLAIN
+    network: UnplacedNetwork, values: Mapping[str, Any], backend: Backend = SHIPPED
 ) -> tuple[dict[str, Any], float]:
     """The report of one inference, and the seconds that emulating it took, from reset to exit."""
     config, choices = resolve(values)

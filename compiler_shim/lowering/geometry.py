@@ -14,7 +14,7 @@ from dlasim.compiler_shim.lowering import tile_buffers
 from dlasim.compiler_shim.lowering.tile_records import BufferSizes, ChannelGroup, NodeSizes, Tile
 from dlasim.compiler_shim.nodes import DlaNode, Pair, Shape
 from dlasim.compiler_shim.views import dense_layout
-from dlasim.isa.instructions import RECORD_BYTES, TABLE_BYTES
+from dlasim.isa.instructions import BY_MNEMONIC, RECORD_BYTES
 from dlasim.native.record import Record
 from dlasim.native.storage import copy_of
 
@@ -76,7 +76,8 @@ class NodeShape(NamedTuple):
     is_dense: bool
     weight_bytes: int  # of an output channel
     has_records: bool
-    has_table: bool
+    table_bytes: int
+    has_whole_pixels: bool  # no tile may have a part of the channels
     has_matrix: bool
     strides: tuple[Pair, ...]  # of inputs, matrix and output: elements from a pixel and a row to the next
 
@@ -105,7 +106,8 @@ class Geometry:
         self.height, self.width, self.channels = out_shape
         self.in_sram = in_sram
         self.depth = in_shape[2] if shape.is_dense else 1
-        self.step = 1 if shape.is_dense else out_shape[2] // in_shape[2]  # channels that cannot be parted
+        multiplier = 1 if shape.is_dense else out_shape[2] // in_shape[2]
+        self.step = out_shape[2] if shape.has_whole_pixels else multiplier  # channels that cannot be parted
         self._unit_weights = shape.weight_bytes // self.depth
         self.record_bytes = RECORD_BYTES if shape.has_records else 0  # of an output channel
         taps_apart = zip(shape.kernel, shape.dilation, strict=True)
@@ -119,12 +121,13 @@ class Geometry:
             *out_shape,
             depth=self.depth,
             step=self.step,
+            multiplier=multiplier,
             is_dense=int(shape.is_dense),
             taps=prod(shape.kernel),
             weight_bytes=self._unit_weights,
             loaded_weight_bytes=0 if in_sram.matrix else self._unit_weights,
             record_bytes=self.record_bytes,
-            has_table=int(shape.has_table),
+            table_bytes=shape.table_bytes,
             has_matrix=int(shape.has_matrix),
             is_matrix_in_sram=int(in_sram.matrix),
             input_height=in_shape[0],
@@ -201,7 +204,8 @@ def geometries_of(node: DlaNode) -> Geometries:
     shape = NodeShape(
         node.out_shape, node.in_shape, node.kernel, node.stride, node.dilation, node.broadcast,
         node.in_element_bytes, node.out_element_bytes, node.is_dense, node.weight_bytes_per_channel,
-        node.records is not None, node.table is not None, node.matrix is not None, _strides(node),
+        node.records is not None, node.table_bytes, BY_MNEMONIC[node.mnemonic].normalizes_rows,
+        node.matrix is not None, _strides(node),
     )  # fmt: skip
     return _geometries(shape)
 
@@ -219,7 +223,7 @@ def _most(sizes: NodeSizes, in_bytes: int) -> int:
     out_size = sizes.height * sizes.width * sizes.channels
     tasks = out_size * sizes.depth
     weights = sizes.channels * sizes.depth * sizes.weight_bytes
-    constants = weights + sizes.channels * RECORD_BYTES + TABLE_BYTES
+    constants = weights + sizes.channels * RECORD_BYTES + sizes.table_bytes
     sram = 2 * (in_bytes + 4 * out_size + constants + 4 * out_size) + 4 * out_size + 64  # rounded up
     one_by_one = out_size * (sizes.channels + 1)
     lines = sizes.stride_height + sizes.stride_width + sizes.window_height + sizes.window_width

@@ -29,7 +29,8 @@ from dlasim.isa import program as p
 from dlasim.isa.codec import count_operations
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.registers import Region
-from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.backend import Backend
+from dlasim.native.shipped import SHIPPED
 from dlasim.sim.config import DlaConfig
 
 MAX_TILES = 1 << 20
@@ -65,7 +66,7 @@ def emit(
     plan: SramPlan,
     sufficient_sram_bytes: int | None,
     with_constants: bool = True,
-    backend: Backend = PLAIN,
+    backend: Backend = SHIPPED,
 ) -> Lowered:
     """The program of a plan; without constants it serves for timing only."""
     return _Lowering(network, config, plan, sufficient_sram_bytes, with_constants, backend).run()

@@ -10,7 +10,8 @@ from dlasim.compiler_shim.lowering.search import half
 from dlasim.compiler_shim.lowering.stripes import ChainTilings
 from dlasim.compiler_shim.lowering.tiling import Finder, Hope, Machine, Tiling, TilingProblem
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.backend import Backend
+from dlasim.native.shipped import SHIPPED
 from dlasim.sim.config import DlaConfig
 
 
@@ -30,7 +31,7 @@ class Policy:
 
     config: DlaConfig
     options: CompileOptions
-    backend: Backend = PLAIN
+    backend: Backend = SHIPPED
     hope: Hope = Hope.NONE
     machine: Machine = field(init=False)
     first_machine: Machine = field(init=False)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dlasim.compiler_shim.lowering.allocation import LiveRange
-from dlasim.compiler_shim.lowering.stripes import MAX_CHAIN
+from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
 
 MOST_STATES = 6  # that are followed from one place
 

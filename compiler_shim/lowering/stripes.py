@@ -17,11 +17,10 @@ from dlasim.compiler_shim.lowering.geometry import ENDLESS, Buffers, Cut, Geomet
 from dlasim.compiler_shim.lowering.search import even
 from dlasim.compiler_shim.lowering.tile_buffers import align
 from dlasim.compiler_shim.lowering.tile_costs import contention_both
+from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 from dlasim.compiler_shim.lowering.transfers import latency_cycles
 from dlasim.sim.formulas import BusCosts, port_cycles, transfer_beats
-
-MAX_CHAIN = 6
 
 
 class Rows(NamedTuple):

@@ -10,7 +10,6 @@ from dlasim.compiler_shim.lowering.tile_records import (
     NodeSizes,
     Tile,
 )
-from dlasim.isa.instructions import TABLE_BYTES
 from dlasim.native.routine import routine
 
 ALIGNMENT = 4
@@ -25,24 +24,24 @@ def align(size: int) -> int:
 
 
 @routine
-def packed_bytes(channels: int, depth: int, weight_bytes: int, record_bytes: int, has_table: int) -> int:
+def packed_bytes(channels: int, depth: int, weight_bytes: int, record_bytes: int, table_bytes: int) -> int:
     """Bytes of the table, or of weights and records, of output channels over so many input channels."""
-    if has_table:
-        return TABLE_BYTES
+    if table_bytes:
+        return table_bytes
     return align(channels * weight_bytes * depth) + channels * record_bytes
 
 
 @routine
 def constant_bytes(sizes: NodeSizes, channels: int, depth: int) -> int:
     """Bytes of the constants of a group of output channels, as they are packed."""
-    return packed_bytes(channels, depth, sizes.loaded_weight_bytes, sizes.record_bytes, sizes.has_table)
+    return packed_bytes(channels, depth, sizes.loaded_weight_bytes, sizes.record_bytes, sizes.table_bytes)
 
 
 @routine
 def describe_group(sizes: NodeSizes, channels: int, depth: int, group: ChannelGroup) -> None:
     """Fill in what does not depend on the machine."""
     passes = -(-sizes.depth // depth)
-    in_channels = depth if sizes.is_dense else -(-channels // sizes.step)
+    in_channels = depth if sizes.is_dense else -(-channels // sizes.multiplier)
     group.groups, group.passes = -(-sizes.channels // channels), passes
     group.constant_bytes = constant_bytes(sizes, channels, depth)
     group.input_pixel = in_channels * sizes.input_bytes
@@ -92,7 +91,7 @@ def load_counts(sizes: NodeSizes, group: ChannelGroup, spatial: int, outer: int)
             constants = groups
         if sizes.is_dense and (spatial == 1 or not outer):
             inputs = spatial
-    return inputs, 1 if sizes.has_table else constants
+    return inputs, 1 if sizes.table_bytes else constants
 
 
 @routine

@@ -16,7 +16,6 @@ from dlasim.compiler_shim.lowering.tile_buffers import (
 )
 from dlasim.compiler_shim.lowering.tile_records import ChannelGroup, MachineCosts, NodeSizes, Tile
 from dlasim.compiler_shim.lowering.transfers import box_beats, latency_cycles
-from dlasim.isa.instructions import TABLE_BYTES
 from dlasim.native.routine import routine
 from dlasim.sim.formulas import (
     contention_cycles,
@@ -30,6 +29,7 @@ from dlasim.sim.formulas import (
     pixel_turns,
     port_cycles,
     positions_read,
+    row_crossings,
     transfer_beats,
 )
 
@@ -88,7 +88,7 @@ def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[i
     is_partial = 1 if tile.depth < sizes.depth else 0
     moved = channels * sizes.record_bytes
     moved += pixels * channels * (2 * ACCUMULATOR_BYTES if is_partial else sizes.output_element_bytes)
-    in_channels = tile.depth if machine.rereads_input else -(-channels // sizes.step)
+    in_channels = tile.depth if machine.rereads_input else -(-channels // sizes.multiplier)
     inputs = _input_bytes(sizes, machine, tile, in_channels)
     if machine.is_mac:
         each_group, depth, pixel_bytes = 0, 0, 1
@@ -103,11 +103,11 @@ def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[i
             unit, channels, pixels, turns, work, each_group, moved, weights, first
         )
         return operations * (output + stall), operations * moved
-    moved += inputs
+    moved += inputs * row_crossings(unit, channels * sizes.input_element_bytes)
     if sizes.input_count > 1:
         moved += pixels * channels * sizes.input_element_bytes
-    output, stall = lane_costs(unit, work, pixels * channels, unit.result_cycles, moved)
-    table = TABLE_BYTES * sizes.has_table
+    output, stall = lane_costs(unit, work, pixels, channels, unit.result_cycles, moved)
+    table = sizes.table_bytes
     return output + stall + port_cycles(unit.port_rate, table), moved + table
 
 

@@ -9,27 +9,30 @@ from __future__ import annotations
 from dlasim.native.record import Record, array, member, record
 from dlasim.sim.formulas import BusCosts, UnitCosts
 
+MAX_CHAIN = 6  # nodes
+
 
 @record
 class NodeSizes(Record):
     """A node's sizes. `depth` is the input channels that one output channel reads, `step` the output channels
-    that cannot be parted; tensor bytes are those of a channel of a pixel that travels, 0 for a tensor that
-    stays in SRAM and where there is none; element bytes are the same wherever tensors are; strides are those
-    of whole tensors, in elements, the second input's those of a matrix instead. `loaded_weight_bytes` are
-    `weight_bytes`, or 0 for a matrix in SRAM. `common` is the greatest common divisor of stride and
-    dilation."""
+    that cannot be parted, `multiplier` those of an input channel where channels stay apart; tensor bytes are
+    those of a channel of a pixel that travels, 0 for a tensor that stays in SRAM and where there is none;
+    element bytes are the same wherever tensors are; strides are those of whole tensors, in elements, the
+    second input's those of a matrix instead. `loaded_weight_bytes` are `weight_bytes`, or 0 for a matrix in
+    SRAM. `common` is the greatest common divisor of stride and dilation."""
 
     height: int = 0
     width: int = 0
     channels: int = 0
     depth: int = 0
     step: int = 0
+    multiplier: int = 0
     is_dense: int = 0
     taps: int = 0
     weight_bytes: int = 0
     loaded_weight_bytes: int = 0
     record_bytes: int = 0
-    has_table: int = 0
+    table_bytes: int = 0
     has_matrix: int = 0
     is_matrix_in_sram: int = 0
     input_height: int = 0

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from dlasim.compiler_shim.graph import Graph
 from dlasim.compiler_shim.importing import prepare
 from dlasim.compiler_shim.onnx.onnx_arithmetic import ARITHMETIC
@@ -21,7 +23,8 @@ HANDLERS: dict[str, Handler] = {**CONVERSIONS, **HANDLED, **CONVOLUTIONS, **POOL
 
 def convert(path: str | Path) -> Converted:
     """The network in a file in dlasim's operators, with the names that its tensors have in the file."""
-    return Converter(read_onnx(path), str(path), HANDLERS).run()
+    with np.errstate(all="ignore"):  # a file's floats may be anything, signaling NaNs too
+        return Converter(read_onnx(path), str(path), HANDLERS).run()
 
 
 def read_onnx_model(path: str | Path) -> ReadModel:

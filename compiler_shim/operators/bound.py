@@ -27,13 +27,13 @@ _MOST_SHIFT = 31  # of OUT_SHIFT, and of 32-bit arithmetic
 class KernelCall:
     """A call of a host operator with its attributes by name.
 
-    The CPU's record and the DLA's node are both made of it. Tensors are those of the graph by number; a
-    Tensor among the inputs is a new constant.
+    The CPU's record and the DLA's node are both made of it. Tensors are those of the graph by number. A
+    Tensor is a new one: a constant, or what one call of the operator leaves to a later one.
     """
 
     name: str
     inputs: tuple[int | Tensor, ...]
-    outputs: tuple[int, ...]
+    outputs: tuple[int | Tensor, ...]
     attributes: SimpleNamespace
 
     @property
@@ -193,7 +193,7 @@ class BoundOperator:
         self,
         name: str,
         inputs: Sequence[int | Tensor],
-        outputs: Sequence[int] | None = None,
+        outputs: Sequence[int | Tensor] | None = None,
         /,
         **attributes: int | float | Sequence[int],
     ) -> KernelCall:

@@ -43,18 +43,22 @@ class Trait(enum.Flag):
     """Converts between types, and so may read an input and write an output of the model that are not int8."""
     CONVOLVES = enum.auto()
     """A PAD before it can become part of it, and so can dilation as Keras writes it."""
-    HAS_16_BITS = enum.auto()
-    """An int8 operator that keeps its state in 16 bits."""
+    STEPWISE = enum.auto()
+    """Becomes many calls; each runs on the DLA or on the CPU for itself."""
 
 
 CLASSES: Mapping[str, tuple[str, ...]] = {
     "q": ("int8",),
+    "a": ("int8", "int16"),
+    "s": ("int8", "int16"),
+    "h": ("int16",),
     "b": ("int32",),
     "i": ("int32", "int64"),
     "c": ("bool",),
     "x": ("int8", "int32", "int64", "bool", "float32"),
 }
-"""Element types by class of operand; all operands of class x have one type, and an operand of * has any."""
+"""Element types by class of operand; all operands of class x have one type, and so have all of class a. An
+operand of * has any type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +112,9 @@ class OperatorDefinition:
     `operands` names the types of inputs and outputs in order, "q q b? -> q": see `Signature`. `lower` makes
     calls of the `host` operators; without it the operator is only computed at import. `dla` are the
     instructions that may compute it instead, `dla_note` what the page of operators adds to them. `version` is
-    that of the int8 operator in the file. `name_words` are the last words of the names that TensorFlow gives
-    the tensors which such an operator writes, the most telling first.
+    that of the int8 operator in the file. `states` are the inputs, by position, that it updates in place: its
+    memory of earlier inferences. `name_words` are the last words of the names that TensorFlow gives the
+    tensors which such an operator writes, the most telling first.
     """
 
     name: str
@@ -122,6 +127,7 @@ class OperatorDefinition:
     version: int = 1
     traits: Trait = Trait.NONE
     macs: MacRule | None = None
+    states: tuple[int, ...] = ()
     name_words: tuple[str, ...] = ()
     dla_note: str = ""
 

@@ -11,17 +11,17 @@ from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shap
 from dlasim.errors import InputError
 from dlasim.isa.host_attributes import float_word
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT, DIFFERENCE_LEFT_SHIFT, BinaryFunction, UnaryFunction
-from dlasim.sim.numerics import INT8_MAX, INT8_MIN, Integers, limit, requant
+from dlasim.sim.numerics import INT8_MAX, INT8_MIN, Integers, limit, quotient, requant
 
 
 def arithmetic(op: BoundOperator) -> list[KernelCall]:
-    """ADD, SUB and MUL: rescaled where they are int8, else plain."""
+    """ADD, SUB, MUL and DIV: rescaled where they are int8, else plain."""
     if op.output().dtype != "int8":
         return plain(op)
     for position in (0, 1):
         op.types(op.input(position), "int8")
     order = _operand_order(op)
-    call = _product(op, order) if op.kind == "MUL" else _sum(op, order)
+    call = (_product if op.kind in ("MUL", "DIV") else _sum)(op, order)
     return [_with_constant(op, call, order)]
 
 
@@ -30,7 +30,7 @@ def _operand_order(op: BoundOperator) -> tuple[int, int]:
     that the network computes."""
     first, second = op.input(0), op.input(1)
     moves = first.is_constant or first.elements < second.elements
-    return (1, 0) if op.kind != "SUB" and moves and not second.is_constant else (0, 1)
+    return (1, 0) if op.kind not in ("SUB", "DIV") and moves and not second.is_constant else (0, 1)
 
 
 def _with_constant(op: BoundOperator, call: KernelCall, order: tuple[int, int]) -> KernelCall:
@@ -51,6 +51,9 @@ def _computed(call: KernelCall, first: Integers, second: Integers) -> Integers:
     """What the call computes of integers."""
     at = call.attributes
     one, other = first - at.input1_zero_point, second - at.input2_zero_point
+    if call.name == "DIV":
+        scaled = quotient(one, other, at.output_multiplier, at.output_shift)
+        return limit(scaled, at.output_zero_point, at.clamp_min, at.clamp_max).astype(np.int64)
     if call.name == "MUL":
         result = one * other
     else:
@@ -78,9 +81,13 @@ def _sum(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
 
 
 def _product(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
-    scale = op.scale(op.input(0)) * op.scale(op.input(1)) / op.scale(op.output())
+    in_float32 = op.kind == "DIV" and op.output().is_unsigned  # which LiteRT alone has
+    scales = [op.scale(tensor) for tensor in (op.input(0), op.input(1), op.output())]
+    first, second, output = np.array(scales, np.float32 if in_float32 else np.float64)
+    with np.errstate(all="ignore"):
+        scale = float(first * second / output if op.kind == "MUL" else first / (second * output))
     return op.call(
-        "MUL",
+        op.kind,
         [op.input_numbers[position] for position in order],
         **_zero_points(op, order),
         **_multiplier(op, "output_", scale),
@@ -183,6 +190,12 @@ def _plain_clamp(op: BoundOperator, output: Tensor) -> dict[str, int]:
     return {"clamp_min": bounds[0], "clamp_max": bounds[1]}
 
 
+def power(op: BoundOperator) -> list[KernelCall]:
+    """POW of int32; exponents below 0, which TensorFlow refuses when it meets one, count as 0."""
+    op.types(op.output(), "int32")
+    return plain(op)
+
+
 def float_unary(op: BoundOperator) -> list[KernelCall]:
     """FLOOR, CEIL, ROUND and SQUARE."""
     op.types(op.input(), "float32", *(("int32",) if op.kind == "SQUARE" else ()))
@@ -220,21 +233,40 @@ def _unary(op: BoundOperator, function: UnaryFunction) -> KernelCall:
 
 
 def quantize(op: BoundOperator) -> list[KernelCall]:
-    """QUANTIZE: from float32, or a table from one 8-bit quantization to another."""
+    """QUANTIZE: from float32, a table from 8 bits, or from one quantization to another."""
     values, output = op.input(), op.output()
-    op.types(values, "float32", "int8", "uint8")
+    op.types(values, "float32", "int8", "uint8", "int16", "int32")
     if values.dtype == "float32":
         op.types(output, "int8", "uint8", "int16")
         scale, zero_point = op.scale(output), op.zero_point(output)
         return [op.call("QUANTIZE", op.input_numbers, scale=scale, zero_point=zero_point)]
-    op.types(output, "int8", "uint8")
+    multiplier = op.multiplier(op.scale(values) / op.scale(output))
+    if values.dtype in ("int16", "int32"):
+        op.types(output, "int8", "int16", "int32")
+        return [_rescaling(op, multiplier)]
+    op.types(output, "int8", "uint8", *(("int16", "int32") if values.dtype == "int8" else ()))
     lowest = np.iinfo(values.dtype).min
     centred = np.arange(lowest, lowest + 256) - op.zero_point(values)
-    scaled = requant(centred, *op.multiplier(op.scale(values) / op.scale(output)))
-    # A uint8 result is an int8 one with everything 128 lower.
-    offset = 128 if output.dtype == "uint8" else 0
-    table = limit(scaled, op.zero_point(output) - offset, INT8_MIN, INT8_MAX)
-    return [lookup.table_call(op, (table.astype(np.int16) + offset).astype(output.dtype))]
+    limits = np.iinfo(output.dtype)
+    table = np.clip(requant(centred, *multiplier) + op.zero_point(output), limits.min, limits.max)
+    return [lookup.table_call(op, table.astype(output.dtype))]
+
+
+def _rescaling(op: BoundOperator, multiplier: tuple[int, int]) -> KernelCall:
+    """From 16 or 32 bits to integers of another scale."""
+    zero_points = op.zero_point(op.input()), op.zero_point(op.output())
+    op.require(
+        all(-(1 << 15) <= point < 1 << 15 for point in zero_points),
+        f"zero points {zero_points} are beyond int16",
+    )
+    return op.call(
+        "RESCALE",
+        op.input_numbers,
+        input_zero_point=zero_points[0],
+        output_zero_point=zero_points[1],
+        output_multiplier=multiplier[0],
+        output_shift=multiplier[1],
+    )
 
 
 def dequantize(op: BoundOperator) -> list[KernelCall]:

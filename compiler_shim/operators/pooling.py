@@ -8,6 +8,8 @@ from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shap
 from dlasim.compiler_shim.operators.windows import window_attributes, window_grid
 from dlasim.sim.numerics import mean_multiplier, softmax_table
 
+_SCALE_TOLERANCE = 0.001  # TensorFlow's, for int16: its converter writes 1/65535
+
 
 def pool(op: BoundOperator) -> list[KernelCall]:
     """AVERAGE_POOL_2D and MAX_POOL_2D."""
@@ -54,9 +56,11 @@ def softmax(op: BoundOperator) -> list[KernelCall]:
     """SOFTMAX."""
     values, output = op.input(), op.output()
     op.types(values, "int8")
-    op.types(output, "int8")
+    op.types(output, "int8", "int16")
     found = (op.scale(output), op.zero_point(output))
-    op.require(found == (1 / 256, -128), f"output has scale and zero point {found}, not (1/256, -128)")
+    steps, tolerance = (256, 0.0) if output.dtype == "int8" else (65536, _SCALE_TOLERANCE)
+    fits = abs(found[0] * steps - 1) <= tolerance and found[1] == -steps // 2
+    op.require(fits, f"output has scale and zero point {found}, not (1/{steps}, {-steps // 2})")
     table = softmax_table(float(np.float32(op.option("beta"))), op.scale(values))
     return [op.call("SOFTMAX", (op.input_numbers[0], op.new_constant("exponentials", table)))]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.operators import convolution, elementwise, matmul, pooling, reduction
+from dlasim.compiler_shim.operators import convolution, elementwise, lstm, matmul, pooling, reduction
 from dlasim.compiler_shim.operators.definition import OperatorDefinition, Options, Trait
 from dlasim.compiler_shim.operators.fields import ACTIVATION, SchemaField, enum_field, flag, positive
 
@@ -177,16 +177,17 @@ ROWS = (
         "x i -> x",
         pooling.mean_shape,
         reduction.reduction,
-        ("REDUCE",),
+        ("REDUCE", "PRODUCT"),
         options=_REDUCE_OPTIONS,
         version=2,
     ),
     OperatorDefinition(
         "SOFTMAX",
-        "q -> q",
+        "q -> s",
         elementwise.same_shape,
         pooling.softmax,
         ("SOFTMAX",),
+        dla=("OP_SOFTMAX",),
         options=Options("SoftmaxOptions", (SchemaField("beta", "float32", 0.0, usual=1.0),)),
         version=2,
     ),
@@ -202,13 +203,13 @@ ROWS = (
     ),
     OperatorDefinition(
         "SVDF",
-        "q q * b? * -> q",
+        "q q s b? s -> q",
         convolution.svdf_shape,
         convolution.svdf,
         ("SVDF",),
         options=Options("SVDFOptions", (SchemaField("rank"), ACTIVATION, _HYBRID)),
         version=3,
-        traits=Trait.HAS_16_BITS,
+        states=(4,),
     ),
     OperatorDefinition(
         "TOPK_V2",
@@ -230,5 +231,36 @@ ROWS = (
         version=3,
         macs=convolution.transpose_macs,
         name_words=("BiasAdd", "conv2d_transpose", "conv_transpose"),
+    ),
+    OperatorDefinition(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM",
+        "q q q q q q q q q *? *? *? b b b b *? *? q h *? *? *? *? -> q",
+        lstm.lstm_shape,
+        lstm.lstm,
+        ("MATRIX_SUMS", "LSTM_CELL", "STRIDED_COPY", "CONCATENATION"),
+        dla=("OP_MAT_MUL", "OP_POOL"),
+        options=Options(
+            "UnidirectionalSequenceLSTMOptions",
+            (
+                ACTIVATION,
+                SchemaField("cell_clip", "float32", 0.0),
+                SchemaField("proj_clip", "float32", 0.0),
+                flag("time_major"),
+                _HYBRID,
+                flag("diagonal_recurrent_tensors"),
+            ),
+        ),
+        macs=lstm.lstm_macs,
+        states=lstm.STATES,
+        traits=Trait.STEPWISE,
+        dla_note="the gates' products",
+    ),
+    OperatorDefinition(
+        "WHERE",
+        "* -> *",
+        reduction.where_shape,
+        None,
+        (),
+        options=Options("WhereOptions"),
     ),
 )

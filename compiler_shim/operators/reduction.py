@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from dlasim.compiler_shim.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
-from dlasim.isa.host_ops import ReduceFunction
+from dlasim.isa.host_ops import SUM_LEFT_SHIFT, ReduceFunction
 
+_MOST_PRODUCT_SHIFT = 7  # of the fixed point in which TFLite multiplies int64
 _FUNCTIONS = {
     "SUM": ReduceFunction.SUM,
     "REDUCE_PROD": ReduceFunction.PROD,
@@ -19,13 +22,31 @@ _FUNCTIONS = {
 def reduction(op: BoundOperator) -> list[KernelCall]:
     """REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ANY and REDUCE_ALL, and SUM of what has no scale."""
     values, output = op.input(), op.output()
+    if values.dtype == "int8" and op.kind == "REDUCE_PROD":
+        return [_product(op, values, output)]
     if values.dtype == "int8":
-        function = _FUNCTIONS[op.kind]
-        op.require(function in (ReduceFunction.MAX, ReduceFunction.MIN), "int8 is not supported")
         op.require(_scale(op, values) == _scale(op, output), "its output must have the scale of its input")
     return [
         op.call("REDUCE", op.input_numbers[:1], function=_FUNCTIONS[op.kind], axis_mask=_mask(op, values))
     ]
+
+
+def _product(op: BoundOperator, values: Tensor, output: Tensor) -> KernelCall:
+    """Each factor is rescaled by the n-th part of the whole, of which the output's scale is the n-th root."""
+    op.require(not values.is_unsigned, "uint8 is not supported, which no reference computes with scales")
+    count = values.elements // max(output.elements, 1)
+    op.require(count > 0, "its input is empty")
+    multiplier, shift = op.multiplier(op.scale(values) / op.scale(output) ** (1.0 / count))
+    op.require(shift <= _MOST_PRODUCT_SHIFT, "its scales give a factor of 2^7 or more")
+    return op.call(
+        "PRODUCT",
+        op.input_numbers[:1],
+        axis_mask=_mask(op, values),
+        input_zero_point=op.zero_point(values),
+        output_zero_point=op.zero_point(output),
+        output_multiplier=multiplier,
+        output_shift=shift,
+    )
 
 
 def sum_(op: BoundOperator) -> list[KernelCall]:
@@ -58,17 +79,35 @@ def _mask(op: BoundOperator, values: Tensor) -> int:
 
 def cumulative_sum(op: BoundOperator) -> list[KernelCall]:
     """CUMSUM."""
-    values = op.input()
-    op.types(values, "int32", "int64", "float32")
+    values, output = op.input(), op.output()
+    op.types(values, "int8", "int32", "int64", "float32")
+    names = ("input_zero_point", "output_zero_point", "output_multiplier", "output_shift")
+    rescaling = dict.fromkeys(names, 0)
+    if values.dtype == "int8":
+        pair = op.multiplier(op.scale(values) / ((1 << SUM_LEFT_SHIFT) * op.scale(output)))
+        op.require(pair[1] <= 0, "its scales give a factor of 2^19 or more")
+        found = (op.zero_point(values), op.zero_point(output), *pair)
+        rescaling = dict(zip(names, found, strict=True))
     return [
         op.call(
             "CUMULATIVE_SUM",
             op.input_numbers[:1],
+            **rescaling,
             axis=op.axis(op.scalar(1), len(values.shape)),
             exclusive=int(op.option("exclusive")),
             reverse=int(op.option("reverse")),
         )
     ]
+
+
+def where_shape(op: BoundOperator) -> list[Shape]:
+    """WHERE of what is known beforehand; of anything else the size depends on what the network computes."""
+    condition = op.input(0)
+    if condition.data is None:
+        op.refuse(
+            "its condition must be constant: else its output's size depends on what the network computes"
+        )
+    return [(int(np.count_nonzero(condition.data)), len(condition.shape))]
 
 
 def top_k(op: BoundOperator) -> list[KernelCall]:

@@ -39,18 +39,16 @@ class TypeCheck:
                 continue
             users = [operator for operator in graph.operators if _uses(graph, operator, dtype)]
             user = min(users, key=lambda operator: _is_accessory(graph, operator))
-            tensor = next(tensor for tensor in _tensors(graph, user) if tensor.dtype == dtype)
             if dtype in _FLOATS:
                 self._refuse_float(graph, user, dtype)
-            _check_width(user, tensor, self._where(user))
+            _check_width(graph, user, self._where(user))
 
     def operators(self, graph: Graph) -> None:
         """Refuses the model at the first operator whose tensors are not of an int8 network."""
         for operator in graph.operators:
             where = self._where(operator)
             self._check_floats(graph, operator)
-            for tensor in _tensors(graph, operator):
-                _check_width(operator, tensor, where)
+            _check_width(graph, operator, where)
             if operator.kind in OPERATORS:
                 _check_classes(graph, operator, where)
                 for tensor in _tensors(graph, operator):
@@ -106,9 +104,11 @@ def _takes_floats(graph: Graph, operator: Operator) -> bool:
 
 
 def _operands(graph: Graph, operator: Operator) -> Iterator[tuple[str, Tensor]]:
-    """The tensors of a known operator, each with its class."""
+    """The tensors of an operator, each with its class; * where the operator is not known."""
     numbers = (*operator.inputs, *operator.outputs)
-    classes = OPERATORS[operator.kind].signature.classes(len(operator.inputs), len(operator.outputs))
+    classes = ["*"] * len(numbers)
+    if operator.kind in OPERATORS:
+        classes = OPERATORS[operator.kind].signature.classes(len(operator.inputs), len(operator.outputs))
     return (
         (class_, graph.tensors[index]) for class_, index in zip(classes, numbers, strict=True) if index >= 0
     )
@@ -130,22 +130,24 @@ def _is_accessory(graph: Graph, operator: Operator) -> bool:
     )
 
 
-def _check_width(operator: Operator, tensor: Tensor, where: str) -> None:
-    """Refuses uint8 without a scale and 16 bits, each with its reason and the way out."""
-    if tensor.dtype == "uint8" and not has_trait(operator.kind, Trait.CONVERTS):
-        raise InputError(
-            f"{where}: {label(tensor.name)} is uint8 without a scale, which is not supported: "
-            f"quantize it as int8: {_ADVICE}"
-        )
-    if tensor.dtype in ("int16", "uint16") and not has_trait(operator.kind, Trait.HAS_16_BITS):
-        raise InputError(
-            f"{where}: {label(tensor.name)} is {tensor.dtype}; 16-bit activations are not supported, "
-            f"quantize to int8: {_ADVICE}"
-        )
+def _check_width(graph: Graph, operator: Operator, where: str) -> None:
+    """Refuses uint8 without a scale, and 16 bits where the operator has none: the reason and the way out."""
+    for class_, tensor in _operands(graph, operator):
+        if tensor.dtype == "uint8" and not has_trait(operator.kind, Trait.CONVERTS):
+            raise InputError(
+                f"{where}: {label(tensor.name)} is uint8 without a scale, which is not supported: "
+                f"quantize it as int8: {_ADVICE}"
+            )
+        fits = class_ == "*" or tensor.dtype in CLASSES[class_]
+        if tensor.dtype == "uint16" or (tensor.dtype == "int16" and not fits):
+            raise InputError(
+                f"{where}: {label(tensor.name)} is {tensor.dtype}, which {operator.kind} does not take: "
+                f"quantize it as int8: {_ADVICE}"
+            )
 
 
 def _check_classes(graph: Graph, operator: Operator, where: str) -> None:
-    """Holds each operand to its class; all operands of class x have one type."""
+    """Holds each operand to its class; all operands of class x have one type, and so have those of a."""
     shared: set[str] = set()
     for class_, tensor in _operands(graph, operator):
         if class_ == "*":
@@ -153,7 +155,7 @@ def _check_classes(graph: Graph, operator: Operator, where: str) -> None:
         if tensor.dtype not in CLASSES[class_]:
             allowed = " or ".join(CLASSES[class_])
             raise InputError(f"{where}: {label(tensor.name)} must be {allowed} (got {tensor.dtype})")
-        if class_ == "x":
+        if class_ in "ax":
             shared.add(tensor.dtype)
     if len(shared) > 1:
         raise InputError(f"{where}: its operands have different types: {', '.join(sorted(shared))}")

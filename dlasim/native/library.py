@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,30 +16,20 @@ from dlasim.errors import RunError
 from dlasim.native import target
 from dlasim.native.backend import Backend
 from dlasim.native.compilation_unit import CompilationUnit
+from dlasim.native.machine_function import MachineFunction
 from dlasim.native.object_file import SYMBOL, unseal
 from dlasim.native.routine import Routine
 from dlasim.processes import clean_environment, start
 
 
-class Library:
-    """A unit's function in this process. Arguments are 64-bit numbers, and addresses as such."""
+class Library(MachineFunction):
+    """A unit's function in this process."""
 
     def __init__(self, code: bytes, arguments: int) -> None:
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target.machine())
         self._engine.add_object_file(llvm.object_file.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
-        # numba's convention: where the result goes, where an exception would go, then the arguments.
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_int64] * (2 + arguments))
-        self._function = prototype(self._engine.get_function_address(SYMBOL))
-        self._exception = ctypes.c_void_p()
-        self._exception_at = ctypes.addressof(self._exception)
-
-    def run(self, *arguments: int) -> int:
-        """Call it; several threads may at once."""
-        result = ctypes.c_int64()
-        status = self._function(ctypes.addressof(result), self._exception_at, *arguments)
-        assert status == 0, "compiled code raises nothing"
-        return result.value
+        super().__init__(self._engine.get_function_address(SYMBOL), arguments)
 
 
 def load(unit: CompilationUnit) -> Library:

@@ -591,7 +591,7 @@ static const struct dla_host_types dla_softmax_inputs[] = {
     { "table must be int32", 0x02 },
 };
 static const struct dla_host_types dla_softmax_outputs[] = {
-    { "output must be int8", 0x01 },
+    { "output must be int8 or int16", 0x41 },
 };
 static const char *dla_softmax_broken_rule(const struct dla_host_arguments *c)
 {
@@ -808,7 +808,7 @@ static const char *dla_cast_broken_rule(const struct dla_host_arguments *c)
 }
 
 static const struct dla_host_range dla_binary_ranges[] = {
-    { "function must be 0 to 8", 0, 8, 1, 1 },
+    { "function must be 0 to 9", 0, 9, 1, 1 },
     { NULL, INT32_MIN, 2147483647, 1, 1 },
     { NULL, INT32_MIN, 2147483647, 1, 1 },
 };
@@ -832,6 +832,8 @@ static const char *dla_binary_broken_rule(const struct dla_host_arguments *c)
         return "input1 and input2 must broadcast to the output's shape";
     if (!(((dla_host_type(c, c->inputs + 0) != 0) && (dla_host_type(c, c->inputs + 0) != 3)) || ((int64_t)w[0] == INT64_C(5)) || ((int64_t)w[0] == INT64_C(6))))
         return "int8 and bool have MAXIMUM and MINIMUM only";
+    if (!((dla_host_type(c, c->inputs + 0) == 1) || ((int64_t)w[0] != INT64_C(9))))
+        return "POW is of int32 only";
     if (!((dla_host_type(c, c->inputs + 0) != 1) || ((int64_t)w[0] == INT64_C(5)) || ((int64_t)w[0] == INT64_C(6)) || ((int64_t)w[1] <= (int64_t)w[2])))
         return "clamp_min must not be greater than clamp_max";
     return NULL;
@@ -956,7 +958,7 @@ static const struct dla_host_types dla_svdf_inputs[] = {
 };
 static const struct dla_host_types dla_svdf_outputs[] = {
     { "output must be int8", 0x01 },
-    { "state must be int8 or int16", 0x41 },
+    { "new_state must be int8 or int16", 0x41 },
 };
 static const char *dla_svdf_broken_rule(const struct dla_host_arguments *c)
 {
@@ -981,6 +983,10 @@ static const char *dla_svdf_broken_rule(const struct dla_host_arguments *c)
         return "bias must have a word for each `rank` filters";
     if (!(dla_host_elements(c, 4) == (dla_host_shape(c, 0, INT64_C(0)) * dla_host_elements(c, 2))))
         return "state must have the elements of time_weights for each batch";
+    if (!(dla_host_type(c, 2) == dla_host_type(c, 4)))
+        return "time_weights must have the state's type";
+    if (!((dla_host_type(c, c->inputs + 1) == dla_host_type(c, 4)) && (dla_host_elements(c, c->inputs + 1) == dla_host_elements(c, 4))))
+        return "new_state must be like state";
     if (!(dla_host_elements(c, c->inputs + 0) == (dla_host_shape(c, 0, INT64_C(0)) * dla_host_elements(c, 3))))
         return "output must have a unit for each bias";
     return NULL;
@@ -1114,12 +1120,16 @@ static const struct dla_host_range dla_cumulative_sum_ranges[] = {
     { "axis must be 0 to 5", 0, 5, 1, 1 },
     { "exclusive must be 0 to 1", 0, 1, 1, 1 },
     { "reverse must be 0 to 1", 0, 1, 1, 1 },
+    { "input_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
 };
 static const struct dla_host_types dla_cumulative_sum_inputs[] = {
-    { "input must be int32 or int64 or float32", 0x16 },
+    { "input must be int8 or int32 or int64 or float32", 0x17 },
 };
 static const struct dla_host_types dla_cumulative_sum_outputs[] = {
-    { "output must be int32 or int64 or float32", 0x16 },
+    { "output must be int8 or int32 or int64 or float32", 0x17 },
 };
 static const char *dla_cumulative_sum_broken_rule(const struct dla_host_arguments *c)
 {
@@ -1236,6 +1246,166 @@ static const char *dla_select_broken_rule(const struct dla_host_arguments *c)
     return NULL;
 }
 
+static const struct dla_host_range dla_div_ranges[] = {
+    { "input1_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "input2_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "clamp_min must be -128 to 127", -128, 127, 1, 1 },
+    { "clamp_max must be -128 to 127", -128, 127, 1, 1 },
+};
+static const struct dla_host_types dla_div_inputs[] = {
+    { "input1 must be int8", 0x01 },
+    { "input2 must be int8", 0x01 },
+};
+static const struct dla_host_types dla_div_outputs[] = {
+    { "output must be int8", 0x01 },
+};
+static const char *dla_div_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == ((dla_host_back(c, 0, INT64_C(0)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(0)) : dla_host_back(c, 0, INT64_C(0)))) && ((dla_host_back(c, 1, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == ((dla_host_back(c, 0, INT64_C(1)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 0, INT64_C(1)))) && ((dla_host_back(c, 1, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(2)) : dla_host_back(c, 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(3)) : dla_host_back(c, 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(4)) : dla_host_back(c, 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(5)) : dla_host_back(c, 0, INT64_C(5)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5)))))))
+        return "input1 and input2 must broadcast to the output's shape";
+    if (!((int64_t)w[5] <= (int64_t)w[6]))
+        return "clamp_min must not be greater than clamp_max";
+    return NULL;
+}
+
+static const struct dla_host_range dla_product_ranges[] = {
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "input_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "output_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { "output_shift must be -31 to 7", -31, 7, 1, 1 },
+};
+static const struct dla_host_types dla_product_inputs[] = {
+    { "input must be int8", 0x01 },
+};
+static const struct dla_host_types dla_product_outputs[] = {
+    { "output must be int8", 0x01 },
+};
+static const char *dla_product_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+        return "input must not be empty";
+    if (!(dla_host_elements(c, c->inputs + 0) == (((((((((int64_t)w[0] >> INT64_C(0)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(0))) * ((((int64_t)w[0] >> INT64_C(1)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(1)))) * ((((int64_t)w[0] >> INT64_C(2)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(2)))) * ((((int64_t)w[0] >> INT64_C(3)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(3)))) * ((((int64_t)w[0] >> INT64_C(4)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(4)))) * ((((int64_t)w[0] >> INT64_C(5)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(5))))))
+        return "output must have the dimensions that are not reduced";
+    return NULL;
+}
+
+static const struct dla_host_range dla_rescale_ranges[] = {
+    { "input_zero_point must be -32768 to 32767", -32768, 32767, 1, 1 },
+    { "output_zero_point must be -32768 to 32767", -32768, 32767, 1, 1 },
+    { "output_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+};
+static const struct dla_host_types dla_rescale_inputs[] = {
+    { "input must be int16 or int32", 0x42 },
+};
+static const struct dla_host_types dla_rescale_outputs[] = {
+    { "output must be int8 or int16 or int32", 0x43 },
+};
+static const char *dla_rescale_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
+        return "input and output must have the same number of elements";
+    return NULL;
+}
+
+static const struct dla_host_range dla_matrix_sums_ranges[] = {
+    { "input_zero_point must be -128 to 127", -128, 127, 1, 1 },
+};
+static const struct dla_host_types dla_matrix_sums_inputs[] = {
+    { "input must be int8", 0x01 },
+    { "weights must be int8", 0x01 },
+    { "records must be int32", 0x02 },
+};
+static const struct dla_host_types dla_matrix_sums_outputs[] = {
+    { "output must be int32", 0x02 },
+};
+static const char *dla_matrix_sums_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_rank(c, 1) == INT64_C(2)))
+        return "weights must have 2 dimensions";
+    if (!(dla_host_elements(c, 1) > INT64_C(0)))
+        return "weights must not be empty";
+    if (!(dla_host_rank(c, 2) == INT64_C(2)))
+        return "records must have 2 dimensions";
+    if (!(dla_host_shape(c, 2, INT64_C(1)) == INT64_C(3)))
+        return "records must have three columns";
+    if (!(dla_host_shape(c, 2, INT64_C(0)) == dla_host_shape(c, 1, INT64_C(0))))
+        return "records must have a row for each row of weights";
+    if (!((int64_t)((uint32_t)dla_host_elements(c, 0) % (uint32_t)dla_host_shape(c, 1, INT64_C(1))) == INT64_C(0)))
+        return "input must be whole rows as deep as the weights";
+    if (!(dla_host_elements(c, c->inputs + 0) == ((int64_t)((uint32_t)dla_host_elements(c, 0) / (uint32_t)dla_host_shape(c, 1, INT64_C(1))) * dla_host_shape(c, 1, INT64_C(0)))))
+        return "output must have a row of as many channels as weights has rows for each row of the input";
+    return NULL;
+}
+
+static const struct dla_host_range dla_lstm_cell_ranges[] = {
+    { "first_row must be at least 0", 0, 2147483647, 1, 1 },
+    { "row_step must be at least 0", 0, 2147483647, 1, 1 },
+    { "input_multiplier must be at least 0", 0, 2147483647, 4, 1 },
+    { NULL, INT32_MIN, 2147483647, 4, 1 },
+    { "recurrent_multiplier must be at least 0", 0, 2147483647, 4, 1 },
+    { NULL, INT32_MIN, 2147483647, 4, 1 },
+    { "forget_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "update_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "output_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "output_zero_point must be -128 to 127", -128, 127, 1, 1 },
+    { "cell_clip must be 0 to 32768", 0, 32768, 1, 1 },
+    { "tanh_factor must be 0 to 12288", 0, 12288, 1, 1 },
+    { "tanh_shift must be 0 to 31", 0, 31, 1, 1 },
+};
+static const struct dla_host_types dla_lstm_cell_inputs[] = {
+    { "input_sums must be int32", 0x02 },
+    { "recurrent_sums must be int32", 0x02 },
+    { "cell must be int16", 0x40 },
+    { "table must be int32", 0x02 },
+};
+static const struct dla_host_types dla_lstm_cell_outputs[] = {
+    { "output must be int8", 0x01 },
+    { "new_cell must be int16", 0x40 },
+};
+static const char *dla_lstm_cell_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_rank(c, 0) == INT64_C(2)))
+        return "input_sums must have 2 dimensions";
+    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(2)))
+        return "output must have 2 dimensions";
+    if (!(dla_host_shape(c, 0, INT64_C(1)) == (INT64_C(4) * dla_host_shape(c, c->inputs + 0, INT64_C(1)))))
+        return "input_sums must have four sums for each unit";
+    if (!(dla_host_elements(c, 1) == (INT64_C(4) * dla_host_elements(c, c->inputs + 0))))
+        return "recurrent_sums must have four for each output";
+    if (!(dla_host_elements(c, 2) == dla_host_elements(c, c->inputs + 0)))
+        return "cell must have the output's elements";
+    if (!((dla_host_type(c, c->inputs + 1) == dla_host_type(c, 2)) && (dla_host_elements(c, c->inputs + 1) == dla_host_elements(c, 2))))
+        return "new_cell must be like cell";
+    if (!(dla_host_elements(c, 3) == INT64_C(256)))
+        return "table must have 256 elements";
+    if (!(((int64_t)w[0] + ((dla_host_shape(c, c->inputs + 0, INT64_C(0)) - INT64_C(1)) * (int64_t)w[1])) < dla_host_shape(c, 0, INT64_C(0))))
+        return "the row of the last batch must lie inside input_sums";
+    return NULL;
+}
+
 static const struct dla_host_check dla_host_checks[] = {
     [1] = { "CONV_2D", dla_conv_2d_ranges, dla_conv_2d_inputs, dla_conv_2d_outputs,
         dla_conv_2d_broken_rule, 11, 3, 1 },
@@ -1300,7 +1470,7 @@ static const struct dla_host_check dla_host_checks[] = {
     [31] = { "REDUCE", dla_reduce_ranges, dla_reduce_inputs, dla_reduce_outputs,
         dla_reduce_broken_rule, 2, 1, 1 },
     [32] = { "CUMULATIVE_SUM", dla_cumulative_sum_ranges, dla_cumulative_sum_inputs, dla_cumulative_sum_outputs,
-        dla_cumulative_sum_broken_rule, 3, 1, 1 },
+        dla_cumulative_sum_broken_rule, 7, 1, 1 },
     [33] = { "TOP_K", NULL, dla_top_k_inputs, dla_top_k_outputs,
         dla_top_k_broken_rule, 0, 1, 2 },
     [34] = { "L2_NORMALIZATION", dla_l2_normalization_ranges, dla_l2_normalization_inputs, dla_l2_normalization_outputs,
@@ -1309,6 +1479,16 @@ static const struct dla_host_check dla_host_checks[] = {
         dla_compare_broken_rule, 7, 2, 1 },
     [36] = { "SELECT", NULL, dla_select_inputs, dla_select_outputs,
         dla_select_broken_rule, 0, 3, 1 },
+    [40] = { "DIV", dla_div_ranges, dla_div_inputs, dla_div_outputs,
+        dla_div_broken_rule, 7, 2, 1 },
+    [41] = { "PRODUCT", dla_product_ranges, dla_product_inputs, dla_product_outputs,
+        dla_product_broken_rule, 5, 1, 1 },
+    [44] = { "RESCALE", dla_rescale_ranges, dla_rescale_inputs, dla_rescale_outputs,
+        dla_rescale_broken_rule, 4, 1, 1 },
+    [45] = { "MATRIX_SUMS", dla_matrix_sums_ranges, dla_matrix_sums_inputs, dla_matrix_sums_outputs,
+        dla_matrix_sums_broken_rule, 1, 3, 1 },
+    [46] = { "LSTM_CELL", dla_lstm_cell_ranges, dla_lstm_cell_inputs, dla_lstm_cell_outputs,
+        dla_lstm_cell_broken_rule, 16, 4, 2 },
 };
 
 #endif

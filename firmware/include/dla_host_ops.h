@@ -9,6 +9,7 @@
 /* ADD and SUB keep this many bits below the point while they add. */
 #define DLA_HOST_ADD_LEFT_SHIFT 20
 #define DLA_HOST_DIFFERENCE_LEFT_SHIFT 7
+#define DLA_HOST_SUM_LEFT_SHIFT 19
 #define DLA_HOST_COMPARE_LEFT_SHIFT 8
 /* RESIZE_BILINEAR weighs its pixels in units of 2^-this. */
 #define DLA_HOST_RESIZE_FRACTION_BITS 10
@@ -51,6 +52,11 @@ enum dla_host_op {
     DLA_HOST_OP_L2_NORMALIZATION = 34,
     DLA_HOST_OP_COMPARE = 35,
     DLA_HOST_OP_SELECT = 36,
+    DLA_HOST_OP_DIV = 40,
+    DLA_HOST_OP_PRODUCT = 41,
+    DLA_HOST_OP_RESCALE = 44,
+    DLA_HOST_OP_MATRIX_SUMS = 45,
+    DLA_HOST_OP_LSTM_CELL = 46,
 };
 
 /* What BINARY computes. */
@@ -64,6 +70,7 @@ enum dla_binary_function {
     DLA_BINARY_FUNCTION_MINIMUM = 6,
     DLA_BINARY_FUNCTION_FLOOR_MOD = 7,
     DLA_BINARY_FUNCTION_SQUARED_DIFFERENCE = 8,
+    DLA_BINARY_FUNCTION_POW = 9,
 };
 
 /* What UNARY computes. */
@@ -286,8 +293,8 @@ _Static_assert(sizeof(struct dla_host_mean) == 4 * DLA_HOST_MEAN_WORDS, "size");
 /* SOFTMAX: For each row along the last dimension: e = table[max(row) - q]; sum = of e, each shifted right
    by 12 bits, rounded half away from zero; z = leading zeros of sum; r = 1 / (1 + x) in Q0.31 by
    gemmlowp's one_over_one_plus_x_for_x_in_0_1, with x = (sum << z) - 2^31 in Q0.31. The output is the
-   rounded doubled high product of r and e, shifted right by 35 - z bits, rounded half away from zero, less
-   128, limited to int8.
+   rounded doubled high product of r and e, shifted right by 35 - z bits (27 - z for int16), rounded half
+   away from zero, less 128 (32768), limited to the output's type.
    Inputs: input, table. Outputs: output. */
 #define DLA_HOST_SOFTMAX_WORDS 0u
 
@@ -357,8 +364,9 @@ _Static_assert(sizeof(struct dla_host_dequantize) == 4 * DLA_HOST_DEQUANTIZE_WOR
 
 /* BINARY: clamp(function(x1, x2)) in the element type itself, no quantization; integers wrap, int64 is not
    clamped. DIV truncates; FLOOR_DIV floors, and divides float32 in float64; an integer divided by 0 is 0.
-   FLOOR_MOD has the divisor's sign, and is 0 for 0. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM x1 < x2 ? x1 :
-   x2; of bool these are or and and. int8 and bool only for these two.
+   FLOOR_MOD has the divisor's sign, and is 0 for 0. POW is of int32 only, an exponent below 0 counts as 0,
+   and what does not fit becomes the least int32. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM x1 < x2 ? x1 : x2;
+   of bool these are or and and. int8 and bool only for these two.
    Inputs: input1, input2. Outputs: output. */
 #define DLA_HOST_BINARY_WORDS 3u
 struct dla_host_binary {
@@ -403,12 +411,12 @@ _Static_assert(sizeof(struct dla_host_gather) == 4 * DLA_HOST_GATHER_WORDS, "siz
 #define DLA_HOST_GATHER_ND_WORDS 0u
 
 /* SVDF: For each batch, the state of every filter moves one step to the front and its last element becomes
-   requant(sum((x - input_zero_point) * feature), feature) + state_zero_point, limited to the state's type.
-   Then each unit is bias + the sum over its `rank` consecutive filters of sum((state - state_zero_point) *
-   time), and the output is requant(unit, output) + output_zero_point, limited to int8. The output state is
-   the same tensor as the input state, updated in place; before the first inference all of it is
-   state_zero_point.
-   Inputs: input, feature_weights, time_weights, bias, state. Outputs: output, state. */
+   requant(sum((x - input_zero_point) * feature), feature), limited to the state's type, plus
+   state_zero_point, which may wrap. Then each unit is bias + the sum over its `rank` consecutive filters
+   of sum((state - state_zero_point) * time), and the output is requant(unit, output) + output_zero_point,
+   limited to int8. The output state is the same tensor as the input state, updated in place; before the
+   first inference all of it is state_zero_point.
+   Inputs: input, feature_weights, time_weights, bias, state. Outputs: output, new_state. */
 #define DLA_HOST_SVDF_WORDS 8u
 struct dla_host_svdf {
     int32_t rank; /* filters of a unit */
@@ -478,13 +486,19 @@ struct dla_host_reduce {
 _Static_assert(sizeof(struct dla_host_reduce) == 4 * DLA_HOST_REDUCE_WORDS, "size");
 
 /* CUMULATIVE_SUM: Each element is the sum of those before it along the axis, and of itself unless
-   exclusive; with reverse, of those behind it. Integers wrap.
+   exclusive; with reverse, of those behind it. Integers wrap. int8 adds (x - input_zero_point) << 19 in
+   int32, begins with that of x = 0, as TFLite Micro does, and limits requant(sum) + output_zero_point to
+   int8.
    Inputs: input. Outputs: output. */
-#define DLA_HOST_CUMULATIVE_SUM_WORDS 3u
+#define DLA_HOST_CUMULATIVE_SUM_WORDS 7u
 struct dla_host_cumulative_sum {
     int32_t axis; /* dimension along which is added */
     int32_t exclusive; /* 1: without the element itself */
     int32_t reverse; /* 1: from the end */
+    int32_t input_zero_point; /* the input's integer that means 0; also what padding is */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t output_multiplier; /* multiplier of the sum; int8 only */
+    int32_t output_shift; /* shift of the sum; int8 only */
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_cumulative_sum) == 4 * DLA_HOST_CUMULATIVE_SUM_WORDS, "size");
 
@@ -523,6 +537,88 @@ _Static_assert(sizeof(struct dla_host_compare) == 4 * DLA_HOST_COMPARE_WORDS, "s
    Inputs: condition, input1, input2. Outputs: output. */
 #define DLA_HOST_SELECT_WORDS 0u
 
+/* DIV: clamp(quotient((x1 - input1_zero_point) / (x2 - input2_zero_point)) + output_zero_point), where
+   quotient multiplies by a reciprocal, as TFLite does: numerics.md, Division.
+   Inputs: input1, input2. Outputs: output. */
+#define DLA_HOST_DIV_WORDS 7u
+struct dla_host_div {
+    int32_t input1_zero_point; /* input1's integer that means 0 */
+    int32_t input2_zero_point; /* input2's integer that means 0 */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t output_multiplier; /* multiplier of the result */
+    int32_t output_shift; /* shift of the result */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_div) == 4 * DLA_HOST_DIV_WORDS, "size");
+
+/* PRODUCT: The product of x - input_zero_point over the elements that differ only along the reduced axes,
+   with narrow(p * x) after each factor and narrow(p) + output_zero_point, limited to int8, at the end;
+   narrow(p) = (p * m + 2^(14 - s)) >> (15 - s), with m = output_multiplier / 2^16, rounded, at most 2^15 -
+   1, and s = output_shift.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_PRODUCT_WORDS 5u
+struct dla_host_product {
+    int32_t axis_mask; /* bit n: dimension n of the input is reduced */
+    int32_t input_zero_point; /* the input's integer that means 0; also what padding is */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t output_multiplier; /* multiplier of each product */
+    int32_t output_shift; /* shift of each product */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_product) == 4 * DLA_HOST_PRODUCT_WORDS, "size");
+
+/* RESCALE: requant(x - input_zero_point) + output_zero_point, limited to the output's type.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_RESCALE_WORDS 4u
+struct dla_host_rescale {
+    int32_t input_zero_point; /* the input's integer that means 0 */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t output_multiplier; /* multiplier of the result */
+    int32_t output_shift; /* shift of the result */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_rescale) == 4 * DLA_HOST_RESCALE_WORDS, "size");
+
+/* MATRIX_SUMS: bias + sum((x - input_zero_point) * w): the sums of FULLY_CONNECTED as they are. Of the
+   records only the bias counts.
+   Inputs: input, weights, records. Outputs: output. */
+#define DLA_HOST_MATRIX_SUMS_WORDS 1u
+struct dla_host_matrix_sums {
+    int32_t input_zero_point; /* the input's integer that means 0; also what padding is */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_matrix_sums) == 4 * DLA_HOST_MATRIX_SUMS_WORDS, "size");
+
+/* LSTM_CELL: One step of a long short-term memory. limit16 limits to int16. For gate g of each unit, v is
+   limit16(limit16(requant(its input sum, input of g)) + limit16(requant(its recurrent sum, recurrent of
+   g))). Gates 0 (input), 1 (forget) and 3 (output) are logistic(3 * v), gate 2 (candidate) is tanh(3 * v).
+   The new cell is limit16(limit16(requant(forget * cell, forget)) + limit16(requant(input * candidate,
+   update))), limited to -cell_clip and cell_clip. The result is requant(output * tanh((tanh_factor * new
+   cell) >> tanh_shift, rounded half up), output) + output_zero_point, limited to int8. Both functions are
+   linear between the entries of the table. For a = |x| and n bits, t_n = (table[k] << n) + (a & (2^n - 1))
+   * (table[k + 1] - table[k]) with k = a >> n; from k = 255 on t_9 is 0x7FFF << 10 and t_8 is 0xFFFF << 8.
+   logistic(x) is (t_9 + 512) >> 10, below 0 (2^25 - t_9 + 511) >> 10. tanh(x) is (t_8 - 2^23 + 128) >> 8,
+   below 0 (2^23 - t_8 + 127) >> 8.
+   Inputs: input_sums, recurrent_sums, cell, table. Outputs: output, new_cell. */
+#define DLA_HOST_LSTM_CELL_WORDS 28u
+struct dla_host_lstm_cell {
+    int32_t first_row; /* row of input_sums of the first batch */
+    int32_t row_step; /* rows from one batch to the next */
+    int32_t input_multiplier[4]; /* multiplier of each gate's input sums */
+    int32_t input_shift[4]; /* shift of each gate's input sums */
+    int32_t recurrent_multiplier[4]; /* multiplier of each gate's recurrent sums */
+    int32_t recurrent_shift[4]; /* shift of each gate's recurrent sums */
+    int32_t forget_multiplier; /* multiplier of what stays of the cell */
+    int32_t forget_shift; /* shift of what stays of the cell */
+    int32_t update_multiplier; /* multiplier of what is added to the cell */
+    int32_t update_shift; /* shift of what is added to the cell */
+    int32_t output_multiplier; /* multiplier of the result */
+    int32_t output_shift; /* shift of the result */
+    int32_t output_zero_point; /* the output's integer that means 0 */
+    int32_t cell_clip; /* greatest new cell; 32768 limits nothing */
+    int32_t tanh_factor; /* factor of the cell */
+    int32_t tanh_shift; /* right shift of the cell */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_lstm_cell) == 4 * DLA_HOST_LSTM_CELL_WORDS, "size");
+
 /* X(operator, function) for each operator that the firmware has a kernel for. */
 #define DLA_HOST_KERNELS(X) \
     X(CONV_2D, convolve) \
@@ -550,6 +646,7 @@ _Static_assert(sizeof(struct dla_host_compare) == 4 * DLA_HOST_COMPARE_WORDS, "s
     X(ARG_MAX, find_maximum) \
     X(GATHER, gather) \
     X(GATHER_ND, gather_nd) \
+    X(SVDF, filter_memory) \
     X(SQUARED_DIFFERENCE, square_difference) \
     X(BATCH_MATMUL, multiply_batches) \
     X(REQUANT, requantize_channels) \
@@ -558,6 +655,11 @@ _Static_assert(sizeof(struct dla_host_compare) == 4 * DLA_HOST_COMPARE_WORDS, "s
     X(TOP_K, find_greatest) \
     X(L2_NORMALIZATION, normalize) \
     X(COMPARE, compare) \
-    X(SELECT, select)
+    X(SELECT, select) \
+    X(DIV, divide_quantized) \
+    X(PRODUCT, reduce_product) \
+    X(RESCALE, rescale) \
+    X(MATRIX_SUMS, sum_matrix) \
+    X(LSTM_CELL, step_lstm)
 
 #endif

@@ -67,6 +67,7 @@ enum dla_opcode {
     DLA_OPCODE_OP_E_ABS = 0x3a, /* absolute value with rescaling */
     DLA_OPCODE_OP_C_MIN = 0x3b, /* element-wise minimum */
     DLA_OPCODE_OP_C_MAX = 0x3c, /* element-wise maximum */
+    DLA_OPCODE_OP_SOFTMAX = 0x3d, /* softmax along the channels of each pixel */
 };
 
 #define DLA_OPCODE_SHIFT 0
@@ -388,6 +389,15 @@ static inline uint64_t dla_encode_op_c_min(void)
 static inline uint64_t dla_encode_op_c_max(void)
 {
     uint64_t word = DLA_OPCODE_OP_C_MAX;
+    return word;
+}
+
+/* OP_SOFTMAX, unit VECTOR: softmax along the channels of each pixel.
+   Reads IN_ADDR, IN_PIXEL_STRIDE, IN_ROW_STRIDE, OUT_ADDR, OUT_PIXEL_STRIDE, OUT_ROW_STRIDE, LUT_ADDR,
+   OUT_SIZE, OUT_CHANNELS. */
+static inline uint64_t dla_encode_op_softmax(void)
+{
+    uint64_t word = DLA_OPCODE_OP_SOFTMAX;
     return word;
 }
 

@@ -23,6 +23,7 @@ def _lines() -> Iterator[str]:
     yield from c_text.comment("ADD and SUB keep this many bits below the point while they add.")
     yield c_text.define("DLA_HOST_ADD_LEFT_SHIFT", str(host_ops.ADD_LEFT_SHIFT))
     yield c_text.define("DLA_HOST_DIFFERENCE_LEFT_SHIFT", str(host_ops.DIFFERENCE_LEFT_SHIFT))
+    yield c_text.define("DLA_HOST_SUM_LEFT_SHIFT", str(host_ops.SUM_LEFT_SHIFT))
     yield c_text.define("DLA_HOST_COMPARE_LEFT_SHIFT", str(host_ops.COMPARE_LEFT_SHIFT))
     yield from c_text.comment("RESIZE_BILINEAR weighs its pixels in units of 2^-this.")
     yield c_text.define("DLA_HOST_RESIZE_FRACTION_BITS", str(host_ops.RESIZE_FRACTION_BITS))

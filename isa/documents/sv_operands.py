@@ -16,7 +16,7 @@ _EXTENTS = tuple(extent for extent in Extent if extent is not Extent.TRANSFER)
 def operand_lines() -> Iterator[str]:
     """The types and functions."""
     yield from sv_text.enumeration(
-        "extent_kind_t", 3, [(f"EXTENT_{extent.name}", place) for place, extent in enumerate(_EXTENTS)]
+        "extent_kind_t", 4, [(f"EXTENT_{extent.name}", place) for place, extent in enumerate(_EXTENTS)]
     )
     yield from sv_text.comment(
         "An SRAM operand: whether the operation has it, what it covers, whether its elements have 4 bytes, "

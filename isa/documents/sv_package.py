@@ -10,9 +10,11 @@ from dlasim.isa.documents import sv_text
 from dlasim.isa.documents.sv_operands import operand_lines
 from dlasim.isa.faults import Fault
 from dlasim.isa.instructions import (
+    EXPONENTIALS_BYTES,
     INSTRUCTIONS,
     OPCODE,
     RECORD_BYTES,
+    SOFTMAX_PASSES,
     TABLE_BYTES,
     WORD_BITS,
     WORD_BYTES,
@@ -85,6 +87,8 @@ def _sizes() -> Iterator[str]:
     yield sv_text.number("WORD_BYTES", WORD_BYTES)
     yield sv_text.number("RECORD_BYTES", RECORD_BYTES)
     yield sv_text.number("TABLE_BYTES", TABLE_BYTES)
+    yield sv_text.number("EXPONENTIALS_BYTES", EXPONENTIALS_BYTES)
+    yield sv_text.number("SOFTMAX_PASSES", SOFTMAX_PASSES)
     yield sv_text.number("ADDRESS_BITS", ADDRESS_BITS)
     yield sv_text.number("REGION_COUNT", registers.REGION_COUNT)
     yield ""

@@ -151,6 +151,14 @@ def fully_connected(call: Call) -> list[Array]:
     return [_finished(call, exact_product(rows, _centred_weights(call)), records)]
 
 
+def matrix_sums(call: Call) -> list[Array]:
+    """MATRIX_SUMS."""
+    values, weights, records = call.inputs
+    rows = values.reshape(-1, weights.shape[1]).astype(np.int16) - np.int16(call.attributes.input_zero_point)
+    sums = exact_product(rows, weights) + records[:, 0].astype(np.int64)
+    return [wrap32(sums).astype(np.int32).reshape(call.shape)]
+
+
 def _centred_weights(call: Call) -> Array:
     """The weights with their zero point taken off."""
     zero_point = call.attributes.weight_zero_point
@@ -218,6 +226,7 @@ KERNELS = {
     "conv_2d": conv_2d,
     "depthwise_conv_2d": depthwise_conv_2d,
     "fully_connected": fully_connected,
+    "matrix_sums": matrix_sums,
     "transpose_conv": transpose_conv,
     "batch_matmul": batch_matmul,
     "requant": requant_channels,

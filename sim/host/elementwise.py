@@ -16,7 +16,7 @@ from dlasim.isa.host_ops import (
     UnaryFunction,
 )
 from dlasim.sim.host.call import Array, Call
-from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, requant, wrap32
+from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, quotient, requant, wrap32
 
 
 def lut(call: Call) -> list[Array]:
@@ -76,6 +76,13 @@ def mul(call: Call) -> list[Array]:
     return [_rescaled(call, first * second)]
 
 
+def div(call: Call) -> list[Array]:
+    """DIV."""
+    at = call.attributes
+    quotients = quotient(*_centred(call), at.output_multiplier, at.output_shift)
+    return [limit(quotients, at.output_zero_point, at.clamp_min, at.clamp_max)]
+
+
 def prelu(call: Call) -> list[Array]:
     """PRELU."""
     _require_broadcast(call)
@@ -87,6 +94,15 @@ def prelu(call: Call) -> list[Array]:
     return [
         limit(np.where(values >= 0, positive, negative), attributes.output_zero_point, INT8_MIN, INT8_MAX)
     ]
+
+
+def rescale(call: Call) -> list[Array]:
+    """RESCALE."""
+    attributes, limits = call.attributes, np.iinfo(call.dtype.name)
+    centred = wrap32(call.inputs[0].astype(np.int64) - attributes.input_zero_point)
+    scaled = requant(centred, attributes.output_multiplier, attributes.output_shift)
+    moved = wrap32(scaled + attributes.output_zero_point)
+    return [np.clip(moved, limits.min, limits.max).astype(call.dtype)]
 
 
 def quantize(call: Call) -> list[Array]:
@@ -139,6 +155,17 @@ def _floor_divided(first: Array, second: Array) -> Array:
     return np.where(second == 0, 0, first // np.where(second == 0, 1, second))
 
 
+def _power(first: Array, second: Array) -> Array:
+    """Of int32; a negative exponent counts as 0, and what does not fit becomes the least int32."""
+    beyond = (1 << 31) + 1
+    base, left = np.broadcast_arrays(first.astype(np.int64), np.maximum(second, 0))
+    result = np.ones_like(base)
+    while left.any():
+        result = np.clip(np.where(left & 1, result * base, result), -beyond, beyond)
+        base, left = np.minimum(base * base, beyond), left >> 1
+    return np.where(abs(result) < beyond - 1, result, np.iinfo(np.int32).min)
+
+
 def _floor_modulus(first: Array, second: Array) -> Array:
     if first.dtype.kind == "f":
         remainder: Array = np.fmod(first, second)
@@ -156,6 +183,7 @@ _BINARY: Mapping[int, Callable[[Array, Array], Array]] = {
     BinaryFunction.MINIMUM: lambda first, second: np.where(first < second, first, second),
     BinaryFunction.FLOOR_MOD: _floor_modulus,
     BinaryFunction.SQUARED_DIFFERENCE: lambda first, second: np.square(first - second),
+    BinaryFunction.POW: _power,
 }
 
 
@@ -226,9 +254,11 @@ KERNELS = {
     "add": add,
     "sub": sub,
     "mul": mul,
+    "div": div,
     "squared_difference": squared_difference,
     "prelu": prelu,
     "quantize": quantize,
+    "rescale": rescale,
     "dequantize": dequantize,
     "cast": cast,
     "binary": binary,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.isa.host_ops import ReduceFunction
+from dlasim.isa.host_ops import SUM_LEFT_SHIFT, ReduceFunction
 from dlasim.sim import numerics
 from dlasim.sim.host.call import Array, Call
 from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, requant, wrap32
@@ -12,7 +12,8 @@ from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, requant, wrap32
 
 def softmax(call: Call) -> list[Array]:
     """SOFTMAX."""
-    return [numerics.softmax(*call.inputs)]
+    values, table = call.inputs
+    return [numerics.softmax(values, table, 8 * call.dtype.itemsize)]
 
 
 def arg_max(call: Call) -> list[Array]:
@@ -37,28 +38,51 @@ _REDUCE = {
 
 def reduce(call: Call) -> list[Array]:
     """REDUCE; floats in the order in which TensorFlow takes them, one after the other."""
-    values, attributes = call.inputs[0], call.attributes
-    kept = [axis for axis in range(values.ndim) if not attributes.axis_mask >> axis & 1]
-    reduced = [axis for axis in range(values.ndim) if attributes.axis_mask >> axis & 1]
-    rows = values.transpose(*kept, *reduced).reshape(*(values.shape[axis] for axis in kept), -1)
-    function = _REDUCE[attributes.function]
-    result = rows[..., 0].copy()
-    for position in range(1, rows.shape[-1]):
-        function(result, rows[..., position], out=result)
+    first, *others = _columns_of(call.inputs[0], call.attributes.axis_mask)
+    function, result = _REDUCE[call.attributes.function], first.copy()
+    for values in others:
+        function(result, values, out=result)
     return [result]
+
+
+def _columns_of(values: Array, axis_mask: int) -> list[Array]:
+    """What is combined, in the order of the reduced dimensions."""
+    kept = [axis for axis in range(values.ndim) if not axis_mask >> axis & 1]
+    reduced = [axis for axis in range(values.ndim) if axis_mask >> axis & 1]
+    rows = values.transpose(*kept, *reduced).reshape(*(values.shape[axis] for axis in kept), -1)
+    return [rows[..., position] for position in range(rows.shape[-1])]
 
 
 def cumulative_sum(call: Call) -> list[Array]:
     """CUMULATIVE_SUM."""
     values, at = call.inputs[0], call.attributes
+    is_rescaled = values.dtype == np.int8
+    if is_rescaled:
+        values = (values.astype(np.int32) - np.int32(at.input_zero_point)) << np.int32(SUM_LEFT_SHIFT)
     terms = np.moveaxis(values, at.axis, 0)
     terms = terms[::-1] if at.reverse else terms
     sums, total = np.empty_like(terms), np.zeros_like(terms[0])
+    if is_rescaled:  # TFLite Micro begins with what an integer of 0 stands for
+        total -= np.int32(at.input_zero_point << SUM_LEFT_SHIFT)
     for position, term in enumerate(terms):
         after = total + term
         sums[position] = total if at.exclusive else after
         total = after
-    return [np.moveaxis(sums[::-1] if at.reverse else sums, 0, at.axis)]
+    found = np.moveaxis(sums[::-1] if at.reverse else sums, 0, at.axis)
+    if is_rescaled:
+        scaled = requant(found, at.output_multiplier, at.output_shift)
+        found = limit(scaled, at.output_zero_point, INT8_MIN, INT8_MAX)
+    return [found]
+
+
+def product(call: Call) -> list[Array]:
+    """PRODUCT."""
+    values, at = call.inputs[0].astype(np.int64) - call.attributes.input_zero_point, call.attributes
+    scale = at.output_multiplier, at.output_shift
+    result, *others = _columns_of(values, at.axis_mask)
+    for factor in others:
+        result = numerics.rescaled_narrowly(result * factor, *scale)
+    return [limit(numerics.rescaled_narrowly(result, *scale), at.output_zero_point, INT8_MIN, INT8_MAX)]
 
 
 def top_k(call: Call) -> list[Array]:
@@ -86,6 +110,7 @@ KERNELS = {
     "arg_max": arg_max,
     "reduce": reduce,
     "cumulative_sum": cumulative_sum,
+    "product": product,
     "top_k": top_k,
     "l2_normalization": l2_normalization,
 }

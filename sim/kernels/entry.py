@@ -12,6 +12,7 @@ from dlasim.sim.kernels.jit import Number, Pointer, kernel
 from dlasim.sim.kernels.memory_access import shifted
 from dlasim.sim.kernels.operation_rows import ROW_LENGTH, opcode
 from dlasim.sim.kernels.pooling import pool
+from dlasim.sim.kernels.softmax import softmax
 from dlasim.sim.kernels.transfer import dma_read, dma_write
 
 _ROW_BYTES = 8 * ROW_LENGTH
@@ -24,6 +25,7 @@ _RELU, _LRELU, _LUT, _ABS = (opcode(f"OP_{name}") for name in ("ACT_RELU", "ACT_
 _ADD, _SUB, _MUL, _MIN, _MAX = (
     opcode(f"OP_{name}") for name in ("E_ADD", "E_SUB", "E_MUL", "C_MIN", "C_MAX")
 )
+_SOFTMAX = opcode("OP_SOFTMAX")
 UNKNOWN = -1
 
 
@@ -49,6 +51,8 @@ def execute(row: Pointer, sram: Pointer, regions: Pointer, arena: Pointer, capac
         return unary8(row, sram, arena, capacity)
     if which in (_ADD32, _SHIFT32):
         return binary32(row, sram)
+    if which == _SOFTMAX:
+        return softmax(row, sram)
     if which == _FILL:
         return fill(row, sram)
     return UNKNOWN

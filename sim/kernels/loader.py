@@ -14,8 +14,8 @@ KINDS = ("vnni", "portable")
 _ARGUMENTS = 8  # of `entry.run`, which only the build imports: numba comes with it
 COMPILED_MODULES = (
     "convolution", "depthwise", "dot", "elementwise", "entry", "finish", "input_view", "jit", "memory_access",
-    "multiplication", "operation_rows", "packing", "pooling", "single_channel", "transfer", "unpacked",
-    "vectors", "weight_offset",
+    "multiplication", "operation_rows", "packing", "pooling", "single_channel", "softmax", "transfer",
+    "unpacked", "vectors", "weight_offset",
 )  # fmt: skip
 
 

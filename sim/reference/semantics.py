@@ -36,6 +36,7 @@ SEMANTICS: Mapping[str, Body] = {
     "OP_E_ABS": vector.absolute,
     "OP_C_MIN": vector.minimum,
     "OP_C_MAX": vector.maximum,
+    "OP_SOFTMAX": vector.normalize_rows,
 }
 
 COMPUTED = tuple(row.mnemonic for row in INSTRUCTIONS if row.is_compute)

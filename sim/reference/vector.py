@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dlasim.isa.instructions import PoolMode, ShiftMode
-from dlasim.sim.numerics import average_up, requant, rounded_average, rounding_divide, wrap32
+from dlasim.sim.numerics import average_up, requant, rounded_average, rounding_divide, softmax, wrap32
 from dlasim.sim.reference.mac import rescaled
 from dlasim.sim.reference.operands import Context, Integers
 from dlasim.sim.reference.taps import inside_taps
@@ -105,6 +105,11 @@ def minimum(context: Context) -> Integers:
 def maximum(context: Context) -> Integers:
     """OP_C_MAX."""
     return np.maximum(context.view("IN"), context.view("IN2"))
+
+
+def normalize_rows(context: Context) -> Integers:
+    """OP_SOFTMAX."""
+    return softmax(context.view("IN"), context.linear("LUT_ADDR", 256)).astype(np.int64)
 
 
 def _input(context: Context) -> Integers:

@@ -55,9 +55,29 @@ def test_transformers_of_keras(name: str, keras_folder: Path) -> None:
     check(keras_network(name, keras_folder))
 
 
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_share_of_the_cpu(name: str) -> None:
+    """At least 95 % of the cycles of the default machine are the DLA's."""
+    layers = api.run(name, timing_only=True).report["layers"]
+    on_cpu = [layer for layer in layers if layer["unit"] == "cpu"]
+    assert sum(layer["cycles"] for layer in on_cpu) <= 0.05 * sum(layer["cycles"] for layer in layers)
+    assert [layer["name"] for layer in on_cpu if layer["operator"] == "SOFTMAX"] == ["probabilities"]
+
+
+def test_attention_stays_in_sram() -> None:
+    """The scores are never written to system memory; only tables are read for them."""
+    layers = {layer["name"]: layer for layer in api.run("vit", timing_only=True).report["layers"]}
+    for block in range(4):
+        scores, scaled, weights = (
+            layers[f"block_{block}/attention/{part}"]["dma_bytes"] for part in ("scores", "scaled", "weights")
+        )
+        assert scores["write"] == scaled["write"] == weights["write"] == 0
+        assert (scaled["read"], weights["read"]) == (256, 1024)
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_what_runs_on_the_cpu(keras_folder: Path, tmp_path: Path) -> None:
-    """Of Keras' form, squared differences and SOFTMAX; of the built-in form only SOFTMAX."""
+    """Of Keras' form, squared differences and the last SOFTMAX; of the built-in form only that."""
     converted = keras_network("vision_transformer", keras_folder)
     built_in = api.model("vit", str(tmp_path / "vit.tflite"))
     for path, expected in ((converted, {"SOFTMAX", "SQUARED_DIFFERENCE"}), (built_in, {"SOFTMAX"})):

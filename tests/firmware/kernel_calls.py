@@ -14,6 +14,7 @@ import numpy as np
 
 from dlasim.isa.host_ops import BinaryFunction, CompareFunction, UnaryFunction
 from dlasim.sim.host import TensorSpec
+from dlasim.sim.interpolation import SIGMOID_TABLE, sigmoid_scale
 from dlasim.sim.numerics import mean_multiplier, quantize_multiplier, softmax_table
 
 SPECIALS = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-40, 3e38, -3e38, 1.0, 0.5, -0.5)
@@ -297,7 +298,79 @@ def softmax(rng: Random) -> Iterator[Call]:
     rows, length = int(rng.integers(1, 4)), int(rng.choice([1, 2, 3, 10, 100, 700, 3000]))
     table = softmax_table(float(rng.uniform(0.5, 2)), float(2.0 ** rng.uniform(-8, 0)))
     values = np.full((rows, length), 5, np.int8) if rng.integers(3) == 0 else int8(rng, rows, length)
-    yield call("SOFTMAX", [values, table], (rows, length))
+    yield call("SOFTMAX", [values, table], (rows, length), "int16" if rng.integers(3) == 0 else "int8")
+
+
+def svdf(rng: Random) -> Iterator[Call]:
+    batch, depth, units, rank, memory = (int(n) for n in rng.integers(1, 6, 5))
+    state_type = str(rng.choice(["int8", "int16"]))
+    filters = units * rank
+    inputs = [
+        int8(rng, batch, depth),
+        int8(rng, filters, depth),
+        elements(rng, state_type, (filters, memory)),
+        rng.integers(-(1 << 20), 1 << 20, units).astype(np.int32),
+        elements(rng, state_type, (batch, filters * memory)),
+    ]
+    wide = state_type == "int16"
+    attributes = {**zero_points(rng, "input", "output"), "rank": rank}
+    attributes["state_zero_point"] = 0 if wide else zero_point(rng)
+    attributes["feature_multiplier"], attributes["feature_shift"] = scale(rng, -3, 1)
+    attributes["output_multiplier"], attributes["output_shift"] = scale(
+        rng, *((-26, -20) if wide else (-10, -6))
+    )
+    output = TensorSpec((batch, units), "int8")
+    yield Call("SVDF", inputs, output, attributes, (TensorSpec((batch, filters * memory), state_type),))
+
+
+def matrix_sums(rng: Random) -> Iterator[Call]:
+    rows, depth, channels = (int(n) for n in rng.integers(1, 12, 3))
+    inputs = [int8(rng, rows, depth), int8(rng, channels, depth), records(rng, channels, depth)]
+    yield call("MATRIX_SUMS", inputs, (rows, channels), "int32", **zero_points(rng, "input"))
+
+
+def lstm_cell(rng: Random) -> Iterator[Call]:
+    batch, units, steps = (int(n) for n in rng.integers(1, 6, 3))
+    step = int(rng.integers(0, steps))
+    time_major = bool(rng.integers(2))
+    rows = (
+        {"first_row": step * batch, "row_step": 1} if time_major else {"first_row": step, "row_step": steps}
+    )
+    gates = {}
+    for name in ("input", "recurrent"):
+        found = [scale(rng, -6, 3) for _ in range(4)]
+        gates |= {f"{name}_multiplier": [m for m, _ in found], f"{name}_shift": [s for _, s in found]}
+    factor, shift = sigmoid_scale(int(rng.integers(-31, 1)))
+    for name, low in (("forget", -15), ("update", -16), ("output", -24)):
+        gates[f"{name}_multiplier"], gates[f"{name}_shift"] = scale(rng, low, low + 2)
+    yield Call(
+        "LSTM_CELL",
+        [
+            rng.integers(-(1 << 16), 1 << 16, (batch * steps, 4 * units)).astype(np.int32),
+            rng.integers(-(1 << 16), 1 << 16, (batch, 4 * units)).astype(np.int32),
+            elements(rng, "int16", (batch, units)),
+            SIGMOID_TABLE,
+        ],
+        TensorSpec((batch, units), "int8"),
+        {
+            **rows, **gates, **zero_points(rng, "output"), "tanh_factor": factor, "tanh_shift": shift,
+            "cell_clip": int(rng.choice([0, 1000, 32767, 32768])),
+        },
+        (TensorSpec((batch, units), "int16"),),
+    )  # fmt: skip
+
+
+def rescale(rng: Random) -> Iterator[Call]:
+    source, target = str(rng.choice(["int16", "int32"])), str(rng.choice(["int8", "int16", "int32"]))
+    shape = tuple(int(n) for n in rng.integers(1, 7, 2))
+    points = {
+        name: int(rng.choice([0, *rng.integers(-(1 << 15), 1 << 15, 2)])) for name in ("input", "output")
+    }
+    yield call(
+        "RESCALE", [elements(rng, source, shape)], shape, target,
+        **{f"{name}_zero_point": point for name, point in points.items()},
+        **pairs(rng, "output"),
+    )  # fmt: skip
 
 
 def softmax_of_large_shares(rng: Random) -> Iterator[Call]:
@@ -468,11 +541,41 @@ def top_k(rng: Random) -> Iterator[Call]:
 
 
 def running_sum(rng: Random) -> Iterator[Call]:
-    for dtype, exclusive, reverse in itertools.product(("int32", "int64"), (0, 1), (0, 1)):
+    for dtype, exclusive, reverse in itertools.product(("int8", "int32", "int64"), (0, 1), (0, 1)):
         shape = [int(n) for n in rng.integers(1, 6, int(rng.integers(1, 5)))]
         axis = int(rng.integers(len(shape)))
         values = elements(rng, dtype, shape)
-        yield call("CUMULATIVE_SUM", [values], shape, dtype, axis=axis, exclusive=exclusive, reverse=reverse)
+        multiplier, shift = scale(rng, -20, -0.1)
+        attributes = {
+            "axis": axis,
+            "exclusive": exclusive,
+            "reverse": reverse,
+            **zero_points(rng, "input", "output"),
+        }
+        attributes |= {"output_multiplier": multiplier, "output_shift": shift}
+        yield call("CUMULATIVE_SUM", [values], shape, dtype, **attributes)
+
+
+def quotient(rng: Random) -> Iterator[Call]:
+    """Of all values too, among them divisors of 0."""
+    shapes, result = broadcast_shapes(rng)
+    if rng.integers(8) == 0:
+        shapes, result = [(256, 1), (256,)], (256, 256)
+    values = [int8(rng, *shape) for shape in shapes]
+    if result == (256, 256):
+        values = [np.arange(-128, 128).astype(np.int8).reshape(shape) for shape in shapes]
+    attributes = zero_points(rng, "input1", "input2", "output")
+    attributes["output_multiplier"], attributes["output_shift"] = scale(rng, -12, 20)
+    yield call("DIV", values, result, **attributes, **clamps(rng))
+
+
+def reduced_product(rng: Random) -> Iterator[Call]:
+    shape = [int(n) for n in rng.integers(1, 6, int(rng.integers(1, 6)))]
+    mask = int(rng.integers(1 << len(shape)))
+    kept = [size for axis, size in enumerate(shape) if not mask >> axis & 1]
+    attributes = {"axis_mask": mask, **zero_points(rng, "input", "output")}
+    attributes["output_multiplier"], attributes["output_shift"] = scale(rng, -9, 2)
+    yield call("PRODUCT", [int8(rng, *shape)], kept, **attributes)
 
 
 def l2_normalization(rng: Random) -> Iterator[Call]:

@@ -11,12 +11,11 @@ from dlasim.inputs import noise
 from dlasim.isa.assembly import assemble
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
 from dlasim.isa.host_attributes import encode_attributes
-from dlasim.isa.host_ops import BY_NAME, HOST_OPERATORS
+from dlasim.isa.host_ops import BY_NAME
 from dlasim.isa.program import HostCall, Layer, Program, Step, TensorDescriptor
 from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.runner import Simulation, config_of
-from dlasim.vp import kernel_support
 from dlasim.vp.bare_metal import run_bare_metal
 from dlasim.vp.drive import Drive
 from dlasim.vp.elf import parse_elf, read_elf
@@ -147,16 +146,6 @@ def test_the_firmware_would_refuse_it_too(what, program, monkeypatch):
         RunError, match=f"exit code {NO_KERNEL} .*the firmware said: a host call has no kernel"
     ):
         run(program, DlaConfig())
-
-
-def test_svdf_is_refused_as_well():
-    (call,) = one_call("LUT", [("int8", (4,)), ("int8", (256,))], ("int8", (4,))).host_calls
-    program = one_call("LUT", [("int8", (4,)), ("int8", (256,))], ("int8", (4,)))
-    reason = kernel_support.missing_kernel(
-        program, HostCall(BY_NAME["SVDF"].code, call.inputs, call.outputs, (), 0)
-    )
-    assert reason == "SVDF"
-    assert {"SVDF", "DEQUANTIZE"} < {operator.name for operator in HOST_OPERATORS}
 
 
 def test_the_limit_of_instructions_ends_a_run(network):

@@ -66,11 +66,20 @@ class HostRun:
         """Every tensor after the next inference."""
         tensors = self.graph.tensors
         self.known |= dict(zip(self.graph.inputs, values, strict=True))
+        new = {}
         for call in self.calls:
-            inputs = [self.known[item] if isinstance(item, int) else item.data for item in call.inputs]
-            outputs = [TensorSpec(tensors[n].shape, tensors[n].dtype) for n in call.outputs]
+            inputs = [
+                self.known[item] if isinstance(item, int) else new.get(id(item), item.data)
+                for item in call.inputs
+            ]
+            written = [tensors[item] if isinstance(item, int) else item for item in call.outputs]
+            outputs = [TensorSpec(tensor.shape, tensor.dtype) for tensor in written]
             results = run_host_op(call.code, call.words, inputs, outputs)
-            self.known |= dict(zip(call.outputs, results, strict=True))
+            for item, result in zip(call.outputs, results, strict=True):
+                if isinstance(item, int):
+                    self.known[item] = result
+                else:
+                    new[id(item)] = result
         return dict(self.known)
 
 

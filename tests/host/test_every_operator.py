@@ -9,11 +9,11 @@ from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from tests.host.models import check
 from tests.oracle import random_inputs
-from tests.tflite.one_operator import BUILDERS, NOT_IN_TFLITE_MICRO, random_graph
+from tests.tflite.one_operator import BUILDERS, FORMS, NOT_IN_TFLITE_MICRO, random_form, random_graph
 
 SEEDS = range(4)
-# Of int8 only LiteRT has them; dlasim refuses that, and tests/compiler/test_tails.py has them in float32.
-FLOATS_ONLY = ("DIV", "FLOOR_DIV")
+# Of int8 only LiteRT has it; dlasim refuses that, and tests/compiler/test_tails.py has it in float32.
+FLOATS_ONLY = ("FLOOR_DIV",)
 
 
 @pytest.mark.parametrize("kind", sorted(BUILDERS))
@@ -24,3 +24,11 @@ def test_every_operator_is_the_references(kind: str) -> None:
         graph = random_graph(kind, seed)
         inputs = random_inputs(write_tflite(graph), seed)
         check(graph, [np.asarray(values) for values in inputs], litert=kind in NOT_IN_TFLITE_MICRO)
+
+
+@pytest.mark.parametrize("kind", sorted(FORMS))
+def test_further_forms_are_the_references(kind: str) -> None:
+    for seed in range(40):
+        graph = random_form(kind, seed)
+        inputs = random_inputs(write_tflite(graph), seed)
+        check(graph, [np.asarray(values) for values in inputs], litert=kind == "REDUCE_PROD")

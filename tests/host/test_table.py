@@ -54,6 +54,11 @@ CODES = {
     34: "L2_NORMALIZATION",
     35: "COMPARE",
     36: "SELECT",
+    40: "DIV",
+    41: "PRODUCT",
+    44: "RESCALE",
+    45: "MATRIX_SUMS",
+    46: "LSTM_CELL",
 }
 
 
@@ -140,7 +145,7 @@ POOL_WORDS = (1, 1, 0, 0, 2, 2, -128, 127, 0)
             [spec(1)],
             "the first element read must lie inside the input",
         ),
-        (22, (9, 0, 0), [IMAGE, IMAGE], [spec(*IMAGE.shape)], "function must be 0 to 8 (got 9)"),
+        (22, (10, 0, 0), [IMAGE, IMAGE], [spec(*IMAGE.shape)], "function must be 0 to 9 (got 10)"),
         (14, (3, 0, 0, 0, 0, 0, 0), [IMAGE], [spec(*IMAGE.shape)], "the input must lie inside the output"),
         (15, (9,), [IMAGE], [spec(1, 2)], "axis must be 0 to 5 (got 9)"),
         (24, (7,), [IMAGE], [spec(1, dtype="int32")], "axis must be 0 to 5 (got 7)"),

@@ -12,21 +12,23 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
 from tests.host.models import GraphBuilder, random_scale, random_values, run_on_host, tied_scale
 from tests.oracle import run_litert_reference
-from tests.tflite.one_operator import BUILDERS, random_graph
+from tests.tflite.one_operator import BUILDERS, random_form, random_graph
 from tests.tflite.unsigned_form import NOT_IN_UINT8, unsigned_form
 
 SEEDS = range(4)
 # It has a test of its own.
 IN_DOUBLE = {"FULLY_CONNECTED"}
-# LiteRT computes these, the second in float32; dlasim refuses them.
-REFUSED = {"DIV", "RESIZE_BILINEAR"}
+# LiteRT computes it in float32; dlasim refuses it.
+REFUSED = {"RESIZE_BILINEAR"}
 
 
-def check(graph: Graph, seed: int) -> None:
-    """Holds the outputs of a network of uint8 to LiteRT's."""
+def check(graph: Graph, seed: int, not_in_second: int | None = None) -> None:
+    """Holds the outputs of a network of uint8 to LiteRT's; the second input may lack a number."""
     model = write_tflite(graph)
     rng = np.random.default_rng(seed)
     values = [random_values(rng, graph.tensors[number]) for number in graph.inputs]
+    if not_in_second is not None:
+        values[1][values[1] == not_in_second] ^= 1
     expected = run_litert_reference(model, values)
     found = run_on_host(prepare(read_model(model), "model"), values)
     for number in graph.outputs:
@@ -44,6 +46,15 @@ def test_every_operator_is_litert_s(kind: str) -> None:
 def test_more_of_what_might_round_in_its_own_way(kind: str) -> None:
     for seed in range(100, 140):
         check(unsigned_form(random_graph(kind, seed), seed), seed)
+
+
+def test_quotients_of_two_that_the_network_computes() -> None:
+    """LiteRT refuses divisors of 0."""
+    for seed in range(40):
+        graph = unsigned_form(random_form("DIV", seed), seed)
+        quantization = graph.tensors[graph.inputs[1]].quantization
+        assert quantization is not None
+        check(graph, seed, not_in_second=quantization.zero_point)
 
 
 @pytest.mark.parametrize("exponent", range(-14, 3))

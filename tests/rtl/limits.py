@@ -71,6 +71,7 @@ ALONE = {
         codec.encode("OP_POOL", mode=0),
         **picture(4, 40, 64) | {"IN_SIZE": (6, 40), "KERNEL": (3, 1), "OUT_ADDR": 20 * 1024},
     ),
+    "softmax": stream(codec.encode("OP_SOFTMAX"), **picture(4, 6, 40) | {"LUT_ADDR": 32768}),
     "product with a matrix": stream(
         codec.encode("OP_MAT_MUL", init=1, out=1),
         **picture(60, 1, 16)

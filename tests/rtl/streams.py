@@ -19,6 +19,7 @@ OPERATIONS = tuple(row.mnemonic for row in INSTRUCTIONS if row.is_operation)
 _WEIGHTS = np.array([{Unit.MAC: 2.5}.get(row.unit, 1.0) for row in INSTRUCTIONS if row.is_operation])
 _WEIGHTS[:2] = 5.0
 REGION_BYTES = (4096, 16384, 4096, 8192, 65536)
+_SENSIBLE = (Extent.RECORDS, Extent.EXPONENTIALS)
 ROUNDS = 400  # of mending
 
 
@@ -76,8 +77,8 @@ class StreamMaker:
                 operation.value(register) + moved if entry.is_plain else operation.pair(register)
             )
         moved_operation = make_operation(mnemonic, operation.fields, values)
-        for footprint in footprints(operation):  # records have to make sense, or results saturate
-            if footprint.operand.extent is Extent.RECORDS and self._rng.random() < 0.7:
+        for footprint in footprints(operation):  # records and tables have to make sense, or results saturate
+            if footprint.operand.extent in _SENSIBLE and self._rng.random() < 0.7:
                 start, size = int(footprint.box.address), int(footprint.box.run_bytes)
                 self.sram[start + shift : start + shift + size] = scene.sram[start : start + size]
         return moved_operation

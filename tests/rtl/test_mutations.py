@@ -13,10 +13,10 @@ from tests.rtl.mutations import LIMIT_MUTATIONS, MUTATIONS, Mutation
 from tests.rtl.streams import MEMORY_BYTES
 from tests.rtl.test_faults import compare_damaged
 from tests.rtl.test_host import Pair, scenario
-from tests.rtl.test_streams import compare_averages, compare_edges, compare_random
+from tests.rtl.test_streams import compare_averages, compare_edges, compare_random, compare_softmax
 
 CONFIG, LIMITED = machine("mutant"), machine("mutant with limits")
-RANDOM, DAMAGED = 40, 60
+RANDOM, DAMAGED, SOFTMAX = 40, 60, 20
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +26,8 @@ def check(binary: Path) -> None:
     with RtlMachine(binary, CONFIG.sram_bytes, MEMORY_BYTES) as rtl:
         compare_edges(rtl, CONFIG)
         compare_averages(rtl, CONFIG)
+        for number in range(SOFTMAX):
+            compare_softmax(rtl, CONFIG, number)
         scenario(Pair(rtl, CONFIG))
         for number in range(RANDOM):
             compare_random(rtl, CONFIG, number)

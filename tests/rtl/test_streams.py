@@ -117,6 +117,37 @@ def compare_averages(rtl: RtlMachine, config: DlaConfig) -> None:
     assert outputs[0].tolist() != outputs[1].tolist()
 
 
+def compare_softmax(rtl: RtlMachine, config: DlaConfig, number: int) -> None:
+    """Rows of many lengths, and tables that make sums of 0, of little, of one exponential, and of negative
+    numbers."""
+    rng = np.random.default_rng(number)
+    channels, rows = int(rng.integers(1, 60)), int(rng.integers(1, 12))
+    exponentials = np.exp(-np.arange(256) * rng.choice([0, 0.003, 0.05, 0.5, 4])) * ((1 << 31) - 1)
+    table = (exponentials / rng.choice([1, 2, 1000, 1 << 20])).astype("<i4")
+    if number % 5 == 0:
+        table = rng.choice([0, 1, -5, 4095, -(1 << 31), (1 << 31) - 1], 256).astype("<i4")
+    sram = rng.integers(0, 256, config.sram_bytes, np.uint8)
+    sram[:1024] = table.view(np.uint8)
+    sram[2048:4096] = rng.integers(-128, -128 + rng.choice([1, 8, 256]), 2048, np.int16).astype(np.uint8)
+    registers = {
+        "IN_ADDR": 2048, "OUT_ADDR": 2048 if number % 2 else 5000, "OUT_CHANNELS": channels,
+        "IN_PIXEL_STRIDE": channels, "OUT_PIXEL_STRIDE": channels,
+        "OUT_SIZE": BY_NAME["OUT_SIZE"].pack(height=1, width=rows),
+    }  # fmt: skip
+    words = [codec.encode_cfg(name, value) for name, value in registers.items()]
+    words += [codec.encode("OP_SOFTMAX"), codec.encode("HALT")]
+    rtl.memory[:] = 0
+    found = compare_stream(rtl, config, np.array(words, np.uint64), reset_file(), sram, places())
+    assert not found.differences, number
+    assert found.plan.fault is None
+
+
+@pytest.mark.parametrize("name", ["small", "shared", "wide"])
+def test_softmax(rtl: RtlMachine, name: str) -> None:
+    for number in range(60):
+        compare_softmax(rtl, machine(name), number)
+
+
 @pytest.mark.parametrize("name", ["small", "shared"])
 def test_halves_of_averages(rtl: RtlMachine, name: str) -> None:
     compare_averages(rtl, machine(name))

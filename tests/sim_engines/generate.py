@@ -78,6 +78,7 @@ def random_scene(rng: np.random.Generator, mnemonic: str, limits: Limits = SMALL
             sram = rng.integers(0, 256, limits.sram_bytes, np.uint8)
             if rng.random() < 0.6:
                 _plausible_records(rng, operation, sram)
+                _plausible_exponentials(rng, operation, sram)
             return Scene(operation, sram)
 
 
@@ -199,6 +200,14 @@ def _same_place(prefix: str, placed: Mapping[str, object]) -> dict[str, object]:
                 for part in ("ADDR", "PIXEL_STRIDE", "ROW_STRIDE")
             }
     return {}
+
+
+def _plausible_exponentials(rng: np.random.Generator, operation: Operation, sram: NDArray[np.uint8]) -> None:
+    for footprint in footprints(operation):
+        if footprint.operand.extent is Extent.EXPONENTIALS:
+            falling = np.exp(-np.arange(256) * rng.choice([0, 0.001, 0.02, 0.1, 1, 10])) * ((1 << 31) - 1)
+            start = footprint.box.address
+            sram[start : start + 1024] = falling.astype("<i4").view(np.uint8)
 
 
 def _plausible_records(rng: np.random.Generator, operation: Operation, sram: NDArray[np.uint8]) -> None:

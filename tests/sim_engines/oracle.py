@@ -222,6 +222,28 @@ def _mul(m: Memory, y: int, x: int, c: int) -> int:
     return _clamp(m, _to_output(m, _difference(m, y, x, c) * _difference(m, y, x, c, "IN2")))
 
 
+def _exponential(m: Memory, y: int, x: int, c: int) -> int:
+    row = [m.at("IN", y, x, each) for each in range(m.number("OUT_CHANNELS"))]
+    return m.read(m.number("LUT_ADDR") + 4 * (max(row) - row[c]), 4)
+
+
+def _high_half(a: int, b: int) -> int:
+    """The product over 2^31, halves up."""
+    return min(math.floor(Fraction(a * b, 1 << 31) + Fraction(1, 2)), (1 << 31) - 1)
+
+
+def _softmax(m: Memory, y: int, x: int, c: int) -> int:
+    channels = range(m.number("OUT_CHANNELS"))
+    total = sum(round_shift(_exponential(m, y, x, each), 12) for each in channels) % (1 << 32) or 1
+    zeros = 32 - len(f"{total:b}")
+    divisor = total * 2**zeros // 2
+    guess = 1515870810 + _high_half(divisor, -1010580540)
+    for _ in range(3):
+        guess += 4 * _high_half(guess, 2**29 - _high_half(divisor, guess))
+    share = _high_half(_exponential(m, y, x, c), min(2 * guess, 2**31 - 1))
+    return min(max(round_shift(share, 35 - zeros) - 128, -128), 127)
+
+
 _ELEMENTS: dict[str, Callable[[Memory, int, int, int], int]] = {
     "OP_FILL": lambda m, y, x, c: m.number("FILL_VALUE"),
     "OP_CONV": _conv,
@@ -241,4 +263,5 @@ _ELEMENTS: dict[str, Callable[[Memory, int, int, int], int]] = {
     "OP_E_ABS": lambda m, y, x, c: _clamp(m, _to_output(m, abs(_difference(m, y, x, c)))),
     "OP_C_MIN": lambda m, y, x, c: min(m.at("IN", y, x, c), m.at("IN2", y, x, c)),
     "OP_C_MAX": lambda m, y, x, c: max(m.at("IN", y, x, c), m.at("IN2", y, x, c)),
+    "OP_SOFTMAX": _softmax,
 }

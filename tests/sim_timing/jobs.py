@@ -28,12 +28,13 @@ ELEMENTS = {
     "OP_E_ABS": (1, 0, 1),
     "OP_C_MIN": (1, 1, 1),
     "OP_C_MAX": (1, 1, 1),
+    "OP_SOFTMAX": (1, 0, 1),
 }
-RECORD, TABLE = 12, 256
+RECORD, TABLES = 12, {"OP_ACT_LUT": 256, "OP_SOFTMAX": 1024}
 BIAS, PARTIAL, INT32, PER_CHANNEL = 1, 2, 1, 1
 
 REQUANTIZATIONS = {"OP_REQUANT": 1, "OP_ACT_RELU": 1, "OP_ACT_LRELU": 1, "OP_E_ADD": 3, "OP_E_SUB": 3,
-                   "OP_E_MUL": 1, "OP_E_ABS": 1}  # fmt: skip
+                   "OP_E_MUL": 1, "OP_E_ABS": 1, "OP_SOFTMAX": 1}  # fmt: skip
 MEAN, AVERAGES = 2, (1, 3)
 QUEUE = 64  # bytes between the SRAM's ports and a unit, besides its buffers
 
@@ -144,13 +145,17 @@ def vector_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, conf
     channels = at_issue.number("OUT_CHANNELS")
     window = Window(at_issue, config.line_buffer_bytes, channels) if mnemonic == "OP_POOL" else None
     first, second, out = ELEMENTS.get(mnemonic, (0, 0, 1))
-    once = TABLE if mnemonic == "OP_ACT_LUT" else 0
+    once = TABLES.get(mnemonic, 0)
     record = RECORD if fields.get("quant") == PER_CHANNEL else 0
     stage = REQUANTIZATIONS.get(mnemonic, 0) * each(config.vector_requantizations)
     if window and fields["mode"] in AVERAGES:
         stage = each(config.vector_divisions)
     elif window and fields["mode"] == MEAN:
         stage = each(config.vector_requantizations)
+    if mnemonic == "OP_SOFTMAX":
+        for pixel in range(rows * columns):
+            yield from softmax_steps(channels, 0 if pixel else once, stage, config)
+        return
     for y in range(rows):
         for x in range(columns):
             for low in range(0, channels, config.vector_lanes):
@@ -163,6 +168,21 @@ def vector_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, conf
                 for tap in window.taps:
                     reads = group if window.is_new(y, x, tap, low) else 0
                     yield 0, reads, group if tap is window.taps[-1] else 0, stage, out
+
+
+def softmax_steps(channels: int, table: int, stage: Fraction, config) -> Iterator[Step]:
+    """The greatest element; the sum; then its reciprocal, in 8 cycles; the results. The table comes first. A
+    row that the line buffer does not hold is read in each pass."""
+    groups = [min(config.vector_lanes, channels - low) for low in range(0, channels, config.vector_lanes)]
+    again = 1 if config.line_buffer_bytes and channels > config.line_buffer_bytes else 0
+    for number, group in enumerate(groups):
+        yield 0, group + (0 if number else table), 0, stage, 1
+    for group in groups:
+        yield 0, again * group, 0, stage, 1
+    for _ in range(8):
+        yield 0, 0, 0, stage, 1
+    for group in groups:
+        yield 0, again * group, group, stage, 1
 
 
 class Window:
@@ -221,7 +241,11 @@ def lanes(config) -> tuple[int, int]:
 class Compute:
     """An operation in the MAC or VECTOR unit."""
 
-    def __init__(self, steps: list[Step], fill: int, drain: int, config) -> None:
+    def __init__(
+        self, steps: list[Step], fill: int, drain: int, config, waits_for_results: bool = False
+    ) -> None:
+        """`waits_for_results`: steps with results wait until less than a cycle is left of those before."""
+        self._waits = waits_for_results
         self._steps, self._next = steps, 0
         self._fill, self._drain = fill, drain
         self._word, self._is_limited = config.sram_bandwidth, bool(config.sram_bandwidth)
@@ -273,6 +297,11 @@ class Compute:
         self._leave()
         return name
 
+    @property
+    def _behind(self) -> Fraction:
+        """Cycles until all results have left."""
+        return sum((count * cycles for count, cycles, _ in self._leaving), Fraction(0)) - self._spent
+
     def _leave(self) -> None:
         """A cycle of the output stage."""
         self._spent += 1
@@ -289,6 +318,8 @@ class Compute:
         if self._next == len(self._steps) or (self._is_limited and self._needed > self._fetched):
             return False
         macs, _, results, cycles, size = self._steps[self._next]
+        if self._waits and results and self._behind >= 1:
+            return False
         self.macs += macs
         if results and cycles:
             self._leaving.append((results, cycles, size))

@@ -10,7 +10,8 @@ from dlasim.sim.config import DlaConfig
 
 SRAM_BYTES = 1 << 20
 MAC = ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_MAT_MUL")
-POINTWISE = ("OP_FILL", "OP_REQUANT", "OP_E32_ADD", "OP_E_ADD", "OP_ACT_LUT", "OP_C_MAX", "OP_ACT_RELU")
+POINTWISE = ("OP_FILL", "OP_REQUANT", "OP_E32_ADD", "OP_E_ADD", "OP_ACT_LUT", "OP_C_MAX", "OP_ACT_RELU",
+             "OP_SOFTMAX")  # fmt: skip
 KINDS = (*MAC, "OP_POOL", *POINTWISE, "OP_DMA_READ", "OP_DMA_READ", "OP_DMA_WRITE", "OP_DMA_WRITE")
 WINDOWED = ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_POOL")
 
@@ -215,4 +216,4 @@ def _geometry(writer: StreamWriter, rng: random.Random, mnemonic: str, sizes: Si
         writer.set(f"{view}_ROW_STRIDE", pixel * max(ins[1], outs[1]) + 4 * rng.randrange(3))
     writer.set("WEIGHT_ADDR", rng.randrange(1000))
     writer.set("PARAM_ADDR", 4 * rng.randrange(1000))
-    writer.set("LUT_ADDR", rng.randrange(1000))
+    writer.set("LUT_ADDR", 4 * rng.randrange(1000))

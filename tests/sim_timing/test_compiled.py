@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dlasim.isa import codec
+from dlasim.native.backend import PLAIN
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.issue import WALK
 from dlasim.sim.operation import reset_file
@@ -42,7 +43,7 @@ def assert_same(one: Timeline, other: Timeline) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_same_timeline_as_in_python(seed):
     cases = list(random_cases(seed))
-    plain = [plan_stream(config, words, reset_file()).timeline for config, words in cases]
+    plain = [plan_stream(config, words, reset_file(), backend=PLAIN).timeline for config, words in cases]
     backend, calls = compiled(WALK)
     for (config, words), timeline in zip(cases, plain, strict=True):
         assert_same(plan_stream(config, words, reset_file(), backend=backend).timeline, timeline)

@@ -22,6 +22,7 @@ EAGER = """
 import sys
 from dlasim.sweeps import compiled
 compiled.BUILD_SECONDS = compiled.LOAD_SECONDS = 0.0
+compiled.is_shipped = lambda routine: False  # as on another system
 from dlasim.cli import main
 main(sys.argv[1:])
 """
@@ -140,9 +141,14 @@ def test_finished_points_build_nothing(model: Path, empty_cache: Path, tmp_path:
 def test_points_and_nodes_decide(
     monkeypatch: pytest.MonkeyPatch, points: int, nodes: int, processes: int, is_cached: bool, expected: bool
 ) -> None:
+    monkeypatch.setattr(compiled, "is_shipped", lambda routine: False)
     monkeypatch.setattr(compiled, "_is_cached", lambda: is_cached)
     saved = compiled.saved_seconds([nodes] * points)
     assert compiled.is_worth_compiling(saved, processes) == expected
+
+
+def test_what_ships_is_not_compiled() -> None:
+    assert not compiled.is_worth_compiling(1e9, 1)
 
 
 def test_compiling_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

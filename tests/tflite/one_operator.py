@@ -191,6 +191,53 @@ def svdf(make: Maker) -> Graph:
     return make.graph("SVDF", [source, features, times, bias, state], [result], options)
 
 
+def lstm(make: Maker, time_major: bool | None = None) -> Graph:
+    """With or without a limit of the cell, whose scale is a power of two."""
+    steps, batch, depth, units = (make.number(1, 5), make.number(1, 3), make.number(1, 9), make.number(1, 7))
+    in_steps = bool(make.number(0, 1)) if time_major is None else time_major
+    extents = (steps, batch) if in_steps else (batch, steps)
+    source = make.input((*extents, depth), one_scale_and_zero(make, make.rng.uniform(0.005, 0.05)))
+    hidden = one_scale_and_zero(make, make.rng.uniform(0.004, 0.012))
+    source_scale = make.quantization_of(source).scale
+    weights = [
+        make.constant(
+            f"weights_{number}",
+            make.rng.integers(-127, 128, (units, depth if number < 4 else units)).astype(np.int8),
+            # Half of them make sums lie on ties, which show in which precision the scales are multiplied.
+            one_scale(
+                make.choice(0.75, 1.5, 0.5) * 2.0**-16 / (source_scale if number < 4 else hidden.scale) * 8
+                if make.number(0, 1)
+                else make.rng.uniform(0.001, 0.02)
+            ),
+        )
+        for number in range(8)
+    ]
+    biases = [
+        make.constant(
+            f"bias_{number}", make.rng.integers(-9000, 9000, units).astype(np.int32), one_scale(1e-4)
+        )
+        for number in range(4)
+    ]
+    state = make.tensor("output_state", (batch, units), hidden)
+    cell = make.tensor("cell_state", (batch, units), one_scale(2.0 ** -make.number(9, 15)), "int16")
+    result = make.tensor("output", (*extents, units), hidden)
+    inputs = [source, *weights, -1, -1, -1, *biases, -1, -1, state, cell, -1, -1, -1, -1]
+    options = {
+        "fused_activation_function": "TANH",
+        "time_major": in_steps,
+        "cell_clip": make.choice(0.0, 0.5),
+    }
+    return make.graph("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, [result], options)
+
+
+def one_scale_and_zero(make: Maker, scale: float) -> Quantization:
+    return Quantization((float(np.float32(scale)),), (make.number(-128, 127),))
+
+
+def random_lstm(seed: int, time_major: bool) -> Graph:
+    return lstm(Maker(seed), time_major)
+
+
 def binary(kind: str, options: Callable[[Maker], dict[str, Any]], same_scale: bool = False) -> Callable:
     def build(make: Maker) -> Graph:
         shape = make.shape(4)
@@ -209,7 +256,8 @@ def division(kind: str) -> Callable:
     def build(make: Maker) -> Graph:
         shape, quantization = make.shape(4), make.quantization()
         allowed = np.setdiff1d(np.arange(-128, 128), [0, quantization.zero_point])
-        divisor = make.constant("divisor", make.rng.choice(allowed, shape).astype(np.int8), quantization)
+        size = make.choice(shape, (1,))
+        divisor = make.constant("divisor", make.rng.choice(allowed, size).astype(np.int8), quantization)
         source = make.input(shape, quantization)
         result = make.tensor("output", shape, quantization if kind == "FLOOR_DIV" else make.quantization())
         return make.graph(kind, [source, divisor], [result], {})
@@ -520,6 +568,55 @@ def cumsum(make: Maker) -> Graph:
     return make.graph("CUMSUM", [source, axis], [result], options)
 
 
+def cumsum_int8(make: Maker) -> Graph:
+    """Which TFLite Micro alone computes."""
+    shape = make.shape(3)
+    source, axis = make.input(shape), make.constant("axis", np.int32(make.number(-3, 2)))
+    options = {"exclusive": bool(make.number(0, 1)), "reverse": bool(make.number(0, 1))}
+    result = make.tensor("output", shape, make.quantization())
+    return make.graph("CUMSUM", [source, axis], [result], options)
+
+
+def product_int8(make: Maker) -> Graph:
+    """Of few factors, whose product needs a large scale; LiteRT alone computes it."""
+    shape = (make.number(1, 4), make.number(2, 4), make.number(1, 5))
+    source, axis = make.input(shape), make.number(0, 2)
+    scale = make.quantization_of(source).scale ** shape[axis] * 40.0 ** (shape[axis] - 1)
+    output = replace(make.quantization(), scales=(float(np.float32(scale)),))
+    result = make.tensor("output", shape[:axis] + shape[axis + 1 :], output)
+    return make.graph("REDUCE_PROD", [source, make.constant("axes", [axis])], [result], {"keep_dims": False})
+
+
+def quotient(make: Maker) -> Graph:
+    """Of two that the network computes; there may be divisors of 0."""
+    shape = make.shape(3)
+    first, second = make.input(shape), make.input(make.choice(shape, (1, 1, shape[2])))
+    scales = [make.quantization_of(number).scale for number in (first, second)]
+    scale = scales[0] / scales[1] * make.choice(0.01, 0.05, 0.2)
+    result = make.tensor("output", shape, replace(make.quantization(), scales=(float(np.float32(scale)),)))
+    return make.graph("DIV", [first, second], [result], _fused(make))
+
+
+def power(make: Maker) -> Graph:
+    shape = make.shape(3)
+    second = make.constant("second", make.rng.choice((0, 1, 2, 3, 5, 31), shape).astype(np.int32))
+    source = make.plain("input_0", shape, "int32")
+    return make.graph("POW", [source, second], [make.tensor("output", shape, None, "int32")], {})
+
+
+def where(make: Maker) -> Graph:
+    """Of a constant; what it finds picks elements of the input."""
+    shape = make.shape(3)
+    chosen = make.rng.integers(0, 2, shape).astype(bool)
+    chosen[0, 0, 0] = True
+    condition, count = make.constant("condition", chosen), int(chosen.sum())
+    source, places = make.input(shape), make.tensor("places", (count, 3), None, "int64")
+    result = make.tensor("output", (count,), make.quantization_of(source))
+    graph = make.graph("GATHER_ND", [source, places], [result], {})
+    first = Operator("WHERE", (condition,), (places,), {}, "operator 0")
+    return replace(graph, operators=(first, replace(graph.operators[0], location="operator 1")))
+
+
 def top_k(make: Maker) -> Graph:
     shape = (2, make.number(4, 12))
     source = make.input(shape)
@@ -688,6 +785,7 @@ BUILDERS: dict[str, Callable[[Maker], Graph]] = {
     "PACK": pack,
     "PAD": pad,
     "PADV2": padv2,
+    "POW": power,
     "PRELU": prelu,
     "QUANTIZE": unary("QUANTIZE"),
     "REDUCE_ALL": reduction("REDUCE_ALL", "bool"),
@@ -725,7 +823,15 @@ BUILDERS: dict[str, Callable[[Maker], Graph]] = {
     "TOPK_V2": top_k,
     "TRANSPOSE": transpose,
     "TRANSPOSE_CONV": transpose_conv,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": lstm,
     "UNPACK": unpack,
+    "WHERE": where,
+}
+# Further forms of some, which another reference has.
+FORMS: dict[str, Callable[[Maker], Graph]] = {
+    "CUMSUM": cumsum_int8,
+    "DIV": quotient,
+    "REDUCE_PROD": product_int8,
 }
 
 # Whose kernels LiteRT alone has.
@@ -736,6 +842,7 @@ NOT_IN_TFLITE_MICRO = {
     "FLOOR_MOD",
     "GELU",
     "NEG",
+    "POW",
     "REDUCE_ANY",
     "REDUCE_PROD",
     "RELU_N1_TO_1",
@@ -743,13 +850,19 @@ NOT_IN_TFLITE_MICRO = {
     "SQRT",
     "TILE",
     "TOPK_V2",
+    "WHERE",
 }
 
 # Whose kernels TFLite Micro alone has: LiteRT's set of reference kernels lacks them, or in int8 (SUM) gives
-# the same number everywhere.
-NOT_IN_LITERT = {"CEIL", "DEPTH_TO_SPACE", "ELU", "ROUND", "SUM"}
+# the same number everywhere. Its LSTM needs a scale of an intermediate tensor, which Micro does not read.
+NOT_IN_LITERT = {"CEIL", "DEPTH_TO_SPACE", "ELU", "ROUND", "SUM", "UNIDIRECTIONAL_SEQUENCE_LSTM"}
 
 
 def random_graph(kind: str, seed: int) -> Graph:
     """A network of one operator of this kind with random shapes, options, quantization and constants."""
     return BUILDERS[kind](Maker(seed))
+
+
+def random_form(kind: str, seed: int) -> Graph:
+    """The same in the operator's further form."""
+    return FORMS[kind](Maker(seed))

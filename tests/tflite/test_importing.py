@@ -165,10 +165,10 @@ def test_an_unknown_operator_on_floats_is_told_where_to_cut(kind):
 
 
 def test_16_bits_are_refused_with_a_reason(tmp_path):
-    graph = random_graph("MAX_POOL_2D", 0)
+    graph = random_graph("HARD_SWISH", 0)
     tensors = tuple(replace(tensor, quantization=SCALED) for tensor in graph.tensors)
     message = refusal(write_tflite(retyped(replace(graph, tensors=tensors), "int16", 0, 1)), tmp_path)
-    assert "is int16; 16-bit activations" in message
+    assert "is int16, which HARD_SWISH does not take: quantize it as int8" in message
 
 
 def test_the_states_of_svdf_may_have_16_bits(tmp_path):

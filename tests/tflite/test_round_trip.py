@@ -50,6 +50,9 @@ def test_import_accepts_what_tensorflow_accepts(kind, tmp_path):
             np.testing.assert_array_equal(
                 imported.tensors[imported.outputs[0]].data, graph.tensors[graph.inputs[0]].shape
             )
+        elif kind == "WHERE":
+            condition, places = graph.tensors[0].data, imported.tensors[2].data
+            np.testing.assert_array_equal(places, np.stack(np.nonzero(condition), axis=1))
         else:
             assert_same_graph(imported, graph)
 

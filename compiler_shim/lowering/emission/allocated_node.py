@@ -133,7 +133,7 @@ class AllocatedNode:
             inputs=len(node.inputs),
             second_has_rows=node.broadcast[0],
             second_has_columns=node.broadcast[1],
-            has_table=int(node.table is not None),
+            table_bytes=node.table_bytes,
             has_weights=int(node.weights is not None or node.matrix is not None),
             has_matrix=int(node.matrix is not None),
             record_bytes=geometry.record_bytes,

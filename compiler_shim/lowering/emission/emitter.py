@@ -25,8 +25,9 @@ from dlasim.compiler_shim.lowering.emission.streams import EMIT, LOADS
 from dlasim.compiler_shim.lowering.stripes import Chain
 from dlasim.isa.file_records import SLICE, SPAN
 from dlasim.isa.instructions import UNITS
-from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.backend import Backend
 from dlasim.native.number_memory import NumberMemory
+from dlasim.native.shipped import SHIPPED
 from dlasim.native.storage import RecordMemory, bind, create
 
 _WORDS_PER_OPERATION = MAX_FIXED + MAX_REGISTERS + len(UNITS)  # with one for itself, a wait for each other
@@ -47,7 +48,7 @@ class Emitter:
     """Writes nodes and chains one after the other; `halt` ends a stream."""
 
     def __init__(
-        self, pool: ConstantPool, fingerprint: int, keeps_slices: bool, backend: Backend = PLAIN
+        self, pool: ConstantPool, fingerprint: int, keeps_slices: bool, backend: Backend = SHIPPED
     ) -> None:
         """`keeps_slices` for debug slices, and for the bytes of constants."""
         self._run = backend.runner(EMIT)

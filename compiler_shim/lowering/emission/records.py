@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.lowering.stripes import MAX_CHAIN
+from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
 from dlasim.isa import registers
 from dlasim.isa.instructions import UNITS
 from dlasim.native.record import Record, Records, array, member, pointer, record
@@ -134,7 +134,7 @@ class Node(Record):
     inputs: int = 0
     second_has_rows: int = 0
     second_has_columns: int = 0
-    has_table: int = 0
+    table_bytes: int = 0
     has_weights: int = 0
     has_matrix: int = 0
     record_bytes: int = 0

@@ -32,7 +32,6 @@ from dlasim.compiler_shim.lowering.emission.records import (
 )
 from dlasim.compiler_shim.lowering.emission.words import write_operation
 from dlasim.compiler_shim.lowering.tile_buffers import ACCUMULATOR_BYTES, align, packed_bytes
-from dlasim.isa.instructions import TABLE_BYTES
 from dlasim.isa.registers import Region
 from dlasim.native.routine import routine
 
@@ -230,10 +229,10 @@ def _load_constants(stream: StreamBuilder, node: Node, start: int, depth: int) -
     if node.has_matrix and node.tensors[MATRIX_TENSOR].space == SRAM:
         matrix = node.tensors[MATRIX_TENSOR]
         return matrix.offset + tile.channel * matrix.line_bytes
-    size = packed_bytes(tile.channels, depth, node.weight_bytes, node.record_bytes, node.has_table)
+    size = packed_bytes(tile.channels, depth, node.weight_bytes, node.record_bytes, node.table_bytes)
     if not size:
         return 0
-    if node.has_table:
+    if node.table_bytes:
         set_box(box, 0, 0, 0, 0, 0, 0)
     else:
         set_box(box, tile.channel, start, 0, 0, 0, 0)  # no part of a tensor, but told apart like one
@@ -263,9 +262,9 @@ def _constant_offset(stream: StreamBuilder, number: int, size: int) -> int:
 @routine
 def _read_constants(node: Node, operation: PlannedOperation, address: int, channels: int, depth: int) -> None:
     """Let the operation read its constants."""
-    if node.has_table:
+    if node.table_bytes:
         set_register(operation, _TABLE, address)
-        add_access(operation, SRAM, address, address + TABLE_BYTES, 0)
+        add_access(operation, SRAM, address, address + node.table_bytes, 0)
         return
     size = channels * node.weight_bytes * depth
     if node.has_weights:

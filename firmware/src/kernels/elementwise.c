@@ -160,6 +160,21 @@ static int32_t floor_divide(int32_t x, int32_t y)
 
 static int32_t floor_modulus(int32_t x, int32_t y) { return y == 0 ? 0 : x - floor_divide(x, y) * y; }
 
+/* By squaring; an exponent below 0 counts as 0, and what does not fit becomes the least int32. */
+static int32_t power(int32_t base, int32_t exponent)
+{
+    const int64_t beyond = (int64_t)INT32_MAX + 2;
+    int64_t result = 1, square_of = base;
+    for (uint32_t left = exponent > 0 ? (uint32_t)exponent : 0; left; left >>= 1) {
+        if (left & 1)
+            result *= square_of;
+        result = result > beyond ? beyond : result < -beyond ? -beyond : result;
+        square_of *= square_of;
+        square_of = square_of > beyond ? beyond : square_of;
+    }
+    return result > INT32_MAX || result < INT32_MIN ? INT32_MIN : (int32_t)result;
+}
+
 static int32_t compute(int32_t function, int32_t x, int32_t y)
 {
     switch (function) {
@@ -179,6 +194,8 @@ static int32_t compute(int32_t function, int32_t x, int32_t y)
         return floor_modulus(x, y);
     case DLA_BINARY_FUNCTION_SQUARED_DIFFERENCE:
         return square(x - y);
+    case DLA_BINARY_FUNCTION_POW:
+        return power(x, y);
     default:
         return x < y ? x : y;
     }

@@ -52,6 +52,54 @@ enum status reduce(const struct call *call)
     return OK;
 }
 
+/* TFLite's product of int64 and a scale of which 16 bits are kept, halves up. */
+static int32_t rescale_narrowly(int64_t value, int32_t multiplier, int32_t shift)
+{
+    int32_t narrow = multiplier < 0x7FFF0000 ? (multiplier + (1 << 15)) >> 16 : INT16_MAX;
+    uint32_t places = (uint32_t)(15 - shift);
+    return (int32_t)((value * narrow + ((int64_t)1 << (places - 1))) >> places);
+}
+
+/* On to the next element along the dimensions in `mask`; 0 after the last one. */
+static int next_along(const struct tensor *input, uint32_t mask, uint32_t *index)
+{
+    for (uint32_t dimension = input->rank; dimension-- > 0;) {
+        if (!(mask >> dimension & 1))
+            continue;
+        if (++index[dimension] < input->shape[dimension])
+            return 1;
+        index[dimension] = 0;
+    }
+    return 0;
+}
+
+static uint32_t number_of(const struct tensor *input, const uint32_t *index)
+{
+    uint32_t number = 0;
+    for (uint32_t dimension = 0; dimension < input->rank; dimension++)
+        number = number * input->shape[dimension] + index[dimension];
+    return number;
+}
+
+enum status reduce_product(const struct call *call)
+{
+    const struct dla_host_product *a = call->attributes;
+    struct tensor input = call_input(call, 0), output = call_output(call, 0);
+    const int8_t *source = input.data;
+    int8_t *target = output.data;
+    uint32_t index[DLA_PROGRAM_MAX_RANK] = { 0 }, reduced = (uint32_t)a->axis_mask;
+    for (uint32_t left = output.elements; left; left--, next_along(&input, ~reduced, index)) {
+        int32_t product = source[number_of(&input, index)] - a->input_zero_point;
+        while (next_along(&input, reduced, index)) {
+            int32_t factor = source[number_of(&input, index)] - a->input_zero_point;
+            product = rescale_narrowly((int64_t)product * factor, a->output_multiplier, a->output_shift);
+        }
+        product = rescale_narrowly(product, a->output_multiplier, a->output_shift);
+        *target++ = clamp_to_int8(product + a->output_zero_point);
+    }
+    return OK;
+}
+
 enum status add_up(const struct call *call)
 {
     const struct dla_host_cumulative_sum *a = call->attributes;
@@ -59,13 +107,22 @@ enum status add_up(const struct call *call)
     if (!is_integer(input.type))
         return NO_KERNEL;
     uint32_t count = input.shape[a->axis], behind = product_of(&input, (uint32_t)a->axis + 1, input.rank);
+    struct scale scale = make_scale(a->output_multiplier, a->output_shift);
     for (uint32_t column = 0; column < input.elements / count; column++) {
         uint32_t first = column / behind * count * behind + column % behind;
         uint64_t sum = 0;
+        if (input.type == DLA_DATA_TYPE_INT8) /* TFLite Micro begins with what an integer of 0 stands for */
+            sum = (uint64_t)-(int64_t)a->input_zero_point << DLA_HOST_SUM_LEFT_SHIFT;
         for (uint32_t step = 0; step < count; step++) {
             uint32_t place = first + (a->reverse ? count - 1 - step : step) * behind;
-            uint64_t after = sum + (uint64_t)read_integer(input.data, input.type, place);
-            write_integer(output.data, output.type, place, (int64_t)(a->exclusive ? sum : after));
+            int64_t value = read_integer(input.data, input.type, place);
+            if (input.type == DLA_DATA_TYPE_INT8)
+                value = (int64_t)((uint64_t)(value - a->input_zero_point) << DLA_HOST_SUM_LEFT_SHIFT);
+            uint64_t after = sum + (uint64_t)value;
+            value = (int64_t)(a->exclusive ? sum : after);
+            if (input.type == DLA_DATA_TYPE_INT8)
+                value = clamp_to_int8(requantize((int32_t)value, scale) + a->output_zero_point);
+            write_integer(output.data, output.type, place, value);
             sum = after;
         }
     }

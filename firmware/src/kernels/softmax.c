@@ -1,34 +1,13 @@
 /* SOFTMAX: exponentials from a table, one reciprocal per row, all of it in gemmlowp's fixed point. */
 #include "call.h"
 #include "fixed_point.h"
+#include "reciprocal.h"
 #include "string.h"
 
 enum {
-    VALUES = 256,            /* of an int8 */
-    SUM_BITS = 12,           /* integer bits of the sum of exponentials */
-    ONE_IN_Q2 = 1 << 29,     /* 1 with 2 integer bits */
-    GUESS = 1515870810,      /* 48/17 in Q2.29: Newton's first guess is this */
-    GUESS_SLOPE = -1010580540, /* plus -32/17 times the half denominator */
+    VALUES = 256,  /* of an int8 */
+    SUM_BITS = 12, /* integer bits of the sum of exponentials */
 };
-
-/* value * 2^bits, held at the ends of int32. */
-static int32_t saturating_left(int32_t value, uint32_t bits)
-{
-    int64_t wide = (int64_t)value << bits;
-    return wide > INT32_MAX ? INT32_MAX : wide < INT32_MIN ? INT32_MIN : (int32_t)wide;
-}
-
-/* 1 / (1 + x) in Q0.31, for x in Q0.31 from 0 to 1: three steps of Newton's method. */
-static int32_t reciprocal_of_one_plus(int32_t x)
-{
-    int32_t half_denominator = (int32_t)(((int64_t)x + INT32_MAX + 1) >> 1);
-    int32_t guess = GUESS + high_multiply(half_denominator, GUESS_SLOPE);
-    for (int step = 0; step < 3; step++) {
-        int32_t error = ONE_IN_Q2 - high_multiply(half_denominator, guess);
-        guess += saturating_left(high_multiply(guess, error), 2);
-    }
-    return saturating_left(guess, 1);
-}
 
 static int32_t greatest_of(const int8_t *row, uint32_t length)
 {
@@ -41,8 +20,11 @@ static int32_t greatest_of(const int8_t *row, uint32_t length)
 
 /* `exact` has the exponentials by distance from the greatest, in Q0.31, `rounded` the same as the sum takes them;
  * without it they are rounded here. */
-static void softmax_row(int8_t *output, const int8_t *row, uint32_t length, const int32_t *exact, const int32_t *rounded)
+static void softmax_row(
+    void *output, uint32_t out_bits, const int8_t *row, uint32_t length, const int32_t *exact, const int32_t *rounded)
 {
+    int8_t *narrow = output;
+    int16_t *wide = output;
     int32_t greatest = greatest_of(row, length);
     uint32_t sum = 0;
     exact += greatest;
@@ -53,10 +35,12 @@ static void softmax_row(int8_t *output, const int8_t *row, uint32_t length, cons
         for (uint32_t i = 0; i < length; i++)
             sum += (uint32_t)rounding_divide(exact[-row[i]], SUM_BITS);
 
-    uint32_t headroom = (uint32_t)__builtin_clz(sum); /* the greatest has e = 1: the sum is never 0 */
+    if (!sum) /* which 8,192 equals make it, as it has 32 bits */
+        sum = 1;
+    uint32_t headroom = (uint32_t)__builtin_clz(sum);
     int32_t reciprocal = reciprocal_of_one_plus((int32_t)((sum << headroom) - (1u << 31)));
-    uint32_t bits = SUM_BITS + 31 - 8 - headroom; /* from 32 on nothing is left: rows of 512 equals and more */
-    if (bits >= 32) {
+    uint32_t bits = SUM_BITS + 31 - out_bits - headroom;
+    if (bits >= 32) { /* nothing is left: rows of 512 equals and more, of int8 */
         memset(output, INT8_MIN, length);
         return;
     }
@@ -64,7 +48,10 @@ static void softmax_row(int8_t *output, const int8_t *row, uint32_t length, cons
     for (uint32_t i = 0; i < length; i++) {
         uint32_t share = (uint32_t)high_multiply_doubled(exact[-row[i]], doubled); /* never negative */
         int32_t steps = (int32_t)((share + half) >> bits);
-        output[i] = (int8_t)((steps < VALUES ? steps : VALUES - 1) + INT8_MIN);
+        if (out_bits == 8)
+            narrow[i] = (int8_t)((steps < VALUES ? steps : VALUES - 1) + INT8_MIN);
+        else
+            wide[i] = (int16_t)((steps <= UINT16_MAX ? steps : UINT16_MAX) + INT16_MIN);
     }
 }
 
@@ -73,7 +60,8 @@ enum status softmax(const struct call *call)
     struct tensor input = call_input(call, 0), table = call_input(call, 1), output = call_output(call, 0);
     uint32_t length = input.shape[input.rank - 1];
     const int8_t *row = input.data;
-    int8_t *target = output.data;
+    uint8_t *target = output.data;
+    uint32_t out_bits = 8 * output.element_bytes, row_bytes = length * output.element_bytes;
     const int32_t *exact = table.data, *rounded = NULL;
     int32_t all[VALUES];
     if (input.elements >= 2 * VALUES) { /* fewer elements are rounded sooner than the whole table */
@@ -81,7 +69,7 @@ enum status softmax(const struct call *call)
             all[distance] = rounding_divide(exact[distance], SUM_BITS);
         rounded = all;
     }
-    for (uint32_t left = input.elements; left; left -= length, row += length, target += length)
-        softmax_row(target, row, length, exact, rounded);
+    for (uint32_t left = input.elements; left; left -= length, row += length, target += row_bytes)
+        softmax_row(target, out_bits, row, length, exact, rounded);
     return OK;
 }

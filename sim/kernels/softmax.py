@@ -1,0 +1,66 @@
+"""Softmax: three passes over the channels of each pixel, and between the last two the reciprocal of a sum."""
+
+from __future__ import annotations
+
+from dlasim.sim.kernels.elementwise import LUT_ADDR
+from dlasim.sim.kernels.finish import OUT_ADDR, OUT_CHANNELS, OUT_H, OUT_PIXEL, OUT_ROW, OUT_W
+from dlasim.sim.kernels.input_view import IN_ADDR, IN_PIXEL, IN_ROW
+from dlasim.sim.kernels.jit import Number, Pointer, inlined, kernel
+from dlasim.sim.kernels.memory_access import get8, get32, put8
+
+_INT32_MAX = (1 << 31) - 1
+_GUESS, _GUESS_SLOPE, _ONE_IN_Q2 = 1_515_870_810, -1_010_580_540, 1 << 29
+_SUM_SHIFT, _RESULT_SHIFT = 12, 35
+
+
+@inlined
+def _high(a: Number, b: Number) -> Number:
+    """The high half of a doubled product, rounded; its one overflow saturates."""
+    return min((a * b + (1 << 30)) >> 31, _INT32_MAX)
+
+
+@inlined
+def _rounded(value: Number, shift: Number) -> Number:
+    """value / 2^shift (above 0), halves away from zero."""
+    return (value + (1 << (shift - 1)) - (1 if value < 0 else 0)) >> shift
+
+
+@inlined
+def _reciprocal(normalized: Number) -> Number:
+    """2^62 / normalized, about, for 2^31 to 2^32 - 1."""
+    half = normalized >> 1
+    guess = _GUESS + _high(half, _GUESS_SLOPE)
+    for _ in range(3):
+        guess += _high(guess, _ONE_IN_Q2 - _high(half, guess)) << 2
+    return min(guess << 1, _INT32_MAX)
+
+
+@kernel
+def normalize(sram: Pointer, source: Number, target: Number, channels: Number, table: Number) -> None:
+    """The channels of one pixel."""
+    greatest = get8(sram, source)
+    for c in range(1, channels):
+        greatest = max(greatest, get8(sram, source + c))
+    total = 0
+    for c in range(channels):
+        total += _rounded(get32(sram, table + 4 * (greatest - get8(sram, source + c))), _SUM_SHIFT)
+    total = max(total & 0xFFFFFFFF, 1)
+    zeros = 0
+    while total < 1 << 31:
+        total, zeros = total << 1, zeros + 1
+    reciprocal, shift = _reciprocal(total), _RESULT_SHIFT - zeros
+    for c in range(channels):
+        exponential = get32(sram, table + 4 * (greatest - get8(sram, source + c)))
+        result = _rounded(_high(exponential, reciprocal), shift) - 128
+        put8(sram, target + c, min(max(result, -128), 127))
+
+
+@kernel
+def softmax(row: Pointer, sram: Pointer) -> Number:
+    """OP_SOFTMAX."""
+    for y in range(row[OUT_H]):
+        for x in range(row[OUT_W]):
+            source = row[IN_ADDR] + y * row[IN_ROW] + x * row[IN_PIXEL]
+            target = row[OUT_ADDR] + y * row[OUT_ROW] + x * row[OUT_PIXEL]
+            normalize(sram, source, target, row[OUT_CHANNELS], row[LUT_ADDR])
+    return 0
