@@ -25,7 +25,7 @@ from dlasim.native.object_file import seal, unseal
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.formulas import RESULTS_SCALE
 
-PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv")  # before what uses them
+PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv", "dla_words.sv")  # before what uses them
 WAVEFORMS = {".vcd": ("--trace", "Vcd", "verilated_vcd"), ".fst": ("--trace-fst", "Fst", "verilated_fst")}
 _LOCK = "rtl.lock"
 _SHARED = (
@@ -38,6 +38,12 @@ _SHARED = (
 _LIMITS: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
     ("timing", "must be full", lambda value: value == "full"),
     ("mac_step_group", "must be 1, because each step is a cycle", lambda value: value == 1),
+    (
+        "mac_handover",
+        "must be results, which leave one by one",
+        lambda value: value == "results",
+    ),
+    ("sram_dma_ports", "must be 0, because all units share the ports", lambda value: value == 0),
     ("mac_weights", "must be unlimited, because weights come with the inputs", lambda value: value == 0),
     ("pixel_tile", "must be one pixel", lambda value: value == (1, 1)),
     ("dma_bandwidth", "must be at least 1", lambda value: value >= 1),

@@ -281,7 +281,10 @@ def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, 
     machine = problems[0].machine
     bus, stripes = machine.bus, len(layout.schedule)
     compute = sum([times * machine.copy_cycles(size) for size, times in layout.moves])
-    crossing = layout.read_bytes + sum([3 * times * size for size, times in layout.moves])
+    costs = problems[0].machine_costs.plain
+    crossing = costs.dma_shares_ports * layout.read_bytes + sum(
+        [3 * times * size for size, times in layout.moves]
+    )
     for problem, cut in zip(problems, layout.cuts, strict=True):
         stall, moved = problem.traffic(cut)
         rows = stripes * cut.rows  # of which the last stripe may lack some
@@ -297,9 +300,8 @@ def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, 
     store = transfer_beats(bus, -(-written // stripes), 1) + bus.latency * bool(written)
     move_in = tensors + waits + constants + more
     beats_out = stripes * (store - bus.latency * bool(written))
-    costs = problems[0].machine_costs.plain
     contention, store_contention = contention_both(costs, tensors, constants, beats_out)
-    ports = port_cycles(costs.unit.port_rate, crossing + written)
+    ports = port_cycles(costs.unit.port_rate, crossing + costs.dma_shares_ports * written)
     lead, task = first + other + latency, compute // stripes
     if machine.is_hopeful:
         sent = lead + task + (stripes - 1) * store + store_contention

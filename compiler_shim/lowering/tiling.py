@@ -137,6 +137,7 @@ class Machine:
             constants=self.constants,
             stores=self._stores,
             is_one_memory=int(self.is_one_memory),
+            dma_shares_ports=int(cost.dma_shares_ports(self.config)),
             unit=unit,
             is_mac=int(is_mac),
             rereads_input=int(instruction.reduces_channels),

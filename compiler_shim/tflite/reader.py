@@ -11,12 +11,13 @@ from dlasim.compiler_shim.graph import Graph, Operator, label
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.decoding import Decoder, Values
 from dlasim.compiler_shim.tflite.operator_options import kind_of, options_of
+from dlasim.compiler_shim.tflite.resources import ResourceRemover, has_resources
 from dlasim.compiler_shim.tflite.schema import MODEL_VERSION
 from dlasim.compiler_shim.tflite.tensors import TensorReader
 from dlasim.errors import InputError, counted, printable
 from dlasim.fileio import read_file
 
-_CONTROL_FLOW = ("IF", "WHILE", "CALL", "CALL_ONCE")
+_CONTROL_FLOW = ("IF", "WHILE", "CALL")
 # The converter's own name for the only subgraph says nothing about the network.
 _NAMELESS = ("", "main")
 
@@ -68,6 +69,8 @@ def _only_subgraph(model: Values, name: str) -> Values:
             f"{name}: TFLite schema version {model['version']}; dlasim reads version {MODEL_VERSION}"
         )
     subgraphs = model["subgraphs"]
+    if subgraphs and has_resources(model):
+        return ResourceRemover(model, name).subgraph()
     if len(subgraphs) == 1:
         return dict(subgraphs[0])
     kinds = {kind_of(code) for code in model["operator_codes"]}
@@ -90,6 +93,8 @@ def _operator(index: int, values: Values, codes: Sequence[Values], tensor_count:
     outputs = _indices(values["outputs"], tensor_count, f"{where}: outputs", name)
     if kind in OPERATORS:
         _check_arity(kind, inputs, outputs, f"{name}: {where}")
+    elif not outputs:
+        raise InputError(f"{name}: {where}: dlasim has no such operator, and it has no outputs")
     return Operator(kind, inputs, outputs, options_of(kind, values, f"{name}: {where}"), f"operator {index}")
 
 

@@ -145,7 +145,8 @@ class SteppedMachine:
         if config.timing == "macs":
             return Compute([(0, 0, 0, Fraction(0), 0)] * len(range(0, macs, config.pes)), 0, 0, free)
         fill, drain = (getattr(config, f"{unit}_{end}") for end in ("fill", "drain"))
-        return Compute(steps, fill, drain, config, waits_for_results=head.mnemonic == "OP_SOFTMAX")
+        in_blocks = unit == "mac" and config.mac_handover == "blocks"
+        return Compute(steps, fill, drain, config, head.mnemonic == "OP_SOFTMAX", in_blocks)
 
     # A cycle passes
 
