@@ -179,10 +179,12 @@ class BoundOperator:
         return found
 
     def clamp(self) -> dict[str, int]:
-        """`clamp_min` and `clamp_max` of an int8 output: the fused activation."""
+        """`clamp_min` and `clamp_max` of an int8 or int16 output: the fused activation."""
         activation, tensor = self.activation, self.output()
         self.require(activation in ACTIVATIONS, f"fused activation {activation} is not supported")
-        least, greatest = quantized_range(activation, self.scale(tensor), self.zero_point(tensor))
+        limits = np.iinfo(tensor.dtype)
+        ends = int(limits.min), int(limits.max)
+        least, greatest = quantized_range(activation, self.scale(tensor), self.zero_point(tensor), ends)
         return {"clamp_min": least, "clamp_max": greatest}
 
     def new_constant(self, suffix: str, data: Any) -> Tensor:

@@ -52,10 +52,10 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
     "a": ("int8", "int16"),
     "s": ("int8", "int16"),
     "h": ("int16",),
-    "b": ("int32",),
+    "b": ("int32", "int64"),
     "i": ("int32", "int64"),
     "c": ("bool",),
-    "x": ("int8", "int32", "int64", "bool", "float32"),
+    "x": ("int8", "int16", "int32", "int64", "bool", "float32"),
 }
 """Element types by class of operand; all operands of class x have one type, and so have all of class a. An
 operand of * has any type."""

@@ -29,7 +29,7 @@ def pad(op: BoundOperator) -> list[KernelCall]:
 
 
 def _zero(op: BoundOperator, dtype: str) -> int:
-    return op.zero_point(op.output()) if dtype == "int8" else 0
+    return op.zero_point(op.output()) if dtype in ("int8", "int16") else 0
 
 
 def _pad_value(op: BoundOperator) -> int:
@@ -43,7 +43,7 @@ def _pad_value(op: BoundOperator) -> int:
 def concatenation(op: BoundOperator) -> list[KernelCall]:
     """CONCATENATION: TensorFlow too has it on one scale only."""
     output = op.output()
-    for position in range(len(op.input_numbers)) if output.dtype == "int8" else ():
+    for position in range(len(op.input_numbers)) if output.dtype in ("int8", "int16") else ():
         values = op.input(position)
         found, wanted = ((op.scale(tensor), op.zero_point(tensor)) for tensor in (values, output))
         op.require(found == wanted, f"{values.name} must have the scale and zero point of {output.name}")

@@ -22,6 +22,7 @@ _FUNCTIONS = {
 def reduction(op: BoundOperator) -> list[KernelCall]:
     """REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ANY and REDUCE_ALL, and SUM of what has no scale."""
     values, output = op.input(), op.output()
+    op.types(values, "int8", "int32", "int64", "bool", "float32")
     if values.dtype == "int8" and op.kind == "REDUCE_PROD":
         return [_product(op, values, output)]
     if values.dtype == "int8":

@@ -118,7 +118,6 @@ def one_call(name, inputs, output, **attributes):
 
 BINARY_CLAMPS = {"clamp_min": 0, "clamp_max": 0}
 MISSING = (
-    ("DEQUANTIZE", one_call("DEQUANTIZE", [("int16", (4,))], ("float32", (4,)), scale=1.0, zero_point=0)),
     (
         "BINARY of float32",
         one_call("BINARY", [("float32", (4,))] * 2, ("float32", (4,)), function=0, **BINARY_CLAMPS),

@@ -59,6 +59,15 @@ CODES = {
     44: "RESCALE",
     45: "MATRIX_SUMS",
     46: "LSTM_CELL",
+    47: "CONV_2D_16",
+    48: "FULLY_CONNECTED_16",
+    49: "TRANSPOSE_CONV_16",
+    50: "ARITHMETIC_16",
+    51: "POOL_16",
+    52: "MEAN_16",
+    53: "SOFTMAX_16",
+    54: "SIGMOID_16",
+    55: "LEAKY_16",
 }
 
 
