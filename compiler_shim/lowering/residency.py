@@ -387,9 +387,7 @@ class SramPlanner:
         while tiling is not None:
             found = packer.pack_chain(steps, problems, tiling, free, taken)
             if found is not None:
-                return Chain(
-                    steps, tiling.schedule, found, tiling.cycles, tiling.load_cycles, tiling.inner_bytes
-                )
+                return tiling.chain(steps, found)
             tiling = tilings.best(tiling.sram_bytes - 1)
         return None
 
