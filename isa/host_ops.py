@@ -12,12 +12,7 @@ high 32 bits of the doubled product, rounded; shift right by a negative shift, r
 from __future__ import annotations
 
 import enum
-import struct
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
-
-from dlasim.errors import InputError
 
 # Size of attributes that hold one word per dimension: the rank that tensor descriptors have room for.
 MAX_RANK = 6
@@ -173,6 +168,8 @@ _INT32 = ("int32",)
 _INDEX = ("int32", "int64")
 _NUMBERS = ("int8", "int32", "int64", "float32")
 _NUMBERS_AND_BOOL = (*_NUMBERS, "bool")
+_NUMBERS_OF_ANY_WIDTH = (*_NUMBERS, "int16")
+_ALL_BUT_UINT8 = (*_NUMBERS_AND_BOOL, "int16")
 _ANY = ("int8", "int32", "float32", "bool", "int64", "uint8", "int16")
 
 
@@ -649,13 +646,9 @@ HOST_OPERATORS = (
         "REDUCE",
         31,
         "function over the elements that differ only along the reduced axes, in the element type itself: "
-        "integers wrap. int8 only for MAX and MIN, bool only for ANY and ALL, which are of bool only.",
-        (HostOperand("input", _NUMBERS_AND_BOOL, "any shape"),),
-        (
-            HostOperand(
-                "output", _NUMBERS_AND_BOOL, "the axes that stay, in order; reduced ones may stand as 1"
-            ),
-        ),
+        "integers wrap. int8 and int16 have MAX and MIN only, bool has ANY and ALL, which nothing else has.",
+        (HostOperand("input", _ALL_BUT_UINT8, "any shape"),),
+        (HostOperand("output", _ALL_BUT_UINT8, "the axes that stay, in order; reduced ones may stand as 1"),),
         (_function(ReduceFunction), Attribute("axis_mask", "bit n: dimension n of the input is reduced")),
         firmware="reduce",
     ),
@@ -683,9 +676,9 @@ HOST_OPERATORS = (
         33,
         "The greatest elements of each row, in descending order, and their positions; of equals the first "
         "comes first. There are as many as a row of the outputs holds.",
-        (HostOperand("input", _NUMBERS, "rows along the last dimension"),),
+        (HostOperand("input", _NUMBERS_OF_ANY_WIDTH, "rows along the last dimension"),),
         (
-            HostOperand("values", _NUMBERS, "the same type"),
+            HostOperand("values", _NUMBERS_OF_ANY_WIDTH, "the same type"),
             HostOperand("indices", _INT32, "the shape of values"),
         ),
         firmware="find_greatest",
@@ -707,8 +700,8 @@ HOST_OPERATORS = (
         "Whether x1 and x2 relate as the function says. int8 compares requant((x - zero_point) << 8, of that "
         "input). bool has EQUAL and NOT_EQUAL only.",
         (
-            HostOperand("input1", _NUMBERS_AND_BOOL, "any shape"),
-            HostOperand("input2", _NUMBERS_AND_BOOL, "the same type; broadcast with input1 as in NumPy"),
+            HostOperand("input1", _ALL_BUT_UINT8, "any shape"),
+            HostOperand("input2", _ALL_BUT_UINT8, "the same type; broadcast with input1 as in NumPy"),
         ),
         (HostOperand("output", ("bool",), "the result"),),
         (
@@ -943,54 +936,3 @@ HOST_OPERATORS = (
 BY_NAME = {operator.name: operator for operator in HOST_OPERATORS}
 BY_CODE = {operator.code: operator for operator in HOST_OPERATORS}
 assert len(BY_NAME) == len(BY_CODE) == len(HOST_OPERATORS), "two host operators share a name or code"
-
-
-def encode_attributes(name: str, **values: int | float | Sequence[int]) -> tuple[int, ...]:
-    """The attribute words of a call; every attribute must be given, lists in full."""
-    operator = BY_NAME[name]
-    words: list[int] = []
-    for attribute in operator.attributes:
-        given = values.pop(attribute.name)
-        items = [given] if isinstance(given, (int, float)) else list(given)
-        assert len(items) == attribute.count, f"{name}.{attribute.name}: {len(items)} words"
-        words += [_to_word(attribute, item) for item in items]
-    assert not values, f"{name} has no attribute {', '.join(values)}"
-    return tuple(words)
-
-
-def decode_attributes(operator: HostOperator, words: Sequence[int]) -> SimpleNamespace:
-    """The attributes by name: numbers, lists as tuples, floats as floats; words of ELEMENT as they are."""
-    if len(words) != operator.words:
-        raise InputError(
-            f"host operator {operator.name}: {len(words)} attribute words, it has {operator.words}"
-        )
-    values, position = {}, 0
-    for attribute in operator.attributes:
-        items = tuple(
-            _from_word(attribute, int(word)) for word in words[position : position + attribute.count]
-        )
-        values[attribute.name] = items if attribute.count > 1 else items[0]
-        position += attribute.count
-    return SimpleNamespace(**values)
-
-
-def float_word(value: float) -> int:
-    """The bit pattern of a float32 as an int32."""
-    (word,) = struct.unpack("<i", struct.pack("<f", value))
-    return int(word)
-
-
-def word_float(word: int) -> float:
-    """The float32 that has this bit pattern."""
-    (value,) = struct.unpack("<f", struct.pack("<i", word))
-    return float(value)
-
-
-def _to_word(attribute: Attribute, value: int | float) -> int:
-    word = float_word(value) if attribute.word is Word.FLOAT32 else int(value)
-    assert -(1 << 31) <= word < 1 << 31, f"{attribute.name} = {value} does not fit a word"
-    return word
-
-
-def _from_word(attribute: Attribute, word: int) -> int | float:
-    return word_float(word) if attribute.word is Word.FLOAT32 else word
