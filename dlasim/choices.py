@@ -78,6 +78,8 @@ class Choices(TypedDict, total=False):
     """Cycles per instruction word."""
     queue_depth: int
     """Operations that each unit holds, including the running one."""
+    compute_overlap: int
+    """1: MAC and VECTOR work side by side; 0: in turns."""
     mac_fill: int
     mac_drain: int
     vector_fill: int
@@ -173,6 +175,8 @@ class Axes(TypedDict, total=False):
     """Cycles per instruction word."""
     queue_depth: int | str | Sequence[int | str]
     """Operations that each unit holds, including the running one."""
+    compute_overlap: int | str | Sequence[int | str]
+    """1: MAC and VECTOR work side by side; 0: in turns."""
     mac_fill: int | str | Sequence[int | str]
     mac_drain: int | str | Sequence[int | str]
     vector_fill: int | str | Sequence[int | str]

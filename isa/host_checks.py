@@ -354,9 +354,9 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "ANY and ALL are for bool, and bool has no others",
         ),
         Rule(
-            f"output.type != int8 or function == {ReduceFunction.MAX.value}"
+            f"(output.type != int8 and output.type != int16) or function == {ReduceFunction.MAX.value}"
             f" or function == {ReduceFunction.MIN.value}",
-            "int8 has MAX and MIN only",
+            "int8 and int16 have MAX and MIN only",
         ),
     ),
     "PRODUCT": (

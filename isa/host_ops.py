@@ -173,6 +173,8 @@ _INT32 = ("int32",)
 _INDEX = ("int32", "int64")
 _NUMBERS = ("int8", "int32", "int64", "float32")
 _NUMBERS_AND_BOOL = (*_NUMBERS, "bool")
+_NUMBERS_OF_ANY_WIDTH = (*_NUMBERS, "int16")
+_ALL_BUT_UINT8 = (*_NUMBERS_AND_BOOL, "int16")
 _ANY = ("int8", "int32", "float32", "bool", "int64", "uint8", "int16")
 
 
@@ -649,13 +651,9 @@ HOST_OPERATORS = (
         "REDUCE",
         31,
         "function over the elements that differ only along the reduced axes, in the element type itself: "
-        "integers wrap. int8 only for MAX and MIN, bool only for ANY and ALL, which are of bool only.",
-        (HostOperand("input", _NUMBERS_AND_BOOL, "any shape"),),
-        (
-            HostOperand(
-                "output", _NUMBERS_AND_BOOL, "the axes that stay, in order; reduced ones may stand as 1"
-            ),
-        ),
+        "integers wrap. int8 and int16 have MAX and MIN only, bool has ANY and ALL, which nothing else has.",
+        (HostOperand("input", _ALL_BUT_UINT8, "any shape"),),
+        (HostOperand("output", _ALL_BUT_UINT8, "the axes that stay, in order; reduced ones may stand as 1"),),
         (_function(ReduceFunction), Attribute("axis_mask", "bit n: dimension n of the input is reduced")),
         firmware="reduce",
     ),
@@ -683,9 +681,9 @@ HOST_OPERATORS = (
         33,
         "The greatest elements of each row, in descending order, and their positions; of equals the first "
         "comes first. There are as many as a row of the outputs holds.",
-        (HostOperand("input", _NUMBERS, "rows along the last dimension"),),
+        (HostOperand("input", _NUMBERS_OF_ANY_WIDTH, "rows along the last dimension"),),
         (
-            HostOperand("values", _NUMBERS, "the same type"),
+            HostOperand("values", _NUMBERS_OF_ANY_WIDTH, "the same type"),
             HostOperand("indices", _INT32, "the shape of values"),
         ),
         firmware="find_greatest",
@@ -707,8 +705,8 @@ HOST_OPERATORS = (
         "Whether x1 and x2 relate as the function says. int8 compares requant((x - zero_point) << 8, of that "
         "input). bool has EQUAL and NOT_EQUAL only.",
         (
-            HostOperand("input1", _NUMBERS_AND_BOOL, "any shape"),
-            HostOperand("input2", _NUMBERS_AND_BOOL, "the same type; broadcast with input1 as in NumPy"),
+            HostOperand("input1", _ALL_BUT_UINT8, "any shape"),
+            HostOperand("input2", _ALL_BUT_UINT8, "the same type; broadcast with input1 as in NumPy"),
         ),
         (HostOperand("output", ("bool",), "the result"),),
         (

@@ -78,6 +78,7 @@ class DlaConfig:
     vector_lanes: int = 16  # 0: as many as PEs
     issue_cycles: int = 1  # per instruction word
     queue_depth: int = 4  # operations that a unit holds, the running one included
+    compute_overlap: int = 1  # MAC and VECTOR work side by side; 0: in turns
     mac_fill: int = 4
     mac_drain: int = 4
     vector_fill: int = 2
@@ -235,6 +236,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "vector_lanes": (0, 1 << 16),
     "issue_cycles": (0, 1 << 10),
     "queue_depth": (1, 255),
+    "compute_overlap": (0, 1),
     "mac_fill": (0, 1 << 16),
     "mac_drain": (0, 1 << 16),
     "vector_fill": (0, 1 << 16),

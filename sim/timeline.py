@@ -150,6 +150,7 @@ class _Walk:
             int(is_pipelined),
         )
         walk.word_cycles, walk.queue_depth = words, config.queue_depth
+        walk.in_turns = 1 - config.compute_overlap
         for unit, first in enumerate(places.first.tolist()):
             walk.units[unit].first = first
         self._issued, self._ends = self._room(len(totals)), self._room(len(totals))

@@ -196,7 +196,7 @@ ROWS = (
         "x i -> x",
         pooling.mean_shape,
         reduction.sum_,
-        ("MEAN", "REDUCE"),
+        ("MEAN", "MEAN_16", "REDUCE"),
         dla=("OP_POOL", "OP_MAT_MUL"),
         options=_REDUCE_OPTIONS,
         version=2,

@@ -75,6 +75,7 @@ MACHINE: tuple[tuple[str, str, Any, str], ...] = (
     ("--vector-lanes", "vector_lanes", WHOLE, "Elements per cycle of the vector unit; 0: as many as PEs."),
     ("--issue-cycles", "issue_cycles", WHOLE, "Cycles per instruction word."),
     ("--queue-depth", "queue_depth", WHOLE, "Operations that each unit holds, including the running one."),
+    ("--compute-overlap", "compute_overlap", WHOLE, "1: MAC and VECTOR work side by side; 0: in turns."),
     ("--clock", "clock_mhz", REAL, "Clock in MHz."),
     (
         "--timing",

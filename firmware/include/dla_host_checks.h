@@ -1093,10 +1093,10 @@ static const struct dla_host_range dla_reduce_ranges[] = {
     { NULL, INT32_MIN, 2147483647, 1, 1 },
 };
 static const struct dla_host_types dla_reduce_inputs[] = {
-    { "input must be int8 or int32 or int64 or float32 or bool", 0x1f },
+    { "input must be int8 or int32 or int64 or float32 or bool or int16", 0x5f },
 };
 static const struct dla_host_types dla_reduce_outputs[] = {
-    { "output must be int8 or int32 or int64 or float32 or bool", 0x1f },
+    { "output must be int8 or int32 or int64 or float32 or bool or int16", 0x5f },
 };
 static const char *dla_reduce_broken_rule(const struct dla_host_arguments *c)
 {
@@ -1111,8 +1111,8 @@ static const char *dla_reduce_broken_rule(const struct dla_host_arguments *c)
         return "output must have the dimensions that are not reduced";
     if (!((((int64_t)w[0] >= INT64_C(4)) && (dla_host_type(c, c->inputs + 0) == 3)) || (((int64_t)w[0] < INT64_C(4)) && (dla_host_type(c, c->inputs + 0) != 3))))
         return "ANY and ALL are for bool, and bool has no others";
-    if (!((dla_host_type(c, c->inputs + 0) != 0) || ((int64_t)w[0] == INT64_C(2)) || ((int64_t)w[0] == INT64_C(3))))
-        return "int8 has MAX and MIN only";
+    if (!(((dla_host_type(c, c->inputs + 0) != 0) && (dla_host_type(c, c->inputs + 0) != 6)) || ((int64_t)w[0] == INT64_C(2)) || ((int64_t)w[0] == INT64_C(3))))
+        return "int8 and int16 have MAX and MIN only";
     return NULL;
 }
 
@@ -1146,10 +1146,10 @@ static const char *dla_cumulative_sum_broken_rule(const struct dla_host_argument
 }
 
 static const struct dla_host_types dla_top_k_inputs[] = {
-    { "input must be int8 or int32 or int64 or float32", 0x17 },
+    { "input must be int8 or int32 or int64 or float32 or int16", 0x57 },
 };
 static const struct dla_host_types dla_top_k_outputs[] = {
-    { "values must be int8 or int32 or int64 or float32", 0x17 },
+    { "values must be int8 or int32 or int64 or float32 or int16", 0x57 },
     { "indices must be int32", 0x02 },
 };
 static const char *dla_top_k_broken_rule(const struct dla_host_arguments *c)
@@ -1200,8 +1200,8 @@ static const struct dla_host_range dla_compare_ranges[] = {
     { NULL, INT32_MIN, 2147483647, 1, 1 },
 };
 static const struct dla_host_types dla_compare_inputs[] = {
-    { "input1 must be int8 or int32 or int64 or float32 or bool", 0x1f },
-    { "input2 must be int8 or int32 or int64 or float32 or bool", 0x1f },
+    { "input1 must be int8 or int32 or int64 or float32 or bool or int16", 0x5f },
+    { "input2 must be int8 or int32 or int64 or float32 or bool or int16", 0x5f },
 };
 static const struct dla_host_types dla_compare_outputs[] = {
     { "output must be bool", 0x08 },

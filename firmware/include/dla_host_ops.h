@@ -504,7 +504,7 @@ struct dla_host_requant {
 _Static_assert(sizeof(struct dla_host_requant) == 4 * DLA_HOST_REQUANT_WORDS, "size");
 
 /* REDUCE: function over the elements that differ only along the reduced axes, in the element type itself:
-   integers wrap. int8 only for MAX and MIN, bool only for ANY and ALL, which are of bool only.
+   integers wrap. int8 and int16 have MAX and MIN only, bool has ANY and ALL, which nothing else has.
    Inputs: input. Outputs: output. */
 #define DLA_HOST_REDUCE_WORDS 2u
 struct dla_host_reduce {

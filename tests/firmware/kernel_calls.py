@@ -645,7 +645,7 @@ def binary(rng: Random) -> Iterator[Call]:
 
 def comparison(rng: Random) -> Iterator[Call]:
     """Of equals too; bool is only equal or not."""
-    for dtype, function in itertools.product(("int8", "int32", "int64", "bool"), CompareFunction):
+    for dtype, function in itertools.product(("int8", "int16", "int32", "int64", "bool"), CompareFunction):
         if dtype == "bool" and function > CompareFunction.NOT_EQUAL:
             continue
         shapes, result = broadcast_shapes(rng)
@@ -668,7 +668,13 @@ def selection(rng: Random) -> Iterator[Call]:
 
 
 def reduction(rng: Random) -> Iterator[Call]:
-    functions = {"int8": (2, 3), "int32": (0, 1, 2, 3), "int64": (0, 1, 2, 3), "bool": (4, 5)}
+    functions = {
+        "int8": (2, 3),
+        "int16": (2, 3),
+        "int32": (0, 1, 2, 3),
+        "int64": (0, 1, 2, 3),
+        "bool": (4, 5),
+    }
     for dtype, allowed in functions.items():
         for function in allowed:
             shape = [int(n) for n in rng.integers(1, 6, int(rng.integers(1, 6)))]
@@ -679,7 +685,7 @@ def reduction(rng: Random) -> Iterator[Call]:
 
 
 def top_k(rng: Random) -> Iterator[Call]:
-    for dtype in ("int8", "int32", "int64"):
+    for dtype in ("int8", "int16", "int32", "int64"):
         shape = int(rng.integers(1, 4)), int(rng.integers(1, 12))
         count = int(rng.integers(1, shape[1] + 1))
         values = elements(rng, dtype, shape)

@@ -146,7 +146,9 @@ def _origins(module: str, name: str) -> Iterator[str]:
     for node in ast.parse(inspect.getsource(import_module(module))).body:
         if isinstance(node, ast.ImportFrom) and node.module:
             if name in {alias.asname or alias.name for alias in node.names}:
-                if node.module.startswith("dlasim."):
+                if node.module == "dlasim.isa":
+                    yield f"dlasim.isa.{name}"  # a module
+                elif node.module.startswith("dlasim."):
                     yield from _origins(node.module, name)
                 return
         elif isinstance(node, ast.Assign) and name in {

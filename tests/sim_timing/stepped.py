@@ -99,7 +99,11 @@ class SteppedMachine:
         if mnemonic in ("IRQ", "HALT"):
             return "" if self._idle() else "wait"
         if mnemonic.startswith("OP_"):
-            return "queue" if len(self._queues[_unit(mnemonic)]) >= self._config.queue_depth else ""
+            unit = _unit(mnemonic)
+            others = {"mac": "vector", "vector": "mac"}
+            if not self._config.compute_overlap and unit in others and self._queues[others[unit]]:
+                return "queue"
+            return "queue" if len(self._queues[unit]) >= self._config.queue_depth else ""
         return ""
 
     def _act(self, now: int, mnemonic: str, decoded) -> None:
