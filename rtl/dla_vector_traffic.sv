@@ -45,9 +45,12 @@ module dla_vector_traffic
   localparam int unsigned RESULTS = 0, PARAMETERS = 1, INPUT = 2, INPUT2 = 3;
   logic [31:0] out_height, out_width, pixel_bytes;
   logic [31:0] parameter_bytes;
-  logic inputs_ready, inputs2_ready, parameters_ready, is_last;
+  logic inputs_ready, inputs2_ready, parameters_ready, has_parameters, may_read, is_last;
   assign out_height = 32'(operands.out_size.height);
   assign out_width = 32'(operands.out_size.width);
+  // The table and the records come first: no step runs without them.
+  assign has_parameters = uses.lut.present || uses.param.present;
+  assign may_read = valid && (parameters_ready || !has_parameters);
   assign parameter_bytes = !uses.lut.present ? RECORD_BYTES * operands.out_channels
       : uses.lut.wide ? EXPONENTIALS_BYTES : TABLE_BYTES;
   assign pixel_bytes = wide_in ? 4 * operands.out_channels : operands.out_channels;
@@ -60,7 +63,7 @@ module dla_vector_traffic
   ) inputs (
       .clock,
       .reset,
-      .enable(valid && uses.in.present),
+      .enable(may_read && uses.in.present),
       .base(operands.in_addr),
       .row_stride(operands.in_row_stride),
       .pixel_stride(operands.in_pixel_stride),
@@ -100,7 +103,7 @@ module dla_vector_traffic
   ) inputs2 (
       .clock,
       .reset,
-      .enable(valid && uses.in2.present),
+      .enable(may_read && uses.in2.present),
       .base(operands.in2_addr),
       .row_stride(operands.in2_row_stride),
       .pixel_stride(operands.in2_pixel_stride),
@@ -139,7 +142,7 @@ module dla_vector_traffic
   ) parameters (
       .clock,
       .reset,
-      .enable(valid && (uses.lut.present || uses.param.present)),
+      .enable(valid && has_parameters),
       .base(uses.lut.present ? operands.lut_addr : operands.param_addr),
       .row_stride(0),
       .pixel_stride(0),
@@ -177,7 +180,7 @@ module dla_vector_traffic
   assign request_stride[INPUT2] = BANK_BYTES;
   assign request_stride[PARAMETERS] = BANK_BYTES;
   assign ready = (inputs_ready || !step_meets || !uses.in.present) && (inputs2_ready || !uses.in2.present)
-      && (parameters_ready || !(uses.lut.present || uses.param.present));
+      && (parameters_ready || !has_parameters);
 
   always_ff @(posedge clock) begin
     if (reset) is_last <= 1'b0;
