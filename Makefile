@@ -11,7 +11,7 @@ QUICK := tests/isa/test_tables.py tests/isa/test_codec.py tests/sim_engines/test
 	tests/native/test_translator.py tests/sim_machine/test_faults.py
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick test-all nightly random check docs docs-site accuracy bench fuzz rtl rtl-all golden firmware kernels routines wheel clean
+.PHONY: help demo test quick test-all nightly random check docs docs-site accuracy bench fuzz rtl rtl-all rtl-streams golden firmware kernels routines wheel clean
 
 help: ## list the targets
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -66,12 +66,16 @@ HAS_VERILATOR := command -v verilator >/dev/null || \
 
 rtl: $(VENV)/ready-rtl ## build the RTL with Verilator, and compare it with the simulator
 	@$(HAS_VERILATOR)
-	$(PYTEST) -m 'rtl and not slow' tests/rtl
+	$(PYTEST) -n auto --dist worksteal -m 'rtl and not slow' tests/rtl
 
-rtl-all: $(VENV)/ready-rtl ## the same with large machines and seeded mistakes, and the table of docs/rtl.md
+rtl-all: $(VENV)/ready-rtl ## the same with large machines and seeded mistakes; measures the tables of docs/accuracy.md
 	@$(HAS_VERILATOR)
-	$(PYTEST) -m rtl tests/rtl
-	$(BIN)/python -m tests.rtl
+	$(PYTEST) -n auto --dist worksteal -m rtl tests/rtl
+	$(BIN)/python -m tests.rtl --write
+
+rtl-streams: $(VENV)/ready-rtl ## 10,000 random streams on RTL and simulator; resumable; COUNT=
+	@$(HAS_VERILATOR)
+	$(BIN)/python tools/random_streams.py --count $(or $(COUNT),10000)
 
 golden: $(VENV)/ready-test ## rewrite the golden files; read their diff before committing it
 	$(PYTEST) --update-golden

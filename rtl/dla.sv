@@ -4,6 +4,7 @@
 
 module dla
   import dla_isa::*;
+  import dla_words::*;
 #(
     parameter int unsigned INPUT_LANES = 1,
     parameter int unsigned OUTPUT_LANES = 64,
@@ -62,7 +63,9 @@ module dla
     output logic [UNIT_COUNT-1:0] watch_issued,
     output logic [UNIT_COUNT-1:0] watch_done,
     output logic watch_marker,
-    output logic watch_ends
+    output logic watch_ends,
+    output logic [31:0] watch_sram_bytes[UNIT_COUNT],  // of operands that cross the SRAM's ports
+    output logic [31:0] watch_sram_words[UNIT_COUNT]  // that cross them
 );
   localparam int unsigned PES = INPUT_LANES * OUTPUT_LANES;
   localparam int unsigned MAC_LANES = OUTPUT_LANES == 1 ? PES : OUTPUT_LANES;
@@ -283,13 +286,13 @@ module dla
 
   // Where the SRAM's ports are limited, the words of beats cross them too.
   localparam int unsigned SLOTS = 4;  // streams of words that a unit can have at the ports
-  logic [31:0] request_address[UNIT_COUNT][SLOTS], request_stride[UNIT_COUNT][SLOTS];
-  logic [7:0] request_words[UNIT_COUNT][SLOTS], granted[UNIT_COUNT][SLOTS];
+  request_t request[UNIT_COUNT][SLOTS];
+  logic [31:0] crossed_bytes[UNIT_COUNT][SLOTS];
+  logic [7:0] granted[UNIT_COUNT][SLOTS];
   for (genvar d = 0; d < 2; d++) begin : dma_words
-    assign request_stride[d][0] = SRAM_BANDWIDTH;
     if (SRAM_BANDWIDTH == 0) begin : free
       assign {bus_room[d], crossed[d]} = '1;
-      assign {request_address[d][0], request_words[d][0]} = '0;
+      assign {request[d][0], crossed_bytes[d][0]} = '0;
       logic unused;
       assign unused = &{1'b0, flush[d], granted[d][0]};
     end else begin : shared
@@ -306,13 +309,13 @@ module dla
           .flush(flush[d]),
           .room(bus_room[d]),
           .crossed(crossed[d]),
-          .address(request_address[d][0]),
-          .words(request_words[d][0]),
+          .request(request[d][0]),
+          .crossed_bytes(crossed_bytes[d][0]),
           .granted(granted[d][0])
       );
     end
     for (genvar s = 1; s < SLOTS; s++) begin : unused_slot
-      assign {request_address[d][s], request_stride[d][s], request_words[d][s]} = '0;
+      assign {request[d][s], crossed_bytes[d][s]} = '0;
       logic unused;
       assign unused = &{1'b0, granted[d][s]};
     end
@@ -322,7 +325,7 @@ module dla
       for (genvar s = 0; s < SLOTS; s++) begin : slot
         assign granted[u][s] = '0;
         logic unused;
-        assign unused = &{1'b0, request_address[u][s], request_stride[u][s], request_words[u][s]};
+        assign unused = &{1'b0, request[u][s]};
       end
     end
   end else begin : with_ports
@@ -335,11 +338,20 @@ module dla
     ) ports (
         .clock,
         .reset(restart),
-        .address(request_address),
-        .stride(request_stride),
-        .words(request_words),
+        .request,
         .granted
     );
+  end
+
+  always_comb begin
+    for (int unsigned u = 0; u < UNIT_COUNT; u++) begin
+      watch_sram_bytes[u] = '0;
+      watch_sram_words[u] = '0;
+      for (int unsigned s = 0; s < SLOTS; s++) begin
+        watch_sram_bytes[u] = watch_sram_bytes[u] + crossed_bytes[u][s];
+        watch_sram_words[u] = watch_sram_words[u] + 32'(granted[u][s]);
+      end
+    end
   end
 
   // A beat's data follows its addresses by a cycle, from system memory as from the SRAM.
@@ -400,9 +412,8 @@ module dla
       .operands(mac_head.operands),
       .done(done[MAC]),
       .waits(mac_waits),
-      .request_address(request_address[MAC]),
-      .request_stride(request_stride[MAC]),
-      .request_words(request_words[MAC]),
+      .request(request[MAC]),
+      .crossed_bytes(crossed_bytes[MAC]),
       .granted(granted[MAC]),
       .macs,
       .read(mac_read),
@@ -442,9 +453,8 @@ module dla
       .operands(vector_head.operands),
       .done(done[VECTOR]),
       .waits(vector_waits),
-      .request_address(request_address[VECTOR]),
-      .request_stride(request_stride[VECTOR]),
-      .request_words(request_words[VECTOR]),
+      .request(request[VECTOR]),
+      .crossed_bytes(crossed_bytes[VECTOR]),
       .granted(granted[VECTOR]),
       .read(vector_read),
       .read_wide(vector_read_wide),

@@ -1,7 +1,9 @@
 // The words of a transfer between the bus and the SRAM's ports. Bytes of a beat wait until their word is whole, or
 // until the last beat. Words that are not consecutive, because a beat spans runs, are asked for as if they were.
 
-module dla_dma_words #(
+module dla_dma_words
+  import dla_words::*;
+#(
     parameter int unsigned BANK_BYTES = 16,
     parameter int unsigned PORTS = 4,
     parameter int unsigned BEAT_BYTES = 8,
@@ -15,9 +17,8 @@ module dla_dma_words #(
     input logic flush,  // no beat follows this cycle's
     output logic room,
     output logic crossed,
-    // To the ports
-    output logic [31:0] address,
-    output logic [7:0] words,
+    output request_t request,
+    output logic [31:0] crossed_bytes,
     input logic [7:0] granted
 );
   logic [31:0] waiting, oldest, newest;  // words that wait; the first and the last of them
@@ -48,9 +49,11 @@ module dla_dma_words #(
 
   assign all = waiting + touched;
   assign whole = all == 0 || flush || is_whole ? all : all - 1;
-  assign address = (waiting == 0 ? first_touched : oldest) * BANK_BYTES;
-  assign words = whole < PORTS ? whole[7:0] : 8'(PORTS);
+  assign request.stride = BANK_BYTES;
+  assign request.address = (waiting == 0 ? first_touched : oldest) * BANK_BYTES;
+  assign request.words = whole < PORTS ? whole[7:0] : 8'(PORTS);
   assign crossed = all == 32'(granted);
+  assign crossed_bytes = beat ? beat_bytes : '0;
   assign room = waiting * BANK_BYTES < BANK_BYTES + QUEUE_BYTES;
   always_ff @(posedge clock) begin
     if (reset) begin

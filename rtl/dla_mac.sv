@@ -12,6 +12,7 @@
 
 module dla_mac
   import dla_isa::*;
+  import dla_words::*;
   import dla_fixed_point::*;
 #(
     parameter int unsigned INPUT_LANES = 1,
@@ -40,9 +41,8 @@ module dla_mac
     input mac_operands_t operands,
     output logic done,
     output logic waits,  // for words of the SRAM
-    output logic [31:0] request_address[4],  // to the ports
-    output logic [31:0] request_stride[4],
-    output logic [7:0] request_words[4],
+    output request_t request[4],  // to the ports
+    output logic [31:0] crossed_bytes[4],
     input logic [7:0] granted[4],
     output logic [31:0] macs,  // multiply-accumulates that begin in this cycle
     output logic read,
@@ -378,7 +378,7 @@ module dla_mac
     if (BANK_BYTES == 0) begin : free
       assign {room, ports_ready, is_written} = '1;
       for (genvar s = 0; s < 4; s++) begin : slot
-        assign {request_address[s], request_stride[s], request_words[s]} = '0;
+        assign {request[s], crossed_bytes[s]} = '0;
       end
       logic unused;
       assign unused = &{1'b0, lane_bytes, rows_before, granted[0], granted[1], granted[2], granted[3]};
@@ -398,10 +398,6 @@ module dla_mac
           .uses(operand_uses(64'({by_channel, wide, init, opcode}))),
           .depthwise,
           .operands,
-          .kernel_height,
-          .kernel_width,
-          .in_height,
-          .in_width,
           .matrix,
           .filter_bytes,
           .per_input,
@@ -420,16 +416,12 @@ module dla_mac
           .step_first(is_first),
           .block_ends(steps && is_last && ends_block),
           .group_ends(steps && is_last && ends_column && ends_row),
-          .put(leaves),
-          .put_address(leave_s.result),
-          .put_bytes(lane_bytes),
-          .put_ends(leave_ends),
+          .put('{valid: leaves, ends: leave_ends, address: leave_s.result, bytes: lane_bytes}),
           .ready(ports_ready),
           .room,
           .written(is_written),
-          .request_address,
-          .request_stride,
-          .request_words,
+          .request,
+          .crossed_bytes,
           .granted
       );
     end
@@ -442,7 +434,7 @@ module dla_mac
       leave_s.valid = accumulate_s.valid && accumulate_s.last;
     end
     for (genvar s = 0; s < 4; s++) begin : slot
-      assign {request_address[s], request_stride[s], request_words[s]} = '0;
+      assign {request[s], crossed_bytes[s]} = '0;
     end
     logic unused;
     assign unused = &{1'b0, by_channel, granted[0], granted[1], granted[2], granted[3]};

@@ -3,6 +3,7 @@
 
 module dla_mac_traffic
   import dla_isa::*;
+  import dla_words::*;
 #(
     parameter int unsigned INPUT_LANES = 1,
     parameter int unsigned LANES = 64,
@@ -22,10 +23,6 @@ module dla_mac_traffic
     /* verilator lint_on UNUSEDSIGNAL */
     input logic depthwise,
     input logic matrix,
-    input logic [31:0] kernel_height,
-    input logic [31:0] kernel_width,
-    input logic [31:0] in_height,
-    input logic [31:0] in_width,
     input logic [31:0] filter_bytes,
     input logic [31:0] per_input,
     input logic [31:0] group_step,
@@ -44,27 +41,28 @@ module dla_mac_traffic
     input logic step_first,
     input logic block_ends,
     input logic group_ends,
-    // Results of a pixel
-    input logic put,
-    input logic [31:0] put_address,
-    input logic [31:0] put_bytes,
-    input logic put_ends,
+    input results_t put,
     output logic ready,
     output logic room,
     output logic written,
     // To the ports
-    output logic [31:0] request_address[4],
-    output logic [31:0] request_stride[4],
-    output logic [7:0] request_words[4],
+    output request_t request[4],
+    output logic [31:0] crossed_bytes[4],  // of operands, with this cycle's words
     input logic [7:0] granted[4]
 );
   localparam int unsigned RESULTS = 0, WEIGHTS = 1, INPUT = 2, PARTIALS = 3;
-  logic [31:0] out_height, out_width;
-  assign out_height = 32'(operands.out_size.height);
-  assign out_width = 32'(operands.out_size.width);
+  window_t window;
+  assign window = matrix ? each_pixel(operands.out_size) : '{
+      in_size: operands.in_size,
+      out_size: operands.out_size,
+      kernel: operands.kernel,
+      stride: operands.stride,
+      dilation: operands.dilation,
+      pad: operands.pad
+  };
 
   // ------------------------------------------------------------------------------------------------------ weights
-  logic weights_ready, input_ready, partials_ready, is_last;
+  logic weights_ready, input_ready, partials_ready;
   logic [31:0] step_inputs;  // input channels up to the step's last
   assign step_inputs = step_depth + INPUT_LANES < operands.in_channels ? step_depth + INPUT_LANES : operands.in_channels;
   dla_weights #(
@@ -81,18 +79,17 @@ module dla_mac_traffic
       .weight_address(operands.weight_addr),
       .record_address(operands.param_addr),
       .filter_bytes,
-      .taps(kernel_height * kernel_width),
+      .taps(32'(window.kernel.height) * 32'(window.kernel.width)),
       .channels(operands.out_channels),
       .group_step,
-      .pixels(out_height * out_width),
+      .pixels(32'(operands.out_size.height) * 32'(operands.out_size.width)),
       .step_bytes(step_tap * operands.in_channels + step_inputs),
       .step_tap,
       .block_ends,
       .group_ends,
       .ready(weights_ready),
-      .address(request_address[WEIGHTS]),
-      .stride(request_stride[WEIGHTS]),
-      .words(request_words[WEIGHTS]),
+      .request(request[WEIGHTS]),
+      .crossed_bytes(crossed_bytes[WEIGHTS]),
       .granted(granted[WEIGHTS])
   );
 
@@ -113,18 +110,7 @@ module dla_mac_traffic
       .row_stride(operands.in_row_stride),
       .pixel_stride(operands.in_pixel_stride),
       .pixel_bytes(depthwise ? fed_last - fed_first + 1 : operands.in_channels),
-      .in_height($signed(in_height)),
-      .in_width($signed(in_width)),
-      .out_height,
-      .out_width,
-      .kernel_height,
-      .kernel_width,
-      .stride_height(matrix ? 1 : 32'(operands.stride.height)),
-      .stride_width(matrix ? 1 : 32'(operands.stride.width)),
-      .dilation_height(matrix ? 1 : 32'(operands.dilation.height)),
-      .dilation_width(matrix ? 1 : 32'(operands.dilation.width)),
-      .pad_top(matrix ? 0 : 32'(operands.pad.top)),
-      .pad_left(matrix ? 0 : 32'(operands.pad.left)),
+      .window,
       .channels(operands.out_channels),
       .group_step,
       .keeps(!depthwise),
@@ -137,11 +123,10 @@ module dla_mac_traffic
       .step_column(step_in_column),
       .step_bytes(depthwise ? fed_last - fed_first + 1 : step_inputs),
       .ready(input_ready),
-      .address(request_address[INPUT]),
-      .words(request_words[INPUT]),
+      .request(request[INPUT]),
+      .crossed_bytes(crossed_bytes[INPUT]),
       .granted(granted[INPUT])
   );
-  assign request_stride[INPUT] = BANK_BYTES;
 
   // ------------------------------------------------------------------------------------------------- partial sums
   logic [31:0] partial_group, partials_left;
@@ -158,18 +143,7 @@ module dla_mac_traffic
       .row_stride(operands.acc_row_stride),
       .pixel_stride(operands.acc_pixel_stride),
       .pixel_bytes(4 * (partials_left < group_step ? partials_left : group_step)),
-      .in_height($signed(out_height)),
-      .in_width($signed(out_width)),
-      .out_height,
-      .out_width,
-      .kernel_height(1),
-      .kernel_width(1),
-      .stride_height(1),
-      .stride_width(1),
-      .dilation_height(1),
-      .dilation_width(1),
-      .pad_top(0),
-      .pad_left(0),
+      .window(each_pixel(operands.out_size)),
       .channels(operands.out_channels),
       .group_step,
       .keeps(1'b0),
@@ -182,34 +156,16 @@ module dla_mac_traffic
       .step_column($signed(step_column)),
       .step_bytes(4 * (partials_left < group_step ? partials_left : group_step)),
       .ready(partials_ready),
-      .address(request_address[PARTIALS]),
-      .words(request_words[PARTIALS]),
+      .request(request[PARTIALS]),
+      .crossed_bytes(crossed_bytes[PARTIALS]),
       .granted(granted[PARTIALS])
   );
-  assign request_stride[PARTIALS] = BANK_BYTES;
   assign ready = weights_ready && (input_ready || !step_meets)
       && (partials_ready || !uses.acc.present || !step_first);
 
   // ------------------------------------------------------------------------------------------------------ results
-  always_ff @(posedge clock) begin
-    if (reset) is_last <= 1'b0;
-    else if (put && put_ends) is_last <= 1'b1;
-  end
-  dla_writer #(
-      .BANK_BYTES(BANK_BYTES),
-      .PORTS(PORTS)
-  ) results (
-      .clock,
-      .reset,
-      .put,
-      .put_address,
-      .put_bytes,
-      .flush(is_last),
-      .room,
-      .empty(written),
-      .address(request_address[RESULTS]),
-      .words(request_words[RESULTS]),
-      .granted(granted[RESULTS])
+  dla_writer #(.BANK_BYTES(BANK_BYTES), .PORTS(PORTS)) results (
+      .clock, .reset, .put, .room, .written,
+      .request(request[RESULTS]), .crossed_bytes(crossed_bytes[RESULTS]), .granted(granted[RESULTS])
   );
-  assign request_stride[RESULTS] = BANK_BYTES;
 endmodule

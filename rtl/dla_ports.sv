@@ -4,7 +4,9 @@
 // A unit has SLOTS streams of words, which take turns in the same way when it is the unit's. A stream asks for words that lie
 // STRIDE bytes apart from an address on, and gets them in this order.
 
-module dla_ports #(
+module dla_ports
+  import dla_words::*;
+#(
     parameter int unsigned BANK_BYTES = 16,
     parameter int unsigned PORTS = 4,
     parameter int unsigned BANKS = 8,
@@ -13,10 +15,8 @@ module dla_ports #(
 ) (
     input logic clock,
     input logic reset,
-    input logic [31:0] address[UNITS][SLOTS],
-    input logic [31:0] stride[UNITS][SLOTS],
-    input logic [7:0] words[UNITS][SLOTS],  // that it wants in this cycle
-    output logic [7:0] granted[UNITS][SLOTS]  // of them
+    input request_t request[UNITS][SLOTS],
+    output logic [7:0] granted[UNITS][SLOTS]  // of the words
 );
   localparam int unsigned UNIT_BITS = $clog2(UNITS);
   localparam int unsigned BANK_BITS = BANKS > 1 ? $clog2(BANKS) : 1;
@@ -50,8 +50,8 @@ module dla_ports #(
         u = first + UNIT_BITS'(k);
         for (int unsigned j = 0; j < SLOTS; j++) begin
           if (!served) s = next_slot[u] + SLOT_BITS'(j);
-          if (!served && granted[u][s] < words[u][s]) begin
-            bank = bank_of((address[u][s] + 32'(granted[u][s]) * stride[u][s]) / BANK_BYTES);
+          if (!served && granted[u][s] < request[u][s].words) begin
+            bank = bank_of((request[u][s].address + 32'(granted[u][s]) * request[u][s].stride) / BANK_BYTES);
             if (!used[bank]) begin
               used[bank] = 1'b1;
               granted[u][s] = granted[u][s] + 1'b1;

@@ -4,7 +4,9 @@
 // A row that an earlier window had crosses again only if BUFFER_BYTES do not hold the lines under a window. The
 // reader goes ahead as far as the buffer has room beside those lines; without that it stays in the unit's row.
 
-module dla_raster #(
+module dla_raster
+  import dla_words::*;
+#(
     parameter int unsigned BANK_BYTES = 16,
     parameter int unsigned PORTS = 4,
     parameter int unsigned BUFFER_BYTES = 0  // 0: no limit
@@ -12,23 +14,12 @@ module dla_raster #(
     input logic clock,
     input logic reset,
     input logic enable,
-    // The picture, and the window's way over it
+    // The picture
+    input window_t window,
     input logic [31:0] base,
     input logic [31:0] row_stride,
     input logic [31:0] pixel_stride,
     input logic [31:0] pixel_bytes,
-    input logic signed [31:0] in_height,
-    input logic signed [31:0] in_width,
-    input logic [31:0] out_height,
-    input logic [31:0] out_width,
-    input logic [31:0] kernel_height,
-    input logic [31:0] kernel_width,
-    input logic [31:0] stride_height,
-    input logic [31:0] stride_width,
-    input logic [31:0] dilation_height,
-    input logic [31:0] dilation_width,
-    input logic signed [31:0] pad_top,
-    input logic signed [31:0] pad_left,
     // It is passed over once for each group of channels, unless the buffer may keep it.
     input logic [31:0] channels,
     input logic [31:0] group_step,
@@ -44,16 +35,23 @@ module dla_raster #(
     input logic signed [31:0] step_column,
     input logic [31:0] step_bytes,
     output logic ready,  // what the step reads has come
-    // To the ports
-    output logic [31:0] address,
-    output logic [7:0] words,
+    output request_t request,
+    output logic [31:0] crossed_bytes,
     input logic [7:0] granted
 );
   // ------------------------------------------------------------------------------------------------------- shape
   logic sparse;  // the window leaves out columns
   logic fits, is_kept;
   logic [31:0] common_tap, common_row, span, columns, line_bytes, rows_read;
-  logic signed [31:0] last_column, reach;
+  logic signed [31:0] in_height, in_width, pad_top, pad_left, last_column, reach;
+  logic [31:0] out_height, out_width, kernel_height, kernel_width;
+  logic [31:0] stride_height, stride_width, dilation_height, dilation_width;
+  assign {in_height, in_width} = {32'(window.in_size.height), 32'(window.in_size.width)};
+  assign {out_height, out_width} = {32'(window.out_size.height), 32'(window.out_size.width)};
+  assign {kernel_height, kernel_width} = {32'(window.kernel.height), 32'(window.kernel.width)};
+  assign {stride_height, stride_width} = {32'(window.stride.height), 32'(window.stride.width)};
+  assign {dilation_height, dilation_width} = {32'(window.dilation.height), 32'(window.dilation.width)};
+  assign {pad_top, pad_left} = {32'(window.pad.top), 32'(window.pad.left)};
   assign sparse = dilation_width == 1 && stride_width > kernel_width;
   assign reach = $signed((out_width - 1) * stride_width + (kernel_width - 1) * dilation_width) - pad_left;
   assign last_column = reach < in_width ? reach : in_width - 1;
@@ -91,15 +89,17 @@ module dla_raster #(
   assign last_word = (pixel + pixel_bytes - 1) / BANK_BYTES;
   assign skips_word = holds_word && held_word == first_word;
   assign left = last_word - first_word + 1 - 32'(skips_word) - sent;
-  assign address = (first_word + 32'(skips_word) + sent) * BANK_BYTES;
-  assign words = !active || !reads_row || column < 0 ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
+  assign request.stride = BANK_BYTES;
+  assign request.address = (first_word + 32'(skips_word) + sent) * BANK_BYTES;
+  assign request.words = !active || !reads_row || column < 0 ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
   assign pixel_done = column < 0 || 32'(granted) == left;
+  assign crossed_bytes = active && reads_row && column >= 0 && pixel_done ? pixel_bytes : '0;
   assign row_done = active && (!reads_row || (pixel_done && $signed(next_offset) - pad_left > last_column));
 
   // ------------------------------------------------------------------------------------------- what has crossed
   // Where rows come in order, a step waits only for those above its own.
   logic has_column, in_order;
-  assign has_column = column > step_column || (column == step_column && address >= pixel + step_bytes);
+  assign has_column = column > step_column || (column == step_column && request.address >= pixel + step_bytes);
   assign in_order = fits && dilation_height == 1 && group == step_group;
   assign ready = finished || passed > step_row
       || (passed == step_row && (tap_row > step_tap_row || (tap_row == step_tap_row && has_column)))

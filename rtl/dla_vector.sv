@@ -8,6 +8,7 @@
 
 module dla_vector
   import dla_isa::*;
+  import dla_words::*;
 #(
     parameter int unsigned LANES = 16,
     parameter int unsigned FILL = 2,
@@ -31,9 +32,8 @@ module dla_vector
     /* verilator lint_on UNUSEDSIGNAL */
     output logic done,
     output logic waits,  // for words of the SRAM
-    output logic [31:0] request_address[4],  // to the ports
-    output logic [31:0] request_stride[4],
-    output logic [7:0] request_words[4],
+    output request_t request[4],  // to the ports
+    output logic [31:0] crossed_bytes[4],
     input logic [7:0] granted[4],
     output logic read,
     output logic read_wide,
@@ -284,7 +284,7 @@ module dla_vector
   if (BANK_BYTES == 0) begin : free
     assign {room, ports_ready, is_written} = '1;
     for (genvar s = 0; s < 4; s++) begin : slot
-      assign {request_address[s], request_stride[s], request_words[s]} = '0;
+      assign {request[s], crossed_bytes[s]} = '0;
     end
     logic unused;
     assign unused = &{1'b0, results, granted[0], granted[1], granted[2], granted[3]};
@@ -301,8 +301,6 @@ module dla_vector
         .operands,
         .pool,
         .wide_in,
-        .kernel_height,
-        .kernel_width,
         .step_row(row),
         .step_column(column),
         .step_tap_row(tap_row),
@@ -310,16 +308,17 @@ module dla_vector
         .step_in_column(in_column),
         .step_bytes(wide_in ? 4 * (channel + results) : channel + results),
         .step_meets(!pool || meets),
-        .put(steps && is_last),
-        .put_address(out_address),
-        .put_bytes(wide_out ? 4 * results : results),
-        .put_ends(ends_all),
+        .put('{
+            valid: steps && is_last,
+            ends: ends_all,
+            address: out_address,
+            bytes: wide_out ? 4 * results : results
+        }),
         .ready(ports_ready),
         .room,
         .written(is_written),
-        .request_address,
-        .request_stride,
-        .request_words,
+        .request,
+        .crossed_bytes,
         .granted
     );
   end

@@ -6,6 +6,7 @@
 
 module dla_weights
   import dla_isa::RECORD_BYTES;
+  import dla_words::*;
 #(
     parameter int unsigned BANK_BYTES = 16,
     parameter int unsigned PORTS = 4,
@@ -30,10 +31,8 @@ module dla_weights
     input logic block_ends,
     input logic group_ends,
     output logic ready,
-    // To the ports
-    output logic [31:0] address,
-    output logic [31:0] stride,
-    output logic [7:0] words,
+    output request_t request,
+    output logic [31:0] crossed_bytes,
     input logic [7:0] granted
 );
   // ------------------------------------------------------------------------------------------------------- shape
@@ -44,7 +43,7 @@ module dla_weights
   assign chunks = depthwise ? taps : whole ? 1 : (shift + filter_bytes - 1) / BANK_BYTES + 1;
 
   // ------------------------------------------------------------------------------------------------------ chunks
-  logic [31:0] group, pixel, chunk, sent, sequence_, used, step_chunk, first, bytes, count, left;
+  logic [31:0] group, pixel, chunk, sent, sequence_, used, step_chunk, first, bytes, count, left, stride;
   logic records_done, at_records, finished, active, is_held, chunk_done;
   assign at_records = has_records && !records_done;
   assign lanes = channels - group < group_step ? channels - group : group_step;
@@ -66,9 +65,17 @@ module dla_weights
   assign active = enable && !finished
       && (sequence_ <= used + step_chunk + 1 || BUFFER_BYTES == 0 || (sequence_ - used - step_chunk) * chunk_bytes <= BUFFER_BYTES);
   assign left = is_held ? '0 : count - sent;
-  assign address = first + sent * stride;
-  assign words = !active ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
+  assign request.address = first + sent * stride;
+  assign request.stride = stride;
+  assign request.words = !active ? '0 : left < PORTS ? left[7:0] : 8'(PORTS);
   assign chunk_done = active && 32'(granted) == left;
+
+  // Of a word of each lane's filter count the bytes that the filter still has there.
+  logic [31:0] done_bytes, own_bytes;
+  assign done_bytes = chunk * BANK_BYTES;
+  assign own_bytes = filter_bytes <= done_bytes ? '0
+      : filter_bytes - done_bytes < BANK_BYTES ? filter_bytes - done_bytes : BANK_BYTES;
+  assign crossed_bytes = !chunk_done || is_held ? '0 : at_records || depthwise || whole ? bytes : lanes * own_bytes;
 
   always_ff @(posedge clock) begin
     if (reset) begin

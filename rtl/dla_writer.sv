@@ -1,7 +1,9 @@
 // Results on their way to the SRAM's ports. Those that follow each other in memory are one run, whose words cross
-// once; a word is asked for when results go on beyond it, or when `flush` says that none follows.
+// once; a word is asked for when results go on beyond it, or when none follows.
 
-module dla_writer #(
+module dla_writer
+  import dla_words::*;
+#(
     parameter int unsigned BANK_BYTES = 16,
     parameter int unsigned PORTS = 4,
     parameter int unsigned DEPTH = 8,  // runs that wait, besides the one that grows
@@ -9,15 +11,11 @@ module dla_writer #(
 ) (
     input logic clock,
     input logic reset,
-    input logic put,
-    input logic [31:0] put_address,
-    input logic [31:0] put_bytes,
-    input logic flush,
+    input results_t put,
     output logic room,  // for four more
-    output logic empty,
-    // To the ports
-    output logic [31:0] address,
-    output logic [7:0] words,
+    output logic written,  // all that came
+    output request_t request,
+    output logic [31:0] crossed_bytes,
     input logic [7:0] granted
 );
   localparam int unsigned BITS = $clog2(DEPTH);
@@ -27,22 +25,30 @@ module dla_writer #(
   logic is_open;
   logic [31:0] open_first, open_last, put_first, put_last;  // of the run that grows
 
-  assign put_first = put_address / BANK_BYTES;
-  assign put_last = (put_address + put_bytes - 1) / BANK_BYTES;
+  assign put_first = put.address / BANK_BYTES;
+  assign put_last = (put.address + put.bytes - 1) / BANK_BYTES;
+  assign crossed_bytes = put.valid ? put.bytes : '0;  // the operation does not end before they have
   assign room = waiting < (BITS + 1)'(DEPTH - 4) && (!is_open || open_last - open_first < ROOM);
-  assign empty = waiting == 0 && !is_open;
+  assign written = waiting == 0 && !is_open;
+
+  logic flush;  // no results follow
+  always_ff @(posedge clock) begin
+    if (reset) flush <= 1'b0;
+    else if (put.valid && put.ends) flush <= 1'b1;
+  end
 
   logic [31:0] next, left;
   logic from_open;
   assign from_open = waiting == 0;
   assign next = from_open ? open_first : first[head];
   assign left = from_open ? (is_open ? open_last - open_first + 32'(flush) : 0) : last[head] - first[head] + 1;
-  assign address = next * BANK_BYTES;
-  assign words = left < PORTS ? left[7:0] : 8'(PORTS);
+  assign request.address = next * BANK_BYTES;
+  assign request.stride = BANK_BYTES;
+  assign request.words = left < PORTS ? left[7:0] : 8'(PORTS);
 
   logic grows, closes, pops;
   assign grows = is_open && (put_first == open_last || put_first == open_last + 1);
-  assign closes = put && is_open && !grows;
+  assign closes = put.valid && is_open && !grows;
   assign pops = !from_open && 32'(granted) == left;
   for (genvar i = 0; i < DEPTH; i++) begin : slots
     always_ff @(posedge clock) begin
@@ -62,7 +68,7 @@ module dla_writer #(
       waiting <= waiting + (BITS + 1)'(closes) - (BITS + 1)'(pops);
       if (closes) tail <= tail + 1'b1;
       if (pops) head <= head + 1'b1;
-      if (put) begin
+      if (put.valid) begin
         is_open <= 1'b1;
         open_last <= put_last;
         if (!grows) open_first <= put_first;

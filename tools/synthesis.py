@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RTL = ROOT / "rtl"
 POINTS = ROOT / "sim" / "area_points.csv"
 COLUMNS = ("block", "parameters", "kge", "flip_flops", "tools")
-PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv")  # before what uses them
+PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv", "dla_words.sv")  # before what uses them
 GATES = RTL / "synthesis" / "gates.genlib"
 # For area, without the steps of ABC's own script that prove nodes equal (scorr, dch): they take minutes on
 # multipliers, and find nothing.

@@ -25,7 +25,7 @@ from dlasim.native.object_file import seal, unseal
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.formulas import RESULTS_SCALE
 
-PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv")  # before what uses them
+PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv", "dla_words.sv")  # before what uses them
 WAVEFORMS = {".vcd": ("--trace", "Vcd", "verilated_vcd"), ".fst": ("--trace-fst", "Fst", "verilated_fst")}
 _LOCK = "rtl.lock"
 _SHARED = (

@@ -46,6 +46,11 @@ _PASSES_LAYOUT = frozenset(
      "HardSwish", "Identity")
 )  # fmt: skip
 _VIEWS = frozenset(("Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"))
+_DYNAMIC = (
+    "DynamicQuantizeLinear", "ConvInteger", "MatMulInteger", "DynamicQuantizeLSTM", "DynamicQuantizeMatMul",
+)  # fmt: skip
+_RECURRENT = ("LSTM", "GRU", "RNN")
+_UNROLL = "onnxruntime does not quantize it statically; export the network with its steps unrolled"
 RECIPE = 'quantize it as the page "Get an int8 network" shows under "From ONNX"'
 
 
@@ -118,7 +123,7 @@ class Converter(OnnxEmitter):
         kinds = Counter(node.kind for node in self.nodes)
         if not kinds:
             raise InputError(f"{self._name}: the network has no operators")
-        for kind in ("DynamicQuantizeLinear", "ConvInteger", "MatMulInteger"):
+        for kind in _DYNAMIC:
             if kinds[kind]:
                 raise InputError(
                     f"{self._name}: {kind}: the ranges of its activations are only known at run time "
@@ -146,7 +151,7 @@ class Converter(OnnxEmitter):
             if not self._fold(node, inputs):
                 handler = self._handlers.get(node.kind)
                 if handler is None:
-                    raise RefusedError("dlasim has no such operator")
+                    raise RefusedError(_UNROLL if node.kind in _RECURRENT else "dlasim has no such operator")
                 handler(self, node)
         except RefusedError as error:
             self._refusals.append((node, str(error)))

@@ -10,8 +10,9 @@
 //   load FILE, save FILE   the SRAM, all of it                              `ok`
 //   reset                  power-on                                         (no answer)
 //
-// An event is `issued UNIT TIME`, `done UNIT TIME`, `marker TIME` or `end TIME`; time 0 is the edge at which the
-// write before `run` took effect: the doorbell.
+// An event is `issued UNIT TIME`, `done UNIT TIME BYTES WORDS`, `marker TIME` or `end TIME`; time 0 is the edge at
+// which the write before `run` took effect: the doorbell. BYTES of the operation's operands have crossed the SRAM's
+// ports, in so many WORDS.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -97,10 +98,19 @@ uint32_t read_register(uint32_t address) {
     return top.host_read_data;
 }
 
+// What each unit's operation has moved through the ports.
+struct {
+    uint64_t bytes, words;
+} crossed[kUnits];
+
 void report(uint64_t now) {
     for (int unit = 0; unit < kUnits; unit++) {
         if (top.watch_issued >> unit & 1) std::printf("issued %d %" PRIu64 "\n", unit, now + 1);
-        if (top.watch_done >> unit & 1) std::printf("done %d %" PRIu64 "\n", unit, now + 1);
+        if (top.watch_done >> unit & 1) {
+            auto& sum = crossed[unit];
+            std::printf("done %d %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", unit, now + 1, sum.bytes, sum.words);
+            sum = {};
+        }
     }
     if (top.watch_marker) std::printf("marker %" PRIu64 "\n", now + 1);
     if (top.watch_ends) std::printf("end %" PRIu64 "\n", now + top.watch_counts);
@@ -109,8 +119,13 @@ void report(uint64_t now) {
 void run(uint64_t limit) {
     const auto began = std::chrono::steady_clock::now();
     uint64_t now = 0;
+    for (auto& sum : crossed) sum = {};
     for (; top.watch_running && now < limit; now++) {
         settle();
+        for (int unit = 0; unit < kUnits; unit++) {
+            crossed[unit].bytes += top.watch_sram_bytes[unit];
+            crossed[unit].words += top.watch_sram_words[unit];
+        }
         if (top.watch_issued || top.watch_done || top.watch_marker || top.watch_ends) report(now);
         edge();
     }

@@ -54,6 +54,13 @@ def test_nvdlas_formula_charges_each_mac_at_least_once(monkeypatch: pytest.Monke
         assert gain == pytest.approx(2.25 if layer.kernel == 3 else 1)
 
 
+def test_the_page_has_the_measurements_of_the_rtl(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (ROOT / "docs" / "accuracy.md").read_text()
+    tables = module(monkeypatch, "rtl").render()
+    assert tables["rtl_cycles"] in page
+    assert all(text.strip() in page for text in tables.values())
+
+
 def test_the_pages_are_whole_and_every_model_of_the_zoo_is_exact() -> None:
     accuracy = (ROOT / "docs" / "accuracy.md").read_text()
     assert "$" not in accuracy

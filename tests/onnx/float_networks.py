@@ -215,10 +215,77 @@ def unet() -> Any:
     return n.model(n.conv(x, 4, pad=0, relu=""))
 
 
+def _normalized(n: FloatNetwork, x: str, features: int) -> str:
+    """LayerNormalization in parts, as tf2onnx writes it: times the reciprocal of the root."""
+    centred = n.node("Sub", x, n.node("ReduceMean", x, axes=[-1], keepdims=1))
+    spread = n.node("ReduceMean", n.node("Mul", centred, centred), axes=[-1], keepdims=1)
+    root = n.node("Sqrt", n.node("Add", spread, n.constant(np.float32(1e-2))))
+    normal = n.node("Mul", centred, n.node("Reciprocal", root))
+    scale = n.constant(n.rng.uniform(0.8, 1.2, features).astype(np.float32))
+    shift = n.constant(n.rng.normal(0, 0.1, features).astype(np.float32))
+    return str(n.node("Add", n.node("Mul", normal, scale), shift))
+
+
+def _projected(n: FloatNetwork, x: str, rows: int, columns: int) -> str:
+    weights = n.constant(n.rng.normal(0, 1 / np.sqrt(rows), (rows, columns)).astype(np.float32))
+    bias = n.constant(n.rng.normal(0, 0.1, columns).astype(np.float32))
+    return str(n.node("Add", n.node("MatMul", x, weights), bias))
+
+
+def _shaped(n: FloatNetwork, x: str, *shape: int) -> str:
+    return str(n.node("Reshape", x, n.constant(np.array(shape, np.int64))))
+
+
+def vit() -> Any:
+    """A vision transformer: patches, two heads of attention, LayerNormalization in parts, GELU with Erf."""
+    patches, features, heads = 16, 24, 2
+    n = FloatNetwork((1, 3, 16, 16), 14)
+    x = n.conv("input", features, 4, stride=4, pad=0, relu="")
+    x = n.node("Transpose", _shaped(n, x, 1, features, patches), perm=[0, 2, 1])
+    x = n.node("Add", x, n.constant(n.rng.normal(0, 0.3, (1, patches, features)).astype(np.float32)))
+    y = _normalized(n, x, features)
+    query, key, value = (
+        n.node(
+            "Transpose", _shaped(n, _projected(n, y, features, features), 1, patches, heads, -1), perm=order
+        )
+        for order in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
+    )
+    scores = n.node("Mul", n.node("MatMul", query, key), n.constant(np.float32((features // heads) ** -0.5)))
+    y = n.node("Transpose", n.node("MatMul", n.node("Softmax", scores, axis=-1), value), perm=[0, 2, 1, 3])
+    x = n.node("Add", x, _projected(n, _shaped(n, y, 1, patches, features), features, features))
+    y = _projected(n, _normalized(n, x, features), features, 2 * features)
+    part = n.node("Erf", n.node("Div", y, n.constant(np.float32(np.sqrt(2)))))
+    part = n.node("Mul", y, n.node("Add", part, n.constant(np.float32(1))))
+    y = n.node("Mul", part, n.constant(np.float32(0.5)))
+    x = n.node("Add", x, _projected(n, y, 2 * features, features))
+    x = n.node("ReduceMean", _normalized(n, x, features), axes=[1], keepdims=0)
+    return n.model(n.linear(x, features, 5))
+
+
+def lstm() -> Any:
+    """An LSTM unrolled over six steps, as it is exported without the operator LSTM."""
+    steps, features, cells = 6, 10, 16
+    n = FloatNetwork((1, steps, features), 15)
+    shares = n.constant(np.ones(steps, np.int64))
+    weights = [n.weights(4 * cells, size) for size in (features, cells)]
+    bias = n.constant(n.rng.normal(0, 0.2, 4 * cells).astype(np.float32))
+    hidden = cell = ""
+    for x in n.node("Split", "input", shares, outputs=steps, axis=1):
+        gates = n.node("Gemm", _shaped(n, x, 1, features), weights[0], bias, transB=1)
+        if hidden:
+            gates = n.node("Add", gates, n.node("Gemm", hidden, weights[1], transB=1))
+        parts = n.node("Split", gates, n.constant(np.full(4, cells, np.int64)), outputs=4, axis=1)
+        new, forget, output = (n.node("Sigmoid", part) for part in parts[:3])
+        kept = n.node("Mul", new, n.node("Tanh", parts[3]))
+        cell = n.node("Add", n.node("Mul", forget, cell), kept) if cell else kept
+        hidden = n.node("Mul", output, n.node("Tanh", cell))
+    return n.model(n.linear(hidden, cells, 5))
+
+
 NETWORKS: dict[str, Callable[[], Any]] = {
     "resnet": resnet, "mobilenet_v1": mobilenet_v1, "mobilenet_v2": mobilenet_v2, "vgg": vgg,
     "squeezenet": squeezenet, "densenet": densenet, "shufflenet": shufflenet, "efficientnet": efficientnet,
-    "keyword": keyword, "mlp": mlp, "unet": unet,
+    "keyword": keyword, "mlp": mlp, "unet": unet, "vit": vit, "lstm": lstm,
 }  # fmt: skip
 
 

@@ -84,6 +84,18 @@ def test_dynamic_quantization_hears_of_the_recipe(tmp_path: Path) -> None:
     assert "only known at run time (quantize_dynamic); quantize it as" in refusal(tmp_path, model(nodes, []))
 
 
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_a_recurrent_operator_hears_that_it_must_be_unrolled(tmp_path: Path, kind: str) -> None:
+    shapes = {"LSTM": (1, 16, 4), "GRU": (1, 12, 4), "RNN": (1, 4, 4)}[kind]
+    weights = [numpy_helper.from_array(np.zeros(shapes, np.float32), name) for name in ("w", "r")]
+    nodes = conversions(
+        helper.make_node(kind, ["q", "w", "r"], ["r0"], name="cell", hidden_size=4),
+        helper.make_node("Squeeze", ["r0"], ["r"]),
+    )
+    message = refusal(tmp_path, model(nodes, weights, shape=(1, 1, 4)))
+    assert f"cannot place {kind} (cell): onnxruntime does not quantize it statically; export" in message
+
+
 def test_all_that_cannot_be_placed_is_listed_at_once(tmp_path: Path) -> None:
     nodes = conversions(
         helper.make_node("NonZero", ["q"], ["a"], name="first"),

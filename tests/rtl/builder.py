@@ -1,10 +1,13 @@
 """Builds the RTL for a machine with Verilator, and keeps what is built by the hash of what it came from."""
 
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 RTL = ROOT / "rtl"
 HARNESS = RTL / "verilator" / "harness.cpp"
 KEPT = ROOT / "out" / "rtl"
-PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv")  # before what uses them
+PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv", "dla_words.sv")  # before what uses them
 CYCLES = ("mac_fill", "mac_drain", "vector_fill", "vector_drain")
 SAME = (
     "sram_bytes", "sram_bandwidth", "sram_ports", "sram_banks", "line_buffer_bytes", "weight_buffer_bytes",
@@ -72,11 +75,20 @@ def build(config: DlaConfig, folder: Path = RTL, optimise: str = "-O1", kept: Pa
     for path in (*sources(folder), HARNESS):
         key.update(path.read_bytes())
     target = kept / key.hexdigest()[:16]
-    if not target.exists():
-        KEPT.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=kept) as work:
-            os.replace(_build(values, beat_bytes(config), folder, optimise, Path(work)), target)
+    kept.mkdir(parents=True, exist_ok=True)
+    with _lock(target):
+        if not target.exists():
+            with tempfile.TemporaryDirectory(dir=kept) as work:
+                os.replace(_build(values, beat_bytes(config), folder, optimise, Path(work)), target)
     return target
+
+
+@contextmanager
+def _lock(target: Path) -> Iterator[None]:
+    """One process makes the file, others wait for it."""
+    with target.with_suffix(".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _build(values: dict[str, int], beat: int, folder: Path, optimise: str, work: Path) -> Path:
@@ -104,24 +116,16 @@ def _includes(include: Path) -> list[str]:
 
 def _runtime(include: Path) -> list[str]:
     """Verilator's own library, compiled once."""
+    KEPT.mkdir(parents=True, exist_ok=True)
     objects = []
     for name in ("verilated", "verilated_threads"):
         target = KEPT / f"{name}.o"
-        if not target.exists():
-            part = target.with_suffix(f".{os.getpid()}.o")
-            _run(
-                [
-                    "g++",
-                    "-std=c++17",
-                    "-O1",
-                    *_includes(include),
-                    "-c",
-                    str(include / f"{name}.cpp"),
-                    "-o",
-                    str(part),
-                ]
-            )
-            os.replace(part, target)
+        with _lock(target):
+            if not target.exists():
+                part = target.with_suffix(".part")
+                source = str(include / f"{name}.cpp")
+                _run(["g++", "-std=c++17", "-O1", *_includes(include), "-c", source, "-o", str(part)])
+                os.replace(part, target)
         objects.append(str(target))
     return [*objects, "-pthread"]
 

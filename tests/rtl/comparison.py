@@ -12,6 +12,7 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import Executor, ReferenceExecutor
 from dlasim.sim.plan import Plan, plan_stream
 from tests.rtl.machine import Events, RtlMachine
+from tests.rtl.sram_counters import agrees_by_rule, crossed
 
 Array = NDArray[np.uint8]
 
@@ -22,6 +23,7 @@ class Comparison:
 
     plan: Plan
     events: Events
+    sram_operations: int = 0  # whose bytes at the SRAM's ports were compared
     differences: list[str] = field(default_factory=list)
 
     def note(self, what: str, rtl: object, simulator: object) -> None:
@@ -41,7 +43,7 @@ class Comparison:
 
 
 _RESULTS = (
-    "SRAM:", "memory:", "fault:", "registers:", "what energy counts",
+    "SRAM:", "SRAM bytes", "memory:", "fault:", "registers:", "what energy counts",
     "counter MACS:", "counter BYTES_READ:", "counter BYTES_WRITTEN:",
 )  # fmt: skip
 
@@ -70,6 +72,8 @@ def compare_stream(
     regions = [memory[start : start + size] for start, size in places]
     (executor or ReferenceExecutor()).run(plan, after, regions, None, 0)
     _compare_times(result)
+    if config.sram_bandwidth and plan.fault is None:
+        _compare_crossing(result, config)
     _compare_bytes(result, "SRAM", rtl.sram, after)
     _compare_bytes(result, "memory", rtl.memory, memory)
     result.note("fault", rtl.fault(), plan.fault)
@@ -121,6 +125,17 @@ def _compare_times(result: Comparison) -> None:
         mine = unit == number
         result.note(f"{number.name} issued", events.issued[number], timeline.issued[mine].tolist())
         result.note(f"{number.name} ends", events.done[number], timeline.end[mine].tolist())
+
+
+def _compare_crossing(result: Comparison, config: DlaConfig) -> None:
+    """The bytes that energy counts for the SRAM, of each operation for which both count by the same rule."""
+    plan = result.plan
+    for number, moved in enumerate(crossed(result.events, plan)):
+        operation = plan.stream.operation(number)
+        if agrees_by_rule(operation, config):
+            result.sram_operations += 1
+            what = f"SRAM bytes of operation {number}, {operation.instruction.mnemonic}"
+            result.note(what, moved, int(plan.costs.sram_bytes[number]))
 
 
 def _compare_bytes(result: Comparison, what: str, rtl: Array, simulator: Array) -> None:

@@ -20,10 +20,13 @@ PATIENCE = 2_000_000_000  # cycles
 
 @dataclass
 class Events:
-    """When things happened, in cycles from the doorbell: of each unit, in the order of its operations."""
+    """When things happened, in cycles from the doorbell: of each unit, in the order of its operations. Bytes
+    of operands that crossed the SRAM's ports, and the words in which they did, where these are limited."""
 
     issued: list[list[int]] = field(default_factory=lambda: [[] for _ in UNITS])
     done: list[list[int]] = field(default_factory=lambda: [[] for _ in UNITS])
+    sram_bytes: list[list[int]] = field(default_factory=lambda: [[] for _ in UNITS])
+    sram_words: list[list[int]] = field(default_factory=lambda: [[] for _ in UNITS])
     markers: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
     seconds: float = 0.0
@@ -132,7 +135,10 @@ class RtlMachine:
                 case "issued":
                     events.issued[numbers[0]].append(numbers[1])
                 case "done":
-                    events.done[numbers[0]].append(numbers[1])
+                    unit, time, moved, words_moved = numbers
+                    events.done[unit].append(time)
+                    events.sram_bytes[unit].append(moved)
+                    events.sram_words[unit].append(words_moved)
                 case "marker":
                     events.markers.append(numbers[0])
                 case "end":

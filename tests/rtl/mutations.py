@@ -113,4 +113,11 @@ LIMIT_MUTATIONS = (
     Mutation("words of a table", "dla_vector_traffic.sv", "uses.lut.wide ? EXPONENTIALS_BYTES : TABLE_BYTES",
              "TABLE_BYTES"),
     Mutation("words of a transfer", "dla_dma_words.sv", "crossed = all == 32'(granted)", "crossed = 1'b1"),
+    Mutation("bytes of a pixel", "dla_raster.sv",
+             "column >= 0 && pixel_done ? pixel_bytes", "column >= 0 ? pixel_bytes"),
+    Mutation("bytes of a filter's last word", "dla_weights.sv",
+             "filter_bytes - done_bytes < BANK_BYTES ?", "1'b0 ?"),
+    Mutation("bytes of results", "dla_writer.sv",
+             "crossed_bytes = put.valid ? put.bytes : '0", "crossed_bytes = '0"),
+    Mutation("bytes of a transfer", "dla_dma_words.sv", "crossed_bytes = beat ?", "crossed_bytes = 1'b1 ?"),
 )  # fmt: skip

@@ -12,12 +12,13 @@ from dlasim import api
 from dlasim.isa.program import Program
 from dlasim.isa.registers import REGION_COUNT
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.executor import FastExecutor, Observer
+from dlasim.sim.executor import Executor, FastExecutor, Observer
 from dlasim.sim.plan import Plan
 from dlasim.sim.runner import Simulation
 from tests.rtl.builder import build
 from tests.rtl.comparison import Comparison, compare_stream
 from tests.rtl.machine import RtlMachine
+from tests.rtl.sram_counters import crossed, words
 
 Array = NDArray[np.uint8]
 
@@ -28,6 +29,7 @@ class Outcome:
 
     comparisons: list[Comparison] = field(default_factory=list)
     simulator_seconds: float = 0.0  # of a run of the simulator alone, after one that compiled what it needs
+    cycles_only_seconds: float = 0.0  # of such a run that computes no outputs
 
     @property
     def differences(self) -> list[str]:
@@ -44,6 +46,17 @@ class Outcome:
     @property
     def simulator_cycles(self) -> int:
         return sum(comparison.plan.timeline.total for comparison in self.comparisons)
+
+    @property
+    def sram_bytes(self) -> tuple[int, int]:
+        """What crossed the SRAM's ports: RTL, simulator."""
+        counted = sum(sum(crossed(found.events, found.plan)) for found in self.comparisons)
+        return counted, sum(int(found.plan.costs.sram_bytes.sum()) for found in self.comparisons)
+
+    @property
+    def sram_words(self) -> int:
+        """The words in which it crossed on the RTL."""
+        return sum(sum(words(found.events, found.plan)) for found in self.comparisons)
 
     @property
     def rtl_seconds(self) -> float:
@@ -87,7 +100,8 @@ def run_on_both(program: Program, config: DlaConfig, seed: int = 0) -> Outcome:
     both.simulation = simulation
     rng = np.random.default_rng(seed)
     simulation.run([_random(rng, tensor.shape, tensor.type.name) for tensor in program.inputs])
-    both.outcome.simulator_seconds = _seconds(program, config)
+    both.outcome.simulator_seconds = _seconds(program, config, FastExecutor())
+    both.outcome.cycles_only_seconds = _seconds(program, config, None)
     return both.outcome
 
 
@@ -103,8 +117,8 @@ def _random(rng: np.random.Generator, shape: tuple[int, ...], kind: str) -> NDAr
     return rng.integers(limits.min, limits.max, shape, endpoint=True).astype(kind)
 
 
-def _seconds(program: Program, config: DlaConfig) -> float:
-    simulation = Simulation(program, config, FastExecutor())
+def _seconds(program: Program, config: DlaConfig, executor: Executor | None) -> float:
+    simulation = Simulation(program, config, executor)
     inputs = [np.zeros(tensor.shape, tensor.type.name) for tensor in program.inputs]
     simulation.run(inputs)
     began = time.perf_counter()

@@ -11,7 +11,7 @@ from tests.rtl.networks import lowered, run_on_both
 from tests.rtl.test_networks import REAL, built_in
 from tests.rtl.test_streams import STREAMS, random_stream_on_both
 
-NETWORKS = 0.02  # of the simulator's cycles
+NETWORKS = 0.02  # of the simulator's cycles, and of its bytes at the SRAM's ports
 # Of the sum of random streams: operations of some ten cycles, whose words are mostly partly full.
 SMALL_OPERATIONS = {"ports": 0.06, "one port": 0.6}
 
@@ -34,12 +34,14 @@ def test_words_in_one_bank_cross_one_by_one(rtl: RtlMachine, name: str) -> None:
 
 @pytest.mark.parametrize("name", LIMITED)
 def test_results_of_random_streams(rtl: RtlMachine, name: str) -> None:
-    ours = simulated = 0
+    ours = simulated = operations = compared = 0
     for number in range(STREAMS):
         found = random_stream_on_both(rtl, machine(name), number)
         assert not found.wrong_results, f"stream {number}"
+        operations, compared = operations + found.plan.operations, compared + found.sram_operations
         cycles, expected = found.cycles
         ours, simulated = ours + cycles, simulated + expected
+    assert compared > 0.8 * operations, "most operations have the same bytes by rule"
     assert simulated < ours < (1 + SMALL_OPERATIONS[name]) * simulated
 
 
@@ -50,6 +52,8 @@ def assert_near(model: Path, name: str) -> None:
     assert outcome.comparisons
     assert not outcome.wrong_results
     assert abs(outcome.rtl_cycles - outcome.simulator_cycles) <= NETWORKS * outcome.simulator_cycles
+    counted, simulated = outcome.sram_bytes
+    assert abs(counted - simulated) <= NETWORKS * simulated
 
 
 @pytest.mark.parametrize("name", LIMITED)

@@ -1,10 +1,12 @@
 """Each seeded mistake in the RTL is found; the RTL as it is passes the same checks."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from dlasim.sim.config import DlaConfig
 from tests.rtl.builder import RTL, build
 from tests.rtl.limits import ALONE, compare_alone, compare_banks, compare_transfers
 from tests.rtl.machine import RtlMachine
@@ -17,6 +19,7 @@ from tests.rtl.test_streams import compare_averages, compare_edges, compare_rand
 
 CONFIG, LIMITED = machine("mutant"), machine("mutant with limits")
 RANDOM, DAMAGED, SOFTMAX = 40, 60, 20
+Check = Callable[[Path], None]
 
 pytestmark = pytest.mark.slow
 
@@ -54,23 +57,23 @@ def mutated(mutation: Mutation, folder: Path) -> Path:
     return folder / "rtl"
 
 
-def test_without_a_mistake() -> None:
-    check(build(CONFIG, optimise="-O0"))
+KINDS = [(CONFIG, check, MUTATIONS), (LIMITED, check_limits, LIMIT_MUTATIONS)]
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name.replace(" ", "-"))
-def test_each_mistake_is_found(mutation: Mutation, tmp_path: Path) -> None:
-    binary = build(CONFIG, mutated(mutation, tmp_path), optimise="-O0", kept=tmp_path)
+@pytest.mark.parametrize(("config", "checks"), [kind[:2] for kind in KINDS], ids=["ideal", "limits"])
+def test_without_a_mistake(config: DlaConfig, checks: Check) -> None:
+    checks(build(config, optimise="-O0"))
+
+
+@pytest.mark.parametrize(
+    ("config", "checks", "mutation"),
+    [
+        pytest.param(config, checks, mutation, id=mutation.name.replace(" ", "-"))
+        for config, checks, mutations in KINDS
+        for mutation in mutations
+    ],
+)
+def test_each_mistake_is_found(config: DlaConfig, checks: Check, mutation: Mutation, tmp_path: Path) -> None:
+    binary = build(config, mutated(mutation, tmp_path), optimise="-O0", kept=tmp_path)
     with pytest.raises(AssertionError):
-        check(binary)
-
-
-def test_limits_without_a_mistake() -> None:
-    check_limits(build(LIMITED, optimise="-O0"))
-
-
-@pytest.mark.parametrize("mutation", LIMIT_MUTATIONS, ids=lambda mutation: mutation.name.replace(" ", "-"))
-def test_each_mistake_in_a_limit_is_found(mutation: Mutation, tmp_path: Path) -> None:
-    binary = build(LIMITED, mutated(mutation, tmp_path), optimise="-O0", kept=tmp_path)
-    with pytest.raises(AssertionError):
-        check_limits(binary)
+        checks(binary)

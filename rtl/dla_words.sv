@@ -1,0 +1,35 @@
+// What the modules that ask for words of the SRAM share.
+
+package dla_words;
+  import dla_isa::*;
+  // A stream of words that a unit wants from the ports in this cycle.
+  typedef struct packed {
+    logic [31:0] address;  // of the first word
+    logic [31:0] stride;  // bytes from one to the next
+    logic [7:0] words;
+  } request_t;
+
+  // Results on their way to the ports
+  typedef struct packed {
+    logic valid;
+    logic ends;  // they are the operation's last
+    logic [31:0] address;
+    logic [31:0] bytes;
+  } results_t;
+
+  // The way of a window over a picture
+  typedef struct packed {
+    extent_t in_size;
+    extent_t out_size;
+    extent_t kernel;
+    extent_t stride;
+    extent_t dilation;
+    offset_t pad;
+  } window_t;
+
+  localparam extent_t One = '{width: 16'd1, height: 16'd1};
+  // A window of one pixel, which passes over each pixel once.
+  function automatic window_t each_pixel(input extent_t size);
+    each_pixel = '{in_size: size, out_size: size, kernel: One, stride: One, dilation: One, pad: '0};
+  endfunction
+endpackage
