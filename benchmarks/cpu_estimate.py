@@ -23,6 +23,7 @@ from dlasim import api
 from dlasim.inputs import noise
 from dlasim.isa import host_ops
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
+from dlasim.isa.host_attributes import encode_attributes
 from dlasim.isa.program import HostCall, Layer, Program, Step, TensorDescriptor
 from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig
@@ -118,6 +119,7 @@ def singles() -> Iterator[Single]:
     for shape in ((1, 10), (1, 250), (64, 64), (2, 99, 99), (200, 7), (3, 3000)):
         yield _int8("SOFTMAX", shape, shape, ((256,), "int32"))
     yield from _more()
+    yield from _sixteen_bits()
 
     for size, depth, turned in ((16, 16, 0), (32, 64, 1), (8, 8, 0)):
         second = (2, size, depth) if turned else (2, depth, size)
@@ -144,6 +146,34 @@ def _more() -> Iterator[Single]:
         plain = {"function": 2, "input1_multiplier": 0}
         yield Single("COMPARE", ((shape, "int32"), (shape, "int32")), (shape, "bool"), plain)
         yield Single("SELECT", ((shape, "bool"), (shape, "int8"), row), (shape, "int8"), {})
+
+
+def _sixteen_bits() -> Iterator[Single]:
+    """Operators of int16 activations."""
+    usual: dict[str, Any] = {"clamp_min": -32768, "clamp_max": 32767}
+    for size, channels, taps, depth, filters in ((12, 8, 3, 8, 4), (12, 8, 3, 1, 8), (9, 40, 1, 40, 8)):
+        image = ((1, size, size, channels), "int16")
+        weights, records = ((filters, taps, taps, depth), "int8"), ((filters, 4), "int32")
+        out = size - taps + 1
+        steps = {**usual, "wide_sums": 1}
+        yield Single("CONV_2D_16", (image, weights, records), ((1, out, out, filters), "int16"), steps)
+    for shape in ((1, 64), (8, 40)):
+        given = ((shape, "int16"), ((12, shape[1]), "int8"), ((12, 4), "int32"))
+        yield Single("FULLY_CONNECTED_16", given, ((shape[0], 12), "int16"), {**usual, "wide_sums": 1})
+    for shape in ((1, 12, 12, 8), (1, 10)):
+        one, out = (shape, "int16"), (shape, "int16")
+        for function in host_ops.WideFunction:
+            yield Single("ARITHMETIC_16", (one, one), out, {**usual, "function": int(function)})
+        tables = ((513,), "int16")
+        yield Single("SOFTMAX_16", (one, tables, tables), out, {})
+        yield Single("SIGMOID_16", (one, ((256,), "int32")), out, {"factor": 3})
+        yield Single("LEAKY_16", (one,), out, usual)
+        yield Single("DEQUANTIZE", (one,), (shape, "float32"), {"scale": 0.05})
+    for function in host_ops.PoolFunction:
+        filters = {"filter_height": 2, "filter_width": 2, "stride_height": 2, "stride_width": 2}
+        image, out = ((1, 12, 12, 8), "int16"), ((1, 6, 6, 8), "int16")
+        yield Single("POOL_16", (image,), out, {**usual, **filters, "function": int(function)})
+    yield Single("MEAN_16", (((1, 6, 6, 8), "int16"),), ((1, 1, 1, 8), "int16"), {"axis_mask": 0b0110})
 
 
 def _elements(shape: Shape) -> Iterator[Single]:
@@ -227,9 +257,7 @@ def program_of(single: Single) -> Program:
     operator = host_ops.BY_NAME[single.operator]
     words = {attribute.name: _usual(attribute) for attribute in operator.attributes} | single.attributes
     numbers = tuple(range(len(single.inputs)))
-    call = HostCall(
-        operator.code, numbers, (len(numbers),), host_ops.encode_attributes(operator.name, **words), 0
-    )
+    call = HostCall(operator.code, numbers, (len(numbers),), encode_attributes(operator.name, **words), 0)
     need = DlaConfig().requirement(
         inputs_bytes=ends[Region.INPUTS], outputs_bytes=ends[Region.OUTPUTS], arena_bytes=ends[Region.ARENA]
     )
@@ -253,7 +281,7 @@ def _macs(single: Single) -> int:
         return prod(single.output[0]) * prod(single.inputs[1][0][1:3])
     if single.operator == "TRANSPOSE_CONV":
         return prod(single.inputs[0][0][:-1]) * prod(single.inputs[1][0])
-    if single.operator in ("CONV_2D", "FULLY_CONNECTED"):
+    if single.operator.removesuffix("_16") in ("CONV_2D", "FULLY_CONNECTED"):
         return prod(single.output[0]) * prod(single.inputs[1][0][1:])
     return 0
 

@@ -56,11 +56,12 @@ operators in these tables run on the CPU, as one of its [host operators](host-op
 TABLE is dlasim's own: any function of one int8 element, as the importer of [ONNX](numerics.md#onnx) makes it.
 A `.tflite` file holds it as a custom operator.
 
-Models must be int8 or uint8 with full-integer quantization. [uint8](numerics.md#uint8) runs as int8 with
-other zero points. Inputs and outputs may be float32 or unscaled uint8 if the model itself converts them, and
-operators that follow the integer part may compute in [float32](#in-float32-too). An
-operator that is not in these tables is rejected by name, and so is one that exceeds a limit of its host
-operator.
+Models must be int8 or uint8 with full-integer quantization, or of TensorFlow's 16x8 mode.
+[uint8](numerics.md#uint8) runs as int8 with other zero points; operators of [int16](numerics.md#16-bits) run
+on the CPU, by the host operators whose names end in 16. Inputs and outputs may be float32 or unscaled uint8
+if the model itself converts them, and operators that follow the integer part may compute in
+[float32](#in-float32-too). An operator that is not in these tables is rejected by name, and so is one that
+exceeds a limit of its host operator.
 
 ## Rules of the DLA
 
@@ -80,6 +81,11 @@ image.
 
 SPACE_TO_BATCH_ND, a convolution and BATCH_TO_SPACE_ND, which is how Keras writes dilation, become one dilated
 convolution. Elsewhere these two operators are rejected.
+
+Of what TensorFlow's kernels have in int16, dlasim lacks DIV, REDUCE_PROD, RSQRT, SQRT and SQUARED_DIFFERENCE.
+
+VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE and CALL_ONCE become [variables](numerics.md#state). WHERE is
+computed at compile time; of a condition that the network computes it is rejected.
 
 ## On the CPU
 

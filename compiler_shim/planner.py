@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from dlasim.compiler_shim.lowering.ahead import NOTHING_AHEAD
 from dlasim.compiler_shim.lowering.lower import Lowered, emit
 from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
 from dlasim.compiler_shim.lowering.residency import SramPlan, SramPlanner
+from dlasim.compiler_shim.lowering.splitting import hidden_cycles, split_rows
 from dlasim.compiler_shim.lowering.tiling import Hope
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.compiler_shim.options import CompileOptions
@@ -30,6 +32,8 @@ _LESS_IS_BETTER = (
     ("dma_latency",), ("issue_cycles",), ("mac_fill", "vector_fill"), ("mac_drain", "vector_drain"),
 )  # fmt: skip
 _MORE_IS_BETTER = ("dma_bandwidth", "vector_lanes")
+PARTS = (2, 4, 8)  # in which rows are computed where that lets both units work side by side
+BEST_IF_SMALL = 6  # plans of which that is tried
 LEAST_PART = 64  # of the SRAM: no plans for less than that are tried
 MOST_TASKS = 1 << 14  # nor such with more than that
 NEAR = 1.005  # a plan for less SRAM is tried while its estimate is within so much of the best
@@ -54,12 +58,16 @@ class _Candidate:
 
     kind: _Kind
     plan: SramPlan
+    size: int
 
     @property
     def key(self) -> object:
         """Equal for plans that give the same program."""
         plan = self.plan
         return self.kind.network, plan.addresses, plan.tilings, plan.buffers, plan.chains, plan.ahead
+
+
+_Timed = tuple[int, _Candidate, Lowered | None]
 
 
 @dataclass(slots=True)
@@ -73,8 +81,9 @@ class PlanMemory:
     sufficient_bytes: int = 0
     policies: dict[tuple[DlaConfig, str, Hope], Policy] = field(default_factory=dict)
     planners: dict[_Kind, SramPlanner] = field(default_factory=dict)
-    plans: dict[tuple[_Kind, int], SramPlan | InputError] = field(default_factory=dict)
+    plans: dict[tuple[_Kind, int, bool], SramPlan | InputError] = field(default_factory=dict)
     bare: dict[int, SramPlan] = field(default_factory=dict)  # by identity, the plan without loads ahead
+    split: dict[tuple[int, int], SramPlan | None] = field(default_factory=dict)  # likewise, in smaller tiles
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
 
 
@@ -108,6 +117,7 @@ class _PlanSearch:
             memory.sufficient_bytes = self._sufficient_bytes(memory.placements.most_on_dla())
         self._placements = memory.placements
         self._size = min(config.sram_bytes, memory.sufficient_bytes)
+        self._may_split = keeps_tensors(options) and config.compute_overlap == 1
 
     def _sufficient_bytes(self, network: PlacedNetwork) -> int:
         """Plans use no more SRAM than so much: a machine with more gets the same program."""
@@ -116,15 +126,52 @@ class _PlanSearch:
 
     def run(self, with_constants: bool) -> Lowered:
         """Time the plans where there are several."""
-        found = self._distinct()
+        found = _distinct(self._candidates())
         best, lowered = found[0], None
-        if len(found) > 1:
+        if len(found) > 1 or (self._may_split and hidden_cycles(best.plan)):
             best, lowered = self._fastest(found)
         return self._emit(best, with_constants) if with_constants or lowered is None else lowered
 
     def _fastest(self, candidates: Sequence[_Candidate]) -> tuple[_Candidate, Lowered | None]:
-        """The fastest of those of which a program can be made; an InputError where there is none."""
-        timed: list[tuple[int, _Candidate, Lowered | None]] = []
+        """The fastest of those of which a program can be made, or of the best of these in smaller tiles; an
+        InputError where there is none."""
+        timed, refusals = self._time_all(candidates)
+        if not timed:
+            raise refusals[0]
+        timed.sort(key=lambda each: each[0])
+        timed += self._time_all(self._split_best([(each[0], each[1]) for each in timed]))[0]
+        _, best, lowered = min(timed, key=lambda each: each[0])
+        return best, lowered
+
+    def _split_best(self, timed: Sequence[tuple[int, _Candidate]]) -> list[_Candidate]:
+        """The best plans in smaller tiles, those that could be faster than the fastest of them."""
+        least, fastest = timed[0]
+        most = BEST_IF_SMALL if _nodes(fastest.kind.network) <= SMALLER else 1
+        found: list[_Candidate] = []
+        for number, (cycles, candidate) in enumerate(timed[:most]):
+            hidden = hidden_cycles(candidate.plan) if self._may_split else 0
+            if hidden and cycles - hidden < least:
+                found += self._split(candidate, not number)
+        return _distinct(found)
+
+    def _split(self, candidate: _Candidate, is_best: bool) -> Iterator[_Candidate]:
+        """A plan in smaller tiles, so that the MAC and the VECTOR unit work side by side; the best plan also
+        with its own addresses."""
+        kind, size, known = candidate.kind, candidate.size, self._memory.split
+        plans = [candidate.plan] if is_best else []
+        with suppress(InputError):
+            plans.append(self._plan(kind, size, apart=True))
+        for plan in plans:
+            for parts in PARTS:
+                key = id(plan), parts
+                if key not in known:
+                    known[key] = split_rows(plan, parts)
+                if (smaller := known[key]) is not None:
+                    yield _Candidate(kind, smaller, size)
+
+    def _time_all(self, candidates: Sequence[_Candidate]) -> tuple[list[_Timed], list[InputError]]:
+        """The times of those of which a program can be made, and why there is none of others."""
+        timed: list[_Timed] = []
         refusals: list[InputError] = []
         for candidate in candidates:
             try:
@@ -133,10 +180,7 @@ class _PlanSearch:
                 refusals.append(error)
             else:
                 timed.append((cycles, candidate, lowered))
-        if not timed:
-            raise refusals[0]
-        _, best, lowered = min(timed, key=lambda each: each[0])
-        return best, lowered
+        return timed, refusals
 
     def _time(self, candidate: _Candidate) -> tuple[int, Lowered | None]:
         known = self._memory.cycles.get(id(candidate.plan))
@@ -152,13 +196,6 @@ class _PlanSearch:
         sufficient = enough if enough <= self._config.sram_bytes else None
         kind = candidate.kind
         return emit(kind.network, self._config, candidate.plan, sufficient, with_constants, self._backend)
-
-    def _distinct(self) -> list[_Candidate]:
-        found: list[_Candidate] = []
-        for candidate in self._candidates():
-            if all(candidate.key != other.key for other in found):
-                found.append(candidate)
-        return found
 
     def _candidates(self) -> Iterator[_Candidate]:
         """The plans of every placement; an InputError only where none of them has a plan."""
@@ -203,9 +240,9 @@ class _PlanSearch:
         while plan.estimated_cycles <= most:
             if size < self._size and plan.tasks > MOST_TASKS:
                 return
-            yield _Candidate(kind, plan)
+            yield _Candidate(kind, plan, size)
             if plan.ahead.loads and kind.hope is Hope.NONE:
-                yield _Candidate(kind, self._without_loads_ahead(plan))
+                yield _Candidate(kind, self._without_loads_ahead(plan), size)
             size = (1 << (size - 1).bit_length()) >> 1
             if size * LEAST_PART < self._size or not keeps_tensors(self._options):
                 return
@@ -231,14 +268,14 @@ class _PlanSearch:
         except InputError:
             return
         if plan.estimated_cycles <= MAY_BE_FASTER * best_estimate:
-            yield _Candidate(kind, plan)
+            yield _Candidate(kind, plan, self._size)
 
-    def _plan(self, kind: _Kind, size: int) -> SramPlan:
-        """The plan for so much SRAM."""
-        known, key = self._memory.plans, (kind, size)
+    def _plan(self, kind: _Kind, size: int, apart: bool = False) -> SramPlan:
+        """The plan for so much SRAM; `apart` with tensors apart from the step before."""
+        known, key = self._memory.plans, (kind, size, apart)
         if key not in known:
             try:
-                known[key] = self._planner(kind).plan(size)
+                known[key] = self._planner(kind).plan(size, apart)
             except InputError as error:
                 known[key] = error
         found = known[key]
@@ -258,6 +295,15 @@ class _PlanSearch:
             options = replace(self._options, tiling=tiling)
             known[key] = Policy(machine, options, self._backend, hope)
         return known[key]
+
+
+def _distinct(candidates: Iterable[_Candidate]) -> list[_Candidate]:
+    """The first of those that give the same program."""
+    found: list[_Candidate] = []
+    for candidate in candidates:
+        if all(candidate.key != other.key for other in found):
+            found.append(candidate)
+    return found
 
 
 def _near(kind: _Kind) -> float:

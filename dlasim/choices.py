@@ -30,6 +30,8 @@ class Choices(TypedDict, total=False):
     """Bytes per cycle of each SRAM port, or `unlimited`."""
     sram_ports: int
     """SRAM ports, which MAC, VECTOR and both DMA units share."""
+    sram_dma_ports: int
+    """1: each DMA unit has an SRAM port of its own; 0: they share those of the other units."""
     sram_banks: int
     """SRAM banks; each serves one port per cycle."""
     line_buffer_bytes: int | str
@@ -44,6 +46,8 @@ class Choices(TypedDict, total=False):
     """Accumulators of each output lane, or `unlimited`."""
     mac_step_group: int
     """Steps of an output (taps, slices of input channels) that the array takes together."""
+    mac_handover: Literal["results", "blocks"]
+    """Whether `results` leave the array one by one, or `blocks` of pixels enter and leave it whole."""
     mac_weights: int | Literal["unlimited"]
     """Weights per cycle that reach the array, or `unlimited`."""
     mac_results: float | Literal["unlimited"]
@@ -74,6 +78,8 @@ class Choices(TypedDict, total=False):
     """Cycles per instruction word."""
     queue_depth: int
     """Operations that each unit holds, including the running one."""
+    compute_overlap: int
+    """1: MAC and VECTOR work side by side; 0: in turns."""
     mac_fill: int
     mac_drain: int
     vector_fill: int
@@ -121,6 +127,8 @@ class Axes(TypedDict, total=False):
     """Bytes per cycle of each SRAM port, or `unlimited`."""
     sram_ports: int | str | Sequence[int | str]
     """SRAM ports, which MAC, VECTOR and both DMA units share."""
+    sram_dma_ports: int | str | Sequence[int | str]
+    """1: each DMA unit has an SRAM port of its own; 0: they share those of the other units."""
     sram_banks: int | str | Sequence[int | str]
     """SRAM banks; each serves one port per cycle."""
     line_buffer_bytes: int | str | Sequence[int | str]
@@ -135,6 +143,8 @@ class Axes(TypedDict, total=False):
     """Accumulators of each output lane, or `unlimited`."""
     mac_step_group: int | str | Sequence[int | str]
     """Steps of an output (taps, slices of input channels) that the array takes together."""
+    mac_handover: str | Sequence[str]
+    """Whether `results` leave the array one by one, or `blocks` of pixels enter and leave it whole."""
     mac_weights: int | str | Sequence[int | str]
     """Weights per cycle that reach the array, or `unlimited`."""
     mac_results: float | str | Sequence[float | str]
@@ -165,6 +175,8 @@ class Axes(TypedDict, total=False):
     """Cycles per instruction word."""
     queue_depth: int | str | Sequence[int | str]
     """Operations that each unit holds, including the running one."""
+    compute_overlap: int | str | Sequence[int | str]
+    """1: MAC and VECTOR work side by side; 0: in turns."""
     mac_fill: int | str | Sequence[int | str]
     mac_drain: int | str | Sequence[int | str]
     vector_fill: int | str | Sequence[int | str]

@@ -69,6 +69,7 @@ _SAME_ELEMENTS = Rule(
 )
 _CLAMP = Rule("clamp_min <= clamp_max", "clamp_min must not be greater than clamp_max")
 _RECORDS = (*_ranks(2, "records"), Rule("records.shape[1] == 3", "records must have three columns"))
+_WIDE_RECORDS = (*_ranks(2, "records"), Rule("records.shape[1] == 4", "records must have four columns"))
 _IMAGES = (
     *_ranks(4, "input", "output"),
     *_not_empty("input"),
@@ -127,23 +128,17 @@ _GATHERED = "indices.elements // product(input, 0, batch_dims)"
 _KEPT = " * ".join(f"(1 if axis_mask >> {k} & 1 else input.shape[{k}])" for k in range(MAX_RANK))
 _IMAGES_RESIZED = (*_IMAGES, _SAME_CHANNELS)
 
-_PRODUCT = (
-    *_ranks(2, "weights"),
-    *_not_empty("weights"),
-    *_RECORDS,
-    Rule("records.shape[0] == weights.shape[0]", "records must have a row for each row of weights"),
-    Rule("input.elements % weights.shape[1] == 0", "input must be whole rows as deep as the weights"),
-    Rule(
-        "output.elements == input.elements // weights.shape[1] * weights.shape[0]",
-        "output must have a row of as many channels as weights has rows for each row of the input",
-    ),
+_MEAN = (
+    *_not_empty("input"),
+    Rule(f"output.elements == {_KEPT}", "output must have the dimensions that are not reduced"),
 )
 
-RULES: dict[str, tuple[Rule, ...]] = {
-    "CONV_2D": (
+
+def _convolution(records: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    return (
         *_IMAGES,
         *_WEIGHTS,
-        *_RECORDS,
+        *records,
         Rule("weights.shape[0] == output.shape[3]", "weights must have a filter for each output channel"),
         _OUTPUT_CHANNELS,
         Rule(
@@ -156,7 +151,38 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
         *_FILTER_WINDOWS,
         _CLAMP,
-    ),
+    )
+
+
+def _product(records: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    return (
+        *_ranks(2, "weights"),
+        *_not_empty("weights"),
+        *records,
+        Rule("records.shape[0] == weights.shape[0]", "records must have a row for each row of weights"),
+        Rule("input.elements % weights.shape[1] == 0", "input must be whole rows as deep as the weights"),
+        Rule(
+            "output.elements == input.elements // weights.shape[1] * weights.shape[0]",
+            "output must have a row of as many channels as weights has rows for each row of the input",
+        ),
+    )
+
+
+def _transposed(records: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    return (
+        *_IMAGES,
+        *_WEIGHTS,
+        *records,
+        Rule("weights.shape[0] == output.shape[3]", "weights must have a filter for each output channel"),
+        _OUTPUT_CHANNELS,
+        Rule("weights.shape[3] == input.shape[3]", "weights must be as deep as the input"),
+        _CLAMP,
+    )
+
+
+RULES: dict[str, tuple[Rule, ...]] = {
+    "CONV_2D": _convolution(_RECORDS),
+    "CONV_2D_16": _convolution(_WIDE_RECORDS),
     "DEPTHWISE_CONV_2D": (
         *_IMAGES,
         *_WEIGHTS,
@@ -168,16 +194,10 @@ RULES: dict[str, tuple[Rule, ...]] = {
         *_FILTER_WINDOWS,
         _CLAMP,
     ),
-    "FULLY_CONNECTED": (*_PRODUCT, _CLAMP),
-    "TRANSPOSE_CONV": (
-        *_IMAGES,
-        *_WEIGHTS,
-        *_RECORDS,
-        Rule("weights.shape[0] == output.shape[3]", "weights must have a filter for each output channel"),
-        _OUTPUT_CHANNELS,
-        Rule("weights.shape[3] == input.shape[3]", "weights must be as deep as the input"),
-        _CLAMP,
-    ),
+    "FULLY_CONNECTED": (*_product(_RECORDS), _CLAMP),
+    "FULLY_CONNECTED_16": (*_product(_WIDE_RECORDS), _CLAMP),
+    "TRANSPOSE_CONV": _transposed(_RECORDS),
+    "TRANSPOSE_CONV_16": _transposed(_WIDE_RECORDS),
     "REQUANT": (
         _SAME_ELEMENTS,
         *_RECORDS,
@@ -215,10 +235,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "PRELU": (_broadcast("input", "alpha"),),
     "AVERAGE_POOL_2D": _POOL,
     "MAX_POOL_2D": _POOL,
-    "MEAN": (
-        *_not_empty("input"),
-        Rule(f"output.elements == {_KEPT}", "output must have the dimensions that are not reduced"),
-    ),
+    "MEAN": _MEAN,
     "SOFTMAX": (
         _SAME_ELEMENTS,
         Rule("input.rank > 0", "input must have a dimension"),
@@ -279,7 +296,19 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "QUANTIZE": (_SAME_ELEMENTS,),
     "RESCALE": (_SAME_ELEMENTS,),
-    "MATRIX_SUMS": _PRODUCT,
+    "ARITHMETIC_16": _TWO_INPUTS,
+    "POOL_16": _POOL,
+    "MEAN_16": _MEAN,
+    "SOFTMAX_16": (
+        _SAME_ELEMENTS,
+        Rule("input.rank > 0", "input must have a dimension"),
+        Rule("exponentials.elements == 513", "exponentials must have 513 elements"),
+        Rule("reciprocals.elements == 513", "reciprocals must have 513 elements"),
+        Rule("input.back[0] < 65536", "a row must have less than 65536 elements"),
+    ),
+    "SIGMOID_16": (_SAME_ELEMENTS, Rule("table.elements == 256", "table must have 256 elements")),
+    "LEAKY_16": (_SAME_ELEMENTS, _CLAMP),
+    "MATRIX_SUMS": _product(_RECORDS),
     "LSTM_CELL": (
         *_ranks(2, "input_sums", "output"),
         Rule("input_sums.shape[1] == 4 * output.shape[1]", "input_sums must have four sums for each unit"),
@@ -325,9 +354,9 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "ANY and ALL are for bool, and bool has no others",
         ),
         Rule(
-            f"output.type != int8 or function == {ReduceFunction.MAX.value}"
+            f"(output.type != int8 and output.type != int16) or function == {ReduceFunction.MAX.value}"
             f" or function == {ReduceFunction.MIN.value}",
-            "int8 has MAX and MIN only",
+            "int8 and int16 have MAX and MIN only",
         ),
     ),
     "PRODUCT": (

@@ -12,12 +12,7 @@ high 32 bits of the doubled product, rounded; shift right by a negative shift, r
 from __future__ import annotations
 
 import enum
-import struct
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
-
-from dlasim.errors import InputError
 
 # Size of attributes that hold one word per dimension: the rank that tensor descriptors have room for.
 MAX_RANK = 6
@@ -76,6 +71,28 @@ class CompareFunction(enum.IntEnum):
     LESS_EQUAL = 3
     GREATER = 4
     GREATER_EQUAL = 5
+
+
+class WideFunction(enum.IntEnum):
+    """What ARITHMETIC_16 computes."""
+
+    ADD = 0
+    SUB = 1
+    MUL = 2
+
+
+class PoolFunction(enum.IntEnum):
+    """What POOL_16 computes."""
+
+    AVERAGE = 0
+    MAX = 1
+
+
+class SigmoidFunction(enum.IntEnum):
+    """What SIGMOID_16 computes."""
+
+    LOGISTIC = 0
+    TANH = 1
 
 
 class UnaryFunction(enum.IntEnum):
@@ -151,6 +168,8 @@ _INT32 = ("int32",)
 _INDEX = ("int32", "int64")
 _NUMBERS = ("int8", "int32", "int64", "float32")
 _NUMBERS_AND_BOOL = (*_NUMBERS, "bool")
+_NUMBERS_OF_ANY_WIDTH = (*_NUMBERS, "int16")
+_ALL_BUT_UINT8 = (*_NUMBERS_AND_BOOL, "int16")
 _ANY = ("int8", "int32", "float32", "bool", "int64", "uint8", "int16")
 
 
@@ -233,6 +252,14 @@ def _axis(name: str, doc: str) -> Attribute:
 def _function(values: type[enum.IntEnum]) -> Attribute:
     return Attribute("function", "what to compute", values=values, least=min(values), greatest=max(values))
 
+
+_INT16_IN = HostOperand("input", ("int16",), "NHWC")
+_INT16_OUT = HostOperand("output", ("int16",), "the result")
+_WIDE_RECORDS = HostOperand(
+    "records", _INT32, "[OC, 4]: bias_low, bias_high, multiplier and shift of each output channel"
+)
+_WIDE_CLAMP = (_int16("clamp_min", "least output value"), _int16("clamp_max", "greatest output value"))
+_WIDE_SUMS = Attribute("wide_sums", "1: sums and biases have 64 bits", least=0, greatest=1)
 
 # Bit patterns of the least and the greatest float32 above 0 that are numbers.
 _SCALE = Attribute("scale", "real value of one step", Word.FLOAT32, least=1, greatest=0x7F7FFFFF)
@@ -472,6 +499,7 @@ HOST_OPERATORS = (
             _SCALE,
             _int16("zero_point", "the integer that means 0"),
         ),
+        firmware="dequantize",
     ),
     HostOperator(
         "CAST",
@@ -618,13 +646,9 @@ HOST_OPERATORS = (
         "REDUCE",
         31,
         "function over the elements that differ only along the reduced axes, in the element type itself: "
-        "integers wrap. int8 only for MAX and MIN, bool only for ANY and ALL, which are of bool only.",
-        (HostOperand("input", _NUMBERS_AND_BOOL, "any shape"),),
-        (
-            HostOperand(
-                "output", _NUMBERS_AND_BOOL, "the axes that stay, in order; reduced ones may stand as 1"
-            ),
-        ),
+        "integers wrap. int8 and int16 have MAX and MIN only, bool has ANY and ALL, which nothing else has.",
+        (HostOperand("input", _ALL_BUT_UINT8, "any shape"),),
+        (HostOperand("output", _ALL_BUT_UINT8, "the axes that stay, in order; reduced ones may stand as 1"),),
         (_function(ReduceFunction), Attribute("axis_mask", "bit n: dimension n of the input is reduced")),
         firmware="reduce",
     ),
@@ -652,9 +676,9 @@ HOST_OPERATORS = (
         33,
         "The greatest elements of each row, in descending order, and their positions; of equals the first "
         "comes first. There are as many as a row of the outputs holds.",
-        (HostOperand("input", _NUMBERS, "rows along the last dimension"),),
+        (HostOperand("input", _NUMBERS_OF_ANY_WIDTH, "rows along the last dimension"),),
         (
-            HostOperand("values", _NUMBERS, "the same type"),
+            HostOperand("values", _NUMBERS_OF_ANY_WIDTH, "the same type"),
             HostOperand("indices", _INT32, "the shape of values"),
         ),
         firmware="find_greatest",
@@ -676,8 +700,8 @@ HOST_OPERATORS = (
         "Whether x1 and x2 relate as the function says. int8 compares requant((x - zero_point) << 8, of that "
         "input). bool has EQUAL and NOT_EQUAL only.",
         (
-            HostOperand("input1", _NUMBERS_AND_BOOL, "any shape"),
-            HostOperand("input2", _NUMBERS_AND_BOOL, "the same type; broadcast with input1 as in NumPy"),
+            HostOperand("input1", _ALL_BUT_UINT8, "any shape"),
+            HostOperand("input2", _ALL_BUT_UINT8, "the same type; broadcast with input1 as in NumPy"),
         ),
         (HostOperand("output", ("bool",), "the result"),),
         (
@@ -793,58 +817,122 @@ HOST_OPERATORS = (
         ),
         firmware="step_lstm",
     ),
+    HostOperator(
+        "CONV_2D_16",
+        47,
+        "As CONV_2D, of int16 and without zero points. With wide_sums, sums and biases have 64 bits, and "
+        "requant is (sum * min((multiplier + 2^15) >> 16, 0x7FFF) + 2^(14 - shift)) >> (15 - shift); else "
+        "they have 32 bits, those of bias_low, and requant is the usual one.",
+        (_INT16_IN, _int8_in("weights", "[OC, KH, KW, IC / groups]"), _WIDE_RECORDS),
+        (_INT16_OUT,),
+        (*_WINDOW, *_DILATION, *_WIDE_CLAMP, _WIDE_SUMS),
+        firmware="convolve16",
+    ),
+    HostOperator(
+        "FULLY_CONNECTED_16",
+        48,
+        "As CONV_2D_16, for a matrix: the input is cut into rows as deep as the weights, whatever its shape.",
+        (_INT16_IN, _int8_in("weights", "[OC, IC]"), _WIDE_RECORDS),
+        (HostOperand("output", ("int16",), "a row of OC for each row of the input"),),
+        (*_WIDE_CLAMP, _WIDE_SUMS),
+        firmware="multiply_matrix16",
+    ),
+    HostOperator(
+        "TRANSPOSE_CONV_16",
+        49,
+        "The sums of TRANSPOSE_CONV, of int16 and without zero points; bias, requant and clamp as in "
+        "CONV_2D_16.",
+        (_INT16_IN, _int8_in("weights", "[OC, KH, KW, IC]"), _WIDE_RECORDS),
+        (_INT16_OUT,),
+        (*_WINDOW, *_WIDE_CLAMP, _WIDE_SUMS),
+        firmware="convolve_transposed16",
+    ),
+    HostOperator(
+        "ARITHMETIC_16",
+        50,
+        "clamp(requant(result, output)). ADD and SUB are those of s = requant(x << 15, of that input), "
+        "MUL is x1 * x2.",
+        (
+            HostOperand("input1", ("int16",), "any shape"),
+            HostOperand("input2", ("int16",), "broadcast with input1 as in NumPy"),
+        ),
+        (_INT16_OUT,),
+        (
+            _function(WideFunction),
+            *_scale("input1_", "input1; not of MUL"),
+            *_scale("input2_", "input2; not of MUL"),
+            *_scale("output_", "the result"),
+            *_WIDE_CLAMP,
+        ),
+        firmware="compute16",
+    ),
+    HostOperator(
+        "POOL_16",
+        51,
+        "AVERAGE_POOL_2D, rounded half away from zero, or MAX_POOL_2D of int16.",
+        (_INT16_IN,),
+        (_INT16_OUT,),
+        (
+            _function(PoolFunction),
+            *_WINDOW,
+            _distance("filter_height", "rows of a window"),
+            _distance("filter_width", "columns of a window"),
+            *_WIDE_CLAMP,
+        ),
+        firmware="pool16",
+    ),
+    HostOperator(
+        "MEAN_16",
+        52,
+        "As MEAN, of int16 and without zero points.",
+        (HostOperand("input", ("int16",), "any shape"),),
+        (HostOperand("output", ("int16",), "the axes that stay, in order; reduced ones may stand as 1"),),
+        (Attribute("axis_mask", "bit n: dimension n of the input is reduced"), *_scale("output_", "the sum")),
+        firmware="mean16",
+    ),
+    HostOperator(
+        "SOFTMAX_16",
+        53,
+        "For each row along the last dimension: e = lookup(exponentials, requant(x - max(row), input) + "
+        "32767), z = leading zeros of the sum of e, at least 2, in 32 bits, r = lookup(reciprocals, "
+        "(((sum << (z - 1)) + 8192) >> 14) - 98304). The output is (e * r + 2^(30 - z)) >> (31 - z), "
+        "limited to 0 and 32767. lookup limits q to int16; with k = 256 + (q >> 7) it gives table[k] + "
+        "(((table[k + 1] - table[k]) * (q & 127) + 64) >> 7).",
+        (
+            HostOperand("input", ("int16",), "rows along the last dimension"),
+            HostOperand("exponentials", ("int16",), "[513]: exp(5 * (n / 256 - 2)) in Q0.15"),
+            HostOperand("reciprocals", ("int16",), "[513]: 1 / (1 + n / 512) in Q0.15"),
+        ),
+        (HostOperand("output", ("int16",), "scale 1/32768"),),
+        _scale("input_", "a difference"),
+        firmware="softmax16",
+    ),
+    HostOperator(
+        "SIGMOID_16",
+        54,
+        "The functions of LSTM_CELL: function((factor * x >> shift, rounded half up)).",
+        (
+            HostOperand("input", ("int16",), "any shape"),
+            HostOperand("table", _INT32, "[256]: 65536 / (1 + exp(-k / 24))"),
+        ),
+        (HostOperand("output", ("int16",), "scale 1/32768"),),
+        (
+            _function(SigmoidFunction),
+            Attribute("factor", "factor of the input", least=0, greatest=(1 << 16) - 1),
+            Attribute("shift", "right shift of the input", least=0, greatest=31),
+        ),
+        firmware="sigmoid16",
+    ),
+    HostOperator(
+        "LEAKY_16",
+        55,
+        "clamp(requant(x, positive)) from 0 up, clamp(requant(x, negative)) below.",
+        (HostOperand("input", ("int16",), "any shape"),),
+        (_INT16_OUT,),
+        (*_scale("positive_", "values from 0 up"), *_scale("negative_", "values below 0"), *_WIDE_CLAMP),
+        firmware="leak16",
+    ),
 )
 BY_NAME = {operator.name: operator for operator in HOST_OPERATORS}
 BY_CODE = {operator.code: operator for operator in HOST_OPERATORS}
 assert len(BY_NAME) == len(BY_CODE) == len(HOST_OPERATORS), "two host operators share a name or code"
-
-
-def encode_attributes(name: str, **values: int | float | Sequence[int]) -> tuple[int, ...]:
-    """The attribute words of a call; every attribute must be given, lists in full."""
-    operator = BY_NAME[name]
-    words: list[int] = []
-    for attribute in operator.attributes:
-        given = values.pop(attribute.name)
-        items = [given] if isinstance(given, (int, float)) else list(given)
-        assert len(items) == attribute.count, f"{name}.{attribute.name}: {len(items)} words"
-        words += [_to_word(attribute, item) for item in items]
-    assert not values, f"{name} has no attribute {', '.join(values)}"
-    return tuple(words)
-
-
-def decode_attributes(operator: HostOperator, words: Sequence[int]) -> SimpleNamespace:
-    """The attributes by name: numbers, lists as tuples, floats as floats; words of ELEMENT as they are."""
-    if len(words) != operator.words:
-        raise InputError(
-            f"host operator {operator.name}: {len(words)} attribute words, it has {operator.words}"
-        )
-    values, position = {}, 0
-    for attribute in operator.attributes:
-        items = tuple(
-            _from_word(attribute, int(word)) for word in words[position : position + attribute.count]
-        )
-        values[attribute.name] = items if attribute.count > 1 else items[0]
-        position += attribute.count
-    return SimpleNamespace(**values)
-
-
-def float_word(value: float) -> int:
-    """The bit pattern of a float32 as an int32."""
-    (word,) = struct.unpack("<i", struct.pack("<f", value))
-    return int(word)
-
-
-def word_float(word: int) -> float:
-    """The float32 that has this bit pattern."""
-    (value,) = struct.unpack("<f", struct.pack("<i", word))
-    return float(value)
-
-
-def _to_word(attribute: Attribute, value: int | float) -> int:
-    word = float_word(value) if attribute.word is Word.FLOAT32 else int(value)
-    assert -(1 << 31) <= word < 1 << 31, f"{attribute.name} = {value} does not fit a word"
-    return word
-
-
-def _from_word(attribute: Attribute, word: int) -> int | float:
-    return word_float(word) if attribute.word is Word.FLOAT32 else word

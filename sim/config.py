@@ -29,6 +29,7 @@ LIMITS = (
 LEAST_RATES = ("mac_results", "vector_requantizations", "vector_divisions")
 LEAST_RATE = 0.01  # results in a cycle
 TIMINGS = ("full", "macs", "zero")
+HANDOVERS = ("results", "blocks")
 TABLES = ("memories", "buses")  # parameters that are tables, with parts such as memories.flash.bandwidth
 PARALLEL_FORM = "input, output, or a grid such as 8x16 or 8x8x4"
 # The names of the command line, which are shorter.
@@ -55,11 +56,13 @@ class DlaConfig:
     sram_bytes: int = 512 * KIB
     sram_bandwidth: int = 16  # of each port, which is as wide as a bank
     sram_ports: int = 4  # shared by MAC, VECTOR and both DMA units
+    sram_dma_ports: int = 0  # 1: each DMA unit has a port of its own, and does not share those
     sram_banks: int = 8  # each serves one port in a cycle
     line_buffer_bytes: int = 16 * KIB  # of MAC and of VECTOR: bytes of the input
     weight_buffer_bytes: int = 8 * KIB  # of MAC
     accumulators: int = 32  # of each output lane: output pixels worked on together
     mac_step_group: int = 1  # steps of an output that the array takes together, needed or not
+    mac_handover: str = "results"  # results: each leaves when it is done; blocks: docs/timing-model.md
     mac_weights: int = 0  # that reach the array in a cycle
     mac_results: float = 4.0  # that leave the MAC unit in a cycle
     vector_requantizations: float = 4.0  # in a cycle of the VECTOR unit
@@ -75,6 +78,7 @@ class DlaConfig:
     vector_lanes: int = 16  # 0: as many as PEs
     issue_cycles: int = 1  # per instruction word
     queue_depth: int = 4  # operations that a unit holds, the running one included
+    compute_overlap: int = 1  # MAC and VECTOR work side by side; 0: in turns
     mac_fill: int = 4
     mac_drain: int = 4
     vector_fill: int = 2
@@ -91,6 +95,8 @@ class DlaConfig:
                 raise InputError(f"{name} {wanted} (got {getattr(self, name)})")
         if self.timing not in TIMINGS:
             raise InputError(f"timing must be {one_of(TIMINGS)} (got {self.timing!r})")
+        if self.mac_handover not in HANDOVERS:
+            raise InputError(f"mac_handover must be {one_of(HANDOVERS)} (got {self.mac_handover!r})")
         inputs, outputs, pixels = self._grid
         if inputs * outputs * pixels != self.pes:
             raise GridMismatchError(
@@ -212,6 +218,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "sram_bytes": (16, MAX_SRAM_BYTES),
     "sram_bandwidth": (0, 1 << 20),
     "sram_ports": (1, 64),
+    "sram_dma_ports": (0, 1),
     "sram_banks": (1, 1 << 10),
     "line_buffer_bytes": (0, MAX_SRAM_BYTES),
     "weight_buffer_bytes": (0, MAX_SRAM_BYTES),
@@ -229,6 +236,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     "vector_lanes": (0, 1 << 16),
     "issue_cycles": (0, 1 << 10),
     "queue_depth": (1, 255),
+    "compute_overlap": (0, 1),
     "mac_fill": (0, 1 << 16),
     "mac_drain": (0, 1 << 16),
     "vector_fill": (0, 1 << 16),

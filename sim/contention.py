@@ -74,6 +74,7 @@ class Walk(Record):
     marker_count: int = 0
     word_cycles: int = 0
     queue_depth: int = 0
+    in_turns: int = 0
     reached: Numbers = pointer(int)
     kinds: Numbers = pointer(int)
     arguments: Numbers = pointer(int)

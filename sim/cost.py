@@ -49,6 +49,11 @@ def port_rate(config: DlaConfig) -> int:
     return config.sram_bandwidth * min(config.sram_ports, config.sram_banks)
 
 
+def dma_shares_ports(config: DlaConfig) -> bool:
+    """Whether the DMA units take turns at the ports, rather than having ports of their own."""
+    return not config.sram_dma_ports
+
+
 def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0) -> UnitCosts:
     """The unit of a compute instruction as the formulas take it; `mode` is that of a pool."""
     instruction = BY_MNEMONIC[mnemonic]
@@ -65,6 +70,7 @@ def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0) -> UnitCosts:
         *lanes, *config.pixel_tile, config.mac_step_group, load_cycles(config),
         config.mac_fill, config.mac_drain, port_rate(config), line_buffer,
         config.weight_buffer_bytes or ENOUGH, config.accumulators or ENOUGH, mac_result_cycles(config),
+        in_blocks=int(config.mac_handover == "blocks"),
     )  # fmt: skip
 
 
@@ -106,7 +112,7 @@ def transfer_rate(config: DlaConfig, memory: MemoryTiming) -> int:
         config.dma_bandwidth * RATE_SCALE,
         memory.bandwidth,
         memory.bus_bandwidth,
-        port_rate(config) * RATE_SCALE,
+        (port_rate(config) if dma_shares_ports(config) else config.sram_bandwidth) * RATE_SCALE,
     )
     return min((rate for rate in limits if rate), default=0)
 

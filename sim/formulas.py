@@ -41,7 +41,7 @@ class UnitCosts(Record):
     and to drain it; bytes that cross the SRAM's ports in a cycle, 0 for no limit; bytes of its line buffer
     and of its weight buffer, and the accumulators of a lane, each ENOUGH where there is no limit; cycles of
     the output stage for RESULTS_SCALE results, 0 for none; how often the lanes pass over the channels of a
-    pixel, and the cycles of each pixel in which they wait."""
+    pixel, and the cycles of each pixel in which they wait; whether input and results pass in whole blocks."""
 
     input_lanes: int = 0
     output_lanes: int = 0
@@ -58,6 +58,7 @@ class UnitCosts(Record):
     result_cycles: int = 0
     passes: int = 1
     row_cycles: int = 0
+    in_blocks: int = 0
 
 
 ENOUGH = 1 << 40  # more than any operation can use
@@ -186,25 +187,65 @@ def weight_bytes_moved(unit: UnitCosts, blocks: int, weight_bytes: int) -> int:
 
 
 @routine
+def block_lanes(unit: UnitCosts, channels: int, turns: int) -> int:
+    """Output channels of a block of pixels: a group, or where blocks are handed over whole as many groups as
+    the accumulators hold."""
+    if not unit.in_blocks:
+        return unit.output_lanes + 0 * turns
+    groups = ceil_div(channels, unit.output_lanes)
+    held = unit.accumulators // turns
+    held += 1 - (held > 0)
+    return unit.output_lanes * (held - excess(held, groups))
+
+
+@routine
+def block_outputs(unit: UnitCosts, rows: int, columns: int) -> tuple[int, int]:
+    """Rows and columns of pixels of the first block."""
+    most = unit.accumulators * unit.pixel_rows * unit.pixel_columns
+    block_rows = ceil_div(most, columns)
+    return block_rows - excess(block_rows, rows), columns - excess(columns, most)
+
+
+@routine
+def lines_under(outputs: int, stride: int, window: int, size: int) -> int:
+    """Rows or columns of an input of so many that windows of neighbouring outputs read."""
+    read = (outputs - 1) * (stride - excess(stride, window)) + window
+    return read - excess(read, size)
+
+
+@routine
+def last_block_turns(unit: UnitCosts, turns: int) -> int:
+    """Turns of the last block of pixels."""
+    return (turns - 1) % unit.accumulators + 1
+
+
+@routine
+def last_block_pixels(unit: UnitCosts, pixels: int, turns: int) -> int:
+    """Pixels of the last block."""
+    return pixels - excess(pixels, last_block_turns(unit, turns) * ceil_div(pixels, turns))
+
+
+@routine
 def output_stall_cycles(
     unit: UnitCosts, pixels: int, turns: int, channels: int, last_channels: int, work: int, steps: int
 ) -> int:
     """Cycles that an operation takes beyond its work because its results leave at a limited rate: those of
-    a pixel when its last step is done. The first results come at the end of the first block of pixels. Those
-    of the last one or two blocks, of `last_channels` channels, are left when the work is done. `steps` are
-    those of a turn and a group of channels."""
+    a pixel when its last step is done, or of a block when that is done. The first results come at the end of
+    the first block of pixels. Those of the last one or two blocks, of `last_channels` channels, are left when
+    the work is done. `steps` are those of a turn and a block's channels."""
+    streams = 1 - unit.in_blocks
     block = turns - excess(turns, unit.accumulators)
-    last = (turns - 1) % unit.accumulators + 1
+    last = last_block_turns(unit, turns)
     before = turns - last  # of the last block; the one before it may be larger
     before -= excess(before, block)
     together = ceil_div(pixels, turns)
-    last_pixels = pixels - excess(pixels, last * together)
-    turn = last + excess(unit.load_cycles, last)  # cycles of its last step
+    last_pixels = last_block_pixels(unit, pixels, turns)
+    turn = streams * (last + excess(unit.load_cycles, last))  # cycles of its last step
     left = excess(output_cycles(last_pixels * last_channels, unit.result_cycles), turn)
     both_pixels = pixels - excess(pixels, (before + last) * together)
     leaving = output_cycles(both_pixels * last_channels, unit.result_cycles)
-    left += excess(excess(leaving, before + last * steps), left)
-    leaving = block * (steps - 1) + output_cycles(channels * pixels, unit.result_cycles)
+    left += excess(excess(leaving, streams * before + last * steps), left)
+    leaving = block * (steps - streams) + output_cycles(channels * pixels, unit.result_cycles)
     return left + excess(excess(leaving, work), left)
 
 
@@ -217,20 +258,27 @@ def first_fetch_cycles(
     depth: int,
     record_bytes: int,
     pixel_bytes: int,
+    block_input: int,
 ) -> int:
     """Cycles before the first step of an operation, or lost in its first pass over a block of pixels, until
     the ports have brought what that reads: records, the first weights, and the input. `record_bytes` are
     those of an output channel, and `pixel_bytes` are read for it and a pixel; `depth` input channels are
-    shared."""
+    shared. Where blocks are handed over whole, the work waits for the input of the first one, `block_input`
+    pixels of the channels of a group of steps, as much of it as the line buffer holds."""
     first = channels - excess(channels, unit.output_lanes)
-    shared = depth - excess(depth, unit.input_lanes)
+    slice_depth = unit.input_lanes * select(unit.in_blocks, unit.step_group, 1)
+    shared = depth - excess(depth, slice_depth)
     block = turns - excess(turns, unit.accumulators)
     together = unit.pixel_rows * unit.pixel_columns
     at_once = first * (record_bytes + shared + (depth == 0))
     each_pixel = shared + first * pixel_bytes
-    read = (pixels - excess(pixels, together)) * each_pixel
-    start = excess(port_cycles(unit.port_rate, at_once + read), 1)
     read = (pixels - excess(pixels, block * together)) * each_pixel
+    if unit.in_blocks:
+        own = channels - excess(channels, block_lanes(unit, channels, turns))
+        read = block_input * (shared + own * (depth == 0))
+        return port_cycles(unit.port_rate, at_once + read - excess(read, unit.line_buffer))
+    start = (pixels - excess(pixels, together)) * each_pixel
+    start = excess(port_cycles(unit.port_rate, at_once + start), 1)
     return start + excess(excess(port_cycles(unit.port_rate, at_once + read), block), start)
 
 
@@ -244,6 +292,7 @@ def grouped_costs(
     each_group: int,
     by_channel: int,
     weight_bytes: int,
+    result_bytes: int,
     first_fetch: int,
 ) -> tuple[int, int, int]:
     """Cycles that the output stage and then the ports add to the work, and the bytes that cross the ports in
@@ -252,12 +301,14 @@ def grouped_costs(
 
     `each_group` bytes are read by every group, and cross only once if the line buffer holds them;
     `by_channel` bytes cross once, in proportion to a group's channels; `weight_bytes` are those of an output
-    channel. The work begins after the cycles of the `first_fetch`."""
-    lanes, blocks = unit.output_lanes, ceil_div(turns, unit.accumulators)
-    groups, whole, rest = ceil_div(channels, lanes), channels // lanes, channels % lanes
+    channel, and `result_bytes` those of a result. The work begins after the cycles of the `first_fetch`."""
+    lanes, blocks = block_lanes(unit, channels, turns), ceil_div(turns, unit.accumulators)
+    whole, rest = channels // lanes, channels % lanes
     has_whole, has_rest = 1 - (whole == 0), 1 - (rest == 0)
     is_kept = 1 - (each_group > unit.line_buffer)
-    group_work = work // groups
+    lane_work = work // ceil_div(channels, unit.output_lanes)
+    group_work = lane_work * (lanes // unit.output_lanes)
+    last_work = lane_work * ceil_div(rest, unit.output_lanes)
     last_share = by_channel // channels * rest
     one = (by_channel - last_share) // (whole + 1 - has_whole)
     one += weight_bytes_moved(unit, blocks, lanes * weight_bytes)
@@ -265,12 +316,15 @@ def grouped_costs(
     moved = (whole - first) * one + (1 - is_kept) * whole * each_group
     last = weight_bytes_moved(unit, blocks, rest * weight_bytes) + last_share
     last += has_rest * (1 - first) * each_group
-    output = output_stall_cycles(
-        unit, pixels, turns, channels, select(has_rest, rest, lanes), work, group_work // turns
-    )
+    last_channels = select(has_rest, rest, lanes)
+    steps = select(has_rest, last_work, group_work) // turns
+    output = output_stall_cycles(unit, pixels, turns, channels, last_channels, work, steps)
+    if unit.in_blocks:  # the last block is written when all of it has left the output stage
+        results = last_block_pixels(unit, pixels, turns) * last_channels
+        first_fetch = first_fetch + port_cycles(unit.port_rate, results * result_bytes)
     stall = stall_cycles(unit, first * (one + each_group), first * group_work)
     stall += stall_cycles(unit, moved, (whole - first) * group_work)
-    stall += stall_cycles(unit, last, has_rest * group_work)
+    stall += stall_cycles(unit, last, last_work)
     stall = first_fetch + excess(excess(stall, output), first_fetch)
     return output, stall, first * (one + each_group) + moved + last
 

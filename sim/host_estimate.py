@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.isa import host_ops
+from dlasim.isa.host_attributes import decode_attributes
 from dlasim.isa.program import HostCall, Program
 
 DOORBELL_CYCLES = 40
@@ -261,6 +262,21 @@ def _sums_of_products(work: Work) -> float:
     return 5.3 * work.written * (1, *work.input(1))[-1]
 
 
+def _wide_windows(work: Work) -> float:
+    """42 for each run of products: a row of the window, or a tap where other pixels or groups lie between."""
+    weights, at = work.input(1), work.attributes
+    if len(weights) != 4:
+        return 0
+    is_joined = weights[3] == (1, *work.input(0))[-1] and getattr(at, "dilation_width", 1) == 1
+    return 42 * work.written * weights[1] * (1 if is_joined else weights[2])
+
+
+def _wide_arithmetic(work: Work) -> float:
+    """66 for each sum, 33 for each product, 110 for each row."""
+    is_product = work.attributes is not None and work.attributes.function == host_ops.WideFunction.MUL
+    return (33 if is_product else 66) * work.written + 110 * (work.written // _row_length(work))
+
+
 def _padding(work: Work) -> float:
     """1 for each byte, 35 and 13 for each dimension for each row of the input."""
     shape = work.input(0)
@@ -302,6 +318,16 @@ RATES = {
     "SVDF": Rates(more=_filters),
     "MATRIX_SUMS": Rates(written=15, more=_sums_of_products),
     "LSTM_CELL": Rates(call=600, written=180),
+    "CONV_2D_16": Rates(mac=7.8, written=158, more=_wide_windows),
+    "FULLY_CONNECTED_16": Rates(mac=7.8, written=100),
+    "TRANSPOSE_CONV_16": Rates(mac=8, written=150),
+    "ARITHMETIC_16": Rates(call=210, more=_wide_arithmetic),
+    "POOL_16": Rates(written=35, more=_window_elements(9.2)),
+    "MEAN_16": Rates(read=20.5, written=80),
+    "SOFTMAX_16": Rates(written=60, more=_pixels(110)),
+    "SIGMOID_16": Rates(call=220, written=35.5),
+    "LEAKY_16": Rates(call=170, written=40),
+    "DEQUANTIZE": Rates(call=210, written=98.5),
     "CAST": Rates(written=21),
     "BINARY": Rates(written=19.5, more=_rows(60)),
     "UNARY": Rates(written=13),
@@ -342,7 +368,7 @@ def operator_cycles(
     rates = RATES.get(operator.name, OTHERS)
     attributes: SimpleNamespace | None = None
     if len(words) == operator.words:
-        attributes = host_ops.decode_attributes(operator, words)
+        attributes = decode_attributes(operator, words)
     work = Work(inputs, outputs, macs, attributes, element_bytes)
     cycles = rates.call + rates.mac * macs + rates.written * work.written + rates.read * prod(work.input(0))
     return round(cycles + (rates.more(work) if rates.more else 0))

@@ -5,10 +5,14 @@ Arrays in, arrays out, in int64, as in `numerics.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dlasim.sim.numerics import Integers, wrap32
+
+Floats = NDArray[np.float32]
 
 INT16_MIN, INT16_MAX = -(1 << 15), (1 << 15) - 1
 _ENTRIES = 256
@@ -65,6 +69,46 @@ def tanh16(values: ArrayLike, factor: int, shift: int, table: NDArray[np.int32])
     result = _between(np.abs(scaled), table, 8, 0xFFFF << 8)
     one, half = 1 << 23, 1 << 7
     return np.where(scaled >= 0, result - one + half, one - result + half - 1) >> 8
+
+
+def _spaced(low: float, high: float, function: Callable[[Floats], Floats]) -> NDArray[np.int16]:
+    """A function in Q0.15 at 513 points, each moved by half of the error in the middle to the next one."""
+    low32, high32 = np.float32(low), np.float32(high)
+    step = np.float32((high32 - low32) / np.float32(_INTERVALS))
+    starts = low32 + np.arange(_INTERVALS, dtype=np.float32) * step
+    steps = np.float32(1 << 15)
+    first, middle, last = (
+        function(points.astype(np.float32))
+        for points in (
+            starts,
+            starts + step / np.float32(2),
+            low32 + np.arange(1, _INTERVALS + 1, dtype=np.float32) * step,
+        )
+    )
+    sample = _rounded(first * steps)
+    between = _rounded((last * steps + sample) / np.float32(2))
+    bias = _rounded((between - _rounded(middle * steps)) / np.float32(2))
+    end = _rounded(function(np.array([high32], np.float32)) * steps)
+    limited: Floats = np.clip(np.concatenate([sample - bias, end]), INT16_MIN, INT16_MAX)
+    return limited.astype(np.int16)
+
+
+def _rounded(values: Floats) -> Floats:
+    """Halves away from zero."""
+    rounded: Floats = np.trunc(values + np.copysign(np.float32(0.5), values)).astype(np.float32)
+    return rounded
+
+
+_INTERVALS = 512
+EXPONENTIALS = _spaced(-10.0, 0.0, lambda x: np.exp(x.astype(np.float64)).astype(np.float32))
+RECIPROCALS = _spaced(0.0, 1.0, lambda x: np.float32(1) / (np.float32(1) + x))
+
+
+def lookup513(table: NDArray[np.int16], values: Integers) -> Integers:
+    """A table of 513 entries for int16, linear between them."""
+    wide, entry = table.astype(np.int64), 256 + (values >> 7)
+    found: Integers = wide[entry] + ((wide[entry + 1] - wide[entry]) * (values & 127) + 64 >> 7)
+    return found
 
 
 def limited16(values: ArrayLike) -> Integers:

@@ -6,6 +6,7 @@ the SRAM's ports change each other's end, and `contention` works those out.
 
 from __future__ import annotations
 
+from dlasim.isa.instructions import Unit
 from dlasim.native.routine import Routine, routine
 from dlasim.sim import contention
 from dlasim.sim.contention import UNIT_COUNT, Walk, catch_up, settle
@@ -14,6 +15,7 @@ from dlasim.sim.contention import UNIT_COUNT, Walk, catch_up, settle
 WAIT = UNIT_COUNT
 IRQ = WAIT + UNIT_COUNT
 HALT = IRQ + 1
+_MAC, _VECTOR = int(Unit.MAC), int(Unit.VECTOR)  # the last units
 
 
 @routine
@@ -26,6 +28,8 @@ def walk_events(walk: Walk, events: int) -> int:
         words = walk.reached[event]
         kind = walk.kinds[event]
         if kind < WAIT:
+            if walk.in_turns and kind >= _MAC:
+                _wait_for(walk, _MAC + _VECTOR - kind, 0, event)
             _wait_for(walk, kind, walk.queue_depth - 1, event)
             _issue(walk, kind, walk.arguments[event])
         elif kind < IRQ:

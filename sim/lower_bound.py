@@ -2,7 +2,8 @@
 
 Section WORK of a program lists the compulsory work: each layer's computation on whole tensors, each constant
 once, and the tensors that the DLA must read or write because the user or the CPU has them. No plan for the
-same placement is faster than the most loaded unit. `docs/planner.md` says how close plans come.
+same placement is faster than the most loaded unit, with what must come before it, after it and, on the CPU,
+between. `docs/planner.md` says how close plans come.
 """
 
 from __future__ import annotations
@@ -14,28 +15,36 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dlasim.isa.instructions import BY_OPCODE, Unit
+from dlasim.isa import codec
+from dlasim.isa.file_records import StepKind
+from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, INSTRUCTIONS, Unit
+from dlasim.isa.program import Program
 from dlasim.isa.registers import Region
 from dlasim.sim import formulas
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import memory_costs, transfer_rate, unit_costs
-from dlasim.sim.formulas import ENOUGH
+from dlasim.sim.formulas import ENOUGH, UnitCosts
+from dlasim.sim.least_stall import MOST_ACCUMULATORS, least_mac_cycles
 from dlasim.sim.memory_timing import memories_of, memory_numbers
 
 CPU = "CPU"
+_COMPUTE = (Unit.MAC.name, Unit.VECTOR.name)
+_COMPUTING = [row.opcode for row in INSTRUCTIONS if row.unit in (Unit.MAC, Unit.VECTOR)]
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Cycles that each unit needs at least; `cpu` stands beside the units of the DLA."""
+    """Cycles that each unit needs at least, the CPU among them; and those of all, one after the other."""
 
     units: Mapping[str, int]
+    in_order: int = 0
 
     @property
     def cycles(self) -> int:
-        """Those of the most loaded unit."""
-        return max(self.units.values(), default=0)
+        """Those of the most loaded unit, and of what cannot be beside it."""
+        return max(self.in_order, *self.units.values(), 0)
 
     @property
     def unit(self) -> str:
@@ -64,6 +73,86 @@ def find_bound(config: DlaConfig, work: Iterable[np.void], cpu_cycles: int = 0) 
     return Bound(dict(cycles))
 
 
+def program_bound(config: DlaConfig, program: Program, cpu_cycles: Mapping[int, int]) -> Bound:
+    """The bound of a program whose host calls, by number, take so many cycles on the CPU.
+
+    The CPU does one step after the other: no stream begins before the CPU has come to it, and no host call
+    before the streams that it needs have ended. Nothing is computed before a first load, nor after the last
+    store.
+    """
+    whole = find_bound(config, program.work, sum(cpu_cycles.values()))
+    if config.timing != "full" or not program.streams:
+        return whole
+    around = _transfers_around(config, program.work)
+    parts, ends, now = _work_of_streams(config, program), list[int](), 0
+    units = whole.units
+    if not config.compute_overlap:
+        around |= dict.fromkeys(_COMPUTE, around[Unit.VECTOR.name])  # the less
+        units, parts = _together(units), [_together(part) for part in parts]
+    done = {unit: around[unit][0] for unit in _COMPUTE}
+    for step in program.steps:
+        if step.kind is StepKind.HOST:
+            now = max([now, *ends[: step.after_streams]]) + cpu_cycles.get(step.index, 0)
+            continue
+        for unit, cycles in parts[step.index].items():
+            done[unit] = max(done[unit], now) + cycles
+        ends.append(max([now, *[done[unit] for unit in parts[step.index]]]))
+        if len(ends) == len(program.streams):
+            busy = {unit: around[unit][0] + cycles for unit, cycles in units.items() if unit != CPU}
+            busy |= {unit: max(cycles, done.get(unit, 0)) for unit, cycles in busy.items()}
+            ends.append(max([ends.pop(), *[cycles + around[unit][1] for unit, cycles in busy.items()]]))
+    return Bound(whole.units, max([now, *ends]))
+
+
+def _together(units: Mapping[str, int]) -> Mapping[str, int]:
+    """MAC and VECTOR as one unit."""
+    others = {unit: cycles for unit, cycles in units.items() if unit not in _COMPUTE}
+    return others | {Unit.MAC.name: sum(units.get(unit, 0) for unit in _COMPUTE)}
+
+
+def _transfers_around(config: DlaConfig, work: NDArray[np.void]) -> dict[str, tuple[int, int]]:
+    """Cycles before each unit can begin, and from its end to that of the last stream: the shortest load and
+    the shortest store; for a transfer, its own latency."""
+    load, load_latency = _first_transfer(config, work, Unit.DMA_IN)
+    store, store_latency = _first_transfer(config, work, Unit.DMA_OUT)
+    has_fill = bool((work["opcode"] == BY_MNEMONIC["OP_FILL"].opcode).any())  # which needs no load
+    first = 0 if has_fill else load
+    return {
+        Unit.DMA_IN.name: (load_latency, store),
+        Unit.MAC.name: (load, store),
+        Unit.VECTOR.name: (first, store),
+        Unit.DMA_OUT.name: (first + store_latency, 0),
+    }
+
+
+def _first_transfer(config: DlaConfig, work: NDArray[np.void], unit: Unit) -> tuple[int, int]:
+    """Cycles of the shortest transfer of a direction, and of its latency; 0 where there is none."""
+    opcode = BY_MNEMONIC["OP_DMA_READ" if unit is Unit.DMA_IN else "OP_DMA_WRITE"].opcode
+    memories, numbers = memories_of(config), memory_numbers(config)
+    used = {numbers[region] for region in work["taps"][work["opcode"] == opcode].tolist()}
+    costs = [memory_costs(config, memories[number]) for number in used]
+    shortest = min((cost.latency + formulas.transfer_beats(cost, 1, 1) for cost in costs), default=0)
+    return shortest, min((cost.latency for cost in costs), default=0)
+
+
+def _work_of_streams(config: DlaConfig, program: Program) -> list[Mapping[str, int]]:
+    """What each stream computes at least: the layers that are computed in this stream alone."""
+    if len(program.streams) == 1:
+        units = find_bound(config, program.work).units
+        return [{unit: cycles for unit, cycles in units.items() if unit in _COMPUTE}]
+    computes = np.isin(codec.decode_opcodes(program.commands), _COMPUTING)
+    layers = program.layer_of_words()[computes]
+    starts = np.array([stream.first_word for stream in program.streams])
+    streams = np.searchsorted(starts, np.flatnonzero(computes), "right") - 1
+    first = np.full(len(program.layers) + 1, len(starts))
+    last = np.full(len(program.layers) + 1, -1)
+    np.minimum.at(first, layers, streams)
+    np.maximum.at(last, layers, streams)
+    work = program.work[np.isin(program.work["opcode"], _COMPUTING)]
+    only = np.where(first == last, first, -1)[work["layer"]]
+    return [find_bound(config, work[only == number]).units for number in range(len(starts))]
+
+
 def layer_bounds(config: DlaConfig, work: Any, layers: int) -> list[Bound]:
     """The bound of each layer of a program alone."""
     return [find_bound(config, work[work["layer"] == layer]) for layer in range(layers)]
@@ -75,10 +164,24 @@ def _compute_cycles(config: DlaConfig, mnemonic: str, *sizes: int) -> int:
     unit = unit_costs(config, mnemonic)
     pixels, taps, in_channels, channels = sizes
     turns = formulas.ceil_div(pixels, unit.pixel_rows * unit.pixel_columns)
+    least = _least_mac_cycles(unit, pixels, taps, in_channels, channels)
     unit.accumulators = ENOUGH  # tiles need not be of whole blocks
     work = formulas.lane_cycles(unit, turns, taps, in_channels, channels)
     output = formulas.output_cycles(pixels * channels, unit.result_cycles)
-    return unit.fill + max(work, output) + unit.drain
+    return max(unit.fill + max(work, output) + unit.drain, least)
+
+
+def _least_mac_cycles(unit: UnitCosts, *sizes: int) -> int:
+    """What operations on blocks of pixels add, where that is known."""
+    is_simple = unit.pixel_rows * unit.pixel_columns == unit.load_cycles == 1
+    is_simple = is_simple and not unit.in_blocks and unit.accumulators <= MOST_ACCUMULATORS
+    if not is_simple or not unit.result_cycles:
+        return 0
+    fixed = (
+        unit.input_lanes, unit.output_lanes, unit.step_group, unit.fill, unit.drain, unit.accumulators,
+        unit.result_cycles,
+    )  # fmt: skip
+    return least_mac_cycles(fixed, *sizes)
 
 
 def _bus_cycles(config: DlaConfig, moved: Mapping[str, Sequence[int]]) -> dict[str, int]:

@@ -16,7 +16,7 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.energy import Energies, EnergyModel, operation_nj, total_nj
 from dlasim.sim.figures import ENERGY_COMPONENTS, KINDS, ratio
 from dlasim.sim.footprint import all_footprints
-from dlasim.sim.lower_bound import Bound, find_bound
+from dlasim.sim.lower_bound import Bound, program_bound
 from dlasim.sim.memory_timing import memories_of
 from dlasim.sim.plan import Plan
 from dlasim.sim.runner import Inference
@@ -142,8 +142,8 @@ class Measured:
     def bound(self) -> Bound | None:
         """The least that the units need; None for a program that does not say its work."""
         work = self.program.work
-        cpu = sum(span.end - span.start for span in self.inference.host)
-        return find_bound(self.config, work, cpu) if len(work) or cpu else None
+        cpu = {span.call: span.end - span.start for span in self.inference.host}
+        return program_bound(self.config, self.program, cpu) if len(work) or cpu else None
 
     @property
     def macs(self) -> int:

@@ -17,6 +17,7 @@ from dlasim.isa.instructions import (
     Extent,
     Init,
     Operand,
+    Out,
     Quant,
     Unit,
 )
@@ -70,11 +71,29 @@ def _mac_traffic(unit: UnitCosts, batch: Batch, work: Count) -> Traffic:
     rows, columns = batch.pair("OUT_SIZE")
     turns: Count = formulas.evaluate(formulas.pixel_turns, unit, rows, columns)
     first_bytes = _first_bytes(batch, depthwise)
-    first: Count = formulas.first_fetch_cycles(unit, channels, pixels, turns, *first_bytes)
-    numbers = (channels, pixels, turns, work, each_group, by_channel, weight_bytes, first)
-    most_channels, most_pixels, _, _, most_input, most, most_weights, _ = (float(np.max(n)) for n in numbers)
+    block_input = _block_input(unit, batch) if unit.in_blocks else 0
+    first: Count = formulas.first_fetch_cycles(unit, channels, pixels, turns, *first_bytes, block_input)
+    result_bytes = np.where(batch.fields.get("out", Out.INT8) == Out.INT8, 1, INT32_BYTES)
+    numbers = (channels, pixels, turns, work, each_group, by_channel, weight_bytes, result_bytes, first)
+    most_channels, most_pixels, _, _, most_input, most, most_weights, *_ = (float(np.max(n)) for n in numbers)
     most += most_channels * (most_pixels * (most_weights + unit.result_cycles) + most_input)
     return Traffic(*_evaluate(formulas.grouped_costs, unit, numbers, most))
+
+
+def _block_input(unit: UnitCosts, batch: Batch) -> Count:
+    """Pixels of the input of the first block of pixels."""
+    size: tuple[Count, ...] = batch.pair("OUT_SIZE")
+    outputs: tuple[Count, ...] = formulas.block_outputs(unit, *size)
+    if not batch.instruction.has_window:
+        return product(*outputs)
+    lines = []
+    for axis, count in enumerate(outputs):
+        stride, kernel, dilation, size_in = (
+            batch.pair(name)[axis] for name in ("STRIDE", "KERNEL", "DILATION", "IN_SIZE")
+        )
+        numbers: tuple[Count, ...] = (count, stride, (kernel - 1) * dilation + 1, size_in)
+        lines.append(formulas.lines_under(*numbers))
+    return product(*lines)
 
 
 def _first_bytes(batch: Batch, depthwise: bool) -> tuple[Count, Count, Count]:

@@ -18,7 +18,7 @@ from dlasim.native.storage import RecordMemory, bind, create
 from dlasim.sim import issue
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.contention import DEMAND_STEPS, SPEED_STEPS, TRANSFERRING, UNIT_COUNT, Block, Walk
-from dlasim.sim.cost import Costs, bus_shares, port_rate, word_cycles
+from dlasim.sim.cost import Costs, bus_shares, dma_shares_ports, port_rate, word_cycles
 from dlasim.sim.memory_timing import memories_of
 from dlasim.sim.stream import DecodedStream
 
@@ -130,6 +130,8 @@ class _Walk:
         is_pipelined = max(outstanding) > 1
         capacity = port_rate(config) * DEMAND_STEPS if config.timing == "full" else 0
         demands = _demands(costs.sram_bytes, active, capacity)
+        if not dma_shares_ports(config):
+            demands[costs.unit < TRANSFERRING] = 0
         sharing = TRANSFERRING if share or is_pipelined else 0
         if capacity and _most_together(costs.unit, demands) > capacity:
             sharing = UNIT_COUNT
@@ -148,6 +150,7 @@ class _Walk:
             int(is_pipelined),
         )
         walk.word_cycles, walk.queue_depth = words, config.queue_depth
+        walk.in_turns = 1 - config.compute_overlap
         for unit, first in enumerate(places.first.tolist()):
             walk.units[unit].first = first
         self._issued, self._ends = self._room(len(totals)), self._room(len(totals))

@@ -21,7 +21,8 @@ How many bytes per cycle must cross the SRAM's ports so that a layer does not wa
 of each preset; and how many its ports give. Both are by the rules of the
 [timing model](timing-model.md#sram-ports): the bytes are those that the preset's line buffer, weight buffer
 and accumulators do not keep, over the cycles that the layer takes in its unit, output stage included. Each
-layer is one operation, in an SRAM that holds all of it. DMA has to share what is left.
+layer is one operation, in an SRAM that holds all of it. DMA has to share what is left,
+unless it has ports of its own, as in the presets `ethos-u55`.
 
 In **bold** is what exceeds the ports: there the layer takes longer, in the same proportion. Preset `paper`
 has unlimited ports and buffers.

@@ -38,7 +38,18 @@ _SHARED = (
 _LIMITS: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
     ("timing", "must be full", lambda value: value == "full"),
     ("mac_step_group", "must be 1, because each step is a cycle", lambda value: value == 1),
+    (
+        "mac_handover",
+        "must be results, which leave one by one",
+        lambda value: value == "results",
+    ),
+    ("sram_dma_ports", "must be 0, because all units share the ports", lambda value: value == 0),
     ("mac_weights", "must be unlimited, because weights come with the inputs", lambda value: value == 0),
+    (
+        "compute_overlap",
+        "must be 1, because no unit waits for another",
+        lambda value: value == 1,
+    ),
     ("pixel_tile", "must be one pixel", lambda value: value == (1, 1)),
     ("dma_bandwidth", "must be at least 1", lambda value: value >= 1),
     ("memories", "must be empty, because it has one memory", lambda value: not value),

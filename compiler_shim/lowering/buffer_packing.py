@@ -54,14 +54,15 @@ class BufferPacker:
         taken: Sequence[allocation.Gap],
     ) -> tuple[int, ...] | None:
         """Addresses of the buffers between the nodes, once all others are placed too."""
-        sizes = [size for buffers in tiling.buffers for size in _sizes(buffers)] + list(tiling.inner_bytes)
+        layout = tiling.layout
+        sizes = [*(size for buffers in layout.buffers for size in _sizes(buffers)), *layout.inner]
         found = allocation.fit(sizes, free, ALIGNMENT, self._from_top)
         if found is None:
             return None
         addresses = iter(found)
         for number, step in enumerate(steps):
             self.problems[step], self.tilings[step] = problems[number], tiling.tiling(number)
-            self.buffers[step] = _grouped(tiling.buffers[number], addresses)
+            self.buffers[step] = _grouped(layout.buffers[number], addresses)
         self._settle(taken, tiling.sram_bytes)
         return tuple(addresses)
 

@@ -64,7 +64,7 @@ class Policy:
         kinds = tuple([(problem.kind, problem.link) for problem in problems])
         found = self._chains.get(kinds)
         if found is None:
-            found = self._chains[kinds] = ChainTilings(problems)
+            found = self._chains[kinds] = ChainTilings(problems, self.backend)
         return found
 
     def sufficient_bytes(self, problem: TilingProblem) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from math import inf
@@ -96,7 +96,7 @@ class SramPlanner:
     def __init__(self, network: PlacedNetwork, policy: Policy) -> None:
         self._network, self._policy, self._live_ranges = network, policy, sram_candidates(network)
         self._nodes = {i: node for i, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
-        self._limit = 0
+        self._limit, self._apart = 0, False
         self._values = {
             step: (
                 tuple(resolve_alias(network, value) for value in node.inputs),
@@ -119,9 +119,10 @@ class SramPlanner:
         self._cycles: dict[tuple[Segment, State, int], float] = {}
         self._chains: dict[tuple[Segment, State], ChainTilings] = {}
 
-    def plan(self, sram_bytes: int) -> SramPlan:
-        """Plan so much SRAM."""
-        self._limit = sram_bytes
+    def plan(self, sram_bytes: int, apart: bool = False) -> SramPlan:
+        """Plan so much SRAM. `apart` where it is large enough: a tensor is written to bytes that the step
+        before does not use, so that both steps can run side by side."""
+        self._limit, self._apart = sram_bytes, apart
         self._budgets.clear()
         resident, segments = self._choose()
         while True:
@@ -148,7 +149,7 @@ class SramPlanner:
         layer = self._network.layers[node.layer]
         raise InputError(
             f"layer {layer.name} ({layer.operator}) needs {needed} bytes of SRAM with these options, "
-            f"the configuration has {self._limit}"
+            f"but the machine has {self._limit}"
         )
 
     def _problem(self, step: int, in_sram: Container[int]) -> TilingProblem:
@@ -250,6 +251,11 @@ class SramPlanner:
         live_ranges = extend_live_ranges(
             self._network, chosen, [steps for steps in segments if len(steps) > 1]
         )
+        if self._apart:
+            earlier = {value: replace(each, first=each.first - 1) for value, each in live_ranges.items()}
+            addresses = allocation.assign_addresses(earlier.values(), ALIGNMENT, self._limit)
+            if addresses is not None:
+                return _Residents(addresses, earlier)
         addresses = allocation.assign_addresses(live_ranges.values(), ALIGNMENT, self._limit)
         return None if addresses is None else _Residents(addresses, live_ranges)
 
@@ -381,9 +387,7 @@ class SramPlanner:
         while tiling is not None:
             found = packer.pack_chain(steps, problems, tiling, free, taken)
             if found is not None:
-                return Chain(
-                    steps, tiling.schedule, found, tiling.cycles, tiling.load_cycles, tiling.inner_bytes
-                )
+                return tiling.chain(steps, found)
             tiling = tilings.best(tiling.sram_bytes - 1)
         return None
 

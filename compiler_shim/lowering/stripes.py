@@ -7,20 +7,26 @@ that the next stripe still needs are moved to its start, and new rows follow.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from dlasim.compiler_shim.lowering.geometry import ENDLESS, Buffers, Cut, Geometry, total_bytes
-from dlasim.compiler_shim.lowering.search import even
+from dlasim.compiler_shim.lowering.geometry import (
+    ENDLESS,
+    MOST_TASK_CYCLES,
+    Buffers,
+    Cut,
+    Geometry,
+    total_bytes,
+)
+from dlasim.compiler_shim.lowering.stripe_search import STRIPES, StripeSearch
 from dlasim.compiler_shim.lowering.tile_buffers import align
-from dlasim.compiler_shim.lowering.tile_costs import contention_both
 from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
-from dlasim.compiler_shim.lowering.transfers import latency_cycles
-from dlasim.sim.formulas import BusCosts, port_cycles, transfer_beats
+from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.shipped import SHIPPED
+from dlasim.native.storage import create, point
 
 
 class Rows(NamedTuple):
@@ -64,27 +70,32 @@ class Chain:
 class ChainTiling:
     """A chain cut into stripes, with what it takes and costs."""
 
-    schedule: Schedule
-    cuts: tuple[Cut, ...]
-    buffers: tuple[Buffers, ...]
-    inner_bytes: tuple[int, ...]
+    layouts: _Layouts
+    rows: int  # of the last node's output in a stripe
     cycles: int
     moved_bytes: int
     load_cycles: int
 
     @property
+    def layout(self) -> _Layout:
+        """The stripes and their buffers."""
+        return self.layouts[self.rows]
+
+    @property
     def sram_bytes(self) -> int:
         """All buffers together."""
-        return sum(map(total_bytes, self.buffers)) + sum(map(align, self.inner_bytes))
+        return self.layout.sram_bytes
 
     def chain(self, steps: tuple[int, ...], inner_addresses: tuple[int, ...]) -> Chain:
         """The chain of these steps with its buffers at these addresses."""
-        return Chain(steps, self.schedule, inner_addresses, self.cycles, self.load_cycles, self.inner_bytes)
+        layout = self.layout
+        return Chain(steps, layout.schedule, inner_addresses, self.cycles, self.load_cycles, layout.inner)
 
     def tiling(self, number: int) -> Tiling:
         """What `explain` tells of one node of the chain."""
-        buffers = self.buffers[number]
-        return Tiling(self.cuts[number], buffers, total_bytes(buffers), 0, len(self.schedule), 0)
+        layout = self.layout
+        buffers = layout.buffers[number]
+        return Tiling(layout.cuts[number], buffers, total_bytes(buffers), 0, len(layout.schedule), 0)
 
 
 class Reach(NamedTuple):
@@ -133,10 +144,10 @@ def make_schedule(nodes: Sequence[Reach], rows: int) -> Schedule:
 class ChainTilings:
     """The tilings of one chain. Each is the best for a range of budgets, and is found once."""
 
-    def __init__(self, problems: Sequence[TilingProblem]) -> None:
-        self._problems = problems
+    def __init__(self, problems: Sequence[TilingProblem], backend: Backend = SHIPPED) -> None:
         self._layouts = _layouts(tuple([problem.link for problem in problems]))
-        self._tilings: dict[int, ChainTiling] = {}  # by rows of a stripe
+        self._run = (backend if _is_moderate(problems) else PLAIN).runner(STRIPES)
+        self._search = _describe(problems, self._run.is_compiled)
         self._known: list[tuple[int, int, ChainTiling | None]] = []  # first budget, the one after the last
 
     def best(self, budget: int) -> ChainTiling | None:
@@ -144,63 +155,41 @@ class ChainTilings:
         for first, end, known in self._known:
             if first <= budget < end:
                 return known
-        fits = _Fits(budget)
-        found = self._find(fits)
-        self._known.append((fits.first, fits.end, found))
-        return found
-
-    def _find(self, fits: _Fits) -> ChainTiling | None:
-        if not fits.fits(self._layouts.constant_bytes):
-            return None
-        height = self._problems[-1].height
-        low, high = 0, height + 1  # rows that fit, rows that do not
-        rows = height
-        while high - low > 1:
-            if fits.fits(self._layouts[rows].sram_bytes):
-                low = rows
-            else:
-                high = rows
-            rows = (low + high) // 2
-        if not low:
-            return None
-        rows = even(height, low)
-        best, other = None, self._tiling(rows)
-        while best is None or other.cycles < best.cycles:
-            best = other
-            rows = -(-rows // 2)  # less wait for the first loads and the last store
-            if rows == 1 or not fits.fits(self._layouts[rows].sram_bytes):  # since buffers are double now
-                break
-            other = self._tiling(rows)
-        return best
-
-    def _tiling(self, rows: int) -> ChainTiling:
-        found = self._tilings.get(rows)
-        if found is None:
-            layout = self._layouts[rows]
-            found = self._tilings[rows] = ChainTiling(
-                layout.schedule,
-                layout.cuts,
-                layout.buffers,
-                layout.inner,
-                *_estimate(self._problems, layout),
-            )
-        return found
+        search, tiling = self._search, None
+        rows = self._run(search, budget)
+        if rows:
+            tiling = ChainTiling(self._layouts, rows, search.cycles, search.moved_bytes, search.load_cycles)
+        self._known.append((search.first, search.end, tiling))
+        return tiling
 
 
-class _Fits:
-    """Compares sizes with a budget; every budget from `first` to before `end` gives the same answers."""
+def _describe(problems: Sequence[TilingProblem], is_compiled: bool) -> StripeSearch:
+    """What the search reads of a chain."""
+    search, machine = create(StripeSearch, is_compiled), problems[0].machine
+    search.count, search.copy_cycles = len(problems), machine.copy_task_cycles
+    search.copier.assign(machine.copier)
+    for number, problem in enumerate(problems):
+        node = search.nodes[number]
+        point(node, "sizes", problem.geometry.sizes.record(is_compiled))
+        point(node, "costs", problem.machine_costs.record(is_compiled))
+        node.pad = problem.node.pad[0]
+        node.work_cycles, node.task_cycles = problem.work_cycles, problem.task_cycles
+    return search
 
-    def __init__(self, budget: int) -> None:
-        self._budget = budget
-        self.first, self.end = 0, ENDLESS
 
-    def fits(self, size_bytes: int) -> bool:
-        """Whether so many bytes are within the budget."""
-        if size_bytes <= self._budget:
-            self.first = max(self.first, size_bytes)
-            return True
-        self.end = min(self.end, size_bytes)
-        return False
+def _is_moderate(problems: Sequence[TilingProblem]) -> bool:
+    """Whether 64 bits hold every number that the search meets."""
+    height = max([problem.height for problem in problems])
+    most = 0
+    for problem in problems:
+        sizes, unit = problem.geometry.sizes.plain, problem.machine_costs.plain.unit
+        results = problem.height * problem.width * problem.channels
+        rows = problem.height * sizes.kernel_height  # of the input, as often as they are read
+        taken = rows * sizes.input_width * (problem.depth + problem.channels) * problem.channels
+        taken += results * (problem.depth * sizes.taps + 8) + sizes.input_height * sizes.input_width * 8
+        each = taken * 64 * problem.machine.most_cycles_per_byte + results * (unit.result_cycles + 1)
+        most += height * height * (each + problem.task_cycles + MOST_TASK_CYCLES) + problem.work_cycles
+    return most < ENDLESS
 
 
 class _Layout:
@@ -211,7 +200,6 @@ class _Layout:
         cuts: list[Cut] = []
         buffers: list[Buffers] = []
         inner: list[int] = []
-        moved: Counter[int] = Counter()
         double = len(self.schedule) > 1
         for number, (shape, _) in enumerate(shapes):
             column = [stripe[number] for stripe in self.schedule]
@@ -219,27 +207,11 @@ class _Layout:
             cut = Cut(most, shape.width, shape.channels, shape.depth, weights_outer=True, double=double)
             cuts.append(cut)
             buffers.append(shape.buffers(cut))
-            row_bytes = shape.width * shape.channels
-            kept = [rows.kept for rows in column]
-            moved.update([count * row_bytes for count in kept if count])
             if number + 1 < len(shapes):
+                row_bytes = shape.width * shape.channels
                 inner.append(max([rows.end - rows.base for rows in column]) * row_bytes)
         self.cuts, self.buffers, self.inner = tuple(cuts), tuple(buffers), tuple(inner)
-        self.moves = tuple(moved.items())  # bytes that are moved within SRAM, and how often
         self.sram_bytes = sum(map(total_bytes, buffers)) + sum(map(align, inner))
-        self._count_loads(shapes)
-
-    def _count_loads(self, shapes: Sequence[tuple[Geometry, Reach]]) -> None:
-        """The size of each load, and how often it happens."""
-        stripes = len(self.schedule)
-        loads: list[tuple[int, int]] = []
-        constants: list[tuple[int, int]] = []
-        for (shape, _), parts in zip(shapes, self.buffers, strict=True):
-            count = len(shape.in_sram.inputs)
-            loads += [(size, stripes) for size, _ in parts[:count] if size]
-            constants += [(parts[count][0], 1)] if parts[count][0] else []
-        self.loads, self.constant_loads = tuple(loads), tuple(constants)
-        self.read_bytes = sum([size * times for size, times in loads + constants])
 
 
 class _Layouts(dict[int, _Layout]):
@@ -248,7 +220,6 @@ class _Layouts(dict[int, _Layout]):
     def __init__(self, links: Sequence[tuple[Geometry, int]]) -> None:
         super().__init__()
         self._shapes = [(shape, reach_of(shape, pad)) for shape, pad in links]
-        self.constant_bytes = sum(shape.constant_bytes(shape.channels, shape.depth) for shape, _ in links)
 
     def __missing__(self, rows: int) -> _Layout:
         made = self[rows] = _Layout(self._shapes, rows)
@@ -274,47 +245,3 @@ def best_segments(run: Sequence[int], cost: Callable[[tuple[int, ...]], float]) 
         segments.append(steps)
         position += len(steps)
     return segments
-
-
-def _estimate(problems: Sequence[TilingProblem], layout: _Layout) -> tuple[int, int, int]:
-    """Cycles, bytes over the bus, and cycles of all loads; loads and stores run beside the computation."""
-    machine = problems[0].machine
-    bus, stripes = machine.bus, len(layout.schedule)
-    compute = sum([times * machine.copy_cycles(size) for size, times in layout.moves])
-    crossing = layout.read_bytes + sum([3 * times * size for size, times in layout.moves])
-    for problem, cut in zip(problems, layout.cuts, strict=True):
-        stall, moved = problem.traffic(cut)
-        rows = stripes * cut.rows  # of which the last stripe may lack some
-        compute += problem.work_cycles + stripes * (problem.task_cycles + stall * problem.height // rows)
-        crossing += stripes * moved * problem.height // rows
-    written = problems[-1].geometry.written_bytes
-    # A stripe is as wide and as deep as the tensor: contiguous in memory.
-    tensors, waits, first = _load_times(bus, layout.loads)
-    constants, more, other = _load_times(
-        machine.constants, () if machine.loads_ahead else layout.constant_loads
-    )
-    latency = max(bus.latency, machine.constants.latency) if constants else bus.latency
-    store = transfer_beats(bus, -(-written // stripes), 1) + bus.latency * bool(written)
-    move_in = tensors + waits + constants + more
-    beats_out = stripes * (store - bus.latency * bool(written))
-    costs = problems[0].machine_costs.plain
-    contention, store_contention = contention_both(costs, tensors, constants, beats_out)
-    ports = port_cycles(costs.unit.port_rate, crossing + written)
-    lead, task = first + other + latency, compute // stripes
-    if machine.is_hopeful:
-        sent = lead + task + (stripes - 1) * store + store_contention
-        busiest = max(lead + compute, move_in + contention + task, sent, lead + ports)
-    else:
-        busiest = max(compute, move_in + contention, stripes * store + store_contention, ports) + lead
-    return busiest + store, layout.read_bytes + written, move_in
-
-
-def _load_times(memory: BusCosts, loads: Sequence[tuple[int, int]]) -> tuple[int, int, int]:
-    """Cycles on the bus of loads, each of so many bytes so many times; those that latency adds; and those on
-    the bus of one of each."""
-    beats = waits = first = 0
-    for size, times in loads:
-        one = transfer_beats(memory, size, 1)
-        beats, first = beats + times * one, first + one
-        waits += times * latency_cycles(memory, one)
-    return beats, waits, first

@@ -18,6 +18,7 @@ from dlasim.compiler_shim.lowering.tile_records import ChannelGroup, MachineCost
 from dlasim.compiler_shim.lowering.transfers import box_beats, latency_cycles
 from dlasim.native.routine import routine
 from dlasim.sim.formulas import (
+    block_outputs,
     contention_cycles,
     excess,
     first_fetch_cycles,
@@ -25,6 +26,7 @@ from dlasim.sim.formulas import (
     lane_costs,
     lane_cycles,
     lines_moved,
+    lines_under,
     output_cycles,
     pixel_turns,
     port_cycles,
@@ -98,9 +100,17 @@ def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[i
             moved += inputs
         pixel_bytes += ACCUMULATOR_BYTES * is_partial
         weights = sizes.weight_bytes * tile.depth
-        first = first_fetch_cycles(unit, channels, pixels, turns, depth, sizes.record_bytes, pixel_bytes)
+        block_input = 0
+        if unit.in_blocks:
+            rows, columns = block_outputs(unit, tile.rows, tile.columns)
+            block_input = lines_under(rows, sizes.stride_height, sizes.window_height, sizes.input_height)
+            block_input *= lines_under(columns, sizes.stride_width, sizes.window_width, sizes.input_width)
+        first = first_fetch_cycles(
+            unit, channels, pixels, turns, depth, sizes.record_bytes, pixel_bytes, block_input
+        )
+        result_bytes = ACCUMULATOR_BYTES if is_partial else sizes.output_element_bytes
         output, stall, moved = grouped_costs(
-            unit, channels, pixels, turns, work, each_group, moved, weights, first
+            unit, channels, pixels, turns, work, each_group, moved, weights, result_bytes, first
         )
         return operations * (output + stall), operations * moved
     moved += inputs * row_crossings(unit, channels * sizes.input_element_bytes)
@@ -228,7 +238,7 @@ def estimate(
             contention, store_contention = contention_both(
                 machine, tensor_beats, beats_in - tensor_beats, beats_out
             )
-        moved = tasks * moved * share // WHOLE + read + tiles * output
+        moved = tasks * moved * share // WHOLE + machine.dma_shares_ports * (read + tiles * output)
         ports = port_cycles(machine.unit.port_rate, moved)
         store = move_out // tiles
         if machine.is_hopeful:

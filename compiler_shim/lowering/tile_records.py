@@ -68,16 +68,18 @@ class MachineCosts(Record):
     """A machine as one class of nodes meets it.
 
     The memory of tensors, that of constants, and that of tensors for stores beside loads of constants, and
-    whether all are one; the unit that computes; whether that reads its input again for each group of output
-    channels, and whether each output channel is an operation of its own; cycles of a task besides its work,
-    and of each of a task's channels; whether estimates assume that loads, computations and stores overlap
-    perfectly, and that the first constants are loaded ahead.
+    whether all are one; whether transfers share the ports with the units; the unit that computes; whether
+    that reads its input again for each group of output channels, and whether each output channel is an
+    operation of its own; cycles of a task besides its work, and of each of a task's channels; whether
+    estimates assume that loads, computations and stores overlap perfectly, and that the first constants are
+    loaded ahead.
     """
 
     bus: BusCosts = member(BusCosts)
     constants: BusCosts = member(BusCosts)
     stores: BusCosts = member(BusCosts)
     is_one_memory: int = 0
+    dma_shares_ports: int = 1
     unit: UnitCosts = member(UnitCosts)
     is_mac: int = 0
     rereads_input: int = 0

@@ -7,7 +7,6 @@ stores overlap where buffers are double.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
@@ -23,7 +22,7 @@ from dlasim.compiler_shim.lowering.geometry import (
     geometries_of,
 )
 from dlasim.compiler_shim.lowering.search import Search
-from dlasim.compiler_shim.lowering.tile_records import MachineCosts, Tile
+from dlasim.compiler_shim.lowering.tile_records import MachineCosts
 from dlasim.compiler_shim.lowering.transfers import latency_cycles
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
@@ -77,10 +76,9 @@ class Machine:
         self._stores = cost.bus_costs(self._timed, beside=Region.CONSTANTS)
         self.is_one_memory = len(memories_of(config)) == 1
         self.word_cycles = cost.word_cycles(self._timed)
-        self._copier = cost.unit_costs(self._timed, "OP_C_MAX")
+        self.copier = cost.unit_costs(self._timed, "OP_C_MAX")  # moves bytes within SRAM
         self._costs: dict[tuple[str, bool, int], PreparedCosts] = {}
-        self._traffic: defaultdict[object, dict[Cut, tuple[int, int]]] = defaultdict(dict)
-        ports = 4 if self._copier.port_rate else 1  # operands that may cross the SRAM's ports
+        ports = 4 if self.copier.port_rate else 1  # operands that may cross the SRAM's ports
         memories = self.bus, self.constants
         dearest_byte = max(
             1, *(formulas.transfer_beats(memory, 1, 1) for memory in memories)
@@ -94,10 +92,6 @@ class Machine:
         if found is None:
             found = self._costs[kind] = Prepared(self._costs_of(node))
         return found
-
-    def traffic(self, kind: object) -> dict[Cut, tuple[int, int]]:
-        """The traffic of tasks that has been computed for nodes of a kind."""
-        return self._traffic[kind]
 
     def load_cycles(self, size_bytes: int) -> int:
         """Cycles of a transfer of contiguous bytes of tensors."""
@@ -116,12 +110,10 @@ class Machine:
         beats += formulas.transfer_beats(self.bus, size_bytes - fixed, 1)
         return beats + loads * latency_cycles(self.bus, beats // loads)
 
-    def copy_cycles(self, size_bytes: int) -> int:
-        """Cycles of moving bytes within SRAM; they cross its ports as both operands and as the result."""
-        unit = self._copier
-        work = formulas.lane_cycles(unit, 1, 1, 1, size_bytes)
-        stall = formulas.stall_cycles(unit, 3 * size_bytes, work)
-        return unit.fill + work + stall + unit.drain + WORDS_PER_TASK * self.word_cycles
+    @property
+    def copy_task_cycles(self) -> int:
+        """Cycles of moving bytes within SRAM besides the work."""
+        return self.copier.fill + self.copier.drain + WORDS_PER_TASK * self.word_cycles
 
     def _costs_of(self, node: DlaNode) -> MachineCosts:
         instruction = BY_MNEMONIC[node.mnemonic]
@@ -137,6 +129,7 @@ class Machine:
             constants=self.constants,
             stores=self._stores,
             is_one_memory=int(self.is_one_memory),
+            dma_shares_ports=int(cost.dma_shares_ports(self.config)),
             unit=unit,
             is_mac=int(is_mac),
             rereads_input=int(instruction.reduces_channels),
@@ -157,7 +150,6 @@ class TilingProblem:
         self.depth, self.in_sram = geometry.depth, geometry.in_sram
         self.kind = (geometry, node.mnemonic, node.one_by_one, node.fields.get("mode", 0), machine.hope)
         self.link = (geometry, node.pad[0])  # all that matters of it in a chain
-        self._traffic = machine.traffic(self.kind)
 
     @cached_property
     def work_cycles(self) -> int:
@@ -205,14 +197,6 @@ class TilingProblem:
 
     def _passes(self, tiling: Tiling) -> int:
         return -(-self.depth // tiling.cut.depth)
-
-    def traffic(self, cut: Cut) -> tuple[int, int]:
-        """Cycles that a task waits for the output stage and the SRAM's ports, and its bytes through these."""
-        found = self._traffic.get(cut)
-        if found is None:
-            sizes, costs = self.geometry.sizes.plain, self.machine_costs.plain
-            found = self._traffic[cut] = tile_costs.task_traffic(sizes, costs, Tile(*cut))
-        return found
 
     @property
     def is_moderate(self) -> bool:

@@ -16,11 +16,13 @@ ACTIVATIONS: dict[str, tuple[float | None, float | None]] = {
 }
 
 
-def quantized_range(activation: str, scale: float, zero_point: int) -> tuple[int, int]:
-    """The least and the greatest int8 that the activation lets through."""
+def quantized_range(
+    activation: str, scale: float, zero_point: int, ends: tuple[int, int] = (INT8_MIN, INT8_MAX)
+) -> tuple[int, int]:
+    """The least and the greatest integer that the activation lets through, of a type with these ends."""
     least, greatest = ACTIVATIONS[activation]
-    low = INT8_MIN if least is None else max(INT8_MIN, quantized(least, scale, zero_point))
-    high = INT8_MAX if greatest is None else min(INT8_MAX, quantized(greatest, scale, zero_point))
+    low = ends[0] if least is None else max(ends[0], quantized(least, scale, zero_point))
+    high = ends[1] if greatest is None else min(ends[1], quantized(greatest, scale, zero_point))
     return low, high
 
 

@@ -14,6 +14,7 @@ from dlasim.compiler_shim.graph import Operator, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.activations import ACTIVATIONS, quantized_range
 from dlasim.errors import InputError, one_of
 from dlasim.isa import host_ops
+from dlasim.isa.host_attributes import encode_attributes
 from dlasim.sim.numerics import quantize_multiplier
 
 Shape = tuple[int, ...]
@@ -43,7 +44,7 @@ class KernelCall:
     @property
     def words(self) -> tuple[int, ...]:
         """The attributes as a program file holds them."""
-        return host_ops.encode_attributes(self.name, **vars(self.attributes))
+        return encode_attributes(self.name, **vars(self.attributes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +179,12 @@ class BoundOperator:
         return found
 
     def clamp(self) -> dict[str, int]:
-        """`clamp_min` and `clamp_max` of an int8 output: the fused activation."""
+        """`clamp_min` and `clamp_max` of an int8 or int16 output: the fused activation."""
         activation, tensor = self.activation, self.output()
         self.require(activation in ACTIVATIONS, f"fused activation {activation} is not supported")
-        least, greatest = quantized_range(activation, self.scale(tensor), self.zero_point(tensor))
+        limits = np.iinfo(tensor.dtype)
+        ends = int(limits.min), int(limits.max)
+        least, greatest = quantized_range(activation, self.scale(tensor), self.zero_point(tensor), ends)
         return {"clamp_min": least, "clamp_max": greatest}
 
     def new_constant(self, suffix: str, data: Any) -> Tensor:

@@ -5,22 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from dlasim.compiler_shim.graph import Tensor
-from dlasim.compiler_shim.operators import lookup
+from dlasim.compiler_shim.operators import lookup, wide
 from dlasim.compiler_shim.operators.activations import ACTIVATIONS, float_range, integer_range
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.errors import InputError
-from dlasim.isa.host_ops import (
-    ADD_LEFT_SHIFT,
-    DIFFERENCE_LEFT_SHIFT,
-    BinaryFunction,
-    UnaryFunction,
-    float_word,
-)
+from dlasim.isa.host_attributes import float_word
+from dlasim.isa.host_ops import ADD_LEFT_SHIFT, DIFFERENCE_LEFT_SHIFT, BinaryFunction, UnaryFunction
 from dlasim.sim.numerics import INT8_MAX, INT8_MIN, Integers, limit, quotient, requant
 
 
 def arithmetic(op: BoundOperator) -> list[KernelCall]:
-    """ADD, SUB, MUL and DIV: rescaled where they are int8, else plain."""
+    """ADD, SUB, MUL and DIV: rescaled where they are int8 (all but DIV int16, too), else plain."""
+    if op.kind != "DIV" and wide.is_wide(op):
+        return wide.arithmetic(op)
     if op.output().dtype != "int8":
         return plain(op)
     for position in (0, 1):

@@ -13,6 +13,7 @@ def compare(op: BoundOperator) -> list[KernelCall]:
     """EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER and GREATER_EQUAL."""
     first, second = op.input(0), op.input(1)
     op.same_types(first, second)
+    op.types(first, "int8", "int16", "int32", "int64", "bool", "float32")  # int16 as it is, as LiteRT does
     attributes = {"input1_zero_point": 0, "input2_zero_point": 0}
     for number, tensor in ((1, first), (2, second)):
         multiplier, shift = 0, 0

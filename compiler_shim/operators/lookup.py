@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.compiler_shim.operators import wide
 from dlasim.compiler_shim.operators.activations import quantized_range
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall
 from dlasim.sim import numerics
@@ -29,7 +30,10 @@ _INTEGER_BITS = 4
 _INT16_MIN, _INT16_MAX = -(1 << 15), (1 << 15) - 1
 
 
-def looked_up(table: Callable[[BoundOperator], NDArray[Any]]) -> Callable[[BoundOperator], list[KernelCall]]:
+Lowering = Callable[[BoundOperator], list[KernelCall]]
+
+
+def looked_up(table: Callable[[BoundOperator], NDArray[Any]]) -> Lowering:
     """The lowering of an operator that is a table: what it makes of each of the 256 values of its input."""
 
     @functools.wraps(table)
@@ -37,6 +41,16 @@ def looked_up(table: Callable[[BoundOperator], NDArray[Any]]) -> Callable[[Bound
         op.types(op.input(), "int8")
         op.types(op.output(), "int8")
         return [table_call(op, table(op))]
+
+    return lower
+
+
+def or_wide(lowering: Lowering, of_int16: Lowering) -> Lowering:
+    """The lowering of an operator that is a table of int8, and has another form of int16."""
+
+    @functools.wraps(lowering)
+    def lower(op: BoundOperator) -> list[KernelCall]:
+        return of_int16(op) if wide.is_wide(op) else lowering(op)
 
     return lower
 

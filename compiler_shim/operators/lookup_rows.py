@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.operators import elementwise, lookup
+from dlasim.compiler_shim.operators import elementwise, lookup, wide
 from dlasim.compiler_shim.operators.definition import OperatorDefinition, Options
 from dlasim.compiler_shim.operators.fields import SchemaField, flag
 
@@ -49,47 +49,47 @@ ROWS = (
     ),
     OperatorDefinition(
         "LEAKY_RELU",
-        "q -> q",
+        "a -> a",
         elementwise.same_shape,
-        lookup.leaky_relu,
-        ("LUT",),
+        lookup.or_wide(lookup.leaky_relu, wide.leaky_relu),
+        ("LUT", "LEAKY_16"),
         dla=("OP_ACT_LUT",),
         options=Options("LeakyReluOptions", (SchemaField("alpha", "float32", 0.0),)),
         version=2,
     ),
     OperatorDefinition(
         "LOGISTIC",
-        "q -> q",
+        "a -> a",
         elementwise.same_shape,
-        lookup.logistic,
-        ("LUT",),
+        lookup.or_wide(lookup.logistic, wide.sigmoid),
+        ("LUT", "SIGMOID_16"),
         dla=("OP_ACT_LUT",),
         version=2,
     ),
     OperatorDefinition(
         "RELU",
-        "q -> q",
+        "a -> a",
         elementwise.same_shape,
-        lookup.relu,
-        ("LUT",),
+        lookup.or_wide(lookup.relu, wide.relu),
+        ("LUT", "LEAKY_16"),
         dla=("OP_ACT_LUT",),
         version=2,
     ),
     OperatorDefinition(
         "RELU6",
-        "q -> q",
+        "a -> a",
         elementwise.same_shape,
-        lookup.relu6,
-        ("LUT",),
+        lookup.or_wide(lookup.relu6, wide.relu),
+        ("LUT", "LEAKY_16"),
         dla=("OP_ACT_LUT",),
         version=2,
     ),
     OperatorDefinition(
         "RELU_N1_TO_1",
-        "q -> q",
+        "a -> a",
         elementwise.same_shape,
-        lookup.relu_n1_to_1,
-        ("LUT",),
+        lookup.or_wide(lookup.relu_n1_to_1, wide.relu),
+        ("LUT", "LEAKY_16"),
         dla=("OP_ACT_LUT",),
     ),
     OperatorDefinition(
@@ -102,10 +102,10 @@ ROWS = (
     ),
     OperatorDefinition(
         "TANH",
-        "q -> q",
+        "a -> a",
         elementwise.same_shape,
-        lookup.tanh,
-        ("LUT",),
+        lookup.or_wide(lookup.tanh, wide.sigmoid),
+        ("LUT", "SIGMOID_16"),
         dla=("OP_ACT_LUT",),
         version=2,
     ),

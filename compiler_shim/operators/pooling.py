@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dlasim.compiler_shim.operators import wide
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.windows import window_attributes, window_grid
 from dlasim.sim.numerics import mean_multiplier, softmax_table
@@ -13,6 +14,8 @@ _SCALE_TOLERANCE = 0.001  # TensorFlow's, for int16: its converter writes 1/6553
 
 def pool(op: BoundOperator) -> list[KernelCall]:
     """AVERAGE_POOL_2D and MAX_POOL_2D."""
+    if wide.is_wide(op):
+        return wide.pool(op)
     op.types(op.input(), "int8")
     height, width = op.option("filter_height"), op.option("filter_width")
     return [
@@ -31,8 +34,10 @@ def pool(op: BoundOperator) -> list[KernelCall]:
 def mean(op: BoundOperator) -> list[KernelCall]:
     """MEAN over constant axes."""
     values, output = op.input(), op.output()
-    op.types(values, "int8")
     axes = {op.axis(axis, len(values.shape)) for axis in op.integers(1)}
+    if wide.is_wide(op):
+        return wide.mean(op, axes)
+    op.types(values, "int8")
     count = 1
     for axis in axes:
         count *= values.shape[axis]
@@ -54,6 +59,8 @@ def mean(op: BoundOperator) -> list[KernelCall]:
 
 def softmax(op: BoundOperator) -> list[KernelCall]:
     """SOFTMAX."""
+    if wide.is_wide(op):
+        return wide.softmax(op)
     values, output = op.input(), op.output()
     op.types(values, "int8")
     op.types(output, "int8", "int16")

@@ -22,10 +22,12 @@ _FUNCTIONS = {
 def reduction(op: BoundOperator) -> list[KernelCall]:
     """REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ANY and REDUCE_ALL, and SUM of what has no scale."""
     values, output = op.input(), op.output()
+    wide = ("int16",) if op.kind in ("REDUCE_MAX", "REDUCE_MIN") else ()
+    op.types(values, "int8", "int32", "int64", "bool", "float32", *wide)
     if values.dtype == "int8" and op.kind == "REDUCE_PROD":
         return [_product(op, values, output)]
-    if values.dtype == "int8":
-        op.require(_scale(op, values) == _scale(op, output), "its output has another scale than its input")
+    if values.dtype in ("int8", "int16"):
+        op.require(_scale(op, values) == _scale(op, output), "its output must have the scale of its input")
     return [
         op.call("REDUCE", op.input_numbers[:1], function=_FUNCTIONS[op.kind], axis_mask=_mask(op, values))
     ]
@@ -50,11 +52,14 @@ def _product(op: BoundOperator, values: Tensor, output: Tensor) -> KernelCall:
 
 
 def sum_(op: BoundOperator) -> list[KernelCall]:
-    """SUM: of int8 what MEAN is, but for the division."""
+    """SUM: of int8 and int16 what MEAN is, but for the division."""
     values, output = op.input(), op.output()
-    if values.dtype != "int8":
+    if values.dtype not in ("int8", "int16"):
         return reduction(op)
     multiplier, shift = op.multiplier(op.scale(values) / op.scale(output))
+    if values.dtype == "int16":
+        scale = {"output_multiplier": multiplier, "output_shift": shift}
+        return [op.call("MEAN_16", op.input_numbers[:1], axis_mask=_mask(op, values), **scale)]
     return [
         op.call(
             "MEAN",
@@ -113,7 +118,7 @@ def where_shape(op: BoundOperator) -> list[Shape]:
 def top_k(op: BoundOperator) -> list[KernelCall]:
     """TOPK_V2."""
     values = op.input()
-    op.types(values, "int8", "int32", "int64", "float32")
+    op.types(values, "int8", "int16", "int32", "int64", "float32")
     op.types(op.output(1), "int32")
     return [op.call("TOP_K", op.input_numbers[:1])]
 

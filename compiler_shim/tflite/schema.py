@@ -65,5 +65,8 @@ TABLES: Mapping[str, tuple[SchemaField | None, ...]] = {
         SchemaField("offset", "uint64"),
         SchemaField("size", "uint64"),
     ),
+    # Of operators that become others when a file is read.
+    "CallOnceOptions": (SchemaField("init_subgraph_index"),),
+    "VarHandleOptions": (SchemaField("container", "string"), SchemaField("shared_name", "string")),
     **{row.options.table: row.options.fields for row in OPERATORS.values() if row.options.table},
 }

@@ -41,7 +41,7 @@ class TypeCheck:
             user = min(users, key=lambda operator: _is_accessory(graph, operator))
             if dtype in _FLOATS:
                 self._refuse_float(graph, user, dtype)
-            _check_width(graph, user, self._where(user))
+            _check_width(graph, user, self._where(user), dtype)
 
     def operators(self, graph: Graph) -> None:
         """Refuses the model at the first operator whose tensors are not of an int8 network."""
@@ -130,9 +130,14 @@ def _is_accessory(graph: Graph, operator: Operator) -> bool:
     )
 
 
-def _check_width(graph: Graph, operator: Operator, where: str) -> None:
-    """Refuses uint8 without a scale, and 16 bits where the operator has none: the reason and the way out."""
+def _check_width(graph: Graph, operator: Operator, where: str, only: str = "") -> None:
+    """Refuses uint8 without a scale, and 16 bits where the operator has none: the reason and the way out.
+
+    Before uint8 has become int8, it is asked of the tensors of one type only.
+    """
     for class_, tensor in _operands(graph, operator):
+        if only and tensor.dtype != only:
+            continue
         if tensor.dtype == "uint8" and not has_trait(operator.kind, Trait.CONVERTS):
             raise InputError(
                 f"{where}: {label(tensor.name)} is uint8 without a scale, which is not supported: "

@@ -26,6 +26,12 @@ MACHINE: tuple[tuple[str, str, Any, str], ...] = (
     ),
     ("--sram-bandwidth", "sram_bandwidth", WHOLE, "Bytes per cycle of each SRAM port, or `unlimited`."),
     ("--sram-ports", "sram_ports", WHOLE, "SRAM ports, which MAC, VECTOR and both DMA units share."),
+    (
+        "--sram-dma-ports",
+        "sram_dma_ports",
+        WHOLE,
+        "1: each DMA unit has an SRAM port of its own; 0: they share those of the other units.",
+    ),
     ("--sram-banks", "sram_banks", WHOLE, "SRAM banks; each serves one port per cycle."),
     ("--line-buffer", "line_buffer_bytes", SIZE, "Size of the buffer for input lines, or `unlimited`."),
     ("--weight-buffer", "weight_buffer_bytes", SIZE, "Size of the buffer for weights, or `unlimited`."),
@@ -35,6 +41,12 @@ MACHINE: tuple[tuple[str, str, Any, str], ...] = (
         "mac_step_group",
         WHOLE,
         "Steps of an output (taps, slices of input channels) that the array takes together.",
+    ),
+    (
+        "--mac-handover",
+        "mac_handover",
+        Choice(["results", "blocks"]),
+        "Whether `results` leave the array one by one, or `blocks` of pixels enter and leave it whole.",
     ),
     ("--mac-weights", "mac_weights", WHOLE, "Weights per cycle that reach the array, or `unlimited`."),
     ("--mac-results", "mac_results", REAL, "Results per cycle that leave the MAC unit, or `unlimited`."),
@@ -63,6 +75,7 @@ MACHINE: tuple[tuple[str, str, Any, str], ...] = (
     ("--vector-lanes", "vector_lanes", WHOLE, "Elements per cycle of the vector unit; 0: as many as PEs."),
     ("--issue-cycles", "issue_cycles", WHOLE, "Cycles per instruction word."),
     ("--queue-depth", "queue_depth", WHOLE, "Operations that each unit holds, including the running one."),
+    ("--compute-overlap", "compute_overlap", WHOLE, "1: MAC and VECTOR work side by side; 0: in turns."),
     ("--clock", "clock_mhz", REAL, "Clock in MHz."),
     (
         "--timing",
@@ -124,16 +137,7 @@ def machine_options(function: F) -> F:
         help="Set any other parameter, such as mac_fill=8 or memories.flash.bandwidth=0.5.",
     )(function)
     function = _shared(MACHINE, "Machine")(function)
-    function = preset_option("NAME")(function)
-    return click.option(
-        "--config",
-        "config_file",
-        cls=SharedOption,
-        section="Machine",
-        default=None,
-        metavar="FILE.toml",
-        help="Read the machine from a file.",
-    )(function)
+    return config_option(preset_option("NAME")(function))
 
 
 def _shared(table: tuple[tuple[str, str, Any, str], ...], section: str) -> Callable[[F], F]:
@@ -153,6 +157,19 @@ def _shared(table: tuple[tuple[str, str, Any, str], ...], section: str) -> Calla
         return function
 
     return decorate
+
+
+def config_option(function: F) -> F:
+    """--config."""
+    return click.option(
+        "--config",
+        "config_file",
+        cls=SharedOption,
+        section="Machine",
+        default=None,
+        metavar="FILE.toml",
+        help="Read the machine from a file.",
+    )(function)
 
 
 def preset_option(metavar: str) -> Callable[[F], F]:

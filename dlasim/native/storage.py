@@ -183,3 +183,8 @@ class RecordMemory(Generic[_Kind]):
 def bind(record: object, name: str, memory: Any) -> None:
     """Let a pointer of a record lead to a memory; again whenever that has grown."""
     setattr(record, name, memory.address if isinstance(record, RecordView) else memory.numbers)
+
+
+def point(record: object, name: str, target: Any) -> None:
+    """Let a pointer of a record lead to another record, which must live as long."""
+    setattr(record, name, target.address if isinstance(record, RecordView) else [target])

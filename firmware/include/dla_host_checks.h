@@ -1093,10 +1093,10 @@ static const struct dla_host_range dla_reduce_ranges[] = {
     { NULL, INT32_MIN, 2147483647, 1, 1 },
 };
 static const struct dla_host_types dla_reduce_inputs[] = {
-    { "input must be int8 or int32 or int64 or float32 or bool", 0x1f },
+    { "input must be int8 or int32 or int64 or float32 or bool or int16", 0x5f },
 };
 static const struct dla_host_types dla_reduce_outputs[] = {
-    { "output must be int8 or int32 or int64 or float32 or bool", 0x1f },
+    { "output must be int8 or int32 or int64 or float32 or bool or int16", 0x5f },
 };
 static const char *dla_reduce_broken_rule(const struct dla_host_arguments *c)
 {
@@ -1111,8 +1111,8 @@ static const char *dla_reduce_broken_rule(const struct dla_host_arguments *c)
         return "output must have the dimensions that are not reduced";
     if (!((((int64_t)w[0] >= INT64_C(4)) && (dla_host_type(c, c->inputs + 0) == 3)) || (((int64_t)w[0] < INT64_C(4)) && (dla_host_type(c, c->inputs + 0) != 3))))
         return "ANY and ALL are for bool, and bool has no others";
-    if (!((dla_host_type(c, c->inputs + 0) != 0) || ((int64_t)w[0] == INT64_C(2)) || ((int64_t)w[0] == INT64_C(3))))
-        return "int8 has MAX and MIN only";
+    if (!(((dla_host_type(c, c->inputs + 0) != 0) && (dla_host_type(c, c->inputs + 0) != 6)) || ((int64_t)w[0] == INT64_C(2)) || ((int64_t)w[0] == INT64_C(3))))
+        return "int8 and int16 have MAX and MIN only";
     return NULL;
 }
 
@@ -1146,10 +1146,10 @@ static const char *dla_cumulative_sum_broken_rule(const struct dla_host_argument
 }
 
 static const struct dla_host_types dla_top_k_inputs[] = {
-    { "input must be int8 or int32 or int64 or float32", 0x17 },
+    { "input must be int8 or int32 or int64 or float32 or int16", 0x57 },
 };
 static const struct dla_host_types dla_top_k_outputs[] = {
-    { "values must be int8 or int32 or int64 or float32", 0x17 },
+    { "values must be int8 or int32 or int64 or float32 or int16", 0x57 },
     { "indices must be int32", 0x02 },
 };
 static const char *dla_top_k_broken_rule(const struct dla_host_arguments *c)
@@ -1200,8 +1200,8 @@ static const struct dla_host_range dla_compare_ranges[] = {
     { NULL, INT32_MIN, 2147483647, 1, 1 },
 };
 static const struct dla_host_types dla_compare_inputs[] = {
-    { "input1 must be int8 or int32 or int64 or float32 or bool", 0x1f },
-    { "input2 must be int8 or int32 or int64 or float32 or bool", 0x1f },
+    { "input1 must be int8 or int32 or int64 or float32 or bool or int16", 0x5f },
+    { "input2 must be int8 or int32 or int64 or float32 or bool or int16", 0x5f },
 };
 static const struct dla_host_types dla_compare_outputs[] = {
     { "output must be bool", 0x08 },
@@ -1406,6 +1406,339 @@ static const char *dla_lstm_cell_broken_rule(const struct dla_host_arguments *c)
     return NULL;
 }
 
+static const struct dla_host_range dla_conv_2d_16_ranges[] = {
+    { "stride_height must be 1 to 1073741824", 1, 1073741824, 1, 1 },
+    { "stride_width must be 1 to 1073741824", 1, 1073741824, 1, 1 },
+    { "pad_top must be 0 to 1073741824", 0, 1073741824, 1, 1 },
+    { "pad_left must be 0 to 1073741824", 0, 1073741824, 1, 1 },
+    { "dilation_height must be 1 to 1073741824", 1, 1073741824, 1, 1 },
+    { "dilation_width must be 1 to 1073741824", 1, 1073741824, 1, 1 },
+    { "clamp_min must be -32768 to 32767", -32768, 32767, 1, 1 },
+    { "clamp_max must be -32768 to 32767", -32768, 32767, 1, 1 },
+    { "wide_sums must be 0 to 1", 0, 1, 1, 1 },
+};
+static const struct dla_host_types dla_conv_2d_16_inputs[] = {
+    { "input must be int16", 0x40 },
+    { "weights must be int8", 0x01 },
+    { "records must be int32", 0x02 },
+};
+static const struct dla_host_types dla_conv_2d_16_outputs[] = {
+    { "output must be int16", 0x40 },
+};
+static const char *dla_conv_2d_16_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_rank(c, 0) == INT64_C(4)))
+        return "input must have 4 dimensions";
+    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(4)))
+        return "output must have 4 dimensions";
+    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+        return "input must not be empty";
+    if (!(dla_host_shape(c, 0, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(0))))
+        return "input and output must have the same number of images";
+    if (!(dla_host_rank(c, 1) == INT64_C(4)))
+        return "weights must have 4 dimensions";
+    if (!(dla_host_elements(c, 1) > INT64_C(0)))
+        return "weights must not be empty";
+    if (!(dla_host_rank(c, 2) == INT64_C(2)))
+        return "records must have 2 dimensions";
+    if (!(dla_host_shape(c, 2, INT64_C(1)) == INT64_C(4)))
+        return "records must have four columns";
+    if (!(dla_host_shape(c, 1, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+        return "weights must have a filter for each output channel";
+    if (!(dla_host_shape(c, 2, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+        return "records must have a row for each output channel";
+    if (!((int64_t)((uint32_t)dla_host_shape(c, 0, INT64_C(3)) % (uint32_t)dla_host_shape(c, 1, INT64_C(3))) == INT64_C(0)))
+        return "input channels must be a multiple of the weights' depth";
+    if (!((int64_t)((uint32_t)dla_host_shape(c, c->inputs + 0, INT64_C(3)) % (uint32_t)(int64_t)((uint32_t)dla_host_shape(c, 0, INT64_C(3)) / (uint32_t)dla_host_shape(c, 1, INT64_C(3)))) == INT64_C(0)))
+        return "output channels must be a multiple of the groups";
+    if (!((((dla_host_shape(c, 1, INT64_C(1)) - INT64_C(1)) * (int64_t)w[4]) + INT64_C(1)) <= INT64_C(1073741824)))
+        return "a window must be at most 2^30 rows large";
+    if (!((int64_t)w[2] < (((dla_host_shape(c, 1, INT64_C(1)) - INT64_C(1)) * (int64_t)w[4]) + INT64_C(1))))
+        return "pad_top must be less than the rows of a window";
+    if (!((((dla_host_shape(c, c->inputs + 0, INT64_C(1)) - INT64_C(1)) * (int64_t)w[0]) - (int64_t)w[2]) < dla_host_shape(c, 0, INT64_C(1))))
+        return "the last window must begin inside the image: output has too many rows";
+    if (!((((dla_host_shape(c, 1, INT64_C(2)) - INT64_C(1)) * (int64_t)w[5]) + INT64_C(1)) <= INT64_C(1073741824)))
+        return "a window must be at most 2^30 columns large";
+    if (!((int64_t)w[3] < (((dla_host_shape(c, 1, INT64_C(2)) - INT64_C(1)) * (int64_t)w[5]) + INT64_C(1))))
+        return "pad_left must be less than the columns of a window";
+    if (!((((dla_host_shape(c, c->inputs + 0, INT64_C(2)) - INT64_C(1)) * (int64_t)w[1]) - (int64_t)w[3]) < dla_host_shape(c, 0, INT64_C(2))))
+        return "the last window must begin inside the image: output has too many columns";
+    if (!((int64_t)w[6] <= (int64_t)w[7]))
+        return "clamp_min must not be greater than clamp_max";
+    return NULL;
+}
+
+static const struct dla_host_range dla_fully_connected_16_ranges[] = {
+    { "clamp_min must be -32768 to 32767", -32768, 32767, 1, 1 },
+    { "clamp_max must be -32768 to 32767", -32768, 32767, 1, 1 },
+    { "wide_sums must be 0 to 1", 0, 1, 1, 1 },
+};
+static const struct dla_host_types dla_fully_connected_16_inputs[] = {
+    { "input must be int16", 0x40 },
+    { "weights must be int8", 0x01 },
+    { "records must be int32", 0x02 },
+};
+static const struct dla_host_types dla_fully_connected_16_outputs[] = {
+    { "output must be int16", 0x40 },
+};
+static const char *dla_fully_connected_16_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_rank(c, 1) == INT64_C(2)))
+        return "weights must have 2 dimensions";
+    if (!(dla_host_elements(c, 1) > INT64_C(0)))
+        return "weights must not be empty";
+    if (!(dla_host_rank(c, 2) == INT64_C(2)))
+        return "records must have 2 dimensions";
+    if (!(dla_host_shape(c, 2, INT64_C(1)) == INT64_C(4)))
+        return "records must have four columns";
+    if (!(dla_host_shape(c, 2, INT64_C(0)) == dla_host_shape(c, 1, INT64_C(0))))
+        return "records must have a row for each row of weights";
+    if (!((int64_t)((uint32_t)dla_host_elements(c, 0) % (uint32_t)dla_host_shape(c, 1, INT64_C(1))) == INT64_C(0)))
+        return "input must be whole rows as deep as the weights";
+    if (!(dla_host_elements(c, c->inputs + 0) == ((int64_t)((uint32_t)dla_host_elements(c, 0) / (uint32_t)dla_host_shape(c, 1, INT64_C(1))) * dla_host_shape(c, 1, INT64_C(0)))))
+        return "output must have a row of as many channels as weights has rows for each row of the input";
+    if (!((int64_t)w[0] <= (int64_t)w[1]))
+        return "clamp_min must not be greater than clamp_max";
+    return NULL;
+}
+
+static const struct dla_host_range dla_transpose_conv_16_ranges[] = {
+    { "stride_height must be 1 to 1073741824", 1, 1073741824, 1, 1 },
+    { "stride_width must be 1 to 1073741824", 1, 1073741824, 1, 1 },
+    { "pad_top must be 0 to 1073741824", 0, 1073741824, 1, 1 },
+    { "pad_left must be 0 to 1073741824", 0, 1073741824, 1, 1 },
+    { "clamp_min must be -32768 to 32767", -32768, 32767, 1, 1 },
+    { "clamp_max must be -32768 to 32767", -32768, 32767, 1, 1 },
+    { "wide_sums must be 0 to 1", 0, 1, 1, 1 },
+};
+static const struct dla_host_types dla_transpose_conv_16_inputs[] = {
+    { "input must be int16", 0x40 },
+    { "weights must be int8", 0x01 },
+    { "records must be int32", 0x02 },
+};
+static const struct dla_host_types dla_transpose_conv_16_outputs[] = {
+    { "output must be int16", 0x40 },
+};
+static const char *dla_transpose_conv_16_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_rank(c, 0) == INT64_C(4)))
+        return "input must have 4 dimensions";
+    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(4)))
+        return "output must have 4 dimensions";
+    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+        return "input must not be empty";
+    if (!(dla_host_shape(c, 0, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(0))))
+        return "input and output must have the same number of images";
+    if (!(dla_host_rank(c, 1) == INT64_C(4)))
+        return "weights must have 4 dimensions";
+    if (!(dla_host_elements(c, 1) > INT64_C(0)))
+        return "weights must not be empty";
+    if (!(dla_host_rank(c, 2) == INT64_C(2)))
+        return "records must have 2 dimensions";
+    if (!(dla_host_shape(c, 2, INT64_C(1)) == INT64_C(4)))
+        return "records must have four columns";
+    if (!(dla_host_shape(c, 1, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+        return "weights must have a filter for each output channel";
+    if (!(dla_host_shape(c, 2, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+        return "records must have a row for each output channel";
+    if (!(dla_host_shape(c, 1, INT64_C(3)) == dla_host_shape(c, 0, INT64_C(3))))
+        return "weights must be as deep as the input";
+    if (!((int64_t)w[4] <= (int64_t)w[5]))
+        return "clamp_min must not be greater than clamp_max";
+    return NULL;
+}
+
+static const struct dla_host_range dla_arithmetic_16_ranges[] = {
+    { "function must be 0 to 2", 0, 2, 1, 1 },
+    { "input1_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "input2_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "output_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "clamp_min must be -32768 to 32767", -32768, 32767, 1, 1 },
+    { "clamp_max must be -32768 to 32767", -32768, 32767, 1, 1 },
+};
+static const struct dla_host_types dla_arithmetic_16_inputs[] = {
+    { "input1 must be int16", 0x40 },
+    { "input2 must be int16", 0x40 },
+};
+static const struct dla_host_types dla_arithmetic_16_outputs[] = {
+    { "output must be int16", 0x40 },
+};
+static const char *dla_arithmetic_16_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(((dla_host_back(c, c->inputs + 0, INT64_C(0)) == ((dla_host_back(c, 0, INT64_C(0)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(0)) : dla_host_back(c, 0, INT64_C(0)))) && ((dla_host_back(c, 1, INT64_C(0)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(0)) == dla_host_back(c, c->inputs + 0, INT64_C(0))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(1)) == ((dla_host_back(c, 0, INT64_C(1)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(1)) : dla_host_back(c, 0, INT64_C(1)))) && ((dla_host_back(c, 1, INT64_C(1)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(1)) == dla_host_back(c, c->inputs + 0, INT64_C(1))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(2)) == ((dla_host_back(c, 0, INT64_C(2)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(2)) : dla_host_back(c, 0, INT64_C(2)))) && ((dla_host_back(c, 1, INT64_C(2)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(2)) == dla_host_back(c, c->inputs + 0, INT64_C(2))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(3)) == ((dla_host_back(c, 0, INT64_C(3)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(3)) : dla_host_back(c, 0, INT64_C(3)))) && ((dla_host_back(c, 1, INT64_C(3)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(3)) == dla_host_back(c, c->inputs + 0, INT64_C(3))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(4)) == ((dla_host_back(c, 0, INT64_C(4)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(4)) : dla_host_back(c, 0, INT64_C(4)))) && ((dla_host_back(c, 1, INT64_C(4)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(4)) == dla_host_back(c, c->inputs + 0, INT64_C(4))))) && ((dla_host_back(c, c->inputs + 0, INT64_C(5)) == ((dla_host_back(c, 0, INT64_C(5)) == INT64_C(1)) ? dla_host_back(c, 1, INT64_C(5)) : dla_host_back(c, 0, INT64_C(5)))) && ((dla_host_back(c, 1, INT64_C(5)) == INT64_C(1)) || (dla_host_back(c, 1, INT64_C(5)) == dla_host_back(c, c->inputs + 0, INT64_C(5)))))))
+        return "input1 and input2 must broadcast to the output's shape";
+    if (!((int64_t)w[7] <= (int64_t)w[8]))
+        return "clamp_min must not be greater than clamp_max";
+    return NULL;
+}
+
+static const struct dla_host_range dla_pool_16_ranges[] = {
+    { "function must be 0 to 1", 0, 1, 1, 1 },
+    { "stride_height must be 1 to 1073741824", 1, 1073741824, 1, 1 },
+    { "stride_width must be 1 to 1073741824", 1, 1073741824, 1, 1 },
+    { "pad_top must be 0 to 1073741824", 0, 1073741824, 1, 1 },
+    { "pad_left must be 0 to 1073741824", 0, 1073741824, 1, 1 },
+    { "filter_height must be 1 to 1073741824", 1, 1073741824, 1, 1 },
+    { "filter_width must be 1 to 1073741824", 1, 1073741824, 1, 1 },
+    { "clamp_min must be -32768 to 32767", -32768, 32767, 1, 1 },
+    { "clamp_max must be -32768 to 32767", -32768, 32767, 1, 1 },
+};
+static const struct dla_host_types dla_pool_16_inputs[] = {
+    { "input must be int16", 0x40 },
+};
+static const struct dla_host_types dla_pool_16_outputs[] = {
+    { "output must be int16", 0x40 },
+};
+static const char *dla_pool_16_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_rank(c, 0) == INT64_C(4)))
+        return "input must have 4 dimensions";
+    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(4)))
+        return "output must have 4 dimensions";
+    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+        return "input must not be empty";
+    if (!(dla_host_shape(c, 0, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(0))))
+        return "input and output must have the same number of images";
+    if (!(dla_host_shape(c, 0, INT64_C(3)) == dla_host_shape(c, c->inputs + 0, INT64_C(3))))
+        return "input and output must have the same channels";
+    if (!(((((int64_t)w[5] - INT64_C(1)) * INT64_C(1)) + INT64_C(1)) <= INT64_C(1073741824)))
+        return "a window must be at most 2^30 rows large";
+    if (!((int64_t)w[3] < ((((int64_t)w[5] - INT64_C(1)) * INT64_C(1)) + INT64_C(1))))
+        return "pad_top must be less than the rows of a window";
+    if (!((((dla_host_shape(c, c->inputs + 0, INT64_C(1)) - INT64_C(1)) * (int64_t)w[1]) - (int64_t)w[3]) < dla_host_shape(c, 0, INT64_C(1))))
+        return "the last window must begin inside the image: output has too many rows";
+    if (!(((((int64_t)w[6] - INT64_C(1)) * INT64_C(1)) + INT64_C(1)) <= INT64_C(1073741824)))
+        return "a window must be at most 2^30 columns large";
+    if (!((int64_t)w[4] < ((((int64_t)w[6] - INT64_C(1)) * INT64_C(1)) + INT64_C(1))))
+        return "pad_left must be less than the columns of a window";
+    if (!((((dla_host_shape(c, c->inputs + 0, INT64_C(2)) - INT64_C(1)) * (int64_t)w[2]) - (int64_t)w[4]) < dla_host_shape(c, 0, INT64_C(2))))
+        return "the last window must begin inside the image: output has too many columns";
+    if (!((int64_t)w[7] <= (int64_t)w[8]))
+        return "clamp_min must not be greater than clamp_max";
+    return NULL;
+}
+
+static const struct dla_host_range dla_mean_16_ranges[] = {
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "output_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+};
+static const struct dla_host_types dla_mean_16_inputs[] = {
+    { "input must be int16", 0x40 },
+};
+static const struct dla_host_types dla_mean_16_outputs[] = {
+    { "output must be int16", 0x40 },
+};
+static const char *dla_mean_16_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+        return "input must not be empty";
+    if (!(dla_host_elements(c, c->inputs + 0) == (((((((((int64_t)w[0] >> INT64_C(0)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(0))) * ((((int64_t)w[0] >> INT64_C(1)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(1)))) * ((((int64_t)w[0] >> INT64_C(2)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(2)))) * ((((int64_t)w[0] >> INT64_C(3)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(3)))) * ((((int64_t)w[0] >> INT64_C(4)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(4)))) * ((((int64_t)w[0] >> INT64_C(5)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(5))))))
+        return "output must have the dimensions that are not reduced";
+    return NULL;
+}
+
+static const struct dla_host_range dla_softmax_16_ranges[] = {
+    { "input_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+};
+static const struct dla_host_types dla_softmax_16_inputs[] = {
+    { "input must be int16", 0x40 },
+    { "exponentials must be int16", 0x40 },
+    { "reciprocals must be int16", 0x40 },
+};
+static const struct dla_host_types dla_softmax_16_outputs[] = {
+    { "output must be int16", 0x40 },
+};
+static const char *dla_softmax_16_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
+        return "input and output must have the same number of elements";
+    if (!(dla_host_rank(c, 0) > INT64_C(0)))
+        return "input must have a dimension";
+    if (!(dla_host_elements(c, 1) == INT64_C(513)))
+        return "exponentials must have 513 elements";
+    if (!(dla_host_elements(c, 2) == INT64_C(513)))
+        return "reciprocals must have 513 elements";
+    if (!(dla_host_back(c, 0, INT64_C(0)) < INT64_C(65536)))
+        return "a row must have less than 65536 elements";
+    return NULL;
+}
+
+static const struct dla_host_range dla_sigmoid_16_ranges[] = {
+    { "function must be 0 to 1", 0, 1, 1, 1 },
+    { "factor must be 0 to 65535", 0, 65535, 1, 1 },
+    { "shift must be 0 to 31", 0, 31, 1, 1 },
+};
+static const struct dla_host_types dla_sigmoid_16_inputs[] = {
+    { "input must be int16", 0x40 },
+    { "table must be int32", 0x02 },
+};
+static const struct dla_host_types dla_sigmoid_16_outputs[] = {
+    { "output must be int16", 0x40 },
+};
+static const char *dla_sigmoid_16_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
+        return "input and output must have the same number of elements";
+    if (!(dla_host_elements(c, 1) == INT64_C(256)))
+        return "table must have 256 elements";
+    return NULL;
+}
+
+static const struct dla_host_range dla_leaky_16_ranges[] = {
+    { "positive_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "negative_multiplier must be at least 0", 0, 2147483647, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "clamp_min must be -32768 to 32767", -32768, 32767, 1, 1 },
+    { "clamp_max must be -32768 to 32767", -32768, 32767, 1, 1 },
+};
+static const struct dla_host_types dla_leaky_16_inputs[] = {
+    { "input must be int16", 0x40 },
+};
+static const struct dla_host_types dla_leaky_16_outputs[] = {
+    { "output must be int16", 0x40 },
+};
+static const char *dla_leaky_16_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
+        return "input and output must have the same number of elements";
+    if (!((int64_t)w[4] <= (int64_t)w[5]))
+        return "clamp_min must not be greater than clamp_max";
+    return NULL;
+}
+
 static const struct dla_host_check dla_host_checks[] = {
     [1] = { "CONV_2D", dla_conv_2d_ranges, dla_conv_2d_inputs, dla_conv_2d_outputs,
         dla_conv_2d_broken_rule, 11, 3, 1 },
@@ -1489,6 +1822,24 @@ static const struct dla_host_check dla_host_checks[] = {
         dla_matrix_sums_broken_rule, 1, 3, 1 },
     [46] = { "LSTM_CELL", dla_lstm_cell_ranges, dla_lstm_cell_inputs, dla_lstm_cell_outputs,
         dla_lstm_cell_broken_rule, 16, 4, 2 },
+    [47] = { "CONV_2D_16", dla_conv_2d_16_ranges, dla_conv_2d_16_inputs, dla_conv_2d_16_outputs,
+        dla_conv_2d_16_broken_rule, 9, 3, 1 },
+    [48] = { "FULLY_CONNECTED_16", dla_fully_connected_16_ranges, dla_fully_connected_16_inputs, dla_fully_connected_16_outputs,
+        dla_fully_connected_16_broken_rule, 3, 3, 1 },
+    [49] = { "TRANSPOSE_CONV_16", dla_transpose_conv_16_ranges, dla_transpose_conv_16_inputs, dla_transpose_conv_16_outputs,
+        dla_transpose_conv_16_broken_rule, 7, 3, 1 },
+    [50] = { "ARITHMETIC_16", dla_arithmetic_16_ranges, dla_arithmetic_16_inputs, dla_arithmetic_16_outputs,
+        dla_arithmetic_16_broken_rule, 9, 2, 1 },
+    [51] = { "POOL_16", dla_pool_16_ranges, dla_pool_16_inputs, dla_pool_16_outputs,
+        dla_pool_16_broken_rule, 9, 1, 1 },
+    [52] = { "MEAN_16", dla_mean_16_ranges, dla_mean_16_inputs, dla_mean_16_outputs,
+        dla_mean_16_broken_rule, 3, 1, 1 },
+    [53] = { "SOFTMAX_16", dla_softmax_16_ranges, dla_softmax_16_inputs, dla_softmax_16_outputs,
+        dla_softmax_16_broken_rule, 2, 3, 1 },
+    [54] = { "SIGMOID_16", dla_sigmoid_16_ranges, dla_sigmoid_16_inputs, dla_sigmoid_16_outputs,
+        dla_sigmoid_16_broken_rule, 3, 2, 1 },
+    [55] = { "LEAKY_16", dla_leaky_16_ranges, dla_leaky_16_inputs, dla_leaky_16_outputs,
+        dla_leaky_16_broken_rule, 6, 1, 1 },
 };
 
 #endif

@@ -57,6 +57,15 @@ enum dla_host_op {
     DLA_HOST_OP_RESCALE = 44,
     DLA_HOST_OP_MATRIX_SUMS = 45,
     DLA_HOST_OP_LSTM_CELL = 46,
+    DLA_HOST_OP_CONV_2D_16 = 47,
+    DLA_HOST_OP_FULLY_CONNECTED_16 = 48,
+    DLA_HOST_OP_TRANSPOSE_CONV_16 = 49,
+    DLA_HOST_OP_ARITHMETIC_16 = 50,
+    DLA_HOST_OP_POOL_16 = 51,
+    DLA_HOST_OP_MEAN_16 = 52,
+    DLA_HOST_OP_SOFTMAX_16 = 53,
+    DLA_HOST_OP_SIGMOID_16 = 54,
+    DLA_HOST_OP_LEAKY_16 = 55,
 };
 
 /* What BINARY computes. */
@@ -103,6 +112,25 @@ enum dla_compare_function {
     DLA_COMPARE_FUNCTION_LESS_EQUAL = 3,
     DLA_COMPARE_FUNCTION_GREATER = 4,
     DLA_COMPARE_FUNCTION_GREATER_EQUAL = 5,
+};
+
+/* What ARITHMETIC_16 computes. */
+enum dla_wide_function {
+    DLA_WIDE_FUNCTION_ADD = 0,
+    DLA_WIDE_FUNCTION_SUB = 1,
+    DLA_WIDE_FUNCTION_MUL = 2,
+};
+
+/* What POOL_16 computes. */
+enum dla_pool_function {
+    DLA_POOL_FUNCTION_AVERAGE = 0,
+    DLA_POOL_FUNCTION_MAX = 1,
+};
+
+/* What SIGMOID_16 computes. */
+enum dla_sigmoid_function {
+    DLA_SIGMOID_FUNCTION_LOGISTIC = 0,
+    DLA_SIGMOID_FUNCTION_TANH = 1,
 };
 
 /* CONV_2D: clamp(requant(bias + sum((x - input_zero_point) * (w - weight_zero_point))) +
@@ -476,7 +504,7 @@ struct dla_host_requant {
 _Static_assert(sizeof(struct dla_host_requant) == 4 * DLA_HOST_REQUANT_WORDS, "size");
 
 /* REDUCE: function over the elements that differ only along the reduced axes, in the element type itself:
-   integers wrap. int8 only for MAX and MIN, bool only for ANY and ALL, which are of bool only.
+   integers wrap. int8 and int16 have MAX and MIN only, bool has ANY and ALL, which nothing else has.
    Inputs: input. Outputs: output. */
 #define DLA_HOST_REDUCE_WORDS 2u
 struct dla_host_reduce {
@@ -619,6 +647,129 @@ struct dla_host_lstm_cell {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_lstm_cell) == 4 * DLA_HOST_LSTM_CELL_WORDS, "size");
 
+/* CONV_2D_16: As CONV_2D, of int16 and without zero points. With wide_sums, sums and biases have 64 bits,
+   and requant is (sum * min((multiplier + 2^15) >> 16, 0x7FFF) + 2^(14 - shift)) >> (15 - shift); else
+   they have 32 bits, those of bias_low, and requant is the usual one.
+   Inputs: input, weights, records. Outputs: output. */
+#define DLA_HOST_CONV_2D_16_WORDS 9u
+struct dla_host_conv_2d_16 {
+    int32_t stride_height; /* rows from one window to the next */
+    int32_t stride_width; /* columns from one window to the next */
+    int32_t pad_top; /* rows before the first; what lacks at the bottom follows from the shapes */
+    int32_t pad_left; /* columns before the first */
+    int32_t dilation_height; /* rows from one tap to the next */
+    int32_t dilation_width; /* columns from one tap to the next */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+    int32_t wide_sums; /* 1: sums and biases have 64 bits */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_conv_2d_16) == 4 * DLA_HOST_CONV_2D_16_WORDS, "size");
+
+/* FULLY_CONNECTED_16: As CONV_2D_16, for a matrix: the input is cut into rows as deep as the weights,
+   whatever its shape.
+   Inputs: input, weights, records. Outputs: output. */
+#define DLA_HOST_FULLY_CONNECTED_16_WORDS 3u
+struct dla_host_fully_connected_16 {
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+    int32_t wide_sums; /* 1: sums and biases have 64 bits */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_fully_connected_16) == 4 * DLA_HOST_FULLY_CONNECTED_16_WORDS, "size");
+
+/* TRANSPOSE_CONV_16: The sums of TRANSPOSE_CONV, of int16 and without zero points; bias, requant and clamp
+   as in CONV_2D_16.
+   Inputs: input, weights, records. Outputs: output. */
+#define DLA_HOST_TRANSPOSE_CONV_16_WORDS 7u
+struct dla_host_transpose_conv_16 {
+    int32_t stride_height; /* rows from one window to the next */
+    int32_t stride_width; /* columns from one window to the next */
+    int32_t pad_top; /* rows before the first; what lacks at the bottom follows from the shapes */
+    int32_t pad_left; /* columns before the first */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+    int32_t wide_sums; /* 1: sums and biases have 64 bits */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_transpose_conv_16) == 4 * DLA_HOST_TRANSPOSE_CONV_16_WORDS, "size");
+
+/* ARITHMETIC_16: clamp(requant(result, output)). ADD and SUB are those of s = requant(x << 15, of that
+   input), MUL is x1 * x2.
+   Inputs: input1, input2. Outputs: output. */
+#define DLA_HOST_ARITHMETIC_16_WORDS 9u
+struct dla_host_arithmetic_16 {
+    int32_t function; /* what to compute */
+    int32_t input1_multiplier; /* multiplier of input1; not of MUL */
+    int32_t input1_shift; /* shift of input1; not of MUL */
+    int32_t input2_multiplier; /* multiplier of input2; not of MUL */
+    int32_t input2_shift; /* shift of input2; not of MUL */
+    int32_t output_multiplier; /* multiplier of the result */
+    int32_t output_shift; /* shift of the result */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_arithmetic_16) == 4 * DLA_HOST_ARITHMETIC_16_WORDS, "size");
+
+/* POOL_16: AVERAGE_POOL_2D, rounded half away from zero, or MAX_POOL_2D of int16.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_POOL_16_WORDS 9u
+struct dla_host_pool_16 {
+    int32_t function; /* what to compute */
+    int32_t stride_height; /* rows from one window to the next */
+    int32_t stride_width; /* columns from one window to the next */
+    int32_t pad_top; /* rows before the first; what lacks at the bottom follows from the shapes */
+    int32_t pad_left; /* columns before the first */
+    int32_t filter_height; /* rows of a window */
+    int32_t filter_width; /* columns of a window */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_pool_16) == 4 * DLA_HOST_POOL_16_WORDS, "size");
+
+/* MEAN_16: As MEAN, of int16 and without zero points.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_MEAN_16_WORDS 3u
+struct dla_host_mean_16 {
+    int32_t axis_mask; /* bit n: dimension n of the input is reduced */
+    int32_t output_multiplier; /* multiplier of the sum */
+    int32_t output_shift; /* shift of the sum */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_mean_16) == 4 * DLA_HOST_MEAN_16_WORDS, "size");
+
+/* SOFTMAX_16: For each row along the last dimension: e = lookup(exponentials, requant(x - max(row), input)
+   + 32767), z = leading zeros of the sum of e, at least 2, in 32 bits, r = lookup(reciprocals, (((sum <<
+   (z - 1)) + 8192) >> 14) - 98304). The output is (e * r + 2^(30 - z)) >> (31 - z), limited to 0 and
+   32767. lookup limits q to int16; with k = 256 + (q >> 7) it gives table[k] + (((table[k + 1] - table[k])
+   * (q & 127) + 64) >> 7).
+   Inputs: input, exponentials, reciprocals. Outputs: output. */
+#define DLA_HOST_SOFTMAX_16_WORDS 2u
+struct dla_host_softmax_16 {
+    int32_t input_multiplier; /* multiplier of a difference */
+    int32_t input_shift; /* shift of a difference */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_softmax_16) == 4 * DLA_HOST_SOFTMAX_16_WORDS, "size");
+
+/* SIGMOID_16: The functions of LSTM_CELL: function((factor * x >> shift, rounded half up)).
+   Inputs: input, table. Outputs: output. */
+#define DLA_HOST_SIGMOID_16_WORDS 3u
+struct dla_host_sigmoid_16 {
+    int32_t function; /* what to compute */
+    int32_t factor; /* factor of the input */
+    int32_t shift; /* right shift of the input */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_sigmoid_16) == 4 * DLA_HOST_SIGMOID_16_WORDS, "size");
+
+/* LEAKY_16: clamp(requant(x, positive)) from 0 up, clamp(requant(x, negative)) below.
+   Inputs: input. Outputs: output. */
+#define DLA_HOST_LEAKY_16_WORDS 6u
+struct dla_host_leaky_16 {
+    int32_t positive_multiplier; /* multiplier of values from 0 up */
+    int32_t positive_shift; /* shift of values from 0 up */
+    int32_t negative_multiplier; /* multiplier of values below 0 */
+    int32_t negative_shift; /* shift of values below 0 */
+    int32_t clamp_min; /* least output value */
+    int32_t clamp_max; /* greatest output value */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_leaky_16) == 4 * DLA_HOST_LEAKY_16_WORDS, "size");
+
 /* X(operator, function) for each operator that the firmware has a kernel for. */
 #define DLA_HOST_KERNELS(X) \
     X(CONV_2D, convolve) \
@@ -640,6 +791,7 @@ _Static_assert(sizeof(struct dla_host_lstm_cell) == 4 * DLA_HOST_LSTM_CELL_WORDS
     X(RESIZE_NEAREST, resize_nearest) \
     X(RESIZE_BILINEAR, resize_bilinear) \
     X(QUANTIZE, quantize) \
+    X(DEQUANTIZE, dequantize) \
     X(CAST, cast) \
     X(BINARY, compute_binary) \
     X(UNARY, compute_unary) \
@@ -660,6 +812,15 @@ _Static_assert(sizeof(struct dla_host_lstm_cell) == 4 * DLA_HOST_LSTM_CELL_WORDS
     X(PRODUCT, reduce_product) \
     X(RESCALE, rescale) \
     X(MATRIX_SUMS, sum_matrix) \
-    X(LSTM_CELL, step_lstm)
+    X(LSTM_CELL, step_lstm) \
+    X(CONV_2D_16, convolve16) \
+    X(FULLY_CONNECTED_16, multiply_matrix16) \
+    X(TRANSPOSE_CONV_16, convolve_transposed16) \
+    X(ARITHMETIC_16, compute16) \
+    X(POOL_16, pool16) \
+    X(MEAN_16, mean16) \
+    X(SOFTMAX_16, softmax16) \
+    X(SIGMOID_16, sigmoid16) \
+    X(LEAKY_16, leak16)
 
 #endif

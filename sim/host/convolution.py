@@ -25,15 +25,19 @@ Spans: TypeAlias = list[TapSpan]
 
 def conv_2d(call: Call) -> list[Array]:
     """CONV_2D: what windows see is laid out as rows (im2col), and multiplied by the weights of those taps."""
-    image, weights, records = call.inputs
+    image, _, records = call.inputs
+    centred = (image.astype(np.int16) - np.int16(call.attributes.input_zero_point)).astype(np.float32)
+    return [_finished(call, convolved(call, centred, _centred_weights(call)), records)]
+
+
+def convolved(call: Call, image: Array, weights: Array) -> Array:
+    """The sums of a convolution, of what has no zero points any more."""
     channels, height, width, _ = weights.shape
     rows, columns = (axis.spans() for axis in _axes(call, height, width))
     sums = np.zeros((image.shape[0], *call.shape[1:3], channels), np.int64)
-    centred = (image.astype(np.int16) - np.int16(call.attributes.input_zero_point)).astype(np.float32)
-    weights = _centred_weights(call)
     for some_rows, some_columns in _blocks(rows, columns, len(image) * image.shape[3]):
-        _add_taps(sums, centred, weights, some_rows, some_columns)
-    return [_finished(call, sums, records)]
+        _add_taps(sums, image, weights, some_rows, some_columns)
+    return sums
 
 
 def _axes(call: Call, height: int, width: int) -> tuple[Axis, Axis]:
@@ -168,17 +172,21 @@ def _centred_weights(call: Call) -> Array:
 def transpose_conv(call: Call) -> list[Array]:
     """TRANSPOSE_CONV: a window of the output for each input pixel, which each tap adds to, weighted."""
     image, _, records = call.inputs
-    weights = _centred_weights(call)
+    centred = (image.astype(np.int16) - np.int16(call.attributes.input_zero_point)).astype(np.float32)
+    return [_finished(call, transposed_sums(call, centred, _centred_weights(call)), records)]
+
+
+def transposed_sums(call: Call, image: Array, weights: Array) -> Array:
+    """The sums of a transposed convolution, of what has no zero points any more."""
     attributes, grid = call.attributes, call.shape[1:3]
     channels, height, width, _ = weights.shape
     rows = Axis(grid[0], image.shape[1], attributes.stride_height, attributes.pad_top, height)
     columns = Axis(grid[1], image.shape[2], attributes.stride_width, attributes.pad_left, width)
-    centred = (image.astype(np.int16) - np.int16(attributes.input_zero_point)).astype(np.float32)
     sums = np.zeros((image.shape[0], *grid, channels), np.int64)
     for row, column in pairs(rows.spans(), columns.spans()):
-        target, source = sums[:, row.pixels, column.pixels], centred[:, row.windows, column.windows]
+        target, source = sums[:, row.pixels, column.pixels], image[:, row.windows, column.windows]
         _add_product(target, source, weights[:, row.tap, column.tap])
-    return [_finished(call, sums, records)]
+    return sums
 
 
 def batch_matmul(call: Call) -> list[Array]:

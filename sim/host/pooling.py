@@ -23,12 +23,17 @@ def _axes(call: Call) -> tuple[Axis, Axis]:
 
 def average_pool_2d(call: Call) -> list[Array]:
     """AVERAGE_POOL_2D: what lies outside counts neither in the sum nor in the number."""
+    average = average_up if call.attributes.halves_up else rounded_average
+    averages = average(*window_sums(call))
+    return [limit(averages, 0, call.attributes.clamp_min, call.attributes.clamp_max)]
+
+
+def window_sums(call: Call) -> tuple[Array, Array]:
+    """The sum of each window, and of how many pixels it is."""
     rows, columns = _axes(call)
     sums = _sums(_sums(call.inputs[0].astype(np.int32), rows, 1), columns, 2)
     heights, widths = (high - low for low, high in (rows.bounds(), columns.bounds()))
-    average = average_up if call.attributes.halves_up else rounded_average
-    averages = average(sums, (heights[:, None] * widths)[:, :, None])
-    return [limit(averages, 0, call.attributes.clamp_min, call.attributes.clamp_max)]
+    return sums, (heights[:, None] * widths)[:, :, None]
 
 
 def _sums(values: Array, windows: Axis, axis: int) -> Array:
@@ -44,9 +49,13 @@ def _sums(values: Array, windows: Axis, axis: int) -> Array:
 
 def max_pool_2d(call: Call) -> list[Array]:
     """MAX_POOL_2D."""
+    return [limit(pooled_maxima(call), 0, call.attributes.clamp_min, call.attributes.clamp_max)]
+
+
+def pooled_maxima(call: Call) -> Array:
+    """The greatest of each window."""
     rows, columns = _axes(call)
-    largest = _maxima(_maxima(call.inputs[0], rows, 1), columns, 2)
-    return [limit(largest, 0, call.attributes.clamp_min, call.attributes.clamp_max)]
+    return _maxima(_maxima(call.inputs[0], rows, 1), columns, 2)
 
 
 def _maxima(values: Array, windows: Axis, axis: int) -> Array:

@@ -45,6 +45,18 @@ def test_convolution_cycles_are_those_of_the_paper(monkeypatch: pytest.MonkeyPat
         assert report["cycles"]["by_kind"]["CONV"] / 1e6 == pytest.approx(cycles, rel=0.01)
 
 
+@pytest.mark.parametrize("macs", [32, 64, 128, 256])
+@pytest.mark.parametrize("title", ["ResNet8", "DS-CNN", "VWW", "autoencoder"])
+def test_ethos_u55_takes_the_cycles_that_vela_estimates(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, title: str, macs: int
+) -> None:
+    """Its totals, recorded from Vela 5.2.0."""
+    ethos, common = module(monkeypatch, "ethos_u55"), module(monkeypatch, "common")
+    path = ethos.network_file(common.Networks(tmp_path), title)
+    report = common.cycles_of(path, ethos.preset(f"ethos-u55-{macs}"))
+    assert report["cycles"]["dla"] == pytest.approx(sum(ethos.by_kind(title, macs)), rel=0.1)
+
+
 def test_nvdlas_formula_charges_each_mac_at_least_once(monkeypatch: pytest.MonkeyPatch) -> None:
     nvdla = module(monkeypatch, "nvdla")
     for layer in nvdla.convolutions_of("resnet8"):

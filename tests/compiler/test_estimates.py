@@ -112,6 +112,10 @@ def random_machine(rng: random.Random) -> DlaConfig:
     }
     if "x" in values["parallel"] and more.random() < 0.5:
         values |= {"parallel": values["parallel"] + "x4", "pes": 4 * pes}
+    values |= {
+        "mac_handover": more.choice(["results", "results", "blocks"]),
+        "sram_dma_ports": more.choice([0, 0, 1]),
+    }
     values |= {f"mac_{end}": rng.choice([0, 4, 30]) for end in ("fill", "drain")}
     return DlaConfig().replace(
         **values | {f"vector_{end}": rng.choice([0, 2, 30]) for end in ("fill", "drain")}
@@ -155,16 +159,17 @@ def test_estimates_follow_burst_overhead(
         assert lowered.estimated_cycles == pytest.approx(machine_cycles(lowered, config), rel=0.06)
 
 
+@pytest.mark.parametrize("handover", ["results", "blocks"])
 @pytest.mark.parametrize(
     ("name", "depthwise"), [("resnet8", "native"), ("ds_cnn", "native"), ("ds_cnn", "emulated")]
 )
 def test_a_layer_in_one_tile_costs_what_the_machine_says(
-    networks: dict[str, UnplacedNetwork], name: str, depthwise: str
+    networks: dict[str, UnplacedNetwork], name: str, depthwise: str, handover: str
 ) -> None:
     """Term by term: work, SRAM stalls and cycles on the bus are the same numbers."""
     config = DlaConfig(
         sram_bytes=4096 * KIB, sram_bandwidth=3, dma_bandwidth=5, dma_burst_overhead=7, parallel="8x8"
-    ).replace(mac_fill=1 << 16, vector_fill=1 << 16)  # a second tile never pays
+    ).replace(mac_fill=1 << 16, vector_fill=1 << 16, mac_handover=handover)  # a second tile never pays
     options = CompileOptions(place="dla", fusion="requant", depthwise=depthwise)
     policy = Policy(config, options)
     network = place(networks[name], policy)
@@ -233,6 +238,8 @@ def test_machine_and_compiler_use_the_same_formula(
         config = config.replace(
             sram_bandwidth=16
         )  # else its rows wait for the ports longer than for their results
+    if formula in (formulas.block_outputs, formulas.lines_under):
+        config = config.replace(mac_handover="blocks", accumulators=8)
     network = networks[ATTENTION if formula.__name__.startswith("row_") else "resnet8"]
     lowered = lower_all(network, config, fusion="requant")
     before = lowered.estimated_cycles, machine_cycles(lowered, config)

@@ -12,9 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.isa.host_ops import BinaryFunction, CompareFunction, UnaryFunction
+from dlasim.isa.host_ops import (
+    BinaryFunction,
+    CompareFunction,
+    PoolFunction,
+    SigmoidFunction,
+    UnaryFunction,
+    WideFunction,
+)
 from dlasim.sim.host import TensorSpec
-from dlasim.sim.interpolation import SIGMOID_TABLE, sigmoid_scale
+from dlasim.sim.interpolation import EXPONENTIALS, RECIPROCALS, SIGMOID_TABLE, sigmoid_scale
 from dlasim.sim.numerics import mean_multiplier, quantize_multiplier, softmax_table
 
 SPECIALS = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e-45, -1e-40, 3e38, -3e38, 1.0, 0.5, -0.5)
@@ -323,6 +330,148 @@ def svdf(rng: Random) -> Iterator[Call]:
     yield Call("SVDF", inputs, output, attributes, (TensorSpec((batch, filters * memory), state_type),))
 
 
+def wide_clamps(rng):
+    least, greatest = sorted(int(n) for n in rng.integers(-32768, 32768, 2))
+    return (
+        {"clamp_min": least, "clamp_max": greatest}
+        if rng.integers(2)
+        else {"clamp_min": -32768, "clamp_max": 32767}
+    )
+
+
+def wide_records(rng, channels, terms, wide_sums):
+    """As `records`, with biases of 64 bits; the sums use the int16 range."""
+    low = (
+        rng.integers(-(1 << 31), 1 << 31, channels)
+        if wide_sums
+        else rng.integers(-(1 << 20), 1 << 20, channels)
+    )
+    high = rng.integers(-3, 3, channels) if wide_sums and rng.integers(2) else np.where(low < 0, -1, 0)
+    pairs = np.array([scale(rng, -9 - np.log2(terms), -4) for _ in range(channels)])
+    return np.column_stack([low, high, pairs]).astype(np.int32)
+
+
+def int16(rng, *shape):
+    if rng.integers(4) == 0:
+        return rng.choice(np.array([-32768, 32767], np.int16), shape)
+    return elements(rng, "int16", shape)
+
+
+def wide_convolution(rng: Random) -> Iterator[Call]:
+    depth, groups, per_group = (int(n) for n in rng.integers(1, 5, 3))
+    depth = 300 if rng.integers(6) == 0 else depth
+    batch, height, width, channels = image_shape(rng, depth * groups)
+    (rows, columns), grid, names = window(rng, (height, width))
+    filters, wide_sums = groups * per_group, int(rng.integers(2))
+    weights = int8(rng, filters, rows, columns, depth)
+    inputs = [
+        int16(rng, batch, height, width, channels), weights,
+        wide_records(rng, filters, rows * columns * depth, wide_sums),
+    ]  # fmt: skip
+    attributes = {**names, **wide_clamps(rng), "wide_sums": wide_sums}
+    yield call("CONV_2D_16", inputs, (batch, *grid, filters), "int16", **attributes)
+
+
+def wide_matrix(rng: Random) -> Iterator[Call]:
+    rows, depth, channels = (int(n) for n in rng.integers(1, 12, 3))
+    wide_sums = int(rng.integers(2))
+    depth = 700 if rng.integers(6) == 0 else depth
+    inputs = [
+        int16(rng, rows, depth),
+        int8(rng, channels, depth),
+        wide_records(rng, channels, depth, wide_sums),
+    ]
+    yield call(
+        "FULLY_CONNECTED_16", inputs, (rows, channels), "int16", **wide_clamps(rng), wide_sums=wide_sums
+    )
+
+
+def wide_transposed(rng: Random) -> Iterator[Call]:
+    batch, height, width, depth = image_shape(rng, int(rng.integers(1, 6)))
+    rows, columns, filters, down, across = (int(n) for n in rng.integers(1, 5, 5))
+    grid = (int(rng.integers(1, 12)), int(rng.integers(1, 12)))
+    wide_sums = int(rng.integers(2))
+    inputs = [
+        int16(rng, batch, height, width, depth), int8(rng, filters, rows, columns, depth),
+        wide_records(rng, filters, rows * columns * depth, wide_sums),
+    ]  # fmt: skip
+    yield call(
+        "TRANSPOSE_CONV_16", inputs, (batch, *grid, filters), "int16",
+        stride_height=down, stride_width=across,
+        pad_top=int(rng.integers(0, 3)), pad_left=int(rng.integers(0, 3)),
+        **wide_clamps(rng), wide_sums=wide_sums,
+    )  # fmt: skip
+
+
+def wide_arithmetic(rng: Random) -> Iterator[Call]:
+    for function in WideFunction:
+        shapes, result = broadcast_shapes(rng)
+        given = pairs(rng, "input1", "input2")
+        low = -16 if function == WideFunction.MUL else -17
+        given["output_multiplier"], given["output_shift"] = scale(rng, low, low + 3)
+        inputs = [int16(rng, *shape) for shape in shapes]
+        yield call("ARITHMETIC_16", inputs, result, "int16", function=function, **given, **wide_clamps(rng))
+
+
+def wide_pool(rng: Random) -> Iterator[Call]:
+    for function in PoolFunction:
+        batch, height, width, channels = image_shape(rng, int(rng.integers(1, 6)))
+        (rows, columns), grid, names = window(rng, (height, width), dilation=False)
+        yield call(
+            "POOL_16", [int16(rng, batch, height, width, channels)], (batch, *grid, channels), "int16",
+            function=function, **names, filter_height=rows, filter_width=columns, **wide_clamps(rng),
+        )  # fmt: skip
+
+
+def wide_mean(rng: Random) -> Iterator[Call]:
+    shape = tuple(int(n) for n in rng.integers(1, 5, 4))
+    mask = int(rng.integers(1, 16))
+    kept = tuple(size for axis, size in enumerate(shape) if not mask >> axis & 1)
+    multiplier, shift = scale(rng, -6, 0)
+    yield call(
+        "MEAN_16", [int16(rng, *shape)], kept, "int16",
+        axis_mask=mask, output_multiplier=multiplier, output_shift=shift,
+    )  # fmt: skip
+
+
+def wide_softmax(rng: Random) -> Iterator[Call]:
+    shape = int(rng.integers(1, 4)), int(rng.choice([1, 2, 10, 300]))
+    multiplier, shift = scale(rng, -6, 3)
+    yield call(
+        "SOFTMAX_16", [int16(rng, *shape), EXPONENTIALS, RECIPROCALS], shape, "int16",
+        input_multiplier=multiplier, input_shift=shift,
+    )  # fmt: skip
+
+
+def wide_functions(rng: Random) -> Iterator[Call]:
+    shape = tuple(int(n) for n in rng.integers(1, 9, 2))
+    for function in SigmoidFunction:
+        factor, shift = int(rng.integers(0, 1 << 16)), int(rng.integers(0, 32))
+        inputs = [int16(rng, *shape), SIGMOID_TABLE]
+        yield call("SIGMOID_16", inputs, shape, "int16", function=function, factor=factor, shift=shift)
+    yield call(
+        "LEAKY_16",
+        [int16(rng, *shape)],
+        shape,
+        "int16",
+        **pairs(rng, "positive", "negative"),
+        **wide_clamps(rng),
+    )
+
+
+def dequantize(rng: Random) -> Iterator[Call]:
+    values = np.concatenate([np.arange(-32768, 32768, 97), [-32768, 32767, 0, 1, -1]]).astype(np.int16)
+    for real in (
+        quantize_scale(rng),
+        np.float32(2.0 ** rng.uniform(-149, -120)),
+        np.float32(2.0 ** rng.uniform(110, 127)),
+    ):
+        yield call(
+            "DEQUANTIZE", [values], values.shape, "float32",
+            scale=float(real), zero_point=int(rng.choice([0, -32768, 32767])),
+        )  # fmt: skip
+
+
 def matrix_sums(rng: Random) -> Iterator[Call]:
     rows, depth, channels = (int(n) for n in rng.integers(1, 12, 3))
     inputs = [int8(rng, rows, depth), int8(rng, channels, depth), records(rng, channels, depth)]
@@ -496,7 +645,7 @@ def binary(rng: Random) -> Iterator[Call]:
 
 def comparison(rng: Random) -> Iterator[Call]:
     """Of equals too; bool is only equal or not."""
-    for dtype, function in itertools.product(("int8", "int32", "int64", "bool"), CompareFunction):
+    for dtype, function in itertools.product(("int8", "int16", "int32", "int64", "bool"), CompareFunction):
         if dtype == "bool" and function > CompareFunction.NOT_EQUAL:
             continue
         shapes, result = broadcast_shapes(rng)
@@ -519,7 +668,13 @@ def selection(rng: Random) -> Iterator[Call]:
 
 
 def reduction(rng: Random) -> Iterator[Call]:
-    functions = {"int8": (2, 3), "int32": (0, 1, 2, 3), "int64": (0, 1, 2, 3), "bool": (4, 5)}
+    functions = {
+        "int8": (2, 3),
+        "int16": (2, 3),
+        "int32": (0, 1, 2, 3),
+        "int64": (0, 1, 2, 3),
+        "bool": (4, 5),
+    }
     for dtype, allowed in functions.items():
         for function in allowed:
             shape = [int(n) for n in rng.integers(1, 6, int(rng.integers(1, 6)))]
@@ -530,7 +685,7 @@ def reduction(rng: Random) -> Iterator[Call]:
 
 
 def top_k(rng: Random) -> Iterator[Call]:
-    for dtype in ("int8", "int32", "int64"):
+    for dtype in ("int8", "int16", "int32", "int64"):
         shape = int(rng.integers(1, 4)), int(rng.integers(1, 12))
         count = int(rng.integers(1, shape[1] + 1))
         values = elements(rng, dtype, shape)

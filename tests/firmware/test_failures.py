@@ -10,7 +10,8 @@ from dlasim.errors import InputError, RunError
 from dlasim.inputs import noise
 from dlasim.isa.assembly import assemble
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
-from dlasim.isa.host_ops import BY_NAME, encode_attributes
+from dlasim.isa.host_attributes import encode_attributes
+from dlasim.isa.host_ops import BY_NAME
 from dlasim.isa.program import HostCall, Layer, Program, Step, TensorDescriptor
 from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig
@@ -117,7 +118,6 @@ def one_call(name, inputs, output, **attributes):
 
 BINARY_CLAMPS = {"clamp_min": 0, "clamp_max": 0}
 MISSING = (
-    ("DEQUANTIZE", one_call("DEQUANTIZE", [("int16", (4,))], ("float32", (4,)), scale=1.0, zero_point=0)),
     (
         "BINARY of float32",
         one_call("BINARY", [("float32", (4,))] * 2, ("float32", (4,)), function=0, **BINARY_CLAMPS),

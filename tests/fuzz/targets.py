@@ -46,6 +46,7 @@ from tests.fuzz.harness import Target
 from tests.fuzz.structure import evil
 from tests.sim_machine.bench import HALT, Bench, cfg, op
 from tests.tflite.one_operator import BUILDERS, random_graph
+from tests.tflite.streaming_model import SHAPE, ZERO_POINT, streaming_model
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -87,7 +88,8 @@ def _graphs() -> tuple[object, ...]:
 
 
 def _model_seeds() -> Sequence[bytes]:
-    return [write_tflite(graph) for graph in _graphs()]  # type: ignore[arg-type]
+    streaming = streaming_model(np.full(SHAPE, ZERO_POINT, np.int8))
+    return [*(write_tflite(graph) for graph in _graphs()), streaming]  # type: ignore[arg-type]
 
 
 def _graph_seeds() -> Sequence[bytes]:

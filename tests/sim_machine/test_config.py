@@ -8,6 +8,8 @@ import pytest
 from dlasim.errors import InputError
 from dlasim.sim import config
 from dlasim.sim.config import DlaConfig
+from dlasim.sim.memory_tables import RATE_SCALE
+from dlasim.sim.memory_timing import memories_of
 
 
 def load(tmp_path: Path, text: str | bytes) -> DlaConfig:
@@ -54,6 +56,7 @@ def test_a_grid_brings_its_pes(tmp_path: Path) -> None:
         ("clock_mhz = nan", r"clock_mhz must be above 0 and at most 100000 \(got nan\)"),
         ("clock_mhz = inf", r"clock_mhz must be above 0 and at most 100000 \(got inf\)"),
         ('clock_mhz = "fast"', r"clock_mhz must be a number \(got 'fast'\)"),
+        ('mac_handover = "rows"', r"mac_handover must be results or blocks \(got 'rows'\)"),
         ('timing = "slow"', r"timing must be full, macs or zero \(got 'slow'\)"),
         ("[machine]\npes = 64", "unknown parameter 'machine'"),
         ("pes = ", "is not valid TOML"),
@@ -84,7 +87,7 @@ def test_every_preset_loads_and_says_what_it_is() -> None:
 PRESETS = Path(config.__file__).parent / "presets"
 COUNTED = {field.name for field in dataclasses.fields(DlaConfig)} - {
     "name",
-    "memories",  # no preset has more than one
+    "memories",
     "buses",
     "pes",
     "parallel",
@@ -100,6 +103,7 @@ def test_each_number_of_a_preset_has_a_source(name: str) -> None:
     """A preset leaves nothing to defaults; each line says where its value is from, or that it is ours."""
     lines = [line for line in (PRESETS / f"{name}.toml").read_text().splitlines() if not line.startswith("#")]
     stated = [line.split(" = ", 1)[0] for line in lines]
+    stated = [name for name in stated if not name.startswith("memories.")]  # few machines have any
     assert set(stated) - {"pes", "parallel"} == COUNTED
     assert "parallel" in stated
     for line in lines:
@@ -116,6 +120,14 @@ def test_only_the_papers_machine_has_anything_for_nothing(name: str) -> None:
     else:
         assert not free
         assert machine.dma_latency > 0
+
+
+def test_a_preset_has_its_constants_in_flash() -> None:
+    """That of Vela's Shared_Sram: an eighth of the core's 8 bytes per cycle."""
+    machine = config.preset("ethos-u55-128-flash")
+    timing = {memory.name: memory for memory in memories_of(machine)}["flash"]
+    assert (timing.bandwidth, timing.latency, timing.burst_bytes) == (RATE_SCALE, 64, 128)
+    assert machine.replace(memories="", name="ethos-u55-128") == config.preset("ethos-u55-128")
 
 
 def test_the_vector_unit_of_the_papers_machine_follows_its_pes() -> None:

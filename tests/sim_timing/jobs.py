@@ -82,34 +82,64 @@ def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config)
     order = list(step_order(len(window.taps), len(depths), config.mac_step_group))
     load = math.ceil(Fraction(math.prod(lanes(config)), config.mac_weights)) if config.mac_weights else 1
     stage = each(config.mac_results)
-    for first in range(0, outputs, lanes_out):
-        group = min(lanes_out, outputs - first)
-        per_input = outputs // inputs
-        feeding = len({o // per_input for o in range(first, first + group)}) if depthwise else 0
-        window.next_group(keeps_all=not depthwise and bool(first))
+    in_blocks = config.mac_handover == "blocks"
+    at_once = max(block // len(turns), 1) if in_blocks else 1  # groups of output channels in a block
+    for low in range(0, outputs, lanes_out * at_once):
+        firsts = range(low, min(low + lanes_out * at_once, outputs), lanes_out)
+        window.next_group(keeps_all=not depthwise and bool(low))
         for start in range(0, len(turns), block):
             together = turns[start : start + block]
-            offset = 0  # of the weights of a step among those of the group
-            for number, step in enumerate(order):
-                depth = depths[step[1]] if step else 0
-                again = offset + depth * group
-                kept = (
-                    again
-                    if not config.weight_buffer_bytes
-                    else min(again, max(offset, config.weight_buffer_bytes))
-                )
-                offset, weights = again, again - kept if start else depth * group
-                for turn, pixels in enumerate(together):
-                    reads = 0 if turn else weights
-                    for y, x in pixels:
-                        if step and window.is_new(y, x, window.taps[step[0]], step[1]):
-                            reads += feeding if depthwise else depth
-                        if number == 0:
-                            reads += partial * group + (record * group if y == x == 0 else 0)
-                    results = group * len(pixels) if number == len(order) - 1 else 0
-                    yield depth * group * len(pixels), reads, results, stage, out_bytes
-                for _ in range(len(together), load):  # the weights of the next step are not there yet
-                    yield 0, 0, 0, stage, out_bytes
+            made: list[tuple[int, int, int, bool]] = []  # MACs, bytes of input and others, whether at once
+            finished = 0
+            for first in firsts:
+                group = min(lanes_out, outputs - first)
+                per_input = outputs // inputs
+                feeding = len({o // per_input for o in range(first, first + group)}) if depthwise else 0
+                offset = 0  # of the weights of a step among those of the group
+                for number, step in enumerate(order):
+                    depth = depths[step[1]] if step else 0
+                    again = offset + depth * group
+                    kept = (
+                        again
+                        if not config.weight_buffer_bytes
+                        else min(again, max(offset, config.weight_buffer_bytes))
+                    )
+                    offset, weights = again, again - kept if start else depth * group
+                    is_early = bool(in_blocks and step and step[1] < config.mac_step_group)
+                    for turn, pixels in enumerate(together):
+                        reads, of_input = 0 if turn else weights, 0
+                        for y, x in pixels:
+                            part = (step[1], first) if step and depthwise else step and step[1]
+                            if step and window.is_new(y, x, window.taps[step[0]], part):
+                                of_input += feeding if depthwise else depth
+                            if number == 0:
+                                reads += partial * group + (record * group if y == x == 0 else 0)
+                        results = group * len(pixels) if number == len(order) - 1 else 0
+                        if in_blocks:
+                            finished += results
+                            made.append((depth * group * len(pixels), of_input, reads, is_early))
+                        else:
+                            yield depth * group * len(pixels), of_input + reads, results, stage, out_bytes
+                    for _ in range(len(together), load):  # the weights of the next step are not there yet
+                        if in_blocks:
+                            made.append((0, 0, 0, False))
+                        else:
+                            yield 0, 0, 0, stage, out_bytes
+            yield from _handed_over(made, config.line_buffer_bytes, finished, stage, out_bytes)
+
+
+def _handed_over(
+    made: list[tuple[int, int, int, bool]], room: int, results: int, stage: Fraction, out_bytes: int
+) -> Iterator[Step]:
+    """The steps of a block that is handed over whole: it begins with its input in the line buffer, as much of
+    the first slices of channels as that holds, and all its results leave at its end."""
+    early = sum(of_input for _, of_input, _, is_early in made if is_early)
+    held = left = min(early, room) if room else early
+    for number, (macs, of_input, reads, is_early) in enumerate(made):
+        kept = min(of_input, left) if is_early else 0
+        left -= kept
+        reads += of_input - kept + (held if number == 0 else 0)
+        yield macs, reads, results if number == len(made) - 1 else 0, stage, out_bytes
 
 
 def pixel_turns(rows: int, columns: int, config) -> Iterator[list[tuple[int, int]]]:
@@ -242,11 +272,18 @@ class Compute:
     """An operation in the MAC or VECTOR unit."""
 
     def __init__(
-        self, steps: list[Step], fill: int, drain: int, config, waits_for_results: bool = False
+        self,
+        steps: list[Step],
+        fill: int,
+        drain: int,
+        config,
+        waits_for_results: bool = False,
+        in_blocks: bool = False,
     ) -> None:
         """`waits_for_results`: steps with results wait until less than a cycle is left of those before."""
         self._waits = waits_for_results
         self._steps, self._next = steps, 0
+        self._in_blocks, self._held = in_blocks, 0  # bytes that wait for the last result of their block
         self._fill, self._drain = fill, drain
         self._word, self._is_limited = config.sram_bandwidth, bool(config.sram_bandwidth)
         self._ahead = QUEUE + config.line_buffer_bytes + config.weight_buffer_bytes
@@ -308,7 +345,9 @@ class Compute:
         while self._leaving and self._leaving[0][1] <= self._spent:
             results, cycles, size = self._leaving.popleft()
             self._spent -= cycles
-            self._to_write += size if self._is_limited else 0
+            self._held += size if self._is_limited else 0
+            if results == 1 or not self._in_blocks:
+                self._to_write, self._held = self._to_write + self._held, 0
             if results > 1:
                 self._leaving.appendleft((results - 1, cycles, size))
         if not self._leaving:
@@ -383,7 +422,7 @@ class Transfer:
 
 def port_bytes(config) -> int:
     """Bytes that the ports move in a cycle; 0: no limit."""
-    return config.sram_bandwidth * min(config.sram_ports, config.sram_banks)
+    return config.sram_bandwidth * (1 if config.sram_dma_ports else min(config.sram_ports, config.sram_banks))
 
 
 class Ports:
@@ -391,12 +430,13 @@ class Ports:
 
     def __init__(self, config) -> None:
         self._word, self._ports = config.sram_bandwidth, min(config.sram_ports, config.sram_banks)
+        self._own = ("dma_in", "dma_out") if config.sram_dma_ports else ()  # who has a port of its own
         self._turn = 0
 
     def grant(self, wanted: dict[str, int]) -> dict[str, int]:
         """The bytes of each unit."""
-        granted = dict.fromkeys(wanted, 0)
-        units = list(wanted)
+        granted = {unit: min(wanted[unit], self._word) if unit in self._own else 0 for unit in wanted}
+        units = [unit for unit in wanted if unit not in self._own]
         for _ in range(self._ports if self._word else 0):
             for at in range(len(units)):
                 unit = units[(self._turn + at) % len(units)]

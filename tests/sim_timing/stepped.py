@@ -99,7 +99,11 @@ class SteppedMachine:
         if mnemonic in ("IRQ", "HALT"):
             return "" if self._idle() else "wait"
         if mnemonic.startswith("OP_"):
-            return "queue" if len(self._queues[_unit(mnemonic)]) >= self._config.queue_depth else ""
+            unit = _unit(mnemonic)
+            others = {"mac": "vector", "vector": "mac"}
+            if not self._config.compute_overlap and unit in others and self._queues[others[unit]]:
+                return "queue"
+            return "queue" if len(self._queues[unit]) >= self._config.queue_depth else ""
         return ""
 
     def _act(self, now: int, mnemonic: str, decoded) -> None:
@@ -145,7 +149,8 @@ class SteppedMachine:
         if config.timing == "macs":
             return Compute([(0, 0, 0, Fraction(0), 0)] * len(range(0, macs, config.pes)), 0, 0, free)
         fill, drain = (getattr(config, f"{unit}_{end}") for end in ("fill", "drain"))
-        return Compute(steps, fill, drain, config, waits_for_results=head.mnemonic == "OP_SOFTMAX")
+        in_blocks = unit == "mac" and config.mac_handover == "blocks"
+        return Compute(steps, fill, drain, config, head.mnemonic == "OP_SOFTMAX", in_blocks)
 
     # A cycle passes
 

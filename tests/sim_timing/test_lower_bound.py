@@ -9,10 +9,13 @@ import pytest
 
 from dlasim import api
 from dlasim.compiler_shim.compile import load_graph, load_model, lower_for
+from dlasim.compiler_shim.graph import Quantization
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import partition
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
+from dlasim.compiler_shim.topologies.builder import NetworkBuilder
+from dlasim.compiler_shim.topologies.calibration import calibration_inputs
 from dlasim.errors import InputError
 from dlasim.isa import container
 from dlasim.isa.instructions import UNITS
@@ -41,7 +44,9 @@ def mnist(tmp_path_factory):
 def test_the_bound_of_mnist_by_hand(mnist):
     # Two 3x3 convolutions, 1 to 8 and 8 to 16 channels, each with a 2x2 pool; 400 to 32 to 10.
     pes, lanes, bandwidth = 32, 4, 2
-    config = DlaConfig(pes=pes, vector_lanes=lanes, dma_bandwidth=bandwidth, mac_fill=3, mac_drain=5)
+    config = DlaConfig(
+        pes=pes, vector_lanes=lanes, dma_bandwidth=bandwidth, mac_fill=3, mac_drain=5, mac_results=0
+    )
     run = measured(load_model(mnist), config, CompileOptions(place="dla"))
     shapes = [value.shape for value in run.program.tensors]
     assert (1, 28, 28, 1) in shapes
@@ -58,7 +63,28 @@ def test_the_bound_of_mnist_by_hand(mnist):
         "CPU": softmax.end - softmax.start,
     }
     assert run.bound.units == expected
-    assert run.bound.cycles == max(expected.values())
+    assert max(expected, key=expected.__getitem__) == run.bound.unit == "MAC"
+    # A byte comes before anything is computed, and another one leaves after it, each after a latency of 64
+    # cycles. Then SOFTMAX begins.
+    assert run.bound.cycles == 65 + expected["MAC"] + 65 + expected["CPU"]
+
+
+def test_nothing_is_beside_an_operator_that_needs_all_before_and_gives_all_after(tmp_path):
+    """Convolutions, SOFTMAX on the CPU, and another convolution."""
+    network = NetworkBuilder("between", 0)
+    shape = (16, 16, 8)
+    image = network.input(shape, Quantization((1 / 128,), (0,)), calibration_inputs(shape, 0))
+    attention = network.softmax("softmax", network.conv("first", image, 16, 3))
+    path = tmp_path / "between.tflite"
+    path.write_bytes(write_tflite(network.finish(network.conv("second", attention, 24, 3))))
+    run = measured(load_model(path), DlaConfig(mac_results=0))
+    assert len(run.program.streams) == 2
+    (softmax,) = run.inference.host
+    first, second = 16 * 16 * 9 * 8 + 8, 16 * 16 * 9 * 16 + 8  # 64 lanes; 8 cycles of fill and drain
+    # The first byte and the last one take 64 + 1 cycles.
+    least = 65 + first + softmax.end - softmax.start + second
+    assert run.bound.units["MAC"] == first + second
+    assert least <= run.bound.cycles <= least + 65 < run.inference.total_cycles
 
 
 @pytest.mark.parametrize("seed", range(CASES))

@@ -48,12 +48,14 @@ def test_an_empty_table_has_tensorflows_defaults(table):
     reader = getattr(importlib.import_module(f"tflite.{table}"), table).GetRootAs(encode(table, {}, 64))
     for field in TABLES[table]:
         if field is not None and not field.is_vector:
-            assert getattr(reader, camel_case(field.name))() == field.default, field.name
+            expected = None if field.kind == "string" else field.default
+            assert getattr(reader, camel_case(field.name))() == expected, field.name
 
 
 def test_every_options_table_is_in_the_union():
     assert set(OPTION_TABLES) <= set(enum_numbers("BuiltinOptions"))
-    assert {row.options.table for row in OPERATORS.values()} - {""} == set(OPTION_TABLES)
+    of_rows = {row.options.table for row in OPERATORS.values()} - {""}
+    assert of_rows == set(OPTION_TABLES) - {"CallOnceOptions", "VarHandleOptions"}
 
 
 def test_every_operator_is_tensorflows_and_has_a_test_network():

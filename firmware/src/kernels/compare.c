@@ -59,6 +59,7 @@ static void compare_int8_row(
             *target++ = (uint8_t)relate(a->function, *x, *y);                                                       \
     }
 COMPARE_ROWS(uint8_t)
+COMPARE_ROWS(int16_t)
 COMPARE_ROWS(int32_t)
 COMPARE_ROWS(int64_t)
 
@@ -70,6 +71,9 @@ enum status compare(const struct call *call)
         return OK;
     case DLA_DATA_TYPE_BOOL:
         walk_rows(call, compare_uint8_t_row, call->attributes);
+        return OK;
+    case DLA_DATA_TYPE_INT16:
+        walk_rows(call, compare_int16_t_row, call->attributes);
         return OK;
     case DLA_DATA_TYPE_INT32:
         walk_rows(call, compare_int32_t_row, call->attributes);

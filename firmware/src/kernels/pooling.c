@@ -196,3 +196,26 @@ enum status mean(const struct call *call)
     }
     return OK;
 }
+
+enum status mean16(const struct call *call)
+{
+    const struct dla_host_mean_16 *a = call->attributes;
+    struct tensor input = call_input(call, 0), output = call_output(call, 0);
+    struct axes reduced = choose_axes(&input, (uint32_t)a->axis_mask);
+    struct axes kept = choose_axes(&input, ~(uint32_t)a->axis_mask);
+    struct scale scale = make_scale(a->output_multiplier, a->output_shift);
+    uint32_t elements = elements_of(&reduced);
+    const int16_t *first = input.data;
+    int16_t *target = output.data;
+    for (uint32_t left = output.elements; left; left--) {
+        int32_t sum = 0;
+        const int16_t *value = first;
+        for (uint32_t n = elements; n; n--) {
+            sum += *value;
+            value += advance(&reduced);
+        }
+        *target++ = (int16_t)clamp(requantize(sum, scale), INT16_MIN, INT16_MAX);
+        first += advance(&kept);
+    }
+    return OK;
+}

@@ -161,3 +161,43 @@ enum status quantize(const struct call *call)
         quantize_to_int8_t(output.data, input.data, output.elements, scale, a->zero_point);
     return OK;
 }
+
+/* An integer times a scale, rounded once, half to even, as IEEE 754 does it. */
+static uint32_t dequantize_one(int32_t value, struct real scale)
+{
+    uint64_t product = (uint64_t)scale.mantissa * (value < 0 ? -(uint32_t)value : (uint32_t)value);
+    if (!product)
+        return 0;
+    int32_t drop = 64 - __builtin_clzll(product) - (FRACTION_BITS + 1);
+    int32_t exponent = scale.exponent + drop + FRACTION_BITS + EXPONENT_BIAS; /* as it is stored */
+    if (exponent < 1)
+        drop += 1 - exponent, exponent = 1; /* a subnormal */
+    uint32_t mantissa;
+    if (drop <= 0) {
+        mantissa = (uint32_t)(product << -drop);
+    } else if (drop > 62) {
+        mantissa = 0;
+    } else {
+        uint64_t half = 1ull << (drop - 1), rest = product & (2 * half - 1);
+        mantissa = (uint32_t)(product >> drop);
+        mantissa += rest > half || (rest == half && (mantissa & 1));
+    }
+    /* The leading one, or what rounding carries into it, counts as one of the exponent. */
+    uint32_t bits = ((uint32_t)(exponent - 1) << FRACTION_BITS) + mantissa;
+    const uint32_t infinity = (uint32_t)EXPONENT_OF_INFINITY << FRACTION_BITS;
+    return (exponent > EXPONENT_OF_INFINITY || bits > infinity ? infinity : bits) | (value < 0 ? 1u << 31 : 0);
+}
+
+enum status dequantize(const struct call *call)
+{
+    const struct dla_host_dequantize *a = call->attributes;
+    struct tensor input = call_input(call, 0), output = call_output(call, 0);
+    uint32_t scale_bits;
+    memcpy(&scale_bits, &a->scale, sizeof(scale_bits));
+    struct real scale = unpack(scale_bits);
+    const int16_t *source = input.data;
+    uint32_t *target = output.data;
+    for (const int16_t *end = source + input.elements; source != end;)
+        *target++ = dequantize_one(*source++ - a->zero_point, scale);
+    return OK;
+}

@@ -1,0 +1,79 @@
+"""Cuts nodes of a plan into more rows, so that the MAC and the VECTOR unit work side by side.
+
+A node that has all of its tensors in SRAM is one tile as far as its own time goes, and then the node after it
+has to wait for all of it. Where the two are for different units, tiles of a few rows let the second one begin
+when the first rows are done. The buffers of the plan stay: smaller tiles fit into them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from dlasim.compiler_shim.lowering.ahead import AheadPlan
+from dlasim.compiler_shim.lowering.residency import SramPlan
+from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
+from dlasim.isa.instructions import BY_MNEMONIC, Unit
+
+LEAST_PART = 256  # of a plan's cycles: where less is to be hidden, nothing is cut
+
+
+def hidden_cycles(plan: SramPlan) -> int:
+    """What the VECTOR unit could do beside the MAC unit, at most; 0 where that is next to nothing."""
+    steps = _at_changes(plan)
+    hidden = sum(plan.tilings[step].cycles for step in steps if not _is_mac(plan, step))
+    return hidden if LEAST_PART * hidden >= plan.estimated_cycles else 0
+
+
+def split_rows(plan: SramPlan, parts: int) -> SramPlan | None:
+    """The plan with the nodes at each change of unit in so many parts; None where none can be cut."""
+    tilings, counts = dict(plan.tilings), dict[int, tuple[int, int]]()
+    for step in _at_changes(plan):
+        problem, tiling = plan.problems[step], plan.tilings[step]
+        smaller = _split(problem, tiling, parts)
+        if smaller is not None:
+            tilings[step] = smaller
+            counts[step] = problem.tiles(tiling), problem.tiles(smaller)
+    if not counts:
+        return None
+    return replace(plan, tilings=tilings, ahead=_spread(plan.ahead, counts))
+
+
+def _at_changes(plan: SramPlan) -> Sequence[int]:
+    """The steps outside chains that compute rows in the VECTOR unit beside others for the MAC unit, and the
+    others."""
+    steps = [step for step in sorted(plan.tilings) if step not in plan.chained]
+    found = set[int]()
+    for step, other in pairwise(steps):
+        if _is_mac(plan, step) != _is_mac(plan, other):
+            vector = other if _is_mac(plan, step) else step
+            if plan.problems[vector].height > 1:
+                found |= {step, other}
+    return sorted(found)
+
+
+def _is_mac(plan: SramPlan, step: int) -> bool:
+    return BY_MNEMONIC[plan.problems[step].node.mnemonic].unit is Unit.MAC
+
+
+def _split(problem: TilingProblem, tiling: Tiling, parts: int) -> Tiling | None:
+    """A tiling in rows of a part of the height, if that loads nothing again but rows that windows share."""
+    cut = tiling.cut
+    rows = -(-problem.height // parts)
+    is_whole = cut.columns == problem.width and cut.depth == problem.depth and rows < cut.rows
+    groups = -(-problem.channels // cut.channels)
+    if not is_whole or (groups > 1 and not (cut.weights_outer and all(problem.in_sram.inputs))):
+        return None
+    smaller = cut._replace(rows=rows, weights_outer=True)
+    tasks = -(-problem.height // rows) * groups
+    return replace(tiling, cut=smaller, tasks=tasks)
+
+
+def _spread(ahead: AheadPlan, counts: Mapping[int, tuple[int, int]]) -> AheadPlan:
+    """Loads for later nodes after the same part of a node's tiles."""
+    loads = dict(ahead.loads)
+    for step, (before, after) in counts.items():
+        if step in loads:
+            loads[step] = [replace(load, tiles=load.tiles * after // before) for load in loads[step]]
+    return replace(ahead, loads=loads)

@@ -1,0 +1,273 @@
+"""Finds how many rows a stripe of a chain has within a budget of SRAM, and what that costs; a routine."""
+
+from __future__ import annotations
+
+from dlasim.compiler_shim.lowering.tile_buffers import align, constant_bytes, describe_group, list_buffers
+from dlasim.compiler_shim.lowering.tile_costs import contention_both, task_traffic
+from dlasim.compiler_shim.lowering.tile_records import (
+    MAX_CHAIN,
+    BufferSizes,
+    ChannelGroup,
+    MachineCosts,
+    NodeSizes,
+    Tile,
+)
+from dlasim.compiler_shim.lowering.transfers import latency_cycles
+from dlasim.native.record import Record, Records, array, member, pointer, record
+from dlasim.native.routine import Routine, routine
+from dlasim.sim.formulas import BusCosts, UnitCosts, lane_cycles, port_cycles, stall_cycles, transfer_beats
+
+SECOND, CONSTANTS = 1, 2  # places among a node's buffers
+_LARGEST = 1 << 62  # more than any budget
+
+
+@record
+class ChainNode(Record):
+    """A node of a chain: its sizes and costs, rows of padding at the top, cycles of its work and of each of
+    its tasks besides; then what the search notes of the current stripe, and of all.
+
+    In a stripe it computes rows from `done` to `need`; its output's buffer starts at row `base`, and at
+    `start` in the next stripe. `most` are the most rows that it computes in one, `held` those that the buffer
+    holds. `stall` and `moved` are those of a task of so many rows.
+    """
+
+    sizes: Records[NodeSizes] = pointer(NodeSizes)
+    costs: Records[MachineCosts] = pointer(MachineCosts)
+    pad: int = 0
+    work_cycles: int = 0
+    task_cycles: int = 0
+    done: int = 0
+    need: int = 0
+    base: int = 0
+    start: int = 0
+    most: int = 0
+    held: int = 0
+
+
+@record
+class StripeSearch(Record):
+    """A chain of `count` nodes, the unit that moves rows within SRAM, and what was found.
+
+    A copy takes `copy_cycles` besides its work. `rows` of the last node's output are in a stripe, 0 where
+    none fit. Every budget from `first` to before `end` finds the same.
+    """
+
+    nodes: list[ChainNode] = array(ChainNode, MAX_CHAIN)
+    count: int = 0
+    copier: UnitCosts = member(UnitCosts)
+    copy_cycles: int = 0
+    first: int = 0
+    end: int = 0
+    rows: int = 0
+    cycles: int = 0
+    moved_bytes: int = 0
+    load_cycles: int = 0
+    # of the stripes that are looked at
+    stripes: int = 0
+    copies_cycles: int = 0
+    copied_bytes: int = 0
+    sram_bytes: int = 0
+    tile: Tile = member(Tile)
+    group: ChannelGroup = member(ChannelGroup)
+    buffers: BufferSizes = member(BufferSizes)
+
+
+@routine
+def cut_stripes(chain: StripeSearch, budget: int) -> int:
+    """Find the cheapest rows of a stripe that fit: in the fewest stripes, or in more as long as that
+    helps."""
+    chain.first, chain.end, chain.rows = 0, _LARGEST, 0
+    constants = 0
+    for number in range(chain.count):
+        sizes = chain.nodes[number].sizes[0]
+        constants += constant_bytes(sizes, sizes.channels, sizes.depth)
+    if not _fits(chain, constants, budget):
+        return 0
+    height = chain.nodes[chain.count - 1].sizes[0].height
+    low, high = 0, height + 1  # rows that fit, rows that do not
+    rows = height
+    while high - low > 1:
+        _describe(chain, rows)
+        if _fits(chain, chain.sram_bytes, budget):
+            low = rows
+        else:
+            high = rows
+        rows = (low + high) // 2
+    if not low:
+        return 0
+    rows = -(-height // -(-height // low))  # evened out
+    _describe(chain, rows)
+    if not _fits(chain, chain.sram_bytes, budget):  # its stripes may keep more rows
+        rows = low
+        _describe(chain, rows)
+    cycles, moved, loads = _estimate(chain)
+    is_better = 1
+    while is_better:
+        chain.rows, chain.cycles, chain.moved_bytes, chain.load_cycles = rows, cycles, moved, loads
+        is_better = 0
+        rows = -(-rows // 2)  # less wait for the first loads and the last store
+        if rows > 1:
+            _describe(chain, rows)
+            if _fits(chain, chain.sram_bytes, budget):  # it may not, since buffers are double now
+                cycles, moved, loads = _estimate(chain)
+                is_better = 1 if cycles < chain.cycles else 0
+    return chain.rows
+
+
+@routine
+def _fits(chain: StripeSearch, size_bytes: int, budget: int) -> bool:
+    """Whether so many bytes are within the budget; notes for which budgets the answer is the same."""
+    if size_bytes <= budget:
+        chain.first = max(chain.first, size_bytes)
+        return True
+    chain.end = min(chain.end, size_bytes)
+    return False
+
+
+@routine
+def _describe(chain: StripeSearch, rows: int) -> None:
+    """What stripes of so many rows hold and move; `stripes.make_schedule` says which rows are in each."""
+    last = chain.count - 1
+    height = chain.nodes[last].sizes[0].height
+    for number in range(chain.count):
+        node = chain.nodes[number]
+        node.done = node.base = node.most = node.held = 0
+    chain.stripes = chain.copies_cycles = chain.copied_bytes = 0
+    top = 0
+    while top < height:
+        _set_needs(chain, top + rows, height)
+        for number in range(chain.count):
+            _follow_node(chain, number)
+        for number in range(chain.count):
+            node = chain.nodes[number]
+            node.done, node.base = node.need, node.start
+        chain.stripes += 1
+        top += rows
+    chain.sram_bytes = 0
+    for number in range(chain.count):
+        sizes = chain.nodes[number].sizes[0]
+        _list_buffers(chain, number)
+        for place in range(5):
+            buffer = chain.buffers.buffers[place]
+            chain.sram_bytes += align(buffer.size_bytes) * buffer.copies
+        if number < last:
+            chain.sram_bytes += align(chain.nodes[number].held * sizes.width * sizes.channels)
+
+
+@routine
+def _set_needs(chain: StripeSearch, end: int, height: int) -> None:
+    """The row before which each node computes in a stripe; at the end also rows that nothing reads."""
+    last = chain.count - 1
+    if end >= height:
+        for number in range(chain.count):
+            chain.nodes[number].need = chain.nodes[number].sizes[0].height
+        return
+    chain.nodes[last].need = end
+    number = last - 1
+    while number >= 0:
+        node, follower = chain.nodes[number], chain.nodes[number + 1]
+        sizes = follower.sizes[0]
+        end = (end - 1) * sizes.stride_height - follower.pad + sizes.window_height
+        end = max(node.done, min(end, node.sizes[0].height))
+        node.need = end
+        number -= 1
+
+
+@routine
+def _follow_node(chain: StripeSearch, number: int) -> None:
+    """What a node does in a stripe."""
+    node = chain.nodes[number]
+    sizes = node.sizes[0]
+    node.start = node.done
+    node.most = max(node.most, node.need - node.done)
+    if number == chain.count - 1:
+        return
+    follower = chain.nodes[number + 1]
+    read = max(follower.done * follower.sizes[0].stride_height - follower.pad, 0)
+    node.start = min(read, node.done)
+    node.held = max(node.held, node.need - node.start)
+    kept = (node.done - node.start) * sizes.width * sizes.channels
+    if node.start > node.base and kept:
+        unit = chain.copier
+        work = lane_cycles(unit, 1, 1, 1, kept)
+        chain.copies_cycles += work + stall_cycles(unit, 3 * kept, work) + chain.copy_cycles
+        chain.copied_bytes += 3 * kept
+
+
+@routine
+def _list_buffers(chain: StripeSearch, number: int) -> None:
+    """The buffers of a node, and its tile."""
+    node, tile = chain.nodes[number], chain.tile
+    sizes = node.sizes[0]
+    tile.rows, tile.columns, tile.channels, tile.depth = node.most, sizes.width, sizes.channels, sizes.depth
+    tile.is_channels_outer, tile.is_double = 1, 1 if chain.stripes > 1 else 0
+    describe_group(sizes, sizes.channels, sizes.depth, chain.group)
+    list_buffers(sizes, chain.group, tile, chain.buffers)
+
+
+@routine
+def _load_times(memory: BusCosts, size_bytes: int, times: int) -> tuple[int, int, int]:
+    """Cycles on the bus of loads of so many bytes, so many times; those that latency adds; and those of one
+    of them."""
+    if not size_bytes:
+        return 0, 0, 0
+    one = transfer_beats(memory, size_bytes, 1)
+    return times * one, times * latency_cycles(memory, one), one
+
+
+@routine
+def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
+    """Cycles, bytes over the bus, and cycles of all loads; loads and stores run beside the computation."""
+    stripes, costs = chain.stripes, chain.nodes[0].costs[0]
+    compute, crossing = chain.copies_cycles, chain.copied_bytes
+    tensors = constants = waits = first = read = 0
+    for number in range(chain.count):
+        node = chain.nodes[number]
+        sizes = node.sizes[0]
+        _list_buffers(chain, number)
+        stall, moved = task_traffic(sizes, node.costs[0], chain.tile)
+        rows = stripes * node.most  # of which the last stripe may lack some
+        compute += node.work_cycles + stripes * (node.task_cycles + stall * sizes.height // rows)
+        crossing += stripes * moved * sizes.height // rows
+        for place in range(SECOND + 1):
+            size = chain.buffers.buffers[place].size_bytes
+            beats, wait, one = _load_times(costs.bus, size, stripes)
+            tensors, waits, first, read = tensors + beats, waits + wait, first + one, read + size * stripes
+        size = chain.buffers.buffers[CONSTANTS].size_bytes
+        read += size
+        if not costs.loads_ahead:
+            beats, wait, one = _load_times(costs.constants, size, 1)
+            constants, waits, first = constants + beats, waits + wait, first + one
+    sizes = chain.nodes[chain.count - 1].sizes[0]
+    written = sizes.height * sizes.width * sizes.channels * sizes.output_bytes
+    crossing += costs.dma_shares_ports * (read + written)
+    latency = max(costs.bus.latency, costs.constants.latency) if constants else costs.bus.latency
+    # A stripe is as wide and as deep as the tensor: contiguous in memory.
+    sending = transfer_beats(costs.bus, -(-written // stripes), 1)
+    store = sending + (costs.bus.latency if written else 0)
+    move_in = tensors + waits + constants
+    contention, store_contention = contention_both(costs, tensors, constants, stripes * sending)
+    ports = port_cycles(costs.unit.port_rate, crossing)
+    lead, task = first + latency, compute // stripes
+    if costs.is_hopeful:
+        sent = lead + task + (stripes - 1) * store + store_contention
+        busiest = max(max(lead + compute, move_in + contention + task), max(sent, lead + ports))
+    else:
+        busiest = max(max(compute, move_in + contention), max(stripes * store + store_contention, ports))
+        busiest += lead
+    return busiest + store, read + written, move_in
+
+
+STRIPES = Routine(
+    cut_stripes,
+    "stripes",
+    (
+        __name__,
+        "dlasim.compiler_shim.lowering.tile_buffers",
+        "dlasim.compiler_shim.lowering.tile_costs",
+        "dlasim.compiler_shim.lowering.tile_records",
+        "dlasim.compiler_shim.lowering.transfers",
+        "dlasim.isa.instructions",
+        "dlasim.sim.formulas",
+    ),
+)

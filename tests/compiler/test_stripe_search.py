@@ -1,0 +1,88 @@
+"""The search for the stripes of a chain: compiled as in plain Python, and what it finds fits."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dlasim.compiler_shim.compile import load_model
+from dlasim.compiler_shim.lowering.geometry import ENDLESS
+from dlasim.compiler_shim.lowering.stripe_search import STRIPES
+from dlasim.compiler_shim.lowering.stripes import MAX_CHAIN, ChainTilings
+from dlasim.compiler_shim.lowering.tiling import Hope, Machine, TilingProblem, TilingProblems
+from dlasim.compiler_shim.nodes import DlaNode
+from dlasim.native.backend import PLAIN
+from dlasim.sim.config import DlaConfig
+from tests.compiled import compiled
+from tests.compiler.cases import striped_case, write_model
+from tests.compiler.test_search import extreme_config
+
+SEEDS = 8
+
+
+def chains(seed: int, folder: Path, config: DlaConfig, hope: Hope) -> Iterator[list[TilingProblem]]:
+    """Every chain of a random network on a machine: the tensors at its ends in SRAM, or in memory."""
+    network = load_model(write_model(striped_case(seed), folder))
+    nodes = [node for item in network.items for node in item.dla]
+    for first in range(len(nodes)):
+        found: list[DlaNode] = []
+        for node in nodes[first : first + MAX_CHAIN]:
+            if found and found[-1].out_shape != node.in_shape:
+                break
+            found.append(node)
+            for is_outside in (False, True) if len(found) > 1 else ():
+                yield _problems(found, Machine(config, hope), is_outside)
+
+
+def _problems(nodes: list[DlaNode], machine: Machine, is_outside: bool) -> list[TilingProblem]:
+    problems = []
+    for number, node in enumerate(nodes):
+        inputs = [number > 0 or not is_outside, *[True] * (len(node.inputs) - 1)]
+        output = number + 1 < len(nodes) or not is_outside
+        in_sram = TilingProblems(node, machine).anywhere(True).in_sram
+        in_sram = in_sram._replace(inputs=tuple(inputs), output=output)
+        problems.append(TilingProblems(node, machine)[in_sram])
+    return problems
+
+
+@pytest.mark.parametrize("hope", Hope)
+@pytest.mark.parametrize("is_extreme", [False, True])
+def test_compiled_and_plain_find_the_same(hope: Hope, is_extreme: bool, tmp_path: Path) -> None:
+    backend, calls = compiled(STRIPES)
+    cut = 0
+    for seed in range(SEEDS):
+        rng = np.random.default_rng(seed)
+        config = extreme_config(rng) if is_extreme else DlaConfig()
+        for problems in chains(seed, tmp_path, config, hope):
+            plain, fast = ChainTilings(problems, PLAIN), ChainTilings(problems, backend)
+            budget = ENDLESS - 1
+            while budget > 0:
+                one, other = plain.best(budget), fast.best(budget)
+                assert (one is None) == (other is None)
+                if one is None or other is None:
+                    break
+                figures = ("rows", "cycles", "moved_bytes", "load_cycles")
+                assert [getattr(one, name) for name in figures] == [getattr(other, name) for name in figures]
+                cut += one.rows < problems[-1].height
+                budget = one.sram_bytes - 1
+    assert cut > 50
+    assert calls
+
+
+def test_what_is_found_fits_by_the_schedule_that_emission_follows(tmp_path: Path) -> None:
+    """Also where stripes of even sizes keep more rows than larger ones; otherwise packing would not end."""
+    fitted = 0
+    for seed in range(SEEDS):
+        for problems in chains(seed, tmp_path, DlaConfig(), Hope.NONE):
+            tilings, height = ChainTilings(problems), problems[-1].height
+            budget, found = ENDLESS - 1, tilings.best(ENDLESS - 1)
+            while found is not None:
+                assert found.sram_bytes <= budget
+                assert [stripe[-1].end for stripe in found.layout.schedule] == [
+                    min(end + found.rows, height) for end in range(0, height, found.rows)
+                ]
+                assert ChainTilings(problems).best(found.sram_bytes) is not None
+                budget, found = found.sram_bytes - 1, tilings.best(found.sram_bytes - 1)
+                fitted += 1
+    assert fitted > 100
