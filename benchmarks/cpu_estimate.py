@@ -23,6 +23,7 @@ from dlasim import api
 from dlasim.inputs import noise
 from dlasim.isa import host_ops
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
+from dlasim.isa.host_attributes import encode_attributes
 from dlasim.isa.program import HostCall, Layer, Program, Step, TensorDescriptor
 from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig
@@ -256,9 +257,7 @@ def program_of(single: Single) -> Program:
     operator = host_ops.BY_NAME[single.operator]
     words = {attribute.name: _usual(attribute) for attribute in operator.attributes} | single.attributes
     numbers = tuple(range(len(single.inputs)))
-    call = HostCall(
-        operator.code, numbers, (len(numbers),), host_ops.encode_attributes(operator.name, **words), 0
-    )
+    call = HostCall(operator.code, numbers, (len(numbers),), encode_attributes(operator.name, **words), 0)
     need = DlaConfig().requirement(
         inputs_bytes=ends[Region.INPUTS], outputs_bytes=ends[Region.OUTPUTS], arena_bytes=ends[Region.ARENA]
     )

@@ -31,7 +31,7 @@ def load_graph(path: str | Path) -> Graph:
     """The network in a .tflite, .onnx or .dlag file, checked, with shapes resolved and constants folded."""
     head = read_head(path, len(MAGIC))
     if container.is_program(head):
-        raise InputError(f"{path} is compiled already; give a .tflite, .onnx or .dlag file")
+        raise InputError(f"{path} is already compiled; give a .tflite, .onnx or .dlag file")
     if str(path).endswith(".s"):
         raise InputError(f"{path} is assembly, not a model; `dlasim run {path}` runs it")
     if is_onnx(path):

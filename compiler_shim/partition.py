@@ -26,6 +26,7 @@ from dlasim.compiler_shim.tflite.writer import variable_tensors
 from dlasim.errors import InputError
 from dlasim.isa import host_ops, program
 from dlasim.isa.file_records import LayerKind
+from dlasim.isa.host_attributes import encode_attributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +238,7 @@ class _Partitioner:
         self._values.append(replace(value, data=None, alias=None))
         elements = int(np.prod(value.shape, dtype=np.int64))
         rank = host_ops.MAX_RANK
-        words = host_ops.encode_attributes(
+        words = encode_attributes(
             "STRIDED_COPY", offset=0, size=(1,) * (rank - 1) + (elements,), stride=(0,) * (rank - 1) + (1,)
         )
         layer = len(self._items)

@@ -233,7 +233,9 @@ class _Placer:
     def _place(self, item: Item, verdict: _Verdict) -> None:
         if not verdict.on_dla:
             if not item.host:
-                raise InputError(f"{item.name} ({item.operator}): {verdict.reason}, and the CPU lacks it too")
+                raise InputError(
+                    f"{item.name} ({item.operator}): {verdict.reason}, and the CPU does not support it either"
+                )
             layer = self._layer(item, LayerKind.HOST, "cpu", verdict.reason)
             self._nodes += [HostNode(replace(call, layer=layer)) for call in item.host]
             return

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from dlasim.compiler_shim.nodes import DlaNode, Value, alias_chain
 from dlasim.isa import host_ops
+from dlasim.isa.host_attributes import decode_attributes, encode_attributes
 from dlasim.isa.instructions import BY_MNEMONIC, Out, Quant
 from dlasim.isa.program import HostCall
 
@@ -40,8 +41,8 @@ def requantized_on_dla(node: DlaNode, sums: int, layer: int) -> DlaNode:
 
 def requantized_on_cpu(call: HostCall, sums: int, layer: int) -> HostCall:
     """The rest of a convolution, given as the call that computes all of it, as a call of its own."""
-    at = host_ops.decode_attributes(host_ops.BY_CODE[call.code], call.attributes)
-    words = host_ops.encode_attributes(
+    at = decode_attributes(host_ops.BY_CODE[call.code], call.attributes)
+    words = encode_attributes(
         "REQUANT",
         output_zero_point=at.output_zero_point,
         clamp_min=at.clamp_min,

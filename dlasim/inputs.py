@@ -24,7 +24,7 @@ def prepare_inputs(
     """One array for each input, in the model's type; noise if nothing is given. `normalize` is for pictures
     and sounds."""
     input_range = parse_range(normalize)
-    items = _in_order(expected, given)
+    items = _listed(expected, given)
     if not items:
         return noise(expected, seed)
     if len(items) != len(expected):
@@ -34,8 +34,8 @@ def prepare_inputs(
     return [_fit(tensor, item, input_range) for tensor, item in zip(expected, items, strict=True)]
 
 
-def _in_order(expected: Sequence[TensorDescriptor], given: Inputs | None) -> Sequence[Given]:
-    """The inputs as a sequence, in the model's order."""
+def _listed(expected: Sequence[TensorDescriptor], given: Inputs | None) -> Sequence[Given]:
+    """The inputs as a list, in the model's order."""
     if given is None:
         return ()
     if isinstance(given, Mapping):

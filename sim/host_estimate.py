@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.isa import host_ops
+from dlasim.isa.host_attributes import decode_attributes
 from dlasim.isa.program import HostCall, Program
 
 DOORBELL_CYCLES = 40
@@ -367,7 +368,7 @@ def operator_cycles(
     rates = RATES.get(operator.name, OTHERS)
     attributes: SimpleNamespace | None = None
     if len(words) == operator.words:
-        attributes = host_ops.decode_attributes(operator, words)
+        attributes = decode_attributes(operator, words)
     work = Work(inputs, outputs, macs, attributes, element_bytes)
     cycles = rates.call + rates.mac * macs + rates.written * work.written + rates.read * prod(work.input(0))
     return round(cycles + (rates.more(work) if rates.more else 0))

@@ -28,7 +28,7 @@ def evaluate_chunk(
     """
     if version != code_version():
         raise InputError(
-            f"a worker has another dlasim (code {code_version()}, expected {version}); install the same"
+            f"a worker runs another dlasim (code {code_version()}, expected {version}); install the same"
         )
     if name not in _evaluators:
         _evaluators.clear()

@@ -10,18 +10,19 @@ from dlasim.native.routine import foreign, routine
 from dlasim.vp.block_records import NO_SLOT, RING_BLOCKS, STOP_DEADLINE, STOP_DEBUG, Counts
 
 MSTATUS_MIE = 8
+_ONLY_COMPILED = "a function of Unicorn, which only the compiled hooks call"
 
 
 @foreign("uc_emu_stop")
 def stop_emulator(engine: int) -> int:
     """Make the emulator stop before the next instruction."""
-    raise NotImplementedError
+    raise AssertionError(_ONLY_COMPILED)
 
 
 @foreign("uc_reg_read")
 def read_register(engine: int, register: int, address: int) -> int:
     """Write a register's value to an address."""
-    raise NotImplementedError
+    raise AssertionError(_ONLY_COMPILED)
 
 
 @routine

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dlasim.errors import InputError, printable
 from dlasim.isa import host_ops
+from dlasim.isa.host_attributes import decode_attributes
 from dlasim.isa.host_ops import BinaryFunction, HostOperator, UnaryFunction
 from dlasim.isa.host_validation import refusal, view
 from dlasim.isa.program import HostCall, Program
@@ -69,5 +70,5 @@ def _missing_function(operator: HostOperator, call: HostCall) -> str | None:
     functions = _FUNCTIONS.get(operator.name)
     if functions is None:
         return None
-    function = host_ops.decode_attributes(operator, call.attributes).function
+    function = decode_attributes(operator, call.attributes).function
     return None if function in functions else f"{operator.name} with function {function}"

@@ -60,7 +60,7 @@ class Stops:
 
     def _break(self, address: int) -> Callable[[], None]:
         if address % 2 or self._board.memories.view(address, 2) is None:
-            raise InputError(f"no code can be at 0x{address:08x}")
+            raise InputError(f"there is no code at 0x{address:08x}")
         return self._board.cpu.break_at(address)
 
     def _watch(self, kind: str, address: int, size_bytes: int) -> Callable[[], None]:

@@ -111,9 +111,8 @@ class GraphBuilder:
             known = -1 <= number < len(self._tensors)
             _require(known, f"{where} ({kind}): there is no tensor {number}")
         signature = OPERATORS[kind].signature
-        fewest, most = signature.fewest_inputs, signature.most_inputs
-        fits = fewest <= len(numbers) <= most
-        _require(fits, f"{where} ({kind}): it takes {fewest} to {most} inputs (got {len(numbers)})")
+        fits = signature.fewest_inputs <= len(numbers) <= signature.most_inputs
+        _require(fits, f"{where} ({kind}): it takes {signature.inputs_text} (got {len(numbers)})")
         try:
             chosen = checked_options(kind, options)
         except OptionError as error:

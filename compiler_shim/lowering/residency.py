@@ -149,7 +149,7 @@ class SramPlanner:
         layer = self._network.layers[node.layer]
         raise InputError(
             f"layer {layer.name} ({layer.operator}) needs {needed} bytes of SRAM with these options, "
-            f"the configuration has {self._limit}"
+            f"but the machine has {self._limit}"
         )
 
     def _problem(self, step: int, in_sram: Container[int]) -> TilingProblem:

@@ -31,7 +31,7 @@ _SOFTMAX = Quantization((1 / 256,), (-128,))
 def binary(converter: Converter, node: OnnxNode) -> None:
     """Add, Sub, Mul, Div, Pow, Max, Min: of two tensors, or as a function of one."""
     if len(node.inputs) != 2:
-        raise RefusedError(f"it has {len(node.inputs)} operands; dlasim has it for 2")
+        raise RefusedError(f"it has {len(node.inputs)} operands; only 2 are supported")
     first, second = converter.value(node, 0), converter.value(node, 1)
     shapes = [_shape(first), _shape(second)]
     try:
@@ -48,7 +48,7 @@ def binary(converter: Converter, node: OnnxNode) -> None:
         if not np.isfinite(second.data).all():
             raise RefusedError("it divides by 0")
     elif node.kind not in _KINDS:
-        raise RefusedError("dlasim has it only with a single number as one operand")
+        raise RefusedError("one operand must be a single number")
     _elementwise(converter, node, first, second, shape)
 
 
@@ -57,7 +57,7 @@ def _shape(value: object) -> tuple[int, ...]:
         return value.data.shape
     if isinstance(value, OnnxActivation):
         return value.shape
-    raise RefusedError("nothing quantizes its operand before it")
+    raise RefusedError("its operand is not quantized")
 
 
 def _composed(

@@ -22,14 +22,27 @@ def quantize(converter: Converter, node: OnnxNode) -> None:
         return
     quantization, dtype = converter.parameters(node)
     if isinstance(value, RealInput):
-        if value.dtype not in ("float32", "float16"):
-            raise RefusedError(f"the network's input is {value.dtype}, not float32")
-        value = converter.quantize_input(value, quantization)
-        converter.values[node.inputs[0]] = value
+        value = _quantized_input(converter, node, value, quantization, ("float32", "float16"), "float32")
     assert isinstance(value, OnnxActivation)
     done = converter.table(value, value.real, quantization, name)
     converter.values[name] = done
     converter.trace(name, done, is_unsigned=dtype == "uint8")
+
+
+def _quantized_input(
+    converter: Converter,
+    node: OnnxNode,
+    value: RealInput,
+    quantization: Quantization,
+    dtypes: tuple[str, ...],
+    wanted: str,
+) -> OnnxActivation:
+    """The network's input, of one of these types, as the program reads it."""
+    if value.dtype not in dtypes:
+        raise RefusedError(f"the network's input is {value.dtype}, not {wanted}")
+    found = converter.quantize_input(value, quantization)
+    converter.values[node.inputs[0]] = found
+    return found
 
 
 def _quantized_constant(converter: Converter, node: OnnxNode, value: OnnxConstant) -> OnnxConstant:
@@ -59,13 +72,10 @@ def dequantize(converter: Converter, node: OnnxNode) -> None:
         return
     quantization, _ = converter.parameters(node)
     if isinstance(value, RealInput):
-        if value.dtype not in ("int8", "uint8"):
-            raise RefusedError(f"the network's input is {value.dtype}, not 8 bits")
-        value = converter.quantize_input(value, quantization)
-        converter.values[node.inputs[0]] = value
+        value = _quantized_input(converter, node, value, quantization, ("int8", "uint8"), "8 bits")
     assert isinstance(value, OnnxActivation)
     if value.curve is not None or value.quantization != quantization:
-        raise RefusedError("its scale or zero point is another than that of what it reads")
+        raise RefusedError("its scale or zero point differs from that of the tensor it reads")
     converter.values[name] = value
 
 

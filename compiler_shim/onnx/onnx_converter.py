@@ -151,7 +151,8 @@ class Converter(OnnxEmitter):
             if not self._fold(node, inputs):
                 handler = self._handlers.get(node.kind)
                 if handler is None:
-                    raise RefusedError(_UNROLL if node.kind in _RECURRENT else "dlasim has no such operator")
+                    plain = "dlasim does not support this operator"
+                    raise RefusedError(_UNROLL if node.kind in _RECURRENT else plain)
                 handler(self, node)
         except RefusedError as error:
             self._refusals.append((node, str(error)))
@@ -249,7 +250,7 @@ class Converter(OnnxEmitter):
         """An input that the network computes, through whatever function of each element."""
         value = self.value(node, position)
         if isinstance(value, RealInput):
-            raise RefusedError(f"it reads input {label(value.name)}, which nothing quantizes before it")
+            raise RefusedError(f"it reads input {label(value.name)}, which is not quantized")
         if not isinstance(value, OnnxActivation):
             raise RefusedError(f"input {position} must not be constant")
         return value

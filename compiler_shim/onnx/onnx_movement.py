@@ -101,7 +101,7 @@ def transpose(converter: Converter, node: OnnxNode) -> None:
 def cast(converter: Converter, node: OnnxNode) -> None:
     """Cast from one real type to another."""
     if DTYPES.get(node.attributes.get("to", 0)) not in ("float16", "float32", "float64"):
-        raise RefusedError("dlasim has it between real types only")
+        raise RefusedError("only conversions between real types are supported")
     identity(converter, node)
 
 
@@ -118,7 +118,7 @@ def concatenate(converter: Converter, node: OnnxNode) -> None:
                for place, part in enumerate(parts)]  # fmt: skip
     first = next((part for part in settled if isinstance(part, OnnxActivation)), None)
     if first is None:
-        raise RefusedError("nothing quantizes its parts before it")
+        raise RefusedError("its parts are not quantized")
     quantization = converter.optional_target(node) or first.quantization
     rank, numbers, size = len(first.shape), [], 0
     axis = _axis(node.attributes.get("axis", 0), rank)
@@ -201,7 +201,7 @@ def gather(converter: Converter, node: OnnxNode) -> None:
     indices = converter.constant(node, 1).data
     axis = _axis(node.attributes.get("axis", 0), len(value.shape))
     if indices.size != 1 or indices.dtype.kind not in "iu" or indices.ndim > 1:
-        raise RefusedError("dlasim has it for one constant index")
+        raise RefusedError("only one constant index is supported")
     index = _axis(int(indices.ravel()[0]), value.shape[axis])
     begins = [index if place == axis else 0 for place in range(len(value.shape))]
     box = [1 if place == axis else size for place, size in enumerate(value.shape)]
@@ -267,7 +267,7 @@ def resize(converter: Converter, node: OnnxNode) -> None:
     value = converter.settled(converter.activation(node), name)
     rank = len(value.shape)
     if at.get("mode", "nearest") != "nearest" or rank != 4:
-        raise RefusedError("dlasim has it for mode nearest and images of 4 dimensions")
+        raise RefusedError("only mode nearest and images of 4 dimensions are supported")
     if converter.has(node, 3):
         sizes = converter.integers(node, 3)
     else:

@@ -110,7 +110,7 @@ def _attribute(attribute: Message, reader: OnnxTensorReader, where: str) -> Any:
     kind = _KINDS.get(attribute.get("type", 0), "")
     name = printable(attribute.get("name", ""))
     if _TYPE_OF.get(name, kind) != kind:
-        raise InputError(f"{where}: attribute {name} is of another type than ONNX says")
+        raise InputError(f"{where}: attribute {name} does not have the type that ONNX states")
     if not kind:
         return None
     value = attribute.get(kind, _DEFAULTS.get(kind))

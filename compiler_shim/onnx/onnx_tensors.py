@@ -105,7 +105,7 @@ class OnnxTensorReader:
             if os.path.commonpath([folder, path]) != folder:
                 raise InputError(f"{where}: external data {shown} is a link out of the model's folder")
             if not os.path.isfile(path):
-                raise InputError(f"{where}: external data {shown} is not there as a file")
+                raise InputError(f"{where}: external data {shown} is not a file")
             self._files[location] = _mapped(path, shown, where)
         return self._files[location]
 

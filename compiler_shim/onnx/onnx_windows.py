@@ -38,7 +38,7 @@ def windows(node: OnnxNode, kernel: Sequence[int], sizes: Sequence[int]) -> Wind
     """The windows over an image of this height and width; one dimension counts as columns."""
     at, spread = node.attributes, len(kernel)
     if spread not in (1, 2):
-        raise RefusedError(f"windows of {spread} dimensions; dlasim has 1 and 2")
+        raise RefusedError(f"windows of {spread} dimensions; only 1 or 2 are supported")
     strides, dilations = at.get("strides", (1,) * spread), at.get("dilations", (1,) * spread)
     pads = at.get("pads", (0,) * 2 * spread)
     if (len(strides), len(dilations), len(pads)) != (spread, spread, 2 * spread) or len(sizes) != spread:

@@ -14,6 +14,7 @@ from dlasim.compiler_shim.graph import Operator, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.activations import ACTIVATIONS, quantized_range
 from dlasim.errors import InputError, one_of
 from dlasim.isa import host_ops
+from dlasim.isa.host_attributes import encode_attributes
 from dlasim.sim.numerics import quantize_multiplier
 
 Shape = tuple[int, ...]
@@ -43,7 +44,7 @@ class KernelCall:
     @property
     def words(self) -> tuple[int, ...]:
         """The attributes as a program file holds them."""
-        return host_ops.encode_attributes(self.name, **vars(self.attributes))
+        return encode_attributes(self.name, **vars(self.attributes))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.fields import SchemaField, left_out
+from dlasim.errors import counted
 
 ShapeRule = Callable[[BoundOperator], list[Shape]]
 LoweringRule = Callable[[BoundOperator], list[KernelCall]]
@@ -79,6 +80,14 @@ class Signature:
     def most_inputs(self) -> int:
         """Inputs that may be there."""
         return _MANY if self.inputs[-1].endswith("+") else len(self.inputs)
+
+    @property
+    def inputs_text(self) -> str:
+        """How many inputs it takes: `1 input`, `2 to 3 inputs`, `1 input or more`."""
+        fewest, most = self.fewest_inputs, self.most_inputs
+        if most == _MANY:
+            return f"{counted(fewest, 'input')} or more"
+        return counted(most, "input") if fewest == most else f"{fewest} to {counted(most, 'input')}"
 
     @property
     def many_outputs(self) -> bool:

@@ -9,13 +9,8 @@ from dlasim.compiler_shim.operators import lookup, wide
 from dlasim.compiler_shim.operators.activations import ACTIVATIONS, float_range, integer_range
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.errors import InputError
-from dlasim.isa.host_ops import (
-    ADD_LEFT_SHIFT,
-    DIFFERENCE_LEFT_SHIFT,
-    BinaryFunction,
-    UnaryFunction,
-    float_word,
-)
+from dlasim.isa.host_attributes import float_word
+from dlasim.isa.host_ops import ADD_LEFT_SHIFT, DIFFERENCE_LEFT_SHIFT, BinaryFunction, UnaryFunction
 from dlasim.sim.numerics import INT8_MAX, INT8_MIN, Integers, limit, quotient, requant
 
 

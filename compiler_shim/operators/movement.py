@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
-from dlasim.isa.host_ops import MAX_RANK, RESIZE_FRACTION_BITS, float_word
+from dlasim.isa.host_attributes import float_word
+from dlasim.isa.host_ops import MAX_RANK, RESIZE_FRACTION_BITS
 
 
 def pad(op: BoundOperator) -> list[KernelCall]:
@@ -45,7 +46,7 @@ def concatenation(op: BoundOperator) -> list[KernelCall]:
     for position in range(len(op.input_numbers)) if output.dtype in ("int8", "int16") else ():
         values = op.input(position)
         found, wanted = ((op.scale(tensor), op.zero_point(tensor)) for tensor in (values, output))
-        op.require(found == wanted, f"{values.name} has another scale or zero point than {output.name}")
+        op.require(found == wanted, f"{values.name} must have the scale and zero point of {output.name}")
     return _side_by_side(op, op.option("axis"))
 
 
@@ -131,7 +132,7 @@ def _nearest(op: BoundOperator, size: int, count: int) -> NDArray[np.int32]:
 def resize_bilinear(op: BoundOperator) -> list[KernelCall]:
     """RESIZE_BILINEAR."""
     op.types(op.input(), "int8")
-    op.require(not op.input().is_unsigned, "of uint8 it interpolates in float32, which is not supported")
+    op.require(not op.input().is_unsigned, "with uint8 it interpolates in float32, which is not supported")
     both = op.option("align_corners") and op.option("half_pixel_centers")
     op.require(not both, "align_corners and half_pixel_centers exclude each other")
     rows, columns = (

@@ -27,7 +27,7 @@ def reduction(op: BoundOperator) -> list[KernelCall]:
     if values.dtype == "int8" and op.kind == "REDUCE_PROD":
         return [_product(op, values, output)]
     if values.dtype in ("int8", "int16"):
-        op.require(_scale(op, values) == _scale(op, output), "its output has another scale than its input")
+        op.require(_scale(op, values) == _scale(op, output), "its output must have the scale of its input")
     return [
         op.call("REDUCE", op.input_numbers[:1], function=_FUNCTIONS[op.kind], axis_mask=_mask(op, values))
     ]

@@ -52,7 +52,7 @@ def _taken(
 ) -> range:
     if not shrinks:
         return range(*slice(begin, end, stride).indices(size))
-    require(stride > 0, f"stride {stride} along a dimension that goes, 1 is expected")
+    require(stride > 0, f"stride {stride} along a dimension that is removed; it must be 1")
     first = begin or 0
     require(-size <= first < size, f"index {first} along a dimension of {size}")
     return range(first % size, first % size + 1)

@@ -108,7 +108,7 @@ def strided_slice(op: BoundOperator) -> list[KernelCall]:
     shape, bounds = op.input().shape, [op.integers(position) for position in (1, 2, 3)]
     masks = {name: op.option(name) for name in MASKS}
     ranges, output = sliced_ranges(shape, bounds, masks, op.require)
-    op.require(math.prod(output) == op.output().elements, "its output has another number of elements")
+    op.require(math.prod(output) == op.output().elements, "its output has a different number of elements")
     begins, sizes, steps = zip(*((taken.start, len(taken), taken.step) for taken in ranges), strict=True)
     view = sliced(shape, begins, sizes, steps)
     return [copy_call(op, op.input_numbers[0], view, op.output_numbers[0])]

@@ -37,7 +37,7 @@ def options_of(kind: str, operator: Values, where: str) -> dict[str, Option]:
     if values is None or found == "NONE":
         values = {}
     elif found != options.table:
-        raise InputError(f"{where}: its options are {found}, {options.table} expected")
+        raise InputError(f"{where}: expected options {options.table}, got {found}")
     fields = [field for field in options.fields if field is not None]
     return {field.name: _option(field, values.get(field.name, absent(field)), where) for field in fields}
 

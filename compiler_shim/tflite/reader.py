@@ -14,7 +14,7 @@ from dlasim.compiler_shim.tflite.operator_options import kind_of, options_of
 from dlasim.compiler_shim.tflite.resources import ResourceRemover, has_resources
 from dlasim.compiler_shim.tflite.schema import MODEL_VERSION
 from dlasim.compiler_shim.tflite.tensors import TensorReader
-from dlasim.errors import InputError, printable
+from dlasim.errors import InputError, counted, printable
 from dlasim.fileio import read_file
 
 _CONTROL_FLOW = ("IF", "WHILE", "CALL")
@@ -65,7 +65,9 @@ def _graph_name(name: str | None, source: bytes | str | Path) -> str:
 
 def _only_subgraph(model: Values, name: str) -> Values:
     if model["version"] != MODEL_VERSION:
-        raise InputError(f"{name}: TFLite schema version {model['version']}, dlasim reads {MODEL_VERSION}")
+        raise InputError(
+            f"{name}: TFLite schema version {model['version']}; dlasim reads version {MODEL_VERSION}"
+        )
     subgraphs = model["subgraphs"]
     if subgraphs and has_resources(model):
         return ResourceRemover(model, name).subgraph()
@@ -74,7 +76,7 @@ def _only_subgraph(model: Values, name: str) -> Values:
     kinds = {kind_of(code) for code in model["operator_codes"]}
     cause = ", ".join(kind for kind in _CONTROL_FLOW if kind in kinds)
     raise InputError(
-        f"{name}: {len(subgraphs)} subgraphs, dlasim reads models with one"
+        f"{name}: the model has {len(subgraphs)} subgraphs; only one is supported"
         + (f"; control flow is not supported: {cause}" if cause else "")
     )
 
@@ -82,7 +84,9 @@ def _only_subgraph(model: Values, name: str) -> Values:
 def _operator(index: int, values: Values, codes: Sequence[Values], tensor_count: int, name: str) -> Operator:
     code = values["opcode_index"]
     if code >= len(codes):
-        raise InputError(f"{name}: operator {index}: operator code {code}, the file has {len(codes)}")
+        raise InputError(
+            f"{name}: operator {index}: there is no operator code {code} (the file has {len(codes)})"
+        )
     kind = kind_of(codes[code])
     where = f"operator {index} ({kind})"
     inputs = _indices(values["inputs"], tensor_count, f"{where}: inputs", name, lowest=-1)
@@ -96,23 +100,22 @@ def _operator(index: int, values: Values, codes: Sequence[Values], tensor_count:
 
 def _check_arity(kind: str, inputs: tuple[int, ...], outputs: tuple[int, ...], where: str) -> None:
     signature = OPERATORS[kind].signature
-    fewest, most = signature.fewest_inputs, signature.most_inputs
-    if not fewest <= len(inputs) <= most:
-        raise InputError(f"{where}: {len(inputs)} inputs, it takes {fewest} to {most}")
+    if not signature.fewest_inputs <= len(inputs) <= signature.most_inputs:
+        raise InputError(f"{where}: it takes {signature.inputs_text} (got {len(inputs)})")
     expected = len(signature.outputs)
     if not outputs or (len(outputs) != expected and not signature.many_outputs):
-        right = "some" if signature.many_outputs else "one" if expected == 1 else expected
-        raise InputError(f"{where}: {len(outputs)} outputs, it has {right}")
+        wanted = "1 output or more" if signature.many_outputs else counted(expected, "output")
+        raise InputError(f"{where}: it has {wanted} (got {len(outputs)})")
     for position, index in enumerate(inputs):
         if index < 0 and not signature.is_optional(position):
-            raise InputError(f"{where}: input {position} is left out, and is not optional")
+            raise InputError(f"{where}: input {position} is missing and not optional")
 
 
 def _indices(values: Any, count: int, what: str, name: str, lowest: int = 0) -> tuple[int, ...]:
     indices = tuple(int(value) for value in values)
     for index in indices:
         if not lowest <= index < count:
-            raise InputError(f"{name}: {what}: tensor {index}, the file has tensors 0 to {count - 1}")
+            raise InputError(f"{name}: {what}: there is no tensor {index} (the file has 0 to {count - 1})")
     return indices
 
 

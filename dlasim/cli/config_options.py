@@ -137,16 +137,7 @@ def machine_options(function: F) -> F:
         help="Set any other parameter, such as mac_fill=8 or memories.flash.bandwidth=0.5.",
     )(function)
     function = _shared(MACHINE, "Machine")(function)
-    function = preset_option("NAME")(function)
-    return click.option(
-        "--config",
-        "config_file",
-        cls=SharedOption,
-        section="Machine",
-        default=None,
-        metavar="FILE.toml",
-        help="Read the machine from a file.",
-    )(function)
+    return config_option(preset_option("NAME")(function))
 
 
 def _shared(table: tuple[tuple[str, str, Any, str], ...], section: str) -> Callable[[F], F]:
@@ -166,6 +157,19 @@ def _shared(table: tuple[tuple[str, str, Any, str], ...], section: str) -> Calla
         return function
 
     return decorate
+
+
+def config_option(function: F) -> F:
+    """--config."""
+    return click.option(
+        "--config",
+        "config_file",
+        cls=SharedOption,
+        section="Machine",
+        default=None,
+        metavar="FILE.toml",
+        help="Read the machine from a file.",
+    )(function)
 
 
 def preset_option(metavar: str) -> Callable[[F], F]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dlasim.cli.config_options import COMPILE, MACHINE, preset_option
+from dlasim.cli.config_options import COMPILE, MACHINE, config_option, preset_option
 from dlasim.cli.help_sections import SectionedCommand, SharedOption
 from dlasim.cli.option_types import Number
 from dlasim.cli.terminal import say
@@ -51,15 +51,7 @@ def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--list", "as_list", is_flag=True, help="Show the studies that ship.")
 @click.option("--json", "as_json", is_flag=True, help="Print the rows, or the list, as JSON.")
 @preset_option("NAMES")
-@click.option(
-    "--config",
-    "config_file",
-    cls=SharedOption,
-    section="Machine",
-    default=None,
-    metavar="FILE.toml",
-    help="Read the machine from a file.",
-)
+@config_option
 @_axes
 @click.option(
     "--dla-ops",

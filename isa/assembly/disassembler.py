@@ -18,6 +18,7 @@ from dlasim.isa.assembly.program_builder import FINGERPRINT, MAX_CONSTANT_BYTES
 from dlasim.isa.assembly.word_text import word_texts
 from dlasim.isa.codec import encode, encode_cfg
 from dlasim.isa.file_records import StepKind
+from dlasim.isa.host_attributes import decode_attributes
 from dlasim.isa.instructions import BY_OPCODE
 from dlasim.isa.program import HostCall, Layer, Program, Requirement, Step, Stream, TensorDescriptor
 from dlasim.isa.registers import Region
@@ -265,7 +266,7 @@ def _host_comments(call: HostCall, source: Program) -> list[str]:
         names = [quote(source.tensors[tensor].name) for tensor in tensors]
         lines.append(f"{what}: {', '.join(names)}")
     if operator.attributes:
-        values = vars(host_ops.decode_attributes(operator, call.attributes))
+        values = vars(decode_attributes(operator, call.attributes))
         lines.append(" ".join(f"{name}={value}".replace(" ", "") for name, value in values.items()))
     return lines
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from dlasim.isa.host_attributes import word_float
 from dlasim.isa.host_ops import (
     ADD_LEFT_SHIFT,
     COMPARE_LEFT_SHIFT,
@@ -13,7 +14,6 @@ from dlasim.isa.host_ops import (
     BinaryFunction,
     CompareFunction,
     UnaryFunction,
-    word_float,
 )
 from dlasim.sim.host.call import Array, Call
 from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, quotient, requant, wrap32

@@ -10,6 +10,7 @@ import numpy as np
 
 from dlasim.errors import RunError
 from dlasim.isa import host_ops
+from dlasim.isa.host_attributes import decode_attributes
 from dlasim.isa.host_validation import refusal, view
 from dlasim.isa.program import call_mismatch
 from dlasim.sim.host import convolution, elementwise, movement, pooling, recurrent, resize, rows, sixteen_bits
@@ -36,7 +37,7 @@ class HostOperation:
         if reason is not None:
             raise RunError(f"host operator {operator.name}: {reason}")
         self._name, self._kernel = operator.name, KERNELS[operator.name]
-        self._attributes = host_ops.decode_attributes(operator, words)
+        self._attributes = decode_attributes(operator, words)
         self._outputs = tuple(outputs)
         self._types = [np.dtype(tensor.dtype) for tensor in outputs]
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from dlasim.isa.host_ops import word_float
+from dlasim.isa.host_attributes import word_float
 from dlasim.sim.host.call import Array, Call
 
 

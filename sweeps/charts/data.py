@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from dlasim.errors import InputError, counted
 from dlasim.sim.sizes import size_text
@@ -14,6 +14,7 @@ from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.parameters import names_in
 
 Row = dict[str, Any]
+AnyRow = TypeVar("AnyRow", bound=Mapping[str, Any])
 MACHINE = ("sram_bytes", "pes", "parallel")  # in the order in which the paper labels its bars
 MAX_LABEL = 44
 _SHOWN_VALUES = 4
@@ -164,14 +165,14 @@ def panels(rows: list[Row], *names: str) -> list[tuple[str, list[Row]]]:
 def best_point(rows: Iterable[Row], point: int | None) -> Row:
     """The row of that point, or the one with the fewest cycles of the whole timing model."""
     if point is None:
-        return min(_wholly_timed(list(rows)), key=lambda row: row["cycles_total"])
+        return min(wholly_timed(list(rows)), key=lambda row: row["cycles_total"])
     found = next((row for row in rows if row["point"] == point), None)
     if found is None:
         raise InputError(f"point {point} is not among the rows with figures")
     return found
 
 
-def _wholly_timed(rows: Sequence[Row]) -> Sequence[Row]:
+def wholly_timed(rows: Sequence[AnyRow]) -> Sequence[AnyRow]:
     """The rows in which everything takes time, if there are such; the others are not fast machines."""
     return [row for row in rows if row.get("timing", "full") == "full"] or rows
 
@@ -183,7 +184,7 @@ def point_title(rows: Sequence[Row], chosen: Row, point: int | None) -> str:
     if point is not None or len(rows) == 1:
         return text
     models = " and of all models" if _differs(rows, "model") else ""
-    timed = _wholly_timed(rows)
+    timed = wholly_timed(rows)
     which = " with timing full" if len(timed) < len(rows) else ""
     return f"{text} (point {chosen['point']}: the fewest cycles of {len(timed):,} points{which}{models})"
 

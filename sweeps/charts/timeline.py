@@ -38,7 +38,7 @@ def draw(
     program, inference = _inference(result, row)
     until = inference.total_cycles if end is None else min(end, inference.total_cycles)
     if not 0 <= begin < until:
-        raise InputError(f"cycles {begin} to {until} are no part of a run of {inference.total_cycles} cycles")
+        raise InputError(f"cycles {begin} to {until} are outside a run of {inference.total_cycles} cycles")
     figure, axes = canvas.new(7.2, 2.9)
     kinds = [palette.HOST if layer.kind is LayerKind.HOST else layer.kind.name for layer in program.layers]
     named = _draw_lanes(axes, lane_spans(program, inference), kinds, begin, until)

@@ -9,7 +9,7 @@ from typing import Any
 
 from dlasim.errors import InputError
 from dlasim.sim.sizes import size_text
-from dlasim.sweeps.charts.data import axis_name, labels, varying
+from dlasim.sweeps.charts.data import axis_name, labels, varying, wholly_timed
 from dlasim.sweeps.charts.measures import describe
 from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.evaluate import FIGURES
@@ -47,6 +47,7 @@ def sweep_page(result: SweepResult, where: str | None = None) -> str:
         "fixed": [[axis_name(name), _text(name, rows[0][name])] for name in names_in(rows[0] if rows else ())
                   if name not in swept and rows[0][name] not in ("", None)],
         "figures": _figures(ran, result.columns),
+        "best": _best(ran),
         "labels": labels(ran, "model") if ran else [],
         "columns": {name: _column([row[name] for row in ran]) for name in columns if name not in _STATUS},
     }  # fmt: skip
@@ -116,6 +117,16 @@ def _figures(rows: Rows, columns: Sequence[str]) -> list[dict[str, Any]]:
             measure = describe(name)
             found.append({"name": name, "text": measure.text, "unit": measure.unit,
                           "more": measure.more_is_better, "machine": name in machine})  # fmt: skip
+    return found
+
+
+def _best(rows: Rows) -> dict[str, int]:
+    """By figure, the row with the least of it among those in which everything takes time."""
+    found = {}
+    for name in ("cycles_total", "energy_nj"):
+        known = [row for row in wholly_timed(rows) if row.get(name) is not None]
+        if known:
+            found[name] = rows.index(min(known, key=lambda row: row[name]))
     return found
 
 

@@ -148,7 +148,7 @@ def test_a_result_shows_itself(result: RunResult) -> None:
 
 
 def test_layers_are_rows_and_a_data_frame(result: RunResult) -> None:
-    pytest.importorskip("pandas")
+    pytest.importorskip("pandas", reason="pandas is not installed: there are no data frames")
     assert isinstance(result.layers, RowTable)
     first = result.report["layers"][0]
     assert result.layers[0]["dma_read_bytes"] == first["dma_bytes"]["read"]
@@ -231,7 +231,7 @@ def test_a_sweep_and_a_difference_are_pages(result: RunResult, tmp_path: Path) -
     for name, run in runs.items():
         files[name] = tmp_path / f"{name}.json"
         files[name].write_text(json.dumps(run.report))
-    told = page_of([str(path) for path in files.values()])
+    page_text = page_of([str(path) for path in files.values()])
     for name, path in files.items():
-        told = told.replace(str(path), name)
-    assert result.to_html(tmp_path / "two.html", before=runs["before"]).read_text() == told
+        page_text = page_text.replace(str(path), name)
+    assert result.to_html(tmp_path / "two.html", before=runs["before"]).read_text() == page_text

@@ -347,9 +347,9 @@ def test_verify_is_exact(folder: Path, name: str) -> None:
 
 
 def test_verify_as_json(folder: Path) -> None:
-    told = json.loads(succeed("verify", folder / "mnist.tflite", "--runs", 2, "--json").stdout)
-    assert told["passed"] is True
-    assert told["mismatch"] is None
-    assert (told["reference"], told["inputs"], told["uncompared"]) == ("TFLite Micro", 5, [])
-    assert told["tensors"] > 5
-    assert told["elements"] > 1000
+    printed = json.loads(succeed("verify", folder / "mnist.tflite", "--runs", 2, "--json").stdout)
+    assert printed["passed"] is True
+    assert printed["mismatch"] is None
+    assert (printed["reference"], printed["inputs"], printed["uncompared"]) == ("TFLite Micro", 5, [])
+    assert printed["tensors"] > 5
+    assert printed["elements"] > 1000

@@ -138,9 +138,9 @@ def test_outputs_are_named_real_and_announced(picture: Path, tmp_path: Path) -> 
 
 
 def test_classes_are_in_the_json(picture: Path) -> None:
-    told = json.loads(call("run", "resnet8", "--input", picture, "--top", 2, "--json").stdout)
-    assert [set(entry) for entry in told["classes"]] == [{"class", "value"}] * 2
-    assert told["classes"][0]["value"] >= told["classes"][1]["value"]
+    printed = json.loads(call("run", "resnet8", "--input", picture, "--top", 2, "--json").stdout)
+    assert [set(entry) for entry in printed["classes"]] == [{"class", "value"}] * 2
+    assert printed["classes"][0]["value"] >= printed["classes"][1]["value"]
 
 
 def test_options_that_need_another(tmp_path: Path) -> None:

@@ -44,5 +44,5 @@ def test_explain_fits_the_terminal() -> None:
 def test_explain_in_a_pipe_has_a_line_for_each_layer() -> None:
     command = [sys.executable, "-P", "-m", "dlasim", "explain", "mnist"]
     plain = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    told = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout
-    assert plain.split("\n\n")[0].count("\n") == len(json.loads(told)) + 1
+    printed = subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout
+    assert plain.split("\n\n")[0].count("\n") == len(json.loads(printed)) + 1

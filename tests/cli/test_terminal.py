@@ -198,16 +198,16 @@ def test_what_a_command_wrote_is_told_as_json(folder: Path, command: str) -> Non
     }[command]
     shown = call(command, *arguments, "--json")
     assert shown.exit_code == 0, shown.stderr
-    told = json.loads(shown.stdout)
-    written = Path(told["output"])
+    printed = json.loads(shown.stdout)
+    written = Path(printed["output"])
     assert written == arguments[-1]
-    assert told.get("bytes", written.stat().st_size) == written.stat().st_size
+    assert printed.get("bytes", written.stat().st_size) == written.stat().st_size
     if command == "compile":
         program = container.read_file(written)
-        assert (told["words"], told["streams"]) == (len(program.commands), len(program.streams))
-        assert [layer["unit"] for layer in told["layers"]] == ["dla"] * len(program.layers)
+        assert (printed["words"], printed["streams"]) == (len(program.commands), len(program.streams))
+        assert [layer["unit"] for layer in printed["layers"]] == ["dla"] * len(program.layers)
     if command == "plot":
-        assert told["kind"] == "utilization"
+        assert printed["kind"] == "utilization"
 
 
 class FakeTerminal(io.StringIO):
@@ -218,9 +218,9 @@ class FakeTerminal(io.StringIO):
 def test_a_long_model_says_what_it_does(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """After a second on a terminal, in one line that is erased; never in a pipe."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))  # where no model was built before
-    told: list[str] = []
-    api.model("mnist", tmp_path / "mnist.tflite", on_operator=told.append)
-    assert told[:2] == ["conv_0", "pool_0"]
+    operators: list[str] = []
+    api.model("mnist", tmp_path / "mnist.tflite", on_operator=operators.append)
+    assert operators[:2] == ["conv_0", "pool_0"]
     for quiet_seconds, stream in ((0.0, FakeTerminal()), (60.0, FakeTerminal()), (0.0, io.StringIO())):
         monkeypatch.setattr(terminal, "_QUIET_SECONDS", quiet_seconds)
         monkeypatch.setattr("sys.stderr", stream)

@@ -26,14 +26,16 @@ def figures(network, config, options):
     of its accesses and leakage are left out: they change with it."""
     lowered = lower_for(network, config, options, with_constants=False)
     inference = Simulation(lowered.program, config, None).run()
-    told = report(lowered.program, config, inference)
+    run_report = report(lowered.program, config, inference)
     elsewhere = {
-        part: told["energy_nj"][part] for part in ENERGY_COMPONENTS if part not in ("sram", "sram_leakage")
+        part: run_report["energy_nj"][part]
+        for part in ENERGY_COMPONENTS
+        if part not in ("sram", "sram_leakage")
     }
-    for part in (told, *told["layers"]):
+    for part in (run_report, *run_report["layers"]):
         part["energy_nj"] = {} if isinstance(part["energy_nj"], dict) else 0
-    told["sram_kib"] = {}
-    return lowered.sufficient_sram_bytes, row_figures(told), layer_rows(told), elsewhere
+    run_report["sram_kib"] = {}
+    return lowered.sufficient_sram_bytes, row_figures(run_report), layer_rows(run_report), elsewhere
 
 
 def check(network, config, options, rng) -> bool:
@@ -104,8 +106,8 @@ def test_a_machine_short_of_sram_names_no_more_than_it_has(tmp_path):
     sufficient, *most = figures(network, DlaConfig(sram_bytes=MIB), CompileOptions())
     assert sufficient is not None
     short = DlaConfig(sram_bytes=16 << 10)
-    told, *row = figures(network, short, CompileOptions())
-    assert told is None or told <= short.sram_bytes
+    sufficient, *row = figures(network, short, CompileOptions())
+    assert sufficient is None or sufficient <= short.sram_bytes
     assert row != most
     with pytest.raises(InputError):
         figures(network, DlaConfig(sram_bytes=16), CompileOptions(tiling="output-channel"))

@@ -172,9 +172,9 @@ def test_the_command_tells_a_mismatch_as_json_too(monkeypatch, path, lowered):
     done = CliRunner().invoke(main, ["verify", str(path), "--sram", "4KiB", "--place", "dla", "--json"])
     assert done.exit_code == 1
     assert "the reference has" in done.stderr
-    told = json.loads(done.stdout)
-    found = told["mismatch"]
-    assert told["passed"] is False
+    printed = json.loads(done.stdout)
+    found = printed["mismatch"]
+    assert printed["passed"] is False
     assert found["tensor"] == lowered.network.values[int(row["tensor"])].name
     assert found["index"][-1] == int(row["start"][-1] + row["size"][-1]) - 1
     assert found["actual"] == found["expected"] ^ 1
@@ -183,8 +183,8 @@ def test_the_command_tells_a_mismatch_as_json_too(monkeypatch, path, lowered):
 
 def test_what_json_has_no_number_for_is_text():
     found = verification.Mismatch("layer", "y", "noise", (0,), float("nan"), float("-inf"), 1, 1)
-    told = json.loads(json.dumps(found.as_dict(), allow_nan=False))
-    assert (told["expected"], told["actual"], told["index"]) == ("nan", "-inf", [0])
+    written = json.loads(json.dumps(found.as_dict(), allow_nan=False))
+    assert (written["expected"], written["actual"], written["index"]) == ("nan", "-inf", [0])
 
 
 def test_the_command_leaves_with_0_and_says_who_it_compared_with(path):

@@ -64,7 +64,7 @@ def start() -> tuple[dlasim.GraphBuilder, int]:
     ("call", "message"),
     [
         (lambda b, x: b.operator("CONV2D", [x]), "unknown operator 'CONV2D'; did you mean CONV_2D"),
-        (lambda b, x: b.operator("ADD", [x]), r"operator 0 \(ADD\): it takes 2 to 2 inputs \(got 1\)"),
+        (lambda b, x: b.operator("ADD", [x]), r"operator 0 \(ADD\): it takes 2 inputs \(got 1\)"),
         (lambda b, x: b.operator("ADD", [x, 7]), "there is no tensor 7"),
         (lambda b, x: b.operator("SOFTMAX", [x], gamma=1), "unknown option 'gamma'"),
         (lambda b, x: b.operator("ADD", [x, x], scale=0.0), "scales must be finite and above 0"),

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
-from dlasim.isa.host_ops import BY_NAME, encode_attributes
+from dlasim.isa.host_attributes import encode_attributes
+from dlasim.isa.host_ops import BY_NAME
 from dlasim.isa.program import HostCall, Layer, Program, Step, TensorDescriptor
 from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig

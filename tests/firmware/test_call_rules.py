@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from dlasim.errors import InputError, RunError
-from dlasim.isa.host_ops import BY_NAME, encode_attributes
+from dlasim.isa.host_attributes import encode_attributes
+from dlasim.isa.host_ops import BY_NAME
 from dlasim.isa.host_validation import refusal, view
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import ReferenceExecutor

@@ -79,8 +79,8 @@ def test_the_first_run_with_an_empty_entry_in_the_path(hostile: Path) -> None:
     """`PYTHONPATH=$PYTHONPATH:/somewhere` has one where it was not set; Python takes it for this folder, so
     the command itself cannot start there, but helpers of a command that does not see it must not either."""
     code = "import os; os.environ['PYTHONPATH'] = ':/nowhere'; from dlasim.cli import main; main()"
-    told = run((sys.executable, "-P", "-c", code), hostile, "doctor")
-    assert "computes layers" in told
+    printed = run((sys.executable, "-P", "-c", code), hostile, "doctor")
+    assert "computes layers" in printed
 
 
 def test_a_sweep_with_workers(command: Sequence[str], hostile: Path) -> None:

@@ -66,7 +66,7 @@ def test_the_first_run_inside_the_checkout(installed: Path, model: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "message"),
     [
         ("raise ImportError('no such thing')", "ImportError: no such thing"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "it ended with exit code -9"),
@@ -74,7 +74,7 @@ def test_the_first_run_inside_the_checkout(installed: Path, model: Path) -> None
     ],
 )
 def test_workers_that_all_die_at_the_start_end_the_sweep(
-    installed: Path, model: Path, tmp_path: Path, fault: str, told: str
+    installed: Path, model: Path, tmp_path: Path, fault: str, message: str
 ) -> None:
     """Where each point used to be tried twice with a new worker: 105 seconds for 1,000 points."""
     starter = installed / "dlasim" / "start.py"
@@ -82,7 +82,7 @@ def test_workers_that_all_die_at_the_start_end_the_sweep(
     sweep = [*COMMAND, "sweep", str(model), "--pes", "1..1000:1", "--jobs", "2", "--out", str(tmp_path)]
     done = run(installed, sweep, cwd=tmp_path)
     assert done.returncode == 1
-    assert done.stderr == f"dlasim: cannot start any worker process: {told}\n"
+    assert done.stderr == f"dlasim: cannot start any worker process: {message}\n"
 
 
 def test_one_worker_that_cannot_start_is_done_without(installed: Path, model: Path, tmp_path: Path) -> None:

@@ -188,10 +188,10 @@ def test_nothing_is_written_over_what_is_read(
     before = tree(tmp_path)
     with pytest.raises(SystemExit) as left:
         main(list(arguments), prog_name="dlasim")
-    told = capsys.readouterr().err
+    printed = capsys.readouterr().err
     assert left.value.code == 2
-    assert message in told
-    assert len(told.splitlines()) == 1
+    assert message in printed
+    assert len(printed.splitlines()) == 1
     assert tree(tmp_path) == before
 
 

@@ -36,7 +36,7 @@ def unary(kind, source=("int8", 0.1, 0), target=("int8", 0.1, 0), **options):
         (unary("HARD_SWISH", target=("int8", 0.0001, 0)), "output scale is less than 1/128"),
         (unary("SQRT", ("int32", 0.1, 0)), "t0 must be int8 or float32 (got int32)"),
         (unary("QUANTIZE", ("int64", 0.1, 0)), "t0 must be float32, int8, uint8, int16 or int32 (got int64)"),
-        (unary("CONCATENATION", target=("int8", 0.2, 0)), "t0 has another scale or zero point than t1"),
+        (unary("CONCATENATION", target=("int8", 0.2, 0)), "t0 must have the scale and zero point of t1"),
         (unary("CONCATENATION", fused_activation_function="TANH"), "fused activation TANH is not supported"),
     ],
 )

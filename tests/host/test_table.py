@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dlasim.errors import InputError, RunError
 from dlasim.isa import host_ops
 from dlasim.isa.file_records import MAX_RANK, DataType
+from dlasim.isa.host_attributes import decode_attributes, encode_attributes
 from dlasim.isa.host_ops import HOST_OPERATORS, Word
 from dlasim.sim.host import TensorSpec, run_host_op
 from dlasim.sim.host.host_operation import KERNELS
@@ -103,10 +104,10 @@ def test_lists_have_room_for_every_rank():
 def test_attributes_come_back(data):
     operator = data.draw(st.sampled_from(HOST_OPERATORS))
     values = {attribute.name: data.draw(attribute_values(attribute)) for attribute in operator.attributes}
-    words = host_ops.encode_attributes(operator.name, **values)
+    words = encode_attributes(operator.name, **values)
     assert len(words) == operator.words
     assert all(-(1 << 31) <= word < 1 << 31 for word in words)
-    assert vars(host_ops.decode_attributes(operator, words)) == values
+    assert vars(decode_attributes(operator, words)) == values
 
 
 def attribute_values(attribute):

@@ -9,6 +9,7 @@ import pytest
 
 from dlasim.errors import RunError
 from dlasim.isa import host_ops
+from dlasim.isa.host_attributes import encode_attributes
 from dlasim.sim.host import TensorSpec, convolution, run_host_op
 
 FAR = 1 << 30  # the largest window, and the largest pad
@@ -17,7 +18,7 @@ ALIKE = (0, 1 << 30, 1)  # bias, multiplier, shift: leaves a sum as it is
 
 
 def call(name, inputs, shape, **attributes):
-    words = host_ops.encode_attributes(name, **attributes)
+    words = encode_attributes(name, **attributes)
     return run_host_op(host_ops.BY_NAME[name].code, words, inputs, [TensorSpec(shape, "int8")])[0]
 
 

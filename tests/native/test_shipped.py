@@ -39,9 +39,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.mark.parametrize("routine", ROUTINES, ids=NAMES)
 def test_they_are_of_these_sources(routine: Routine) -> None:
     """Where this fails, the sources have changed: `make routines`."""
-    told = json.loads((shipped.FOLDER / shipped.MANIFEST).read_bytes())["routines"]
-    assert told[routine.unit.name]["sources"] == routine.unit.source_digest
-    assert list(told) == NAMES
+    listed = json.loads((shipped.FOLDER / shipped.MANIFEST).read_bytes())["routines"]
+    assert listed[routine.unit.name]["sources"] == routine.unit.source_digest
+    assert list(listed) == NAMES
     assert {path.name for path in shipped.FOLDER.glob("*.bin")} == {f"{name}.bin" for name in NAMES}
 
 

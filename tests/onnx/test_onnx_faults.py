@@ -138,7 +138,7 @@ def test_all_that_cannot_be_placed_is_listed_at_once(tmp_path: Path) -> None:
     )
     message = refusal(tmp_path, model(nodes, []))
     assert (
-        "cannot place NonZero (first): dlasim has no such operator; Hardmax (second): dlasim has no"
+        "cannot place NonZero (first): dlasim does not support this operator; Hardmax (second): dlasim"
         in message
     )
     assert "; Softmax (third): axis 7 of 2 dimensions" in message
@@ -204,7 +204,7 @@ def test_constants_from_beside_the_file(tmp_path: Path) -> None:
         ("", {}, "external data must be in the model's folder"),
         ("link", {}, "is a link out of the model's folder"),
         ("folder/passwd", {}, "is a link out of the model's folder"),
-        ("none.bin", {}, "is not there as a file"),
+        ("none.bin", {}, "none.bin is not a file"),
         ("weights.bin", {"offset": 5}, "end at 17, the file that holds them has 16 bytes"),
         ("weights.bin", {"offset": -1}, "offset of its external data must be a number"),
         ("weights.bin", {"length": 3}, "takes 12 bytes, it has 3"),

@@ -140,23 +140,23 @@ def test_layers_are_matched_by_name() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda told: told.update(schema="other/1"), "schema 'other/1'"),
-        (lambda told: told["cycles"].update(total="<b>"), "cycles.total is '<b>'"),
-        (lambda told: told["cycles"].update(total=float("inf")), "cycles.total is 'inf'"),
-        (lambda told: told["cycles"].update(total=float("nan")), "cycles.total is 'nan'"),
-        (lambda told: told["cycles"].update(total=10**400), "cycles.total is '1000"),
-        (lambda told: told["config"].update(pes=-1), "pes must be"),
-        (lambda told: told["layers"][0].pop("cycles"), "layers[0].cycles is 'None'"),
-        (lambda told: told["units"]["MAC"].update(work=[]), "units.MAC.work is '[]'"),
-        (lambda told: told.update(layers=7), "no such structure"),
-        (lambda told: told.pop("cpu"), "no such structure"),
+        (lambda report: report.update(schema="other/1"), "schema 'other/1'"),
+        (lambda report: report["cycles"].update(total="<b>"), "cycles.total is '<b>'"),
+        (lambda report: report["cycles"].update(total=float("inf")), "cycles.total is 'inf'"),
+        (lambda report: report["cycles"].update(total=float("nan")), "cycles.total is 'nan'"),
+        (lambda report: report["cycles"].update(total=10**400), "cycles.total is '1000"),
+        (lambda report: report["config"].update(pes=-1), "pes must be"),
+        (lambda report: report["layers"][0].pop("cycles"), "layers[0].cycles is 'None'"),
+        (lambda report: report["units"]["MAC"].update(work=[]), "units.MAC.work is '[]'"),
+        (lambda report: report.update(layers=7), "no such structure"),
+        (lambda report: report.pop("cpu"), "no such structure"),
     ],
 )
 def test_damaged_reports(result: RunResult, tmp_path: Path, change: Any, message: str) -> None:
-    told = json.loads(json.dumps(result.report))
-    change(told)
+    report = json.loads(json.dumps(result.report))
+    change(report)
     path = tmp_path / "report.json"
-    path.write_text(json.dumps(told))
+    path.write_text(json.dumps(report))
     with pytest.raises(InputError) as caught:
         page_of([str(path)])
     assert message in str(caught.value)

@@ -13,18 +13,12 @@ from pathlib import Path
 import pytest
 
 from dlasim.sim.config import DlaConfig
+from dlasim.vp.rtl_library import PACKAGES, beat_bytes, parameters
 
 ROOT = Path(__file__).parents[2]
 RTL = ROOT / "rtl"
 HARNESS = RTL / "verilator" / "harness.cpp"
 KEPT = ROOT / "out" / "rtl"
-PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv", "dla_words.sv")  # before what uses them
-CYCLES = ("mac_fill", "mac_drain", "vector_fill", "vector_drain")
-SAME = (
-    "sram_bytes", "sram_bandwidth", "sram_ports", "sram_banks", "line_buffer_bytes", "weight_buffer_bytes",
-    "accumulators", "dma_bandwidth", "dma_shared_bandwidth", "dma_latency", "dma_burst_bytes",
-    "dma_burst_overhead", "vector_lanes", "issue_cycles", "queue_depth", *CYCLES,
-)  # fmt: skip
 
 
 def needs_verilator() -> None:
@@ -39,26 +33,6 @@ def sources(folder: Path = RTL) -> list[Path]:
     """The RTL's files in the order in which Verilator wants them."""
     modules = sorted(path for path in folder.glob("*.sv") if path.name not in PACKAGES)
     return [*(folder / name for name in PACKAGES), *modules]
-
-
-def parameters(config: DlaConfig) -> dict[str, int]:
-    """The RTL's parameters for a machine."""
-    assert config.timing == "full", "the RTL has no other timing"
-    inputs, outputs = config.lanes
-    fixed = {"INPUT_LANES": inputs, "OUTPUT_LANES": outputs, "FINGERPRINT": config.fingerprint}
-    for name, rate in (
-        ("MAC_RESULT_CYCLES", config.mac_results),
-        ("VECTOR_REQUANTIZATION_CYCLES", config.vector_requantizations),
-        ("VECTOR_DIVISION_CYCLES", config.vector_divisions),
-    ):
-        fixed[name] = round((1 << 16) / rate) if rate else 0
-    return fixed | {name.upper(): getattr(config, name) for name in SAME}
-
-
-def beat_bytes(config: DlaConfig) -> int:
-    """What one transfer alone moves in a cycle."""
-    ports = config.sram_bandwidth * min(config.sram_ports, config.sram_banks)
-    return min(rate for rate in (config.dma_bandwidth, config.dma_shared_bandwidth, ports) if rate)
 
 
 def lint_command(config: DlaConfig, folder: Path = RTL) -> list[str]:

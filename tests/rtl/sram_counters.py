@@ -44,9 +44,8 @@ def agrees_by_rule(operation: Operation, config: DlaConfig) -> bool:
     if windowed and not (_lines_agree(operation, config) and _columns_agree(operation)):
         return False
     if instruction.mnemonic == "OP_SOFTMAX" and config.line_buffer_bytes:
-        return (
-            operation.value("OUT_CHANNELS") <= config.line_buffer_bytes
-        )  # a longer row crosses for each pass
+        # A longer row crosses for each pass in the simulator, once on the RTL.
+        return operation.value("OUT_CHANNELS") <= config.line_buffer_bytes
     if instruction.is_depthwise and not _channels_agree(operation, config):
         return False
     return instruction.unit is not Unit.MAC or _weights_agree(operation, config)

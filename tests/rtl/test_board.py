@@ -28,14 +28,14 @@ def assert_equal(network: str | Path, config: Any, **host_options: Any) -> RunRe
     for ours, theirs in zip(rtl.outputs, simulator.outputs, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert any(output.any() for output in rtl.outputs)
-    told, expected = rtl.report, simulator.report
+    found, expected = rtl.report, simulator.report
     for name in ("cycles", "layers", "units", "cpu", "macs", "dma_bytes", "memory"):
-        assert told[name] == expected[name]
-    figures = told["rtl"]
+        assert found[name] == expected[name]
+    figures = found["rtl"]
     assert figures["streams"] > 0
     assert figures["different_streams"] == 0
     assert figures["cycles"] == figures["simulator_cycles"] > 0
-    assert told["warnings"] == expected["warnings"]
+    assert found["warnings"] == expected["warnings"]
     assert "rtl" not in expected
     return rtl
 

@@ -131,7 +131,7 @@ def test_what_is_hashed_is_what_is_compiled() -> None:
             elif node.module.startswith("dlasim.isa") and name != "operation_rows":
                 facts |= {alias.name for alias in node.names}
     assert found == set(COMPILED_MODULES)
-    told = operation_rows.isa_facts()
+    texts = operation_rows.isa_facts()
     assert facts == {"Init", "Out", "PoolMode", "Quant", "RECORD_BYTES", "Region", "ShiftMode"}
-    assert all(member in told for member in ("INT8", "OP_E_ADD", "DMA_IN_REGION"))
+    assert all(member in texts for member in ("INT8", "OP_E_ADD", "DMA_IN_REGION"))
     assert loader.find_kernels("portable")

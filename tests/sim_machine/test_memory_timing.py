@@ -107,14 +107,16 @@ def report(config: DlaConfig, **changes: object) -> dict:
 
 
 def test_each_memory_counts_its_bytes_time_and_energy():
-    told, plain = report(with_flash()), report(DlaConfig())
+    from_flash, plain = report(with_flash()), report(DlaConfig())
     constants = plain["memory"]["constants_bytes"]
     assert plain["memories"] == {"system": plain["dma_bytes"]}
-    assert told["memories"]["flash"] == {"read": constants, "write": 0}
-    assert told["memories"]["system"]["read"] == plain["dma_bytes"]["read"] - constants
+    assert from_flash["memories"]["flash"] == {"read": constants, "write": 0}
+    assert from_flash["memories"]["system"]["read"] == plain["dma_bytes"]["read"] - constants
     # 45nm: DRAM 244 pJ per byte, flash 1270.
-    others = sum(told["memories"]["system"].values())
-    assert told["energy_nj"]["memory"] == pytest.approx((1270 * constants + 244 * others) / 1000, rel=1e-5)
+    others = sum(from_flash["memories"]["system"].values())
+    assert from_flash["energy_nj"]["memory"] == pytest.approx(
+        (1270 * constants + 244 * others) / 1000, rel=1e-5
+    )
     as_sram = report(with_flash(energy="sram"))
     assert as_sram["energy_nj"]["memory"] == pytest.approx((4.6 * constants + 244 * others) / 1000, rel=1e-5)
     with pytest.raises(InputError, match=r"memories.flash.energy must be dram, flash or sram"):
@@ -123,13 +125,13 @@ def test_each_memory_counts_its_bytes_time_and_energy():
 
 def test_the_bound_knows_the_memory_of_each_byte():
     """Every constant at 0.4 bytes per cycle, and the input at 8; the network reads nothing else."""
-    told = report(with_flash())
-    constants, inputs = told["memory"]["constants_bytes"], 640
-    assert told["bound_unit"] == "DMA_IN"
-    assert told["bound_cycles"] in range(
+    from_flash = report(with_flash())
+    constants, inputs = from_flash["memory"]["constants_bytes"], 640
+    assert from_flash["bound_unit"] == "DMA_IN"
+    assert from_flash["bound_cycles"] in range(
         constants * 10 // 4 + inputs // 8, constants * 10 // 4 + inputs // 8 + 2
     )
-    assert 1 <= told["bound_ratio"] < 1.02
+    assert 1 <= from_flash["bound_ratio"] < 1.02
 
 
 @pytest.mark.parametrize(("model", "regions"), [("autoencoder", {0, 2, 3}), ("mnist", {0, 1, 2})])

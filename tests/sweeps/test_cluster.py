@@ -61,8 +61,8 @@ def test_a_worker_dies_half_way(
         assert process.poll() is None, process.communicate()[1]
         time.sleep(0.01)
     os.kill(workers[0].pid, signal.SIGKILL)
-    told = process.communicate(timeout=120)[1]
-    assert process.returncode == 0, told
+    printed = process.communicate(timeout=120)[1]
+    assert process.returncode == 0, printed
     assert (tmp_path / "far" / "results.csv").read_bytes() == expected
 
 

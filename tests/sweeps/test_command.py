@@ -143,10 +143,10 @@ def test_mistakes_are_one_line(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as left:
         main(["sweep", *arguments])
-    told = capsys.readouterr().err
+    printed = capsys.readouterr().err
     assert left.value.code == 2
-    assert message in told
-    assert told.count("\n") == 1
+    assert message in printed
+    assert printed.count("\n") == 1
 
 
 @pytest.mark.parametrize(

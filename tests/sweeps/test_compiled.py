@@ -53,8 +53,8 @@ def sweep(
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, list[str]]:
     """Its exit code, and the lines that it said."""
-    told = process.communicate()[1]
-    return process.returncode, told.splitlines()
+    printed = process.communicate()[1]
+    return process.returncode, printed.splitlines()
 
 
 def builds(process: subprocess.Popen[str]) -> list[int]:

@@ -47,7 +47,7 @@ def result(study_file: Path) -> SweepResult:
     return api.sweep(study_file, out=study_file.parent / "out", jobs=1)
 
 
-def told_by_run(model: Path, row: dict[str, Any]) -> dict[str, Any]:
+def report_of_run(model: Path, row: dict[str, Any]) -> dict[str, Any]:
     names = row["dla_ops"]
     return api.run(
         model,
@@ -64,22 +64,22 @@ def test_rows_equal_a_run_on_the_board(model: Path, result: SweepResult) -> None
     assert len(rows) == 2 + 2 * 2 * 3
     for row in rows:
         assert row["status"] == "ok", row["reason"]
-        told = told_by_run(model, row)
-        cpu = told["cpu"]
+        report = report_of_run(model, row)
+        cpu = report["cpu"]
         assert row["cpu_instructions"] == cpu["instructions"]
         assert row["cpu_setup_instructions"] == cpu["setup_instructions"]
         assert row["cpu_idle_cycles"] == cpu["idle_cycles"]
         for name in ("total", "dla", "cpu", "overlap", "stall", "dma"):
-            assert row[f"cycles_{name}"] == told["cycles"][name]
+            assert row[f"cycles_{name}"] == report["cycles"][name]
         for name in ("stack_peak_bytes", "ram_peak_bytes", "artifact_bytes"):
-            assert row[name] == told["memory"][name]
+            assert row[name] == report["memory"][name]
         assert row["simulation_seconds"] > 0
 
 
 def test_worker_processes_find_the_same(study_file: Path, result: SweepResult, tmp_path: Path) -> None:
-    told = [name for name in result.columns if name != "simulation_seconds"]
+    columns = [name for name in result.columns if name != "simulation_seconds"]
     again = api.sweep(study_file, out=tmp_path, jobs=2)
-    assert list(again.rows(*told)) == list(result.rows(*told))
+    assert list(again.rows(*columns)) == list(result.rows(*columns))
 
 
 def test_the_page_has_what_was_saved(study_file: Path, result: SweepResult) -> None:
@@ -104,8 +104,8 @@ def test_the_page_has_what_was_saved(study_file: Path, result: SweepResult) -> N
 @pytest.mark.parametrize("model_name", PAPER)
 def test_saved_is_the_papers_formula(model_name: str) -> None:
     """The paper's own columns agree with each other by it, to the whole percent that it prints."""
-    told = PAPER[model_name]
-    assert saved_fraction(told.alone, told.together) == pytest.approx(told.saved, abs=0.005)
+    paper = PAPER[model_name]
+    assert saved_fraction(paper.alone, paper.together) == pytest.approx(paper.saved, abs=0.005)
 
 
 def test_without_a_board_its_figures_are_empty(model: Path) -> None:

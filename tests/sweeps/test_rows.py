@@ -25,7 +25,7 @@ def result(model: Path, tmp_path_factory: pytest.TempPathFactory) -> SweepResult
     return api.sweep(model, out=tmp_path_factory.mktemp("rows"), jobs=2, layers=True, **AXES)
 
 
-def told_by_run(model: Path, row: dict[str, Any]) -> dict[str, Any]:
+def report_of_run(model: Path, row: dict[str, Any]) -> dict[str, Any]:
     names = ("pes", "sram_bytes", "parallel", "dma_latency", "fusion", "depthwise", "tiling", "place")
     return api.run(model, timing_only=True, **{name: row[name] for name in names}).report
 
@@ -35,36 +35,36 @@ def test_rows_equal_the_report(model: Path, result: SweepResult) -> None:
     assert len(rows) == len(result) == 32
     assert {row["status"] for row in rows} == {"ok"}
     for row in random.Random(0).sample(rows, 8):
-        told = told_by_run(model, row)
-        cycles, units = told["cycles"], told["units"]
+        report = report_of_run(model, row)
+        cycles, units = report["cycles"], report["units"]
         for name in ("total", "dla", "cpu", "overlap", "stall", "dma"):
             assert row[f"cycles_{name}"] == cycles[name]
         assert {kind: row[f"cycles_{kind.lower()}"] for kind in KINDS} == cycles["by_kind"]
-        assert row["macs"] == told["macs"]
-        assert row["utilization"] == told["utilization"]
-        assert (row["dma_read_bytes"], row["dma_write_bytes"]) == tuple(told["dma_bytes"].values())
-        assert row["sram_peak_bytes"] == told["sram_peak_bytes"]
-        energy = dict(told["energy_nj"])
+        assert row["macs"] == report["macs"]
+        assert row["utilization"] == report["utilization"]
+        assert (row["dma_read_bytes"], row["dma_write_bytes"]) == tuple(report["dma_bytes"].values())
+        assert row["sram_peak_bytes"] == report["sram_peak_bytes"]
+        energy = dict(report["energy_nj"])
         assert (row["energy_nj"], row["energy_uncertainty_nj"]) == (
             energy.pop("total"),
             energy.pop("uncertainty"),
         )
         assert {part: row[f"energy_{part}_nj"] for part in energy} == energy
-        assert row["sram_kib"] == told["sram_kib"]["total"] > row["sram_bytes"] / 1024
-        area = dict(told["area_kge"])
+        assert row["sram_kib"] == report["sram_kib"]["total"] > row["sram_bytes"] / 1024
+        area = dict(report["area_kge"])
         assert row["area_kge"] == area.pop("total")
         assert {part: row[f"area_{part}_kge"] for part in area} == area
-        for name, amount in told["memory"].items():
+        for name, amount in report["memory"].items():
             assert row[name] == amount
         for unit, terms in units.items():
             assert {term: row[f"unit_{unit.lower()}_{term}"] for term in terms} == terms
-        for name, value in told["config"].items():
+        for name, value in report["config"].items():
             assert name == "name" or row[name] == value
         layers = [layer for layer in result.layers if layer["point"] == row["point"]]
-        assert [layer["cycles"] for layer in layers] == [layer["cycles"] for layer in told["layers"]]
-        assert [layer["energy_nj"] for layer in layers] == [layer["energy_nj"] for layer in told["layers"]]
+        assert [layer["cycles"] for layer in layers] == [layer["cycles"] for layer in report["layers"]]
+        assert [layer["energy_nj"] for layer in layers] == [layer["energy_nj"] for layer in report["layers"]]
         assert [layer["dma_read_bytes"] for layer in layers] == [
-            x["dma_bytes"]["read"] for x in told["layers"]
+            x["dma_bytes"]["read"] for x in report["layers"]
         ]
 
 
@@ -74,8 +74,8 @@ def test_sram_that_changes_no_program_changes_its_energy(model: Path) -> None:
     assert rows[0]["cycles_total"] == rows[1]["cycles_total"]
     assert rows[0]["energy_sram_nj"] < rows[1]["energy_sram_nj"]
     for row in rows:
-        told = api.run(model, timing_only=True, sram_bytes=row["sram_bytes"]).report["energy_nj"]
-        assert (row["energy_nj"], row["energy_sram_leakage_nj"]) == (told["total"], told["sram_leakage"])
+        energy = api.run(model, timing_only=True, sram_bytes=row["sram_bytes"]).report["energy_nj"]
+        assert (row["energy_nj"], row["energy_sram_leakage_nj"]) == (energy["total"], energy["sram_leakage"])
 
 
 def test_a_technology_is_known_by_its_content(model: Path, tmp_path: Path) -> None:

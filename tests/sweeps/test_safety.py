@@ -37,8 +37,8 @@ def start(model: Path, out: Path, *more: str) -> subprocess.Popen[bytes]:
 
 def finish(process: subprocess.Popen[bytes]) -> tuple[int, str]:
     """Its exit code, and what it said."""
-    told = process.communicate()[1].decode()
-    return process.returncode, told
+    printed = process.communicate()[1].decode()
+    return process.returncode, printed
 
 
 def wait_for_points(process: subprocess.Popen[bytes], folder: Path, count: int) -> None:
@@ -71,9 +71,9 @@ def test_killed_and_resumed(model: Path, tmp_path: Path, expected: bytes) -> Non
         finish(process)
         assert not (tmp_path / "results.csv").exists()
     before = lines(tmp_path / "cache")
-    code, told = finish(start(model, tmp_path))
+    code, printed = finish(start(model, tmp_path))
     assert code == 0
-    assert f"{before} of them from the cache" in told
+    assert f"{before} of them from the cache" in printed
     assert (tmp_path / "results.csv").read_bytes() == expected
     assert lines(tmp_path / "cache") == POINTS
     assert wait_until_gone(workers), "workers outlive the sweep that was killed"
@@ -83,10 +83,10 @@ def test_interrupted_politely(model: Path, tmp_path: Path) -> None:
     process = start(model, tmp_path)
     wait_for_points(process, tmp_path / "cache", 20)
     process.send_signal(signal.SIGINT)
-    code, told = finish(process)
+    code, printed = finish(process)
     assert code == 130
-    assert told.count("\n") == 1
-    assert "Traceback" not in told
+    assert printed.count("\n") == 1
+    assert "Traceback" not in printed
 
 
 def test_workers_that_die_are_replaced(model: Path, tmp_path: Path, expected: bytes) -> None:

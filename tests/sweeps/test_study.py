@@ -201,8 +201,8 @@ def test_what_ships_is_valid(name: str) -> None:
 
 def test_cores_multiply_only_the_points_on_a_board() -> None:
     points = list(study('[axes]\ncpu = ["ideal", "two_stage"]\nhost = ["none", "riscv"]').points())
-    told = [(point.number, point.values["host"], point.values["cpu"]) for point in points]
-    assert told == [(0, "none", ""), (1, "riscv", "ideal"), (2, "riscv", "two_stage")]
+    settings = [(point.number, point.values["host"], point.values["cpu"]) for point in points]
+    assert settings == [(0, "none", ""), (1, "riscv", "ideal"), (2, "riscv", "two_stage")]
 
 
 @pytest.mark.parametrize("place", ["[axes]\ncpu = ['ideal', 'two_stage']", "[fixed]\ncpu = 'ideal'"])

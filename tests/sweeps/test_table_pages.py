@@ -59,8 +59,8 @@ def test_subgraphs_are_counted_and_cost_traffic(tmp_path: Path) -> None:
     assert found.column("subgraphs") == [1, 3, 1, 4]
     assert found.column("layers_cpu") == [3, 5, 1, 5]  # SOFTMAX, the classifier's layers, and requantizations
     assert [cells(text, case)[0] for case in found.column("case")] == ["1", "3", "1", "4"]
-    told = dlasim.run("mnist", dla_ops="CONV_2D+MAX_POOL_2D", requant="cpu", timing_only=True)
-    assert told.report["subgraphs"] == len(told.loaded.program.streams) == 3
+    run = dlasim.run("mnist", dla_ops="CONV_2D+MAX_POOL_2D", requant="cpu", timing_only=True)
+    assert run.report["subgraphs"] == len(run.loaded.program.streams) == 3
     # Both convolutions write their sums, four bytes each; the DLA reads what the CPU makes of them.
     one, three = list(found)[:2]
     elements = 26 * 26 * 8 + 11 * 11 * 16

@@ -116,17 +116,17 @@ def with_tensor(**changes):
 @pytest.mark.parametrize(
     ("model", "expected"),
     [
-        (chain(inputs=(2,)), "the model's inputs: tensor 2, the file has tensors 0 to 1"),
-        (chain(inputs=(-1,)), "the model's inputs: tensor -1"),
-        (chain(outputs=(9,)), "the model's outputs: tensor 9"),
+        (chain(inputs=(2,)), "the model's inputs: there is no tensor 2 (the file has 0 to 1)"),
+        (chain(inputs=(-1,)), "the model's inputs: there is no tensor -1"),
+        (chain(outputs=(9,)), "the model's outputs: there is no tensor 9"),
         (chain(outputs=()), "no outputs"),
         (chain(inputs=(0, 0)), "twice"),
         (chain(inputs=(0, 1)), "writes y, which already has a value"),
-        (chain(operators=(Operator("RELU", (5,), (1,)),)), "operator 0 (RELU): inputs: tensor 5"),
-        (chain(operators=(Operator("RELU", (-1,), (1,)),)), "input 0 is left out"),
-        (chain(operators=(Operator("RELU", (0,), (-1,)),)), "outputs: tensor -1"),
-        (chain(operators=(Operator("RELU", (0,), ()),)), "0 outputs"),
-        (chain(operators=(Operator("RELU", (0, 0), (1,)),)), "2 inputs, it takes 1 to 1"),
+        (chain(operators=(Operator("RELU", (5,), (1,)),)), "operator 0 (RELU): inputs: there is no tensor 5"),
+        (chain(operators=(Operator("RELU", (-1,), (1,)),)), "input 0 is missing and not optional"),
+        (chain(operators=(Operator("RELU", (0,), (-1,)),)), "outputs: there is no tensor -1"),
+        (chain(operators=(Operator("RELU", (0,), ()),)), "it has 1 output (got 0)"),
+        (chain(operators=(Operator("RELU", (0, 0), (1,)),)), "it takes 1 input (got 2)"),
         (chain(operators=(Operator("RELU", (0,), (0,)),)), "writes x, which already has a value"),
         (chain(operators=(Operator("RELU", (0,), (1,)),) * 2), "writes y, which already has a value"),
         (with_tensor(shape=(1, -2)), "negative dimension"),
@@ -192,7 +192,7 @@ OPERATOR = ("subgraphs", 0, "operators", 0)
     [
         (("version",), 2, "schema version 2"),
         (("subgraphs",), [], "0 subgraphs"),
-        (("operator_codes",), [], "operator code 0, the file has 0"),
+        (("operator_codes",), [], "there is no operator code 0 (the file has 0)"),
         ((*TENSOR, "type"), 5, "type string"),
         ((*TENSOR, "type"), 17, "type int4"),
         ((*TENSOR, "type"), 99, "type number 99"),
@@ -202,7 +202,7 @@ OPERATOR = ("subgraphs", 0, "operators", 0)
         ((*TENSOR, "shape_signature"), [-1, -1], "only the batch"),
         (("buffers",), [{"offset": 4096, "size": 4}], "behind the flatbuffer"),
         (("buffers",), [{"data": np.zeros(3, np.uint8)}], "takes 4 bytes, its buffer has 3"),
-        ((*OPERATOR, "opcode_index"), 3, "operator code 3"),
+        ((*OPERATOR, "opcode_index"), 3, "there is no operator code 3"),
         ((*OPERATOR, "inputs"), [1], "reads y before"),
         (("subgraphs", 0, "operators"), [], "output y is computed by no operator"),
     ],
@@ -223,7 +223,7 @@ def test_options_of_another_operator_are_refused():
             read_tflite(changed)
         except InputError as error:
             messages.append(str(error))
-    assert any("its options are FullyConnectedOptions, Conv2DOptions expected" in text for text in messages)
+    assert any("expected options Conv2DOptions, got FullyConnectedOptions" in text for text in messages)
 
 
 def test_a_file_that_repeats_itself_is_refused_in_time():

@@ -32,21 +32,12 @@ function sweepFigures(ran) {
 function bestCards(models) {
   if (models.length !== 1 || !DATA.labels.length) return [];
   const points = new Points(DATA.columns, DATA.labels.length);
-  const wholly = whollyTimed(points);
   return [["cycles_total", "Fewest cycles"], ["energy_nj", "Least energy"]].flatMap(([name, text]) => {
     const figure = DATA.figures.find((one) => one.name === name);
     if (!figure) return [];
-    const values = points.column(name);
-    const best = wholly.filter((number) => values[number] !== null).reduce((one, other) => (values[other] < values[one] ? other : one));
-    return [[`best.${name}`, text, written(values[best], figure.unit), DATA.labels[best] || points.column("label")[best], values[best]]];
+    const best = DATA.best[name], value = points.column(name)[best];
+    return [[`best.${name}`, text, written(value, figure.unit), DATA.labels[best] || points.column("label")[best], value]];
   });
-}
-
-// The points in which everything takes time, if there are such; the others are not fast machines.
-function whollyTimed(points) {
-  const all = [...Array(points.count).keys()];
-  const full = DATA.columns.timing ? all.filter((number) => points.column("timing")[number] === "full") : all;
-  return full.length ? full : all;
 }
 
 function fixedParameters() {
