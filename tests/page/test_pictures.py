@@ -35,7 +35,8 @@ SWEEPS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "500-machines": (
         ("mnist",),
         {"pes": [8, 16, 32, 64, 128], "sram": ["8KiB", "16KiB", "32KiB", "64KiB", "128KiB"],
-         "parallel": ["input", "output"], "dma_bandwidth": [1, 2, 4, 8, 16], "dma_latency": [16, 64]},
+         "parallel": ["input", "output"], "dma_bandwidth": [1, 2, 4, 8, 16], "dma_latency": [16, 64],
+         "fusion": "requant"},  # a plan of it is made quickly
     ),
     "prototype": (("paper_prototype", "ds_cnn"), {"cpu": ["ideal", "two_stage"]}),
     "nothing-ran": (("mnist",), {"sram": "1KiB", "tiling": "output-channel", "pes": [16, 64]}),
