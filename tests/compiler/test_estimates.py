@@ -29,7 +29,9 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
 from dlasim.isa.instructions import Unit
+from dlasim.native.backend import PLAIN, Backend
 from dlasim.native.routine import is_routine
+from dlasim.native.shipped import SHIPPED
 from dlasim.sim import formulas
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.operation import reset_file
@@ -64,8 +66,10 @@ def networks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, UnplacedNetw
     return found
 
 
-def lower_all(network: UnplacedNetwork, config: DlaConfig, **options: str) -> Lowered:
-    policy = Policy(config, CompileOptions(**{"place": "dla", **options}))
+def lower_all(
+    network: UnplacedNetwork, config: DlaConfig, backend: Backend = SHIPPED, **options: str
+) -> Lowered:
+    policy = Policy(config, CompileOptions(**{"place": "dla", **options}), backend)
     placed = place(network, policy)
     plan = SramPlanner(placed, policy).plan(config.sram_bytes)
     # Estimates are of one node or chain after the other, without what they load for later ones.
@@ -241,11 +245,11 @@ def test_machine_and_compiler_use_the_same_formula(
     if formula in (formulas.block_outputs, formulas.lines_under):
         config = config.replace(mac_handover="blocks", accumulators=8)
     network = networks[ATTENTION if formula.__name__.startswith("row_") else "resnet8"]
-    lowered = lower_all(network, config, fusion="requant")
+    lowered = lower_all(network, config, PLAIN, fusion="requant")
     before = lowered.estimated_cycles, machine_cycles(lowered, config)
     change(formula, monkeypatch)
     after = (
-        lower_all(network, config, fusion="requant").estimated_cycles,
+        lower_all(network, config, PLAIN, fusion="requant").estimated_cycles,
         machine_cycles(lowered, config),
     )
     assert after[0] != before[0], "the estimate has a formula of its own"
@@ -273,7 +277,7 @@ def test_stripes_use_the_formulas(
 
 
 def _chain_cycles(network: UnplacedNetwork, config: DlaConfig) -> list[int]:
-    policy = Policy(config, CompileOptions(place="dla"))
+    policy = Policy(config, CompileOptions(place="dla"), PLAIN)
     placed: PlacedNetwork = place(network, policy)
     planned = SramPlanner(placed, policy).plan(config.sram_bytes)
     assert planned.chains
