@@ -33,7 +33,7 @@ _LESS_IS_BETTER = (
 )  # fmt: skip
 _MORE_IS_BETTER = ("dma_bandwidth", "vector_lanes")
 PARTS = (2, 4, 8)  # in which rows are computed where that lets both units work side by side
-BEST_IF_SMALL = 6  # plans of which that is tried
+SLOWER = 4  # plans for such a part of the bandwidth are tried then
 LEAST_PART = 64  # of the SRAM: no plans for less than that are tried
 MOST_TASKS = 1 << 14  # nor such with more than that
 NEAR = 1.005  # a plan for less SRAM is tried while its estimate is within so much of the best
@@ -128,7 +128,7 @@ class _PlanSearch:
         """Time the plans where there are several."""
         found = _distinct(self._candidates())
         best, lowered = found[0], None
-        if len(found) > 1 or (self._may_split and hidden_cycles(best.plan)):
+        if len(found) > 1 or self._hidden(best.plan):
             best, lowered = self._fastest(found)
         return self._emit(best, with_constants) if with_constants or lowered is None else lowered
 
@@ -146,13 +146,17 @@ class _PlanSearch:
     def _split_best(self, timed: Sequence[tuple[int, _Candidate]]) -> list[_Candidate]:
         """The best plans in smaller tiles, those that could be faster than the fastest of them."""
         least, fastest = timed[0]
-        most = BEST_IF_SMALL if _nodes(fastest.kind.network) <= SMALLER else 1
+        most = len(timed) if _nodes(fastest.kind.network) <= SMALLER else 1
         found: list[_Candidate] = []
         for number, (cycles, candidate) in enumerate(timed[:most]):
-            hidden = hidden_cycles(candidate.plan) if self._may_split else 0
+            hidden = self._hidden(candidate.plan)
             if hidden and cycles - hidden < least:
                 found += self._split(candidate, not number)
         return _distinct(found)
+
+    def _hidden(self, plan: SramPlan) -> int:
+        """What smaller tiles could hide."""
+        return hidden_cycles(plan) if self._may_split else 0
 
     def _split(self, candidate: _Candidate, is_best: bool) -> Iterator[_Candidate]:
         """A plan in smaller tiles, so that the MAC and the VECTOR unit work side by side; the best plan also
@@ -231,6 +235,12 @@ class _PlanSearch:
         for machine in dict.fromkeys(machines):
             for hope in Hope if size <= SMALLER else (Hope.NONE, Hope.AHEAD):
                 yield _Kind(placed, machine, tiling, hope)
+        bandwidth = self._machine.dma_bandwidth // SLOWER
+        first = _Kind(placed, self._machine, tiling)
+        if size <= SMALLER and bandwidth and self._hidden(self._plan(first, self._size)):
+            # Its plans have second buffers for inputs, which smaller tiles need.
+            for hope in Hope:
+                yield _Kind(placed, self._machine.replace(dma_bandwidth=bandwidth), tiling, hope)
 
     def _sizes(self, kind: _Kind) -> Iterator[_Candidate]:
         """The plan for the machine's SRAM, and those for smaller powers of two as long as their estimates are

@@ -56,7 +56,7 @@ module dla_softmax
 
   // -------------------------------------------------------------------------------------------------- the reciprocal
   // Products after that with the slope: alternately of the divisor, which shows the error, and of the error.
-  logic [5:0] zeros;
+  logic [5:0] zeros, reciprocal_shift;
   logic [30:0] normalized;
   logic [2:0] product;  // counts them; 0: none is due
   logic signed [31:0] divisor, guess, error, left_factor, right_factor, high;
@@ -82,7 +82,6 @@ module dla_softmax
     else error <= ONE - high;
   end
 
-  logic [5:0] reciprocal_shift;
   assign reciprocal = reciprocal_shift[5] ? '0 : guess[31:30] != 0 ? 32'sh7fffffff : guess <<< 1;
   assign right = reciprocal_shift[4:0];
 endmodule

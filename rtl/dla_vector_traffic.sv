@@ -38,7 +38,10 @@ module dla_vector_traffic
 );
   localparam int unsigned RESULTS = 0, PARAMETERS = 1, INPUT = 2, INPUT2 = 3;
   logic [31:0] pixel_bytes, parameter_bytes;
-  logic inputs_ready, inputs2_ready, parameters_ready;
+  logic inputs_ready, inputs2_ready, parameters_ready, has_parameters, may_read;
+  // The table and the records come first: no step runs without them.
+  assign has_parameters = uses.lut.present || uses.param.present;
+  assign may_read = valid && (parameters_ready || !has_parameters);
   assign parameter_bytes = !uses.lut.present ? RECORD_BYTES * operands.out_channels
       : uses.lut.wide ? EXPONENTIALS_BYTES : TABLE_BYTES;
   assign pixel_bytes = wide_in ? 4 * operands.out_channels : operands.out_channels;
@@ -60,7 +63,7 @@ module dla_vector_traffic
   ) inputs (
       .clock,
       .reset,
-      .enable(valid && uses.in.present),
+      .enable(may_read && uses.in.present),
       .base(operands.in_addr),
       .row_stride(operands.in_row_stride),
       .pixel_stride(operands.in_pixel_stride),
@@ -89,7 +92,7 @@ module dla_vector_traffic
   ) inputs2 (
       .clock,
       .reset,
-      .enable(valid && uses.in2.present),
+      .enable(may_read && uses.in2.present),
       .base(operands.in2_addr),
       .row_stride(operands.in2_row_stride),
       .pixel_stride(operands.in2_pixel_stride),
@@ -117,7 +120,7 @@ module dla_vector_traffic
   ) parameters (
       .clock,
       .reset,
-      .enable(valid && (uses.lut.present || uses.param.present)),
+      .enable(valid && has_parameters),
       .base(uses.lut.present ? operands.lut_addr : operands.param_addr),
       .row_stride(0),
       .pixel_stride(0),
@@ -141,7 +144,7 @@ module dla_vector_traffic
   );
   /* verilator lint_on PINCONNECTEMPTY */
   assign ready = (inputs_ready || !step_meets || !uses.in.present) && (inputs2_ready || !uses.in2.present)
-      && (parameters_ready || !(uses.lut.present || uses.param.present));
+      && (parameters_ready || !has_parameters);
 
   dla_writer #(.BANK_BYTES(BANK_BYTES), .PORTS(PORTS)) results (
       .clock, .reset, .put, .room, .written,

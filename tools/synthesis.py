@@ -71,7 +71,8 @@ BLOCKS = {
     ),
     "host": Block("dla_host"),
     "issue": Block("dla_issue", apart=("dla_checks",)),
-    "vector": Block("dla_vector", _several("LANES", 1, 4), ("dla_vector_lane",)),
+    "vector": Block("dla_vector", _several("LANES", 1, 4), ("dla_vector_lane", "dla_softmax")),
+    "softmax": Block("dla_softmax", _several("LANES", 1, 4, 16)),
     "mac": Block(
         "dla_mac", _arrays((1, 1), (1, 4), (4, 1), (4, 4)), ("dla_mac_lane", "dla_mac_pe")
     ),

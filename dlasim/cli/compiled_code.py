@@ -1,4 +1,4 @@
-"""Prints as JSON which machine code for this CPU is built.
+"""Prints as JSON which machine code for this CPU ships or is built.
 
 `dlasim doctor` runs this in a separate process, because it must not fail if a package cannot be imported.
 """
@@ -10,6 +10,7 @@ import json
 
 from dlasim.cli.health import Compiled
 from dlasim.native.library import find_code
+from dlasim.native.shipped import is_shipped
 from dlasim.sim.kernels.loader import best_kind, find_kernels, kernel_unit
 from dlasim.sweeps.compiled import ROUTINES
 
@@ -20,10 +21,10 @@ def compiled_code() -> list[Compiled]:
     builder = "the first `dlasim run` builds it"
     found = [Compiled(kernels.name, "computes layers", find_kernels(kind) is not None, builder)]
     builder = "the first sweep of many points builds it"
-    return found + [
-        Compiled(unit.name, "makes sweeps faster", find_code(unit) is not None, builder)
-        for unit in (routine.unit for routine in ROUTINES)
-    ]
+    for each in ROUTINES:
+        is_there = is_shipped(each) or find_code(each.unit) is not None
+        found.append(Compiled(each.unit.name, "makes plans faster", is_there, builder))
+    return found
 
 
 def main(_: list[str]) -> None:

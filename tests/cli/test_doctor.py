@@ -76,18 +76,25 @@ def test_processor_features_come_from_the_system(monkeypatch: pytest.MonkeyPatch
 
 
 def test_compiled_code_is_there_or_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from dlasim.cli import compiled_code
     from dlasim.native.object_file import seal
+    from dlasim.native.shipped import is_shipped
     from dlasim.sweeps.compiled import ROUTINES
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    shipped = {compiled.name: compiled.is_built for compiled in health.examine().compiled}
+    assert shipped["search"] == is_shipped(ROUTINES[0])
+    monkeypatch.setattr(compiled_code, "is_shipped", lambda _: False)  # as on another system
+    monkeypatch.setattr(health, "_compiled", compiled_code.compiled_code)
     found = {compiled.name: compiled.is_built for compiled in health.examine().compiled}
+    assert found.keys() == shipped.keys()
     assert not any(there for name, there in found.items() if not name.startswith("kernels-"))
     assert "search" in found
     assert any(name.startswith("kernels-") for name in found)
     assert "not built yet: the first sweep" in call().stdout
     for routine in ROUTINES:
         routine.unit.path.write_bytes(seal(b"code"))
-    assert "  search               makes sweeps faster; ready\n" in call().stdout
+    assert "  search               makes plans faster; ready\n" in call().stdout
 
 
 def test_compiled_code_where_the_compiler_is_broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.graph import Graph, Operator, Quantization
-from tests.compiler import rearrangements
+from tests.compiler import rearrangements, sixteen_bit_parts
 from tests.compiler.network_builder import (
     ACTIVATIONS,
     MOST_ELEMENTS,
@@ -356,6 +356,8 @@ BUILDERS: dict[str, Callable[[RandomNetwork], None]] = {
     "product": rearrangements.product,
     "reduction": rearrangements.reduction,
     "rearrangement": rearrangements.rearrangement,
+    "sixteen_bits": sixteen_bit_parts.chain,
+    "lstm": sixteen_bit_parts.lstm,
 }
 LINE = ("conv_2d", "conv_2d", "depthwise", "depthwise", "depthwise", "pool", "activation", "elementwise")
 _WEIGHTS = {"conv_2d": 20, "depthwise": 12, "pad_conv": 6, "fully_connected": 5, "pool": 7, "mean": 4,

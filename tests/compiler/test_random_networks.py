@@ -85,5 +85,5 @@ def test_networks_have_every_operator_and_values_that_differ():
             saturated += int(np.isin(data, (-128, 127)).sum())
             values += data.size
     assert len(kinds) >= 29
-    assert len(BUILDERS) == 21
+    assert len(BUILDERS) == 23
     assert saturated < 0.3 * values

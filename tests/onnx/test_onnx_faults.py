@@ -71,6 +71,39 @@ def test_a_damaged_file(tmp_path: Path, content: bytes, message: str) -> None:
     assert message in refusal(tmp_path, content)
 
 
+def wire(number: int, payload: bytes) -> bytes:
+    """A field of protobuf that holds bytes."""
+    length, size = b"", len(payload)
+    while size > 0x7F:
+        length, size = length + bytes([size & 0x7F | 0x80]), size >> 7
+    return bytes([number << 3 | 2]) + length + bytes([size]) + payload
+
+
+def test_a_list_of_too_many_numbers(tmp_path: Path) -> None:
+    """Of a constant in the graph: one more float than the reader takes."""
+    content = wire(7, wire(5, wire(4, bytes(4 * 4_000_001))))
+    assert "takes more than 4,000,000 fields" in refusal(tmp_path, content)
+
+
+def test_graphs_inside_of_graphs(tmp_path: Path) -> None:
+    """As the branches of If, 2,000 deep: nothing reads them, so that they cost nothing."""
+    content = b""
+    for _ in range(2000):
+        content = wire(1, wire(5, wire(6, content)))
+    assert refusal(tmp_path, wire(7, content)).endswith(
+        "its opset must be at least 13 (got 0); convert it with onnx.version_converter, or export it anew"
+    )
+
+
+@pytest.mark.parametrize("dims", [[1 << 40], [1 << 20, 1 << 20], [0, 1 << 40], [-1], [1] * 9])
+def test_a_constant_of_too_large_a_shape(tmp_path: Path, dims: list[int]) -> None:
+    made = model(conversions(helper.make_node("Relu", ["q"], ["r"])), [])
+    tensor = made.graph.initializer.add(name="large", data_type=TensorProto.INT8)
+    tensor.dims.extend(dims)
+    message = refusal(tmp_path, made)
+    assert "constant large: shape" in message
+
+
 def test_a_float_network_hears_of_the_recipe(tmp_path: Path) -> None:
     message = refusal(tmp_path, vgg())
     assert (

@@ -259,6 +259,36 @@ def test_units_that_want_more_than_the_ports_move_share_them():
     assert contended > 30
 
 
+def test_softmax_is_equal_to_the_cycle():
+    """Alone and beside others, with an output stage of whole cycles for a result."""
+    rng = random.Random(800)
+    waited = 0
+    for number in range(STREAMS // 2):
+        rate = rng.choice([0, 0.25, 0.5, 1])
+        config = random_config(rng, vector_requantizations=rate)
+        kinds = ("OP_SOFTMAX",) if number % 2 else ("OP_SOFTMAX", "OP_DMA_READ", "OP_FILL", "OP_CONV")
+        sizes = Sizes(channels=rng.choice([2, 9, 40]))
+        words = random_stream(rng, rng.randint(1, 5), sizes, kinds=kinds)
+        ours, stepped = plan(config, words), SteppedMachine(config, words).run()
+        assert ours.timeline.total == stepped.total
+        assert ours.timeline.end.tolist() == times(stepped, stepped.end)
+        waited += bool(ours.costs.output_stall.any())
+    assert waited > STREAMS // 10, "the test must see waits for the output stage"
+
+
+def test_softmax_on_few_ports():
+    """Words at the ports, of the table, rows and results, and rows that the line buffer does not hold."""
+    rng = random.Random(801)
+    read_again = 0
+    for _ in range(STREAMS // 2):
+        config = random_config(rng, **random_limits(rng))
+        words = random_stream(rng, 1, Sizes(channels=60, least_rows=2), kinds=("OP_SOFTMAX",))
+        ours, stepped = plan(config, words), SteppedMachine(config, words).run()
+        assert abs(ours.timeline.total - stepped.total) <= max(0.03 * stepped.total, WORDS), (config, words)
+        read_again += int(ours.costs.sram_bytes[0]) > 1024 + 3 * 3 * 60 * 2
+    assert read_again > 3, "the test must see rows that cross again"
+
+
 @pytest.mark.parametrize("timing", ["macs", "zero"])
 def test_equal_in_the_reduced_timing_modes(timing):
     rng = random.Random(timing)

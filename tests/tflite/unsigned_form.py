@@ -10,13 +10,15 @@ from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
 NOT_IN_UINT8 = {
     "ABS", "BATCH_MATMUL", "CEIL", "DEPTH_TO_SPACE", "ELU", "EXP", "FLOOR_DIV", "RESIZE_BILINEAR",
     "ROUND", "RSQRT", "SQRT", "SQUARED_DIFFERENCE", "SVDF",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM",
 }  # fmt: skip
 _WEIGHTS = {"CONV_2D": 1, "DEPTHWISE_CONV_2D": 1, "FULLY_CONNECTED": 1, "TRANSPOSE_CONV": 1}
 
 
 def has_unsigned_form(graph: Graph) -> bool:
     """Whether LiteRT and dlasim compute all of its operators in uint8."""
-    return NOT_IN_UINT8.isdisjoint(operator.kind for operator in graph.operators)
+    kinds_fit = NOT_IN_UINT8.isdisjoint(operator.kind for operator in graph.operators)
+    return kinds_fit and all(tensor.dtype != "int16" for tensor in graph.tensors)
 
 
 def unsigned_form(graph: Graph, seed: int) -> Graph:
