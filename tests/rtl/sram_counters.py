@@ -46,8 +46,8 @@ def agrees_by_rule(operation: Operation, config: DlaConfig) -> bool:
     if instruction.mnemonic == "OP_SOFTMAX" and config.line_buffer_bytes:
         # A longer row crosses for each pass in the simulator, once on the RTL.
         return operation.value("OUT_CHANNELS") <= config.line_buffer_bytes
-    if instruction.is_depthwise and not _channels_agree(operation, config):
-        return False
+    if instruction.is_depthwise and operation.value("OUT_CHANNELS") != operation.value("IN_CHANNELS"):
+        return False  # the simulator divides the input among the outputs, and rounds
     return instruction.unit is not Unit.MAC or _weights_agree(operation, config)
 
 
@@ -90,13 +90,6 @@ def _lines_agree(operation: Operation, config: DlaConfig) -> bool:
     line_bytes = len(_touched(operation, 1)) * held
     span = (kernel - 1) * dilation + 1
     return gcd(stride, dilation) == 1 and span * line_bytes <= (config.line_buffer_bytes or span * line_bytes)
-
-
-def _channels_agree(operation: Operation, config: DlaConfig) -> bool:
-    """A channel whose outputs are in two groups crosses for both; the simulator counts it once."""
-    outputs, inputs = operation.value("OUT_CHANNELS"), operation.value("IN_CHANNELS")
-    lanes = config.depthwise_lanes
-    return outputs <= lanes or lanes % (outputs // inputs) == 0
 
 
 def _weights_agree(operation: Operation, config: DlaConfig) -> bool:
