@@ -59,6 +59,7 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
 }
 """Element types by class of operand; all operands of class x have one type, and so have all of class a. An
 operand of * has any type."""
+_QUANTIZED = {letter for letter, types in CLASSES.items() if {"int8", "int16"}.issuperset(types)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +144,8 @@ class OperatorDefinition:
 
     @property
     def takes_floats(self) -> bool:
-        """Whether none of its operands has to be int8."""
-        return "q" not in self.operands
+        """Whether none of its operands has to be quantized."""
+        return not _QUANTIZED & set(self.operands)
 
 
 @functools.cache
