@@ -13,7 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from dlasim.native.flat_code import build_flat
+from flat_code import build_flat
+
 from dlasim.native.shipped import FOLDER, MANIFEST, file_name
 from dlasim.sweeps.compiled import ROUTINES
 

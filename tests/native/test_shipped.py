@@ -14,13 +14,15 @@ import numpy as np
 import pytest
 
 from dlasim.errors import DlasimError
-from dlasim.native import flat_code, shipped
-from dlasim.native.flat_code import build_flat
+from dlasim.native import shipped
 from dlasim.native.number_memory import NumberMemory
 from dlasim.native.routine import Routine
 from dlasim.native.translator import TranslationUnit
 from dlasim.sweeps.compiled import ROUTINES
 from tests.native.tiny import SUMS, sums
+from tests.tool_module import tool_module
+
+flat_code = tool_module("flat_code")
 
 NAMES = [each.unit.name for each in ROUTINES]
 
@@ -88,7 +90,7 @@ def test_memory_that_cannot_be_executed_is_no_error(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.skipif(not shipped._is_this_system(), reason="flat code is for x86-64 Linux")
 def test_flat_code_computes_what_python_does() -> None:
-    code, entry = build_flat(SUMS)
+    code, entry = flat_code.build_flat(SUMS)
     run = shipped._ShippedFunction(code, entry, SUMS.unit.arguments).run
     rng = np.random.default_rng(5)
     numbers, found = (NumberMemory(is_compiled=True, size=size) for size in (50, 100))
@@ -104,11 +106,11 @@ def test_code_that_needs_others_is_not_flat(monkeypatch: pytest.MonkeyPatch) -> 
     )
     monkeypatch.setattr(flat_code, "translate", lambda *_: outside.replace("@abs", "@elsewhere"))
     with pytest.raises(DlasimError, match="elsewhere is not in the code"):
-        build_flat(SUMS)
+        flat_code.build_flat(SUMS)
     written = "@seen = global i32 0\ndefine void @dlasim_run() {\n store i32 1, ptr @seen\n ret void\n}\n"
     monkeypatch.setattr(flat_code, "translate", lambda *_: written)
     with pytest.raises(DlasimError, match="cannot be part of flat code"):
-        build_flat(SUMS)
+        flat_code.build_flat(SUMS)
 
 
 def test_a_run_uses_them_and_loads_no_compiler() -> None:

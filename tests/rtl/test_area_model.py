@@ -3,7 +3,7 @@
 import pytest
 
 from dlasim.sim import area
-from tests.rtl.synthesis_tool import synthesis_tool
+from tests.tool_module import tool_module
 
 slow = pytest.mark.slow
 # None of these is in sim/area_points.csv.
@@ -22,7 +22,7 @@ HELD_OUT = [
 
 @pytest.mark.parametrize(("block", "parameters"), HELD_OUT)
 def test_model_is_within_a_tenth_of_fresh_synthesis(block: str, parameters: dict[str, int]) -> None:
-    synthesis = synthesis_tool()
+    synthesis = tool_module("synthesis")
     if lacking := synthesis.missing():
         pytest.skip(f"no synthesis without {lacking}")
     assert (block, parameters) not in [(point.block, point.parameters) for point in area.measured_points()]

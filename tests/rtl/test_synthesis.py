@@ -3,12 +3,12 @@
 import pytest
 
 from dlasim.sim import area
-from tests.rtl.synthesis_tool import synthesis_tool
+from tests.tool_module import tool_module
 
 
 def test_a_processing_element() -> None:
     """81 products of bits, at least 63 full adders of 6 GE, and 17 flip-flops with an enable, 8 GE each."""
-    synthesis = synthesis_tool()
+    synthesis = tool_module("synthesis")
     if lacking := synthesis.missing():
         pytest.skip(f"no synthesis without {lacking}")
     kge, flip_flops = synthesis.synthesise(synthesis.BLOCKS["pe"], {})
@@ -19,7 +19,7 @@ def test_a_processing_element() -> None:
 @pytest.mark.parametrize("block", ["mac_lane", "dma_bus", "requantizer"])
 def test_the_table_has_what_synthesis_gives(block: str) -> None:
     """The points that ship are those of today's RTL, by versions of the tools that may differ a little."""
-    synthesis = synthesis_tool()
+    synthesis = tool_module("synthesis")
     if lacking := synthesis.missing():
         pytest.skip(f"no synthesis without {lacking}")
     (point,) = (point for point in area.measured_points() if point.block == block)

@@ -10,11 +10,11 @@ import pytest
 from dlasim.isa.instructions import Unit
 from dlasim.sim import area
 from dlasim.sim.config import DlaConfig, preset, preset_names
-from tests.rtl.synthesis_tool import synthesis_tool
+from tests.tool_module import tool_module
 
 ROOT = Path(__file__).parents[2]
 POINTS = area.measured_points()
-synthesis = synthesis_tool()
+synthesis = tool_module("synthesis")
 
 
 def name_of(point: area.SynthesisPoint) -> str:
