@@ -22,6 +22,7 @@ from dlasim.compiler_shim.placement import Placements
 from dlasim.errors import InputError
 from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
+from dlasim.sim.cost import units_overlap
 from dlasim.sim.duration import program_cycles
 from dlasim.sim.memory_timing import memories_of
 
@@ -117,7 +118,7 @@ class _PlanSearch:
             memory.sufficient_bytes = self._sufficient_bytes(memory.placements.most_on_dla())
         self._placements = memory.placements
         self._size = min(config.sram_bytes, memory.sufficient_bytes)
-        self._may_split = keeps_tensors(options) and config.compute_overlap == 1
+        self._may_split = keeps_tensors(options) and units_overlap(config)
 
     def _sufficient_bytes(self, network: PlacedNetwork) -> int:
         """Plans use no more SRAM than so much: a machine with more gets the same program."""

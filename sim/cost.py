@@ -101,6 +101,11 @@ def _lane_cycles(unit: UnitCosts, *sizes: Count) -> Count:
     return evaluate(formulas.lane_cycles, unit, *sizes)
 
 
+def units_overlap(config: DlaConfig) -> bool:
+    """Whether MAC and VECTOR unit may work at the same time."""
+    return config.compute_overlap == 1
+
+
 def word_cycles(config: DlaConfig) -> int:
     """Cycles that the issue stage spends on an instruction word."""
     return config.issue_cycles if config.timing == "full" else 0

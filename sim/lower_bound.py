@@ -24,7 +24,7 @@ from dlasim.isa.program import Program
 from dlasim.isa.registers import Region
 from dlasim.sim import formulas
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.cost import memory_costs, transfer_rate, unit_costs
+from dlasim.sim.cost import memory_costs, transfer_rate, unit_costs, units_overlap
 from dlasim.sim.formulas import ENOUGH, UnitCosts
 from dlasim.sim.least_stall import MOST_ACCUMULATORS, least_mac_cycles
 from dlasim.sim.memory_timing import memories_of, memory_numbers
@@ -86,7 +86,7 @@ def program_bound(config: DlaConfig, program: Program, cpu_cycles: Mapping[int, 
     around = _transfers_around(config, program.work)
     parts, ends, now = _work_of_streams(config, program), list[int](), 0
     units = whole.units
-    if not config.compute_overlap:
+    if not units_overlap(config):
         around |= dict.fromkeys(_COMPUTE, around[Unit.VECTOR.name])  # the less
         units, parts = _together(units), [_together(part) for part in parts]
     done = {unit: around[unit][0] for unit in _COMPUTE}

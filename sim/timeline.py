@@ -18,7 +18,14 @@ from dlasim.native.storage import RecordMemory, bind, create
 from dlasim.sim import issue
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.contention import DEMAND_STEPS, SPEED_STEPS, TRANSFERRING, UNIT_COUNT, Block, Walk
-from dlasim.sim.cost import Costs, bus_shares, dma_shares_ports, port_rate, word_cycles
+from dlasim.sim.cost import (
+    Costs,
+    bus_shares,
+    dma_shares_ports,
+    port_rate,
+    units_overlap,
+    word_cycles,
+)
 from dlasim.sim.memory_timing import memories_of
 from dlasim.sim.stream import DecodedStream
 
@@ -150,7 +157,7 @@ class _Walk:
             int(is_pipelined),
         )
         walk.word_cycles, walk.queue_depth = words, config.queue_depth
-        walk.in_turns = 1 - config.compute_overlap
+        walk.in_turns = int(not units_overlap(config))
         for unit, first in enumerate(places.first.tolist()):
             walk.units[unit].first = first
         self._issued, self._ends = self._room(len(totals)), self._room(len(totals))
