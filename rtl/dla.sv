@@ -347,10 +347,12 @@ module dla
     for (int unsigned u = 0; u < UNIT_COUNT; u++) begin
       watch_sram_bytes[u] = '0;
       watch_sram_words[u] = '0;
+`ifndef SYNTHESIS  // a chip has no use for them
       for (int unsigned s = 0; s < SLOTS; s++) begin
         watch_sram_bytes[u] = watch_sram_bytes[u] + crossed_bytes[u][s];
         watch_sram_words[u] = watch_sram_words[u] + 32'(granted[u][s]);
       end
+`endif
     end
   end
 
