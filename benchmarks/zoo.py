@@ -1,13 +1,15 @@
 """Writes docs/zoo.md: models tried, compiled, bit-exact. `python benchmarks/zoo.py [--write] [FOLDER]`.
 
 The built-in networks, and every .tflite below FOLDER, each compiled for two machines and held to TensorFlow
-tensor by tensor. Prints the page; with --write it goes where it belongs. Fails if a model that compiles is
-not bit-exact. The prose is compared/zoo.md.in.
+tensor by tensor; counted by source and by the types of their tensors, refusals by reason. Prints the page;
+with --write it goes where it belongs. Fails if a model that compiles is not bit-exact.
+The prose is compared/zoo.md.in.
 """
 
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +19,7 @@ from tempfile import TemporaryDirectory
 from compared.common import Networks, table
 
 from dlasim import api
+from dlasim.compiler_shim.tflite.reader import read_tflite
 from dlasim.compiler_shim.topologies import topology_names
 from dlasim.errors import InputError, RunError
 
@@ -36,6 +39,7 @@ EXTRA = (
 class Outcome:
     """What became of a model."""
 
+    types: str = ""
     operators: int = 0
     on_dla: int = 0
     macs: int = 0
@@ -83,7 +87,7 @@ def _built_in(networks: Networks) -> Iterator[tuple[str, Path]]:
 
 def attempt(name: str, path: Path) -> Outcome:
     """Compile for each machine, and compare every tensor with TensorFlow's over four inputs."""
-    outcome = Outcome()
+    outcome = Outcome(_types(path))
     for _, choices in MACHINES:
         try:
             rows = api.explain(path, **choices)
@@ -103,26 +107,50 @@ def attempt(name: str, path: Path) -> Outcome:
     return outcome
 
 
+def _types(path: Path) -> str:
+    """The types of the tensors that the model computes, and of its inputs."""
+    graph = read_tflite(path)
+    found = {tensor.dtype for tensor in graph.tensors if not tensor.is_constant}
+    return ", ".join(sorted(found, key=lambda dtype: (dtype.startswith("float"), dtype)))
+
+
 def render(outcomes: dict[str, dict[str, Outcome]]) -> str:
     """The page."""
     everything = [outcome for group in outcomes.values() for outcome in group.values()]
     tried, compiled = len(everything), sum(outcome.has_compiled for outcome in everything)
     exact = sum(outcome.is_exact for outcome in everything)
+    rows = []
+    for title, group in outcomes.items():
+        for types in sorted({outcome.types for outcome in group.values()}):
+            rows.append(_count(title, types, [one for one in group.values() if one.types == types]))
+    whole = f"{compiled} ({compiled / tried:.0%})", f"{exact} ({exact / tried:.0%})"
     counts = table(
-        ("models", "tried", "compiled", "bit-exact"),
-        [
-            *(_count(title, list(group.values())) for title, group in outcomes.items()),
-            ("**all**", str(tried), f"{compiled} ({compiled / tried:.0%})", f"{exact} ({exact / tried:.0%})"),
-        ],
+        ("models", "types of tensors", "tried", "compiled", "bit-exact"),
+        [*rows, ("**all**", "", str(tried), *whole)],
     )
+    counts = "\n".join((counts, *_refusals(everything)))
     head = Template((HERE / "compared" / "zoo.md.in").read_text(encoding="utf-8")).substitute(counts=counts)
     chapters = [f"## {title}\n\n{_chapter(group)}" for title, group in outcomes.items()]
     return "\n".join([head.rstrip("\n") + "\n", *chapters])
 
 
-def _count(title: str, group: list[Outcome]) -> tuple[str, ...]:
+def _count(title: str, types: str, group: list[Outcome]) -> tuple[str, ...]:
     compiled = sum(outcome.has_compiled for outcome in group)
-    return title, str(len(group)), str(compiled), str(sum(outcome.is_exact for outcome in group))
+    return title, types, str(len(group)), str(compiled), str(sum(outcome.is_exact for outcome in group))
+
+
+def _refusals(outcomes: list[Outcome]) -> Iterator[str]:
+    """How many models were refused for each reason, without the place in the model."""
+    reasons: Counter[str] = Counter()
+    for outcome in outcomes:
+        refused = {verdict for verdict in outcome.verdicts if verdict.startswith("refused")}
+        reasons.update({verdict.split("): ", 1)[-1] for verdict in refused})
+    if reasons:
+        yield table(
+            ("refused because", "models"), [(why, str(count)) for why, count in reasons.most_common()]
+        )
+    else:
+        yield "No model was refused."
 
 
 def _chapter(group: dict[str, Outcome]) -> str:

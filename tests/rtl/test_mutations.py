@@ -18,7 +18,7 @@ from tests.rtl.test_host import Pair, scenario
 from tests.rtl.test_streams import compare_averages, compare_edges, compare_random, compare_softmax
 
 CONFIG, LIMITED = machine("mutant"), machine("mutant with limits")
-RANDOM, DAMAGED, SOFTMAX = 40, 60, 20
+RANDOM, DAMAGED, SOFTMAX = 120, 300, 20
 Check = Callable[[Path], None]
 
 pytestmark = pytest.mark.slow
