@@ -9,7 +9,7 @@ import subprocess
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -63,9 +63,10 @@ def chunks(tasks: Iterable[Task]) -> Iterator[list[Task]]:
 def run_here(
     blueprints: Mapping[str, Blueprint], tasks: Iterable[Task], codes: tuple[bytes, ...] = ()
 ) -> Iterator[list[Result]]:
-    """One point after the other, without other processes; `codes` is the machine code of the routines."""
+    """One point after the other, in the order of chunks and without other processes; `codes` is the machine
+    code of the routines."""
     evaluator = Evaluator(blueprints, compiled.load(codes))
-    for task in tasks:
+    for task in chain.from_iterable(chunks(tasks)):
         yield [(task, evaluator.evaluate(task.model, task.values, task.layers))]
 
 
