@@ -103,7 +103,7 @@ class ResourceRemover:
             if kind == "VAR_HANDLE":
                 handles[outputs[0]] = self._variable(operator)
                 if is_main:
-                    self._tensors[outputs[0]] = _placeholder(tensors[outputs[0]])
+                    self._tensors[outputs[0]] = _unread_tensor(tensors[outputs[0]])
                 continue
             if kind == "CALL_ONCE":
                 if not is_main:
@@ -149,7 +149,7 @@ class ResourceRemover:
         """The variable's tensor: constant if nothing assigns it, else one that begins as zeros."""
         like = variable.like
         if like is None:  # nothing reads it
-            return _placeholder({"name": variable.name})
+            return _unread_tensor({"name": variable.name})
         found = {**like, "name": variable.name, "buffer": 0, "is_variable": True}
         if variable.initial is None:
             return found
@@ -177,8 +177,8 @@ class ResourceRemover:
         return point == 0 and not data.any()
 
 
-def _placeholder(values: Values) -> dict[str, Any]:
-    """A tensor in place of a handle, which nothing reads."""
+def _unread_tensor(values: Values) -> dict[str, Any]:
+    """The tensor that stands for a handle, or for a variable that no operator uses: none reads it."""
     return {
         "name": values["name"],
         "shape": np.array([1]),

@@ -45,7 +45,7 @@ def image_network(tf):
 @pytest.fixture(scope="module", params=["int16", None], ids=["int16", "float"])
 def model(request, tmp_path_factory):
     """The network in a file, with inputs and outputs of this type."""
-    tf = pytest.importorskip("tensorflow")
+    tf = pytest.importorskip("tensorflow", reason="TensorFlow is not installed, which converts")
     tf.keras.utils.set_random_seed(2)
     converter = tf.lite.TFLiteConverter.from_keras_model(image_network(tf))
     rng = np.random.default_rng(0)
