@@ -9,7 +9,12 @@ import numpy as np
 from dlasim.compiler_shim.graph import Tensor
 from dlasim.compiler_shim.operators import wide
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
-from dlasim.compiler_shim.operators.windows import dilated, padding_before, window_attributes, window_grid
+from dlasim.compiler_shim.operators.windows import (
+    dilated,
+    transposed_attributes,
+    window_attributes,
+    window_grid,
+)
 
 
 def convolution(op: BoundOperator) -> list[KernelCall]:
@@ -63,17 +68,11 @@ def fully_connected(op: BoundOperator) -> list[KernelCall]:
 
 
 def transpose_convolution(op: BoundOperator) -> list[KernelCall]:
-    """TRANSPOSE_CONV: padded as the convolution from its output to its input would be."""
+    """TRANSPOSE_CONV."""
     if wide.is_wide(op, 2):
         return wide.transpose_convolution(op)
     weights, values, output = op.input(1), op.input(2), op.output()
     _check(op, values, weights)
-    strides = (op.option("stride_h"), op.option("stride_w"))
-    padding = op.option("padding")
-    before = [
-        padding_before(padding, output.shape[axis], weights.shape[axis], stride)
-        for axis, stride in zip((1, 2), strides, strict=True)
-    ]
     return [
         op.call(
             "TRANSPOSE_CONV",
@@ -82,10 +81,7 @@ def transpose_convolution(op: BoundOperator) -> list[KernelCall]:
                 op.input_numbers[1],
                 _records(op, values, weights, 3, weights.shape[0]),
             ),
-            stride_height=strides[0],
-            stride_width=strides[1],
-            pad_top=before[0],
-            pad_left=before[1],
+            **transposed_attributes(op),
             input_zero_point=op.zero_point(values),
             output_zero_point=op.zero_point(output),
             weight_zero_point=_weight_zero_point(op, weights),

@@ -40,15 +40,7 @@ def _product(op: BoundOperator, values: Tensor, output: Tensor) -> KernelCall:
     op.require(count > 0, "its input is empty")
     multiplier, shift = op.multiplier(op.scale(values) / op.scale(output) ** (1.0 / count))
     op.require(shift <= _MOST_PRODUCT_SHIFT, "its scales give a factor of 2^7 or more")
-    return op.call(
-        "PRODUCT",
-        op.input_numbers[:1],
-        axis_mask=_mask(op, values),
-        input_zero_point=op.zero_point(values),
-        output_zero_point=op.zero_point(output),
-        output_multiplier=multiplier,
-        output_shift=shift,
-    )
+    return _rescaled(op, "PRODUCT", (multiplier, shift))
 
 
 def sum_(op: BoundOperator) -> list[KernelCall]:
@@ -60,17 +52,21 @@ def sum_(op: BoundOperator) -> list[KernelCall]:
     if values.dtype == "int16":
         scale = {"output_multiplier": multiplier, "output_shift": shift}
         return [op.call("MEAN_16", op.input_numbers[:1], axis_mask=_mask(op, values), **scale)]
-    return [
-        op.call(
-            "MEAN",
-            op.input_numbers[:1],
-            axis_mask=_mask(op, values),
-            input_zero_point=op.zero_point(values),
-            output_zero_point=op.zero_point(output),
-            output_multiplier=multiplier,
-            output_shift=shift,
-        )
-    ]
+    return [_rescaled(op, "MEAN", (multiplier, shift))]
+
+
+def _rescaled(op: BoundOperator, name: str, factor: tuple[int, int]) -> KernelCall:
+    """A call of a host operator that reduces int8 to int8 of another scale."""
+    values = op.input()
+    return op.call(
+        name,
+        op.input_numbers[:1],
+        axis_mask=_mask(op, values),
+        input_zero_point=op.zero_point(values),
+        output_zero_point=op.zero_point(op.output()),
+        output_multiplier=factor[0],
+        output_shift=factor[1],
+    )
 
 
 def _scale(op: BoundOperator, tensor: Tensor) -> tuple[float, int]:

@@ -9,7 +9,7 @@ import numpy as np
 from dlasim.compiler_shim.graph import Tensor
 from dlasim.compiler_shim.operators.activations import quantized_range
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall
-from dlasim.compiler_shim.operators.windows import padding_before, window_attributes
+from dlasim.compiler_shim.operators.windows import transposed_attributes, window_attributes
 from dlasim.isa.host_ops import PoolFunction, SigmoidFunction, WideFunction
 from dlasim.sim.interpolation import (
     EXPONENTIALS,
@@ -68,21 +68,12 @@ def fully_connected(op: BoundOperator) -> list[KernelCall]:
 
 def transpose_convolution(op: BoundOperator) -> list[KernelCall]:
     """TRANSPOSE_CONV."""
-    weights, output = op.input(1), op.output()
-    records, wide_sums = _records(op, op.input(2), 1, 3, weights.shape[0], always_wide=True)
-    strides, padding = (op.option("stride_h"), op.option("stride_w")), op.option("padding")
-    before = [
-        padding_before(padding, output.shape[axis], weights.shape[axis], stride)
-        for axis, stride in zip((1, 2), strides, strict=True)
-    ]
+    records, wide_sums = _records(op, op.input(2), 1, 3, op.input(1).shape[0], always_wide=True)
     return [
         op.call(
             "TRANSPOSE_CONV_16",
             (op.input_numbers[2], op.input_numbers[1], records),
-            stride_height=strides[0],
-            stride_width=strides[1],
-            pad_top=before[0],
-            pad_left=before[1],
+            **transposed_attributes(op),
             wide_sums=wide_sums,
             **op.clamp(),
         )

@@ -48,3 +48,16 @@ def window_grid(op: BoundOperator, shape: Shape, height: int, width: int) -> Sha
     rows = _windows(op, shape[1], height, op.option("stride_h"))
     columns = _windows(op, shape[2], width, op.option("stride_w"))
     return (shape[0], rows, columns)
+
+
+def transposed_attributes(op: BoundOperator) -> dict[str, int]:
+    """Strides and padding of TRANSPOSE_CONV, which is padded as the convolution from its output to its input
+    would be."""
+    weights, output, padding = op.input(1), op.output(), op.option("padding")
+    height, width = op.option("stride_h"), op.option("stride_w")
+    return {
+        "stride_height": height,
+        "stride_width": width,
+        "pad_top": padding_before(padding, output.shape[1], weights.shape[1], height),
+        "pad_left": padding_before(padding, output.shape[2], weights.shape[2], width),
+    }
