@@ -53,6 +53,8 @@ class Single:
     inputs: tuple[tuple[Shape, str], ...]
     output: tuple[Shape, str]
     attributes: dict[str, Any]
+    second_output: tuple[Shape, str] | int | None = None  # or the input that it is, a state
+    sums: int = 0  # how many of the first inputs are data even if they are int32
 
     @property
     def elements(self) -> int:
@@ -70,12 +72,13 @@ def singles() -> Iterator[Single]:
     """Calls of every operator that the firmware has, small and large."""
     for size, depth, channels, taps, stride in (
         (32, 3, 16, 3, 1), (32, 16, 16, 3, 1), (16, 32, 32, 3, 2), (14, 64, 32, 1, 1), (28, 8, 48, 1, 1),
-        (7, 64, 64, 3, 1), (5, 128, 128, 1, 1), (24, 16, 24, 5, 1), (48, 3, 8, 7, 2), (9, 16, 16, 3, 1),
+        (6, 4, 12, 3, 1), (7, 64, 64, 3, 1), (5, 128, 128, 1, 1), (24, 16, 24, 5, 1), (48, 3, 8, 7, 2),
+        (9, 16, 16, 3, 1),
     ):  # fmt: skip
         yield _convolution("CONV_2D", size, depth, (channels, taps, taps, depth), stride)
     for size, channels, taps, stride in (
         (48, 8, 3, 1), (24, 32, 3, 1), (24, 32, 3, 2), (12, 64, 3, 1), (6, 128, 3, 1), (14, 48, 5, 1),
-        (28, 16, 5, 2), (28, 16, 7, 1), (7, 48, 5, 1), (3, 256, 3, 1),
+        (28, 16, 5, 2), (28, 16, 7, 1), (7, 48, 5, 1), (3, 256, 3, 1), (8, 12, 3, 1), (9, 20, 3, 2),
     ):  # fmt: skip
         yield _convolution("DEPTHWISE_CONV_2D", size, channels, (1, taps, taps, channels), stride)
     for rows, depth, channels in (
@@ -120,6 +123,7 @@ def singles() -> Iterator[Single]:
         yield _int8("SOFTMAX", shape, shape, ((256,), "int32"))
     yield from _more()
     yield from _sixteen_bits()
+    yield from _recurrent()
 
     for size, depth, turned in ((16, 16, 0), (32, 64, 1), (8, 8, 0)):
         second = (2, size, depth) if turned else (2, depth, size)
@@ -157,6 +161,20 @@ def _sixteen_bits() -> Iterator[Single]:
         out = size - taps + 1
         steps = {**usual, "wide_sums": 1}
         yield Single("CONV_2D_16", (image, weights, records), ((1, out, out, filters), "int16"), steps)
+    for size, depth, channels, taps, stride in (
+        (4, 8, 4, 2, 2),
+        (6, 16, 3, 3, 2),
+        (5, 3, 2, 4, 2),
+        (5, 4, 3, 3, 1),
+        (7, 32, 2, 2, 2),
+        (3, 1, 8, 1, 1),
+    ):
+        image, records = ((1, size, size, depth), "int16"), ((channels, 4), "int32")
+        weights, out = ((channels, taps, taps, depth), "int8"), size * stride
+        for wide_sums in (0, 1):
+            words = {**usual, "stride_height": stride, "stride_width": stride, "wide_sums": wide_sums}
+            result = (1, out, out, channels), "int16"
+            yield Single("TRANSPOSE_CONV_16", (image, weights, records), result, words)
     for shape in ((1, 64), (8, 40)):
         given = ((shape, "int16"), ((12, shape[1]), "int8"), ((12, 4), "int32"))
         yield Single("FULLY_CONNECTED_16", given, ((shape[0], 12), "int16"), {**usual, "wide_sums": 1})
@@ -174,6 +192,57 @@ def _sixteen_bits() -> Iterator[Single]:
         image, out = ((1, 12, 12, 8), "int16"), ((1, 6, 6, 8), "int16")
         yield Single("POOL_16", (image,), out, {**usual, **filters, "function": int(function)})
     yield Single("MEAN_16", (((1, 6, 6, 8), "int16"),), ((1, 1, 1, 8), "int16"), {"axis_mask": 0b0110})
+
+
+def _recurrent() -> Iterator[Single]:
+    """Filters with a memory, the parts of an LSTM, and the greatest elements."""
+    for batch, depth, filters, memory, rank in (
+        (1, 40, 64, 10, 1), (1, 8, 12, 2, 1), (2, 96, 24, 31, 2), (1, 1, 16, 64, 4), (3, 250, 9, 1, 1),
+        (1, 1, 40, 1, 2), (1, 16, 320, 8, 2),
+    ):  # fmt: skip
+        for state in ("int8", "int16"):
+            weights = ((filters, depth), "int8"), ((filters, memory), state), ((filters // rank,), "int32")
+            given = (((batch, depth), "int8"), *weights, ((batch, filters * memory), state))
+            yield Single("SVDF", given, ((batch, filters // rank), "int8"), {"rank": rank}, second_output=4)
+    for rows, depth, channels in (
+        (1, 28, 80),
+        (28, 28, 80),
+        (1, 3, 8),
+        (5, 1, 16),
+        (2, 130, 20),
+        (3, 20, 6),
+        (1, 9, 4),
+        (4, 50, 3),
+    ):
+        weights, records = ((channels, depth), "int8"), ((channels, 3), "int32")
+        given = (((rows, depth), "int8"), weights, records)
+        yield Single("MATRIX_SUMS", given, ((rows, channels), "int32"), {})
+    for batch, units in ((1, 1), (1, 4), (1, 20), (2, 16), (1, 64), (5, 7), (1, 250)):
+        sums, cell = ((batch, 4 * units), "int32"), ((batch, units), "int16")
+        given = (sums, sums, cell, ((256,), "int32"))
+        words = {
+            "row_step": 1, "cell_clip": 32767, "tanh_factor": 3, "output_shift": -22, "forget_shift": -15,
+            "update_shift": -16, "input_shift": [-16] * 4, "recurrent_shift": [-16] * 4,
+        }  # fmt: skip
+        yield Single("LSTM_CELL", given, ((batch, units), "int8"), words, second_output=2, sums=2)
+    for rows, length, most in (
+        (1, 10, 1),
+        (1, 10, 5),
+        (4, 64, 3),
+        (1, 250, 10),
+        (1, 1001, 5),
+        (16, 8, 8),
+        (40, 2, 1),
+        (1, 400, 1),
+        (2, 120, 60),
+    ):
+        for dtype in ("int8", "int16"):
+            chosen = (rows, most)
+            given = (((rows, length), dtype),)
+            yield Single("TOP_K", given, (chosen, dtype), {}, second_output=(chosen, "int32"))
+    for length in (1, 2, 3, 4, 7, 8, 16, 24, 31, 64, 250):
+        shape = (1, 96, length)
+        yield Single("DEQUANTIZE", ((shape, "int16"),), (shape, "float32"), {"scale": 0.05})
 
 
 def _elements(shape: Shape) -> Iterator[Single]:
@@ -245,9 +314,11 @@ def measure(single: Single) -> tuple[int, int]:
 def program_of(single: Single) -> Program:
     """A program that makes the call; int8 and float tensors are inputs, int32 ones are zero."""
     tensors, ends = [], dict.fromkeys(Region, 0)
-    for shape, dtype in (*single.inputs, single.output):
-        is_given = len(tensors) < len(single.inputs) and dtype != "int32"
-        is_output = len(tensors) == len(single.inputs)
+    second = single.second_output
+    created = (*single.inputs, single.output, *((second,) if isinstance(second, tuple) else ()))
+    for shape, dtype in created:
+        is_given = len(tensors) < len(single.inputs) and (dtype != "int32" or len(tensors) < single.sums)
+        is_output = len(tensors) >= len(single.inputs)
         role = Role.OUTPUT if is_output else Role.INPUT if is_given else Role.INTERNAL
         region = Region.OUTPUTS if is_output else Region.INPUTS if is_given else Region.ARENA
         size = prod(shape) * np.dtype(dtype).itemsize
@@ -257,7 +328,11 @@ def program_of(single: Single) -> Program:
     operator = host_ops.BY_NAME[single.operator]
     words = {attribute.name: _usual(attribute) for attribute in operator.attributes} | single.attributes
     numbers = tuple(range(len(single.inputs)))
-    call = HostCall(operator.code, numbers, (len(numbers),), encode_attributes(operator.name, **words), 0)
+    outputs = (
+        len(numbers),
+        *([second] if isinstance(second, int) else range(len(numbers) + 1, len(created))),
+    )
+    call = HostCall(operator.code, numbers, outputs, encode_attributes(operator.name, **words), 0)
     need = DlaConfig().requirement(
         inputs_bytes=ends[Region.INPUTS], outputs_bytes=ends[Region.OUTPUTS], arena_bytes=ends[Region.ARENA]
     )
@@ -279,7 +354,7 @@ def _usual(attribute: host_ops.Attribute) -> Any:
 def _macs(single: Single) -> int:
     if single.operator == "DEPTHWISE_CONV_2D":
         return prod(single.output[0]) * prod(single.inputs[1][0][1:3])
-    if single.operator == "TRANSPOSE_CONV":
+    if single.operator.removesuffix("_16") == "TRANSPOSE_CONV":
         return prod(single.inputs[0][0][:-1]) * prod(single.inputs[1][0])
     if single.operator.removesuffix("_16") in ("CONV_2D", "FULLY_CONNECTED"):
         return prod(single.output[0]) * prod(single.inputs[1][0][1:])
