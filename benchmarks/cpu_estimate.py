@@ -273,8 +273,8 @@ def measure(single: Single) -> tuple[int, int]:
 
 
 def _usual_values(single: Single, values: Any) -> Any:
-    """Floats up to 20, as after a DEQUANTIZE; only roots of what has one."""
-    if values.dtype.kind != "f":
+    """Floats up to 20, as after a DEQUANTIZE; only roots of what has one. QUANTIZE has up to 1, its range."""
+    if values.dtype.kind != "f" or single.operator == "QUANTIZE":
         return values
     has_root = single.operator == "UNARY" and single.attributes["function"] in _ROOTS
     return (abs(values) if has_root else values) * np.float32(20)
