@@ -517,9 +517,9 @@ HOST_OPERATORS = (
         "not clamped. DIV truncates; FLOOR_DIV floors, and divides float32 in float64; an integer divided "
         "by 0 is 0. FLOOR_MOD has the divisor's sign, and is 0 for 0. POW is of int32 only, an exponent "
         "below 0 counts as 0, and what does not fit becomes the least int32. MAXIMUM is x1 > x2 ? x1 : x2, "
-        "MINIMUM x1 < x2 ? x1 : x2; of bool these are or and and. int8 and bool only for these two. float32 is "
-        "rounded to nearest, half to even; the bits of a NaN that is computed are not defined, and clamp "
-        "lets it pass.",
+        "MINIMUM x1 < x2 ? x1 : x2; of bool these are or and and. int8 and bool only for these two. "
+        "float32 is rounded to nearest, half to even; the bits of a NaN that is computed are not defined, "
+        "and clamp lets it pass.",
         (
             HostOperand("input1", _NUMBERS_AND_BOOL, "any shape"),
             HostOperand("input2", _NUMBERS_AND_BOOL, "the same type; broadcast with input1 as in NumPy"),
