@@ -123,7 +123,7 @@ def _records(op: BoundOperator, values: Tensor, weights: Tensor, bias_position: 
         data = op.constant(bias_position).ravel()
         op.require(len(data) == len(records), f"{len(data)} biases for {len(records)} channels")
         records[:, 0] = data
-    records[:, 1:] = [op.multiplier(float(scale)) for scale in effective_scales]
+    records[:, 1:] = [op.product_multiplier(float(scale)) for scale in effective_scales]
     return op.new_constant("records", records)
 
 
