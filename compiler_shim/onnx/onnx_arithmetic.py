@@ -141,7 +141,9 @@ def product(converter: Converter, node: OnnxNode) -> None:
     first, second, name = converter.exact(node, 0), converter.exact(node, 1), node.outputs[0]
     rank = len(first.shape)
     if rank != len(second.shape) or not 2 <= rank <= 5:
-        raise RefusedError(f"operands of shapes {list(first.shape)} and {list(second.shape)}")
+        raise RefusedError(
+            f"shapes {list(first.shape)} and {list(second.shape)} of its operands do not match"
+        )
     target = converter.target(node)
     numbers, turned = [], []
     swapped = (*range(rank - 2), rank - 1, rank - 2)
@@ -164,7 +166,7 @@ def softmax(converter: Converter, node: OnnxNode) -> None:
     rank = len(value.shape)
     axis = node.attributes.get("axis", -1)
     if not -rank <= axis < rank:
-        raise RefusedError(f"axis {axis} of {rank} dimensions")
+        raise RefusedError(f"its axis must be from {-rank} to {rank - 1} (got {axis})")
     axis %= rank
     value = converter.settled(value, name)
     if value.order[-1] != axis:

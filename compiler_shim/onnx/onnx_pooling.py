@@ -128,7 +128,7 @@ def reduction(converter: Converter, node: OnnxNode) -> None:
         [] if node.attributes.get("noop_with_empty_axes") else list(range(rank))
     )
     if any(not -rank <= axis < rank for axis in axes):
-        raise RefusedError(f"axes {axes} of {rank} dimensions")
+        raise RefusedError(f"its axes must be from {-rank} to {rank - 1} (got {axes})")
     reduce_axes(
         converter, node, value, [axis % rank for axis in axes], bool(node.attributes.get("keepdims", 1))
     )

@@ -138,7 +138,8 @@ class BoundOperator:
 
     def axis(self, axis: int, rank: int) -> int:
         """The axis, counted from the front."""
-        self.require(-rank <= axis < rank, f"axis {axis}, but there are {rank} dimensions")
+        self.require(rank > 0, "a scalar has no axis")
+        self.require(-rank <= axis < rank, f"its axis must be from {-rank} to {rank - 1} (got {axis})")
         return axis % rank
 
     def types(self, tensor: Tensor, *allowed: str) -> None:

@@ -188,7 +188,10 @@ def _plain_clamp(op: BoundOperator, output: Tensor) -> dict[str, int]:
         infinite = op.kind in ("FLOOR_DIV", "FLOOR_MOD", "SQUARED_DIFFERENCE")
         least, greatest = (-np.inf, np.inf) if infinite else float_range(activation)
         return {"clamp_min": float_word(least), "clamp_max": float_word(greatest)}
-    op.require(output.dtype == "int32" or activation == "NONE", f"int64 with fused {activation}")
+    op.require(
+        output.dtype == "int32" or activation == "NONE",
+        f"fused activation {activation} of int64 is not supported",
+    )
     bounds = integer_range(activation)
     return {"clamp_min": bounds[0], "clamp_max": bounds[1]}
 
@@ -310,5 +313,8 @@ def broadcast_shape(op: BoundOperator) -> list[Shape]:
 def prelu_shape(op: BoundOperator) -> list[Shape]:
     """Alpha is spread over the input."""
     outputs = broadcast_shape(op)
-    op.require(outputs == [op.shape(0)], f"alpha {list(op.shape(1))} is larger than the input")
+    op.require(
+        outputs == [op.shape(0)],
+        f"alpha of shape {list(op.shape(1))} must broadcast to the input's shape {list(op.shape(0))}",
+    )
     return outputs

@@ -37,7 +37,7 @@ def batch_matmul_shape(op: BoundOperator) -> list[Shape]:
     op.require(min(len(first), len(second)) >= 2, f"both inputs need 2 dimensions or more (got {shapes})")
     rows, depth = first[-2:] if not op.option("adj_x") else first[:-3:-1]
     other_depth, columns = second[-2:] if not op.option("adj_y") else second[:-3:-1]
-    op.require(depth == other_depth, f"rows of {depth} elements meet columns of {other_depth}")
+    op.require(depth == other_depth, f"rows and columns must be equally long (got {depth} and {other_depth})")
     try:
         return [(*np.broadcast_shapes(first[:-2], second[:-2]), rows, columns)]
     except ValueError:
