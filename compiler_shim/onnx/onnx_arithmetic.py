@@ -26,6 +26,7 @@ _FUNCTIONS = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.d
               "Max": np.maximum, "Min": np.minimum}  # fmt: skip
 _KINDS = {"Add": "ADD", "Sub": "SUB", "Mul": "MUL"}
 _SOFTMAX = Quantization((1 / 256,), (-128,))
+_FINE_SOFTMAX = Quantization((1 / 65536,), (-32768,))
 
 
 def binary(converter: Converter, node: OnnxNode) -> None:
@@ -157,7 +158,10 @@ def product(converter: Converter, node: OnnxNode) -> None:
 
 
 def softmax(converter: Converter, node: OnnxNode) -> None:
-    """Softmax over any dimension: TensorFlow's, in steps of 1/256, then in the scale that is asked for."""
+    """Softmax over any dimension: TensorFlow's, in steps of 1/256, then in the scale that is asked for.
+
+    A scale of which two steps or more are 1/256 begins with steps of 1/65536, on the CPU.
+    """
     value, name = converter.exact(node), node.outputs[0]
     rank = len(value.shape)
     axis = node.attributes.get("axis", -1)
@@ -167,6 +171,14 @@ def softmax(converter: Converter, node: OnnxNode) -> None:
     value = converter.settled(value, name)
     if value.order[-1] != axis:
         value = converter.ordered(value, (*(a for a in value.order if a != axis), axis), name)
+    target = converter.optional_target(node)
+    if target is not None and 2 * target.scale <= _SOFTMAX.scale:
+        fine = converter.emit(
+            "SOFTMAX", [value.number], _FINE_SOFTMAX, f"{name}/fine", dtype="int16", beta=1.0
+        )
+        number = converter.emit("QUANTIZE", [fine], target, name)
+        converter.values[name] = replace(value, number=number, quantization=target)
+        return
     number = converter.emit("SOFTMAX", [value.number], _SOFTMAX, name, beta=1.0)
     converter.values[name] = replace(value, number=number, quantization=_SOFTMAX)
 

@@ -88,11 +88,12 @@ def _product(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
     first, second, output = np.array(scales, np.float32 if in_float32 else np.float64)
     with np.errstate(all="ignore"):
         scale = float(first * second / output if op.kind == "MUL" else first / (second * output))
+    rescaling = op.product_multiplier if op.kind == "MUL" else op.multiplier
     return op.call(
         op.kind,
         [op.input_numbers[position] for position in order],
         **_zero_points(op, order),
-        **_multiplier(op, "output_", scale),
+        **dict(zip(("output_multiplier", "output_shift"), rescaling(scale), strict=True)),
         **op.clamp(),
     )
 
