@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from math import prod
 from types import SimpleNamespace
 
-import numpy as np
-
 from dlasim.isa import host_ops
 from dlasim.isa.host_attributes import decode_attributes
 from dlasim.isa.program import HostCall, Program
 from dlasim.sim import host_loops as loops
-from dlasim.sim.host_loops import Shape, Work
+from dlasim.sim import plain_rates
+from dlasim.sim.host_work import Shape, Work
 
 DOORBELL_CYCLES = 40
 
@@ -75,15 +74,15 @@ RATES = {
     "SIGMOID_16": Rates(call=220, written=35.5),
     "LEAKY_16": Rates(call=170, written=40),
     "DEQUANTIZE": Rates(call=210, written=98.5),
-    "CAST": Rates(written=21),
-    "BINARY": Rates(written=19.5, more=loops.rows(60)),
-    "UNARY": Rates(written=13),
-    "ARG_MAX": Rates(read=20),
-    "REDUCE": Rates(more=loops.reduction),
-    "CUMULATIVE_SUM": Rates(read=37, more=loops.running_sums),
-    "TOP_K": Rates(call=240, more=loops.greatest),
+    "CAST": Rates(more=plain_rates.conversions),
+    "BINARY": Rates(more=plain_rates.plain_binary),
+    "UNARY": Rates(more=plain_rates.plain_unary),
+    "ARG_MAX": Rates(more=plain_rates.search),
+    "REDUCE": Rates(more=plain_rates.reduction),
+    "CUMULATIVE_SUM": Rates(more=plain_rates.running_sums),
+    "TOP_K": Rates(call=290, more=loops.greatest),
     "L2_NORMALIZATION": Rates(read=30, more=loops.pixels(400)),
-    "COMPARE": Rates(more=loops.comparison),
+    "COMPARE": Rates(more=plain_rates.comparison),
     "SELECT": Rates(written=51),
 }
 OTHERS = Rates(read=16, written=16)  # the firmware has no kernel to measure
@@ -97,9 +96,13 @@ def call_cycles(program: Program, call: HostCall) -> int:
     shapes = [
         [program.tensors[n].shape for n in numbers if n >= 0] for numbers in (call.inputs, call.outputs)
     ]
-    size = np.dtype(program.tensors[call.outputs[0]].type.name).itemsize if call.outputs else 1
+    read, written = (
+        [program.tensors[n].type.name for n in numbers[:1] if n >= 0]
+        for numbers in (call.inputs, call.outputs)
+    )
     macs = program.layers[call.layer].macs
-    return operator_cycles(shapes[0], shapes[1], call.code, macs, call.attributes, size)
+    types = (*read, "int8")[0], (*written, "int8")[0]
+    return operator_cycles(shapes[0], shapes[1], call.code, macs, call.attributes, types)
 
 
 def operator_cycles(
@@ -108,14 +111,15 @@ def operator_cycles(
     code: int,
     macs: int,
     words: Sequence[int] = (),
-    element_bytes: int = 1,
+    types: tuple[str, str] = ("int8", "int8"),
 ) -> int:
-    """Estimated CPU cycles of a host operator on tensors of these shapes; `words` are its attributes."""
+    """Estimated CPU cycles of a host operator on tensors of these shapes; `words` are its attributes, `types`
+    those of its first input and output."""
     operator = host_ops.BY_CODE[code]
     rates = RATES.get(operator.name, OTHERS)
     attributes: SimpleNamespace | None = None
     if len(words) == operator.words:
         attributes = decode_attributes(operator, words)
-    work = Work(inputs, outputs, macs, attributes, element_bytes)
+    work = Work(inputs, outputs, macs, attributes, *types)
     cycles = rates.call + rates.mac * macs + rates.written * work.written + rates.read * prod(work.input(0))
     return round(cycles + (rates.more(work) if rates.more else 0))

@@ -6,41 +6,13 @@ Each function gives the cycles of a call beyond those for each element and multi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from math import gcd, log, prod
-from typing import Any
 
 import numpy as np
 
 from dlasim.isa import host_ops
-
-Shape = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What a call works on; the attributes are those of its operator, None where they are not known."""
-
-    inputs: Sequence[Shape]
-    outputs: Sequence[Shape]
-    macs: int
-    attributes: Any
-    element_bytes: int  # of the output
-
-    @property
-    def written(self) -> int:
-        """Elements of the outputs."""
-        return sum(prod(shape) for shape in self.outputs)
-
-    @property
-    def output(self) -> Shape:
-        """The shape of the first output."""
-        return self.outputs[0] if self.outputs else ()
-
-    def input(self, number: int) -> Shape:
-        """The shape of an input, () where it is left out."""
-        return self.inputs[number] if number < len(self.inputs) else ()
+from dlasim.sim.host_work import Work, row_length
 
 
 def convolution(work: Work) -> float:
@@ -132,18 +104,12 @@ def window_elements(rate: float) -> Callable[[Work], float]:
 _MANY_ELEMENTS = 512  # from which sums look up what they add
 
 
-def _row_length(work: Work) -> int:
-    """Elements of a row: all, unless an input is broadcast."""
-    whole = all(prod(shape) in (1, work.written) for shape in work.inputs[:2])
-    return max(work.written if whole else (1, *work.output)[-1], 1)
-
-
 def sums(rate: float) -> Callable[[Work], float]:
     """For few elements 61 for each and 145 for each row; for more of them so many for each, 110 for each row,
     and 12,600 for tables."""
 
     def cycles(work: Work) -> float:
-        rows = work.written // _row_length(work)
+        rows = work.written // row_length(work)
         if work.written < _MANY_ELEMENTS:
             return 61 * work.written + 145 * rows
         return rate * work.written + 110 * rows + 12_600
@@ -153,7 +119,7 @@ def sums(rate: float) -> Callable[[Work], float]:
 
 def rows(rate: float) -> Callable[[Work], float]:
     """So many cycles for each row."""
-    return lambda work: rate * (work.written // _row_length(work))
+    return lambda work: rate * (work.written // row_length(work))
 
 
 def pixels(rate: float) -> Callable[[Work], float]:
@@ -161,46 +127,18 @@ def pixels(rate: float) -> Callable[[Work], float]:
     return lambda work: rate * (work.written // max((1, *work.output)[-1], 1))
 
 
-def reduction(work: Work) -> float:
-    """45 for each element, 9 for each of its dimensions, and 20 for each that another is combined with."""
-    elements = prod(work.input(0))
-    return (45 + 9 * len(work.input(0))) * elements + 20 * (elements - work.written)
-
-
 def products(work: Work) -> float:
     """43 for each element, 11 for each of its dimensions, 57 for each result."""
     return (43 + 11 * len(work.input(0))) * prod(work.input(0)) + 57 * work.written
 
 
-def running_sums(work: Work) -> float:
-    """13 for each run along the axis, and 26 for each int8."""
-    return _columns(13)(work) + 26 * (work.element_bytes == 1) * work.written
-
-
 def quotients(work: Work) -> float:
     """For few elements 257 for each and 140 for each row; for more of them 83 for each, 122 for each row, and
     45,900 for a table."""
-    rows = work.written // _row_length(work)
+    rows = work.written // row_length(work)
     if work.written < _MANY_ELEMENTS:
         return 257 * work.written + 140 * rows
     return 83 * work.written + 122 * rows + 45_900
-
-
-def _columns(rate: float) -> Callable[[Work], float]:
-    """So many cycles for each run along the axis."""
-
-    def cycles(work: Work) -> float:
-        axis = 0 if work.attributes is None else work.attributes.axis
-        length = dict(enumerate(work.input(0))).get(axis, 1)
-        return rate * (work.written // max(length, 1))
-
-    return cycles
-
-
-def comparison(work: Work) -> float:
-    """42 for each int8, 16 for each other element; 125 for each row."""
-    rescales = work.attributes is not None and work.attributes.input1_multiplier
-    return (42 if rescales else 16) * work.written + 125 * (work.written // _row_length(work))
 
 
 def _moved(runs: int, elements: int, work: Work, step: int = 0, sides: int = 1) -> float:
@@ -268,13 +206,14 @@ def sums_of_products(work: Work) -> float:
 
 
 def greatest(work: Work) -> float:
-    """36 for each element, and 29 for each that one passes on its way into a row of the result, as many as in
-    random order."""
+    """48 for each element, 54 of float32; 40 (of int16 33) for each that one passes on its way into a row of the
+    result, as many as in random order."""
     length, most = (1, *work.input(0))[-1], (1, *work.output)[-1]
     rows = prod(work.output) // max(most, 1)
     later = log((length + 0.5) / (most + 0.5)) if length > most else 0.0  # the sum of 1 / place
     passed = most * (most - 1) / 4 + most * (most + 1) / 2 * later
-    return rows * (36 * length + 29 * passed)
+    each = 54 if work.reads_floats else 48
+    return rows * (each * length + (33 if work.read_type == "int16" else 40) * passed)
 
 
 def wide_windows(work: Work) -> float:
@@ -289,7 +228,7 @@ def wide_windows(work: Work) -> float:
 def wide_arithmetic(work: Work) -> float:
     """66 for each sum, 33 for each product, 110 for each row."""
     is_product = work.attributes is not None and work.attributes.function == host_ops.WideFunction.MUL
-    return (33 if is_product else 66) * work.written + 110 * (work.written // _row_length(work))
+    return (33 if is_product else 66) * work.written + 110 * (work.written // row_length(work))
 
 
 def padding(work: Work) -> float:

@@ -8,9 +8,11 @@ from math import prod
 from typing import Any
 
 from dlasim.isa import host_ops
+from dlasim.isa.host_attributes import float_word
 from dlasim.sim.float_steps import float_steps
 
 Shape = tuple[int, ...]
+_FLOAT_LIMITS = {"clamp_min": float_word(-3.4028235e38), "clamp_max": float_word(3.4028235e38)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ def singles() -> Iterator[Single]:
         yield _int8("SOFTMAX", shape, shape, ((256,), "int32"))
     yield from _more()
     yield from _sixteen_bits()
+    yield from _floats()
     yield from _recurrent()
 
     for size, depth, turned in ((16, 16, 0), (32, 64, 1), (8, 8, 0)):
@@ -126,9 +129,35 @@ def _more() -> Iterator[Single]:
         yield _int8("L2_NORMALIZATION", shape, shape)
         row = ((shape[-1],), "int8")
         yield Single("COMPARE", ((shape, "int8"), row), (shape, "bool"), {"function": 2})
-        plain = {"function": 2, "input1_multiplier": 0}
+        plain = {"function": 2}
         yield Single("COMPARE", ((shape, "int32"), (shape, "int32")), (shape, "bool"), plain)
         yield Single("SELECT", ((shape, "bool"), (shape, "int8"), row), (shape, "int8"), {})
+
+
+def _floats() -> Iterator[Single]:
+    """What computes in float32 without an FPU."""
+    for shape in ((1, 12, 12, 6), (1, 250)):
+        real, row = (shape, "float32"), ((shape[-1],), "float32")
+        kept = ((*shape[:-1], 1), "float32")
+        for function in host_ops.BinaryFunction:
+            if function != host_ops.BinaryFunction.POW:
+                words = {"function": int(function), **_FLOAT_LIMITS}
+                yield Single("BINARY", (real, real), real, words)
+                yield Single("BINARY", (real, row), real, words)
+        for unary in host_ops.UnaryFunction:
+            yield Single("UNARY", (real,), real, {"function": int(unary)})
+        for dtype in ("int8", "int32", "int64"):
+            yield Single("CAST", (real,), (shape, dtype), {})
+            if dtype != "int32":  # which is zero here
+                yield Single("CAST", ((shape, dtype),), real, {})
+        for compared in host_ops.CompareFunction:
+            words = {"function": int(compared)}
+            yield Single("COMPARE", (real, row), (shape, "bool"), words)
+        for reduced in list(host_ops.ReduceFunction)[:4]:
+            words = {"function": int(reduced), "axis_mask": 1 << len(shape) - 1}
+            yield Single("REDUCE", (real,), kept, words)
+        yield Single("CUMULATIVE_SUM", (real,), real, {"axis": len(shape) - 1})
+        yield Single("ARG_MAX", (real,), (shape[:-1], "int32"), {"axis": len(shape) - 1})
 
 
 def _sixteen_bits() -> Iterator[Single]:
@@ -215,7 +244,7 @@ def _recurrent() -> Iterator[Single]:
         (1, 400, 1),
         (2, 120, 60),
     ):
-        for dtype in ("int8", "int16"):
+        for dtype in ("int8", "int16", "float32"):
             chosen = (rows, most)
             given = (((rows, length), dtype),)
             yield Single("TOP_K", given, (chosen, dtype), {}, second_output=(chosen, "int32"))
