@@ -206,8 +206,8 @@ def sums_of_products(work: Work) -> float:
 
 
 def greatest(work: Work) -> float:
-    """48 for each element, 54 of float32; 40 (of int16 33) for each that one passes on its way into a row of the
-    result, as many as in random order."""
+    """48 for each element, 54 of float32; 40 (of int16 33) for each that one passes on its way into a row of
+    the result, as many as in random order."""
     length, most = (1, *work.input(0))[-1], (1, *work.output)[-1]
     rows = prod(work.output) // max(most, 1)
     later = log((length + 0.5) / (most + 0.5)) if length > most else 0.0  # the sum of 1 / place
