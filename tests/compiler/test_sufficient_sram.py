@@ -16,7 +16,7 @@ from dlasim.sim.runner import Simulation
 from dlasim.sim.sizes import MIB
 from dlasim.sweeps.evaluate import layer_rows, row_figures
 from tests.compiler.cases import random_case, striped_case, write_model
-from tests.tflite.one_operator import Maker
+from tests.tflite.maker import Maker
 
 
 def figures(network, config, options):
