@@ -65,9 +65,8 @@ def decode_opcodes(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
     opcodes = (words & np.uint64(OPCODE.mask)).astype(np.uint8)
     reserved = _reserved_bits()[opcodes]
     legal = (words & reserved) == 0
-    for instruction in instructions.INSTRUCTIONS:
-        ranged = [field for field in instruction.fields if _is_ranged(field)]
-        if ranged and (chosen := np.flatnonzero(opcodes == instruction.opcode)).size:
+    for opcode, ranged in _RANGED.items():
+        if (chosen := np.flatnonzero(opcodes == opcode)).size:
             for field in ranged:
                 values = extract(words[chosen], field)
                 legal[chosen] &= (field.lowest <= values) & (values <= field.highest)
@@ -91,9 +90,14 @@ def extract(words: NDArray[np.uint64], field: Field) -> NDArray[np.int64]:
     return ((words >> np.uint64(field.low)) & np.uint64((1 << field.width) - 1)).astype(np.int64)
 
 
-def _is_ranged(field: Field) -> bool:
-    """Whether some bit patterns of a field are illegal."""
-    return (field.lowest, field.highest) != (0, (1 << field.width) - 1)
+def _ranged_fields(instruction: Instruction) -> list[Field]:
+    """Those of which some bit patterns are illegal."""
+    return [
+        field for field in instruction.fields if (field.lowest, field.highest) != (0, (1 << field.width) - 1)
+    ]
+
+
+_RANGED = {row.opcode: ranged for row in instructions.INSTRUCTIONS if (ranged := _ranged_fields(row))}
 
 
 def _claimed(instruction: Instruction) -> int:

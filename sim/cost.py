@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd, lcm
 
 import numpy as np
@@ -231,6 +232,7 @@ def _by_machine_code(
     return find_costs(stream, operations, described, word_of, memory_numbers(config), memories, backend)
 
 
+@lru_cache(maxsize=256)
 def _word_costs(config: DlaConfig, word: int) -> WordCosts:
     decoded = codec.decode(word)
     instruction = decoded.instruction
