@@ -23,7 +23,7 @@ from dlasim import api
 from dlasim.inputs import noise
 from dlasim.isa import host_ops
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
-from dlasim.isa.host_attributes import encode_attributes
+from dlasim.isa.host_attributes import encode_attributes, float_word
 from dlasim.isa.program import HostCall, Layer, Program, Step, TensorDescriptor
 from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig
@@ -42,6 +42,8 @@ NETWORKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("mobilenet_v1", {"alpha": 0.25, "resolution": 96, "classes": 2}),
     ("mobilenet_v2", {"alpha": 0.35, "resolution": 96}),
 )
+_ROOTS = (host_ops.UnaryFunction.SQRT, host_ops.UnaryFunction.RSQRT)
+_FLOAT_LIMITS = {"clamp_min": float_word(-3.4028235e38), "clamp_max": float_word(3.4028235e38)}
 Shape = tuple[int, ...]
 
 
@@ -120,6 +122,7 @@ def singles() -> Iterator[Single]:
         yield _int8("SOFTMAX", shape, shape, ((256,), "int32"))
     yield from _more()
     yield from _sixteen_bits()
+    yield from _floats()
 
     for size, depth, turned in ((16, 16, 0), (32, 64, 1), (8, 8, 0)):
         second = (2, size, depth) if turned else (2, depth, size)
@@ -143,9 +146,35 @@ def _more() -> Iterator[Single]:
         yield _int8("L2_NORMALIZATION", shape, shape)
         row = ((shape[-1],), "int8")
         yield Single("COMPARE", ((shape, "int8"), row), (shape, "bool"), {"function": 2})
-        plain = {"function": 2, "input1_multiplier": 0}
+        plain = {"function": 2}
         yield Single("COMPARE", ((shape, "int32"), (shape, "int32")), (shape, "bool"), plain)
         yield Single("SELECT", ((shape, "bool"), (shape, "int8"), row), (shape, "int8"), {})
+
+
+def _floats() -> Iterator[Single]:
+    """What computes in float32 without an FPU."""
+    for shape in ((1, 12, 12, 6), (1, 250)):
+        real, row = (shape, "float32"), ((shape[-1],), "float32")
+        kept = ((*shape[:-1], 1), "float32")
+        for function in host_ops.BinaryFunction:
+            if function != host_ops.BinaryFunction.POW:
+                words = {"function": int(function), **_FLOAT_LIMITS}
+                yield Single("BINARY", (real, real), real, words)
+                yield Single("BINARY", (real, row), real, words)
+        for unary in host_ops.UnaryFunction:
+            yield Single("UNARY", (real,), real, {"function": int(unary)})
+        for dtype in ("int8", "int32", "int64"):
+            yield Single("CAST", (real,), (shape, dtype), {})
+            if dtype != "int32":  # which is zero here
+                yield Single("CAST", ((shape, dtype),), real, {})
+        for compared in host_ops.CompareFunction:
+            words = {"function": int(compared)}
+            yield Single("COMPARE", (real, row), (shape, "bool"), words)
+        for reduced in list(host_ops.ReduceFunction)[:4]:
+            words = {"function": int(reduced), "axis_mask": 1 << len(shape) - 1}
+            yield Single("REDUCE", (real,), kept, words)
+        yield Single("CUMULATIVE_SUM", (real,), real, {"axis": len(shape) - 1})
+        yield Single("ARG_MAX", (real,), (shape[:-1], "int32"), {"axis": len(shape) - 1})
 
 
 def _sixteen_bits() -> Iterator[Single]:
@@ -238,8 +267,17 @@ def measure(single: Single) -> tuple[int, int]:
     """Instructions of a call, and their estimate."""
     program = program_of(single)
     config = DlaConfig()
-    done = Prototype(program, config, make_executor("auto")).run(noise(program.inputs, seed=0))
+    inputs = [_usual_values(single, values) for values in noise(program.inputs, seed=0)]
+    done = Prototype(program, config, make_executor("auto")).run(inputs)
     return done.cpu.call_instructions[0], call_cycles(program, program.host_calls[0])
+
+
+def _usual_values(single: Single, values: Any) -> Any:
+    """Floats up to 20, as after a DEQUANTIZE; only roots of what has one. QUANTIZE has up to 1, its range."""
+    if values.dtype.kind != "f" or single.operator == "QUANTIZE":
+        return values
+    has_root = single.operator == "UNARY" and single.attributes["function"] in _ROOTS
+    return (abs(values) if has_root else values) * np.float32(20)
 
 
 def program_of(single: Single) -> Program:

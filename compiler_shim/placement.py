@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-import numpy as np
-
 from dlasim.compiler_shim.lowering.geometry import ENDLESS
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.tiling import TilingProblem, TilingProblems
@@ -196,8 +194,8 @@ def _host_cycles(network: UnplacedNetwork, call: HostCall, macs: int) -> int:
         [network.values[number].shape for number in numbers if number >= 0]
         for numbers in (call.inputs, call.outputs)
     )
-    size = np.dtype(network.values[call.outputs[0]].dtype).itemsize
-    return operator_cycles(inputs, outputs, call.code, macs, call.attributes, size)
+    read, written = (network.values[numbers[0]].dtype for numbers in (call.inputs, call.outputs))
+    return operator_cycles(inputs, outputs, call.code, macs, call.attributes, (read, written))
 
 
 _FREE = _Costs(0, 0, 0, 0, 0)  # of an item that has only one place

@@ -517,7 +517,9 @@ HOST_OPERATORS = (
         "not clamped. DIV truncates; FLOOR_DIV floors, and divides float32 in float64; an integer divided "
         "by 0 is 0. FLOOR_MOD has the divisor's sign, and is 0 for 0. POW is of int32 only, an exponent "
         "below 0 counts as 0, and what does not fit becomes the least int32. MAXIMUM is x1 > x2 ? x1 : x2, "
-        "MINIMUM x1 < x2 ? x1 : x2; of bool these are or and and. int8 and bool only for these two.",
+        "MINIMUM x1 < x2 ? x1 : x2; of bool these are or and and. int8 and bool only for these two. "
+        "float32 is rounded to nearest, half to even; the bits of a NaN that is computed are not defined, "
+        "and clamp lets it pass.",
         (
             HostOperand("input1", _NUMBERS_AND_BOOL, "any shape"),
             HostOperand("input2", _NUMBERS_AND_BOOL, "the same type; broadcast with input1 as in NumPy"),
@@ -646,7 +648,8 @@ HOST_OPERATORS = (
         "REDUCE",
         31,
         "function over the elements that differ only along the reduced axes, in the element type itself: "
-        "integers wrap. int8 and int16 have MAX and MIN only, bool has ANY and ALL, which nothing else has.",
+        "integers wrap, and floats are combined one after the other. MAX of r and x is x > r ? x : r, MIN "
+        "x < r ? x : r. int8 and int16 have MAX and MIN only, bool has ANY and ALL, which nothing else has.",
         (HostOperand("input", _ALL_BUT_UINT8, "any shape"),),
         (HostOperand("output", _ALL_BUT_UINT8, "the axes that stay, in order; reduced ones may stand as 1"),),
         (_function(ReduceFunction), Attribute("axis_mask", "bit n: dimension n of the input is reduced")),

@@ -10,42 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
 from dlasim.isa import host_ops
 from dlasim.isa.host_attributes import decode_attributes
 from dlasim.isa.program import HostCall, Program
+from dlasim.sim import plain_rates
+from dlasim.sim.host_work import Shape, Work, row_length
 
 DOORBELL_CYCLES = 40
-
-Shape = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What a call works on; the attributes are those of its operator, None where they are not known."""
-
-    inputs: Sequence[Shape]
-    outputs: Sequence[Shape]
-    macs: int
-    attributes: Any
-    element_bytes: int  # of the output
-
-    @property
-    def written(self) -> int:
-        """Elements of the outputs."""
-        return sum(prod(shape) for shape in self.outputs)
-
-    @property
-    def output(self) -> Shape:
-        """The shape of the first output."""
-        return self.outputs[0] if self.outputs else ()
-
-    def input(self, number: int) -> Shape:
-        """The shape of an input, () where it is left out."""
-        return self.inputs[number] if number < len(self.inputs) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +104,12 @@ def _window_elements(rate: float) -> Callable[[Work], float]:
 _MANY_ELEMENTS = 512  # from which sums look up what they add
 
 
-def _row_length(work: Work) -> int:
-    """Elements of a row: all, unless an input is broadcast."""
-    whole = all(prod(shape) in (1, work.written) for shape in work.inputs[:2])
-    return max(work.written if whole else (1, *work.output)[-1], 1)
-
-
 def _sums(rate: float) -> Callable[[Work], float]:
     """For few elements 61 for each and 145 for each row; for more of them so many for each, 110 for each row,
     and 12,600 for tables."""
 
     def cycles(work: Work) -> float:
-        rows = work.written // _row_length(work)
+        rows = work.written // row_length(work)
         if work.written < _MANY_ELEMENTS:
             return 61 * work.written + 145 * rows
         return rate * work.written + 110 * rows + 12_600
@@ -151,7 +119,7 @@ def _sums(rate: float) -> Callable[[Work], float]:
 
 def _rows(rate: float) -> Callable[[Work], float]:
     """So many cycles for each row."""
-    return lambda work: rate * (work.written // _row_length(work))
+    return lambda work: rate * (work.written // row_length(work))
 
 
 def _pixels(rate: float) -> Callable[[Work], float]:
@@ -159,46 +127,18 @@ def _pixels(rate: float) -> Callable[[Work], float]:
     return lambda work: rate * (work.written // max((1, *work.output)[-1], 1))
 
 
-def _reduction(work: Work) -> float:
-    """45 for each element, 9 for each of its dimensions, and 20 for each that another is combined with."""
-    elements = prod(work.input(0))
-    return (45 + 9 * len(work.input(0))) * elements + 20 * (elements - work.written)
-
-
 def _products(work: Work) -> float:
     """43 for each element, 11 for each of its dimensions, 57 for each result."""
     return (43 + 11 * len(work.input(0))) * prod(work.input(0)) + 57 * work.written
 
 
-def _running_sums(work: Work) -> float:
-    """13 for each run along the axis, and 26 for each int8."""
-    return _columns(13)(work) + 26 * (work.element_bytes == 1) * work.written
-
-
 def _quotients(work: Work) -> float:
     """For few elements 257 for each and 140 for each row; for more of them 83 for each, 122 for each row, and
     45,900 for a table."""
-    rows = work.written // _row_length(work)
+    rows = work.written // row_length(work)
     if work.written < _MANY_ELEMENTS:
         return 257 * work.written + 140 * rows
     return 83 * work.written + 122 * rows + 45_900
-
-
-def _columns(rate: float) -> Callable[[Work], float]:
-    """So many cycles for each run along the axis."""
-
-    def cycles(work: Work) -> float:
-        axis = 0 if work.attributes is None else work.attributes.axis
-        length = dict(enumerate(work.input(0))).get(axis, 1)
-        return rate * (work.written // max(length, 1))
-
-    return cycles
-
-
-def _comparison(work: Work) -> float:
-    """42 for each int8, 16 for each other element; 125 for each row."""
-    rescales = work.attributes is not None and work.attributes.input1_multiplier
-    return (42 if rescales else 16) * work.written + 125 * (work.written // _row_length(work))
 
 
 def _moved(runs: int, elements: int, work: Work, step: int = 0, sides: int = 1) -> float:
@@ -274,7 +214,7 @@ def _wide_windows(work: Work) -> float:
 def _wide_arithmetic(work: Work) -> float:
     """66 for each sum, 33 for each product, 110 for each row."""
     is_product = work.attributes is not None and work.attributes.function == host_ops.WideFunction.MUL
-    return (33 if is_product else 66) * work.written + 110 * (work.written // _row_length(work))
+    return (33 if is_product else 66) * work.written + 110 * (work.written // row_length(work))
 
 
 def _padding(work: Work) -> float:
@@ -328,15 +268,15 @@ RATES = {
     "SIGMOID_16": Rates(call=220, written=35.5),
     "LEAKY_16": Rates(call=170, written=40),
     "DEQUANTIZE": Rates(call=210, written=98.5),
-    "CAST": Rates(written=21),
-    "BINARY": Rates(written=19.5, more=_rows(60)),
-    "UNARY": Rates(written=13),
-    "ARG_MAX": Rates(read=20),
-    "REDUCE": Rates(more=_reduction),
-    "CUMULATIVE_SUM": Rates(read=37, more=_running_sums),
+    "CAST": Rates(more=plain_rates.conversions),
+    "BINARY": Rates(more=plain_rates.plain_binary),
+    "UNARY": Rates(more=plain_rates.plain_unary),
+    "ARG_MAX": Rates(more=plain_rates.search),
+    "REDUCE": Rates(more=plain_rates.reduction),
+    "CUMULATIVE_SUM": Rates(more=plain_rates.running_sums),
     "TOP_K": Rates(read=45),
     "L2_NORMALIZATION": Rates(read=30, more=_pixels(400)),
-    "COMPARE": Rates(more=_comparison),
+    "COMPARE": Rates(more=plain_rates.comparison),
     "SELECT": Rates(written=51),
 }
 OTHERS = Rates(read=16, written=16)  # the firmware has no kernel to measure
@@ -350,9 +290,17 @@ def call_cycles(program: Program, call: HostCall) -> int:
     shapes = [
         [program.tensors[n].shape for n in numbers if n >= 0] for numbers in (call.inputs, call.outputs)
     ]
-    size = np.dtype(program.tensors[call.outputs[0]].type.name).itemsize if call.outputs else 1
+    read, written = (
+        [program.tensors[n].type.name for n in numbers[:1] if n >= 0]
+        for numbers in (call.inputs, call.outputs)
+    )
     macs = program.layers[call.layer].macs
-    return operator_cycles(shapes[0], shapes[1], call.code, macs, call.attributes, size)
+    types = (*read, "int8")[0], (*written, "int8")[0]
+    return operator_cycles(shapes[0], shapes[1], call.code, macs, call.attributes, types)
+
+
+def _first_type(program: Program, numbers: Sequence[int]) -> str:
+    return program.tensors[numbers[0]].type.name if numbers and numbers[0] >= 0 else "int8"
 
 
 def operator_cycles(
@@ -361,14 +309,15 @@ def operator_cycles(
     code: int,
     macs: int,
     words: Sequence[int] = (),
-    element_bytes: int = 1,
+    types: tuple[str, str] = ("int8", "int8"),
 ) -> int:
-    """Estimated CPU cycles of a host operator on tensors of these shapes; `words` are its attributes."""
+    """Estimated CPU cycles of a host operator on tensors of these shapes; `words` are its attributes, `types`
+    those of its first input and output."""
     operator = host_ops.BY_CODE[code]
     rates = RATES.get(operator.name, OTHERS)
     attributes: SimpleNamespace | None = None
     if len(words) == operator.words:
         attributes = decode_attributes(operator, words)
-    work = Work(inputs, outputs, macs, attributes, element_bytes)
+    work = Work(inputs, outputs, macs, attributes, *types)
     cycles = rates.call + rates.mac * macs + rates.written * work.written + rates.read * prod(work.input(0))
     return round(cycles + (rates.more(work) if rates.more else 0))

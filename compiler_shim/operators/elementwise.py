@@ -88,11 +88,12 @@ def _product(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
     first, second, output = np.array(scales, np.float32 if in_float32 else np.float64)
     with np.errstate(all="ignore"):
         scale = float(first * second / output if op.kind == "MUL" else first / (second * output))
+    rescaling = op.product_multiplier if op.kind == "MUL" else op.multiplier
     return op.call(
         op.kind,
         [op.input_numbers[position] for position in order],
         **_zero_points(op, order),
-        **_multiplier(op, "output_", scale),
+        **dict(zip(("output_multiplier", "output_shift"), rescaling(scale), strict=True)),
         **op.clamp(),
     )
 
@@ -187,7 +188,10 @@ def _plain_clamp(op: BoundOperator, output: Tensor) -> dict[str, int]:
         infinite = op.kind in ("FLOOR_DIV", "FLOOR_MOD", "SQUARED_DIFFERENCE")
         least, greatest = (-np.inf, np.inf) if infinite else float_range(activation)
         return {"clamp_min": float_word(least), "clamp_max": float_word(greatest)}
-    op.require(output.dtype == "int32" or activation == "NONE", f"int64 with fused {activation}")
+    op.require(
+        output.dtype == "int32" or activation == "NONE",
+        f"fused activation {activation} of int64 is not supported",
+    )
     bounds = integer_range(activation)
     return {"clamp_min": bounds[0], "clamp_max": bounds[1]}
 
@@ -309,5 +313,8 @@ def broadcast_shape(op: BoundOperator) -> list[Shape]:
 def prelu_shape(op: BoundOperator) -> list[Shape]:
     """Alpha is spread over the input."""
     outputs = broadcast_shape(op)
-    op.require(outputs == [op.shape(0)], f"alpha {list(op.shape(1))} is larger than the input")
+    op.require(
+        outputs == [op.shape(0)],
+        f"alpha of shape {list(op.shape(1))} must broadcast to the input's shape {list(op.shape(0))}",
+    )
     return outputs

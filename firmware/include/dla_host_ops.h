@@ -394,7 +394,8 @@ _Static_assert(sizeof(struct dla_host_dequantize) == 4 * DLA_HOST_DEQUANTIZE_WOR
    clamped. DIV truncates; FLOOR_DIV floors, and divides float32 in float64; an integer divided by 0 is 0.
    FLOOR_MOD has the divisor's sign, and is 0 for 0. POW is of int32 only, an exponent below 0 counts as 0,
    and what does not fit becomes the least int32. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM x1 < x2 ? x1 : x2;
-   of bool these are or and and. int8 and bool only for these two.
+   of bool these are or and and. int8 and bool only for these two. float32 is rounded to nearest, half to
+   even; the bits of a NaN that is computed are not defined, and clamp lets it pass.
    Inputs: input1, input2. Outputs: output. */
 #define DLA_HOST_BINARY_WORDS 3u
 struct dla_host_binary {
@@ -504,7 +505,8 @@ struct dla_host_requant {
 _Static_assert(sizeof(struct dla_host_requant) == 4 * DLA_HOST_REQUANT_WORDS, "size");
 
 /* REDUCE: function over the elements that differ only along the reduced axes, in the element type itself:
-   integers wrap. int8 and int16 have MAX and MIN only, bool has ANY and ALL, which nothing else has.
+   integers wrap, and floats are combined one after the other. MAX of r and x is x > r ? x : r, MIN x < r ?
+   x : r. int8 and int16 have MAX and MIN only, bool has ANY and ALL, which nothing else has.
    Inputs: input. Outputs: output. */
 #define DLA_HOST_REDUCE_WORDS 2u
 struct dla_host_reduce {

@@ -211,7 +211,9 @@ def binary(call: Call) -> list[Array]:
         return [result]
     bounds = [attributes.clamp_min, attributes.clamp_max]
     least, greatest = [word_float(bound) for bound in bounds] if call.dtype.kind == "f" else bounds
-    return [np.clip(result, call.dtype.type(least), call.dtype.type(greatest))]
+    least, greatest = call.dtype.type(least), call.dtype.type(greatest)
+    # Not np.clip, which may change the sign of a zero.
+    return [np.where(result < least, least, np.where(result > greatest, greatest, result))]
 
 
 def unary(call: Call) -> list[Array]:
