@@ -44,7 +44,8 @@ class Placements:
         ]
         self._known: dict[tuple[bool, ...], PlacedNetwork] = {}
         self._cpu_cycles = [
-            sum(_host_cycles(network, call, item.macs) for call in item.host) for item in network.items
+            sum(_host_cycles(network, call, item.macs) for call in item.host if item.dla)
+            for item in network.items
         ]
 
     def promising(self, sram_bytes: int) -> Iterator[PlacedNetwork]:
