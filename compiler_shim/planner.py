@@ -95,13 +95,13 @@ def fastest_plan(
     options: CompileOptions,
     backend: Backend,
     memory: PlanMemory | None = None,
-) -> Choice:
+) -> ChosenPlan:
     """The fastest of the plans for a network on a machine."""
     return _PlanSearch(network, config, options, backend, memory or PlanMemory()).run()
 
 
-class Choice:
-    """The plan that was chosen for a machine."""
+class ChosenPlan:
+    """The fastest plan for a machine."""
 
     def __init__(self, search: _PlanSearch, candidate: _Candidate, timed: Lowered | None) -> None:
         self._search, self._candidate, self._timed = search, candidate, timed
@@ -154,13 +154,13 @@ class _PlanSearch:
         enough = self._memory.sufficient_bytes
         return enough if enough <= self._config.sram_bytes else None
 
-    def run(self) -> Choice:
+    def run(self) -> ChosenPlan:
         """Time the plans where there are several."""
         found = _distinct(self._candidates())
         best, lowered = found[0], None
         if len(found) > 1 or self._hidden(best.plan):
             best, lowered = self._fastest(found)
-        return Choice(self, best, lowered)
+        return ChosenPlan(self, best, lowered)
 
     def _fastest(self, candidates: Sequence[_Candidate]) -> tuple[_Candidate, Lowered | None]:
         """The fastest of those of which a program can be made, or of the best of these in smaller tiles; an

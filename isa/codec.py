@@ -63,9 +63,9 @@ def decode_opcodes(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
     import numpy as np
 
     opcodes = (words & np.uint64(OPCODE.mask)).astype(np.uint8)
-    reserved = _reserved_bits()[opcodes]
-    legal = (words & reserved) == 0
-    for opcode, ranged in _RANGED.items():
+    reserved, limited = _limits()
+    legal = (words & reserved[opcodes]) == 0
+    for opcode, ranged in limited.items():
         if (chosen := np.flatnonzero(opcodes == opcode)).size:
             for field in ranged:
                 values = extract(words[chosen], field)
@@ -90,14 +90,9 @@ def extract(words: NDArray[np.uint64], field: Field) -> NDArray[np.int64]:
     return ((words >> np.uint64(field.low)) & np.uint64((1 << field.width) - 1)).astype(np.int64)
 
 
-def _ranged_fields(instruction: Instruction) -> list[Field]:
-    """Those of which some bit patterns are illegal."""
-    return [
-        field for field in instruction.fields if (field.lowest, field.highest) != (0, (1 << field.width) - 1)
-    ]
-
-
-_RANGED = {row.opcode: ranged for row in instructions.INSTRUCTIONS if (ranged := _ranged_fields(row))}
+def _is_ranged(field: Field) -> bool:
+    """Whether some bit patterns of a field are illegal."""
+    return (field.lowest, field.highest) != (0, (1 << field.width) - 1)
 
 
 def _claimed(instruction: Instruction) -> int:
@@ -108,10 +103,14 @@ def _claimed(instruction: Instruction) -> int:
 
 
 @cache
-def _reserved_bits() -> NDArray[np.uint64]:
+def _limits() -> tuple[NDArray[np.uint64], dict[int, list[Field]]]:
+    """The bits of a word that must be 0, and the fields that have illegal values, by opcode."""
     import numpy as np
 
     table = np.full(1 << OPCODE.width, np.uint64(0xFFFF_FFFF_FFFF_FFFF))
+    limited = {}
     for instruction in instructions.INSTRUCTIONS:
         table[instruction.opcode] = ~np.uint64(_claimed(instruction))
-    return table
+        if ranged := [field for field in instruction.fields if _is_ranged(field)]:
+            limited[instruction.opcode] = ranged
+    return table, limited
