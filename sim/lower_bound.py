@@ -112,7 +112,7 @@ def _together(units: Mapping[str, int]) -> Mapping[str, int]:
 
 def _transfers_around(config: DlaConfig, work: NDArray[np.void]) -> dict[str, tuple[int, int]]:
     """Cycles before each unit can begin, and from its end to that of the last stream: the shortest load and
-    the shortest store; for a transfer, its own latency."""
+    the shortest store; for a transfer unit, the latencies of its transfers."""
     load, load_latency = _first_transfer(config, work, Unit.DMA_IN)
     store, store_latency = _first_transfer(config, work, Unit.DMA_OUT)
     has_fill = bool((work["opcode"] == BY_MNEMONIC["OP_FILL"].opcode).any())  # which needs no load
@@ -126,13 +126,21 @@ def _transfers_around(config: DlaConfig, work: NDArray[np.void]) -> dict[str, tu
 
 
 def _first_transfer(config: DlaConfig, work: NDArray[np.void], unit: Unit) -> tuple[int, int]:
-    """Cycles of the shortest transfer of a direction, and of its latency; 0 where there is none."""
-    opcode = BY_MNEMONIC["OP_DMA_READ" if unit is Unit.DMA_IN else "OP_DMA_WRITE"].opcode
+    """Cycles of the shortest transfer of a direction, and the latencies of all; 0 where there is none.
+
+    A transfer moves no more than the whole SRAM. The next one's latency follows it, unless several may be
+    outstanding.
+    """
+    transfers = work[
+        work["opcode"] == BY_MNEMONIC["OP_DMA_READ" if unit is Unit.DMA_IN else "OP_DMA_WRITE"].opcode
+    ]
     memories, numbers = memories_of(config), memory_numbers(config)
-    used = {numbers[region] for region in work["taps"][work["opcode"] == opcode].tolist()}
+    used = {numbers[region] for region in transfers["taps"].tolist()}
     costs = [memory_costs(config, memories[number]) for number in used]
     shortest = min((cost.latency + formulas.transfer_beats(cost, 1, 1) for cost in costs), default=0)
-    return shortest, min((cost.latency for cost in costs), default=0)
+    is_serial = all(cost.outstanding == 1 for cost in costs)
+    count = -(-int(transfers["count"].sum()) // config.sram_bytes) if is_serial else 1
+    return shortest, count * min((cost.latency for cost in costs), default=0)
 
 
 def _work_of_streams(config: DlaConfig, program: Program) -> list[Mapping[str, int]]:

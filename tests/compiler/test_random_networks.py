@@ -12,7 +12,7 @@ import pytest
 from dlasim.compiler_shim.lowering import residency
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from tests.compiler.cases import Case, mixed_case, random_case, run_case, shrink, striped_case
-from tests.compiler.hosts import NO_KERNEL, hosts_differ
+from tests.compiler.hosts import hosts_differ
 from tests.compiler.networks import BUILDERS, random_network
 from tests.host.test_listed_operators import LISTED as LISTED_OPERATORS
 from tests.host.test_listed_operators import PLAIN
@@ -43,7 +43,7 @@ def test_stripes_are_bit_exact(batch, tmp_path, monkeypatch):
     check((striped_case(seed) for seed in range(batch * BATCH, (batch + 1) * BATCH)), tmp_path)
 
 
-@pytest.mark.parametrize("batch", range(5))
+@pytest.mark.parametrize("batch", range(3))
 def test_mixed_networks_are_bit_exact(batch, tmp_path):
     """With operators beyond those of CNNs, for some of which LiteRT is the reference."""
     check((mixed_case(seed) for seed in range(batch * BATCH, (batch + 1) * BATCH)), tmp_path)
@@ -52,14 +52,10 @@ def test_mixed_networks_are_bit_exact(batch, tmp_path):
 @pytest.mark.parametrize("make", [random_case, mixed_case])
 def test_random_networks_are_the_same_on_both_hosts(make, tmp_path):
     """`make random` does this for thousands."""
-    compared = 0
     for seed in range(2_000, 2_012):
         outcome = run_case(make(seed), tmp_path)
         assert not outcome.failure
-        found = hosts_differ(outcome, seed)
-        compared += not found
-        assert not found or found.startswith(NO_KERNEL), (seed, found)
-    assert compared > 8
+        assert not hosts_differ(outcome, seed), seed
 
 
 @pytest.mark.slow
