@@ -191,6 +191,16 @@ def _behind_indices(work: Work) -> int:
     return prod(work.input(0)[(1, *work.input(1))[-1] :])
 
 
+def _detections(work: Work) -> float:
+    """Fast, as if each box had a good score: 500 and 225 for each detection for each box, and 13 for each
+    score. Regular: 36 for each score; what it compares depends on how many are good."""
+    boxes, scores, at = (1, *work.input(0))[-2], prod(work.input(1)), work.attributes
+    if at is None or at.regular:
+        return 36 * scores
+    detections = int(at.max_detections)
+    return boxes * (500 + 225 * detections) + 13 * scores
+
+
 def _filters(work: Work) -> float:
     """9 for each weight, 86 for each filter and batch."""
     features, batches = work.input(1), (1, 1, *work.input(0))[-2]
@@ -267,6 +277,8 @@ RATES = {
     "SOFTMAX_16": Rates(written=60, more=_pixels(110)),
     "SIGMOID_16": Rates(call=220, written=35.5),
     "LEAKY_16": Rates(call=170, written=40),
+    "DECODE_BOXES": Rates(written=940),
+    "SUPPRESS_BOXES": Rates(more=_detections),
     "DEQUANTIZE": Rates(call=210, written=98.5),
     "CAST": Rates(more=plain_rates.conversions),
     "BINARY": Rates(more=plain_rates.plain_binary),

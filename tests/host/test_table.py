@@ -68,6 +68,8 @@ CODES = {
     53: "SOFTMAX_16",
     54: "SIGMOID_16",
     55: "LEAKY_16",
+    56: "DECODE_BOXES",
+    57: "SUPPRESS_BOXES",
 }
 
 
