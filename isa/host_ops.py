@@ -939,8 +939,36 @@ HOST_OPERATORS = (
         firmware="leak16",
     ),
     HostOperator(
-        "DECODE_BOXES",
+        "QUANTIZE_TABLE",
         56,
+        "QUANTIZE to 8 bits by a table. Let d be the bit pattern of |x| less `first`, as unsigned numbers. A "
+        "positive x with d < positive_entries * 2^positive_bits becomes the low 8 bits of (table[d >> "
+        "positive_bits] + d) >> positive_bits; a negative one with d < negative_entries * 2^negative_bits "
+        "those of (table[positive_entries + (d >> negative_bits)] - d) >> negative_bits; modulo 2^32. Of "
+        "the others, what is below `first` or no number becomes zero_point, the rest the limit of the "
+        "output's type on that side.",
+        (
+            HostOperand("input", ("float32",), "any shape"),
+            HostOperand("table", _INT32, "entries of the positive side, then of the negative side"),
+        ),
+        (HostOperand("output", ("int8", "uint8"), "the input's shape"),),
+        (
+            Attribute("first", "bit pattern of the least float of the tables", least=0),
+            _int16("zero_point", "the integer that means 0"),
+            *(
+                attribute
+                for side in ("positive", "negative")
+                for attribute in (
+                    Attribute(f"{side}_entries", f"entries of the {side} side", least=0, greatest=1 << 12),
+                    Attribute(f"{side}_bits", "2^this floats share one of them", least=0, greatest=19),
+                )
+            ),
+        ),
+        firmware="quantize_by_table",
+    ),
+    HostOperator(
+        "DECODE_BOXES",
+        57,
         "With y, x, h, w the first four of an encoding's elements and Y, X, H, W those of its anchor: centre "
         "y / y_scale * H + Y, half height exp(h / h_scale) / 2 * H, in float64, rounded to float32; likewise "
         "across. A box is top, left, bottom and right: centre less half height, and so on. exp is that of "
@@ -955,7 +983,7 @@ HOST_OPERATORS = (
     ),
     HostOperator(
         "SUPPRESS_BOXES",
-        57,
+        58,
         "Selecting from scores takes those of at least score_threshold, best first and of equals the first, "
         "and leaves out each whose box overlaps one taken before: intersection over union above "
         "iou_threshold, in float32; a box without area overlaps none. Fast: of the best scores of all boxes, "

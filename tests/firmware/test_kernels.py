@@ -49,6 +49,7 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (kernels.gather_nd, FEW),
     (kernels.resize, FEW),
     (kernels.quantize, SOME),
+    (kernels.quantize_by_table, SOME),
     (kernels.cast, 1),
     (kernels.binary, FEW),
     (kernels.unary, 1),

@@ -20,7 +20,8 @@ from tests.hardening.commands import listen_to_ctrl_c
 from tests.native.processes import wait_until_gone
 
 SWEEP = [sys.executable, "-P", "-m", "dlasim", "sweep"]
-AXES = ["--pes", "16..256:16", "--sram", "16KiB..1MiB", "--parallel", "input,output"]
+AXES = ["--pes", "16..256:16", "--sram", "16KiB..1MiB", "--parallel", "input,output",
+        "--fusion", "requant"]  # fmt: skip  # a plan of it is made quickly
 POINTS = 16 * 7 * 2
 
 
@@ -63,7 +64,7 @@ def children(pid: int) -> list[int]:
 
 def test_killed_and_resumed(model: Path, tmp_path: Path, expected: bytes) -> None:
     workers: list[int] = []
-    for share in (20, 80, 150):
+    for share in (20, 60, 100):
         process = start(model, tmp_path)
         wait_for_points(process, tmp_path / "cache", share)
         workers += children(process.pid)
@@ -240,13 +241,13 @@ def test_a_bug_is_a_row_and_an_exit_code(
     from dlasim.cli import main
     from dlasim.sweeps import evaluate
 
-    real = evaluate.lower_for
+    real = evaluate.fastest_plan
 
     def faulty(network: object, config: object, *more: object, **named: object) -> object:
         assert config.pes != 32, "what must not be"  # type: ignore[attr-defined]
         return real(network, config, *more, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(evaluate, "lower_for", faulty)
+    monkeypatch.setattr(evaluate, "fastest_plan", faulty)
     with pytest.raises(SystemExit) as left:
         main(["sweep", str(model), "--pes", "16,32,64", "--jobs", "1", "--out", str(tmp_path)])
     assert left.value.code == 1
