@@ -26,7 +26,7 @@ from dlasim.sim.footprint import STEP_LIMIT, Count, Footprint, all_footprints, p
 from dlasim.sim.formulas import UnitCosts
 from dlasim.sim.operation import Batch
 
-_TABLES = {Extent.TABLE: TABLE_BYTES, Extent.EXPONENTIALS: EXPONENTIALS_BYTES}
+TABLES = {Extent.TABLE: TABLE_BYTES, Extent.EXPONENTIALS: EXPONENTIALS_BYTES}
 _WEIGHTS = (Extent.CONV_WEIGHTS, Extent.DEPTH_WEIGHTS, Extent.MATRIX)
 
 
@@ -42,8 +42,8 @@ def operation_traffic(unit: UnitCosts, batch: Batch, work: Count, cycles_each: C
     """The traffic of operations whose results take so many cycles each in the output stage."""
     if batch.instruction.unit is Unit.MAC:
         return _mac_traffic(unit, batch, work)
-    table = sum(_TABLES.get(operand.extent, 0) for operand in batch.instruction.operands)
-    moved: Count = sum(_crossing(unit, batch, footprint) for footprint in all_footprints(batch))
+    table = sum(TABLES.get(operand.extent, 0) for operand in batch.instruction.operands)
+    moved: Count = sum(crossing_bytes(unit, batch, footprint) for footprint in all_footprints(batch))
     pixels, channels = product(*batch.pair("OUT_SIZE")), batch.value("OUT_CHANNELS")
     numbers = (work, pixels, channels, cycles_each, moved)
     bound = float(np.max(pixels)) * float(np.max(channels)) * float(np.max(cycles_each)) + float(
@@ -60,14 +60,13 @@ def _mac_traffic(unit: UnitCosts, batch: Batch, work: Count) -> Traffic:
     each_group: Count = np.zeros_like(work)
     by_channel: Count = np.zeros_like(work)
     for footprint in all_footprints(batch):
-        if _is_input(footprint.operand) and not depthwise:
-            each_group = each_group + _crossing(unit, batch, footprint)
-        elif footprint.operand.extent not in _WEIGHTS:
-            by_channel = by_channel + _crossing(unit, batch, footprint)
+        if is_input(footprint.operand) and not depthwise:
+            each_group = each_group + crossing_bytes(unit, batch, footprint)
+        elif not is_weight(footprint.operand):
+            by_channel = by_channel + crossing_bytes(unit, batch, footprint)
     channels: Count = batch.value("OUT_CHANNELS")
     pixels = product(*batch.pair("OUT_SIZE"))
-    taps = product(*batch.pair("KERNEL")) if batch.instruction.has_window else 1
-    weight_bytes = product(taps, batch.value("IN_CHANNELS")) if not depthwise else taps
+    weight_bytes = filter_bytes(batch)
     rows, columns = batch.pair("OUT_SIZE")
     turns: Count = formulas.evaluate(formulas.pixel_turns, unit, rows, columns)
     first_bytes = _first_bytes(batch, depthwise)
@@ -115,11 +114,23 @@ def _evaluate(formula: Count, unit: UnitCosts, numbers: tuple[Count, ...], bound
     )
 
 
-def _is_input(operand: Operand) -> bool:
+def filter_bytes(batch: Batch) -> Count:
+    """Bytes of the weights of an output channel."""
+    taps = product(*batch.pair("KERNEL")) if batch.instruction.has_window else 1
+    return taps if batch.instruction.is_depthwise else product(taps, batch.value("IN_CHANNELS"))
+
+
+def is_weight(operand: Operand) -> bool:
+    """Whether the weight buffer holds it."""
+    return operand.extent in _WEIGHTS
+
+
+def is_input(operand: Operand) -> bool:
+    """Whether a line buffer holds it."""
     return operand.extent in (Extent.INPUT, Extent.ROWS_OF_INPUT)
 
 
-def _crossing(unit: UnitCosts, batch: Batch, footprint: Footprint) -> Count:
+def crossing_bytes(unit: UnitCosts, batch: Batch, footprint: Footprint) -> Count:
     """Bytes of an operand, other than weights, that cross the ports while a group of output channels, or a
     VECTOR operation, is worked on."""
     match footprint.operand.extent:

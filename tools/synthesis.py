@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from dlasim.vp.rtl_library import PACKAGES
+
 ROOT = Path(__file__).resolve().parents[1]
 RTL = ROOT / "rtl"
 POINTS = ROOT / "sim" / "area_points.csv"
 COLUMNS = ("block", "parameters", "kge", "flip_flops", "tools")
-PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv", "dla_words.sv")  # before what uses them
 GATES = RTL / "synthesis" / "gates.genlib"
 # For area, without the steps of ABC's own script that prove nodes equal (scorr, dch): they take minutes on
 # multipliers, and find nothing.
@@ -53,6 +54,10 @@ def _several(name: str, *values: int) -> list[Parameters]:
     return [{name: value} for value in values]
 
 
+def _port_sizes(*sizes: tuple[int, int, int]) -> list[Parameters]:
+    return [{"PORTS": ports, "BANKS": banks, "BANK_BYTES": bytes_} for ports, banks, bytes_ in sizes]
+
+
 # A machine whose units are quick to read; only wires of the top depend on them.
 _SMALL = {"SRAM_BYTES": 256, "INPUT_LANES": 1, "OUTPUT_LANES": 1, "VECTOR_LANES": 1}
 UNITS = ("dla_host", "dla_issue", "dla_queue", "dla_dma", "dla_dma_bus", "dla_mac", "dla_vector", "dla_sram")
@@ -71,10 +76,47 @@ BLOCKS = {
     ),
     "host": Block("dla_host"),
     "issue": Block("dla_issue", apart=("dla_checks",)),
-    "vector": Block("dla_vector", _several("LANES", 1, 4), ("dla_vector_lane", "dla_softmax")),
+    "vector": Block(
+        "dla_vector",
+        [*_several("LANES", 1, 4), {"LANES": 4, "BANK_BYTES": 16, "REQUANTIZATION_CYCLES": 16384}],
+        ("dla_vector_lane", "dla_softmax", "dla_vector_traffic"),
+    ),
     "softmax": Block("dla_softmax", _several("LANES", 1, 4, 16)),
     "mac": Block(
-        "dla_mac", _arrays((1, 1), (1, 4), (4, 1), (4, 4)), ("dla_mac_lane", "dla_mac_pe")
+        "dla_mac",
+        [
+            *_arrays((1, 1), (1, 4), (4, 1), (4, 4)),
+            {"INPUT_LANES": 4, "OUTPUT_LANES": 4, "BANK_BYTES": 16, "RESULT_CYCLES": 16384},
+        ],
+        ("dla_mac_lane", "dla_mac_pe", "dla_mac_results", "dla_mac_traffic"),
+    ),
+    "mac_traffic": Block(
+        "dla_mac_traffic",
+        [
+            {"BANK_BYTES": 8, "PORTS": 1},
+            {"BANK_BYTES": 32, "PORTS": 4},
+            {"BANK_BYTES": 32, "PORTS": 4, "LANES": 4, "BLOCK": 16},
+        ],
+    ),
+    "mac_results": Block("dla_mac_results", [{"RESULT_CYCLES": 16384}]),
+    "vector_traffic": Block(
+        "dla_vector_traffic", [{"BANK_BYTES": 8, "PORTS": 1}, {"BANK_BYTES": 32, "PORTS": 4}]
+    ),
+    "dma_words": Block(
+        "dla_dma_words",
+        [
+            {"BANK_BYTES": 8, "PORTS": 1, "BEAT_BYTES": 1},
+            {"BANK_BYTES": 8, "PORTS": 4, "BEAT_BYTES": 8},
+            {"BANK_BYTES": 32, "PORTS": 4, "BEAT_BYTES": 16},
+        ],
+    ),
+    "ports": Block(
+        "dla_ports",
+        _port_sizes((1, 8, 16), (2, 2, 16), (2, 8, 8), (2, 32, 64), (4, 2, 32), (4, 32, 16), (8, 8, 16)),
+    ),
+    "crossbar": Block(
+        "crossbar",
+        _port_sizes((1, 1, 8), (1, 8, 16), (2, 2, 32), (4, 4, 8), (4, 16, 16), (8, 8, 8), (2, 16, 64)),
     ),
     "top": Block("dla", [_SMALL | {"DMA_BANDWIDTH": bytes_} for bytes_ in (1, 8)], UNITS),
     "checks": Block("dla_checks"),
