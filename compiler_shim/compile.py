@@ -43,9 +43,14 @@ def load_graph(path: str | Path) -> Graph:
     return prepare(read_graph_model(path), str(path))
 
 
+def is_graph_file(path: str | Path) -> bool:
+    """Whether the file is a `.dlag`."""
+    return is_graph(read_head(path, len(MAGIC)))
+
+
 def load_tflite(path: str | Path) -> bytes:
     """The model in a .tflite or .dlag file as a .tflite."""
-    return tflite_of(path) if is_graph(read_head(path, len(MAGIC))) else read_file(path)
+    return tflite_of(path) if is_graph_file(path) else read_file(path)
 
 
 def save_graph(graph: Graph) -> bytes:

@@ -90,10 +90,15 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A network: operators in an order in which they can run."""
+    """A network: operators in an order in which they can run.
+
+    Where it `rounds_once`, products are rescaled with one rounding where multipliers allow, not with the two
+    of TensorFlow Lite: see `numerics.single_rounding_multiplier`.
+    """
 
     name: str
     tensors: tuple[Tensor, ...]
     operators: tuple[Operator, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    rounds_once: bool = False

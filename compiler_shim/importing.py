@@ -58,7 +58,7 @@ def _resolve(model: ReadModel, name: str) -> Graph:
     variables = variable_tensors(model.graph)
     kept: list[Operator] = []
     for operator in model.graph.operators:
-        op = bind(operator, tensors, name)
+        op = bind(operator, tensors, name, model.graph.rounds_once)
         values = None
         if op is not None:
             _settle_shapes(op, tensors, model.open_shapes)

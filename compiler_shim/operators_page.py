@@ -94,8 +94,9 @@ computed at compile time; of a condition that the network computes it is rejecte
 ## In float32 too
 
 Detection and pose models end with operators in float32 and int32, which follow a DEQUANTIZE or a CAST of
-int8 results. The operators below run on the CPU in the standalone simulator, bit-exact with TensorFlow. The
-board has no floating point, so `--host riscv` rejects float arithmetic by name:
+int8 results. The operators below run on the CPU of both hosts, bit-exact with TensorFlow's reference
+kernels. The board's core has no FPU: its firmware computes [float32 in integers](firmware.md), at 15 to 500
+instructions an element.
 
 {floats}.
 

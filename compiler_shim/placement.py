@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-import numpy as np
-
 from dlasim.compiler_shim.lowering.geometry import ENDLESS
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.tiling import TilingProblem, TilingProblems
@@ -186,8 +184,8 @@ class _Judge:
 
     def _host_cycles(self, call: HostCall, macs: int) -> int:
         shapes = self._shapes(call.inputs), self._shapes(call.outputs)
-        size = np.dtype(self._network.values[call.outputs[0]].dtype).itemsize
-        return operator_cycles(*shapes, call.code, macs, call.attributes, size)
+        first = [self._network.values[numbers[0]].dtype for numbers in (call.inputs, call.outputs)]
+        return operator_cycles(*shapes, call.code, macs, call.attributes, (first[0], first[1]))
 
     def _shapes(self, numbers: tuple[int, ...]) -> list[tuple[int, ...]]:
         return [self._network.values[number].shape for number in numbers if number >= 0]

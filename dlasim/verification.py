@@ -202,9 +202,11 @@ def verify(
     Pass a `reference` to avoid loading the model into TensorFlow again.
     """
     from dlasim.compiler_shim.compile import load_tflite
+    from dlasim.kernel_reference import own_kernels
     from dlasim.reference import reference_model
 
     runner = _simulation(lowered.program, config, engine, host, host_options or {})
+    reference = reference or own_kernels(model)
     if reference is not None:
         return _verify(lowered, runner, reference, runs, seed)
     with reference_model(load_tflite(model), lowered.network.tensor_count) as own:

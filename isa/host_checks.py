@@ -295,6 +295,17 @@ RULES: dict[str, tuple[Rule, ...]] = {
         ),
     ),
     "QUANTIZE": (_SAME_ELEMENTS,),
+    "QUANTIZE_TABLE": (
+        _SAME_ELEMENTS,
+        Rule(
+            "table.elements == positive_entries + negative_entries",
+            "table must have the entries of both sides",
+        ),
+        *(
+            Rule(f"{side}_entries <= (2147483648 - first) >> {side}_bits", f"too many {side}_entries")
+            for side in ("positive", "negative")
+        ),
+    ),
     "RESCALE": (_SAME_ELEMENTS,),
     "ARITHMETIC_16": _TWO_INPUTS,
     "POOL_16": _POOL,

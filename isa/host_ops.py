@@ -517,7 +517,9 @@ HOST_OPERATORS = (
         "not clamped. DIV truncates; FLOOR_DIV floors, and divides float32 in float64; an integer divided "
         "by 0 is 0. FLOOR_MOD has the divisor's sign, and is 0 for 0. POW is of int32 only, an exponent "
         "below 0 counts as 0, and what does not fit becomes the least int32. MAXIMUM is x1 > x2 ? x1 : x2, "
-        "MINIMUM x1 < x2 ? x1 : x2; of bool these are or and and. int8 and bool only for these two.",
+        "MINIMUM x1 < x2 ? x1 : x2; of bool these are or and and. int8 and bool only for these two. "
+        "float32 is rounded to nearest, half to even; the bits of a NaN that is computed are not defined, "
+        "and clamp lets it pass.",
         (
             HostOperand("input1", _NUMBERS_AND_BOOL, "any shape"),
             HostOperand("input2", _NUMBERS_AND_BOOL, "the same type; broadcast with input1 as in NumPy"),
@@ -646,7 +648,8 @@ HOST_OPERATORS = (
         "REDUCE",
         31,
         "function over the elements that differ only along the reduced axes, in the element type itself: "
-        "integers wrap. int8 and int16 have MAX and MIN only, bool has ANY and ALL, which nothing else has.",
+        "integers wrap, and floats are combined one after the other. MAX of r and x is x > r ? x : r, MIN "
+        "x < r ? x : r. int8 and int16 have MAX and MIN only, bool has ANY and ALL, which nothing else has.",
         (HostOperand("input", _ALL_BUT_UINT8, "any shape"),),
         (HostOperand("output", _ALL_BUT_UINT8, "the axes that stay, in order; reduced ones may stand as 1"),),
         (_function(ReduceFunction), Attribute("axis_mask", "bit n: dimension n of the input is reduced")),
@@ -931,6 +934,34 @@ HOST_OPERATORS = (
         (_INT16_OUT,),
         (*_scale("positive_", "values from 0 up"), *_scale("negative_", "values below 0"), *_WIDE_CLAMP),
         firmware="leak16",
+    ),
+    HostOperator(
+        "QUANTIZE_TABLE",
+        56,
+        "QUANTIZE to 8 bits by a table. Let d be the bit pattern of |x| less `first`, as unsigned numbers. A "
+        "positive x with d < positive_entries * 2^positive_bits becomes the low 8 bits of (table[d >> "
+        "positive_bits] + d) >> positive_bits; a negative one with d < negative_entries * 2^negative_bits "
+        "those of (table[positive_entries + (d >> negative_bits)] - d) >> negative_bits; modulo 2^32. Of "
+        "the others, what is below `first` or no number becomes zero_point, the rest the limit of the "
+        "output's type on that side.",
+        (
+            HostOperand("input", ("float32",), "any shape"),
+            HostOperand("table", _INT32, "entries of the positive side, then of the negative side"),
+        ),
+        (HostOperand("output", ("int8", "uint8"), "the input's shape"),),
+        (
+            Attribute("first", "bit pattern of the least float of the tables", least=0),
+            _int16("zero_point", "the integer that means 0"),
+            *(
+                attribute
+                for side in ("positive", "negative")
+                for attribute in (
+                    Attribute(f"{side}_entries", f"entries of the {side} side", least=0, greatest=1 << 12),
+                    Attribute(f"{side}_bits", "2^this floats share one of them", least=0, greatest=19),
+                )
+            ),
+        ),
+        firmware="quantize_by_table",
     ),
 )
 BY_NAME = {operator.name: operator for operator in HOST_OPERATORS}

@@ -31,6 +31,21 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
     return multiplier, exponent
 
 
+# From this exponent on, 31 bits without a right shift lose less than the second rounding does.
+_LEAST_UNSHIFTED = -12
+
+
+def single_rounding_multiplier(real: float) -> tuple[int, int]:
+    """As `quantize_multiplier`, with a shift of 0 from 2^-13 to 1, so that `requant` rounds once.
+
+    The multiplier then has leading zeros. What it loses moves an int8 result by less than 2^-11 of a step.
+    """
+    multiplier, shift = quantize_multiplier(real)
+    if _LEAST_UNSHIFTED <= shift < 0:
+        return (multiplier + (1 << (-shift - 1))) >> -shift, 0
+    return multiplier, shift
+
+
 def wrap32(values: ArrayLike) -> Integers:
     """The low 32 bits, as the signed number that they are."""
     # Through int32 and back: NumPy keeps the low bits.

@@ -1,5 +1,6 @@
 """Fixtures that every test may use."""
 
+import gc
 import os
 import signal
 import sys
@@ -11,6 +12,14 @@ import pytest
 # Tests start hundreds of processes, each of which would compile all modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_garbage_collections() -> None:
+    """What was made before a module's tests is never collected again: half a million objects, of pytest for
+    thousands of tests and of TensorFlow, which each collection would go through."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

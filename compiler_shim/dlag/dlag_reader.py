@@ -23,6 +23,7 @@ from dlasim.compiler_shim.dlag.dlag_layout import (
     MAX_RANK,
     MAX_SCALE,
     MAX_TENSORS,
+    ROUNDINGS,
     VERSION,
     is_graph,
 )
@@ -34,7 +35,7 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError, one_of, printable, unknown
 from dlasim.fileio import read_file
 
-_TOP = ("name", "inputs", "outputs", "tensors", "operators", "partition")
+_TOP = ("name", "rounding", "inputs", "outputs", "tensors", "operators", "partition")
 _TENSOR = ("name", "shape", "dtype", "scales", "zero_points", "axis", "data")
 _OPERATOR = ("kind", "inputs", "outputs", "options", "location")
 
@@ -46,7 +47,8 @@ def read_graph_model(path: str | Path) -> ReadModel:
         model = read_model(data)
     except InputError as error:
         raise InputError(f"{path} is not a valid graph: {error}") from None
-    return replace(model, graph=replace(model.graph, name=printable(graph.name)))
+    kept = replace(model.graph, name=printable(graph.name), rounds_once=graph.rounds_once)
+    return replace(model, graph=kept)
 
 
 def tflite_of(path: str | Path) -> bytes:
@@ -95,6 +97,9 @@ class _GraphReader:
             self._fail(f"it must have at most {MAX_TENSORS} tensors (got {len(rows)})")
         tensors = tuple(self._tensor(row, f"tensor {number}") for number, row in enumerate(rows))
         count = len(tensors)
+        rounding = text.get("rounding", ROUNDINGS[0])
+        if rounding not in ROUNDINGS:
+            self._fail(f"rounding must be {one_of(ROUNDINGS)} (got {str(rounding)[:40]!r})")
         rows = self._list(text, "operators", "the file")
         self._check_kinds(rows)
         return Graph(
@@ -103,6 +108,7 @@ class _GraphReader:
             tuple(self._operator(row, count, f"operator {number}") for number, row in enumerate(rows)),
             self._integers(text, "inputs", "the file", 0, count),
             self._integers(text, "outputs", "the file", 0, count),
+            rounds_once=rounding == "once",
         )
 
     def _check_kinds(self, rows: list[Any]) -> None:

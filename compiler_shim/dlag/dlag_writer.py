@@ -29,6 +29,7 @@ def write_graph(graph: Graph, partitioned: UnplacedNetwork | None = None) -> byt
         tensors.append(row)
     text = {
         "name": graph.name,
+        "rounding": "once" if graph.rounds_once else "twice",
         "inputs": list(graph.inputs),
         "outputs": list(graph.outputs),
         "tensors": tensors,

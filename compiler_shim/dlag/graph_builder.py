@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dlasim.compiler_shim.dlag.dlag_layout import DTYPES, MAX_RANK, MAX_SCALE
+from dlasim.compiler_shim.dlag.dlag_layout import DTYPES, MAX_RANK, MAX_SCALE, ROUNDINGS
 from dlasim.compiler_shim.dlag.dlag_writer import write_graph
 from dlasim.compiler_shim.dlag.option_check import OptionError, checked_options
 from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor, label
@@ -27,10 +27,12 @@ class GraphBuilder:
 
     An operator has the name, the inputs and the options that it has in TensorFlow Lite: images are NHWC. Its
     output's shape follows from its inputs and options; its scale and zero point are yours to give.
+    `rounding` is "twice" for the arithmetic of TensorFlow Lite, "once" for that nearest to real numbers.
     """
 
-    def __init__(self, name: str = "network") -> None:
-        self._name = name
+    def __init__(self, name: str = "network", rounding: str = "twice") -> None:
+        _require(rounding in ROUNDINGS, f"rounding must be {one_of(ROUNDINGS)} (got {rounding!r:.40})")
+        self._name, self._rounding = name, rounding
         self._tensors: list[Tensor] = []
         self._operators: list[Operator] = []
         self._inputs: list[int] = []
@@ -146,7 +148,12 @@ class GraphBuilder:
         for number in outputs:
             _require(0 <= number < len(self._tensors), f"there is no tensor {number}")
         return Graph(
-            self._name, tuple(self._tensors), tuple(self._operators), tuple(self._inputs), tuple(outputs)
+            self._name,
+            tuple(self._tensors),
+            tuple(self._operators),
+            tuple(self._inputs),
+            tuple(outputs),
+            rounds_once=self._rounding == "once",
         )
 
     def save(self, path: str | Path, outputs: Sequence[int]) -> Path:

@@ -83,8 +83,10 @@ network.save("small.dlag", [x])
 print(dlasim.run("small.dlag", pes=32).outputs[0].shape)  # (1, 4)
 ```
 
-A tensor without a scale holds plain numbers. `operator_with_outputs` is for SPLIT and its like, `variable`
-for state that lasts from one inference to the next.
+A tensor without a scale holds plain numbers. `GraphBuilder("small", rounding="once")` rounds sums of products
+once instead of twice, for networks whose reference rescales in floating point; `dlasim verify` then compares
+with dlasim's own kernels, since TensorFlow always rounds twice. `operator_with_outputs` is for SPLIT and its
+like, `variable` for state that lasts from one inference to the next.
 
 ## The file
 
@@ -107,6 +109,7 @@ The JSON is an object. A field that is not listed here is an error.
 | field | value |
 | --- | --- |
 | `name` | name of the network |
+| `rounding` | optional: `twice` (if left out) or `once`, of [sums of products](numerics.md#one-rounding) |
 | `inputs`, `outputs` | lists of tensors, by their place in `tensors` |
 | `tensors` | list of tensors, at most {max_tensors} |
 | `operators` | list of operators, in an order in which they can run |

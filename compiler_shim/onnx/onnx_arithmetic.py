@@ -26,6 +26,7 @@ _FUNCTIONS = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Div": np.d
               "Max": np.maximum, "Min": np.minimum}  # fmt: skip
 _KINDS = {"Add": "ADD", "Sub": "SUB", "Mul": "MUL"}
 _SOFTMAX = Quantization((1 / 256,), (-128,))
+_FINE_SOFTMAX = Quantization((1 / 65536,), (-32768,))
 
 
 def binary(converter: Converter, node: OnnxNode) -> None:
@@ -140,7 +141,9 @@ def product(converter: Converter, node: OnnxNode) -> None:
     first, second, name = converter.exact(node, 0), converter.exact(node, 1), node.outputs[0]
     rank = len(first.shape)
     if rank != len(second.shape) or not 2 <= rank <= 5:
-        raise RefusedError(f"operands of shapes {list(first.shape)} and {list(second.shape)}")
+        raise RefusedError(
+            f"shapes {list(first.shape)} and {list(second.shape)} of its operands do not match"
+        )
     target = converter.target(node)
     numbers, turned = [], []
     swapped = (*range(rank - 2), rank - 1, rank - 2)
@@ -155,16 +158,27 @@ def product(converter: Converter, node: OnnxNode) -> None:
 
 
 def softmax(converter: Converter, node: OnnxNode) -> None:
-    """Softmax over any dimension: TensorFlow's, in steps of 1/256, then in the scale that is asked for."""
+    """Softmax over any dimension: TensorFlow's, in steps of 1/256, then in the scale that is asked for.
+
+    A scale of which two steps or more are 1/256 begins with steps of 1/65536, on the CPU.
+    """
     value, name = converter.exact(node), node.outputs[0]
     rank = len(value.shape)
     axis = node.attributes.get("axis", -1)
     if not -rank <= axis < rank:
-        raise RefusedError(f"axis {axis} of {rank} dimensions")
+        raise RefusedError(f"its axis must be from {-rank} to {rank - 1} (got {axis})")
     axis %= rank
     value = converter.settled(value, name)
     if value.order[-1] != axis:
         value = converter.ordered(value, (*(a for a in value.order if a != axis), axis), name)
+    target = converter.optional_target(node)
+    if target is not None and 2 * target.scale <= _SOFTMAX.scale:
+        fine = converter.emit(
+            "SOFTMAX", [value.number], _FINE_SOFTMAX, f"{name}/fine", dtype="int16", beta=1.0
+        )
+        number = converter.emit("QUANTIZE", [fine], target, name)
+        converter.values[name] = replace(value, number=number, quantization=target)
+        return
     number = converter.emit("SOFTMAX", [value.number], _SOFTMAX, name, beta=1.0)
     converter.values[name] = replace(value, number=number, quantization=_SOFTMAX)
 

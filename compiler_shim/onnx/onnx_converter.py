@@ -82,7 +82,7 @@ class Converter(OnnxEmitter):
 
     def __init__(self, model: OnnxModel, name: str, handlers: Mapping[str, Handler]) -> None:
         self._model, self._name, self._handlers = model, name, handlers
-        super().__init__(GraphBuilder(model.name))
+        super().__init__(GraphBuilder(model.name, rounding="once"))
         self.nodes = as_qdq(model.nodes)
         self.values: dict[str, Known] = {key: OnnxConstant(data) for key, data in model.constants.items()}
         self.readers: dict[str, list[OnnxNode]] = defaultdict(list)

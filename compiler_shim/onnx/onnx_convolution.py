@@ -109,22 +109,37 @@ def scaled_channels(
     stored = value.stored
     pixels = int(np.prod(stored[1:-1]))
     flat = converter.reshape(value, (stored[0], 1, pixels, channels), f"{name}/pixels")
-    scales = np.maximum(np.abs(factor) / 127, 1e-30)
+    weights = _weights_for_offsets(factor, offset, value.quantization.scale)
+    scales = np.maximum(np.abs(factor) / weights, 1e-30)
     data = np.rint(factor / scales).astype(np.int8).reshape(1, 1, 1, channels)
     quantization = Quantization(tuple(float(np.float32(s)) for s in scales), (0,) * channels, 3)
     if channels == 1:
         quantization = Quantization(quantization.scales, (0,))
-    weights = converter.eight_bits(f"{name}/weights", data, quantization)
+    products = converter.eight_bits(f"{name}/weights", data, quantization)
     bias = bias_constant(
         converter, node, OnnxConstant(np.asarray(offset)), value.quantization, quantization, channels
     )
     number = converter.finish(
-        node, "DEPTHWISE_CONV_2D", [flat, weights, bias], target, True, padding="VALID", depth_multiplier=1
+        node, "DEPTHWISE_CONV_2D", [flat, products, bias], target, True, padding="VALID", depth_multiplier=1
     )
     result = replace(value, number=number, shape=(stored[0], channels, 1, pixels), order=channels_last(4),
                      quantization=target.quantization)  # fmt: skip
     number = converter.reshape(result, stored, f"{name}/image")
     return replace(value, number=number, quantization=target.quantization)
+
+
+_LEAST_WEIGHT, _GREATEST_WEIGHT = 64, 127
+
+
+def _weights_for_offsets(factor: Array, offset: Array, scale: float) -> Array:
+    """The weight of each channel, a step of which is factor / weight: the one whose steps, times the input's
+    scale, come nearest to the offset."""
+    weights = np.arange(_LEAST_WEIGHT, _GREATEST_WEIGHT + 1)
+    with np.errstate(all="ignore"):
+        steps = np.nan_to_num((offset / (np.abs(factor) * scale))[:, None] * weights)
+    errors = np.abs(steps - np.rint(steps)) / weights
+    chosen: Array = weights[np.argmin(errors, axis=1)]
+    return chosen
 
 
 CONVOLUTIONS = {"Conv": convolution, "BatchNormalization": batch_normalization}

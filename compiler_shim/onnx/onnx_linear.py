@@ -24,7 +24,7 @@ def fully_connected(converter: Converter, node: OnnxNode) -> None:
     if node.kind == "Gemm" and (is_scaled or at.get("transA")):
         raise RefusedError("alpha and beta must be 1, and its first operand not transposed")
     if data.ndim != 2:
-        raise RefusedError(f"weights of shape {list(data.shape)}, not of 2 dimensions")
+        raise RefusedError(f"its weights must have 2 dimensions (got shape {list(data.shape)})")
     is_turned = bool(at.get("transB", 0)) and node.kind == "Gemm"
     if scales.per_channel and scales.axis % 2 != (0 if is_turned else 1):
         raise RefusedError("its weights must be quantized per tensor or per output channel")
@@ -73,7 +73,7 @@ def bias_constant(
 ) -> int:
     """As int32; its own integers where its scale is the product of the two."""
     if bias.data.size not in (1, channels):
-        raise RefusedError(f"{bias.data.size} biases for {channels} output channels")
+        raise RefusedError(f"it must have {channels} biases, one per output channel (got {bias.data.size})")
     scales = np.float64(source.scale) * np.array(weights.scales, np.float64)
     own = np.array(bias.quantization.scales) if bias.quantization is not None else np.zeros(1)
     if bias.data.dtype == np.int32 and np.allclose(own, scales, rtol=1e-5, atol=0):

@@ -28,7 +28,7 @@ from dlasim.compiler_shim.onnx.onnx_values import (
 
 def _axis(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
-        raise RefusedError(f"axis {axis} of {rank} dimensions")
+        raise RefusedError(f"its axis must be from {-rank} to {rank - 1} (got {axis})")
     return axis % rank
 
 

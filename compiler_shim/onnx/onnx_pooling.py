@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from dlasim.compiler_shim.graph import Quantization
@@ -52,7 +54,10 @@ def average_pool(converter: Converter, node: OnnxNode) -> None:
     target = converter.optional_target(node) or value.quantization
     counts_padding = bool(node.attributes.get("count_include_pad", 0))
     image, is_line = square(converter, value, name)
-    if target == value.quantization and (not found.is_padded or (found.is_same and not counts_padding)):
+    is_same_scale = target == value.quantization
+    if is_same_scale and not found.is_padded and prod(found.kernel) % 2 == 0:
+        number = _to_even(converter, node, image.number, value, found)
+    elif is_same_scale and (not found.is_padded or (found.is_same and not counts_padding)):
         number = converter.emit("AVERAGE_POOL_2D", [image.number], target, name, **_pool_options(found))
     elif found.is_padded and not counts_padding:
         raise RefusedError("it averages over parts of windows at the edge, and changes the scale")
@@ -60,6 +65,32 @@ def average_pool(converter: Converter, node: OnnxNode) -> None:
         padded = image.number if not found.is_padded else written_padding(converter, image, found, name, None)
         number = _weighed(converter, node, padded, value, target, found)
     converter.values[name] = finished(converter, node, number, target, is_line)
+
+
+def _to_even(converter: Converter, node: OnnxNode, number: int, value: OnnxActivation, found: Windows) -> int:
+    """An average whose halves go to even: the smaller of halves up and of halves down, this made even."""
+    name, quantization = node.outputs[0], value.quantization
+    twos = np.full((1, *found.kernel, value.shape[1]), 2, np.int8)
+    scale = Quantization((float(np.float32(0.5 / prod(found.kernel))),), (0,))
+    weights = converter.eight_bits(f"{name}/twos", twos, scale)
+    averages = []
+    for way, step in (("up", 1), ("down", -1)):  # half of what one element counts
+        bias = converter.builder.constant(
+            f"{name[:60]}/{way}/bias",
+            np.full(value.shape[1], step, np.int32),
+            scale=quantization.scale * scale.scale,
+        )
+        averages.append(
+            converter.emit(
+                "DEPTHWISE_CONV_2D", [number, weights, bias], quantization, f"{name}/{way}", padding="VALID",
+                depth_multiplier=1, stride_h=found.stride[0], stride_w=found.stride[1],
+            )
+        )  # fmt: skip
+    numbers = np.arange(-128, 128)
+    even = np.minimum(numbers + (numbers - quantization.zero_point) % 2, 127).astype(np.int8)
+    table = converter.eight_bits(f"{name}/even/table", even, quantization)
+    down = converter.emit("TABLE", [averages[1], table], quantization, f"{name}/even")
+    return converter.emit("MINIMUM", [averages[0], down], quantization, name)
 
 
 def _weighed(
@@ -97,7 +128,7 @@ def reduction(converter: Converter, node: OnnxNode) -> None:
         [] if node.attributes.get("noop_with_empty_axes") else list(range(rank))
     )
     if any(not -rank <= axis < rank for axis in axes):
-        raise RefusedError(f"axes {axes} of {rank} dimensions")
+        raise RefusedError(f"its axes must be from {-rank} to {rank - 1} (got {axes})")
     reduce_axes(
         converter, node, value, [axis % rank for axis in axes], bool(node.attributes.get("keepdims", 1))
     )

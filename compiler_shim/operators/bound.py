@@ -15,7 +15,7 @@ from dlasim.compiler_shim.operators.activations import ACTIVATIONS, quantized_ra
 from dlasim.errors import InputError, one_of
 from dlasim.isa import host_ops
 from dlasim.isa.host_attributes import encode_attributes
-from dlasim.sim.numerics import quantize_multiplier
+from dlasim.sim.numerics import quantize_multiplier, single_rounding_multiplier
 
 Shape = tuple[int, ...]
 # Some messages show values of the file, which may be many.
@@ -56,6 +56,7 @@ class BoundOperator:
     outputs: tuple[Tensor, ...]
     options: Mapping[str, Any]
     where: str
+    rounds_once: bool = False  # as the graph says
 
     @property
     def kind(self) -> str:
@@ -137,7 +138,8 @@ class BoundOperator:
 
     def axis(self, axis: int, rank: int) -> int:
         """The axis, counted from the front."""
-        self.require(-rank <= axis < rank, f"axis {axis}, but there are {rank} dimensions")
+        self.require(rank > 0, "a scalar has no axis")
+        self.require(-rank <= axis < rank, f"its axis must be from {-rank} to {rank - 1} (got {axis})")
         return axis % rank
 
     def types(self, tensor: Tensor, *allowed: str) -> None:
@@ -177,6 +179,11 @@ class BoundOperator:
             found[1] <= _MOST_SHIFT, f"its scales give a factor of {real:.3g}, but it must be below 2^31"
         )
         return found
+
+    def product_multiplier(self, real: float) -> tuple[int, int]:
+        """As `multiplier`, of a sum of products: with one rounding if the graph wants that."""
+        found = self.multiplier(real)
+        return single_rounding_multiplier(real) if self.rounds_once else found
 
     def clamp(self) -> dict[str, int]:
         """`clamp_min` and `clamp_max` of an int8 or int16 output: the fused activation."""

@@ -121,9 +121,12 @@ def _records(op: BoundOperator, values: Tensor, weights: Tensor, bias_position: 
         bias = op.input(bias_position)
         op.types(bias, "int32")
         data = op.constant(bias_position).ravel()
-        op.require(len(data) == len(records), f"{len(data)} biases for {len(records)} channels")
+        op.require(
+            len(data) == len(records),
+            f"it must have {len(records)} biases, one per channel (got {len(data)})",
+        )
         records[:, 0] = data
-    records[:, 1:] = [op.multiplier(float(scale)) for scale in effective_scales]
+    records[:, 1:] = [op.product_multiplier(float(scale)) for scale in effective_scales]
     return op.new_constant("records", records)
 
 
@@ -188,11 +191,16 @@ def fully_connected_shape(op: BoundOperator) -> list[Shape]:
     """FULLY_CONNECTED: the input is cut into rows as deep as the weights."""
     inputs, (units, depth) = op.shape(0), op.shape(1, 2)
     elements = math.prod(inputs)
-    op.require(depth > 0 and elements % depth == 0, f"{elements} input elements for rows of {depth} weights")
+    op.require(
+        depth > 0 and elements % depth == 0,
+        f"its input must be rows of {depth} elements, as its weights are (got {elements} elements)",
+    )
     _check_bias(op, 2, units)
     if not op.option("keep_num_dims"):
         return [(elements // depth, units)]
-    op.require(inputs[-1:] == (depth,), f"input {list(inputs)} does not end in {depth} elements")
+    op.require(
+        inputs[-1:] == (depth,), f"the input's last dimension must be {depth} (got shape {list(inputs)})"
+    )
     return [(*inputs[:-1], units)]
 
 
@@ -229,7 +237,7 @@ def svdf_shape(op: BoundOperator) -> list[Shape]:
 def _check_bias(op: BoundOperator, position: int, channels: int) -> None:
     if op.has(position):
         count = op.input(position).elements
-        op.require(count == channels, f"{count} biases for {channels} output channels")
+        op.require(count == channels, f"it must have {channels} biases, one per output channel (got {count})")
 
 
 def dense_macs(op: BoundOperator) -> int:

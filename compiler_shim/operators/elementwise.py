@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from dlasim.compiler_shim.graph import Tensor
@@ -11,7 +13,10 @@ from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shap
 from dlasim.errors import InputError
 from dlasim.isa.host_attributes import float_word
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT, DIFFERENCE_LEFT_SHIFT, BinaryFunction, UnaryFunction
+from dlasim.sim.float_steps import float_steps
 from dlasim.sim.numerics import INT8_MAX, INT8_MIN, Integers, limit, quotient, requant
+
+_WORTH_A_TABLE = 512  # elements
 
 
 def arithmetic(op: BoundOperator) -> list[KernelCall]:
@@ -88,11 +93,12 @@ def _product(op: BoundOperator, order: tuple[int, int]) -> KernelCall:
     first, second, output = np.array(scales, np.float32 if in_float32 else np.float64)
     with np.errstate(all="ignore"):
         scale = float(first * second / output if op.kind == "MUL" else first / (second * output))
+    rescaling = op.product_multiplier if op.kind == "MUL" else op.multiplier
     return op.call(
         op.kind,
         [op.input_numbers[position] for position in order],
         **_zero_points(op, order),
-        **_multiplier(op, "output_", scale),
+        **dict(zip(("output_multiplier", "output_shift"), rescaling(scale), strict=True)),
         **op.clamp(),
     )
 
@@ -187,7 +193,10 @@ def _plain_clamp(op: BoundOperator, output: Tensor) -> dict[str, int]:
         infinite = op.kind in ("FLOOR_DIV", "FLOOR_MOD", "SQUARED_DIFFERENCE")
         least, greatest = (-np.inf, np.inf) if infinite else float_range(activation)
         return {"clamp_min": float_word(least), "clamp_max": float_word(greatest)}
-    op.require(output.dtype == "int32" or activation == "NONE", f"int64 with fused {activation}")
+    op.require(
+        output.dtype == "int32" or activation == "NONE",
+        f"fused activation {activation} of int64 is not supported",
+    )
     bounds = integer_range(activation)
     return {"clamp_min": bounds[0], "clamp_max": bounds[1]}
 
@@ -240,8 +249,7 @@ def quantize(op: BoundOperator) -> list[KernelCall]:
     op.types(values, "float32", "int8", "uint8", "int16", "int32")
     if values.dtype == "float32":
         op.types(output, "int8", "uint8", "int16")
-        scale, zero_point = op.scale(output), op.zero_point(output)
-        return [op.call("QUANTIZE", op.input_numbers, scale=scale, zero_point=zero_point)]
+        return [_quantization(op)]
     multiplier = op.multiplier(op.scale(values) / op.scale(output))
     if values.dtype in ("int16", "int32"):
         op.types(output, "int8", "int16", "int32")
@@ -252,6 +260,28 @@ def quantize(op: BoundOperator) -> list[KernelCall]:
     limits = np.iinfo(output.dtype)
     table = np.clip(requant(centred, *multiplier) + op.zero_point(output), limits.min, limits.max)
     return [lookup.table_call(op, table.astype(output.dtype))]
+
+
+def _quantization(op: BoundOperator) -> KernelCall:
+    """From float32: to 8 bits by a table, if there are as many elements as are worth 10 KiB."""
+    output = op.output()
+    scale, zero_point = op.scale(output), op.zero_point(output)
+    is_table = output.dtype in ("int8", "uint8") and prod(output.shape) >= _WORTH_A_TABLE
+    steps = float_steps(scale, zero_point, output.dtype) if is_table else None
+    if steps is None:
+        return op.call("QUANTIZE", op.input_numbers, scale=scale, zero_point=zero_point)
+    positive, negative = steps.positive, steps.negative
+    table = np.concatenate([positive.table, negative.table]).view(np.int32)
+    return op.call(
+        "QUANTIZE_TABLE",
+        (op.input_numbers[0], op.new_constant("table", table)),
+        first=steps.first,
+        zero_point=zero_point,
+        positive_entries=len(positive.table),
+        positive_bits=positive.bits,
+        negative_entries=len(negative.table),
+        negative_bits=negative.bits,
+    )
 
 
 def _rescaling(op: BoundOperator, multiplier: tuple[int, int]) -> KernelCall:
@@ -309,5 +339,8 @@ def broadcast_shape(op: BoundOperator) -> list[Shape]:
 def prelu_shape(op: BoundOperator) -> list[Shape]:
     """Alpha is spread over the input."""
     outputs = broadcast_shape(op)
-    op.require(outputs == [op.shape(0)], f"alpha {list(op.shape(1))} is larger than the input")
+    op.require(
+        outputs == [op.shape(0)],
+        f"alpha of shape {list(op.shape(1))} must broadcast to the input's shape {list(op.shape(0))}",
+    )
     return outputs

@@ -15,7 +15,9 @@ from dlasim.errors import InputError
 _MAX_ELEMENTS = (1 << 31) - 1
 
 
-def bind(operator: Operator, tensors: Sequence[Tensor], name: str) -> BoundOperator | None:
+def bind(
+    operator: Operator, tensors: Sequence[Tensor], name: str, rounds_once: bool = False
+) -> BoundOperator | None:
     """The operator with what it names, None if the table lacks it; `name` is how errors call the model."""
     definition = OPERATORS.get(operator.kind)
     if definition is None:
@@ -25,7 +27,7 @@ def bind(operator: Operator, tensors: Sequence[Tensor], name: str) -> BoundOpera
         options = {**definition.option_defaults, **options}
     inputs = tuple(tensors[index] if index >= 0 else None for index in operator.inputs)
     outputs = tuple(tensors[index] for index in operator.outputs)
-    return BoundOperator(operator, inputs, outputs, options, _where(operator, name))
+    return BoundOperator(operator, inputs, outputs, options, _where(operator, name), rounds_once)
 
 
 def infer_shapes(op: BoundOperator) -> list[Shape]:
@@ -63,7 +65,7 @@ def lower_host(operator: Operator, graph: Graph) -> list[KernelCall]:
 def bind_known(operator: Operator, graph: Graph) -> BoundOperator:
     """As `bind`, for an operator of a graph; an InputError where the table lacks it."""
     name = graph.name or "model"
-    op = bind(operator, graph.tensors, name)
+    op = bind(operator, graph.tensors, name, graph.rounds_once)
     if op is None:
         raise InputError(f"{_where(operator, name)}: the operator is not supported")
     return op

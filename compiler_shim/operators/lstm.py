@@ -145,7 +145,7 @@ def _gate_factor(op: BoundOperator, source: Tensor, weights: Tensor) -> float:
 
 def _cell_clip(op: BoundOperator, cell_scale: float) -> int:
     clip = float(np.float32(op.option("cell_clip")))
-    op.require(clip >= 0, f"cell_clip is {clip:g}, it must be at least 0")
+    op.require(clip >= 0, f"cell_clip must be at least 0 (got {clip:g})")
     return int(min(clip / cell_scale, float(_UNLIMITED - 1))) if clip else _UNLIMITED
 
 

@@ -14,7 +14,7 @@ def batch_matmul(op: BoundOperator) -> list[KernelCall]:
     for tensor in (first, second, output):
         op.types(tensor, "int8")
     # In float64 throughout, as TFLite Micro; LiteRT's product of the first two is a float32.
-    multiplier, shift = op.multiplier(op.scale(first) * op.scale(second) / op.scale(output))
+    multiplier, shift = op.product_multiplier(op.scale(first) * op.scale(second) / op.scale(output))
     return [
         op.call(
             "BATCH_MATMUL",
@@ -37,7 +37,7 @@ def batch_matmul_shape(op: BoundOperator) -> list[Shape]:
     op.require(min(len(first), len(second)) >= 2, f"both inputs need 2 dimensions or more (got {shapes})")
     rows, depth = first[-2:] if not op.option("adj_x") else first[:-3:-1]
     other_depth, columns = second[-2:] if not op.option("adj_y") else second[:-3:-1]
-    op.require(depth == other_depth, f"rows of {depth} elements meet columns of {other_depth}")
+    op.require(depth == other_depth, f"rows and columns must be equally long (got {depth} and {other_depth})")
     try:
         return [(*np.broadcast_shapes(first[:-2], second[:-2]), rows, columns)]
     except ValueError:

@@ -185,7 +185,7 @@ def pack_shape(op: BoundOperator) -> list[Shape]:
     shapes = {op.shape(position) for position in range(len(op.inputs))}
     op.require(len(shapes) == 1, f"its inputs have different shapes: {sorted(map(list, shapes))}")
     count = op.option("values_count")
-    op.require(count == len(op.inputs), f"{len(op.inputs)} inputs for {count} values")
+    op.require(count == len(op.inputs), f"it must have values_count ({count}) inputs (got {len(op.inputs)})")
     shape = shapes.pop()
     axis = op.axis(op.option("axis"), len(shape) + 1)
     return [(*shape[:axis], len(op.inputs), *shape[axis:])]
@@ -217,14 +217,17 @@ def mirror_pad_shape(op: BoundOperator) -> list[Shape]:
     op.require(bool(shape), "a scalar has no dimension to pad")
     skip = int(op.option("mode") == "REFLECT")
     for size, pair in zip(shape, amounts, strict=True):
-        op.require(min(pair) >= 0 and max(pair) <= size - skip, f"paddings {pair} for a dimension of {size}")
+        op.require(
+            min(pair) >= 0 and max(pair) <= size - skip,
+            f"paddings of a dimension of {size} must be from 0 to {size - skip} (got {pair})",
+        )
     return [tuple(size + sum(pair) for size, pair in zip(shape, amounts, strict=True))]
 
 
 def embedding_shape(op: BoundOperator) -> list[Shape]:
     """EMBEDDING_LOOKUP: a row for each index."""
     indices, table = op.shape(0, 1), op.shape(1)
-    op.require(len(table) >= 2, f"a table of shape {list(table)}")
+    op.require(len(table) >= 2, f"its table must have at least 2 dimensions (got shape {list(table)})")
     return [(*indices, *table[1:])]
 
 
@@ -232,7 +235,10 @@ def gather_nd_shape(op: BoundOperator) -> list[Shape]:
     """GATHER_ND."""
     shape, indices = op.shape(0), op.shape(1)
     depth = indices[-1] if indices else 0
-    op.require(1 <= depth <= len(shape), f"indices {list(indices)} into shape {list(shape)}")
+    op.require(
+        1 <= depth <= len(shape),
+        f"each index must have 1 to {len(shape)} numbers (got indices of shape {list(indices)})",
+    )
     _check_indices(op, shape[:depth])
     return [indices[:-1] + shape[depth:]]
 

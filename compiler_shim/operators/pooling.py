@@ -7,7 +7,7 @@ import numpy as np
 from dlasim.compiler_shim.operators import wide
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.windows import window_attributes, window_grid
-from dlasim.sim.numerics import mean_multiplier, softmax_table
+from dlasim.sim.numerics import mean_multiplier, single_rounding_multiplier, softmax_table
 
 _SCALE_TOLERANCE = 0.001  # TensorFlow's, for int16: its converter writes 1/65535
 
@@ -43,7 +43,8 @@ def mean(op: BoundOperator) -> list[KernelCall]:
         count *= values.shape[axis]
     ratio = op.scale(values) / op.scale(output)
     op.multiplier(ratio)  # refuses what is too large
-    multiplier, shift = mean_multiplier(ratio, count)
+    once = single_rounding_multiplier(ratio / count) if op.rounds_once else (0, -1)
+    multiplier, shift = once if once[1] == 0 else mean_multiplier(ratio, count)
     return [
         op.call(
             "MEAN",

@@ -137,5 +137,8 @@ def l2_normalization(op: BoundOperator) -> list[KernelCall]:
 def top_k_shape(op: BoundOperator) -> list[Shape]:
     """TOPK_V2: k of each row."""
     shape, count = op.shape(0), op.scalar(1)
-    op.require(bool(shape) and 1 <= count <= (1, *shape)[-1], f"{count} of rows in shape {list(shape)}")
+    op.require(
+        bool(shape) and 1 <= count <= (1, *shape)[-1],
+        f"k must be from 1 to {(1, *shape)[-1]}, the input's last dimension (got {count})",
+    )
     return [(*shape[:-1], count)] * 2

@@ -19,15 +19,18 @@ def sliced_ranges(
     count = len(begins)
     require(
         len(ends) == len(strides) == count and 0 not in strides,
-        f"begin {begins}, end {ends}, strides {strides}",
+        f"begin, end and strides must be as many, and no stride 0 (got {begins}, {ends} and {strides})",
     )
     bits = {name: [bool(masks[name] >> bit & 1) for bit in range(count)] for name in MASKS}
     named = count - sum(map(max, zip(bits["ellipsis_mask"], bits["new_axis_mask"], strict=True)))
     rest = len(shape) - named
     ellipses = sum(bits["ellipsis_mask"])
-    require(rest >= 0, f"begin {begins}, end {ends}, strides {strides} for shape {list(shape)}")
+    require(
+        rest >= 0,
+        f"begin, end and strides must name at most {len(shape)} dimensions (got {begins}, {ends}, {strides})",
+    )
     # LiteRT lets an ellipsis stand for one dimension even where there is none left.
-    require(ellipses <= min(rest, 1), f"{ellipses} ellipses for {rest} of the input's dimensions")
+    require(ellipses <= min(rest, 1), f"it must have at most {min(rest, 1)} ellipses (got {ellipses})")
     ranges: list[range] = []
     output: list[int] = []
     for bit in range(count):
@@ -52,7 +55,10 @@ def _taken(
 ) -> range:
     if not shrinks:
         return range(*slice(begin, end, stride).indices(size))
-    require(stride > 0, f"stride {stride} along a dimension that is removed; it must be 1")
+    require(stride > 0, f"the stride along a dimension that is removed must be 1 (got {stride})")
     first = begin or 0
-    require(-size <= first < size, f"index {first} along a dimension of {size}")
+    require(
+        -size <= first < size,
+        f"the index along a dimension of {size} must be from {-size} to {size - 1} (got {first})",
+    )
     return range(first % size, first % size + 1)

@@ -191,7 +191,7 @@ def split_shape(op: BoundOperator) -> list[Shape]:
     shape, parts = op.shape(1), len(op.outputs)
     axis = op.axis(op.scalar(0), len(shape))
     splits = op.option("num_splits")
-    op.require(splits == parts, f"{parts} outputs for {splits} splits")
+    op.require(splits == parts, f"it must have num_splits ({splits}) outputs (got {parts})")
     op.require(shape[axis] % parts == 0, f"dimension {axis} of {list(shape)} does not split into {parts}")
     return [(*shape[:axis], shape[axis] // parts, *shape[axis + 1 :])] * parts
 
@@ -202,7 +202,10 @@ def split_v_shape(op: BoundOperator) -> list[Shape]:
     axis = op.axis(op.scalar(2), len(shape))
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = shape[axis] - sum(size for size in sizes if size != -1)
-    op.require(sum(sizes) == shape[axis], f"sizes {sizes} for dimension {axis} of {list(shape)}")
+    op.require(
+        sum(sizes) == shape[axis],
+        f"its sizes must add up to {shape[axis]}, dimension {axis} of the input (got {sizes})",
+    )
     return [(*shape[:axis], size, *shape[axis + 1 :]) for size in sizes]
 
 
@@ -228,12 +231,16 @@ def strided_slice_shape(op: BoundOperator) -> list[Shape]:
 def slice_shape(op: BoundOperator) -> list[Shape]:
     """SLICE; size -1 reaches to the end."""
     shape, begins, sizes = op.shape(0), op.integers(1), op.integers(2)
-    op.require(len(begins) == len(sizes) == len(shape), f"begin {begins}, size {sizes} for {list(shape)}")
+    op.require(
+        len(begins) == len(sizes) == len(shape),
+        f"begin and size must have {len(shape)} numbers each, one per dimension (got {begins} and {sizes})",
+    )
     output = []
     for total, begin, size in zip(shape, begins, sizes, strict=True):
         length = total - begin if size == -1 else size
         op.require(
-            begin >= 0 and 0 < length <= total - begin, f"begin {begins}, size {sizes} of {list(shape)}"
+            begin >= 0 and 0 < length <= total - begin,
+            f"begin {begins} and size {sizes} reach outside of shape {list(shape)}",
         )
         output.append(length)
     return [tuple(output)]
@@ -253,7 +260,10 @@ def broadcast_to_shape(op: BoundOperator) -> list[Shape]:
 def depth_to_space_shape(op: BoundOperator) -> list[Shape]:
     """DEPTH_TO_SPACE."""
     (batch, height, width, depth), block = op.shape(0, 4), op.option("block_size")
-    op.require(block >= 1 and depth % block**2 == 0, f"block_size {block} for {depth} channels")
+    op.require(
+        block >= 1 and depth % block**2 == 0,
+        f"the channels must divide by the square of block_size (got {depth} channels, block_size {block})",
+    )
     return [(batch, height * block, width * block, depth // block**2)]
 
 
@@ -261,14 +271,17 @@ def space_to_depth_shape(op: BoundOperator) -> list[Shape]:
     """SPACE_TO_DEPTH."""
     (batch, height, width, depth), block = op.shape(0, 4), op.option("block_size")
     fits = block >= 1 and height % block == 0 and width % block == 0
-    op.require(fits, f"block_size {block} for {height}x{width} pixels")
+    op.require(fits, f"height and width must divide by block_size (got {height}x{width}, block_size {block})")
     return [(batch, height // block, width // block, depth * block**2)]
 
 
 def tile_shape(op: BoundOperator) -> list[Shape]:
     """TILE: repeats along each dimension."""
     shape, repeats = op.shape(0), op.integers(1)
-    op.require(len(repeats) == len(shape), f"{len(repeats)} repeats for shape {list(shape)}")
+    op.require(
+        len(repeats) == len(shape),
+        f"it must have {len(shape)} repeats, one per dimension (got {len(repeats)})",
+    )
     return [tuple(size * repeat for size, repeat in zip(shape, repeats, strict=True))]
 
 
@@ -276,5 +289,8 @@ def transpose_shape(op: BoundOperator) -> list[Shape]:
     """TRANSPOSE."""
     shape, order = op.shape(0), op.integers(1)
     axes = [op.axis(axis, len(shape)) for axis in order]
-    op.require(sorted(axes) == list(range(len(shape))), f"permutation {order} of {len(shape)} dimensions")
+    op.require(
+        sorted(axes) == list(range(len(shape))),
+        f"perm must name each of {len(shape)} dimensions once (got {order})",
+    )
     return [tuple(shape[axis] for axis in axes)]

@@ -211,7 +211,9 @@ def _sigmoid_scale(scale: float, function: SigmoidFunction) -> tuple[int, int]:
 
 def _require_output_scale(op: BoundOperator) -> None:
     scale = op.scale(op.output())
-    op.require(abs(scale / _OUTPUT_SCALE - 1) <= _TOLERANCE, f"output has scale {scale:g}, not 1/32768")
+    op.require(
+        abs(scale / _OUTPUT_SCALE - 1) <= _TOLERANCE, f"the output's scale must be 1/32768 (got {scale:g})"
+    )
 
 
 def leaky_relu(op: BoundOperator) -> list[KernelCall]:
@@ -227,7 +229,7 @@ def relu(op: BoundOperator) -> list[KernelCall]:
 
 
 def _leaky(op: BoundOperator, alpha: float, least: int, greatest: int) -> KernelCall:
-    op.require(alpha >= 0, f"alpha is {alpha:g}, of int16 it must be at least 0")
+    op.require(alpha >= 0, f"alpha of int16 must be at least 0 (got {alpha:g})")
     ratio = op.scale(op.input()) / op.scale(op.output())
     negative = op.scale(op.input()) * alpha / op.scale(op.output())
     pairs = _pairs(op, {"positive_": ratio, "negative_": negative})

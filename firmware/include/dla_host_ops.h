@@ -66,6 +66,7 @@ enum dla_host_op {
     DLA_HOST_OP_SOFTMAX_16 = 53,
     DLA_HOST_OP_SIGMOID_16 = 54,
     DLA_HOST_OP_LEAKY_16 = 55,
+    DLA_HOST_OP_QUANTIZE_TABLE = 56,
 };
 
 /* What BINARY computes. */
@@ -394,7 +395,8 @@ _Static_assert(sizeof(struct dla_host_dequantize) == 4 * DLA_HOST_DEQUANTIZE_WOR
    clamped. DIV truncates; FLOOR_DIV floors, and divides float32 in float64; an integer divided by 0 is 0.
    FLOOR_MOD has the divisor's sign, and is 0 for 0. POW is of int32 only, an exponent below 0 counts as 0,
    and what does not fit becomes the least int32. MAXIMUM is x1 > x2 ? x1 : x2, MINIMUM x1 < x2 ? x1 : x2;
-   of bool these are or and and. int8 and bool only for these two.
+   of bool these are or and and. int8 and bool only for these two. float32 is rounded to nearest, half to
+   even; the bits of a NaN that is computed are not defined, and clamp lets it pass.
    Inputs: input1, input2. Outputs: output. */
 #define DLA_HOST_BINARY_WORDS 3u
 struct dla_host_binary {
@@ -504,7 +506,8 @@ struct dla_host_requant {
 _Static_assert(sizeof(struct dla_host_requant) == 4 * DLA_HOST_REQUANT_WORDS, "size");
 
 /* REDUCE: function over the elements that differ only along the reduced axes, in the element type itself:
-   integers wrap. int8 and int16 have MAX and MIN only, bool has ANY and ALL, which nothing else has.
+   integers wrap, and floats are combined one after the other. MAX of r and x is x > r ? x : r, MIN x < r ?
+   x : r. int8 and int16 have MAX and MIN only, bool has ANY and ALL, which nothing else has.
    Inputs: input. Outputs: output. */
 #define DLA_HOST_REDUCE_WORDS 2u
 struct dla_host_reduce {
@@ -770,6 +773,24 @@ struct dla_host_leaky_16 {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_leaky_16) == 4 * DLA_HOST_LEAKY_16_WORDS, "size");
 
+/* QUANTIZE_TABLE: QUANTIZE to 8 bits by a table. Let d be the bit pattern of |x| less `first`, as unsigned
+   numbers. A positive x with d < positive_entries * 2^positive_bits becomes the low 8 bits of (table[d >>
+   positive_bits] + d) >> positive_bits; a negative one with d < negative_entries * 2^negative_bits those
+   of (table[positive_entries + (d >> negative_bits)] - d) >> negative_bits; modulo 2^32. Of the others,
+   what is below `first` or no number becomes zero_point, the rest the limit of the output's type on that
+   side.
+   Inputs: input, table. Outputs: output. */
+#define DLA_HOST_QUANTIZE_TABLE_WORDS 6u
+struct dla_host_quantize_table {
+    int32_t first; /* bit pattern of the least float of the tables */
+    int32_t zero_point; /* the integer that means 0 */
+    int32_t positive_entries; /* entries of the positive side */
+    int32_t positive_bits; /* 2^this floats share one of them */
+    int32_t negative_entries; /* entries of the negative side */
+    int32_t negative_bits; /* 2^this floats share one of them */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_quantize_table) == 4 * DLA_HOST_QUANTIZE_TABLE_WORDS, "size");
+
 /* X(operator, function) for each operator that the firmware has a kernel for. */
 #define DLA_HOST_KERNELS(X) \
     X(CONV_2D, convolve) \
@@ -821,6 +842,7 @@ _Static_assert(sizeof(struct dla_host_leaky_16) == 4 * DLA_HOST_LEAKY_16_WORDS, 
     X(MEAN_16, mean16) \
     X(SOFTMAX_16, softmax16) \
     X(SIGMOID_16, sigmoid16) \
-    X(LEAKY_16, leak16)
+    X(LEAKY_16, leak16) \
+    X(QUANTIZE_TABLE, quantize_by_table)
 
 #endif

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
 from dlasim.isa.host_ops import SUM_LEFT_SHIFT, ReduceFunction
@@ -26,11 +28,11 @@ def arg_max(call: Call) -> list[Array]:
     return [np.where(np.isnan(values.take(0, axis)), 0, greatest).astype(call.dtype)]
 
 
-_REDUCE = {
+_REDUCE: Mapping[int, Callable[[Array, Array], Array]] = {
     ReduceFunction.SUM: np.add,
     ReduceFunction.PROD: np.multiply,
-    ReduceFunction.MAX: np.maximum,
-    ReduceFunction.MIN: np.minimum,
+    ReduceFunction.MAX: lambda result, values: np.where(values > result, values, result),
+    ReduceFunction.MIN: lambda result, values: np.where(values < result, values, result),
     ReduceFunction.ANY: np.logical_or,
     ReduceFunction.ALL: np.logical_and,
 }
@@ -38,10 +40,10 @@ _REDUCE = {
 
 def reduce(call: Call) -> list[Array]:
     """REDUCE; floats in the order in which TensorFlow takes them, one after the other."""
-    first, *others = _columns_of(call.inputs[0], call.attributes.axis_mask)
-    function, result = _REDUCE[call.attributes.function], first.copy()
+    result, *others = _columns_of(call.inputs[0], call.attributes.axis_mask)
+    function = _REDUCE[call.attributes.function]
     for values in others:
-        function(result, values, out=result)
+        result = function(result, values)
     return [result]
 
 

@@ -1,14 +1,16 @@
 """Emission compiled and in plain Python: the same program, with its debug information, for any network."""
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from dlasim.compiler_shim import planner
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering.emission import emitter
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
+from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
@@ -19,34 +21,64 @@ from tests.compiled import compiled
 from tests.compiler.cases import Case, random_case, striped_case, write_model
 
 SEEDS = 24
+STEP = 8  # one candidate in so many is emitted both ways, and the plan that is chosen
+Arguments = tuple[Any, ...]
+
+
+class Plans:
+    """What the search gives to `emit` for the cases of tests."""
+
+    def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
+        self._folder, self._patch = folder, patch
+
+    def of(self, case: Case) -> list[Arguments]:
+        """Some candidates, and last the plan that is chosen; nothing where there is no plan."""
+        found: list[Arguments] = []
+
+        def recorded(*arguments: Any) -> Any:
+            found.append(arguments[:4])
+            return emit(*arguments)
+
+        with self._patch.context() as patch:
+            patch.setattr(planner, "emit", recorded)
+            _lower(case, self._folder)
+        return [*found[:-1:STEP], *found[-1:]]
+
+
+@pytest.fixture
+def plans(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plans:
+    return Plans(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("make", [random_case, striped_case])
-def test_both_ways_write_the_same(make: Callable[[int], Case], tmp_path: Path) -> None:
+def test_both_ways_write_the_same(make: Any, plans: Plans) -> None:
     words = 0
     for seed in range(1000, 1000 + SEEDS):
-        case = make(seed)
-        plain = _lower(case, tmp_path)
-        backend, calls = compiled(EMIT)
-        fast = _lower(case, tmp_path, backend)
-        assert_same(plain, fast, case)
-        if plain is not None:
-            assert calls or not plain.streams  # a plan may be emitted, and lose to one on the CPU alone
-            words += len(plain.commands)
+        case, plain = make(seed), None
+        for arguments in plans.of(case):
+            plain = _emitted(arguments, PLAIN)
+            backend, calls = compiled(EMIT)
+            assert_same(plain, _emitted(arguments, backend), case)
+            if plain is not None:
+                assert calls or not plain.streams  # all may be on the CPU
+        words += 0 if plain is None else len(plain.commands)
     assert words > 3_000
 
 
+@pytest.mark.parametrize("way", ["plain", "compiled"])
 @pytest.mark.parametrize("make", [random_case, striped_case])
 def test_tiles_at_a_time_are_no_matter(
-    make: Callable[[int], Case], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    make: Any, way: str, plans: Plans, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    backend = PLAIN if way == "plain" else compiled(EMIT)[0]
     for seed in range(1000, 1000 + SEEDS // 4):
         case = make(seed)
-        whole = _lower(case, tmp_path)
-        with monkeypatch.context() as patch:
-            patch.setattr(emitter, "_OPERATIONS_AT_A_TIME", 1)
-            pieces = _lower(case, tmp_path)
-        assert_same(whole, pieces, case)
+        for arguments in plans.of(case)[-1:]:
+            whole = _emitted(arguments, backend)
+            with monkeypatch.context() as patch:
+                patch.setattr(emitter, "_OPERATIONS_AT_A_TIME", 1)
+                pieces = _emitted(arguments, backend)
+            assert_same(whole, pieces, case)
 
 
 def test_memory_grows_with_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,11 +106,19 @@ def assert_same(one: Program | None, other: Program | None, case: Case) -> None:
         assert (one.streams, one.steps, one.tensors) == (other.streams, other.steps, other.tensors)
 
 
-def _lower(case: Case, folder: Path, backend: Backend = PLAIN) -> Program | None:
+def _emitted(arguments: Arguments, backend: Backend) -> Program | None:
+    """The program of a plan; None where it is refused."""
+    try:
+        return emit(*arguments, with_constants=True, backend=backend).program
+    except InputError:
+        return None
+
+
+def _lower(case: Case, folder: Path) -> Program | None:
     """The program of a case; None where it is refused."""
     path = write_model(case, folder)
     try:
         config, options = DlaConfig().replace(**case.machine), CompileOptions(**case.options)
-        return lower_for(load_model(path), config, options, backend=backend).program
+        return lower_for(load_model(path), config, options).program
     except InputError:
         return None

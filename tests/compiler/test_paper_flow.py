@@ -5,12 +5,15 @@ beside as many output channels as fit, int32 sums go to memory, and a convolutio
 OH*OW*KH*KW*OC*ceil(IC/P) or OH*OW*KH*KW*IC*ceil(OC_tile/P) cycles.
 """
 
+from collections import defaultdict
+from functools import cache
 from math import ceil
 
 import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.planner import PlanMemory
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
@@ -58,15 +61,26 @@ def networks(files):
     return lambda name: known[name] if name in known else known.setdefault(name, load_model(files(name)))
 
 
-def cycles(network, config, **options):
-    return reported(network, config, **options)["cycles"]
+@pytest.fixture(scope="module")
+def reported(networks):
+    """The report of a network on a machine, made once. As in a sweep, machines that differ only in their SRAM
+    share what has been found."""
+    memories, backend = defaultdict(PlanMemory), machine_code()
+
+    @cache
+    def made(name, config, options):
+        memory = memories[name, config.replace(sram_bytes=MIB), options]
+        lowered = lower_for(networks(name), config, options, False, backend, memory)
+        inference = Simulation(lowered.program, config, None, backend).run()
+        return report(lowered.program, config, inference)
+
+    return lambda name, config, **options: made(name, config, CompileOptions(**options))
 
 
-def reported(network, config, **options):
-    backend = machine_code()
-    lowered = lower_for(network, config, CompileOptions(**options), False, backend)
-    inference = Simulation(lowered.program, config, None, backend).run()
-    return report(lowered.program, config, inference)
+@pytest.fixture(scope="module")
+def cycles(reported):
+    """The cycles of such a report."""
+    return lambda name, config, **options: reported(name, config, **options)["cycles"]
 
 
 def machine(point, name="paper"):
@@ -90,28 +104,28 @@ def plain_model(sram_bytes: int, pes: int, parallel: str) -> int:
 
 
 @pytest.mark.parametrize("point", CONV_MILLIONS)
-def test_convolutions_take_the_cycles_of_the_plain_model(networks, point):
-    found = cycles(networks("mobilenet_v1"), machine(point), **PAPER)["by_kind"]["CONV"]
+def test_convolutions_take_the_cycles_of_the_plain_model(cycles, point):
+    found = cycles("mobilenet_v1", machine(point), **PAPER)["by_kind"]["CONV"]
     assert plain_model(*point) == pytest.approx(CONV_MILLIONS[point] * 1e6, abs=5_001)
     assert found == pytest.approx(plain_model(*point), rel=0.03)
 
 
 @pytest.mark.parametrize(("pes", "millions"), [(64, 0.33), (128, 0.23)])
-def test_native_depthwise_in_a_large_sram(networks, pes, millions):
-    found = cycles(networks("mobilenet_v1"), machine((256 * MIB, pes, "output")), **PAPER)
+def test_native_depthwise_in_a_large_sram(cycles, pes, millions):
+    found = cycles("mobilenet_v1", machine((256 * MIB, pes, "output")), **PAPER)
     assert found["by_kind"]["DEPTH"] / 1e6 == pytest.approx(millions, abs=0.0051)
 
 
 @pytest.mark.parametrize("point", CONV_MILLIONS)
-def test_emulated_depthwise_takes_a_cycle_for_each_product(networks, point):
-    found = cycles(networks("mobilenet_v1"), machine(point), **PAPER, depthwise="emulated")
+def test_emulated_depthwise_takes_a_cycle_for_each_product(cycles, point):
+    found = cycles("mobilenet_v1", machine(point), **PAPER, depthwise="emulated")
     assert found["by_kind"]["DEPTH"] / 1e6 == pytest.approx(17.39, abs=0.005)
 
 
-def test_the_four_findings(networks):
+def test_the_four_findings(cycles):
     def total(sram_bytes, pes, parallel, depthwise="native"):
         config = machine((sram_bytes, pes, parallel))
-        return cycles(networks("mobilenet_v1"), config, **PAPER, depthwise=depthwise)["dla"]
+        return cycles("mobilenet_v1", config, **PAPER, depthwise=depthwise)["dla"]
 
     for pes in (64, 128):
         assert total(256 * MIB, pes, "output") < total(256 * MIB, pes, "input")
@@ -134,10 +148,10 @@ def test_a_quarter_of_a_mebibyte_is_refused_with_the_layer_that_does_not_fit(net
 
 @pytest.mark.parametrize("name", ["paper", "default"])
 @pytest.mark.parametrize("point", CONV_MILLIONS)
-def test_auto_with_full_fusion_is_never_slower(networks, name, point):
+def test_auto_with_full_fusion_is_never_slower(cycles, name, point):
     for depthwise in ("cpu", "emulated", "native"):
-        ours = cycles(networks("mobilenet_v1"), machine(point, name), depthwise=depthwise)
-        theirs = cycles(networks("mobilenet_v1"), machine(point, name), **PAPER, depthwise=depthwise)
+        ours = cycles("mobilenet_v1", machine(point, name), depthwise=depthwise)
+        theirs = cycles("mobilenet_v1", machine(point, name), **PAPER, depthwise=depthwise)
         assert ours["total"] <= theirs["total"]
         assert ours["dla"] <= theirs["dla"]
 
@@ -146,31 +160,31 @@ def test_auto_with_full_fusion_is_never_slower(networks, name, point):
     "name",
     ["resnet8", "ds_cnn", "autoencoder", "mnist", pytest.param("mobilenet_v2", marks=pytest.mark.slow)],
 )
-def test_auto_is_never_slower_on_other_networks(networks, name):
+def test_auto_is_never_slower_on_other_networks(cycles, name):
     refused = 0
     for base in ("paper", "default"):
         for sram_bytes in (64 * KIB, 512 * KIB, 256 * MIB):
             for array in ({"parallel": "input"}, {"parallel": "output"}, {"parallel": "8x8"}):
                 config = preset(base).replace(sram_bytes=sram_bytes, **array)
                 try:
-                    theirs = cycles(networks(name), config, **PAPER)
+                    theirs = cycles(name, config, **PAPER)
                 except InputError:
                     refused += 1
                     continue
-                assert cycles(networks(name), config)["total"] <= theirs["total"]
+                assert cycles(name, config)["total"] <= theirs["total"]
     assert refused < 18
 
 
 @pytest.mark.parametrize("name", ["paper", "default"])
-def test_half_a_mebibyte_is_enough_for_ten_million_cycles(networks, name):
-    found = cycles(networks("mobilenet_v1"), machine((512 * KIB, 64, "output"), name))
+def test_half_a_mebibyte_is_enough_for_ten_million_cycles(cycles, name):
+    found = cycles("mobilenet_v1", machine((512 * KIB, 64, "output"), name))
     assert found["by_kind"]["CONV"] < 10e6
 
 
-def test_resnet8_comes_close_to_the_ideal_on_a_grid(networks):
+def test_resnet8_comes_close_to_the_ideal_on_a_grid(reported):
     """12.5 M products on 64 PEs are 195k cycles."""
     config = preset("default").replace(parallel="8x8", sram_bytes=256 * MIB)
-    found = reported(networks("resnet8"), config)
+    found = reported("resnet8", config)
     mac = found["units"]["MAC"]
     busy = mac["work"] + mac["fill"] + mac["drain"] + mac["output"] + mac["sram"]
     assert 1.05 * 195_300 <= busy <= found["cycles"]["dla"] <= 1.4 * 195_300

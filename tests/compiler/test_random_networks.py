@@ -12,7 +12,7 @@ import pytest
 from dlasim.compiler_shim.lowering import residency
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from tests.compiler.cases import Case, random_case, run_case, shrink, striped_case
-from tests.compiler.hosts import NO_KERNEL, hosts_differ
+from tests.compiler.hosts import hosts_differ
 from tests.compiler.networks import BUILDERS, random_network
 from tests.oracle import run_tflite_micro
 
@@ -43,14 +43,10 @@ def test_stripes_are_bit_exact(batch, tmp_path, monkeypatch):
 
 def test_random_networks_are_the_same_on_both_hosts(tmp_path):
     """`make random` does this for thousands."""
-    compared = 0
     for seed in range(2_000, 2_012):
         outcome = run_case(random_case(seed), tmp_path)
         assert not outcome.failure
-        found = hosts_differ(outcome, seed)
-        compared += not found
-        assert not found or found.startswith(NO_KERNEL), (seed, found)
-    assert compared > 8
+        assert not hosts_differ(outcome, seed), seed
 
 
 @pytest.mark.slow

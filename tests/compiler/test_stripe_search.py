@@ -16,7 +16,7 @@ from dlasim.native.backend import PLAIN
 from dlasim.sim.config import DlaConfig
 from tests.compiled import compiled
 from tests.compiler.cases import striped_case, write_model
-from tests.compiler.test_search import extreme_config
+from tests.compiler.exhaustive_tilings import extreme_config
 
 SEEDS = 8
 

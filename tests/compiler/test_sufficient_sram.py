@@ -16,9 +16,7 @@ from dlasim.sim.runner import Simulation
 from dlasim.sim.sizes import MIB
 from dlasim.sweeps.evaluate import layer_rows, row_figures
 from tests.compiler.cases import random_case, striped_case, write_model
-from tests.tflite.one_operator import Maker
-
-CASES = 40
+from tests.tflite.maker import Maker
 
 
 def figures(network, config, options):
@@ -49,15 +47,16 @@ def check(network, config, options, rng) -> bool:
     return True
 
 
-@pytest.mark.parametrize("make_case", [random_case, striped_case])
-def test_more_than_sufficient_sram_changes_nothing(make_case, tmp_path):
+# Striped cases get all the SRAM that they need here, so they add only another form of network.
+@pytest.mark.parametrize(("make_case", "cases"), [(random_case, 40), (striped_case, 16)])
+def test_more_than_sufficient_sram_changes_nothing(make_case, cases, tmp_path):
     held = 0
-    for seed in range(CASES):
+    for seed in range(cases):
         case = make_case(seed)
         network = load_model(write_model(case, tmp_path))
         config, options = DlaConfig().replace(**case.machine), CompileOptions(**case.options)
         held += check(network, config, options, np.random.default_rng(seed))
-    assert held >= CASES // 2
+    assert held >= cases // 2
 
 
 def built_in(name, folder):

@@ -102,3 +102,25 @@ def test_several_outputs_and_state() -> None:
     assert [builder.shape(part) for part in parts] == [(1, 4, 4, 4)] * 2
     state = builder.variable("state", (1, 8), scale=0.25)
     assert builder.shape(state) == (1, 8)
+
+
+def test_rounding_once_is_kept_and_verified(tmp_path: Path) -> None:
+    """5 * 0.25 is 1.25: two roundings make it 2."""
+    found = {}
+    for rounding in ("twice", "once"):
+        builder = dlasim.GraphBuilder("one", rounding=rounding)
+        x = builder.input("x", (1, 1), scale=1.0)
+        weights = builder.constant("w", np.ones((1, 1), np.int8), scale=0.25)
+        y = builder.operator("FULLY_CONNECTED", [x, weights], scale=1.0)
+        file = builder.save(tmp_path / f"{rounding}.dlag", [y])
+        assert load_graph(file).rounds_once == (rounding == "once")
+        found[rounding] = int(dlasim.run(file, inputs=np.full((1, 1), 5, np.int8)).outputs[0].item())
+        verified = dlasim.verify(file)
+        assert verified.passed
+        assert ("dlasim's kernels" in verified.reference) == (rounding == "once")
+    assert found == {"twice": 2, "once": 1}
+
+
+def test_an_unknown_rounding_is_refused() -> None:
+    with pytest.raises(InputError, match="rounding must be twice or once"):
+        dlasim.GraphBuilder("x", rounding="never")

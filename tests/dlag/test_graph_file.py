@@ -47,7 +47,7 @@ def split(data: bytes):
 def join(text, blob: bytes) -> bytes:
     encoded = text if isinstance(text, bytes) else json.dumps(text).encode()
     body = encoded + blob
-    return HEAD.pack(b"DLAGRAPH", 2, len(encoded), len(blob), zlib.crc32(body)) + body
+    return HEAD.pack(b"DLAGRAPH", 3, len(encoded), len(blob), zlib.crc32(body)) + body
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -82,7 +82,7 @@ def test_says_where_each_operator_can_run_and_why(parts) -> None:
         (lambda data: data[:-1], "bytes follow"),
         (lambda data: data + b"x", "bytes follow"),
         (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "checksum"),
-        (lambda data: data[:8] + b"\x01" + data[9:], "format version 1, this dlasim reads version 2"),
+        (lambda data: data[:8] + b"\x01" + data[9:], "format version 1, this dlasim reads version 3"),
         (lambda data: join(b"{", b""), "JSON cannot be read"),
         (lambda data: join(b"[" * 100_000, b""), "JSON cannot be read"),
         (lambda data: join(b"\xff", b""), "JSON cannot be read"),
@@ -131,6 +131,8 @@ def drop(*path):
         (drop("name"), "the file has no field name"),
         (at("name", 3), "the file: name is not text"),
         (at("extra", 3), "the file has an unknown field 'extra'"),
+        (at("rounding", "thrice"), "rounding must be twice or once .got 'thrice'"),
+        (at("rounding", ["once"]), "rounding must be twice or once"),
         (at("outputs", [1000]), r"the file: outputs must hold integers from 0 to \d+ \(got 1000\)"),
         (at("tensors", {}), "the file: tensors is not a list"),
         (at("tensors", 0, []), "tensor 0 is not an object"),

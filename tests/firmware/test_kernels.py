@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dlasim.isa.host_ops import HOST_OPERATORS
+from tests.firmware import float_calls
 from tests.firmware import kernel_calls as kernels
 from tests.firmware.host_calls import HostCalls
 
@@ -48,6 +49,7 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (kernels.gather_nd, FEW),
     (kernels.resize, FEW),
     (kernels.quantize, SOME),
+    (kernels.quantize_by_table, SOME),
     (kernels.cast, 1),
     (kernels.binary, FEW),
     (kernels.unary, 1),
@@ -60,6 +62,12 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (kernels.reduced_product, MANY),
     (kernels.l2_normalization, FEW),
     (kernels.top_k, SOME),
+    (float_calls.float_binary, 2),
+    (float_calls.int64_binary, 2),
+    (float_calls.float_unary, 2),
+    (float_calls.float_conversion, 2),
+    (float_calls.float_comparison, 2),
+    (float_calls.float_along_dimensions, MANY),
 )
 
 
@@ -67,8 +75,8 @@ def calls_of(make: Callable[[np.random.Generator], Iterator[kernels.Call]], time
     """What a maker makes, so many times, always the same."""
     rng = np.random.default_rng(list(make.__name__.encode()))
     calls = HostCalls()
-    for _ in range(times):
-        for call in make(rng):
+    with np.errstate(all="ignore"):
+        for call in (call for _ in range(times) for call in make(rng)):
             calls.add(call.operator, call.inputs, [call.output, *call.more], **call.attributes)
     return calls
 

@@ -17,6 +17,8 @@ COMPILING = (
     sys.executable, "-P", "-c",
     "from dlasim.sim.kernels import prebuilt; prebuilt.LEVELS = (); from dlasim.cli import main; main()",
 )  # fmt: skip
+# Options whose plans are made at once, for sweeps of which only the processes and files matter.
+QUICK_PLANS = ("--fusion", "none", "--tiling", "output-channel")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "relu.s"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hardening.commands import COMPILING, call
+from tests.hardening.commands import COMPILING, QUICK_PLANS, call
 
 
 class Disk:
@@ -79,7 +79,7 @@ def test_a_run_that_compiles(disk: Path, model: Path, tmp_path: Path) -> None:
 def test_a_sweep_of_a_built_in_network(disk: Path, tmp_path: Path) -> None:
     """Which the cache would keep as a file."""
     out = tmp_path / "out"
-    arguments = ("sweep", "mnist", "--pes", "1..64:2", "--jobs", "2", "--out", out)
+    arguments = ("sweep", "mnist", "--pes", "1..64:2", "--jobs", "2", *QUICK_PLANS, "--out", out)
     process = call(*arguments, environment=environment(disk, tmp_path))
     assert process.returncode == 0, process.stderr
     assert (out / "results.csv").read_text().count(",ok,") == 32
@@ -105,7 +105,7 @@ def test_a_planted_link_for_a_temporary_cache(model: Path, tmp_path: Path) -> No
     places = {"HOME": "/proc/nowhere", "XDG_CACHE_HOME": "", "TMPDIR": str(temporary)}
     for arguments in (
         ("run", model),
-        ("sweep", model, "--pes", "1..64:2", "--jobs", "2", "--out", tmp_path / "out"),
+        ("sweep", model, "--pes", "1..64:2", "--jobs", "2", *QUICK_PLANS, "--out", tmp_path / "out"),
     ):
         process = call(*arguments, environment=os.environ | places)
         assert process.returncode == 0, process.stderr

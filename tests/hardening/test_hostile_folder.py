@@ -13,13 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.hardening.commands import COMPILING
+from tests.hardening.commands import COMPILING, QUICK_PLANS
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(sysconfig.get_path("scripts")) / "dlasim"
 TRAP = "import os\nopen(os.environ['TRAP'], 'a').write(__name__ + ' was imported\\n')\nraise SystemExit(3)\n"
 OURS = ("numpy", "numba", "llvmlite", "click", "rich", "flatbuffers", "tflite", "unicorn", "elftools")
 FOREIGN = ("sitecustomize", "usercustomize", "matplotlib", "tflite_micro", "ai_edge_litert", "yaml")
+SWEEP = ("sweep", "model.tflite", "--pes", "1..64:2", "--jobs", "2", *QUICK_PLANS, "--out", "out")
 COMMANDS = {
     "script": (str(SCRIPT),),
     "module": (sys.executable, "-m", "dlasim"),
@@ -84,8 +85,7 @@ def test_the_first_run_with_an_empty_entry_in_the_path(hostile: Path) -> None:
 
 
 def test_a_sweep_with_workers(command: Sequence[str], hostile: Path) -> None:
-    arguments = ("sweep", "model.tflite", "--pes", "1..64:2", "--jobs", "2", "--out", "out")
-    assert "model" in run(command, hostile, *arguments)
+    assert "model" in run(command, hostile, *SWEEP)
     rows = (hostile / "out" / "results.csv").read_text().splitlines()
     assert len(rows) == 33
     assert all(",ok," in row for row in rows[1:])
@@ -108,7 +108,7 @@ def test_another_dlasim_in_the_folder(how: str, hostile: Path) -> None:
     (hostile / "dlasim").mkdir()
     (hostile / "dlasim" / "__init__.py").write_text(TRAP)
     assert "computes layers" in run(COMMANDS[how], hostile, "doctor")
-    run(COMMANDS[how], hostile, "sweep", "model.tflite", "--pes", "1..64:2", "--jobs", "2", "--out", "out")
+    run(COMMANDS[how], hostile, *SWEEP)
 
 
 @pytest.mark.slow

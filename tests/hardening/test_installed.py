@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.hardening.commands import QUICK_PLANS
+
 ROOT = Path(__file__).parents[2]
 COMMAND = (sys.executable, "-P", "-m", "dlasim")
 
@@ -50,6 +52,7 @@ def test_a_helper_has_the_package_of_its_parent(installed: Path, flags: list[str
 def test_a_sweep_inside_the_checkout(installed: Path, model: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     sweep = [*COMMAND, "sweep", str(model), "--pes", "1..64:2", "--jobs", "2", "--out", str(out)]
+    sweep += QUICK_PLANS
     done = run(installed, sweep)
     assert done.returncode == 0, done.stderr
     assert (out / "results.csv").read_text().count(",ok,") == 32
@@ -93,6 +96,7 @@ def test_one_worker_that_cannot_start_is_done_without(installed: Path, model: Pa
     starter.write_text(once + starter.read_text())
     out = tmp_path / "out"
     sweep = [*COMMAND, "sweep", str(model), "--pes", "1..100:1", "--jobs", "2", "--out", str(out)]
+    sweep += QUICK_PLANS
     done = run(installed, sweep)
     assert done.returncode == 0, done.stderr
     assert not mark.exists()

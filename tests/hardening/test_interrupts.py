@@ -28,7 +28,7 @@ def test_while_it_works(arguments: Sequence[str], model: Path, tmp_path: Path) -
         pytest.importorskip("tflite_micro", reason="tflite-micro is not installed: nothing to verify with")
     places = {"MODEL": str(model), "OUT": str(tmp_path / "out"), "OUT.json": str(tmp_path / "out.json")}
     with started(*(places.get(part, part) for part in arguments)) as process:
-        wait_for_work(process, 2.0)
+        wait_for_work(process, 1.2)
         output, errors = interrupt(process)
         assert errors.splitlines() == ["dlasim: interrupted"]
         assert process.returncode == 130

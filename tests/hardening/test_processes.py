@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dlasim.cli import main
-from tests.hardening.commands import COMPILING, DLASIM, EXAMPLE, assert_one_line, call
+from tests.hardening.commands import COMPILING, DLASIM, EXAMPLE, QUICK_PLANS, assert_one_line, call
 
 FULL = Path("/dev/full")
 SIZE_LIMIT = 2048
@@ -75,7 +75,7 @@ def test_a_disk_that_fills_up_while_writing(old: bytes | None, model: Path, tmp_
 
 
 def test_a_sweep_goes_on_after_a_disk_was_full(model: Path, tmp_path: Path) -> None:
-    sweep = ("sweep", model, "--pes", "1..64:1", "--jobs", "2", "--out", tmp_path)
+    sweep = ("sweep", model, "--pes", "1..64:1", "--jobs", "2", *QUICK_PLANS, "--out", tmp_path)
 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (8 * SIZE_LIMIT, 8 * SIZE_LIMIT))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hardening.commands import DLASIM, assert_one_line, call
+from tests.hardening.commands import DLASIM, QUICK_PLANS, assert_one_line, call
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def without(*closed: int) -> dict[str, object]:
         (("isa", "OP_CONV"), (2,)),
         (("run", "MODEL", "--timing-only", "--report", "OUT"), (1,)),
         (("run", "MODEL", "--host", "riscv", "--report", "OUT"), (0, 1, 2)),
-        (("sweep", "MODEL", "--pes", "16..256:8", "--jobs", "2", "--out", "OUT"), (0, 1, 2)),
+        (("sweep", "MODEL", "--pes", "16..256:8", "--jobs", "2", *QUICK_PLANS, "--out", "OUT"), (0, 1, 2)),
     ],
 )
 def test_closed_streams(

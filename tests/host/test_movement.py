@@ -196,9 +196,9 @@ def test_the_end_of_a_strided_slice_may_count_from_its_begin():
 @pytest.mark.parametrize(
     ("masks", "message"),
     [
-        ({"ellipsis_mask": 3}, "2 ellipses"),
-        ({"ellipsis_mask": 4}, "1 ellipses for 0 of the input's dimensions"),
-        ({}, "for shape [4, 5]"),
+        ({"ellipsis_mask": 3}, "at most 1 ellipses (got 2)"),
+        ({"ellipsis_mask": 4}, "at most 0 ellipses (got 1)"),
+        ({}, "must name at most 2 dimensions"),
     ],
 )
 def test_a_strided_slice_that_cannot_be_is_refused(masks, message):

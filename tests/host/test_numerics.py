@@ -157,3 +157,22 @@ def test_softmax_of_one_row_is_that_of_each(width):
     together = numerics.softmax(rows, table)
     for row, expected in zip(rows, together, strict=True):
         assert (numerics.softmax(row, table) == expected).all()
+
+
+@given(st.floats(2**-13, 1, exclude_max=True), st.integers(-(1 << 22), 1 << 22))
+@settings(deadline=None, max_examples=500)
+def test_one_rounding_is_of_the_real_number(real, value):
+    """Of any result that int8 can hold; nothing but what is next to a half may go the other way."""
+    exact = Fraction(value) * Fraction(real)
+    found = int(numerics.requant(value, *numerics.single_rounding_multiplier(real)))
+    if abs(exact) <= 255:
+        assert abs(found - exact) <= Fraction(1, 2) + Fraction(1, 1 << 11)
+
+
+@pytest.mark.parametrize("real", [2.0**-13 * 0.999, 2.0**-20, 1.0, 1.5, 0.0])
+def test_one_rounding_leaves_other_factors_alone(real):
+    assert numerics.single_rounding_multiplier(real) == numerics.quantize_multiplier(real)
+
+
+def test_a_factor_of_almost_one_keeps_its_last_bit():
+    assert numerics.single_rounding_multiplier(1 - 2.0**-31) == ((1 << 31) - 1, 0)

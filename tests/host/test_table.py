@@ -68,6 +68,7 @@ CODES = {
     53: "SOFTMAX_16",
     54: "SIGMOID_16",
     55: "LEAKY_16",
+    56: "QUANTIZE_TABLE",
 }
 
 

@@ -141,7 +141,7 @@ def test_all_that_cannot_be_placed_is_listed_at_once(tmp_path: Path) -> None:
         "cannot place NonZero (first): dlasim does not support this operator; Hardmax (second): dlasim"
         in message
     )
-    assert "; Softmax (third): axis 7 of 2 dimensions" in message
+    assert "; Softmax (third): its axis must be from -2 to 1 (got 7)" in message
 
 
 @pytest.mark.parametrize(

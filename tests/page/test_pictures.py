@@ -19,13 +19,15 @@ from dlasim.sweeps.sweep_result import SweepResult
 from tests.page.conftest import Open
 
 ROOT = Path(__file__).parents[2]
+QUICK_PLANS = {"fusion": "requant"}
 SWEEPS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "one-model": (
-        ("ds_cnn",), {"pes": [16, 64, 256], "sram": "8KiB..64KiB", "parallel": ["input", "output"]},
+        ("ds_cnn",),
+        {"pes": [16, 64, 256], "sram": "8KiB..64KiB", "parallel": ["input", "output"], **QUICK_PLANS},
     ),
     "four-models": (
         ("mnist", "ds_cnn", "autoencoder", "resnet8"),
-        {"pes": [16, 64], "sram": ["32KiB", "128KiB"], "parallel": ["input", "output"]},
+        {"pes": [16, 64], "sram": ["32KiB", "128KiB"], "parallel": ["input", "output"], **QUICK_PLANS},
     ),
     "5-machines": (
         ("mnist",),
@@ -36,7 +38,7 @@ SWEEPS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         ("mnist",),
         {"pes": [8, 16, 32, 64, 128], "sram": ["8KiB", "16KiB", "32KiB", "64KiB", "128KiB"],
          "parallel": ["input", "output"], "dma_bandwidth": [1, 2, 4, 8, 16], "dma_latency": [16, 64],
-         "fusion": "requant"},  # a plan of it is made quickly
+         **QUICK_PLANS},
     ),
     "prototype": (("paper_prototype", "ds_cnn"), {"cpu": ["ideal", "two_stage"]}),
     "nothing-ran": (("mnist",), {"sram": "1KiB", "tiling": "output-channel", "pes": [16, 64]}),

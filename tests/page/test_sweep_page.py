@@ -15,7 +15,7 @@ from dlasim.result import RunResult
 from dlasim.sweeps.charts.pareto import front
 from dlasim.sweeps.csv_table import read_csv, write_csv
 from dlasim.sweeps.page.comparison import comparison_page
-from dlasim.sweeps.page.sweep import MAX_POINTS, sweep_page
+from dlasim.sweeps.page.sweep import sweep_page
 from dlasim.sweeps.sweep import columns
 from dlasim.sweeps.sweep_result import SweepResult
 
@@ -25,9 +25,8 @@ EVIL = "</script><img src=x onerror=window.hacked=1>,\"'\n"
 @pytest.fixture(scope="module")
 def table(model: Path, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
     out = tmp_path_factory.mktemp("sweep")
-    return sweep(
-        model, "mnist", out=out, jobs=1, pes=[16, 64], sram="16KiB..64KiB", parallel=["input", "output"]
-    )
+    axes = {"pes": [16, 64], "sram": "16KiB..64KiB", "parallel": ["input", "output"], "fusion": "requant"}
+    return sweep(model, "mnist", out=out, jobs=1, **axes)
 
 
 def changed(
@@ -231,11 +230,13 @@ def test_ten_thousand_points_stay_fluid(show: Callable[..., Any], table: SweepRe
     assert selected(page) == kept == 5_004
 
 
-def test_too_many_points(table: SweepResult, tmp_path: Path) -> None:
-    many = changed(table, tmp_path, lambda row: None, copies=MAX_POINTS // len(table) + 1)
+def test_too_many_points(table: SweepResult, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dlasim.sweeps.page.sweep.MAX_POINTS", len(table))
+    assert sweep_page(table)
+    monkeypatch.setattr("dlasim.sweeps.page.sweep.MAX_POINTS", len(table) - 1)
     with pytest.raises(InputError, match="choose some with --where"):
-        sweep_page(many)
-    assert sweep_page(many, where="pes == 16 and sram == 16KiB")
+        sweep_page(table)
+    assert sweep_page(table, where="pes == 16 and sram == 16KiB")
 
 
 def test_a_table_of_something_else(tmp_path: Path) -> None:

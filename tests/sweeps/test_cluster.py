@@ -14,7 +14,7 @@ from dlasim import api
 from dlasim.errors import InputError
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed")
-AXES = {"pes": "16..256:16", "sram": "16KiB..1MiB", "parallel": "input,output"}
+AXES = {"pes": "16..256:16", "sram": "16KiB..1MiB", "parallel": "input,output", "fusion": "requant"}
 
 
 @pytest.fixture(scope="module")

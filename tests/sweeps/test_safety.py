@@ -20,7 +20,8 @@ from tests.hardening.commands import listen_to_ctrl_c
 from tests.native.processes import wait_until_gone
 
 SWEEP = [sys.executable, "-P", "-m", "dlasim", "sweep"]
-AXES = ["--pes", "16..256:16", "--sram", "16KiB..1MiB", "--parallel", "input,output"]
+AXES = ["--pes", "16..256:16", "--sram", "16KiB..1MiB", "--parallel", "input,output",
+        "--fusion", "requant"]  # fmt: skip  # a plan of it is made quickly
 POINTS = 16 * 7 * 2
 
 
@@ -63,7 +64,7 @@ def children(pid: int) -> list[int]:
 
 def test_killed_and_resumed(model: Path, tmp_path: Path, expected: bytes) -> None:
     workers: list[int] = []
-    for share in (20, 80, 150):
+    for share in (20, 60, 100):
         process = start(model, tmp_path)
         wait_for_points(process, tmp_path / "cache", share)
         workers += children(process.pid)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from dlasim.compiler_shim.graph import Graph, Quantization
-from tests.tflite.one_operator import BUILDERS, Maker, one_scale
+from tests.tflite.maker import Maker, one_scale
+from tests.tflite.one_operator import BUILDERS
 
 _SHARED = (
     "ADD", "SUB", "MUL", "AVERAGE_POOL_2D", "MAX_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED",

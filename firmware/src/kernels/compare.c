@@ -1,7 +1,8 @@
 /* COMPARE, and SELECT, which chooses by it. */
 #include "fixed_point.h"
-#include "integers.h"
+#include "numbers.h"
 #include "rows.h"
+#include "soft_float.h"
 #include "string.h"
 
 static int relate(int32_t function, int64_t x, int64_t y)
@@ -63,6 +64,34 @@ COMPARE_ROWS(int16_t)
 COMPARE_ROWS(int32_t)
 COMPARE_ROWS(int64_t)
 
+static int relate_floats(int32_t function, float x, float y)
+{
+    switch (function) {
+    case DLA_COMPARE_FUNCTION_EQUAL:
+        return x == y;
+    case DLA_COMPARE_FUNCTION_NOT_EQUAL:
+        return x != y;
+    case DLA_COMPARE_FUNCTION_LESS:
+        return x < y;
+    case DLA_COMPARE_FUNCTION_LESS_EQUAL:
+        return x <= y;
+    case DLA_COMPARE_FUNCTION_GREATER:
+        return x > y;
+    default:
+        return x >= y;
+    }
+}
+
+static void compare_float_row(
+    void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
+    const void *attributes)
+{
+    const struct dla_host_compare *a = attributes;
+    const float *x = one, *y = other;
+    for (uint8_t *target = output; count; count--, x += one_step, y += other_step)
+        *target++ = (uint8_t)relate_floats(a->function, *x, *y);
+}
+
 enum status compare(const struct call *call)
 {
     switch (call_input(call, 0).type) {
@@ -82,7 +111,8 @@ enum status compare(const struct call *call)
         walk_rows(call, compare_int64_t_row, call->attributes);
         return OK;
     default:
-        return NO_KERNEL;
+        walk_rows(call, compare_float_row, call->attributes);
+        return OK;
     }
 }
 

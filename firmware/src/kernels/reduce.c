@@ -1,6 +1,6 @@
 /* Operators along dimensions: REDUCE, CUMULATIVE_SUM, TOP_K, L2_NORMALIZATION. */
 #include "fixed_point.h"
-#include "integers.h"
+#include "numbers.h"
 
 static int64_t combine(int32_t function, int64_t x, int64_t y)
 {
@@ -20,13 +20,42 @@ static int64_t combine(int32_t function, int64_t x, int64_t y)
     }
 }
 
+static float combine_floats(int32_t function, float x, float y)
+{
+    switch (function) {
+    case DLA_REDUCE_FUNCTION_SUM:
+        return x + y;
+    case DLA_REDUCE_FUNCTION_PROD:
+        return x * y;
+    case DLA_REDUCE_FUNCTION_MAX:
+        return y > x ? y : x;
+    default:
+        return y < x ? y : x;
+    }
+}
+
+/* Element `number` of the input goes into element `place` of the output. */
+static void take_in(
+    int32_t function, const struct tensor *input, uint32_t number, const struct tensor *output, uint32_t place,
+    int is_first)
+{
+    if (is_float(input->type)) {
+        const float *value = (const float *)input->data + number;
+        float *result = (float *)output->data + place;
+        *result = is_first ? *value : combine_floats(function, *result, *value);
+        return;
+    }
+    int64_t value = read_integer(input->data, input->type, number);
+    if (!is_first)
+        value = combine(function, read_integer(output->data, output->type, place), value);
+    write_integer(output->data, output->type, place, value);
+}
+
 /* Each result takes in all of its elements, in the order of the reduced dimensions. */
 enum status reduce(const struct call *call)
 {
     const struct dla_host_reduce *a = call->attributes;
     struct tensor input = call_input(call, 0), output = call_output(call, 0);
-    if (!is_integer(input.type))
-        return NO_KERNEL;
     uint32_t index[DLA_PROGRAM_MAX_RANK] = { 0 }, step[DLA_PROGRAM_MAX_RANK], distance = 1;
     for (uint32_t dimension = input.rank; dimension-- > 0;) {
         int is_reduced = a->axis_mask >> dimension & 1;
@@ -37,10 +66,7 @@ enum status reduce(const struct call *call)
         int is_first = 1;
         for (uint32_t dimension = 0; dimension < input.rank; dimension++)
             is_first &= step[dimension] || !index[dimension] || input.shape[dimension] == 1;
-        int64_t value = read_integer(input.data, input.type, number);
-        if (!is_first)
-            value = combine(a->function, read_integer(output.data, output.type, place), value);
-        write_integer(output.data, output.type, place, value);
+        take_in(a->function, &input, number, &output, place, is_first);
         for (uint32_t dimension = input.rank; dimension-- > 0;) {
             place += step[dimension];
             if (++index[dimension] < input.shape[dimension])
@@ -100,16 +126,31 @@ enum status reduce_product(const struct call *call)
     return OK;
 }
 
+/* One run along the axis of floats. */
+static void add_up_floats(
+    float *target, const float *source, uint32_t count, uint32_t behind, const struct dla_host_cumulative_sum *a)
+{
+    float sum = 0;
+    for (uint32_t step = 0; step < count; step++) {
+        uint32_t place = (a->reverse ? count - 1 - step : step) * behind;
+        float after = sum + source[place];
+        target[place] = a->exclusive ? sum : after;
+        sum = after;
+    }
+}
+
 enum status add_up(const struct call *call)
 {
     const struct dla_host_cumulative_sum *a = call->attributes;
     struct tensor input = call_input(call, 0), output = call_output(call, 0);
-    if (!is_integer(input.type))
-        return NO_KERNEL;
     uint32_t count = input.shape[a->axis], behind = product_of(&input, (uint32_t)a->axis + 1, input.rank);
     struct scale scale = make_scale(a->output_multiplier, a->output_shift);
     for (uint32_t column = 0; column < input.elements / count; column++) {
         uint32_t first = column / behind * count * behind + column % behind;
+        if (is_float(input.type)) {
+            add_up_floats((float *)output.data + first, (const float *)input.data + first, count, behind, a);
+            continue;
+        }
         uint64_t sum = 0;
         if (input.type == DLA_DATA_TYPE_INT8) /* TFLite Micro begins with what an integer of 0 stands for */
             sum = (uint64_t)-(int64_t)a->input_zero_point << DLA_HOST_SUM_LEFT_SHIFT;
@@ -129,6 +170,13 @@ enum status add_up(const struct call *call)
     return OK;
 }
 
+static void copy_element(const struct tensor *to, uint32_t target, const struct tensor *from, uint32_t source)
+{
+    int64_t value = is_float(from->type) ? ((const int32_t *)from->data)[source]
+                                         : read_integer(from->data, from->type, source);
+    write_integer(to->data, is_float(to->type) ? DLA_DATA_TYPE_INT32 : to->type, target, value);
+}
+
 /* By insertion: `taken` of a row's elements are in order, those that do not fit fall out at the end. */
 static void order_row(
     const struct tensor *input, uint32_t first, uint32_t length, struct tensor *values, int32_t *positions,
@@ -136,19 +184,17 @@ static void order_row(
 {
     uint32_t taken = 0;
     for (uint32_t position = 0; position < length; position++) {
-        int64_t value = read_integer(input->data, input->type, first + position);
+        int64_t value = read_order(input->data, input->type, first + position);
         uint32_t place = taken < most ? taken++ : most;
-        while (place > 0 && read_integer(values->data, values->type, target + place - 1) < value) {
+        while (place > 0 && read_order(values->data, values->type, target + place - 1) < value) {
             if (place < most) {
-                write_integer(
-                    values->data, values->type, target + place,
-                    read_integer(values->data, values->type, target + place - 1));
+                copy_element(values, target + place, values, target + place - 1);
                 positions[target + place] = positions[target + place - 1];
             }
             place--;
         }
         if (place < most) {
-            write_integer(values->data, values->type, target + place, value);
+            copy_element(values, target + place, input, first + position);
             positions[target + place] = (int32_t)position;
         }
     }
@@ -157,8 +203,6 @@ static void order_row(
 enum status find_greatest(const struct call *call)
 {
     struct tensor input = call_input(call, 0), values = call_output(call, 0), positions = call_output(call, 1);
-    if (!is_integer(input.type))
-        return NO_KERNEL;
     uint32_t length = input.shape[input.rank - 1], most = values.shape[values.rank - 1];
     for (uint32_t row = 0; row < input.elements / length; row++)
         order_row(&input, row * length, length, &values, positions.data, row * most, most);

@@ -1,7 +1,7 @@
 /* RESCALE: integers of 16 or 32 bits from one scale to another. */
 #include "call.h"
 #include "fixed_point.h"
-#include "integers.h"
+#include "numbers.h"
 
 enum status rescale(const struct call *call)
 {

@@ -1,8 +1,9 @@
-/* Elements of any integer type. */
-#ifndef DLASIM_KERNELS_INTEGERS_H
-#define DLASIM_KERNELS_INTEGERS_H
+/* Elements of any type. */
+#ifndef DLASIM_KERNELS_NUMBERS_H
+#define DLASIM_KERNELS_NUMBERS_H
 
 #include "call.h"
+#include "soft_float.h"
 
 static inline int64_t read_integer(const void *data, uint32_t type, uint32_t number)
 {
@@ -41,6 +42,15 @@ static inline void write_integer(void *data, uint32_t type, uint32_t number, int
     }
 }
 
-static inline int is_integer(uint32_t type) { return type != DLA_DATA_TYPE_FLOAT32; }
+static inline int is_float(uint32_t type) { return type == DLA_DATA_TYPE_FLOAT32; }
+
+/* Integers in the order of the elements; NaN is less than everything. */
+static inline int64_t read_order(const void *data, uint32_t type, uint32_t number)
+{
+    if (!is_float(type))
+        return read_integer(data, type, number);
+    uint32_t bits = ((const uint32_t *)data)[number];
+    return is_nan(bits) ? INT64_MIN : order_of(bits);
+}
 
 #endif

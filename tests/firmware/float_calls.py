@@ -1,0 +1,127 @@
+"""Random calls of host operators on float32, and of BINARY on int64: what a core without an FPU lacks."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from dlasim.isa.host_attributes import float_word
+from dlasim.isa.host_ops import BinaryFunction, CompareFunction, ReduceFunction, UnaryFunction
+from dlasim.sim.host import TensorSpec
+from tests.firmware.kernel_calls import TYPES, Array, Call, Random, broadcast_shapes, call, elements
+
+GREATEST, LEAST_NORMAL, LEAST = 3.4028235e38, 1.17549435e-38, 1e-45
+SPECIALS = np.array(
+    [
+        0, np.inf, np.nan, LEAST, 1e-40, LEAST_NORMAL, GREATEST, 1, 0.5, 0.49999997, 1.5, 2.5, 8388607.5,
+        8388608, 16777215, 1e10, 2.0**62, 2.0**63,
+    ],
+    np.float32,
+)  # fmt: skip
+SPECIALS = np.concatenate([SPECIALS, -SPECIALS])
+ENDS = ((-np.inf, np.inf), (-GREATEST, GREATEST), (0, 6), (-1, 1), (np.nan, 0.5))
+
+
+def floats(rng: Random, count: int) -> Array:
+    """Any bits, usual numbers, halves and quarters, and what lies near powers of two, mixed."""
+    part = count // 4
+    bits = rng.integers(0, 1 << 32, part, dtype=np.uint32).view(np.float32)
+    usual = rng.normal(0, 10, part)
+    quarters = rng.integers(-40, 40, part) / 4
+    near = 2.0 ** rng.integers(-3, 26, count - 3 * part) * rng.uniform(0.9, 1.1, count - 3 * part)
+    return rng.permutation(np.concatenate([bits, usual, quarters, near]).astype(np.float32))
+
+
+def operands(rng: Random, count: int) -> tuple[Array, Array]:
+    """Two numbers each; some are neighbours, and some are subnormal."""
+    one, other = floats(rng, count), floats(rng, count)
+    few = count // 10
+    one[:few] = np.nextafter(other[:few], np.float32(rng.choice([np.inf, -np.inf])))
+    for array in (one[few : 3 * few], other[2 * few : 4 * few]):
+        array[:] = rng.integers(0, 1 << 24, len(array)).astype(np.uint32).view(np.float32)
+    return one, other
+
+
+def float_binary(rng: Random) -> Iterator[Call]:
+    """All pairs of special numbers, and many others."""
+    for function in BinaryFunction:
+        if function == BinaryFunction.POW:
+            continue
+        least, greatest = ENDS[int(rng.integers(len(ENDS)))]
+        words = {
+            "function": int(function), "clamp_min": float_word(least), "clamp_max": float_word(greatest),
+        }  # fmt: skip
+        size = len(SPECIALS)
+        yield call("BINARY", [SPECIALS[:, None], SPECIALS], (size, size), "float32", **words)
+        one, other = operands(rng, 1000)
+        yield call("BINARY", [one, other], (1000,), "float32", **words)
+        shapes, result = broadcast_shapes(rng)
+        values = [elements(rng, "float32", shape) for shape in shapes]
+        yield call("BINARY", values, result, "float32", **words)
+
+
+def int64_binary(rng: Random) -> Iterator[Call]:
+    """Divisors of every size, among them 0 and -1."""
+    for function in BinaryFunction:
+        if function == BinaryFunction.POW:
+            continue
+        one, other = (elements(rng, "int64", 100) >> rng.integers(0, 64, 100) for _ in range(2))
+        one[:3], other[:3] = -(1 << 63), (-1, 0, 1)
+        words = {"function": int(function), "clamp_min": 0, "clamp_max": 0}
+        yield call("BINARY", [one, other], (100,), "int64", **words)
+
+
+def float_unary(rng: Random) -> Iterator[Call]:
+    for function in UnaryFunction:
+        values = np.concatenate([SPECIALS, floats(rng, 1000)])
+        yield call("UNARY", [values], values.shape, "float32", function=int(function))
+
+
+def float_conversion(rng: Random) -> Iterator[Call]:
+    """Around the ends of each integer type, too."""
+    ends = np.array([127.9, 128, 255.9, 256, 32767.5, 32768, 2.0**31, 2.0**31 - 128, 2.0**63], np.float32)
+    values = np.concatenate([SPECIALS, ends, -ends, np.nextafter(ends, np.float32(0)), floats(rng, 1000)])
+    for dtype in TYPES:
+        yield call("CAST", [values], values.shape, dtype)
+        if dtype != "float32":
+            integers = elements(rng, dtype, 500)
+            if dtype in ("int32", "int64"):
+                integers >>= rng.integers(0, np.iinfo(dtype).bits, 500).astype(dtype)
+            yield call("CAST", [integers], (500,), "float32")
+
+
+def float_comparison(rng: Random) -> Iterator[Call]:
+    unused = [f"input{number}_{name}" for number in (1, 2) for name in ("zero_point", "multiplier", "shift")]
+    for function in CompareFunction:
+        words = {**dict.fromkeys(unused, 0), "function": int(function)}
+        size = len(SPECIALS)
+        yield call("COMPARE", [SPECIALS[:, None], SPECIALS], (size, size), "bool", **words)
+        one, other = operands(rng, 200)
+        yield call("COMPARE", [one, other], (200,), "bool", **words)
+
+
+def some(rng: Random, shape: tuple[int, ...]) -> Array:
+    """Numbers of which many are special."""
+    values = floats(rng, int(np.prod(shape))).reshape(shape)
+    return np.where(rng.integers(4, size=shape) == 0, rng.choice(SPECIALS, shape), values)
+
+
+def float_along_dimensions(rng: Random) -> Iterator[Call]:
+    shape = tuple(int(n) for n in rng.integers(1, 7, int(rng.integers(1, 5))))
+    mask = int(rng.integers(1 << len(shape)))
+    kept = [size for axis, size in enumerate(shape) if not mask >> axis & 1]
+    for function in list(ReduceFunction)[:4]:
+        words = {"function": int(function), "axis_mask": mask}
+        yield call("REDUCE", [some(rng, shape)], kept, "float32", **words)
+    axis = int(rng.integers(len(shape)))
+    names = ("input_zero_point", "output_zero_point", "output_multiplier", "output_shift")
+    for exclusive, reverse in itertools.product((0, 1), (0, 1)):
+        words = {**dict.fromkeys(names, 0), "axis": axis, "exclusive": exclusive, "reverse": reverse}
+        yield call("CUMULATIVE_SUM", [some(rng, shape)], shape, "float32", **words)
+    less = (*shape[:axis], *shape[axis + 1 :])
+    yield call("ARG_MAX", [some(rng, shape)], less, "int32", axis=axis)
+    found = (*shape[:-1], int(rng.integers(1, shape[-1] + 1)))
+    values = TensorSpec(found, "float32")
+    yield Call("TOP_K", [some(rng, shape)], values, {}, (TensorSpec(found, "int32"),))
