@@ -90,12 +90,7 @@ def _mac(sizes: Parameters) -> Terms:
     """Multipliers, accumulators, and operands of adder trees beyond the first."""
     inputs, outputs = sizes["INPUT_LANES"], sizes["OUTPUT_LANES"]
     lanes = inputs if outputs == 1 else outputs
-    return [1.0, inputs * outputs, lanes, outputs * (inputs - 1), _is_limited(sizes)]
-
-
-def _is_limited(sizes: Parameters) -> float:
-    """Whether ports and output stage have limits, which take logic."""
-    return float(sizes.get("BANK_BYTES", 0) > 0)
+    return [1.0, inputs * outputs, lanes, outputs * (inputs - 1)]
 
 
 def _ports(sizes: Parameters) -> Terms:
@@ -106,8 +101,8 @@ def _ports(sizes: Parameters) -> Terms:
 
 
 def _crossbar(sizes: Parameters) -> Terms:
-    """Bytes of words that ports choose among banks and banks among ports, gates in front of banks, addresses to
-    banks, and the bits that keep a port's bank until its word comes."""
+    """Bytes of words that ports choose among banks and banks among ports, gates in front of banks, addresses
+    to banks, and the bits that keep a port's bank until its word comes."""
     ports, banks, width = sizes["PORTS"], sizes["BANKS"], sizes["BANK_BYTES"]
     to_ports, to_banks = ports * (banks - 1) * width, (ports - 1) * banks * width
     return [to_ports, to_banks, banks * width, ports * banks, ports * math.log2(banks)]
@@ -126,12 +121,9 @@ _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "host": _constant,
     "issue": _constant,
     "checks": _constant,
-    "vector": lambda sizes: [1.0, sizes["LANES"], _is_limited(sizes)],
+    "vector": lambda sizes: [1.0, sizes["LANES"]],
     "softmax": lambda sizes: [1.0, sizes["LANES"]],
     "mac_results": _constant,
-    "mac_traffic": _constant,
-    "vector_traffic": _constant,
-    "dma_words": lambda sizes: [1.0, sizes["BEAT_BYTES"]],
     "ports": _ports,
     "crossbar": _crossbar,
     "mac": _mac,
@@ -178,11 +170,13 @@ def _mac_area(config: DlaConfig) -> Area:
     inputs, outputs = config.lanes
     lanes = mac_lanes(config)
     lane = block_area("mac_lane") - block_area("requantizer")
+    is_limited = config.sram_bandwidth or config.mac_results
     return (
         block_area("mac", INPUT_LANES=inputs, OUTPUT_LANES=outputs * math.prod(config.pixel_tile))
         + config.pes * block_area("pe")
         + lanes * lane
         + _shared(config.mac_results, lanes) * block_area("requantizer")
+        + (block_area("mac_results") if is_limited else Area())
     )
 
 

@@ -76,43 +76,15 @@ BLOCKS = {
     ),
     "host": Block("dla_host"),
     "issue": Block("dla_issue", apart=("dla_checks",)),
-    "vector": Block(
-        "dla_vector",
-        [*_several("LANES", 1, 4), {"LANES": 4, "BANK_BYTES": 16, "REQUANTIZATION_CYCLES": 16384}],
-        ("dla_vector_lane", "dla_softmax", "dla_vector_traffic"),
-    ),
+    "vector": Block("dla_vector", _several("LANES", 1, 4), ("dla_vector_lane", "dla_softmax")),
     "softmax": Block("dla_softmax", _several("LANES", 1, 4, 16)),
     "mac": Block(
-        "dla_mac",
-        [
-            *_arrays((1, 1), (1, 4), (4, 1), (4, 4)),
-            {"INPUT_LANES": 4, "OUTPUT_LANES": 4, "BANK_BYTES": 16, "RESULT_CYCLES": 16384},
-        ],
-        ("dla_mac_lane", "dla_mac_pe", "dla_mac_results", "dla_mac_traffic"),
-    ),
-    "mac_traffic": Block(
-        "dla_mac_traffic",
-        [
-            {"BANK_BYTES": 8, "PORTS": 1},
-            {"BANK_BYTES": 32, "PORTS": 4},
-            {"BANK_BYTES": 32, "PORTS": 4, "LANES": 4, "BLOCK": 16},
-        ],
+        "dla_mac", _arrays((1, 1), (1, 4), (4, 1), (4, 4)), ("dla_mac_lane", "dla_mac_pe")
     ),
     "mac_results": Block("dla_mac_results", [{"RESULT_CYCLES": 16384}]),
-    "vector_traffic": Block(
-        "dla_vector_traffic", [{"BANK_BYTES": 8, "PORTS": 1}, {"BANK_BYTES": 32, "PORTS": 4}]
-    ),
-    "dma_words": Block(
-        "dla_dma_words",
-        [
-            {"BANK_BYTES": 8, "PORTS": 1, "BEAT_BYTES": 1},
-            {"BANK_BYTES": 8, "PORTS": 4, "BEAT_BYTES": 8},
-            {"BANK_BYTES": 32, "PORTS": 4, "BEAT_BYTES": 16},
-        ],
-    ),
     "ports": Block(
         "dla_ports",
-        _port_sizes((1, 8, 16), (2, 2, 16), (2, 8, 8), (2, 32, 64), (4, 2, 32), (4, 32, 16), (8, 8, 16)),
+        _port_sizes((1, 8, 16), (2, 2, 16), (2, 8, 8), (2, 32, 64), (4, 2, 32)),
     ),
     "crossbar": Block(
         "crossbar",
