@@ -32,5 +32,5 @@ def _stream_cycles(program: Program, number: int, config: DlaConfig, backend: Ba
     place = program.streams[number]
     words = program.commands[place.first_word : place.first_word + place.words]
     stream = decode_stream(words, reset_file(), config.fingerprint)
-    costs = stream_costs(config, stream.units, stream.batches())
+    costs = stream_costs(config, stream, len(stream), stream.batches(), backend)
     return schedule(config, stream, costs, backend=backend).total

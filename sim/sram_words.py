@@ -10,13 +10,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.isa.instructions import Unit
+from dlasim.isa.instructions import Extent, Unit
+from dlasim.sim.batch_costs import batch_sizes
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import unit_costs
-from dlasim.sim.footprint import Box, Count, Footprint, all_footprints
-from dlasim.sim.formulas import UnitCosts
+from dlasim.sim.footprint import Box, Count, Footprint, all_footprints, product
+from dlasim.sim.formulas import UnitCosts, row_crossings
 from dlasim.sim.operation import Batch
-from dlasim.sim.sram_traffic import TABLES, crossing_bytes, filter_bytes, is_input, is_weight
+from dlasim.sim.operation_costs import TABLES, describe_kind, window_bytes
 from dlasim.sim.stream import Batches
 
 
@@ -34,6 +35,10 @@ def stream_accesses(
     return accesses
 
 
+_WEIGHTS = (Extent.CONV_WEIGHTS, Extent.DEPTH_WEIGHTS, Extent.MATRIX)
+_INPUTS = (Extent.INPUT, Extent.ROWS_OF_INPUT)
+
+
 def transfer_accesses(batch: Batch, width: int) -> Count:
     """Accesses of transfers, of words of so many bytes."""
     (footprint,) = all_footprints(batch)
@@ -45,11 +50,11 @@ def operation_accesses(unit: UnitCosts, batch: Batch, moved_bytes: Count, width:
     accesses: Count = np.zeros(len(batch.positions))
     rest = moved_bytes
     for footprint in all_footprints(batch):
-        if not is_weight(footprint.operand):
+        if footprint.operand.extent not in _WEIGHTS:
             moved, words = _moved(unit, batch, footprint, width)
             accesses, rest = accesses + words, rest - moved
     if batch.instruction.unit is Unit.MAC:  # what is left are weights
-        own = batch.value("OUT_CHANNELS") * filter_bytes(batch)
+        own = batch.value("OUT_CHANNELS") * _filter_bytes(batch)
         accesses = accesses + rest / own * _filter_words(unit, batch, width)
     return accesses
 
@@ -57,13 +62,11 @@ def operation_accesses(unit: UnitCosts, batch: Batch, moved_bytes: Count, width:
 def _moved(unit: UnitCosts, batch: Batch, footprint: Footprint, width: int) -> tuple[Count, Count]:
     """Bytes of an operand that cross, and the accesses in which they do."""
     operand, box = footprint.operand, footprint.box
-    moved = crossing_bytes(unit, batch, footprint)
+    moved = _crossing_bytes(unit, batch, footprint)
     part = box.run_bytes
-    if operand.extent in TABLES:
-        moved = TABLES[operand.extent]
-    elif batch.instruction.unit is Unit.MAC:
+    if batch.instruction.unit is Unit.MAC:
         channels = batch.value("OUT_CHANNELS")
-        if is_input(operand) and not batch.instruction.is_depthwise:
+        if operand.extent in _INPUTS and not batch.instruction.is_depthwise:
             moved = moved * np.where(moved > unit.line_buffer, -(-channels // unit.output_lanes), 1)
         else:  # a group of output channels after the other, which at a single pixel follow each other
             follows = (box.planes * box.runs == 1) & operand.extent.is_view
@@ -72,12 +75,31 @@ def _moved(unit: UnitCosts, batch: Batch, footprint: Footprint, width: int) -> t
     return moved, moved / box.total_bytes * _words(box, part, width)
 
 
+def _crossing_bytes(unit: UnitCosts, batch: Batch, footprint: Footprint) -> Count:
+    """Those of an operand other than weights, for a group of output channels or a VECTOR operation."""
+    operand = footprint.operand
+    if operand.extent is Extent.INPUT:
+        return window_bytes(unit, describe_kind(batch.instruction, batch.fields, 0), batch_sizes(batch))
+    if operand.extent in TABLES:
+        return TABLES[operand.extent]
+    once = np.where(footprint.present, footprint.box.total_bytes, 0)
+    if operand.writes or unit.passes == 1:
+        return once
+    return once * row_crossings(unit, batch.value("OUT_CHANNELS"))  # type: ignore[arg-type]  # arrays
+
+
+def _filter_bytes(batch: Batch) -> Count:
+    """Of an output channel."""
+    taps = product(*batch.pair("KERNEL")) if batch.instruction.has_window else 1
+    return taps if batch.instruction.is_depthwise else product(taps, batch.value("IN_CHANNELS"))
+
+
 def _filter_words(unit: UnitCosts, batch: Batch, width: int) -> Count:
     """Accesses that bring all weights once. Of a convolution a word of each lane's filter crosses after the
     other; of filters shorter than a word, and of a tap of a depthwise convolution, those of a group are one
     run."""
-    (footprint,) = (each for each in all_footprints(batch) if is_weight(each.operand))
-    address, channels, size = footprint.box.address, batch.value("OUT_CHANNELS"), filter_bytes(batch)
+    (footprint,) = (each for each in all_footprints(batch) if each.operand.extent in _WEIGHTS)
+    address, channels, size = footprint.box.address, batch.value("OUT_CHANNELS"), _filter_bytes(batch)
     lanes = np.minimum(channels, unit.output_lanes)
     if batch.instruction.is_depthwise:
         return size * _part_words(address, channels, lanes, width, 0, channels)

@@ -59,21 +59,26 @@ class RegisterFiles:
         self._before, self._columns, self._patterns = before, columns.astype(np.uint8), patterns
         self._operations = operations
         self._starts = [start]
-        self._number = 0
-        if operations <= PIECE_OPERATIONS:
-            self._piece = _register_columns(before, operations, self._columns, patterns, start)
-            self.final = self._piece[:, -1]
-            return
-        self._piece = self._made(0)
+        self._made_piece: tuple[int, NDArray[np.int64]] | None = None
         for first in range(PIECE_OPERATIONS, operations, PIECE_OPERATIONS):
             self._starts.append(self._after(self._starts[-1], first - PIECE_OPERATIONS, first))
         self.final = self._after(self._starts[-1], (len(self._starts) - 1) * PIECE_OPERATIONS, operations)
 
+    @property
+    def start(self) -> NDArray[np.int64]:
+        """The registers before the first write."""
+        return self._starts[0]
+
+    @property
+    def writes(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """How many operations are before each write, and its register and value."""
+        return self._before, self._columns.astype(np.int64), self._patterns
+
     def piece(self, number: int) -> NDArray[np.int64]:
         """A row for each register, a column for each operation of a piece; the last one made is kept."""
-        if number != self._number:
-            self._number, self._piece = number, self._made(number)
-        return self._piece
+        if self._made_piece is None or self._made_piece[0] != number:
+            self._made_piece = number, self._made(number)
+        return self._made_piece[1]
 
     def _made(self, number: int) -> NDArray[np.int64]:
         first = number * PIECE_OPERATIONS
