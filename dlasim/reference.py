@@ -104,8 +104,11 @@ class _Piecewise:
         tensors |= zip(self._graph.inputs, inputs, strict=True)
         for operator in self._graph.operators:
             sources = self._sources(operator)
-            if all(index in tensors for index in sources):
-                tensors |= self._operator(operator, [tensors[index] for index in sources])
+            known = all(index in tensors for index in sources)
+            found = self._operator(operator, [tensors[index] for index in sources]) if known else {}
+            tensors |= found
+            for index in () if found else _states(operator):
+                tensors.pop(index, None)  # nobody knows what it holds now
         if not any(operator.outputs[0] in tensors for operator in self._graph.operators):
             raise RunError(
                 "cannot verify: neither TFLite Micro nor LiteRT can run any operator of this model"
@@ -141,7 +144,8 @@ class _Piecewise:
         used = _used(operator)
         number = {index: position for position, index in enumerate(used)} | {-1: -1}
         inputs = operator.inputs
-        while inputs[-1] < 0:  # a bias of -1 crashes TFLite Micro; an omitted bias does not
+        # A bias of -1 crashes TFLite Micro, an omitted one does not; of an LSTM it demands all inputs.
+        while inputs[-1] < 0 and not _states(operator):
             inputs = inputs[:-1]
         moved = replace(
             operator,
