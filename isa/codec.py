@@ -58,11 +58,18 @@ def decode(word: int) -> Decoded:
     return Decoded(word, instruction, values)
 
 
+def read_opcodes(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """The opcode of each word of a stream, whether the word is legal or not."""
+    import numpy as np
+
+    return (words & np.uint64(OPCODE.mask)).astype(np.uint8)
+
+
 def decode_opcodes(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """The opcode of each word of a stream, or ILLEGAL where the word is not a legal instruction."""
     import numpy as np
 
-    opcodes = (words & np.uint64(OPCODE.mask)).astype(np.uint8)
+    opcodes = read_opcodes(words)
     reserved, limited = _limits()
     legal = (words & reserved[opcodes]) == 0
     for opcode, ranged in limited.items():

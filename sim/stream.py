@@ -181,19 +181,23 @@ def piece_count(operations: int) -> int:
     return -(-operations // PIECE_OPERATIONS)
 
 
-def decode_stream(words: NDArray[np.uint64], file: Sequence[int], config_fingerprint: int) -> DecodedStream:
-    """The stream that starts at the first of `words` with these register patterns."""
+def decode_stream(
+    words: NDArray[np.uint64], file: Sequence[int], config_fingerprint: int, is_legal: bool = False
+) -> DecodedStream:
+    """The stream that starts at the first of `words` with these register patterns; `is_legal` for words that
+    need no check, since a compiler has just written them."""
     halts = np.flatnonzero(words == _HALT_WORD)
     words = words[: halts[0] + 1] if len(halts) else words
-    opcodes = codec.decode_opcodes(words)
+    opcodes = codec.read_opcodes(words) if is_legal else codec.decode_opcodes(words)
     fault = None if len(halts) else FaultAt(Fault.QUEUE, len(words), detail="the stream ends without HALT")
     configured = np.flatnonzero(opcodes == _CFG.opcode)
     columns = codec.extract(words[configured], _CFG.field("register")) - _FIRST
     patterns = codec.extract(words[configured], _CFG.field("value"))
-    for found in (
+    faults = [] if is_legal else [
         _first_illegal(words, opcodes),
         _first_bad_write(configured, columns, patterns, config_fingerprint),
-    ):
+    ]  # fmt: skip
+    for found in faults:
         if found is not None and (fault is None or found.position < fault.position):
             fault = found
     end = fault.position if fault else len(words)
