@@ -9,8 +9,6 @@ built-in networks. Fails where an estimate is further off than `docs/timing-mode
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,12 +16,13 @@ from typing import Any
 
 import numpy as np
 from compared.common import Networks, percent, table
+from compared.single_calls import Single, singles
 
 from dlasim import api
 from dlasim.inputs import noise
 from dlasim.isa import host_ops
 from dlasim.isa.file_records import DataType, LayerKind, Role, StepKind
-from dlasim.isa.host_attributes import encode_attributes, float_word
+from dlasim.isa.host_attributes import encode_attributes
 from dlasim.isa.program import HostCall, Layer, Program, Step, TensorDescriptor
 from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig
@@ -43,224 +42,6 @@ NETWORKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("mobilenet_v2", {"alpha": 0.35, "resolution": 96}),
 )
 _ROOTS = (host_ops.UnaryFunction.SQRT, host_ops.UnaryFunction.RSQRT)
-_FLOAT_LIMITS = {"clamp_min": float_word(-3.4028235e38), "clamp_max": float_word(3.4028235e38)}
-Shape = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Single:
-    """One host call: tensors by shape and type, and attributes that are not the usual ones."""
-
-    operator: str
-    inputs: tuple[tuple[Shape, str], ...]
-    output: tuple[Shape, str]
-    attributes: dict[str, Any]
-
-    @property
-    def elements(self) -> int:
-        """Elements written, or multiply-accumulates."""
-        return max(prod(self.output[0]), _macs(self))
-
-    @property
-    def title(self) -> str:
-        """What it is, and on how much."""
-        shapes = [shape for shape, _ in self.inputs[:2]]
-        return f"{self.operator} of {' and '.join('x'.join(map(str, shape)) for shape in shapes)}"
-
-
-def singles() -> Iterator[Single]:
-    """Calls of every operator that the firmware has, small and large."""
-    for size, depth, channels, taps, stride in (
-        (32, 3, 16, 3, 1), (32, 16, 16, 3, 1), (16, 32, 32, 3, 2), (14, 64, 32, 1, 1), (28, 8, 48, 1, 1),
-        (7, 64, 64, 3, 1), (5, 128, 128, 1, 1), (24, 16, 24, 5, 1), (48, 3, 8, 7, 2), (9, 16, 16, 3, 1),
-    ):  # fmt: skip
-        yield _convolution("CONV_2D", size, depth, (channels, taps, taps, depth), stride)
-    for size, channels, taps, stride in (
-        (48, 8, 3, 1), (24, 32, 3, 1), (24, 32, 3, 2), (12, 64, 3, 1), (6, 128, 3, 1), (14, 48, 5, 1),
-        (28, 16, 5, 2), (28, 16, 7, 1), (7, 48, 5, 1), (3, 256, 3, 1),
-    ):  # fmt: skip
-        yield _convolution("DEPTHWISE_CONV_2D", size, channels, (1, taps, taps, channels), stride)
-    for rows, depth, channels in (
-        (1, 64, 10),
-        (1, 400, 32),
-        (1, 1024, 100),
-        (1, 8, 128),
-        (16, 64, 64),
-        (7, 128, 32),
-    ):
-        weights, records = ((channels, depth), "int8"), ((channels, 3), "int32")
-        yield _int8("FULLY_CONNECTED", (rows, depth), (rows, channels), weights, records)
-    for shape in ((1, 3, 3, 56), (1, 14, 14, 32), (1, 32, 32, 16)):
-        yield from _elements(shape)
-    for size, depth, channels, taps, stride in (
-        (8, 16, 8, 2, 2),
-        (14, 32, 32, 3, 2),
-        (7, 8, 5, 4, 2),
-        (10, 4, 3, 3, 1),
-    ):
-        out = size * stride
-        weights, records = ((channels, taps, taps, depth), "int8"), ((channels, 3), "int32")
-        steps = {"stride_height": stride, "stride_width": stride}
-        shapes = (1, size, size, depth), (1, out, out, channels)
-        yield _int8("TRANSPOSE_CONV", *shapes, weights, records, **steps)
-    for length in (1, 2, 3, 4, 7, 8, 16, 24, 31, 64, 250):
-        yield from _runs(length)
-    for size, channels, taps in ((8, 64, 8), (26, 8, 2), (14, 32, 3), (24, 24, 2)):
-        out = size // taps
-        for operator in ("AVERAGE_POOL_2D", "MAX_POOL_2D"):
-            filters = {
-                "filter_height": taps,
-                "filter_width": taps,
-                "stride_height": taps,
-                "stride_width": taps,
-            }
-            yield _int8(operator, (1, size, size, channels), (1, out, out, channels), **filters)
-    for shape in ((1, 3, 3, 1280), (1, 7, 7, 64), (1, 14, 14, 32)):
-        yield _int8("MEAN", shape, (1, 1, 1, shape[-1]), axis_mask=0b0110)
-
-    for shape in ((1, 10), (1, 250), (64, 64), (2, 99, 99), (200, 7), (3, 3000)):
-        yield _int8("SOFTMAX", shape, shape, ((256,), "int32"))
-    yield from _more()
-    yield from _sixteen_bits()
-    yield from _floats()
-
-    for size, depth, turned in ((16, 16, 0), (32, 64, 1), (8, 8, 0)):
-        second = (2, size, depth) if turned else (2, depth, size)
-        batch = (second, "int8")
-        yield _int8("BATCH_MATMUL", (2, size, depth), (2, size, size), batch, transposed2=turned)
-
-
-def _more() -> Iterator[Single]:
-    """What looks along dimensions, compares and chooses."""
-    for shape in ((1, 12, 12, 16), (1, 40, 64), (2, 3, 500)):
-        kept = (*shape[:-1], 1)
-        for function in (host_ops.ReduceFunction.MAX, host_ops.ReduceFunction.MIN):
-            rank = len(shape)
-            yield _int8("REDUCE", shape, kept, function=int(function), axis_mask=1 << rank - 1)
-            yield _int8("REDUCE", shape, (1, *shape[1:]), function=int(function), axis_mask=1)
-        yield Single("CUMULATIVE_SUM", ((shape, "int32"),), (shape, "int32"), {"axis": 1})
-        yield _int8("CUMULATIVE_SUM", shape, shape, axis=1)
-        yield _int8("PRODUCT", shape, kept, axis_mask=1 << len(shape) - 1)
-        yield _int8("PRODUCT", shape, (1, *shape[1:]), axis_mask=1)
-        yield _int8("DIV", shape, shape, (shape, "int8"))
-        yield _int8("L2_NORMALIZATION", shape, shape)
-        row = ((shape[-1],), "int8")
-        yield Single("COMPARE", ((shape, "int8"), row), (shape, "bool"), {"function": 2})
-        plain = {"function": 2}
-        yield Single("COMPARE", ((shape, "int32"), (shape, "int32")), (shape, "bool"), plain)
-        yield Single("SELECT", ((shape, "bool"), (shape, "int8"), row), (shape, "int8"), {})
-
-
-def _floats() -> Iterator[Single]:
-    """What computes in float32 without an FPU."""
-    for shape in ((1, 12, 12, 6), (1, 250)):
-        real, row = (shape, "float32"), ((shape[-1],), "float32")
-        kept = ((*shape[:-1], 1), "float32")
-        for function in host_ops.BinaryFunction:
-            if function != host_ops.BinaryFunction.POW:
-                words = {"function": int(function), **_FLOAT_LIMITS}
-                yield Single("BINARY", (real, real), real, words)
-                yield Single("BINARY", (real, row), real, words)
-        for unary in host_ops.UnaryFunction:
-            yield Single("UNARY", (real,), real, {"function": int(unary)})
-        for dtype in ("int8", "int32", "int64"):
-            yield Single("CAST", (real,), (shape, dtype), {})
-            if dtype != "int32":  # which is zero here
-                yield Single("CAST", ((shape, dtype),), real, {})
-        for compared in host_ops.CompareFunction:
-            words = {"function": int(compared)}
-            yield Single("COMPARE", (real, row), (shape, "bool"), words)
-        for reduced in list(host_ops.ReduceFunction)[:4]:
-            words = {"function": int(reduced), "axis_mask": 1 << len(shape) - 1}
-            yield Single("REDUCE", (real,), kept, words)
-        yield Single("CUMULATIVE_SUM", (real,), real, {"axis": len(shape) - 1})
-        yield Single("ARG_MAX", (real,), (shape[:-1], "int32"), {"axis": len(shape) - 1})
-
-
-def _sixteen_bits() -> Iterator[Single]:
-    """Operators of int16 activations."""
-    usual: dict[str, Any] = {"clamp_min": -32768, "clamp_max": 32767}
-    for size, channels, taps, depth, filters in ((12, 8, 3, 8, 4), (12, 8, 3, 1, 8), (9, 40, 1, 40, 8)):
-        image = ((1, size, size, channels), "int16")
-        weights, records = ((filters, taps, taps, depth), "int8"), ((filters, 4), "int32")
-        out = size - taps + 1
-        steps = {**usual, "wide_sums": 1}
-        yield Single("CONV_2D_16", (image, weights, records), ((1, out, out, filters), "int16"), steps)
-    for shape in ((1, 64), (8, 40)):
-        given = ((shape, "int16"), ((12, shape[1]), "int8"), ((12, 4), "int32"))
-        yield Single("FULLY_CONNECTED_16", given, ((shape[0], 12), "int16"), {**usual, "wide_sums": 1})
-    for shape in ((1, 12, 12, 8), (1, 10)):
-        one, out = (shape, "int16"), (shape, "int16")
-        for function in host_ops.WideFunction:
-            yield Single("ARITHMETIC_16", (one, one), out, {**usual, "function": int(function)})
-        tables = ((513,), "int16")
-        yield Single("SOFTMAX_16", (one, tables, tables), out, {})
-        yield Single("SIGMOID_16", (one, ((256,), "int32")), out, {"factor": 3})
-        yield Single("LEAKY_16", (one,), out, usual)
-        yield Single("DEQUANTIZE", (one,), (shape, "float32"), {"scale": 0.05})
-    for function in host_ops.PoolFunction:
-        filters = {"filter_height": 2, "filter_width": 2, "stride_height": 2, "stride_width": 2}
-        image, out = ((1, 12, 12, 8), "int16"), ((1, 6, 6, 8), "int16")
-        yield Single("POOL_16", (image,), out, {**usual, **filters, "function": int(function)})
-    yield Single("MEAN_16", (((1, 6, 6, 8), "int16"),), ((1, 1, 1, 8), "int16"), {"axis_mask": 0b0110})
-
-
-def _elements(shape: Shape) -> Iterator[Single]:
-    """What works element by element, or moves elements."""
-    _, height, width, channels = shape
-    for operator in ("ADD", "SUB", "MUL", "SQUARED_DIFFERENCE"):
-        yield _int8(operator, shape, shape, (shape, "int8"))
-    yield _int8("PRELU", shape, shape, ((1, 1, 1, channels), "int8"))
-    yield Single("RESCALE", ((shape, "int16"),), (shape, "int8"), {})
-    yield Single("REQUANT", ((shape, "int32"), ((channels, 3), "int32")), (shape, "int8"), {})
-    yield _int8("LUT", shape, shape, ((256,), "int8"))
-    before = [0, 1, 1, 0, 0, 0]
-    yield _int8("PAD", shape, (1, height + 2, width + 2, channels), before=before)
-    yield _int8("CONCATENATION", shape, (1, height, width, 2 * channels), (shape, "int8"), axis=3)
-    half = (1, 1, 1, height, width, channels // 2)
-    stride = (0, 0, 0, width * channels, channels, 1)
-    yield _int8("STRIDED_COPY", shape, half[2:], size=half, stride=stride)
-    larger, tables = (1, 2 * height, 2 * width, channels), (((2 * height,), "int32"), ((2 * width,), "int32"))
-    yield _int8("RESIZE_NEAREST", shape, larger, *tables)
-    tables = (((2 * height, 3), "int32"), ((2 * width, 3), "int32"))
-    yield _int8("RESIZE_BILINEAR", shape, larger, *tables)
-    yield Single("QUANTIZE", ((shape, "float32"),), (shape, "int8"), {"scale": 0.05})
-    yield Single("CAST", ((shape, "int8"),), (shape, "int32"), {})
-    yield _int8("BINARY", shape, shape, (shape, "int8"), function=int(host_ops.BinaryFunction.MAXIMUM))
-    function = int(host_ops.UnaryFunction.ABS)
-    yield Single("UNARY", ((shape, "int32"),), (shape, "int32"), {"function": function})
-    yield Single("ARG_MAX", ((shape, "int8"),), (shape[:-1], "int32"), {"axis": 3})
-    yield _int8("GATHER", shape, shape, ((width,), "int32"), axis=2)
-    yield _int8("GATHER_ND", shape, (height, width, channels), ((height, 2), "int32"))  # rows of the image
-
-
-def _runs(length: int) -> Iterator[Single]:
-    """What moves 96 runs of so many elements."""
-    shape, twice = (1, 96, 1, length), (1, 96, 1, 2 * length)
-    yield _int8("CONCATENATION", shape, twice, (shape, "int8"), axis=3)
-    size = (1, 1, 1, 1, 96, length)
-    yield _int8("STRIDED_COPY", twice, shape, size=size, stride=(0, 0, 0, 0, 2 * length, 1))
-    yield _int8("STRIDED_COPY", twice, shape, size=size, stride=(0, 0, 0, 0, 1, 96))
-    yield _int8("GATHER", shape, shape, ((96,), "int32"), axis=1)
-    yield _int8("GATHER_ND", (96, length), (96, length), ((96, 1), "int32"))
-    yield _int8("PAD", shape, (1, 98, 2, length), before=[0, 1, 1, 0, 0, 0])
-    larger, rows = (1, 16, 12, length), (((16,), "int32"), ((12,), "int32"))
-    yield _int8("RESIZE_NEAREST", (1, 8, 12, length), larger, *rows)
-    for operator in ("ADD", "MUL", "SQUARED_DIFFERENCE", "DIV"):
-        yield _int8(operator, shape, shape, ((length,), "int8"))
-    yield _int8("PRELU", shape, shape, ((length,), "int8"))
-
-
-def _convolution(operator: str, size: int, channels: int, weights: Shape, stride: int) -> Single:
-    taps, depth = weights[1], weights[3] if operator == "DEPTHWISE_CONV_2D" else weights[0]
-    out = -(-size // stride)
-    steps = {"stride_height": stride, "stride_width": stride, "pad_top": taps // 2, "pad_left": taps // 2}
-    given = ((weights, "int8"), ((depth, 3), "int32"))
-    return _int8(operator, (1, size, size, channels), (1, out, out, depth), *given, **steps)
-
-
-def _int8(operator: str, one: Shape, out: Shape, *others: tuple[Shape, str], **attributes: Any) -> Single:
-    return Single(operator, ((one, "int8"), *others), (out, "int8"), attributes)
 
 
 def measure(single: Single) -> tuple[int, int]:
@@ -274,7 +55,7 @@ def measure(single: Single) -> tuple[int, int]:
 
 def _usual_values(single: Single, values: Any) -> Any:
     """Floats up to 20, as after a DEQUANTIZE; only roots of what has one. QUANTIZE has up to 1, its range."""
-    if values.dtype.kind != "f" or single.operator == "QUANTIZE":
+    if values.dtype.kind != "f" or single.operator.startswith("QUANTIZE"):
         return values
     has_root = single.operator == "UNARY" and single.attributes["function"] in _ROOTS
     return (abs(values) if has_root else values) * np.float32(20)
@@ -283,9 +64,11 @@ def _usual_values(single: Single, values: Any) -> Any:
 def program_of(single: Single) -> Program:
     """A program that makes the call; int8 and float tensors are inputs, int32 ones are zero."""
     tensors, ends = [], dict.fromkeys(Region, 0)
-    for shape, dtype in (*single.inputs, single.output):
-        is_given = len(tensors) < len(single.inputs) and dtype != "int32"
-        is_output = len(tensors) == len(single.inputs)
+    second = single.second_output
+    created = (*single.inputs, single.output, *((second,) if isinstance(second, tuple) else ()))
+    for shape, dtype in created:
+        is_given = len(tensors) < len(single.inputs) and (dtype != "int32" or len(tensors) < single.sums)
+        is_output = len(tensors) >= len(single.inputs)
         role = Role.OUTPUT if is_output else Role.INPUT if is_given else Role.INTERNAL
         region = Region.OUTPUTS if is_output else Region.INPUTS if is_given else Region.ARENA
         size = prod(shape) * np.dtype(dtype).itemsize
@@ -295,11 +78,15 @@ def program_of(single: Single) -> Program:
     operator = host_ops.BY_NAME[single.operator]
     words = {attribute.name: _usual(attribute) for attribute in operator.attributes} | single.attributes
     numbers = tuple(range(len(single.inputs)))
-    call = HostCall(operator.code, numbers, (len(numbers),), encode_attributes(operator.name, **words), 0)
+    outputs = (
+        len(numbers),
+        *([second] if isinstance(second, int) else range(len(numbers) + 1, len(created))),
+    )
+    call = HostCall(operator.code, numbers, outputs, encode_attributes(operator.name, **words), 0)
     need = DlaConfig().requirement(
         inputs_bytes=ends[Region.INPUTS], outputs_bytes=ends[Region.OUTPUTS], arena_bytes=ends[Region.ARENA]
     )
-    layer = Layer(single.title, operator.name, LayerKind.HOST, macs=_macs(single))
+    layer = Layer(single.title, operator.name, LayerKind.HOST, macs=single.macs)
     return Program(
         "single", need, np.zeros(0, np.uint64), (), (Step(StepKind.HOST, 0),),
         np.zeros(0, np.uint8), tuple(tensors), (call,), (layer,),
@@ -312,16 +99,6 @@ def _usual(attribute: host_ops.Attribute) -> Any:
         return 1
     value = 1 << 30 if attribute.name.endswith("multiplier") else usual.get(attribute.name, 0)
     return value if attribute.count == 1 else [value] * attribute.count
-
-
-def _macs(single: Single) -> int:
-    if single.operator == "DEPTHWISE_CONV_2D":
-        return prod(single.output[0]) * prod(single.inputs[1][0][1:3])
-    if single.operator == "TRANSPOSE_CONV":
-        return prod(single.inputs[0][0][:-1]) * prod(single.inputs[1][0])
-    if single.operator.removesuffix("_16") in ("CONV_2D", "FULLY_CONNECTED"):
-        return prod(single.output[0]) * prod(single.inputs[1][0][1:])
-    return 0
 
 
 def network_cycles(model: Path) -> tuple[int, int]:

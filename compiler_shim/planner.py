@@ -33,9 +33,10 @@ _LESS_IS_BETTER = (
     ("dma_latency",), ("issue_cycles",), ("mac_fill", "vector_fill"), ("mac_drain", "vector_drain"),
 )  # fmt: skip
 _MORE_IS_BETTER = ("dma_bandwidth", "vector_lanes")
+_SLOW = (8, 4, 2)  # bytes per cycle: small networks also get the plans for such a bandwidth
+STEPS = 8  # in which SRAM grows from one power of two to the next, where plans for smaller sizes are tried
 PARTS = (2, 4, 8)  # in which rows are computed where that lets both units work side by side
-SLOWER = 4  # plans for such a part of the bandwidth are tried then
-LEAST_PART = 64  # of the SRAM: no plans for less than that are tried
+LEAST_PART = 64  # of the SRAM: there are no plans for less than that
 MOST_TASKS = 1 << 14  # nor such with more than that
 NEAR = 1.005  # a plan for less SRAM is tried while its estimate is within so much of the best
 NEAR_IF_SMALL = 1.05  # likewise
@@ -63,9 +64,9 @@ class _Candidate:
 
     @property
     def key(self) -> object:
-        """Equal for plans that give the same program."""
+        """Equal for plans that give the same program but for addresses, which hardly matter for its time."""
         plan = self.plan
-        return self.kind.network, plan.addresses, plan.tilings, plan.buffers, plan.chains, plan.ahead
+        return self.kind.network, plan.addresses.keys(), plan.tilings, plan.chains, plan.ahead.loads
 
 
 _Timed = tuple[int, _Candidate, Lowered | None]
@@ -88,16 +89,38 @@ class PlanMemory:
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
 
 
-def lower_fastest(
+def fastest_plan(
     network: UnplacedNetwork,
     config: DlaConfig,
     options: CompileOptions,
-    with_constants: bool,
     backend: Backend,
     memory: PlanMemory | None = None,
-) -> Lowered:
+) -> ChosenPlan:
     """The fastest of the plans for a network on a machine."""
-    return _PlanSearch(network, config, options, backend, memory or PlanMemory()).run(with_constants)
+    return _PlanSearch(network, config, options, backend, memory or PlanMemory()).run()
+
+
+class ChosenPlan:
+    """The fastest plan for a machine."""
+
+    def __init__(self, search: _PlanSearch, candidate: _Candidate, timed: Lowered | None) -> None:
+        self._search, self._candidate, self._timed = search, candidate, timed
+
+    @property
+    def plan(self) -> SramPlan:
+        """With one memory, machines with the same object get the same program for different SRAM sizes."""
+        return self._candidate.plan
+
+    @property
+    def sufficient_sram_bytes(self) -> int | None:
+        """With so much SRAM or more the program is the same; None where the machine has less."""
+        return self._search.sufficient_sram_bytes
+
+    def lower(self, with_constants: bool = True) -> Lowered:
+        """The program; without constants it serves for timing only."""
+        if self._timed is not None and not with_constants:
+            return self._timed
+        return self._search.emit(self._candidate, with_constants)
 
 
 class _PlanSearch:
@@ -125,13 +148,19 @@ class _PlanSearch:
         most = self._planner(_Kind(network, self._machine, self._options.tiling)).sufficient_bytes()
         return 1 << max(most - 1, 0).bit_length()
 
-    def run(self, with_constants: bool) -> Lowered:
+    @property
+    def sufficient_sram_bytes(self) -> int | None:
+        """With so much SRAM or more the program is the same; None where the machine has less."""
+        enough = self._memory.sufficient_bytes
+        return enough if enough <= self._config.sram_bytes else None
+
+    def run(self) -> ChosenPlan:
         """Time the plans where there are several."""
         found = _distinct(self._candidates())
         best, lowered = found[0], None
         if len(found) > 1 or self._hidden(best.plan):
             best, lowered = self._fastest(found)
-        return self._emit(best, with_constants) if with_constants or lowered is None else lowered
+        return ChosenPlan(self, best, lowered)
 
     def _fastest(self, candidates: Sequence[_Candidate]) -> tuple[_Candidate, Lowered | None]:
         """The fastest of those of which a program can be made, or of the best of these in smaller tiles; an
@@ -191,16 +220,15 @@ class _PlanSearch:
         known = self._memory.cycles.get(id(candidate.plan))
         if known is not None:
             return known, None
-        lowered = self._emit(candidate, False)
+        lowered = self.emit(candidate, False)
         cycles = program_cycles(lowered.program, self._timed, self._backend)
         self._memory.cycles[id(candidate.plan)] = cycles
         return cycles, lowered
 
-    def _emit(self, candidate: _Candidate, with_constants: bool) -> Lowered:
-        enough = self._memory.sufficient_bytes
-        sufficient = enough if enough <= self._config.sram_bytes else None
-        kind = candidate.kind
-        return emit(kind.network, self._config, candidate.plan, sufficient, with_constants, self._backend)
+    def emit(self, candidate: _Candidate, with_constants: bool) -> Lowered:
+        """The program of a candidate."""
+        network, sufficient = candidate.kind.network, self.sufficient_sram_bytes
+        return emit(network, self._config, candidate.plan, sufficient, with_constants, self._backend)
 
     def _candidates(self) -> Iterator[_Candidate]:
         """The plans of every placement; an InputError only where none of them has a plan."""
@@ -231,36 +259,46 @@ class _PlanSearch:
         machines = [self._machine]
         if size <= SMALL:
             machines += worse_machines(self._machine)
-        if size <= SMALLER and self._machine.dma_bandwidth > 1:
-            machines.append(self._machine.replace(dma_bandwidth=self._machine.dma_bandwidth // 2))
+        if size <= SMALLER:
+            # Plans for slow memories have second buffers for inputs, which smaller tiles need.
+            bandwidth = self._machine.dma_bandwidth
+            slower = [rate for rate in (bandwidth // 2, *_SLOW) if 0 < rate < bandwidth]
+            machines += [self._machine.replace(dma_bandwidth=rate) for rate in slower]
         for machine in dict.fromkeys(machines):
             for hope in Hope if size <= SMALLER else (Hope.NONE, Hope.AHEAD):
                 yield _Kind(placed, machine, tiling, hope)
-        bandwidth = self._machine.dma_bandwidth // SLOWER
-        first = _Kind(placed, self._machine, tiling)
-        if size <= SMALLER and bandwidth and self._hidden(self._plan(first, self._size)):
-            # Its plans have second buffers for inputs, which smaller tiles need.
-            for hope in Hope:
-                yield _Kind(placed, self._machine.replace(dma_bandwidth=bandwidth), tiling, hope)
 
     def _sizes(self, kind: _Kind) -> Iterator[_Candidate]:
-        """The plan for the machine's SRAM, and those for smaller powers of two as long as their estimates are
-        nearly as good."""
+        """The plan for the machine's SRAM, and those for smaller sizes while their estimates are nearly as
+        good."""
         plan = self._plan(kind, self._size)
-        size, most = self._size, _near(kind) * plan.estimated_cycles
-        while plan.estimated_cycles <= most:
-            if size < self._size and plan.tasks > MOST_TASKS:
-                return
-            yield _Candidate(kind, plan, size)
-            if plan.ahead.loads and kind.hope is Hope.NONE:
-                yield _Candidate(kind, self._without_loads_ahead(plan), size)
-            size = (1 << (size - 1).bit_length()) >> 1
-            if size * LEAST_PART < self._size or not keeps_tensors(self._options):
-                return
+        most = _near(kind) * plan.estimated_cycles
+        for size in (self._size, *self._smaller_sizes(kind, plan)):
             try:
                 plan = self._plan(kind, size)
             except InputError:
                 return
+            if plan.estimated_cycles > most or (size < self._size and plan.tasks > MOST_TASKS):
+                return
+            yield _Candidate(kind, plan, size)
+            if plan.ahead.loads and kind.hope is Hope.NONE:
+                yield _Candidate(kind, self._without_loads_ahead(plan), size)
+
+    def _smaller_sizes(self, kind: _Kind, plan: SramPlan) -> Iterator[int]:
+        """Powers of two, and steps between the largest of them and the machine's size; where that is one too,
+        the steps are for small networks; so are steps below, if the plan leaves nothing to smaller tiles."""
+        if not keeps_tensors(self._options):
+            return
+        is_small = kind.machine == self._machine and _nodes(kind.network) <= SMALLER
+        power = 1 << (self._size - 1).bit_length() >> 1
+        if self._size < 2 * power or is_small:
+            yield from _steps(self._size, power)
+        is_fine = is_small and not self._hidden(plan)
+        while power * LEAST_PART >= self._size:
+            yield power
+            if is_fine:
+                yield from _steps(power, power // 2)
+            power >>= 1
 
     def _without_loads_ahead(self, plan: SramPlan) -> SramPlan:
         """The same plan, every load made when its node begins."""
@@ -315,6 +353,12 @@ def _distinct(candidates: Iterable[_Candidate]) -> list[_Candidate]:
         if all(candidate.key != other.key for other in found):
             found.append(candidate)
     return found
+
+
+def _steps(size: int, power: int) -> Iterable[int]:
+    """Sizes of SRAM below one and above a power of two."""
+    step = max(power // STEPS, 1)
+    return range((size - 1) // step * step, power, -step)
 
 
 def _near(kind: _Kind) -> float:

@@ -38,7 +38,7 @@ _FLOAT_UNARY_RATES: Mapping[int, float] = {
 }
 _FLOAT_REDUCE_RATES: Mapping[int, float] = {
     ReduceFunction.SUM: 87,
-    ReduceFunction.PROD: 60,
+    ReduceFunction.PROD: 58,
     ReduceFunction.MAX: 30,
     ReduceFunction.MIN: 32,
 }

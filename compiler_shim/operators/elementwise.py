@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from dlasim.compiler_shim.graph import Tensor
@@ -11,7 +13,10 @@ from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shap
 from dlasim.errors import InputError
 from dlasim.isa.host_attributes import float_word
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT, DIFFERENCE_LEFT_SHIFT, BinaryFunction, UnaryFunction
+from dlasim.sim.float_steps import float_steps
 from dlasim.sim.numerics import INT8_MAX, INT8_MIN, Integers, limit, quotient, requant
+
+_WORTH_A_TABLE = 512  # elements
 
 
 def arithmetic(op: BoundOperator) -> list[KernelCall]:
@@ -244,8 +249,7 @@ def quantize(op: BoundOperator) -> list[KernelCall]:
     op.types(values, "float32", "int8", "uint8", "int16", "int32")
     if values.dtype == "float32":
         op.types(output, "int8", "uint8", "int16")
-        scale, zero_point = op.scale(output), op.zero_point(output)
-        return [op.call("QUANTIZE", op.input_numbers, scale=scale, zero_point=zero_point)]
+        return [_quantization(op)]
     multiplier = op.multiplier(op.scale(values) / op.scale(output))
     if values.dtype in ("int16", "int32"):
         op.types(output, "int8", "int16", "int32")
@@ -256,6 +260,28 @@ def quantize(op: BoundOperator) -> list[KernelCall]:
     limits = np.iinfo(output.dtype)
     table = np.clip(requant(centred, *multiplier) + op.zero_point(output), limits.min, limits.max)
     return [lookup.table_call(op, table.astype(output.dtype))]
+
+
+def _quantization(op: BoundOperator) -> KernelCall:
+    """From float32: to 8 bits by a table, if there are as many elements as are worth 10 KiB."""
+    output = op.output()
+    scale, zero_point = op.scale(output), op.zero_point(output)
+    is_table = output.dtype in ("int8", "uint8") and prod(output.shape) >= _WORTH_A_TABLE
+    steps = float_steps(scale, zero_point, output.dtype) if is_table else None
+    if steps is None:
+        return op.call("QUANTIZE", op.input_numbers, scale=scale, zero_point=zero_point)
+    positive, negative = steps.positive, steps.negative
+    table = np.concatenate([positive.table, negative.table]).view(np.int32)
+    return op.call(
+        "QUANTIZE_TABLE",
+        (op.input_numbers[0], op.new_constant("table", table)),
+        first=steps.first,
+        zero_point=zero_point,
+        positive_entries=len(positive.table),
+        positive_bits=positive.bits,
+        negative_entries=len(negative.table),
+        negative_bits=negative.bits,
+    )
 
 
 def _rescaling(op: BoundOperator, multiplier: tuple[int, int]) -> KernelCall:

@@ -235,7 +235,7 @@ ROWS = (
         "* -> *",
         elementwise.same_shape,
         elementwise.quantize,
-        ("LUT", "QUANTIZE", "RESCALE"),
+        ("LUT", "QUANTIZE", "QUANTIZE_TABLE", "RESCALE"),
         dla=("OP_ACT_LUT",),
         options=Options("QuantizeOptions"),
         traits=Trait.FOLDS | Trait.CONVERTS,

@@ -15,6 +15,7 @@ from dlasim.isa.host_ops import (
     CompareFunction,
     UnaryFunction,
 )
+from dlasim.sim.float_steps import FloatSteps, Side, look_up, rounded_steps
 from dlasim.sim.host.call import Array, Call
 from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, quotient, requant, wrap32
 
@@ -107,12 +108,17 @@ def rescale(call: Call) -> list[Array]:
 
 def quantize(call: Call) -> list[Array]:
     """QUANTIZE."""
-    steps = call.inputs[0] / np.float32(call.attributes.scale)
-    # In float64, adding a half is exact; NaN counts as 0.
-    wide = np.nan_to_num(steps.astype(np.float64), nan=0.0)
-    rounded = np.trunc(wide + np.copysign(0.5, wide)) + call.attributes.zero_point
+    rounded = rounded_steps(call.inputs[0], call.attributes.scale) + call.attributes.zero_point
     limits = np.iinfo(call.dtype)
     return [np.clip(rounded, limits.min, limits.max).astype(call.dtype)]
+
+
+def quantize_table(call: Call) -> list[Array]:
+    """QUANTIZE_TABLE."""
+    at, table = call.attributes, call.inputs[1].reshape(-1).view(np.uint32)
+    positive = Side(at.positive_bits, table[: at.positive_entries])
+    negative = Side(at.negative_bits, table[at.positive_entries :])
+    return [look_up(call.inputs[0], FloatSteps(at.first, at.zero_point, positive, negative), call.dtype)]
 
 
 def dequantize(call: Call) -> list[Array]:
@@ -260,6 +266,7 @@ KERNELS = {
     "squared_difference": squared_difference,
     "prelu": prelu,
     "quantize": quantize,
+    "quantize_table": quantize_table,
     "rescale": rescale,
     "dequantize": dequantize,
     "cast": cast,

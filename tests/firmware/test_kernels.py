@@ -49,6 +49,7 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (kernels.gather_nd, FEW),
     (kernels.resize, FEW),
     (kernels.quantize, SOME),
+    (kernels.quantize_by_table, SOME),
     (kernels.cast, 1),
     (kernels.binary, FEW),
     (kernels.unary, 1),
@@ -67,6 +68,7 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (float_calls.float_conversion, 2),
     (float_calls.float_comparison, 2),
     (float_calls.float_along_dimensions, MANY),
+    (float_calls.detection, SOME),
 )
 
 

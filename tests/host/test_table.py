@@ -68,6 +68,9 @@ CODES = {
     53: "SOFTMAX_16",
     54: "SIGMOID_16",
     55: "LEAKY_16",
+    56: "QUANTIZE_TABLE",
+    57: "DECODE_BOXES",
+    58: "SUPPRESS_BOXES",
 }
 
 

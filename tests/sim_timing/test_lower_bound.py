@@ -88,6 +88,19 @@ def test_nothing_is_beside_an_operator_that_needs_all_before_and_gives_all_after
     assert least <= run.bound.cycles <= least + 65 < run.inference.total_cycles
 
 
+def test_each_transfer_of_the_bound_has_its_latency():
+    # 264,192 weights, 12 bytes for each of 1,672 channels, and 640 inputs: five times 64 KiB hold them.
+    network = partition(build_topology("autoencoder"))
+    sizes = 264_192 + 12 * 1_672 + 640
+    beats, store = ceil(sizes / 8), 65
+    for sram_kib, transfers in ((64, 5), (512, 1)):
+        config = DlaConfig().replace(sram_bytes=sram_kib << 10)
+        assert measured(network, config).bound.cycles == 64 * transfers + beats + store
+    overlapping = {"memories.slow.regions": "constants", "memories.slow.outstanding": 2}
+    config = DlaConfig().replace(sram_bytes=64 << 10, **overlapping)
+    assert measured(network, config).bound.cycles == 64 + beats + store
+
+
 @pytest.mark.parametrize("seed", range(CASES))
 def test_no_plan_is_faster_than_its_bound(seed, tmp_path):
     case = random_case(seed)

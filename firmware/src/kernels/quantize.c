@@ -82,9 +82,10 @@ static int32_t quantize_one(uint32_t bits, struct real scale)
 }
 
 enum {
-    POINT_BITS = 20, /* behind the point of a product in fixed point, which is below 2^9 */
-    HALF = 1 << (POINT_BITS - 1),
-    SLACK = 128, /* all errors together are below 2^9 * 2^-23, which is half of this in units of 2^-20 */
+    /* Bits behind the point of a product in fixed point: it is below 2^9, for 16 bits below 2^17. */
+    POINT_BITS_8 = 20,
+    POINT_BITS_16 = 12,
+    SLACK = 128, /* all errors together are below 2^-23 of that, which is half of this in units of the last bit */
     LARGEST_SHIFT = 28,
 };
 
@@ -95,7 +96,7 @@ struct inverse {
     int32_t shift;
 };
 
-static struct inverse invert(struct real scale)
+static struct inverse invert(struct real scale, int32_t point_bits)
 {
     uint64_t remainder = 1ull << 52;
     uint32_t quotient = 0;
@@ -103,7 +104,7 @@ static struct inverse invert(struct real scale)
         if (remainder >= (uint64_t)scale.mantissa << bit)
             remainder -= (uint64_t)scale.mantissa << bit, quotient |= 1u << bit;
     /* mantissa_x * 2^8 * reciprocal / 2^32 is mantissa_x / mantissa * 2^28. */
-    int32_t shift = EXPONENT_BIAS + FRACTION_BITS + scale.exponent + 28 - POINT_BITS;
+    int32_t shift = EXPONENT_BIAS + FRACTION_BITS + scale.exponent + 28 - point_bits;
     /* With so small a scale subnormals would count, which have no leading one: nothing goes the fast way. */
     return (struct inverse){ quotient, shift > LARGEST_SHIFT ? shift : -(1 << 20) };
 }
@@ -116,35 +117,29 @@ __attribute__((noinline)) static int32_t quantize_slowly(uint32_t bits, struct i
     return exponent < inverse.shift - LARGEST_SHIFT - 2 ? 0 : quantize_one(bits, scale);
 }
 
-#define QUANTIZE_ALL(type, least, greatest)                                                                    \
+#define QUANTIZE_ALL(type, least, greatest, point_bits)                                                        \
     static void quantize_to_##type(                                                                            \
         type *target, const uint32_t *source, uint32_t count, struct real scale, int32_t zero_point)           \
     {                                                                                                          \
-        struct inverse inverse = invert(scale);                                                                \
-        const uint32_t rounding = HALF + SLACK / 2;                                                            \
+        struct inverse inverse = invert(scale, point_bits);                                                    \
+        const uint32_t rounding = (1u << (point_bits - 1)) + SLACK / 2;                                        \
         for (const uint32_t *end = source + count; source != end; source++, target++) {                        \
             uint32_t bits = *source;                                                                           \
             uint32_t right = (uint32_t)inverse.shift - (bits << 1 >> (FRACTION_BITS + 1));                     \
             uint32_t product = (uint32_t)((uint64_t)(bits << 8 | 1u << 31) * inverse.reciprocal >> 32);        \
             uint32_t rounded = (product >> (right & 31)) + rounding;                                           \
-            int32_t value = (int32_t)(rounded >> POINT_BITS);                                                  \
+            int32_t value = (int32_t)(rounded >> point_bits);                                                  \
             if (__builtin_expect(                                                                              \
-                    right > LARGEST_SHIFT || rounded << (32 - POINT_BITS) < SLACK << (32 - POINT_BITS), 0))    \
+                    right > LARGEST_SHIFT || rounded << (32 - point_bits) < SLACK << (32 - point_bits), 0))    \
                 value = quantize_slowly(bits, inverse, scale);                                                 \
             else if ((int32_t)bits < 0)                                                                        \
                 value = -value;                                                                                \
             *target = (type)clamp(value + zero_point, least, greatest);                                        \
         }                                                                                                      \
     }
-QUANTIZE_ALL(int8_t, INT8_MIN, INT8_MAX)
-QUANTIZE_ALL(uint8_t, 0, UINT8_MAX)
-
-static void quantize_to_int16_t(
-    int16_t *target, const uint32_t *source, uint32_t count, struct real scale, int32_t zero_point)
-{
-    for (; count; count--)
-        *target++ = (int16_t)clamp(quantize_one(*source++, scale) + zero_point, INT16_MIN, INT16_MAX);
-}
+QUANTIZE_ALL(int8_t, INT8_MIN, INT8_MAX, POINT_BITS_8)
+QUANTIZE_ALL(uint8_t, 0, UINT8_MAX, POINT_BITS_8)
+QUANTIZE_ALL(int16_t, INT16_MIN, INT16_MAX, POINT_BITS_16)
 
 enum status quantize(const struct call *call)
 {
