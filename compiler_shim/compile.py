@@ -13,7 +13,7 @@ from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.onnx import is_onnx
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork, partition
-from dlasim.compiler_shim.planner import PlanMemory, lower_fastest
+from dlasim.compiler_shim.planner import PlanMemory, fastest_plan
 from dlasim.errors import InputError
 from dlasim.fileio import read_file, read_head
 from dlasim.isa import container
@@ -70,4 +70,4 @@ def lower_for(
 
     Calls for machines that differ only in their SRAM are faster with one memory.
     """
-    return lower_fastest(network, config, options, with_constants, backend, memory)
+    return fastest_plan(network, config, options, backend, memory).lower(with_constants)

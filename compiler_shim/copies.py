@@ -24,7 +24,7 @@ _Dimension = tuple[int, int, int]  # elements, and how far apart they are in sou
 def strided_copy(candidate: Candidate) -> list[DlaNode] | None:
     """STRIDED_COPY."""
     at = candidate.attributes
-    return _copy(candidate, 0, View(at.offset, at.size, at.stride), dense(at.size))
+    return copy_into(candidate, 0, View(at.offset, at.size, at.stride), dense(at.size))
 
 
 def concatenation(candidate: Candidate) -> list[DlaNode] | None:
@@ -35,7 +35,7 @@ def concatenation(candidate: Candidate) -> list[DlaNode] | None:
     for position, value in enumerate(candidate.inputs):
         part = prod(value.shape) // outer
         target = View(first, (outer, part), (row, 1))
-        found = _copy(candidate, position, dense((outer, part)), target)
+        found = copy_into(candidate, position, dense((outer, part)), target)
         if found is None:
             return None
         nodes += found
@@ -48,7 +48,7 @@ def pad(candidate: Candidate) -> list[DlaNode] | None:
     inner, whole = candidate.inputs[0].shape, candidate.outputs[0].shape
     before = candidate.attributes.before[: len(whole)]
     ones = (1,) * len(whole)
-    nodes = _copy(candidate, 0, dense(inner), sliced(whole, before, inner, ones))
+    nodes = copy_into(candidate, 0, dense(inner), sliced(whole, before, inner, ones))
     begin, size = [0] * len(whole), list(whole)
     slabs: list[tuple[list[int], list[int]]] = []
     for axis, (first, count, total) in enumerate(zip(before, inner, whole, strict=True)):
@@ -65,7 +65,7 @@ def pad(candidate: Candidate) -> list[DlaNode] | None:
     surrounds = Value(name, (most,), "int8", data=filling)
     filled = replace(candidate, inputs=(surrounds,), input_numbers=(candidate.add(surrounds),))
     for begin, size in slabs:
-        found = _copy(filled, 0, dense(size), sliced(whole, begin, size, ones))
+        found = copy_into(filled, 0, dense(size), sliced(whole, begin, size, ones))
         if found is None:
             return None
         nodes += found
@@ -87,14 +87,14 @@ def resize_nearest(candidate: Candidate) -> list[DlaNode] | None:
     for row, column in product(range(down), range(across)):
         offset = row * whole.stride[1] + column * whole.stride[2]
         target = View(offset, (batch, height, width, channels), steps)
-        found = _copy(candidate, 0, dense((batch, height, width, channels)), target)
+        found = copy_into(candidate, 0, dense((batch, height, width, channels)), target)
         if found is None:
             return None
         nodes += found
     return nodes
 
 
-def _copy(candidate: Candidate, position: int, source: View, target: View) -> list[DlaNode] | None:
+def copy_into(candidate: Candidate, position: int, source: View, target: View) -> list[DlaNode] | None:
     """The copies of a view of an input to a view of the output; None where they would be too many."""
     dimensions = _common_dimensions(source, target)
     channels = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from dlasim.compiler_shim import copies, products, rules, translate
+from dlasim.compiler_shim import copies, products, reductions, rules, translate
 from dlasim.compiler_shim.nodes import DlaNode, Value, with_layouts
 from dlasim.compiler_shim.operators.bound import KernelCall
 from dlasim.compiler_shim.rules import Candidate, Rule
@@ -61,8 +61,14 @@ DLA_FORMS: Mapping[str, DlaForm] = {
     "MEAN": DlaForm(
         LayerKind.POOL,
         ("OP_POOL", "OP_MAT_MUL"),
-        translate.mean,
-        (rules.rule_mean_axes,),
+        reductions.mean,
+        (rules.rule_reduced_extents,),
+    ),
+    "REDUCE": DlaForm(
+        LayerKind.POOL,
+        ("OP_POOL", "OP_ACT_LUT"),
+        reductions.extremum_of_many,
+        (rules.rule_extremum, rules.rule_reduced_extents),
     ),
     "ADD": DlaForm(LayerKind.ELTWISE, ("OP_E_ADD", "OP_MAT_MUL"), translate.addition, _TWO_INPUTS, 2),
     "SUB": DlaForm(LayerKind.ELTWISE, ("OP_E_SUB", "OP_MAT_MUL"), translate.subtraction, _TWO_INPUTS, 2),

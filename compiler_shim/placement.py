@@ -43,6 +43,10 @@ class Placements:
             [TilingProblems(node, policy.machine) for node in item.dla] for item in network.items
         ]
         self._known: dict[tuple[bool, ...], PlacedNetwork] = {}
+        self._cpu_cycles = [
+            sum(_host_cycles(network, call, item.macs) for call in item.host if item.dla)
+            for item in network.items
+        ]
 
     def promising(self, sram_bytes: int) -> Iterator[PlacedNetwork]:
         """Each choice that may be the fastest, the most promising first."""
@@ -59,7 +63,7 @@ class Placements:
         return self._placed(tuple(verdict.on_dla for verdict in verdicts), verdicts)
 
     def _judge(self, sram_bytes: int) -> _Judge:
-        return _Judge(self._network, self._policy, self._problems, sram_bytes)
+        return _Judge(self._network, self._policy, self._problems, self._cpu_cycles, sram_bytes)
 
     def _placed(self, choice: tuple[bool, ...], verdicts: Sequence[_Verdict]) -> PlacedNetwork:
         if choice not in self._known:
@@ -93,13 +97,16 @@ class _Judge:
         network: UnplacedNetwork,
         policy: Policy,
         problems: Sequence[Sequence[TilingProblems]],
+        cpu_cycles: Sequence[int],
         sram_bytes: int,
     ) -> None:
         self._network, self._policy, self._sram_bytes = network, policy, sram_bytes
         self._fixed = [self._forced(*each) for each in zip(network.items, problems, strict=True)]
         self._costs = [
-            self._estimate(item, nodes) if verdict is None else None
-            for item, nodes, verdict in zip(network.items, problems, self._fixed, strict=True)
+            self._estimate(item, nodes, cpu) if verdict is None else None
+            for item, nodes, cpu, verdict in zip(
+                network.items, problems, cpu_cycles, self._fixed, strict=True
+            )
         ]
 
     def all_on_dla(self) -> list[_Verdict]:
@@ -136,9 +143,8 @@ class _Judge:
                 return _Verdict(False, f"needs {needed} bytes of SRAM, there are {there}")
         return None
 
-    def _estimate(self, item: Item, nodes: Sequence[TilingProblems]) -> _Costs:
+    def _estimate(self, item: Item, nodes: Sequence[TilingProblems], cpu: int) -> _Costs:
         machine = self._policy.machine
-        cpu = sum(self._host_cycles(call, item.macs) for call in item.host)
         rest = self._requantizing_cycles(item)
         alone, beside = (
             sum(self._cycles(problems.anywhere(in_sram)) for problems in nodes) + rest
@@ -153,7 +159,8 @@ class _Judge:
         """What an item on the DLA leaves to the CPU."""
         if self._policy.options.requant != "cpu" or not any(map(requantizes, item.dla)):
             return 0
-        return sum(self._host_cycles(requantized_on_cpu(call, call.outputs[0], 0), 0) for call in item.host)
+        calls = [requantized_on_cpu(call, call.outputs[0], 0) for call in item.host]
+        return sum(_host_cycles(self._network, call, 0) for call in calls)
 
     def _cycles(self, problem: TilingProblem) -> int:
         tiling = self._policy.tiling(problem, self._sram_bytes)
@@ -182,13 +189,14 @@ class _Judge:
             for fixed, costs, on_dla in zip(self._fixed, self._costs, choice, strict=True)
         ]
 
-    def _host_cycles(self, call: HostCall, macs: int) -> int:
-        shapes = self._shapes(call.inputs), self._shapes(call.outputs)
-        first = [self._network.values[numbers[0]].dtype for numbers in (call.inputs, call.outputs)]
-        return operator_cycles(*shapes, call.code, macs, call.attributes, (first[0], first[1]))
 
-    def _shapes(self, numbers: tuple[int, ...]) -> list[tuple[int, ...]]:
-        return [self._network.values[number].shape for number in numbers if number >= 0]
+def _host_cycles(network: UnplacedNetwork, call: HostCall, macs: int) -> int:
+    inputs, outputs = (
+        [network.values[number].shape for number in numbers if number >= 0]
+        for numbers in (call.inputs, call.outputs)
+    )
+    read, written = (network.values[numbers[0]].dtype for numbers in (call.inputs, call.outputs))
+    return operator_cycles(inputs, outputs, call.code, macs, call.attributes, (read, written))
 
 
 _FREE = _Costs(0, 0, 0, 0, 0)  # of an item that has only one place

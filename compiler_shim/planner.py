@@ -89,16 +89,38 @@ class PlanMemory:
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
 
 
-def lower_fastest(
+def fastest_plan(
     network: UnplacedNetwork,
     config: DlaConfig,
     options: CompileOptions,
-    with_constants: bool,
     backend: Backend,
     memory: PlanMemory | None = None,
-) -> Lowered:
+) -> ChosenPlan:
     """The fastest of the plans for a network on a machine."""
-    return _PlanSearch(network, config, options, backend, memory or PlanMemory()).run(with_constants)
+    return _PlanSearch(network, config, options, backend, memory or PlanMemory()).run()
+
+
+class ChosenPlan:
+    """The fastest plan for a machine."""
+
+    def __init__(self, search: _PlanSearch, candidate: _Candidate, timed: Lowered | None) -> None:
+        self._search, self._candidate, self._timed = search, candidate, timed
+
+    @property
+    def plan(self) -> SramPlan:
+        """With one memory, machines with the same object get the same program for different SRAM sizes."""
+        return self._candidate.plan
+
+    @property
+    def sufficient_sram_bytes(self) -> int | None:
+        """With so much SRAM or more the program is the same; None where the machine has less."""
+        return self._search.sufficient_sram_bytes
+
+    def lower(self, with_constants: bool = True) -> Lowered:
+        """The program; without constants it serves for timing only."""
+        if self._timed is not None and not with_constants:
+            return self._timed
+        return self._search.emit(self._candidate, with_constants)
 
 
 class _PlanSearch:
@@ -126,13 +148,19 @@ class _PlanSearch:
         most = self._planner(_Kind(network, self._machine, self._options.tiling)).sufficient_bytes()
         return 1 << max(most - 1, 0).bit_length()
 
-    def run(self, with_constants: bool) -> Lowered:
+    @property
+    def sufficient_sram_bytes(self) -> int | None:
+        """With so much SRAM or more the program is the same; None where the machine has less."""
+        enough = self._memory.sufficient_bytes
+        return enough if enough <= self._config.sram_bytes else None
+
+    def run(self) -> ChosenPlan:
         """Time the plans where there are several."""
         found = _distinct(self._candidates())
         best, lowered = found[0], None
         if len(found) > 1 or self._hidden(best.plan):
             best, lowered = self._fastest(found)
-        return self._emit(best, with_constants) if with_constants or lowered is None else lowered
+        return ChosenPlan(self, best, lowered)
 
     def _fastest(self, candidates: Sequence[_Candidate]) -> tuple[_Candidate, Lowered | None]:
         """The fastest of those of which a program can be made, or of the best of these in smaller tiles; an
@@ -192,16 +220,15 @@ class _PlanSearch:
         known = self._memory.cycles.get(id(candidate.plan))
         if known is not None:
             return known, None
-        lowered = self._emit(candidate, False)
+        lowered = self.emit(candidate, False)
         cycles = program_cycles(lowered.program, self._timed, self._backend)
         self._memory.cycles[id(candidate.plan)] = cycles
         return cycles, lowered
 
-    def _emit(self, candidate: _Candidate, with_constants: bool) -> Lowered:
-        enough = self._memory.sufficient_bytes
-        sufficient = enough if enough <= self._config.sram_bytes else None
-        kind = candidate.kind
-        return emit(kind.network, self._config, candidate.plan, sufficient, with_constants, self._backend)
+    def emit(self, candidate: _Candidate, with_constants: bool) -> Lowered:
+        """The program of a candidate."""
+        network, sufficient = candidate.kind.network, self.sufficient_sram_bytes
+        return emit(network, self._config, candidate.plan, sufficient, with_constants, self._backend)
 
     def _candidates(self) -> Iterator[_Candidate]:
         """The plans of every placement; an InputError only where none of them has a plan."""

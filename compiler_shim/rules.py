@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 from dlasim.compiler_shim.graph import label
 from dlasim.compiler_shim.nodes import Value
-from dlasim.isa.host_ops import BinaryFunction
+from dlasim.isa.host_ops import BinaryFunction, ReduceFunction
 
 MAX_EXTENT = (1 << 16) - 1
 MAX_PARTS = 256  # operations that one operator may become: images, groups, or strips that are moved
@@ -107,22 +107,28 @@ def rule_window_meets_input(candidate: Candidate) -> str | None:
     return None
 
 
-def rule_mean_axes(candidate: Candidate) -> str | None:
-    """MEAN reduces adjacent dimensions."""
-    outer, reduced, inner = mean_extents(candidate)
-    if outer * reduced * inner != prod(candidate.inputs[0].shape):
-        return "MEAN over dimensions that are not adjacent"
+def rule_reduced_extents(candidate: Candidate) -> str | None:
+    """What MEAN, SUM and REDUCE reduce, and what is in front of it, has at most 65,535 elements."""
+    outer, reduced, _ = reduced_extents(candidate)
     return None if max(outer, reduced) <= MAX_EXTENT else f"an extent beyond {MAX_EXTENT}"
 
 
-def mean_extents(candidate: Candidate) -> tuple[int, int, int]:
-    """The elements of the dimensions before those that MEAN reduces, of these, and of those after."""
+def reduced_extents(candidate: Candidate) -> tuple[int, int, int]:
+    """The elements of the dimensions before the last that is reduced, of those that are reduced, and of those
+    behind."""
     shape, mask = candidate.inputs[0].shape, candidate.attributes.axis_mask
     axes = [axis for axis, size in enumerate(shape) if mask >> axis & 1 and size > 1]
     if not axes:
         return 1, 1, prod(shape)
-    first, end = axes[0], axes[-1] + 1
-    return prod(shape[:first]), prod(shape[axis] for axis in axes), prod(shape[end:])
+    kept = prod(size for axis, size in enumerate(shape[: axes[-1]]) if axis not in axes)
+    return kept, prod(shape[axis] for axis in axes), prod(shape[axes[-1] + 1 :])
+
+
+def rule_extremum(candidate: Candidate) -> str | None:
+    """Among the functions of host operator REDUCE, the DLA has only minimum and maximum."""
+    if candidate.attributes.function not in (ReduceFunction.MAX, ReduceFunction.MIN):
+        return "plain integer arithmetic"
+    return None
 
 
 def rule_broadcast(candidate: Candidate) -> str | None:

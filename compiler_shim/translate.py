@@ -15,8 +15,8 @@ import numpy as np
 
 from dlasim.compiler_shim.nodes import DlaNode, Pair, Shape
 from dlasim.compiler_shim.parts import groups, images, with_constant, with_output
-from dlasim.compiler_shim.products import mean_by_product, spread_channels
-from dlasim.compiler_shim.rules import Candidate, as_image, mean_extents, padded
+from dlasim.compiler_shim.products import spread_channels
+from dlasim.compiler_shim.rules import Candidate, as_image, padded
 from dlasim.compiler_shim.views import View, dense
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT, BinaryFunction
 from dlasim.isa.instructions import Init, Out, PoolMode, Quant
@@ -168,25 +168,6 @@ def _pool(candidate: Candidate, mode: PoolMode) -> DlaNode:
     )  # fmt: skip
 
 
-def mean(candidate: Candidate) -> list[DlaNode]:
-    """MEAN: over channels, over the columns of an image, or over all pixels."""
-    at, (outer, reduced, channels) = candidate.attributes, mean_extents(candidate)
-    shape, kernel = (outer, reduced, channels), (1, reduced)
-    if channels == 1 < reduced:
-        return [mean_by_product(candidate, outer, reduced)]
-    if outer == 1 and reduced > 1 and at.axis_mask == 0b0110 and len(candidate.inputs[0].shape) == 4:
-        shape = as_image(candidate.inputs[0].shape)
-        kernel = shape[:2]
-    return [DlaNode(
-        "OP_POOL", candidate.layer, candidate.input_numbers[:1], candidate.output_number,
-        shape, (outer, 1, channels),
-        kernel=kernel, fields={"mode": PoolMode.MEAN},
-        registers={"IN_ZP": at.input_zero_point, "OUT_ZP": at.output_zero_point,
-                   "OUT_MULT": at.output_multiplier, "OUT_SHIFT": at.output_shift,
-                   "ACT_MIN": -128, "ACT_MAX": 127},
-    )]  # fmt: skip
-
-
 def addition(candidate: Candidate) -> list[DlaNode]:
     """ADD."""
     return _elementwise(candidate, "OP_E_ADD", _rescaled(candidate) | _input_scales(candidate))
@@ -230,7 +211,7 @@ def _elementwise(candidate: Candidate, mnemonic: str, registers: Mapping[str, in
     output = candidate.outputs[0].shape
     second = padded(candidate.inputs[1].shape, len(output))
     if prod(output[:-3]) > 1 and (second == output or prod(second[:-1]) == 1):
-        flat = _flat_image(output)
+        flat = flat_image(output)
         broadcast = int(second == output)
         return [*nodes, _binary(candidate, mnemonic, registers, flat, (broadcast, broadcast))]
     for part in images(candidate):
@@ -251,7 +232,7 @@ def _binary(
 
 def table(candidate: Candidate) -> list[DlaNode]:
     """LUT."""
-    inputs, shape = candidate.input_numbers, _flat_image(candidate.outputs[0].shape)
+    inputs, shape = candidate.input_numbers, flat_image(candidate.outputs[0].shape)
     return [DlaNode(
         "OP_ACT_LUT", candidate.layer, inputs[:1], candidate.output_number, shape, shape, table=inputs[1]
     )]  # fmt: skip
@@ -259,13 +240,13 @@ def table(candidate: Candidate) -> list[DlaNode]:
 
 def softmax(candidate: Candidate) -> list[DlaNode]:
     """SOFTMAX."""
-    inputs, shape = candidate.input_numbers, _flat_image(candidate.outputs[0].shape)
+    inputs, shape = candidate.input_numbers, flat_image(candidate.outputs[0].shape)
     return [DlaNode(
         "OP_SOFTMAX", candidate.layer, inputs[:1], candidate.output_number, shape, shape, table=inputs[1]
     )]  # fmt: skip
 
 
-def _flat_image(shape: tuple[int, ...]) -> Shape:
+def flat_image(shape: tuple[int, ...]) -> Shape:
     """Any shape as an image: leading dimensions are rows."""
     width, channels = (1, 1, *shape)[-2:]
     return prod(shape[:-2]), width, channels

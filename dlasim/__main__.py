@@ -12,7 +12,7 @@ if __name__ == "__main__" and not sys.flags.safe_path:
 def main() -> None:
     """Run the command; Ctrl-C prints one line even while modules are being imported."""
     try:
-        gc.set_threshold(50_000, 50, 50)  # a command makes hardly any reference cycles
+        gc.set_threshold(400_000, 50, 50)  # a command makes hardly any reference cycles
         _fill_closed_streams()
         from dlasim.cli import main as command
 

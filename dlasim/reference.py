@@ -22,7 +22,7 @@ from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import variable_tensors, write_tflite
 from dlasim.compiler_shim.unsigned import flipped
 from dlasim.errors import RunError
-from dlasim.reference_faults import micro_fault
+from dlasim.reference_faults import clear_unwritten, micro_fault
 from dlasim.reference_kernels import LITERT, MICRO, KernelProcess, Tensors, available, run
 
 ADVICE = "pip install 'dlasim[verify]'"
@@ -76,6 +76,7 @@ class ReferenceModel:
         if self._as_a_whole:
             tensors = self._compute(MICRO, self._model, inputs, self._tensor_count)
             if tensors is not None:
+                clear_unwritten(self._graph, tensors)
                 return Reference(MICRO, tensors)
             self._as_a_whole = False
         return _Piecewise(self._graph, self._installed, self._compute).run(inputs)
@@ -104,8 +105,11 @@ class _Piecewise:
         tensors |= zip(self._graph.inputs, inputs, strict=True)
         for operator in self._graph.operators:
             sources = self._sources(operator)
-            if all(index in tensors for index in sources):
-                tensors |= self._operator(operator, [tensors[index] for index in sources])
+            known = all(index in tensors for index in sources)
+            found = self._operator(operator, [tensors[index] for index in sources]) if known else {}
+            tensors |= found
+            for index in () if found else _states(operator):
+                tensors.pop(index, None)  # nobody knows what it holds now
         if not any(operator.outputs[0] in tensors for operator in self._graph.operators):
             raise RunError(
                 "cannot verify: neither TFLite Micro nor LiteRT can run any operator of this model"
@@ -141,7 +145,8 @@ class _Piecewise:
         used = _used(operator)
         number = {index: position for position, index in enumerate(used)} | {-1: -1}
         inputs = operator.inputs
-        while inputs[-1] < 0:  # a bias of -1 crashes TFLite Micro; an omitted bias does not
+        # A bias of -1 crashes TFLite Micro, an omitted one does not; of an LSTM it demands all inputs.
+        while inputs[-1] < 0 and not _states(operator):
             inputs = inputs[:-1]
         moved = replace(
             operator,
@@ -182,6 +187,7 @@ class _Piecewise:
             return None
         written = {*operator.outputs, *_states(operator)}
         results = {index: np.reshape(found[used.index(index)], tensors[index].shape) for index in written}
+        clear_unwritten(replace(self._graph, operators=(operator,)), results)
         return {
             index: flipped(values) if tensors[index].is_unsigned else values
             for index, values in results.items()

@@ -58,16 +58,22 @@ def decode(word: int) -> Decoded:
     return Decoded(word, instruction, values)
 
 
+def read_opcodes(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """The opcode of each word of a stream, whether the word is legal or not."""
+    import numpy as np
+
+    return (words & np.uint64(OPCODE.mask)).astype(np.uint8)
+
+
 def decode_opcodes(words: NDArray[np.uint64]) -> NDArray[np.uint8]:
     """The opcode of each word of a stream, or ILLEGAL where the word is not a legal instruction."""
     import numpy as np
 
-    opcodes = (words & np.uint64(OPCODE.mask)).astype(np.uint8)
-    reserved = _reserved_bits()[opcodes]
-    legal = (words & reserved) == 0
-    for instruction in instructions.INSTRUCTIONS:
-        ranged = [field for field in instruction.fields if _is_ranged(field)]
-        if ranged and (chosen := np.flatnonzero(opcodes == instruction.opcode)).size:
+    opcodes = read_opcodes(words)
+    reserved, limited = _limits()
+    legal = (words & reserved[opcodes]) == 0
+    for opcode, ranged in limited.items():
+        if (chosen := np.flatnonzero(opcodes == opcode)).size:
             for field in ranged:
                 values = extract(words[chosen], field)
                 legal[chosen] &= (field.lowest <= values) & (values <= field.highest)
@@ -104,10 +110,14 @@ def _claimed(instruction: Instruction) -> int:
 
 
 @cache
-def _reserved_bits() -> NDArray[np.uint64]:
+def _limits() -> tuple[NDArray[np.uint64], dict[int, list[Field]]]:
+    """The bits of a word that must be 0, and the fields that have illegal values, by opcode."""
     import numpy as np
 
     table = np.full(1 << OPCODE.width, np.uint64(0xFFFF_FFFF_FFFF_FFFF))
+    limited = {}
     for instruction in instructions.INSTRUCTIONS:
         table[instruction.opcode] = ~np.uint64(_claimed(instruction))
-    return table
+        if ranged := [field for field in instruction.fields if _is_ranged(field)]:
+            limited[instruction.opcode] = ranged
+    return table, limited

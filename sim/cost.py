@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd, lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, SOFTMAX_PASSES, UNITS, Unit
 from dlasim.isa.registers import Region
+from dlasim.native.backend import Backend
+from dlasim.native.shipped import SHIPPED
 from dlasim.sim import formulas
+from dlasim.sim.batch_costs import BATCH_COLUMNS, batch_costs
+from dlasim.sim.compiled_costs import COLUMNS, COSTS, WordCosts, find_costs, region_register
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.footprint import Box, Count, dma_prefix, product, system_box
+from dlasim.sim.contention import TRANSFERRING
+from dlasim.sim.footprint import Box, Count, dma_prefix, system_box
 from dlasim.sim.formulas import ENOUGH, BusCosts, UnitCosts, evaluate
 from dlasim.sim.memory_tables import RATE_SCALE
 from dlasim.sim.memory_timing import MemoryTiming, memories_of, memory_numbers
-from dlasim.sim.operation import Batch
+from dlasim.sim.operation_costs import describe_kind
 from dlasim.sim.output_stage import batch_result_cycles, mac_result_cycles, vector_result_cycles
-from dlasim.sim.sram_traffic import operation_traffic
-from dlasim.sim.stream import Batches
+from dlasim.sim.stream import Batches, DecodedStream
 
 RECIPROCAL_CYCLES = 8  # of OP_SOFTMAX for each pixel: leading zeros, then seven multiplications
 MOST_SPEED = 1 << 22  # parts of a transfer's speed; where more would be needed, shares are rounded
@@ -191,37 +197,76 @@ class Costs:
         return self.latency + self.fill + self.active + self.drain
 
 
-def stream_costs(config: DlaConfig, unit: NDArray[np.int64], batches: Batches) -> Costs:
-    """The costs of operations in order, which must be legal: their units, and what they are."""
-    work, output_stall, sram_stall, macs, dma_bytes, sram_bytes, memory = np.zeros((7, len(unit)), np.int64)
+def stream_costs(
+    config: DlaConfig, stream: DecodedStream, operations: int, batches: Batches, backend: Backend = SHIPPED
+) -> Costs:
+    """The costs of the first operations of a stream, in order, which must be legal; `batches` are the same
+    operations by instruction."""
+    units = stream.units[:operations]
     memories = [memory_costs(config, each) for each in memories_of(config)]
-    latency, fill, drain = _fixed_cycles(config)[:, unit]
+    found = _by_machine_code(config, stream, operations, memories, backend)
+    if found is None:
+        found = _by_batches(config, operations, batches, memories)
+    is_transfer = units < TRANSFERRING
+    latency, fill, drain = _fixed_cycles(config)[:, units]
+    if config.timing == "full":
+        latency = np.where(is_transfer, np.array([bus.latency for bus in memories])[found["memory"]], latency)
+    else:
+        busy = -(-found["macs"] // config.pes) if config.timing == "macs" else 0
+        nothing = np.zeros(operations, np.int64)
+        found |= {"work": nothing + busy, "output_stall": nothing, "sram_stall": nothing}
+    return Costs(
+        units, found["work"], latency, fill, drain, found["output_stall"], found["sram_stall"], found["macs"],
+        np.where(is_transfer, found["moved_bytes"], 0), found["moved_bytes"], found["memory"],
+    )  # fmt: skip
+
+
+def _by_machine_code(
+    config: DlaConfig, stream: DecodedStream, operations: int, memories: list[BusCosts], backend: Backend
+) -> dict[str, NDArray[np.int64]] | None:
+    """COLUMNS of the operations, worked out one after the other; None where they have to be by batches."""
+    if not backend.runner(COSTS).is_compiled:
+        return None
+    words, word_of = np.unique(stream.words[stream.positions[:operations]], return_inverse=True)
+    described = [_word_costs(config, word) for word in words.tolist()]
+    return find_costs(stream, operations, described, word_of, memory_numbers(config), memories, backend)
+
+
+@lru_cache(maxsize=256)
+def _word_costs(config: DlaConfig, word: int) -> WordCosts:
+    decoded = codec.decode(word)
+    instruction = decoded.instruction
+    assert instruction is not None, "only legal words are operations"
+    number = int(instruction.unit)
+    if instruction.is_transfer:
+        return WordCosts(number, region_register(instruction.unit))
+    cycles = vector_result_cycles(config, instruction, decoded.values.get("mode", 0))
+    kind = describe_kind(instruction, decoded.values, cycles)
+    return WordCosts(number, 0, unit_costs(config, instruction.mnemonic), kind)
+
+
+def _by_batches(
+    config: DlaConfig, operations: int, batches: Batches, memories: list[BusCosts]
+) -> dict[str, NDArray[np.int64]]:
+    """COLUMNS of the operations, worked out by NumPy."""
+    found = {name: np.zeros(operations, np.int64) for name in COLUMNS}
     for chosen, batch in batches:
         if batch.instruction.is_transfer:
             box = system_box(batch)
-            dma_bytes[chosen] = sram_bytes[chosen] = box.total_bytes
+            found["moved_bytes"][chosen] = box.total_bytes
             region = batch.value(f"{dma_prefix(batch.instruction)}_REGION")
-            numbers = memory[chosen] = np.array(memory_numbers(config))[region]
-            if config.timing == "full":
-                run_bytes, runs = merged_runs(box)
-                for number, bus in enumerate(memories):
-                    here = numbers == number if len(memories) > 1 else slice(None)
-                    beats = evaluate(formulas.transfer_beats, bus, run_bytes[here], runs[here])
-                    work[chosen[here]], latency[chosen[here]] = beats, bus.latency
+            numbers = found["memory"][chosen] = np.array(memory_numbers(config))[region]
+            run_bytes, runs = merged_runs(box)
+            for number, bus in enumerate(memories):
+                here = numbers == number if len(memories) > 1 else slice(None)
+                beats = evaluate(formulas.transfer_beats, bus, run_bytes[here], runs[here])
+                found["work"][chosen[here]] = beats
             continue
-        costs = unit_costs(config, batch.instruction.mnemonic)
-        busy = _work(costs, batch)
-        traffic = operation_traffic(costs, batch, busy, batch_result_cycles(config, batch))
-        sram_bytes[chosen] = traffic.moved_bytes
-        if batch.instruction.unit is Unit.MAC:
-            macs[chosen] = _macs(batch)
-        if config.timing == "macs":
-            work[chosen] = -(-macs[chosen] // config.pes)
-        elif config.timing == "full":
-            work[chosen], output_stall[chosen], sram_stall[chosen] = busy, traffic.output, traffic.stall
-    return Costs(
-        unit, work, latency, fill, drain, output_stall, sram_stall, macs, dma_bytes, sram_bytes, memory
-    )
+        unit = unit_costs(config, batch.instruction.mnemonic)
+        terms = batch_costs(unit, batch, batch_result_cycles(config, batch))
+        for name, term in zip(BATCH_COLUMNS, terms, strict=False):
+            found[name][chosen] = term
+    return found
 
 
 def _fixed_cycles(config: DlaConfig) -> NDArray[np.int64]:
@@ -231,27 +276,3 @@ def _fixed_cycles(config: DlaConfig) -> NDArray[np.int64]:
         table[1:, Unit.MAC] = config.mac_fill, config.mac_drain
         table[1:, Unit.VECTOR] = config.vector_fill, config.vector_drain
     return table
-
-
-def _pixels(batch: Batch) -> Count:
-    return product(*batch.pair("OUT_SIZE"))
-
-
-def _taps(batch: Batch) -> Count:
-    return product(*batch.pair("KERNEL"))
-
-
-def _macs(batch: Batch) -> Count:
-    outputs = product(_pixels(batch), batch.value("OUT_CHANNELS"))
-    instruction = batch.instruction
-    taps = _taps(batch) if instruction.has_window else 1
-    return product(outputs, taps, batch.value("IN_CHANNELS") if instruction.reduces_channels else 1)
-
-
-def _work(unit: UnitCosts, batch: Batch) -> Count:
-    """Cycles in which the lanes of the unit work."""
-    steps = _taps(batch) if batch.instruction.has_window else 1
-    in_channels = batch.value("IN_CHANNELS") if batch.instruction.reduces_channels else 1
-    rows, columns = batch.pair("OUT_SIZE")
-    turns = evaluate(formulas.pixel_turns, unit, rows, columns)
-    return _lane_cycles(unit, turns, steps, in_channels, batch.value("OUT_CHANNELS"))

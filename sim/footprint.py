@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -112,19 +113,29 @@ def _are_nested(run_bytes: Count, inner: tuple[Count, Count], outer: tuple[Count
     return ((few == 1) | (small >= run_bytes)) & ((many == 1) | (large >= (few - 1) * small + run_bytes))
 
 
-def _is_present(operation: Operation | Batch, operand: Operand) -> Truth:
+def is_present(fields: Mapping[str, Count], operand: Operand) -> Truth:
+    """Whether the values of an instruction's fields call for an operand."""
     if not operand.present_when:
         return True
     present: Truth = False
     for condition in operand.present_when:
         for value in condition.values:
-            present = present | (operation.fields[condition.field] == value)
+            present = present | (fields[condition.field] == value)
     return present
 
 
+def element_bytes(fields: Mapping[str, Count], operand: Operand) -> Count:
+    """The bytes of an operand's elements with these values of the instruction's fields."""
+    condition = operand.wide_when
+    if condition is None:
+        return operand.element_bytes
+    wide = fields[condition.field] == condition.values[0]
+    return operand.element_bytes + wide * (INT32_BYTES - operand.element_bytes)
+
+
 def _footprint(operation: Operation | Batch, operand: Operand) -> Footprint:
-    element = _element_bytes(operation, operand)
-    present = _is_present(operation, operand)
+    element = element_bytes(operation.fields, operand)
+    present = is_present(operation.fields, operand)
     if operand.extent is Extent.TRANSFER:
         prefix = dma_prefix(operation.instruction)
         box = _transfer(operation, prefix, operand.register, "SRAM_STRIDE")
@@ -133,18 +144,6 @@ def _footprint(operation: Operation | Batch, operand: Operand) -> Footprint:
     else:
         box = Box(operation.value(operand.register), 1, 0, 1, 0, linear_bytes(operation, operand.extent))
     return Footprint(operand, box, element, present)
-
-
-def _element_bytes(operation: Operation | Batch, operand: Operand) -> Count:
-    condition = operand.wide_when
-    if condition is None:
-        return operand.element_bytes
-    wide = operation.fields[condition.field] == condition.values[0]
-    return (
-        np.where(wide, INT32_BYTES, operand.element_bytes)
-        if isinstance(operation, Batch)
-        else (INT32_BYTES if wide else operand.element_bytes)
-    )
 
 
 def _view(operation: Operation | Batch, operand: Operand, element: Count) -> Box:

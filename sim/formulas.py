@@ -1,6 +1,6 @@
 """What an operation costs: each formula once, over whole numbers or arrays of them.
 
-The timing model (`sim/cost.py`, `sim/sram_traffic.py`) applies them to all operations of a stream, and the
+The timing model (`sim/cost.py`, `sim/operation_costs.py`) applies them to all operations of a stream, and the
 compiler's estimates (`compiler_shim/lowering/tile_costs.py`) to one tile of a layer. They are routines, so
 that a search over tiles can be compiled. Only numbers that belong to the machine may decide a branch: all
 others may be arrays. `docs/timing-model.md` explains every formula.

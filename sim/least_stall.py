@@ -9,9 +9,11 @@ since operations that differ by whole blocks add the same. `docs/timing-model.md
 from __future__ import annotations
 
 from functools import lru_cache
+from operator import add
 
 from dlasim.sim.formulas import RESULTS_SCALE, UnitCosts, ceil_div, output_stall_cycles, output_steps
 
+_ENDLESS = 1 << 200  # more than any sum of costs
 MOST_ACCUMULATORS = 128  # with more, fills and drains of one operation are all that is counted
 
 
@@ -66,24 +68,20 @@ class _Kinds:
     def least(self) -> int:
         """Cycles beside the steps of all operations, for the best way to divide the pixels."""
         block = self._unit.accumulators
-        costs = {}
+        costs = [_ENDLESS] * block  # by the pixels of the last block, 0 for a whole one
         for rest in range(1, min(block, self._pixels) + 1):
             costs[rest % block] = min(self._small(rest), self._large(rest))
-        cheapest = min(costs.values())
+        cheapest = min(costs)
         if cheapest <= 0:
             return 0
         wanted = self._pixels % block
-        sums, best, count = dict(costs), costs.get(wanted), 1
-        while best is None or (count + 1) * cheapest < best:
+        # What is to be added to each sum for a remainder: `backwards[block - 1 - remainder :]`.
+        backwards = costs[::-1] * 2
+        sums, best, count = costs, costs[wanted], 1
+        while best >= _ENDLESS or (count + 1) * cheapest < best:
             count += 1
-            following: dict[int, int] = {}
-            for rest, cost in sums.items():
-                for other, more in costs.items():
-                    key = (rest + other) % block
-                    following[key] = min(following.get(key, cost + more), cost + more)
-            sums = following
-            if wanted in sums:
-                best = min(sums[wanted], sums[wanted] if best is None else best)
+            sums = [min(map(add, sums, backwards[block - 1 - remainder :])) for remainder in range(block)]
+            best = min(best, sums[wanted])
         return (best + self._slope * self._pixels) // RESULTS_SCALE
 
     def _small(self, pixels: int) -> int:

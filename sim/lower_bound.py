@@ -9,7 +9,7 @@ between. `docs/planner.md` says how close plans come.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -52,18 +52,24 @@ class Bound:
         return max(self.units, key=lambda name: self.units[name], default="")
 
 
-def find_bound(config: DlaConfig, work: Iterable[np.void], cpu_cycles: int = 0) -> Bound:
+def find_bound(config: DlaConfig, work: NDArray[np.void], cpu_cycles: int = 0) -> Bound:
     """The bound of records of section WORK, beside a CPU that is busy for so many cycles."""
     cycles: defaultdict[str, int] = defaultdict(int)
+    units: dict[str, UnitCosts] = {}
+    known: dict[tuple[int, ...], int] = {}  # layers repeat
     moved: dict[str, list[int]] = {unit.name: [0] * len(Region) for unit in (Unit.DMA_IN, Unit.DMA_OUT)}
-    for _, opcode, count, *sizes in (row.item() for row in work):
+    for _, opcode, count, *sizes in work.tolist():
         instruction = BY_OPCODE[opcode]
         unit = instruction.unit
         assert unit is not None, "the reader lets only operations pass"
         if instruction.is_transfer:
             moved[unit.name][sizes[0]] += count
         elif config.timing == "full":
-            cycles[unit.name] += _compute_cycles(config, instruction.mnemonic, count, *sizes)
+            name, kind = instruction.mnemonic, (opcode, count, *sizes)
+            if kind not in known:
+                costs = units[name] = units.get(name) or unit_costs(config, name)
+                known[kind] = _compute_cycles(costs, count, *sizes)
+            cycles[unit.name] += known[kind]
         elif config.timing == "macs" and unit is Unit.MAC:
             cycles[unit.name] += -(-count * prod(sizes) // config.pes)
     if config.timing == "full":
@@ -84,7 +90,7 @@ def program_bound(config: DlaConfig, program: Program, cpu_cycles: Mapping[int, 
     if config.timing != "full" or not program.streams:
         return whole
     around = _transfers_around(config, program.work)
-    parts, ends, now = _work_of_streams(config, program), list[int](), 0
+    parts, ends, now = _work_of_streams(config, program, whole), list[int](), 0
     units = whole.units
     if not units_overlap(config):
         around |= dict.fromkeys(_COMPUTE, around[Unit.VECTOR.name])  # the less
@@ -143,11 +149,10 @@ def _first_transfer(config: DlaConfig, work: NDArray[np.void], unit: Unit) -> tu
     return shortest, count * min((cost.latency for cost in costs), default=0)
 
 
-def _work_of_streams(config: DlaConfig, program: Program) -> list[Mapping[str, int]]:
+def _work_of_streams(config: DlaConfig, program: Program, whole: Bound) -> list[Mapping[str, int]]:
     """What each stream computes at least: the layers that are computed in this stream alone."""
     if len(program.streams) == 1:
-        units = find_bound(config, program.work).units
-        return [{unit: cycles for unit, cycles in units.items() if unit in _COMPUTE}]
+        return [{unit: cycles for unit, cycles in whole.units.items() if unit in _COMPUTE}]
     computes = np.isin(codec.decode_opcodes(program.commands), _COMPUTING)
     layers = program.layer_of_words()[computes]
     starts = np.array([stream.first_word for stream in program.streams])
@@ -166,17 +171,23 @@ def layer_bounds(config: DlaConfig, work: Any, layers: int) -> list[Bound]:
     return [find_bound(config, work[work["layer"] == layer]) for layer in range(layers)]
 
 
-def _compute_cycles(config: DlaConfig, mnemonic: str, *sizes: int) -> int:
+def _compute_cycles(unit: UnitCosts, *sizes: int) -> int:
     """All results leave through the output stage; a pool may have none to scale. The SRAM's ports count
     nothing: what crosses them depends on the tiles."""
-    unit = unit_costs(config, mnemonic)
     pixels, taps, in_channels, channels = sizes
     turns = formulas.ceil_div(pixels, unit.pixel_rows * unit.pixel_columns)
     least = _least_mac_cycles(unit, pixels, taps, in_channels, channels)
-    unit.accumulators = ENOUGH  # tiles need not be of whole blocks
-    work = formulas.lane_cycles(unit, turns, taps, in_channels, channels)
+    work = formulas.lane_cycles(_without_blocks(unit), turns, taps, in_channels, channels)
     output = formulas.output_cycles(pixels * channels, unit.result_cycles)
     return max(unit.fill + max(work, output) + unit.drain, least)
+
+
+def _without_blocks(unit: UnitCosts) -> UnitCosts:
+    """The same unit; tiles need not be of whole blocks."""
+    endless = UnitCosts()
+    endless.assign(unit)
+    endless.accumulators = ENOUGH
+    return endless
 
 
 def _least_mac_cycles(unit: UnitCosts, *sizes: int) -> int:

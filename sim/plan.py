@@ -55,7 +55,7 @@ def plan_stream(
     operations = int(np.searchsorted(stream.positions, stop))
     if operations < len(stream) or is_long:
         batches = stream.batches(operations)
-    costs = stream_costs(config, stream.units[:operations], batches)
+    costs = stream_costs(config, stream, operations, batches, backend)
     timeline = schedule(config, stream, costs, stop, backend)
     accounted = account(timeline, costs)
     counters = counter_values(config, costs, accounted)

@@ -59,21 +59,26 @@ class RegisterFiles:
         self._before, self._columns, self._patterns = before, columns.astype(np.uint8), patterns
         self._operations = operations
         self._starts = [start]
-        self._number = 0
-        if operations <= PIECE_OPERATIONS:
-            self._piece = _register_columns(before, operations, self._columns, patterns, start)
-            self.final = self._piece[:, -1]
-            return
-        self._piece = self._made(0)
+        self._made_piece: tuple[int, NDArray[np.int64]] | None = None
         for first in range(PIECE_OPERATIONS, operations, PIECE_OPERATIONS):
             self._starts.append(self._after(self._starts[-1], first - PIECE_OPERATIONS, first))
         self.final = self._after(self._starts[-1], (len(self._starts) - 1) * PIECE_OPERATIONS, operations)
 
+    @property
+    def start(self) -> NDArray[np.int64]:
+        """The registers before the first write."""
+        return self._starts[0]
+
+    @property
+    def writes(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """How many operations are before each write, and its register and value."""
+        return self._before, self._columns.astype(np.int64), self._patterns
+
     def piece(self, number: int) -> NDArray[np.int64]:
         """A row for each register, a column for each operation of a piece; the last one made is kept."""
-        if number != self._number:
-            self._number, self._piece = number, self._made(number)
-        return self._piece
+        if self._made_piece is None or self._made_piece[0] != number:
+            self._made_piece = number, self._made(number)
+        return self._made_piece[1]
 
     def _made(self, number: int) -> NDArray[np.int64]:
         first = number * PIECE_OPERATIONS
@@ -176,19 +181,23 @@ def piece_count(operations: int) -> int:
     return -(-operations // PIECE_OPERATIONS)
 
 
-def decode_stream(words: NDArray[np.uint64], file: Sequence[int], config_fingerprint: int) -> DecodedStream:
-    """The stream that starts at the first of `words` with these register patterns."""
+def decode_stream(
+    words: NDArray[np.uint64], file: Sequence[int], config_fingerprint: int, is_legal: bool = False
+) -> DecodedStream:
+    """The stream that starts at the first of `words` with these register patterns; `is_legal` for words that
+    need no check, since a compiler has just written them."""
     halts = np.flatnonzero(words == _HALT_WORD)
     words = words[: halts[0] + 1] if len(halts) else words
-    opcodes = codec.decode_opcodes(words)
+    opcodes = codec.read_opcodes(words) if is_legal else codec.decode_opcodes(words)
     fault = None if len(halts) else FaultAt(Fault.QUEUE, len(words), detail="the stream ends without HALT")
     configured = np.flatnonzero(opcodes == _CFG.opcode)
     columns = codec.extract(words[configured], _CFG.field("register")) - _FIRST
     patterns = codec.extract(words[configured], _CFG.field("value"))
-    for found in (
+    faults = [] if is_legal else [
         _first_illegal(words, opcodes),
         _first_bad_write(configured, columns, patterns, config_fingerprint),
-    ):
+    ]  # fmt: skip
+    for found in faults:
         if found is not None and (fault is None or found.position < fault.position):
             fault = found
     end = fault.position if fault else len(words)

@@ -81,6 +81,12 @@ def schedule(
     return _Walk(config, costs, places, events, backend).timeline(places, events, stop)
 
 
+def total_cycles(config: DlaConfig, stream: DecodedStream, costs: Costs, backend: Backend = SHIPPED) -> int:
+    """The total of the timeline of a whole stream."""
+    places = _Places(costs.unit)
+    return _Walk(config, costs, places, _events(stream, places, len(stream.words)), backend).total
+
+
 class _Places:
     """The operations in the order of their units, each unit's behind each other."""
 
@@ -200,8 +206,13 @@ class _Walk:
         return Timeline(
             issued[places.of], begin[places.of], end[places.of], latency,
             tuple(_found(self._markers)[: self._walk.marker_count].tolist()), blocked,
-            stop * self._word_cycles, min(self._walk.now, LAST_CYCLE),
+            stop * self._word_cycles, self.total,
         )  # fmt: skip
+
+    @property
+    def total(self) -> int:
+        """The cycle in which all is done."""
+        return min(self._walk.now, LAST_CYCLE)
 
     def _latencies(
         self, places: _Places, issued: NDArray[np.int64], begin: NDArray[np.int64], end: NDArray[np.int64]

@@ -6,14 +6,13 @@ import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
-from dlasim.compiler_shim.compile import lower_for
 from dlasim.compiler_shim.partition import UnplacedNetwork
-from dlasim.compiler_shim.planner import PlanMemory
+from dlasim.compiler_shim.planner import PlanMemory, fastest_plan
 from dlasim.errors import DlasimError
 from dlasim.fileio import FileStamp, file_stamp
 from dlasim.native.backend import Backend
@@ -77,17 +76,26 @@ def sram_group(model: str, values: Mapping[str, Any], layers: bool) -> Hashable:
     return (model, layers, *(value for name, value in values.items() if name != "sram_bytes"))
 
 
+@dataclass(slots=True)
+class GroupMemory:
+    """What is known of points that differ only in their SRAM: plans, and by the identity of a plan that is
+    kept among these what was measured with it."""
+
+    plans: PlanMemory = field(default_factory=PlanMemory)
+    entries: dict[int, tuple[Entry, Measured]] = field(default_factory=dict)
+
+
 class Evaluator:
     """Evaluates points of some networks; restores each network once.
 
     More SRAM than the compiler can use changes only energy and area, so only one machine with so much is
-    evaluated, and those figures anew for each.
+    evaluated, and those figures anew for each. Likewise where the same plan is the fastest for several sizes.
     """
 
     def __init__(self, blueprints: Mapping[str, Blueprint], backend: Backend = SHIPPED) -> None:
         self._backend = backend
         self._networks = {name: blueprint.restore() for name, blueprint in blueprints.items()}
-        self._memory: tuple[Hashable, PlanMemory] = None, PlanMemory()  # of the group of points at hand
+        self._memory: tuple[Hashable, GroupMemory] = None, GroupMemory()  # of the group of points at hand
         self._enough_sram: OrderedDict[Hashable, tuple[int, Entry, Measured]] = OrderedDict()
 
     def evaluate(self, model: str, values: Mapping[str, Any], layers: bool) -> Entry:
@@ -109,7 +117,7 @@ class Evaluator:
         try:
             if values["host"] == "riscv":
                 return None, prototype_entry(self._networks[model], values, layers, self._backend), None
-            memory = self._plan_memory(sram_group(model, values, layers))
+            memory = self._group_memory(sram_group(model, values, layers))
             return timing_entry(self._networks[model], values, layers, self._backend, memory)
         except DlasimError as error:
             return None, Entry(REFUSED, str(error)), None
@@ -121,9 +129,9 @@ class Evaluator:
                 None,
             )
 
-    def _plan_memory(self, group: Hashable) -> PlanMemory:
+    def _group_memory(self, group: Hashable) -> GroupMemory:
         if self._memory[0] != group:
-            self._memory = group, PlanMemory()
+            self._memory = group, GroupMemory()
         return self._memory[1]
 
 
@@ -142,20 +150,27 @@ def timing_entry(
     values: Mapping[str, Any],
     layers: bool,
     backend: Backend = SHIPPED,
-    memory: PlanMemory | None = None,
+    memory: GroupMemory | None = None,
 ) -> tuple[int | None, Entry, Measured]:
     """The figures of a network on the machine that the values describe, without a host; the SRAM size above
     which the program no longer changes, if it is known; and what was measured."""
     config, options = resolve(values)
-    lowered = lower_for(network, config, options, with_constants=False, backend=backend, memory=memory)
-    measured = Measured(lowered.program, config, Simulation(lowered.program, config, None, backend).run(), {})
+    memory = memory or GroupMemory()
+    choice = fastest_plan(network, config, options, backend, memory.plans)
+    known = memory.entries.get(id(choice.plan))
+    if known is not None:
+        entry, measured = known
+        return choice.sufficient_sram_bytes, with_sram(entry, measured, config.sram_bytes), measured
+    program = choice.lower(with_constants=False).program
+    measured = Measured(program, config, Simulation(program, config, None, backend).run(), {})
     run_report = report_of(measured)
     entry = Entry(OK, "", row_figures(run_report), layer_rows(run_report) if layers else None)
-    return lowered.sufficient_sram_bytes, entry, measured
+    memory.entries[id(choice.plan)] = entry, measured
+    return choice.sufficient_sram_bytes, entry, measured
 
 
 def with_sram(entry: Entry, measured: Measured, sram_bytes: int) -> Entry:
-    """The entry of a machine that differs only in having more SRAM than its program can use."""
+    """The entry of a machine that differs only in its SRAM, and runs the same program."""
     larger = replace(measured, config=measured.config.replace(sram_bytes=sram_bytes))
     shown = [figure for figure in RUN_FIGURES if figure.column]
     figures = [

@@ -8,7 +8,7 @@ import time
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ from dlasim.sweeps.sweep_result import ABOUT, LAYERS, RESULTS, SweepResult
 SCHEMA = "dlasim.sweep/1"
 FEW_POINTS = 24  # so few are done before a worker process has started
 _BATCH = 1024
+_MOST_KEPT = 4096  # points; where there are more, each is made again whenever it is needed
 
 
 @dataclass(slots=True)
@@ -100,6 +101,8 @@ class _Sweep:
         self._locations = array("q")  # the location of each point's entry in the journal
         self._blueprints: dict[str, Blueprint] = {}
         self._not_compiled = ""
+        self._kept: list[Point] | None = None  # all points, unless there are too many
+        self._keys: dict[int, str] = {}  # of points that are kept
 
     def run(self) -> Outcome:
         settings = self._settings
@@ -140,6 +143,10 @@ class _Sweep:
         if self._settings.resume:
             self._journal.refresh()
         points = self._study.points()
+        first = list(islice(points, _MOST_KEPT + 1))
+        if len(first) <= _MOST_KEPT:
+            self._kept = first
+        points = chain(first, points)
         while batch := list(islice(points, _BATCH)):
             keys = [self._key(point) for point in batch]
             self._locations.extend(self._journal.find(keys, self._layers))
@@ -147,8 +154,16 @@ class _Sweep:
             raise InputError(f"study {self._study.name} has no points: its conditions exclude all")
         return self._locations.count(MISSING)
 
+    def _points(self) -> Iterable[Point]:
+        return self._study.points() if self._kept is None else self._kept
+
     def _key(self, point: Point) -> str:
-        return content_key(self._blueprints[point.model].content, point.values)
+        if point.number in self._keys:
+            return self._keys[point.number]
+        key = content_key(self._blueprints[point.model].content, point.values)
+        if self._kept is not None:
+            self._keys[point.number] = key
+        return key
 
     def _evaluate(self, missing: int, workers: Workers | None) -> None:
         if not missing:
@@ -190,7 +205,7 @@ class _Sweep:
             return ()
 
     def _missing(self) -> Iterator[Point]:
-        for point, location in zip(self._study.points(), self._locations, strict=True):
+        for point, location in zip(self._points(), self._locations, strict=True):
             if location == MISSING:
                 yield point
 
@@ -248,7 +263,7 @@ class _Sweep:
         )
 
     def _entries(self) -> Iterator[tuple[Point, Entry]]:
-        for point, location in zip(self._study.points(), self._locations, strict=True):
+        for point, location in zip(self._points(), self._locations, strict=True):
             yield point, self._journal.read(location)
 
     def _row(self, point: Point, entry: Entry) -> list[Any]:

@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> None:
     from dlasim.sweeps import compiled
     from dlasim.sweeps.evaluate import Evaluator
 
-    gc.set_threshold(50_000, 50, 50)  # points create hardly any reference cycles
+    gc.set_threshold(400_000, 50, 50)  # points create hardly any reference cycles
     try:
         blueprints, codes = link.recv()
         evaluator = Evaluator(blueprints, compiled.load(codes))

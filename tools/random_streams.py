@@ -3,22 +3,19 @@
     python tools/random_streams.py [--count N] [--first SEED] [--jobs N] [--journal FILE] [--minutes N]
 
 Where nothing is limited, bytes, registers, counters and the cycle of every event must be equal; where ports
-and results are limited, all of that but times. A result is a line of the journal, which names the RTL that it
-was made with, and what stands there is not tried again. The exit code is 1 if anything was different.
+and results are limited, all of that but times. The journal names the RTL that a result was made with, and
+those of another RTL are not taken. The exit code is 1 if anything was different.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import multiprocessing
-import os
+import functools
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+
+from seed_journal import Row, list_problems, seed_arguments, try_seeds
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.append(str(ROOT))
@@ -31,70 +28,43 @@ from tests.rtl.test_streams import random_stream_on_both  # noqa: E402
 
 NAMES = (*MACHINES, *LIMITED)
 BATCH = 10  # seeds of one task of a worker
-Row = dict[str, str | int]
 
 
 def main() -> int:
     """Try the seeds that the journal lacks, then sum up."""
-    arguments = _parser().parse_args()
-    arguments.journal.parent.mkdir(parents=True, exist_ok=True)
+    arguments = seed_arguments(__doc__, "streams", 10_000, 1_000, "random_streams")
     binaries = {}
     for name in NAMES:
         began = time.monotonic()
         binaries[name] = build(machine(name), optimise="-O0")  # quick to build, and streams are short
         print(f"{name}: built in {time.monotonic() - began:.0f} s", flush=True)
-    done = _read(arguments.journal, binaries)
-    seeds = range(arguments.first, arguments.first + arguments.count)
-    left = [seed for seed in seeds if seed not in done]
-    deadline = time.monotonic() + 60 * arguments.minutes if arguments.minutes else float("inf")
-    with arguments.journal.open("a", encoding="utf-8") as file:
-        for row in _tried(left, binaries, arguments.jobs, deadline):
-            done[int(row["seed"])] = row
-            print(json.dumps(row), file=file, flush=True)
-            if row["different"]:
-                print(f"seed {row['seed']} on {row['machine']}: {row['different']}", file=sys.stderr)
-    return _summary([done[seed] for seed in seeds if seed in done], len(seeds))
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--count", type=int, default=10_000, help="how many streams")
-    parser.add_argument("--first", type=int, default=1_000, help="the first seed")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
-    parser.add_argument("--journal", type=Path, default=ROOT / "out" / "random_streams.jsonl")
-    parser.add_argument("--minutes", type=float, default=0, help="stop after this long; go on the next time")
-    return parser
+    rows = try_seeds(
+        arguments,
+        functools.partial(_try_batch, binaries),
+        BATCH,
+        _problem,
+        lambda row: row["rtl"] == binaries[_name(int(row["seed"]))].name,
+    )
+    operations, cycles = (sum(int(row[name]) for row in rows) for name in ("operations", "cycles"))
+    by_machine = Counter(str(row["machine"]) for row in rows)
+    print(", ".join(f"{name} {by_machine[name]:,}" for name in NAMES))
+    wrong = sum(bool(row["different"]) for row in rows)
+    print(
+        f"{len(rows):,} streams, {wrong:,} different, {arguments.count - len(rows):,} left; "
+        f"{operations:,} operations, {cycles:,} cycles"
+    )
+    return list_problems(rows, _problem)
 
 
 def _name(seed: int) -> str:
     return NAMES[seed % len(NAMES)]
 
 
-def _read(journal: Path, binaries: dict[str, Path]) -> dict[int, Row]:
-    """Results of today's RTL by seed; a line that was cut off is left out."""
-    done = {}
-    for line in journal.read_text(encoding="utf-8").splitlines() if journal.exists() else ():
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        if row["rtl"] == binaries[_name(row["seed"])].name:
-            done[row["seed"]] = row
-    return done
+def _problem(row: Row) -> str:
+    return f"seed {row['seed']} on {row['machine']}: {row['different']}" if row["different"] else ""
 
 
-def _tried(seeds: list[int], binaries: dict[str, Path], jobs: int, deadline: float) -> Iterator[Row]:
-    batches = [seeds[at : at + BATCH] for at in range(0, len(seeds), BATCH)]
-    with ProcessPoolExecutor(jobs, multiprocessing.get_context("spawn")) as pool:
-        for first in range(0, len(batches), jobs):
-            if time.monotonic() > deadline:
-                return
-            some = batches[first : first + jobs]
-            for rows in pool.map(_try_batch, some, [binaries] * len(some)):
-                yield from rows
-
-
-def _try_batch(seeds: list[int], binaries: dict[str, Path]) -> list[Row]:
+def _try_batch(binaries: dict[str, Path], seeds: list[int]) -> list[Row]:
     return [_try(seed, binaries[_name(seed)]) for seed in seeds]
 
 
@@ -116,20 +86,6 @@ def _row(seed: int, binary: Path, different: str, operations: int = 0, cycles: i
         "seed": seed, "machine": _name(seed), "rtl": binary.name, "operations": operations, "cycles": cycles,
         "different": different,
     }  # fmt: skip
-
-
-def _summary(rows: list[Row], wanted: int) -> int:
-    wrong = [row for row in rows if row["different"]]
-    operations, cycles = (sum(int(row[name]) for row in rows) for name in ("operations", "cycles"))
-    by_machine = Counter(str(row["machine"]) for row in rows)
-    print(", ".join(f"{name} {by_machine[name]:,}" for name in NAMES))
-    print(
-        f"{len(rows):,} streams, {len(wrong):,} different, {wanted - len(rows):,} left; "
-        f"{operations:,} operations, {cycles:,} cycles"
-    )
-    for row in wrong:
-        print(f"seed {row['seed']} on {row['machine']}: {row['different']}")
-    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

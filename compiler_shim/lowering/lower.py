@@ -15,6 +15,7 @@ from dlasim.compiler_shim.lowering.memory import (
     extend_live_ranges,
     find_live_ranges,
     footprints,
+    once,
     plan_system,
     resolve_alias,
     variables,
@@ -268,10 +269,6 @@ class _Lowering:
 
     def _program(self) -> p.Program:
         emitter, system = self._emitter, self._system
-        layers = tuple(
-            p.Layer(layer.name, layer.operator, LayerKind(layer.kind), layer.macs)
-            for layer in self._network.layers
-        )
         size = self._pool.size_bytes
         if len(emitter.words) > p.MAX_OPERATIONS:
             self._check_operation_limit(count_operations(emitter.words))
@@ -289,8 +286,15 @@ class _Lowering:
             constants=self._pool.image() if self._with_constants else np.broadcast_to(_NO_BYTE, size),
             tensors=tuple(self._tensors),
             host_calls=tuple(self._calls),
-            layers=layers,
+            layers=_layers(self._network),
             spans=emitter.spans,
             debug=emitter.slices,
             work=list_work(self._network),
         )
+
+
+@once
+def _layers(network: PlacedNetwork) -> tuple[p.Layer, ...]:
+    return tuple(
+        p.Layer(layer.name, layer.operator, LayerKind(layer.kind), layer.macs) for layer in network.layers
+    )

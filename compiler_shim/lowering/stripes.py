@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.geometry import (
     ENDLESS,
-    MOST_TASK_CYCLES,
     Buffers,
     Cut,
     Geometry,
@@ -26,7 +25,7 @@ from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 from dlasim.native.backend import PLAIN, Backend
 from dlasim.native.shipped import SHIPPED
-from dlasim.native.storage import create, point
+from dlasim.native.storage import create, point, write_first
 
 
 class Rows(NamedTuple):
@@ -169,9 +168,12 @@ def _describe(problems: Sequence[TilingProblem], is_compiled: bool) -> StripeSea
     search.count, search.copy_cycles = len(problems), machine.copy_task_cycles
     search.copier.assign(machine.copier)
     for number, problem in enumerate(problems):
+        if is_compiled:
+            write_first(search.nodes[number], problem.chain_numbers)
+            continue
         node = search.nodes[number]
-        point(node, "sizes", problem.geometry.sizes.record(is_compiled))
-        point(node, "costs", problem.machine_costs.record(is_compiled))
+        point(node, "sizes", problem.geometry.sizes.plain)
+        point(node, "costs", problem.machine_costs.plain)
         node.pad = problem.node.pad[0]
         node.work_cycles, node.task_cycles = problem.work_cycles, problem.task_cycles
     return search
@@ -180,16 +182,8 @@ def _describe(problems: Sequence[TilingProblem], is_compiled: bool) -> StripeSea
 def _is_moderate(problems: Sequence[TilingProblem]) -> bool:
     """Whether 64 bits hold every number that the search meets."""
     height = max([problem.height for problem in problems])
-    most = 0
-    for problem in problems:
-        sizes, unit = problem.geometry.sizes.plain, problem.machine_costs.plain.unit
-        results = problem.height * problem.width * problem.channels
-        rows = problem.height * sizes.kernel_height  # of the input, as often as they are read
-        taken = rows * sizes.input_width * (problem.depth + problem.channels) * problem.channels
-        taken += results * (problem.depth * sizes.taps + 8) + sizes.input_height * sizes.input_width * 8
-        each = taken * 64 * problem.machine.most_cycles_per_byte + results * (unit.result_cycles + 1)
-        most += height * height * (each + problem.task_cycles + MOST_TASK_CYCLES) + problem.work_cycles
-    return most < ENDLESS
+    stripes = height * height * sum([problem.most_cycles_of_stripe for problem in problems])
+    return stripes + sum([problem.work_cycles for problem in problems]) < ENDLESS
 
 
 class _Layout:

@@ -14,6 +14,7 @@ from functools import cached_property
 from dlasim.compiler_shim.lowering import search, tile_costs
 from dlasim.compiler_shim.lowering.geometry import (
     ENDLESS,
+    MOST_TASK_CYCLES,
     Buffers,
     Cut,
     Geometry,
@@ -28,7 +29,7 @@ from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.isa.registers import Region
 from dlasim.native.backend import PLAIN, Backend
-from dlasim.native.storage import create
+from dlasim.native.storage import address_of, create
 from dlasim.sim import cost, formulas
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.memory_timing import memories_of
@@ -172,6 +173,23 @@ class TilingProblem:
     def task_cycles(self) -> int:
         """Cycles that a task on all channels takes besides its work."""
         return tile_costs.task_cycles(self.machine_costs.plain, self.channels)
+
+    @cached_property
+    def most_cycles_of_stripe(self) -> int:
+        """More than any number that the search for stripes meets in one stripe of a row, work apart."""
+        sizes, unit = self.geometry.sizes.plain, self.machine_costs.plain.unit
+        results = self.height * self.width * self.channels
+        rows = self.height * sizes.kernel_height  # of the input, as often as they are read
+        taken = rows * sizes.input_width * (self.depth + self.channels) * self.channels
+        taken += results * (self.depth * sizes.taps + 8) + sizes.input_height * sizes.input_width * 8
+        each = taken * 64 * self.machine.most_cycles_per_byte + results * (unit.result_cycles + 1)
+        return each + self.task_cycles + MOST_TASK_CYCLES
+
+    @cached_property
+    def chain_numbers(self) -> tuple[int, ...]:
+        """The first numbers of its `ChainNode`, for compiled code."""
+        sizes, costs = self.geometry.sizes.record(True), self.machine_costs.record(True)
+        return address_of(sizes), address_of(costs), self.node.pad[0], self.work_cycles, self.task_cycles
 
     def tiles(self, tiling: Tiling) -> int:
         """Tiles of the output."""

@@ -81,7 +81,6 @@ def record(cls: type[_Class]) -> type[_Class]:
         found[each.name] = RecordField(slot, kind)
         slot += slots_of(kind)
     setattr(made, _LAYOUT, RecordLayout(found, slot))
-    _add_copy_and_comparison(made, found)
     return made
 
 
@@ -104,10 +103,11 @@ def slots_of(kind: Any) -> int:
     return layout(kind).slots
 
 
-def _add_copy_and_comparison(cls: type, found: dict[str, RecordField]) -> None:
-    """Spells out the methods of `Record`, field by field; a record with pointers has none."""
+def _spell_out(cls: type) -> None:
+    """Gives a class the methods of `Record`, field by field; one with pointers has none."""
+    found = layout(cls).fields
     if any(isinstance(kind, Array) and kind.is_pointer for _, kind in found.values()):
-        return
+        raise AssertionError("a record with pointers is neither copied nor compared")
     copies, same = [], []
     for name, (_, kind) in found.items():
         mine, other = f"self.{name}", f"other.{name}"
@@ -149,18 +149,22 @@ def _define(cls: type, name: str, source: str) -> None:
 
 
 class Record:
-    """A record's methods, which `record` fills in."""
+    """A record's methods. Each class gets its own, spelled out, when one of them is first called: few of the
+    records of a process are ever copied."""
 
     __slots__ = ()
 
     def assign(self, other: Self) -> None:
         """Take over all numbers of another record of this class."""
-        raise AssertionError("a record with pointers is not copied")
+        _spell_out(type(self))
+        self.assign(other)
 
     def equals(self, other: Self) -> bool:
         """Whether all numbers are those of another record of this class."""
-        raise AssertionError("a record with pointers is not compared")
+        _spell_out(type(self))
+        return self.equals(other)
 
     def flatten(self) -> list[int]:
         """The numbers by slot."""
-        raise AssertionError("a record with pointers is not copied")
+        _spell_out(type(self))
+        return self.flatten()

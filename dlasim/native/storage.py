@@ -185,6 +185,23 @@ def bind(record: object, name: str, memory: Any) -> None:
     setattr(record, name, memory.address if isinstance(record, RecordView) else memory.numbers)
 
 
+def address_of(record: object) -> int:
+    """What compiled code takes for a record that was made for it."""
+    assert isinstance(record, RecordView), "only such records have an address"
+    return record.address
+
+
+def write_first(record: object, numbers: Sequence[int]) -> None:
+    """Write the first slots of a record that was made for compiled code, at once."""
+    assert isinstance(record, RecordView), "only such records have slots"
+    _numbers(len(numbers)).pack_into(record._array.data, 8 * record._first, *numbers)
+
+
+@cache
+def _numbers(count: int) -> Struct:
+    return Struct(f"{count}q")
+
+
 def point(record: object, name: str, target: Any) -> None:
     """Let a pointer of a record lead to another record, which must live as long."""
     setattr(record, name, target.address if isinstance(record, RecordView) else [target])

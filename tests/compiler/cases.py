@@ -21,6 +21,7 @@ from dlasim.reference import ReferenceModel
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.races import check_program
 from dlasim.verification import verify
+from tests.compiler.listed_parts import IN_LITERT_ALONE
 from tests.compiler.networks import MOST_ELEMENTS, random_network
 from tests.compiler.steps import missing_wait
 from tests.tflite.unsigned_form import has_unsigned_form, unsigned_form
@@ -40,6 +41,7 @@ class Case:
     most_elements: int = MOST_ELEMENTS
     is_line: bool = False
     is_unsigned: bool = False
+    is_mixed: bool = False
     machine: dict[str, Any] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -99,6 +101,11 @@ def striped_case(seed: int) -> Case:
     return Case(seed, int(rng.integers(3, 9)), is_line=True, machine=machine, options=options)
 
 
+def mixed_case(seed: int) -> Case:
+    """The case of a seed with a network that has operators beyond those of CNNs."""
+    return replace(random_case(seed), is_unsigned=False, is_mixed=True)
+
+
 @dataclass
 class Outcome:
     """What became of a case; without a failure, figures of the program."""
@@ -111,12 +118,20 @@ class Outcome:
 
 def write_model(case: Case, folder: Path) -> Path:
     """The network as a file."""
-    graph = random_network(case.seed, case.operators, case.most_elements, case.is_line)
+    graph = random_network(case.seed, case.operators, case.most_elements, case.is_line, case.is_mixed)
     if case.is_unsigned:
         graph = unsigned_form(graph, case.seed)
     path = folder / f"network_{case.seed}_{case.operators}.tflite"
     path.write_bytes(write_tflite(graph))
     return path
+
+
+def lower_case(case: Case, folder: Path) -> Lowered:
+    """The case lowered, with as much SRAM as it needs; nothing is verified."""
+    path = write_model(case, folder)
+    network = partition(prepare(read_model(path), path.name))
+    config, options = DlaConfig().replace(**case.machine), CompileOptions(**case.options)
+    return lower_with_enough(network, config, options)[0]
 
 
 def run_case(case: Case, folder: Path) -> Outcome:
@@ -143,11 +158,19 @@ def run_case(case: Case, folder: Path) -> Outcome:
             path.unlink()
     if result.mismatch is not None:
         return Outcome(str(result.mismatch))
-    if result.reference != "TFLite Micro" and not case.is_unsigned:
+    if result.reference != "TFLite Micro" and not _mixes_references(case):
         return Outcome(f"compared with {result.reference}")
     if result.uncompared:
         return Outcome(f"not compared: {result.uncompared}")
     return Outcome("", lowered, config, result.elements)
+
+
+def _mixes_references(case: Case) -> bool:
+    """Whether TFLite Micro lacks an operator, in uint8 for one, so that LiteRT computes that."""
+    if case.is_unsigned or not case.is_mixed:
+        return case.is_unsigned
+    graph = random_network(case.seed, case.operators, case.most_elements, is_mixed=True)
+    return not IN_LITERT_ALONE.isdisjoint(operator.kind for operator in graph.operators)
 
 
 def lower_with_enough(network: Any, config: DlaConfig, options: CompileOptions) -> tuple[Lowered, DlaConfig]:

@@ -5,13 +5,14 @@ fewer. Scales are chosen such that most results lie well inside the range of int
 mistakes.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from dlasim.compiler_shim.graph import Graph, Operator, Quantization
 from tests.compiler import rearrangements, sixteen_bit_parts
+from tests.compiler.listed_parts import LISTED
 from tests.compiler.network_builder import (
     ACTIVATIONS,
     MOST_ELEMENTS,
@@ -365,31 +366,42 @@ _WEIGHTS = {"conv_2d": 20, "depthwise": 12, "pad_conv": 6, "fully_connected": 5,
             "transpose_conv": 3, "product": 8, "reduction": 4, "rearrangement": 5}  # fmt: skip
 
 
-def _shares() -> np.ndarray:
-    weights = np.array([_WEIGHTS.get(name, 1.5) for name in BUILDERS])
+MIXED = {**BUILDERS, **LISTED}
+_LISTED_WEIGHT = 12  # together about half
+
+
+def _shares(builders: Mapping[str, Any]) -> np.ndarray:
+    weights = np.array([_LISTED_WEIGHT if name in LISTED else _WEIGHTS.get(name, 1.5) for name in builders])
     return weights / weights.sum()
 
 
-def _grow(net: RandomNetwork, operators: int) -> None:
+def _grow(net: RandomNetwork, operators: int, is_mixed: bool) -> None:
     """Operators until there are so many; those that bring helpers may go beyond."""
     attempts = 0
+    builders = MIXED if is_mixed else BUILDERS
+    names, shares = list(builders), _shares(builders)
     while len(net.operators) < operators and attempts < 60:
         attempts += 1
-        build = net.choice(*LINE) if net.is_line else net.rng.choice(list(BUILDERS), p=_shares())
+        build = net.choice(*LINE) if net.is_line else net.rng.choice(names, p=shares)
         kept = len(net.tensors), len(net.operators), len(net.activations)
         try:
-            BUILDERS[build](net)
+            builders[build](net)
         except MisfitError:
             del net.tensors[kept[0] :], net.operators[kept[1] :], net.activations[kept[2] :]
 
 
 def random_network(
-    seed: int, operators: int, most_elements: int = MOST_ELEMENTS, is_line: bool = False
+    seed: int,
+    operators: int,
+    most_elements: int = MOST_ELEMENTS,
+    is_line: bool = False,
+    is_mixed: bool = False,
 ) -> Graph:
     """The network of a seed, cut to so many operators, with tensors of about so many elements at most.
 
-    In a line, operators work on images, each on the result of the one before: what chains are made of.
+    In a line, operators work on images, each on the result of the one before: what chains are made of. Mixed
+    networks have operators beyond those of CNNs, too.
     """
     net = RandomNetwork(seed, most_elements, is_line)
-    _grow(net, operators)
+    _grow(net, operators, is_mixed)
     return net.graph(operators)

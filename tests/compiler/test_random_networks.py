@@ -11,9 +11,11 @@ import pytest
 
 from dlasim.compiler_shim.lowering import residency
 from dlasim.compiler_shim.tflite.writer import write_tflite
-from tests.compiler.cases import Case, random_case, run_case, shrink, striped_case
+from tests.compiler.cases import Case, mixed_case, random_case, run_case, shrink, striped_case
 from tests.compiler.hosts import hosts_differ
 from tests.compiler.networks import BUILDERS, random_network
+from tests.host.test_listed_operators import LISTED as LISTED_OPERATORS
+from tests.host.test_listed_operators import PLAIN
 from tests.oracle import run_tflite_micro
 
 BATCH = 20
@@ -41,10 +43,17 @@ def test_stripes_are_bit_exact(batch, tmp_path, monkeypatch):
     check((striped_case(seed) for seed in range(batch * BATCH, (batch + 1) * BATCH)), tmp_path)
 
 
-def test_random_networks_are_the_same_on_both_hosts(tmp_path):
+@pytest.mark.parametrize("batch", range(3))
+def test_mixed_networks_are_bit_exact(batch, tmp_path):
+    """With operators beyond those of CNNs, for some of which LiteRT is the reference."""
+    check((mixed_case(seed) for seed in range(batch * BATCH, (batch + 1) * BATCH)), tmp_path)
+
+
+@pytest.mark.parametrize("make", [random_case, mixed_case])
+def test_random_networks_are_the_same_on_both_hosts(make, tmp_path):
     """`make random` does this for thousands."""
     for seed in range(2_000, 2_012):
-        outcome = run_case(random_case(seed), tmp_path)
+        outcome = run_case(make(seed), tmp_path)
         assert not outcome.failure
         assert not hosts_differ(outcome, seed), seed
 
@@ -56,6 +65,7 @@ def test_many_more_random_networks(batch, tmp_path):
         (random_case(seed) for seed in range(10_000 + batch * BATCH, 10_000 + (batch + 1) * BATCH)), tmp_path
     )
     check((striped_case(seed) for seed in range(10_000 + batch * 5, 10_000 + (batch + 1) * 5)), tmp_path)
+    check((mixed_case(seed) for seed in range(10_000 + batch * 5, 10_000 + (batch + 1) * 5)), tmp_path)
 
 
 def test_networks_are_what_their_seed_says_and_grow_at_the_end():
@@ -83,3 +93,12 @@ def test_networks_have_every_operator_and_values_that_differ():
     assert len(kinds) >= 29
     assert len(BUILDERS) == 23
     assert saturated < 0.3 * values
+
+
+def test_mixed_networks_have_every_operator_that_has_a_reference():
+    """All that tests/host/test_listed_operators.py lists stands among others here."""
+    kinds = {
+        operator.kind for seed in range(150) for operator in random_network(seed, 12, is_mixed=True).operators
+    }
+    assert (LISTED_OPERATORS.keys() | PLAIN.keys()) - kinds == set()
+    assert {"UNIDIRECTIONAL_SEQUENCE_LSTM", "CAST", "GATHER_ND"} <= kinds

@@ -14,6 +14,7 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import RunError
 from dlasim.reference import ReferenceModel, reference_model
 from dlasim.reference_kernels import LITERT, MICRO
+from tests.compiler.cases import mixed_case
 from tests.compiler.networks import random_network
 from tests.oracle import run_litert_reference, run_tflite_micro
 from tests.tflite.one_operator import random_graph
@@ -67,6 +68,24 @@ def test_state_starts_anew_each_time():
     with reference_model(write_tflite(graph), len(graph.tensors)) as reference:
         first, second = (reference.run(noise(graph)).tensors[graph.outputs[0]] for _ in range(2))
     np.testing.assert_array_equal(first, second)
+
+
+def test_an_lstm_among_what_tflite_micro_lacks():
+    """By itself it needs its inputs that are left out, and its state is compared, too."""
+    case = mixed_case(82)
+    graph = random_network(case.seed, case.operators, case.most_elements, is_mixed=True)
+    lstm = next(op for op in graph.operators if op.kind == "UNIDIRECTIONAL_SEQUENCE_LSTM")
+    inputs = noise(graph)
+    with reference_model(write_tflite(graph), len(graph.tensors)) as reference:
+        pieces = reference.run(inputs)
+    before = replace(
+        graph, operators=graph.operators[: graph.operators.index(lstm) + 1], outputs=lstm.outputs
+    )
+    expected = run_tflite_micro(write_tflite(before), inputs)
+    assert f"and {LITERT} for" in pieces.name
+    for index in (*lstm.outputs, *lstm.inputs[18:20]):
+        np.testing.assert_array_equal(pieces.tensors[index], expected[index])
+        assert pieces.tensors[index].any()
 
 
 def test_a_crash_costs_one_tensor():

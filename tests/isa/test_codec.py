@@ -113,12 +113,12 @@ def test_vectorised_decode_knows_any_kind_of_range(monkeypatch: pytest.MonkeyPat
     limited = Instruction("LIMITED", 0x70, Unit.ISSUE, "", "", fields=(field,))
     monkeypatch.setattr(instructions, "INSTRUCTIONS", (limited,))
     monkeypatch.setitem(codec.BY_OPCODE, limited.opcode, limited)
-    codec._reserved_bits.cache_clear()
+    codec._limits.cache_clear()
     try:
         words = np.array([0x70 | level << 8 for level in range(16)], np.uint64)
         opcodes = codec.decode_opcodes(words).tolist()
     finally:
-        codec._reserved_bits.cache_clear()
+        codec._limits.cache_clear()
     assert opcodes == [0x70 if 2 <= level <= 9 else codec.ILLEGAL for level in range(16)]
     assert opcodes == [_opcode(word) for word in words.tolist()]
 

@@ -1,4 +1,4 @@
-"""The issue stage's walk gives the same timeline compiled as in plain Python."""
+"""The costs of operations and the issue stage's walk: the same compiled as in plain Python."""
 
 import random
 from dataclasses import fields
@@ -8,10 +8,13 @@ import pytest
 
 from dlasim.isa import codec
 from dlasim.native.backend import PLAIN
+from dlasim.sim.compiled_costs import COSTS
 from dlasim.sim.config import DlaConfig
+from dlasim.sim.cost import Costs, stream_costs
 from dlasim.sim.issue import WALK
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import plan_stream
+from dlasim.sim.stream import decode_stream
 from dlasim.sim.timeline import Timeline
 from tests.compiled import compiled
 from tests.sim_timing.stepped import SteppedMachine
@@ -48,6 +51,38 @@ def test_same_timeline_as_in_python(seed):
     for (config, words), timeline in zip(cases, plain, strict=True):
         assert_same(plan_stream(config, words, reset_file(), backend=backend).timeline, timeline)
     assert len(calls) == STREAMS
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_same_costs_as_by_numpy(seed):
+    cases = list(random_cases(seed))
+    plain = [plan_stream(config, words, reset_file(), backend=PLAIN).costs for config, words in cases]
+    backend, calls = compiled(COSTS)
+    for (config, words), costs in zip(cases, plain, strict=True):
+        found = plan_stream(config, words, reset_file(), backend=backend).costs
+        for field in fields(Costs):
+            one, other = getattr(found, field.name), getattr(costs, field.name)
+            assert one.dtype == other.dtype, field.name
+            assert np.array_equal(one, other), field.name
+    assert len(calls) == STREAMS
+
+
+@pytest.mark.parametrize("size", ["KERNEL", "IN_CHANNELS", "OUT_CHANNELS"])
+def test_costs_that_64_bits_cannot_hold_are_for_python(size):
+    """Windows of the whole input, on as many channels as registers can say."""
+    large = {"KERNEL": 0xFFFF_FFFF, "IN_CHANNELS": (1 << 24) - 1, "OUT_CHANNELS": (1 << 24) - 1}
+    sizes = {"OUT_SIZE": 0x00FF_00FF, "IN_CHANNELS": 1 << 14, "OUT_CHANNELS": 1 << 14, size: large[size]}
+    words = [codec.encode_cfg(name, value) for name, value in sizes.items()]
+    words += [codec.encode("OP_CONV"), codec.encode("HALT")]
+    stream = decode_stream(np.array(words, np.uint64), reset_file(), 0)
+    config = DlaConfig()
+    backend, calls = compiled(COSTS)
+    costs = stream_costs(config, stream, 1, stream.batches(), backend)
+    height, width = sizes.get("KERNEL", 0x0001_0001) & 0xFFFF, sizes.get("KERNEL", 0x0001_0001) >> 16
+    macs = 255 * 255 * height * width * sizes["IN_CHANNELS"] * sizes["OUT_CHANNELS"]
+    assert costs.macs.tolist() == [min(macs, 1 << 62)]
+    assert macs >= 1 << 44
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("shared", [0, 5])

@@ -241,13 +241,13 @@ def test_a_bug_is_a_row_and_an_exit_code(
     from dlasim.cli import main
     from dlasim.sweeps import evaluate
 
-    real = evaluate.lower_for
+    real = evaluate.fastest_plan
 
     def faulty(network: object, config: object, *more: object, **named: object) -> object:
         assert config.pes != 32, "what must not be"  # type: ignore[attr-defined]
         return real(network, config, *more, **named)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(evaluate, "lower_for", faulty)
+    monkeypatch.setattr(evaluate, "fastest_plan", faulty)
     with pytest.raises(SystemExit) as left:
         main(["sweep", str(model), "--pes", "16,32,64", "--jobs", "1", "--out", str(tmp_path)])
     assert left.value.code == 1

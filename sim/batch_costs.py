@@ -1,0 +1,76 @@
+"""The costs of many compute operations of one instruction at once, by NumPy."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from dlasim.isa import registers
+from dlasim.sim.compiled_costs import MOST_CYCLES, MOST_STEPS, most_cycles
+from dlasim.sim.footprint import STEP_LIMIT, Count
+from dlasim.sim.formulas import UnitCosts
+from dlasim.sim.operation import Batch
+from dlasim.sim.operation_costs import (
+    OperationKind,
+    OperationSizes,
+    describe_kind,
+    mac_costs,
+    read_sizes,
+    vector_costs,
+)
+
+BATCH_COLUMNS = ("work", "output_stall", "sram_stall", "moved_bytes", "macs")
+
+
+def batch_costs(unit: UnitCosts, batch: Batch, result_cycles: Count) -> tuple[Count, ...]:
+    """BATCH_COLUMNS, cut at STEP_LIMIT, beyond which nothing is legal; the VECTOR unit has no last one."""
+    kind = describe_kind(batch.instruction, batch.fields, result_cycles)
+    sizes = batch_sizes(batch)
+    formula: Any = mac_costs if kind.is_mac else vector_costs
+    if _most_steps(unit, kind, sizes) < MOST_STEPS * MOST_CYCLES:
+        exact: tuple[Count, ...] = formula(unit, kind, sizes)
+        return exact
+    terms = formula(unit, _of_any_size(kind), _of_any_size(sizes))
+    return tuple(np.minimum(term, STEP_LIMIT).astype(np.int64) for term in terms)
+
+
+def batch_sizes(batch: Batch) -> OperationSizes:
+    """The sizes of all operations, as arrays."""
+    sizes = OperationSizes()
+    read_sizes(sizes, _Values(batch))
+    sizes.common_rows = np.gcd(sizes.stride_rows, sizes.dilation_rows)
+    sizes.common_columns = np.gcd(sizes.stride_columns, sizes.dilation_columns)
+    return sizes
+
+
+class _Values:
+    """The values of the operand registers, as arrays, by number."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch = batch
+
+    def __getitem__(self, number: int) -> Count:
+        return self._batch.value(registers.OPERANDS[number].name)
+
+    def __setitem__(self, number: int, value: int) -> None:
+        raise AssertionError("routines on one operation write no register")
+
+
+def _most_steps(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) -> float:
+    """More than any number that the costs are made of."""
+    factors = [(sizes.rows, 0), (sizes.columns, 0), (sizes.channels, unit.output_lanes)]
+    if kind.has_window:
+        factors += [(sizes.kernel_rows, 0), (sizes.kernel_columns, unit.step_group)]
+    if kind.has_window or kind.reduces_channels:
+        factors.append((sizes.in_channels, unit.input_lanes))
+    cycles = most_cycles(unit, int(np.max(kind.result_cycles)))
+    return prod((float(np.max(size)) + more for size, more in factors), start=float(cycles))
+
+
+def _of_any_size(record: Any) -> Any:
+    """The same record, its arrays with numbers that have no limit."""
+    numbers = {name: getattr(record, name) for name in type(record).__dataclass_fields__}
+    arrays = {name: number.astype(object) for name, number in numbers.items() if np.ndim(number)}
+    return type(record)(**numbers | arrays)
