@@ -9,7 +9,7 @@ placement, fusion and tiling that are forced. Fails where one is above the limit
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -162,16 +162,28 @@ def sram_bound(config: DlaConfig, program: Program, cpu_cycles: int) -> int:
     When MAC is done with all layers before one, the constants from that layer on that have been loaded are
     all in the SRAM; the others take their time on the bus. Operators on the CPU count if all come last.
     """
-    work, most = program.work, 0
+    work = program.work
     reads = work["opcode"] == BY_MNEMONIC["OP_DMA_READ"].opcode
     constants = reads & (work["taps"] == Region.CONSTANTS)
+    cycles, sizes, done = [], [], 0
     for layer in range(len(program.layers)):
-        before = find_bound(config, work[work["layer"] < layer]).units.get("MAC", 0)
-        rest = int(work["count"][constants & (work["layer"] >= layer)].sum()) - config.sram_bytes
-        rate = config.dma_bandwidth
-        most = max(most, before + (max(rest, 0) // rate if rate else 0))
+        until = find_bound(config, work[work["layer"] <= layer]).units.get("MAC", 0)
+        cycles.append(until - done)
+        sizes.append(int(work["count"][constants & (work["layer"] == layer)].sum()))
+        done = until
+    most = in_order_cycles(cycles, sizes, config.sram_bytes, config.dma_bandwidth)
     is_last = len(program.streams) == 1 and program.steps[0].kind is StepKind.STREAM
     return most + cpu_cycles * is_last
+
+
+def in_order_cycles(cycles: Sequence[int], sizes: Sequence[int], sram_bytes: int, bandwidth: int) -> int:
+    """The least for layers in order, whose work in MAC and constants these are."""
+    before, most, left = 0, 0, sum(sizes)
+    for work, size in zip(cycles, sizes, strict=True):
+        rest = max(left - sram_bytes, 0)
+        most = max(most, before + (rest // bandwidth if bandwidth else 0))
+        before, left = before + work, left - size
+    return most
 
 
 def machine_losses(timer: Timer, name: str, network: UnplacedNetwork) -> Iterator[Loss]:
