@@ -71,7 +71,7 @@ rtl: $(VENV)/ready-rtl ## build the RTL with Verilator, and compare it with the 
 rtl-all: $(VENV)/ready-rtl ## the same with large machines and seeded mistakes; measures the tables of docs/accuracy.md
 	@$(HAS_VERILATOR)
 	$(PYTEST) -n auto --dist worksteal -m rtl tests/rtl
-	$(BIN)/python -m tests.rtl --write
+	$(BIN)/python -m tests.rtl --write --jobs $$(nproc)
 
 rtl-streams: $(VENV)/ready-rtl ## 10,000 random streams on RTL and simulator; resumable; COUNT=
 	@$(HAS_VERILATOR)

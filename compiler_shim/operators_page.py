@@ -91,6 +91,9 @@ computed at compile time; of a condition that the network computes it is rejecte
 
 {on_cpu}
 
+DETECTION_POSTPROCESS is the custom operator TFLite_Detection_PostProcess. It takes encodings and scores as
+uint8, int8 or float32, and anchors that are constant: see [Detection](numerics.md#detection).
+
 ## In float32 too
 
 Detection and pose models end with operators in float32 and int32, which follow a DEQUANTIZE or a CAST of

@@ -22,7 +22,7 @@ from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import variable_tensors, write_tflite
 from dlasim.compiler_shim.unsigned import flipped
 from dlasim.errors import RunError
-from dlasim.reference_faults import micro_fault
+from dlasim.reference_faults import clear_unwritten, micro_fault
 from dlasim.reference_kernels import LITERT, MICRO, KernelProcess, Tensors, available, run
 
 ADVICE = "pip install 'dlasim[verify]'"
@@ -76,6 +76,7 @@ class ReferenceModel:
         if self._as_a_whole:
             tensors = self._compute(MICRO, self._model, inputs, self._tensor_count)
             if tensors is not None:
+                clear_unwritten(self._graph, tensors)
                 return Reference(MICRO, tensors)
             self._as_a_whole = False
         return _Piecewise(self._graph, self._installed, self._compute).run(inputs)
@@ -186,6 +187,7 @@ class _Piecewise:
             return None
         written = {*operator.outputs, *_states(operator)}
         results = {index: np.reshape(found[used.index(index)], tensors[index].shape) for index in written}
+        clear_unwritten(replace(self._graph, operators=(operator,)), results)
         return {
             index: flipped(values) if tensors[index].is_unsigned else values
             for index, values in results.items()

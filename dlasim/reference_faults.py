@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
 
 from dlasim.compiler_shim.graph import Graph, Operator
 
@@ -27,7 +30,16 @@ def _limits_int32(graph: Graph, operator: Operator) -> bool:
     return graph.tensors[operator.outputs[0]].dtype == "int32" and activation != "NONE"
 
 
+def _has_several_classes(_: Graph, operator: Operator) -> bool:
+    return not operator.options["use_regular_nms"] and operator.options["max_classes_per_detection"] != 1
+
+
 KNOWN_FAULTS = (
+    KnownFault(
+        "DETECTION_POSTPROCESS",
+        _has_several_classes,
+        "TFLite Micro spreads the classes of a detection over those of others",
+    ),
     KnownFault("RELU6", _rescales, "TFLite Micro limits the input's integers and does not rescale them"),
     KnownFault("ADD", _limits_int32, "TFLite Micro forgets the activation fused into an ADD of int32"),
 )
@@ -41,3 +53,24 @@ def micro_fault(graph: Graph, operator: Operator) -> str | None:
         if fault.kind == operator.kind and fault.applies(graph, operator)
     )
     return next(reasons, None)
+
+
+def clear_unwritten(graph: Graph, tensors: dict[int, NDArray[Any]]) -> None:
+    """Zeros for what both interpreters leave as it was in memory, behind the detections found."""
+    for operator in graph.operators:
+        if operator.kind != "DETECTION_POSTPROCESS" or operator.outputs[3] not in tensors:
+            continue
+        options = operator.options
+        found = int(tensors[operator.outputs[3]].ravel()[0])
+        most, classes = options["max_classes_per_detection"], options["num_classes"]
+        assert isinstance(most, int)
+        assert isinstance(classes, int)
+        is_regular = bool(options["use_regular_nms"])
+        for index in operator.outputs[:3]:
+            values = tensors[index] = tensors[index].copy()
+            if is_regular:
+                values[0, found:] = 0
+                continue
+            rows = values.reshape(-1, most, *values.shape[2:])
+            rows[found:] = 0
+            rows[:, classes:] = 0

@@ -454,6 +454,33 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "output must have an entry for each index",
         ),
     ),
+    "DECODE_BOXES": (
+        Rule("encodings.back[0] >= 4", "an encoding must have at least four elements"),
+        *_ranks(2, "anchors", "boxes"),
+        Rule("anchors.shape[1] == 4 and boxes.shape[1] == 4", "anchors and boxes must have four columns"),
+        Rule("anchors.shape[0] == boxes.shape[0]", "there must be an anchor for each box"),
+        Rule(
+            "encodings.elements == anchors.shape[0] * encodings.back[0]",
+            "there must be an encoding for each box",
+        ),
+    ),
+    "SUPPRESS_BOXES": (
+        *_ranks(2, "input"),
+        Rule("input.shape[1] == 4", "input must have four columns"),
+        Rule("scores.elements == input.shape[0] * scores.back[0]", "there must be scores for each box"),
+        Rule(
+            "scores.back[0] == classes or scores.back[0] == classes + 1",
+            "a box must have a score for each class, or one more",
+        ),
+        Rule("labels.elements == max_detections * max_classes", "labels must have one for each detection"),
+        Rule("best.elements == labels.elements", "best must have the elements of labels"),
+        Rule("boxes.elements == 4 * labels.elements", "boxes must have four elements for each label"),
+        Rule("count.elements == 1", "count must have one element"),
+        Rule(
+            "workspace.elements == 3 * input.shape[0] + 2 * max_detections",
+            "workspace must have three elements for each box and two for each detection",
+        ),
+    ),
     "SVDF": (
         *_ranks(2, "input", "feature_weights", "time_weights"),
         *_not_empty("input", "time_weights"),

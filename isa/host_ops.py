@@ -109,6 +109,7 @@ class UnaryFunction(enum.IntEnum):
 
 
 _LEAST, _GREATEST = -(1 << 31), (1 << 31) - 1
+_GREATEST_FLOAT, _ONE = 0x7F7FFFFF, 0x3F800000  # as bit patterns
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,8 @@ class Attribute:
         if (self.least, self.greatest) == (_LEAST, _GREATEST):
             return None
         if self.word is Word.FLOAT32:
-            return f"{self.name} must be above 0 and finite"
+            end = "finite" if self.greatest == _GREATEST_FLOAT else "at most 1"
+            return f"{self.name} must be above 0 and {end}"
         if self.greatest == _GREATEST:
             return f"{self.name} must be at least {self.least}"
         return f"{self.name} must be {self.least} to {self.greatest}"
@@ -165,6 +167,7 @@ class HostOperator:
 
 _INT8 = ("int8",)
 _INT32 = ("int32",)
+_FLOAT32 = ("float32",)
 _INDEX = ("int32", "int64")
 _NUMBERS = ("int8", "int32", "int64", "float32")
 _NUMBERS_AND_BOOL = (*_NUMBERS, "bool")
@@ -262,7 +265,7 @@ _WIDE_CLAMP = (_int16("clamp_min", "least output value"), _int16("clamp_max", "g
 _WIDE_SUMS = Attribute("wide_sums", "1: sums and biases have 64 bits", least=0, greatest=1)
 
 # Bit patterns of the least and the greatest float32 above 0 that are numbers.
-_SCALE = Attribute("scale", "real value of one step", Word.FLOAT32, least=1, greatest=0x7F7FFFFF)
+_SCALE = Attribute("scale", "real value of one step", Word.FLOAT32, least=1, greatest=_GREATEST_FLOAT)
 
 
 HOST_OPERATORS = (
@@ -962,6 +965,53 @@ HOST_OPERATORS = (
             ),
         ),
         firmware="quantize_by_table",
+    ),
+    HostOperator(
+        "DECODE_BOXES",
+        57,
+        "With y, x, h, w the first four of an encoding's elements and Y, X, H, W those of its anchor: centre "
+        "y / y_scale * H + Y, half height exp(h / h_scale) / 2 * H, in float64, rounded to float32; likewise "
+        "across. A box is top, left, bottom and right: centre less half height, and so on. exp is that of "
+        "numerics.md, Detection. What is infinite or NaN counts as 0.",
+        (
+            HostOperand("encodings", _FLOAT32, "[..., N, 4 or more]"),
+            HostOperand("anchors", _FLOAT32, "[N, 4]: y, x, height, width"),
+        ),
+        (HostOperand("boxes", _FLOAT32, "[N, 4]"),),
+        tuple(replace(_SCALE, name=f"{side}_scale", doc=f"scale of {side}") for side in "yxhw"),
+        firmware="decode_boxes",
+    ),
+    HostOperator(
+        "SUPPRESS_BOXES",
+        58,
+        "Selecting from scores takes those of at least score_threshold, best first and of equals the first, "
+        "and leaves out each whose box overlaps one taken before: intersection over union above "
+        "iou_threshold, in float32; a box without area overlaps none. Fast: of the best scores of all boxes, "
+        "max_detections are selected, and each gives its max_classes best classes. Regular: of each class, "
+        "detections_per_class are selected, and the max_detections best of all are the result. A first class "
+        "beyond the number of classes is background. What follows the detections is 0; NaN counts as "
+        "-infinity.",
+        (
+            HostOperand("input", _FLOAT32, "[N, 4]: the boxes"),
+            HostOperand("scores", _FLOAT32, "[..., N, classes, or one more]"),
+        ),
+        (
+            HostOperand("boxes", _FLOAT32, "[..., max_detections * max_classes, 4]"),
+            HostOperand("labels", _FLOAT32, "[..., max_detections * max_classes]: class numbers"),
+            HostOperand("best", _FLOAT32, "[..., max_detections * max_classes]: scores"),
+            HostOperand("count", _FLOAT32, "[1]: how many detections there are"),
+            HostOperand("workspace", _INT32, "[3 * N + 2 * max_detections]: of the kernel; 0 afterwards"),
+        ),
+        (
+            _distance("max_detections", "detections at most"),
+            _distance("max_classes", "classes of a detection"),
+            _distance("detections_per_class", "detections of a class; regular only"),
+            _distance("classes", "classes without the background"),
+            Attribute("regular", "1: each class by itself; 0: fast", least=0, greatest=1),
+            Attribute("score_threshold", "least score", Word.ELEMENT),
+            Attribute("iou_threshold", "greatest overlap", Word.FLOAT32, least=1, greatest=_ONE),
+        ),
+        firmware="suppress_boxes",
     ),
 )
 BY_NAME = {operator.name: operator for operator in HOST_OPERATORS}

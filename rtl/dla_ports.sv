@@ -24,7 +24,9 @@ module dla_ports
   logic [UNIT_BITS-1:0] turn, next_turn, first, u;
   logic [SLOT_BITS-1:0] slot[UNITS], next_slot[UNITS], s;
   logic [BANKS-1:0] used;
-  logic [BANK_BITS-1:0] bank;
+  logic [31:0] next[UNITS][SLOTS];  // address of each stream's next word
+  logic [BANK_BITS-1:0] bank[UNITS][SLOTS];  // where that lies
+  logic [SLOTS-1:0] may[UNITS], chosen[UNITS];
   logic served;
 
   // Words are interleaved, and each row of the banks is shifted against the one before, so that words at a stride
@@ -33,32 +35,47 @@ module dla_ports
     return BANK_BITS'((word + word / BANKS + word / (BANKS * BANKS)) % BANKS);
   endfunction
 
+  // Each port asks for all streams at once which may have it, then takes the first in turn: multiplexers lead a bit
+  // of each stream to the choice, not its address.
   always_comb begin
     used = '0;
-    served = 1'b0;
     first = '0;
     u = '0;
     s = '0;
-    bank = '0;
     next_turn = turn;
     next_slot = slot;
-    for (int unsigned k = 0; k < UNITS; k++) for (int unsigned j = 0; j < SLOTS; j++) granted[k][j] = '0;
+    for (int unsigned k = 0; k < UNITS; k++) begin
+      for (int unsigned j = 0; j < SLOTS; j++) begin
+        granted[k][j] = '0;
+        next[k][j] = request[k][j].address;
+      end
+    end
     for (int unsigned p = 0; p < PORTS; p++) begin
+      for (int unsigned k = 0; k < UNITS; k++) begin
+        chosen[k] = '0;
+        for (int unsigned j = 0; j < SLOTS; j++) begin
+          bank[k][j] = bank_of(next[k][j] / BANK_BYTES);
+          may[k][j] = granted[k][j] < request[k][j].words && !used[bank[k][j]];
+        end
+      end
       served = 1'b0;
       first = next_turn;
       for (int unsigned k = 0; k < UNITS; k++) begin
         u = first + UNIT_BITS'(k);
+        if (!served && may[u] != '0) begin
+          served = 1'b1;
+          for (int unsigned j = SLOTS; j > 0; j--) if (may[u][next_slot[u]+SLOT_BITS'(j-1)]) s = next_slot[u] + SLOT_BITS'(j - 1);
+          chosen[u][s] = 1'b1;
+          next_turn = u + 1'b1;
+          next_slot[u] = s + 1'b1;
+        end
+      end
+      for (int unsigned k = 0; k < UNITS; k++) begin
         for (int unsigned j = 0; j < SLOTS; j++) begin
-          if (!served) s = next_slot[u] + SLOT_BITS'(j);
-          if (!served && granted[u][s] < request[u][s].words) begin
-            bank = bank_of((request[u][s].address + 32'(granted[u][s]) * request[u][s].stride) / BANK_BYTES);
-            if (!used[bank]) begin
-              used[bank] = 1'b1;
-              granted[u][s] = granted[u][s] + 1'b1;
-              served = 1'b1;
-              next_turn = u + 1'b1;
-              next_slot[u] = s + 1'b1;
-            end
+          if (chosen[k][j]) begin
+            used[bank[k][j]] = 1'b1;
+            granted[k][j] = granted[k][j] + 1'b1;
+            next[k][j] = next[k][j] + request[k][j].stride;
           end
         end
       end

@@ -22,8 +22,9 @@ from dlasim.sim.sizes import KIB
 _POINTS = Path(__file__).parent / "area_points.csv"
 COMPONENTS = {
     "mac": "the MAC unit: multipliers, adder trees, accumulators, requantizers, addresses",
-    "vector": "the VECTOR unit: lanes, requantizers, dividers, addresses",
+    "vector": "the VECTOR unit: lanes, requantizers, dividers, OP_SOFTMAX, addresses",
     "dma": "both directions of the DMA, and the bus between them",
+    "ports": "the SRAM's ports: the arbiter, and the multiplexers between ports and banks",
     "queues": "the four units' queues",
     "control": "host window, counters, and the issue stage",
 }
@@ -36,6 +37,7 @@ MEMORIES = {
 DEFAULT_BEAT_BYTES = 8  # of a bus without a limit
 LANE_REQUANTIZATIONS = 3  # of a VECTOR lane of the RTL
 LANE_DIVISIONS = 2
+DMA_UNITS = 2
 RESULT_FLIP_FLOPS = 142  # of a MAC lane's 206: those behind the accumulator, which a result passes once
 _OPCODE_AND_FIELDS = 12  # bits of a command word that a compute unit's queue keeps
 
@@ -91,6 +93,21 @@ def _mac(sizes: Parameters) -> Terms:
     return [1.0, inputs * outputs, lanes, outputs * (inputs - 1)]
 
 
+def _ports(sizes: Parameters) -> Terms:
+    """Ports; streams whose next address a further port needs; banks that a port looks at."""
+    ports, banks, width = sizes["PORTS"], sizes["BANKS"], sizes["BANK_BYTES"]
+    address_bits = math.log2(width) + 3 * math.log2(banks)
+    return [1.0, ports, (ports - 1) * address_bits, ports * banks]
+
+
+def _crossbar(sizes: Parameters) -> Terms:
+    """Bytes of words that ports choose among banks and banks among ports, gates in front of banks, addresses
+    to banks, and the bits that keep a port's bank until its word comes."""
+    ports, banks, width = sizes["PORTS"], sizes["BANKS"], sizes["BANK_BYTES"]
+    to_ports, to_banks = ports * (banks - 1) * width, (ports - 1) * banks * width
+    return [to_ports, to_banks, banks * width, ports * banks, ports * math.log2(banks)]
+
+
 # What the area of each block is linear in.
 _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "pe": _constant,
@@ -105,7 +122,10 @@ _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "issue": _constant,
     "checks": _constant,
     "vector": lambda sizes: [1.0, sizes["LANES"]],
-    "softmax": lambda sizes: [1.0, sizes["LANES"]],  # measured, and not in any machine's area yet
+    "softmax": lambda sizes: [1.0, sizes["LANES"]],
+    "mac_results": _constant,
+    "ports": _ports,
+    "crossbar": _crossbar,
     "mac": _mac,
     "top": lambda sizes: [1.0, sizes["DMA_BANDWIDTH"]],
 }
@@ -132,7 +152,8 @@ def areas(config: DlaConfig) -> Mapping[str, Area]:
     return {
         "mac": _mac_area(config),
         "vector": _vector_area(config),
-        "dma": 2 * dma + block_area("dma_bus") + block_area("top", DMA_BANDWIDTH=beat),
+        "dma": DMA_UNITS * dma + block_area("dma_bus") + block_area("top", DMA_BANDWIDTH=beat),
+        "ports": _ports_area(config),
         "queues": sum(queues, Area()),
         "control": block_area("host") + block_area("issue") + block_area("checks"),
     }
@@ -149,11 +170,13 @@ def _mac_area(config: DlaConfig) -> Area:
     inputs, outputs = config.lanes
     lanes = mac_lanes(config)
     lane = block_area("mac_lane") - block_area("requantizer")
+    is_limited = config.sram_bandwidth or config.mac_results
     return (
         block_area("mac", INPUT_LANES=inputs, OUTPUT_LANES=outputs * math.prod(config.pixel_tile))
         + config.pes * block_area("pe")
         + lanes * lane
         + _shared(config.mac_results, lanes) * block_area("requantizer")
+        + (block_area("mac_results") if is_limited else Area())
     )
 
 
@@ -162,9 +185,21 @@ def _vector_area(config: DlaConfig) -> Area:
     lane = block_area("vector_lane") - LANE_REQUANTIZATIONS * requantizer - LANE_DIVISIONS * divider
     return (
         block_area("vector", LANES=lanes)
+        + block_area("softmax", LANES=lanes)
         + lanes * lane
         + _shared(config.vector_requantizations, LANE_REQUANTIZATIONS * lanes) * requantizer
         + _shared(config.vector_divisions, LANE_DIVISIONS * lanes) * divider
+    )
+
+
+def _ports_area(config: DlaConfig) -> Area:
+    """Ports of the DMA units' own have no arbiter. Those without a limit have no size, and count as none."""
+    if not config.sram_bandwidth:
+        return Area()
+    ports, banks, width = config.sram_ports, config.sram_banks, config.sram_bandwidth
+    all_ports = ports + DMA_UNITS * config.sram_dma_ports
+    return block_area("ports", PORTS=ports, BANKS=banks, BANK_BYTES=width) + block_area(
+        "crossbar", PORTS=all_ports, BANKS=banks, BANK_BYTES=width
     )
 
 

@@ -27,16 +27,22 @@ BATCH_COLUMNS = ("work", "output_stall", "sram_stall", "moved_bytes", "macs")
 def batch_costs(unit: UnitCosts, batch: Batch, result_cycles: Count) -> tuple[Count, ...]:
     """BATCH_COLUMNS, cut at STEP_LIMIT, beyond which nothing is legal; the VECTOR unit has no last one."""
     kind = describe_kind(batch.instruction, batch.fields, result_cycles)
-    sizes = OperationSizes()
-    read_sizes(sizes, _Values(batch))
-    sizes.common_rows = np.gcd(sizes.stride_rows, sizes.dilation_rows)
-    sizes.common_columns = np.gcd(sizes.stride_columns, sizes.dilation_columns)
+    sizes = batch_sizes(batch)
     formula: Any = mac_costs if kind.is_mac else vector_costs
     if _most_steps(unit, kind, sizes) < MOST_STEPS * MOST_CYCLES:
         exact: tuple[Count, ...] = formula(unit, kind, sizes)
         return exact
     terms = formula(unit, _of_any_size(kind), _of_any_size(sizes))
     return tuple(np.minimum(term, STEP_LIMIT).astype(np.int64) for term in terms)
+
+
+def batch_sizes(batch: Batch) -> OperationSizes:
+    """The sizes of all operations, as arrays."""
+    sizes = OperationSizes()
+    read_sizes(sizes, _Values(batch))
+    sizes.common_rows = np.gcd(sizes.stride_rows, sizes.dilation_rows)
+    sizes.common_columns = np.gcd(sizes.stride_columns, sizes.dilation_columns)
+    return sizes
 
 
 class _Values:

@@ -20,6 +20,7 @@ from dlasim.sim.activity import stream_activity
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.memory_timing import memories_of, memory_numbers
 from dlasim.sim.plan import Plan
+from dlasim.sim.sram_words import stream_accesses
 from dlasim.sim.technology import MemoryEnergy, Technology
 
 DEFAULT_PORT_BYTES = 16  # the width of an access where the machine states none
@@ -45,11 +46,13 @@ class EnergyModel:
         value, costs, count = self.technology.value, plan.costs, plan.operations
         activity = stream_activity(count, plan.stream.batches(count))
         access = self.technology.sram.access(self.config.sram_bytes, self.port_bytes)
+        crossed = costs.sram_bytes[:count]
+        accesses = stream_accesses(self.config, plan.stream.batches(count), crossed, self.port_bytes)
         return {
             "mac": value("mac_pj") * costs.macs[:count],
             "requantization": value("requantization_pj") * activity.requantizations,
             "vector": value("element_pj") * activity.elements,
-            "sram": access / self.port_bytes * costs.sram_bytes[:count],
+            "sram": access * accesses,
             "memory": self._per_byte()[costs.unit[:count], activity.regions] * costs.dma_bytes[:count],
             "clock": self._clock(plan, activity.requantizations),
         }
@@ -95,8 +98,9 @@ class EnergyModel:
         return known.get(memory.energy or memory.name) or self.technology.memory_of(region)
 
     def control_clock_nj(self, cycles: int) -> float:
-        """Nanojoules that the clock of host window and issue stage takes in so many cycles of streams."""
-        flip_flops = area.areas(self.config)["control"].flip_flops
+        """Nanojoules that the clock of host window, issue stage and ports takes while streams run."""
+        parts = area.areas(self.config)
+        flip_flops = parts["control"].flip_flops + parts["ports"].flip_flops
         return self.technology.value("flip_flop_clock_pj") * flip_flops * cycles * _NANO
 
     def sram_leakage_nj(self, cycles: int) -> float:

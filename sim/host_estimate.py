@@ -73,6 +73,8 @@ RATES = {
     "SOFTMAX_16": Rates(written=60, more=loops.pixels(110)),
     "SIGMOID_16": Rates(call=220, written=35.5),
     "LEAKY_16": Rates(call=170, written=40),
+    "DECODE_BOXES": Rates(written=940),
+    "SUPPRESS_BOXES": Rates(more=loops.detections),
     "DEQUANTIZE": Rates(call=210, written=98.5),
     "CAST": Rates(more=plain_rates.conversions),
     "BINARY": Rates(more=plain_rates.plain_binary),

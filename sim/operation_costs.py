@@ -38,7 +38,7 @@ from dlasim.sim.formulas import (
     row_crossings,
 )
 
-_TABLES = {Extent.TABLE: TABLE_BYTES, Extent.EXPONENTIALS: EXPONENTIALS_BYTES}
+TABLES = {Extent.TABLE: TABLE_BYTES, Extent.EXPONENTIALS: EXPONENTIALS_BYTES}
 _COLUMN = {register.name: number for number, register in enumerate(registers.OPERANDS)}
 _IN_SIZE, _IN_CHANNELS = _COLUMN["IN_SIZE"], _COLUMN["IN_CHANNELS"]
 _OUT_SIZE, _OUT_CHANNELS = _COLUMN["OUT_SIZE"], _COLUMN["OUT_CHANNELS"]
@@ -110,7 +110,7 @@ def describe_kind(instruction: Instruction, fields: Any, result_cycles: Any) -> 
             case Extent.RECORDS:
                 kind.record_bytes = present * RECORD_BYTES
             case _:
-                kind.table_bytes += _TABLES.get(operand.extent, 0)
+                kind.table_bytes += TABLES.get(operand.extent, 0)
     return kind
 
 

@@ -17,11 +17,12 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from dlasim.vp.rtl_library import PACKAGES
+
 ROOT = Path(__file__).resolve().parents[1]
 RTL = ROOT / "rtl"
 POINTS = ROOT / "sim" / "area_points.csv"
 COLUMNS = ("block", "parameters", "kge", "flip_flops", "tools")
-PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv", "dla_words.sv")  # before what uses them
 GATES = RTL / "synthesis" / "gates.genlib"
 # For area, without the steps of ABC's own script that prove nodes equal (scorr, dch): they take minutes on
 # multipliers, and find nothing.
@@ -53,6 +54,10 @@ def _several(name: str, *values: int) -> list[Parameters]:
     return [{name: value} for value in values]
 
 
+def _port_sizes(*sizes: tuple[int, int, int]) -> list[Parameters]:
+    return [{"PORTS": ports, "BANKS": banks, "BANK_BYTES": bytes_} for ports, banks, bytes_ in sizes]
+
+
 # A machine whose units are quick to read; only wires of the top depend on them.
 _SMALL = {"SRAM_BYTES": 256, "INPUT_LANES": 1, "OUTPUT_LANES": 1, "VECTOR_LANES": 1}
 UNITS = ("dla_host", "dla_issue", "dla_queue", "dla_dma", "dla_dma_bus", "dla_mac", "dla_vector", "dla_sram")
@@ -75,6 +80,15 @@ BLOCKS = {
     "softmax": Block("dla_softmax", _several("LANES", 1, 4, 16)),
     "mac": Block(
         "dla_mac", _arrays((1, 1), (1, 4), (4, 1), (4, 4)), ("dla_mac_lane", "dla_mac_pe")
+    ),
+    "mac_results": Block("dla_mac_results", [{"RESULT_CYCLES": 16384}]),
+    "ports": Block(
+        "dla_ports",
+        _port_sizes((1, 8, 16), (2, 2, 16), (2, 8, 8), (2, 32, 64), (4, 2, 32)),
+    ),
+    "crossbar": Block(
+        "crossbar",
+        _port_sizes((1, 1, 8), (1, 8, 16), (2, 2, 32), (4, 4, 8), (4, 16, 16), (8, 8, 8), (2, 16, 64)),
     ),
     "top": Block("dla", [_SMALL | {"DMA_BANDWIDTH": bytes_} for bytes_ in (1, 8)], UNITS),
     "checks": Block("dla_checks"),

@@ -20,10 +20,14 @@ _MANY = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """A table of options in the TFLite schema; a field's place is its slot, None holds the place of one."""
+    """A table of options in the TFLite schema; a field's place is its slot, None holds the place of one.
+
+    Those of a custom operator are `flexible`: numbers by name in a FlexBuffer.
+    """
 
     table: str
     fields: tuple[SchemaField | None, ...] = ()
+    flexible: bool = False
 
 
 NO_OPTIONS = Options("")

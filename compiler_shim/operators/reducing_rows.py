@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.operators import convolution, elementwise, lstm, matmul, pooling, reduction
+from dlasim.compiler_shim.operators import (
+    convolution,
+    detection,
+    elementwise,
+    lstm,
+    matmul,
+    pooling,
+    reduction,
+)
 from dlasim.compiler_shim.operators.definition import OperatorDefinition, Options, Trait
 from dlasim.compiler_shim.operators.fields import ACTIVATION, SchemaField, enum_field, flag, positive
 
@@ -87,6 +95,27 @@ ROWS = (
         macs=convolution.depthwise_macs,
         name_words=("BiasAdd", "depthwise"),
         dla_note="OP_CONV, one channel at a time, with `--depthwise emulated`",
+    ),
+    OperatorDefinition(
+        "DETECTION_POSTPROCESS",
+        "* * * -> * * * *",
+        detection.detection_shape,
+        detection.detection,
+        ("LUT", "DECODE_BOXES", "SUPPRESS_BOXES"),
+        options=Options(
+            "DetectionPostProcess",
+            (
+                SchemaField("max_detections"),
+                SchemaField("max_classes_per_detection"),
+                SchemaField("detections_per_class", default=100),
+                flag("use_regular_nms"),
+                SchemaField("nms_score_threshold", "float32", 0.0),
+                SchemaField("nms_iou_threshold", "float32", 0.0),
+                SchemaField("num_classes"),
+                *(SchemaField(f"{side}_scale", "float32", 0.0) for side in "yxhw"),
+            ),
+            flexible=True,
+        ),
     ),
     OperatorDefinition(
         "FULLY_CONNECTED",

@@ -16,7 +16,10 @@ from dlasim.compiler_shim.operators import elementwise_rows, lookup_rows, moveme
 from dlasim.compiler_shim.operators.definition import CLASSES, OperatorDefinition, Trait
 from dlasim.isa import host_ops
 
-CUSTOM_NAMES = {lookup_rows.OWN_TABLE: "dlasim.TABLE"}
+CUSTOM_NAMES = {
+    lookup_rows.OWN_TABLE: "dlasim.TABLE",
+    "DETECTION_POSTPROCESS": "TFLite_Detection_PostProcess",
+}
 _FAMILIES = (elementwise_rows, lookup_rows, movement_rows, reducing_rows)
 
 

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from dlasim.compiler_shim.graph import Option, label
-from dlasim.compiler_shim.operators.definition import NO_OPTIONS
+from dlasim.compiler_shim.operators.definition import NO_OPTIONS, Options
 from dlasim.compiler_shim.operators.fields import SchemaField, absent, enum_names
 from dlasim.compiler_shim.operators.table import CUSTOM_NAMES, OPERATORS
 from dlasim.compiler_shim.tflite.decoding import Values
+from dlasim.compiler_shim.tflite.flexible import FlexibleError, read_numbers
 from dlasim.errors import InputError, printable
 
 _CUSTOM = 32
+_AS_FIELD: Mapping[str, Callable[[Any], Option]] = {
+    "float32": lambda value: float(np.float32(value)),
+    "int32": int,
+    "bool": bool,
+}
+_MOST = {"float32": float(np.finfo(np.float32).max), "int32": (1 << 31) - 1, "bool": 1}
 
 
 def kind_of(code: Values) -> str:
@@ -32,6 +42,8 @@ def options_of(kind: str, operator: Values, where: str) -> dict[str, Option]:
     if kind not in OPERATORS or OPERATORS[kind].options == NO_OPTIONS:
         return {}
     options = OPERATORS[kind].options
+    if options.flexible:
+        return _flexible_options(options, operator["custom_options"], where)
     found = enum_names("BuiltinOptions").get(operator["builtin_options_type"], "an unknown table")
     values = operator["builtin_options"]
     if values is None or found == "NONE":
@@ -40,6 +52,22 @@ def options_of(kind: str, operator: Values, where: str) -> dict[str, Option]:
         raise InputError(f"{where}: expected options {options.table}, got {found}")
     fields = [field for field in options.fields if field is not None]
     return {field.name: _option(field, values.get(field.name, absent(field)), where) for field in fields}
+
+
+def _flexible_options(options: Options, data: Any, where: str) -> dict[str, Option]:
+    """The options of a custom operator; numbers of any kind are taken as the field's."""
+    try:
+        values = read_numbers(bytes(data))
+    except FlexibleError as error:
+        raise InputError(f"{where}: its custom options are damaged: {error}") from None
+    found: dict[str, Option] = {}
+    for field in options.fields:
+        assert field is not None
+        value = values.get(field.name, field.default)
+        if not math.isfinite(value) or abs(value) > _MOST[field.kind]:
+            raise InputError(f"{where}: {field.name} is {value}")
+        found[field.name] = _AS_FIELD[field.kind](value)
+    return found
 
 
 def _option(field: SchemaField, value: Any, where: str) -> Option:

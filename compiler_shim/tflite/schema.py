@@ -59,6 +59,7 @@ TABLES: Mapping[str, tuple[SchemaField | None, ...]] = {
         SchemaField("outputs", "[int32]"),
         SchemaField("builtin_options_type", "uint8"),
         SchemaField("builtin_options", "union"),
+        SchemaField("custom_options", "[uint8]"),
     ),
     "Buffer": (
         SchemaField("data", "[uint8]"),
@@ -68,5 +69,9 @@ TABLES: Mapping[str, tuple[SchemaField | None, ...]] = {
     # Of operators that become others when a file is read.
     "CallOnceOptions": (SchemaField("init_subgraph_index"),),
     "VarHandleOptions": (SchemaField("container", "string"), SchemaField("shared_name", "string")),
-    **{row.options.table: row.options.fields for row in OPERATORS.values() if row.options.table},
+    **{
+        row.options.table: row.options.fields
+        for row in OPERATORS.values()
+        if row.options.table and not row.options.flexible
+    },
 }

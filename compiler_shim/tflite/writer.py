@@ -12,6 +12,7 @@ from dlasim.compiler_shim.operators.definition import Options
 from dlasim.compiler_shim.operators.fields import SchemaField, enum_numbers
 from dlasim.compiler_shim.operators.table import CUSTOM_NAMES, OPERATORS
 from dlasim.compiler_shim.tflite.encoding import encode
+from dlasim.compiler_shim.tflite.flexible import write_numbers
 from dlasim.compiler_shim.tflite.schema import MODEL_VERSION
 from dlasim.compiler_shim.unsigned import to_unsigned
 
@@ -116,10 +117,16 @@ def _quantization(quantization: Quantization | None) -> Mapping[str, Any] | None
 
 def _operator(operator: Operator, kinds: list[str]) -> Mapping[str, Any]:
     options = OPERATORS[operator.kind].options
-    return {
+    tensors = {
         "opcode_index": kinds.index(operator.kind),
         "inputs": operator.inputs,
         "outputs": operator.outputs,
+    }
+    if options.flexible:
+        found = _options(options, operator).items()
+        numbers = {name: value for name, value in found if value is not None}
+        return tensors | {"custom_options": np.frombuffer(write_numbers(numbers), np.uint8)}
+    return tensors | {
         "builtin_options_type": enum_numbers("BuiltinOptions")[options.table] if options.table else 0,
         "builtin_options": _options(options, operator) if options.table else None,
     }

@@ -1770,6 +1770,85 @@ static const char *dla_quantize_table_broken_rule(const struct dla_host_argument
     return NULL;
 }
 
+static const struct dla_host_range dla_decode_boxes_ranges[] = {
+    { "y_scale must be above 0 and finite", 1, 2139095039, 1, 0 },
+    { "x_scale must be above 0 and finite", 1, 2139095039, 1, 0 },
+    { "h_scale must be above 0 and finite", 1, 2139095039, 1, 0 },
+    { "w_scale must be above 0 and finite", 1, 2139095039, 1, 0 },
+};
+static const struct dla_host_types dla_decode_boxes_inputs[] = {
+    { "encodings must be float32", 0x04 },
+    { "anchors must be float32", 0x04 },
+};
+static const struct dla_host_types dla_decode_boxes_outputs[] = {
+    { "boxes must be float32", 0x04 },
+};
+static const char *dla_decode_boxes_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_back(c, 0, INT64_C(0)) >= INT64_C(4)))
+        return "an encoding must have at least four elements";
+    if (!(dla_host_rank(c, 1) == INT64_C(2)))
+        return "anchors must have 2 dimensions";
+    if (!(dla_host_rank(c, c->inputs + 0) == INT64_C(2)))
+        return "boxes must have 2 dimensions";
+    if (!((dla_host_shape(c, 1, INT64_C(1)) == INT64_C(4)) && (dla_host_shape(c, c->inputs + 0, INT64_C(1)) == INT64_C(4))))
+        return "anchors and boxes must have four columns";
+    if (!(dla_host_shape(c, 1, INT64_C(0)) == dla_host_shape(c, c->inputs + 0, INT64_C(0))))
+        return "there must be an anchor for each box";
+    if (!(dla_host_elements(c, 0) == (dla_host_shape(c, 1, INT64_C(0)) * dla_host_back(c, 0, INT64_C(0)))))
+        return "there must be an encoding for each box";
+    return NULL;
+}
+
+static const struct dla_host_range dla_suppress_boxes_ranges[] = {
+    { "max_detections must be 1 to 1073741824", 1, 1073741824, 1, 1 },
+    { "max_classes must be 1 to 1073741824", 1, 1073741824, 1, 1 },
+    { "detections_per_class must be 1 to 1073741824", 1, 1073741824, 1, 1 },
+    { "classes must be 1 to 1073741824", 1, 1073741824, 1, 1 },
+    { "regular must be 0 to 1", 0, 1, 1, 1 },
+    { NULL, INT32_MIN, 2147483647, 1, 1 },
+    { "iou_threshold must be above 0 and at most 1", 1, 1065353216, 1, 0 },
+};
+static const struct dla_host_types dla_suppress_boxes_inputs[] = {
+    { "input must be float32", 0x04 },
+    { "scores must be float32", 0x04 },
+};
+static const struct dla_host_types dla_suppress_boxes_outputs[] = {
+    { "boxes must be float32", 0x04 },
+    { "labels must be float32", 0x04 },
+    { "best must be float32", 0x04 },
+    { "count must be float32", 0x04 },
+    { "workspace must be int32", 0x02 },
+};
+static const char *dla_suppress_boxes_broken_rule(const struct dla_host_arguments *c)
+{
+    const int32_t *w = c->words;
+    (void)w;
+    (void)c;
+    if (!(dla_host_rank(c, 0) == INT64_C(2)))
+        return "input must have 2 dimensions";
+    if (!(dla_host_shape(c, 0, INT64_C(1)) == INT64_C(4)))
+        return "input must have four columns";
+    if (!(dla_host_elements(c, 1) == (dla_host_shape(c, 0, INT64_C(0)) * dla_host_back(c, 1, INT64_C(0)))))
+        return "there must be scores for each box";
+    if (!((dla_host_back(c, 1, INT64_C(0)) == (int64_t)w[3]) || (dla_host_back(c, 1, INT64_C(0)) == ((int64_t)w[3] + INT64_C(1)))))
+        return "a box must have a score for each class, or one more";
+    if (!(dla_host_elements(c, c->inputs + 1) == ((int64_t)w[0] * (int64_t)w[1])))
+        return "labels must have one for each detection";
+    if (!(dla_host_elements(c, c->inputs + 2) == dla_host_elements(c, c->inputs + 1)))
+        return "best must have the elements of labels";
+    if (!(dla_host_elements(c, c->inputs + 0) == (INT64_C(4) * dla_host_elements(c, c->inputs + 1))))
+        return "boxes must have four elements for each label";
+    if (!(dla_host_elements(c, c->inputs + 3) == INT64_C(1)))
+        return "count must have one element";
+    if (!(dla_host_elements(c, c->inputs + 4) == ((INT64_C(3) * dla_host_shape(c, 0, INT64_C(0))) + (INT64_C(2) * (int64_t)w[0]))))
+        return "workspace must have three elements for each box and two for each detection";
+    return NULL;
+}
+
 static const struct dla_host_check dla_host_checks[] = {
     [1] = { "CONV_2D", dla_conv_2d_ranges, dla_conv_2d_inputs, dla_conv_2d_outputs,
         dla_conv_2d_broken_rule, 11, 3, 1 },
@@ -1873,6 +1952,10 @@ static const struct dla_host_check dla_host_checks[] = {
         dla_leaky_16_broken_rule, 6, 1, 1 },
     [56] = { "QUANTIZE_TABLE", dla_quantize_table_ranges, dla_quantize_table_inputs, dla_quantize_table_outputs,
         dla_quantize_table_broken_rule, 6, 2, 1 },
+    [57] = { "DECODE_BOXES", dla_decode_boxes_ranges, dla_decode_boxes_inputs, dla_decode_boxes_outputs,
+        dla_decode_boxes_broken_rule, 4, 2, 1 },
+    [58] = { "SUPPRESS_BOXES", dla_suppress_boxes_ranges, dla_suppress_boxes_inputs, dla_suppress_boxes_outputs,
+        dla_suppress_boxes_broken_rule, 7, 2, 5 },
 };
 
 #endif

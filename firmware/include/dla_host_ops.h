@@ -67,6 +67,8 @@ enum dla_host_op {
     DLA_HOST_OP_SIGMOID_16 = 54,
     DLA_HOST_OP_LEAKY_16 = 55,
     DLA_HOST_OP_QUANTIZE_TABLE = 56,
+    DLA_HOST_OP_DECODE_BOXES = 57,
+    DLA_HOST_OP_SUPPRESS_BOXES = 58,
 };
 
 /* What BINARY computes. */
@@ -791,6 +793,39 @@ struct dla_host_quantize_table {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_quantize_table) == 4 * DLA_HOST_QUANTIZE_TABLE_WORDS, "size");
 
+/* DECODE_BOXES: With y, x, h, w the first four of an encoding's elements and Y, X, H, W those of its
+   anchor: centre y / y_scale * H + Y, half height exp(h / h_scale) / 2 * H, in float64, rounded to
+   float32; likewise across. A box is top, left, bottom and right: centre less half height, and so on. exp
+   is that of numerics.md, Detection. What is infinite or NaN counts as 0.
+   Inputs: encodings, anchors. Outputs: boxes. */
+#define DLA_HOST_DECODE_BOXES_WORDS 4u
+struct dla_host_decode_boxes {
+    float y_scale; /* scale of y */
+    float x_scale; /* scale of x */
+    float h_scale; /* scale of h */
+    float w_scale; /* scale of w */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_decode_boxes) == 4 * DLA_HOST_DECODE_BOXES_WORDS, "size");
+
+/* SUPPRESS_BOXES: Selecting from scores takes those of at least score_threshold, best first and of equals
+   the first, and leaves out each whose box overlaps one taken before: intersection over union above
+   iou_threshold, in float32; a box without area overlaps none. Fast: of the best scores of all boxes,
+   max_detections are selected, and each gives its max_classes best classes. Regular: of each class,
+   detections_per_class are selected, and the max_detections best of all are the result. A first class
+   beyond the number of classes is background. What follows the detections is 0; NaN counts as -infinity.
+   Inputs: input, scores. Outputs: boxes, labels, best, count, workspace. */
+#define DLA_HOST_SUPPRESS_BOXES_WORDS 7u
+struct dla_host_suppress_boxes {
+    int32_t max_detections; /* detections at most */
+    int32_t max_classes; /* classes of a detection */
+    int32_t detections_per_class; /* detections of a class; regular only */
+    int32_t classes; /* classes without the background */
+    int32_t regular; /* 1: each class by itself; 0: fast */
+    int32_t score_threshold; /* least score */
+    float iou_threshold; /* greatest overlap */
+} __attribute__((packed, aligned(4)));
+_Static_assert(sizeof(struct dla_host_suppress_boxes) == 4 * DLA_HOST_SUPPRESS_BOXES_WORDS, "size");
+
 /* X(operator, function) for each operator that the firmware has a kernel for. */
 #define DLA_HOST_KERNELS(X) \
     X(CONV_2D, convolve) \
@@ -843,6 +878,8 @@ _Static_assert(sizeof(struct dla_host_quantize_table) == 4 * DLA_HOST_QUANTIZE_T
     X(SOFTMAX_16, softmax16) \
     X(SIGMOID_16, sigmoid16) \
     X(LEAKY_16, leak16) \
-    X(QUANTIZE_TABLE, quantize_by_table)
+    X(QUANTIZE_TABLE, quantize_by_table) \
+    X(DECODE_BOXES, decode_boxes) \
+    X(SUPPRESS_BOXES, suppress_boxes)
 
 #endif

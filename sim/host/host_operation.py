@@ -13,11 +13,21 @@ from dlasim.isa import host_ops
 from dlasim.isa.host_attributes import decode_attributes
 from dlasim.isa.host_validation import refusal, view
 from dlasim.isa.program import call_mismatch
-from dlasim.sim.host import convolution, elementwise, movement, pooling, recurrent, resize, rows, sixteen_bits
+from dlasim.sim.host import (
+    convolution,
+    detection,
+    elementwise,
+    movement,
+    pooling,
+    recurrent,
+    resize,
+    rows,
+    sixteen_bits,
+)
 from dlasim.sim.host.call import Array, Call, TensorSpec
 
 Kernel = Callable[[Call], list[Array]]
-_MODULES = (convolution, elementwise, movement, pooling, recurrent, resize, rows, sixteen_bits)
+_MODULES = (convolution, detection, elementwise, movement, pooling, recurrent, resize, rows, sixteen_bits)
 
 
 class HostOperation:

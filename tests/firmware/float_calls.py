@@ -125,3 +125,34 @@ def float_along_dimensions(rng: Random) -> Iterator[Call]:
     found = (*shape[:-1], int(rng.integers(1, shape[-1] + 1)))
     values = TensorSpec(found, "float32")
     yield Call("TOP_K", [some(rng, shape)], values, {}, (TensorSpec(found, "int32"),))
+
+
+def detection(rng: Random) -> Iterator[Call]:
+    """Encodings of every size, scores with and without equals."""
+    boxes, classes, background = (int(n) for n in rng.integers(1, (60, 8, 2), endpoint=True))
+    background -= 1
+    encodings = rng.normal(0, rng.choice([0.5, 3, 40]), (1, boxes, int(rng.integers(4, 7)))).astype(
+        np.float32
+    )
+    encodings.flat[0] = rng.choice(SPECIALS)
+    anchors = rng.uniform(0, 1, (boxes, 4)).astype(np.float32)
+    scales = {f"{side}_scale": float(np.float32(rng.uniform(1, 12))) for side in "yxhw"}
+    yield call("DECODE_BOXES", [encodings, anchors], (boxes, 4), "float32", **scales)
+    corners = rng.uniform(0, 1, (boxes, 4)).astype(np.float32)
+    corners[:, 2:] += corners[:, :2] * np.float32(rng.choice([0.1, 1]))
+    scores = rng.uniform(0, 1, (1, boxes, classes + background)).astype(np.float32)
+    if rng.integers(2):
+        scores = np.round(scores * 8) / np.float32(8)
+    scores.flat[0] = rng.choice(SPECIALS)
+    most, several = int(rng.integers(1, 12)), int(rng.integers(1, 4))
+    outputs = [(1, most * several, 4), (1, most * several), (1, most * several), (1,)]
+    workspace = TensorSpec((3 * boxes + 2 * most,), "int32")
+    for regular in (0, 1):
+        words = {
+            "max_detections": most, "max_classes": several, "classes": classes, "regular": regular,
+            "detections_per_class": int(rng.integers(1, 10)),
+            "score_threshold": float_word(float(rng.choice([0, 0.3, 0.6]))),
+            "iou_threshold": float(np.float32(rng.choice([0.1, 0.5, 1.0]))),
+        }  # fmt: skip
+        specs = [TensorSpec(shape, "float32") for shape in outputs]
+        yield Call("SUPPRESS_BOXES", [corners, scores], specs[0], words, (*specs[1:], workspace))

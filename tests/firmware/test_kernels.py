@@ -68,6 +68,7 @@ KERNELS: tuple[tuple[Callable[[np.random.Generator], Iterator[kernels.Call]], in
     (float_calls.float_conversion, 2),
     (float_calls.float_comparison, 2),
     (float_calls.float_along_dimensions, MANY),
+    (float_calls.detection, SOME),
 )
 
 

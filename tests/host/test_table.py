@@ -69,6 +69,8 @@ CODES = {
     54: "SIGMOID_16",
     55: "LEAKY_16",
     56: "QUANTIZE_TABLE",
+    57: "DECODE_BOXES",
+    58: "SUPPRESS_BOXES",
 }
 
 

@@ -21,6 +21,7 @@ Array = NDArray[np.uint8]
 class Comparison:
     """What differs, in words; empty where nothing does."""
 
+    config: DlaConfig
     plan: Plan
     events: Events
     sram_operations: int = 0  # whose bytes at the SRAM's ports were compared
@@ -67,7 +68,7 @@ def compare_stream(
     memory = np.array(rtl.memory)
     plan = plan_stream(config, words, file, {number: size for number, (_, size) in enumerate(places)})
     events = _run(rtl, plan, file, sram, places, len(words))
-    result = Comparison(plan, events)
+    result = Comparison(config, plan, events)
     after = sram.copy()
     regions = [memory[start : start + size] for start, size in places]
     (executor or ReferenceExecutor()).run(plan, after, regions, None, 0)

@@ -18,7 +18,7 @@ from dlasim.sim.runner import Simulation
 from tests.rtl.builder import build
 from tests.rtl.comparison import Comparison, compare_stream
 from tests.rtl.machine import RtlMachine
-from tests.rtl.sram_counters import crossed, words
+from tests.rtl.sram_counters import accesses, crossed, words
 
 Array = NDArray[np.uint8]
 
@@ -57,6 +57,11 @@ class Outcome:
     def sram_words(self) -> int:
         """The words in which it crossed on the RTL."""
         return sum(sum(words(found.events, found.plan)) for found in self.comparisons)
+
+    @property
+    def sram_accesses(self) -> float:
+        """What energy counts for them."""
+        return sum(float(accesses(found.plan, found.config).sum()) for found in self.comparisons)
 
     @property
     def rtl_seconds(self) -> float:

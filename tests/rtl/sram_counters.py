@@ -8,12 +8,16 @@ from collections.abc import Sequence
 from math import gcd
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dlasim.isa.instructions import UNITS, Extent, Unit
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import unit_costs
+from dlasim.sim.energy import EnergyModel
 from dlasim.sim.operation import Operation
 from dlasim.sim.plan import Plan
+from dlasim.sim.sram_words import stream_accesses
+from dlasim.sim.technology import technology
 from tests.rtl.machine import Events
 
 
@@ -25,6 +29,12 @@ def crossed(events: Events, plan: Plan) -> list[int]:
 def words(events: Events, plan: Plan) -> list[int]:
     """The RTL's words of each operation."""
     return _in_order(events.sram_words, plan)
+
+
+def accesses(plan: Plan, config: DlaConfig) -> NDArray[np.float64]:
+    """The simulator's words of each operation, as energy counts them."""
+    count, width = plan.operations, EnergyModel(technology("45nm"), config).port_bytes
+    return stream_accesses(config, plan.stream.batches(count), plan.costs.sram_bytes[:count], width)
 
 
 def _in_order(by_unit: Sequence[Sequence[int]], plan: Plan) -> list[int]:

@@ -8,10 +8,12 @@ from tests.rtl.limits import ALONE, compare_alone, compare_banks, compare_transf
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import LARGE_LIMITED, LIMITED, machine
 from tests.rtl.networks import lowered, run_on_both
+from tests.rtl.sram_counters import accesses, words
 from tests.rtl.test_networks import REAL, built_in
 from tests.rtl.test_streams import STREAMS, random_stream_on_both
 
 NETWORKS = 0.02  # of the simulator's cycles, and of its bytes at the SRAM's ports
+WORDS, SMALL_WORDS = 0.005, 0.1  # of the RTL's words: of networks, and of the sum of random streams
 # Of the sum of random streams: operations of some ten cycles, whose words are mostly partly full.
 SMALL_OPERATIONS = {"ports": 0.06, "one port": 0.6}
 
@@ -34,14 +36,18 @@ def test_words_in_one_bank_cross_one_by_one(rtl: RtlMachine, name: str) -> None:
 
 @pytest.mark.parametrize("name", LIMITED)
 def test_results_of_random_streams(rtl: RtlMachine, name: str) -> None:
-    ours = simulated = operations = compared = 0
+    ours = simulated = operations = compared = crossed = 0
+    expected_words = 0.0
     for number in range(STREAMS):
         found = random_stream_on_both(rtl, machine(name), number)
         assert not found.wrong_results, f"stream {number}"
         operations, compared = operations + found.plan.operations, compared + found.sram_operations
+        crossed += sum(words(found.events, found.plan))
+        expected_words += float(accesses(found.plan, machine(name)).sum())
         cycles, expected = found.cycles
         ours, simulated = ours + cycles, simulated + expected
     assert compared > 0.8 * operations, "most operations have the same bytes by rule"
+    assert abs(expected_words - crossed) <= SMALL_WORDS * crossed
     assert simulated < ours < (1 + SMALL_OPERATIONS[name]) * simulated
 
 
@@ -54,6 +60,7 @@ def assert_near(model: Path, name: str) -> None:
     assert abs(outcome.rtl_cycles - outcome.simulator_cycles) <= NETWORKS * outcome.simulator_cycles
     counted, simulated = outcome.sram_bytes
     assert abs(counted - simulated) <= NETWORKS * simulated
+    assert abs(outcome.sram_accesses - outcome.sram_words) <= WORDS * outcome.sram_words
 
 
 @pytest.mark.parametrize("name", LIMITED)

@@ -155,7 +155,7 @@ def test_an_operator_without_a_float_form_is_told_where_to_cut(tmp_path):
     assert "quantize it too, or cut the model before it, with dequantize_1 as output" in message
 
 
-@pytest.mark.parametrize("kind", ["SIN", "CUSTOM[TFLite_Detection_PostProcess]"])
+@pytest.mark.parametrize("kind", ["SIN", "CUSTOM[My_Decoder]"])
 def test_an_unknown_operator_on_floats_is_told_where_to_cut(kind):
     graph = converting(("DEQUANTIZE", "float32"), (kind, "float32"))
     with pytest.raises(InputError) as caught:

@@ -15,19 +15,13 @@ enum {
     LEADING = 30,     /* its highest bit */
 };
 
-/* The exponent and 24 bits; the leading one is bit 23, also of a subnormal. */
-struct parts {
-    int32_t exponent; /* biased, and 0 or less for a subnormal */
-    uint32_t significand;
-};
-
-static struct parts take_apart(uint32_t magnitude)
+struct float_parts take_apart(uint32_t magnitude)
 {
     int32_t exponent = (int32_t)(magnitude >> FRACTION_BITS);
     if (exponent)
-        return (struct parts){ exponent, (magnitude & ((1u << FRACTION_BITS) - 1)) | 1u << FRACTION_BITS };
+        return (struct float_parts){ exponent, (magnitude & ((1u << FRACTION_BITS) - 1)) | 1u << FRACTION_BITS };
     int32_t shift = __builtin_clz(magnitude) - (31 - FRACTION_BITS);
-    return (struct parts){ 1 - shift, magnitude << shift };
+    return (struct float_parts){ 1 - shift, magnitude << shift };
 }
 
 /* Shifts right; whatever is lost stays as the lowest bit. */
@@ -38,8 +32,7 @@ static inline uint32_t shift_right(uint32_t value, uint32_t places)
     return places ? value >> places | (value << (32 - places) != 0) : value;
 }
 
-/* The number significand / 2^30 * 2^(exponent - 127), rounded; the significand's bit 30 is its highest. */
-static inline float round_off(uint32_t sign, int32_t exponent, uint32_t significand)
+float round_off(uint32_t sign, int32_t exponent, uint32_t significand)
 {
     if (exponent < 1) {
         significand = shift_right(significand, (uint32_t)(1 - exponent));
@@ -98,7 +91,7 @@ float __mulsf3(float one, float other)
         return float_of(x > INFINITE || y > INFINITE || !x || !y ? NOT_A_NUMBER : sign | INFINITE);
     if (!x || !y)
         return float_of(sign);
-    struct parts first = take_apart(x), second = take_apart(y);
+    struct float_parts first = take_apart(x), second = take_apart(y);
     uint64_t product = (uint64_t)(first.significand << 8) * (second.significand << 7);
     uint32_t significand = (uint32_t)(product >> 32) | ((uint32_t)product != 0);
     int32_t exponent = first.exponent + second.exponent - BIAS;
@@ -132,7 +125,7 @@ float __divsf3(float one, float other)
         return float_of(sign | INFINITE);
     if (!x || y == INFINITE)
         return float_of(sign);
-    struct parts first = take_apart(x), second = take_apart(y);
+    struct float_parts first = take_apart(x), second = take_apart(y);
     int32_t exponent = first.exponent - second.exponent + BIAS;
     if (first.significand < second.significand)
         first.significand <<= 1, exponent--;
@@ -186,7 +179,7 @@ float square_root(float value)
         return value;
     if (bits > INFINITE) /* below 0, or NaN */
         return float_of(NOT_A_NUMBER);
-    struct parts parts = take_apart(bits);
+    struct float_parts parts = take_apart(bits);
     int32_t exponent = parts.exponent - BIAS;
     uint32_t radicand = parts.significand << (7 + (exponent & 1)), rest = 0, root = 0;
     for (int digit = 0; digit < 26; digit++) {
@@ -245,7 +238,7 @@ float remainder_of(float value, float divisor)
         return float_of(NOT_A_NUMBER);
     if (x < y)
         return value;
-    struct parts first = take_apart(x), second = take_apart(y);
+    struct float_parts first = take_apart(x), second = take_apart(y);
     uint32_t rest = first.significand;
     for (int32_t left = first.exponent - second.exponent;; left--) {
         if (rest >= second.significand)
@@ -282,7 +275,7 @@ float floor_of_quotient(float value, float divisor)
     uint32_t y = bits_of(divisor) & ~SIGN;
     if (x >= INFINITE || y >= INFINITE || !x || !y)
         return value / divisor; /* 0, an infinity or NaN */
-    struct parts first = take_apart(x), second = take_apart(y);
+    struct float_parts first = take_apart(x), second = take_apart(y);
     int32_t exponent = first.exponent - second.exponent;
     if (first.significand < second.significand)
         first.significand <<= 1, exponent--;

@@ -38,6 +38,17 @@ float remainder_of(float value, float divisor);
 /* The quotient in double precision, rounded down, in single precision. */
 float floor_of_quotient(float value, float divisor);
 
+/* A number of 24 bits, which take_apart makes of a float other than 0, infinities and NaN. */
+struct float_parts {
+    int32_t exponent; /* biased, and 0 or less for a subnormal */
+    uint32_t significand; /* the leading one is bit 23, also of a subnormal */
+};
+struct float_parts take_apart(uint32_t magnitude);
+
+/* The number significand / 2^30 * 2^(exponent - 127), rounded; the significand's bit 30 is its highest, and its bit 0
+ * stands for whatever lies below, too. */
+float round_off(uint32_t sign, int32_t exponent, uint32_t significand);
+
 /* Cut off; the nearest of both ends where that is beyond 64 bits, 0 for NaN. */
 int64_t truncate(float value);
 
