@@ -12,6 +12,9 @@ import pytest
 # Tests start hundreds of processes, each of which would compile all modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # There is a worker for each core. More threads of NumPy's BLAS would spin while they wait for each other.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,10 +46,18 @@ def library_sources() -> list[Path]:
     return sorted(source for source in sources if source.name != "main.c")
 
 
-def build(output: Path, main: Path = FIRMWARE / "src" / "main.c") -> None:
-    """The ELF of a main() and the library."""
+def compile_library(folder: Path) -> list[Path]:
+    """The objects of the library, in an empty folder."""
+    return [_compile(source, folder) for source in library_sources()]
+
+
+def build(
+    output: Path, main: Path = FIRMWARE / "src" / "main.c", library: Sequence[Path] | None = None
+) -> None:
+    """The ELF of a main() and the library, of which the objects may be there already."""
     with tempfile.TemporaryDirectory() as folder:
-        objects = [_compile(source, Path(folder)) for source in (*library_sources(), main)]
+        objects = [*(compile_library(Path(folder)) if library is None else library)]
+        objects.append(_compile(main, Path(folder)))
         options = ("--gc-sections", "--discard-locals", "-T", str(FIRMWARE / "board.ld"))
         _zig("ld.lld", *options, *map(str, objects), "-o", str(output))
 

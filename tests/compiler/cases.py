@@ -126,6 +126,14 @@ def write_model(case: Case, folder: Path) -> Path:
     return path
 
 
+def lower_case(case: Case, folder: Path) -> Lowered:
+    """The case lowered, with as much SRAM as it needs; nothing is verified."""
+    path = write_model(case, folder)
+    network = partition(prepare(read_model(path), path.name))
+    config, options = DlaConfig().replace(**case.machine), CompileOptions(**case.options)
+    return lower_with_enough(network, config, options)[0]
+
+
 def run_case(case: Case, folder: Path) -> Outcome:
     """Lower and verify; anything but equality everywhere, or an honest refusal first, is a failure."""
     path = None

@@ -42,14 +42,23 @@ def builder() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def firmware(builder: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def library(builder: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """All objects but that of main(), compiled once."""
+    objects: list[Path] = builder.compile_library(tmp_path_factory.mktemp("library"))
+    return objects
+
+
+@pytest.fixture(scope="session")
+def firmware(
+    builder: ModuleType, library: list[Path], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Path]:
     """firmware("acknowledge"): the firmware with programs/acknowledge.c as its main()."""
     folder = tmp_path_factory.mktemp("firmware")
 
     def make(name: str) -> Path:
         elf = folder / f"{name}.elf"
         if not elf.exists():
-            builder.build(elf, PROGRAMS / f"{name}.c")
+            builder.build(elf, PROGRAMS / f"{name}.c", library)
         return elf
 
     return make

@@ -38,8 +38,9 @@ REQUANTIZATIONS = {"OP_REQUANT": 1, "OP_ACT_RELU": 1, "OP_ACT_LRELU": 1, "OP_E_A
 MEAN, AVERAGES = 2, (1, 3)
 QUEUE = 64  # bytes between the SRAM's ports and a unit, besides its buffers
 
+Exact = Fraction | int  # integers where they do: their sums take a tenth of the time
 # Multiply-accumulates, bytes read from SRAM; results, cycles that each needs in the output stage, its bytes.
-Step = tuple[int, int, int, Fraction, int]
+Step = tuple[int, int, int, Exact, int]
 
 
 class Settings:
@@ -56,9 +57,10 @@ class Settings:
         return first.extract(self._patterns[name]), second.extract(self._patterns[name])
 
 
-def each(per_cycle: float) -> Fraction:
+def each(per_cycle: float) -> Exact:
     """Cycles of one of so many in a cycle; 0 is no limit."""
-    return 1 / Fraction(per_cycle) if per_cycle else Fraction(0)
+    cycles = 1 / Fraction(per_cycle) if per_cycle else Fraction(0)
+    return cycles.numerator if cycles.denominator == 1 else cycles
 
 
 def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config) -> Iterator[Step]:
@@ -129,7 +131,7 @@ def mac_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, config)
 
 
 def _handed_over(
-    made: list[tuple[int, int, int, bool]], room: int, results: int, stage: Fraction, out_bytes: int
+    made: list[tuple[int, int, int, bool]], room: int, results: int, stage: Exact, out_bytes: int
 ) -> Iterator[Step]:
     """The steps of a block that is handed over whole: it begins with its input in the line buffer, as much of
     the first slices of channels as that holds, and all its results leave at its end."""
@@ -200,7 +202,7 @@ def vector_steps(mnemonic: str, fields: dict[str, int], at_issue: Settings, conf
                     yield 0, reads, group if tap is window.taps[-1] else 0, stage, out
 
 
-def softmax_steps(channels: int, table: int, stage: Fraction, config) -> Iterator[Step]:
+def softmax_steps(channels: int, table: int, stage: Exact, config) -> Iterator[Step]:
     """The greatest element; the sum; then its reciprocal, in 8 cycles; the results. The table comes first. A
     row that the line buffer does not hold is read in each pass."""
     groups = [min(config.vector_lanes, channels - low) for low in range(0, channels, config.vector_lanes)]
@@ -290,8 +292,8 @@ class Compute:
         self._to_read = sum(step[1] for step in steps)
         self._needed = steps[0][1] if steps else 0
         self._fetched = self._to_write = 0
-        self._leaving: deque[tuple[int, Fraction, int]] = deque()  # results in the output stage
-        self._spent = Fraction(0)
+        self._leaving: deque[tuple[int, Exact, int]] = deque()  # results in the output stage
+        self._spent: Exact = 0
         self.macs = 0
 
     @property
@@ -335,9 +337,9 @@ class Compute:
         return name
 
     @property
-    def _behind(self) -> Fraction:
+    def _behind(self) -> Exact:
         """Cycles until all results have left."""
-        return sum((count * cycles for count, cycles, _ in self._leaving), Fraction(0)) - self._spent
+        return sum((count * cycles for count, cycles, _ in self._leaving), 0) - self._spent
 
     def _leave(self) -> None:
         """A cycle of the output stage."""
@@ -351,7 +353,7 @@ class Compute:
             if results > 1:
                 self._leaving.appendleft((results - 1, cycles, size))
         if not self._leaving:
-            self._spent = Fraction(0)
+            self._spent = 0
 
     def _step(self) -> bool:
         if self._next == len(self._steps) or (self._is_limited and self._needed > self._fetched):
@@ -380,7 +382,7 @@ class Transfer:
         self._latency = self.memory.latency - waited
         runs = list(_runs(at_issue, prefix))
         self.beats = sum(_bus_cycles(run, self.memory) for run in runs)
-        self._left = Fraction(self.beats)
+        self._left: Exact = self.beats  # a fraction once the bus is shared
         self._word, self._is_limited = config.sram_bandwidth, bool(config.sram_bandwidth and self.beats)
         self._bytes = sum(runs) if self._is_limited else 0
         self._crossed = 0
@@ -392,7 +394,7 @@ class Transfer:
     @property
     def _arrived(self) -> int:
         done = self.beats - max(self._left, 0)
-        return int(self._bytes * done / self.beats) if self.beats else 0
+        return int(self._bytes * done // self.beats) if self.beats else 0
 
     @property
     def wants_bus(self) -> bool:
@@ -416,7 +418,7 @@ class Transfer:
     def wait(self) -> None:
         self._latency -= 1
 
-    def move(self, share: Fraction | int) -> None:
+    def move(self, share: Exact) -> None:
         self._left -= share
 
 
@@ -524,20 +526,35 @@ class Bus:
         self._fluid = fluid
         self._credit = Fraction(0)
         self._turn = 0
+        self._shares: dict[tuple[str, str], tuple[Exact, ...]] = {}  # by the memories of two
 
     def cycle(self, transfers: list[Transfer]) -> None:
         """One cycle for the transfers (at most two) that want the bus."""
-        rates = [transfer.memory.rate for transfer in transfers]
-        limit = self._limit([transfer.memory for transfer in transfers]) if len(transfers) == 2 else 0
-        if not limit or sum(rates) <= limit:
+        if len(transfers) < 2:
             for transfer in transfers:
                 transfer.move(1)
-        elif self._fluid:
-            for transfer, mine, other in zip(transfers, rates, reversed(rates), strict=True):
-                transfer.move(min(1, max(limit / 2, limit - other) / mine))
+            return
+        memories = [transfer.memory for transfer in transfers]
+        names = memories[0].name, memories[1].name
+        if names not in self._shares:
+            self._shares[names] = self._share(memories)
+        shares = self._shares[names]
+        if self._fluid or min(shares) == 1:
+            for transfer, share in zip(transfers, shares, strict=True):
+                transfer.move(share)
         else:
-            assert rates[0] == rates[1]
-            self._arbitrate(transfers, limit / rates[0])
+            assert shares[0] == shares[1]
+            self._arbitrate(transfers, sum(shares))
+
+    def _share(self, memories: list[RegionMemory]) -> tuple[Exact, ...]:
+        """The beats of each of two transfers in a cycle."""
+        rates, limit = [memory.rate for memory in memories], self._limit(memories)
+        if not limit or sum(rates) <= limit:
+            return 1, 1
+        return tuple(
+            min(1, max(limit / 2, limit - other) / mine)
+            for mine, other in zip(rates, reversed(rates), strict=True)
+        )
 
     def _limit(self, memories: list[RegionMemory]) -> Fraction:
         """What both transfers together can move in a cycle."""
@@ -547,7 +564,7 @@ class Bus:
             limits.append(first.limit)
         return min([limit for limit in limits if limit], default=Fraction(0))
 
-    def _arbitrate(self, transfers: list[Transfer], beats: Fraction) -> None:
+    def _arbitrate(self, transfers: list[Transfer], beats: Exact) -> None:
         self._credit = self._credit + beats
         for _ in transfers:
             if self._credit >= 1:
