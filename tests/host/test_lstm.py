@@ -1,10 +1,14 @@
 """UNIDIRECTIONAL_SEQUENCE_LSTM over several inferences, against TFLite Micro."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import dlasim
+from dlasim.compiler_shim.graph import Quantization
 from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.errors import InputError
 from dlasim.sim.interpolation import SIGMOID_TABLE
 from tests.host.models import HostRun, random_values
 from tests.oracle import run_tflite_micro
@@ -43,6 +47,24 @@ def test_states(seed):
     for position in (18, 19):
         number = graph.operators[0].inputs[position]
         np.testing.assert_array_equal(ours[number], theirs[number])
+
+
+def test_activations_of_sixteen_bits_are_refused(tmp_path):
+    """TFLite Micro has such a kernel, but no converter makes a network for it."""
+    graph = random_lstm(1, time_major=False)
+    wide = {
+        number: replace(
+            tensor, dtype="int16", quantization=Quantization((tensor.quantization.scale / 256,), (0,))
+        )
+        for number, tensor in enumerate(graph.tensors)
+        if tensor.dtype == "int8" and tensor.data is None
+    }
+    tensors = tuple(wide.get(number, tensor) for number, tensor in enumerate(graph.tensors))
+    (tmp_path / "wide.tflite").write_bytes(write_tflite(replace(graph, tensors=tensors)))
+    with pytest.raises(
+        InputError, match="int16, which UNIDIRECTIONAL_SEQUENCE_LSTM does not take: quantize it as int8"
+    ):
+        dlasim.compile(tmp_path / "wide.tflite")
 
 
 @pytest.mark.parametrize("host", ["none", "riscv"])
