@@ -193,6 +193,7 @@ def _sixteen_bits() -> Iterator[Single]:
             yield Single("ARITHMETIC_16", (one, one), out, {**usual, "function": int(function)})
         tables = ((513,), "int16")
         yield Single("SOFTMAX_16", (one, tables, tables), out, {})
+        yield Single("LUT_16", (one, tables), out, {})
         yield Single("SIGMOID_16", (one, ((256,), "int32")), out, {"factor": 3})
         yield Single("LEAKY_16", (one,), out, usual)
         yield Single("DEQUANTIZE", (one,), (shape, "float32"), {"scale": 0.05})
