@@ -251,7 +251,7 @@ def narrow_halves(work: Work) -> float:
 def detections(work: Work) -> float:
     """Fast, as if each box had a good score: 500 and 225 for each detection for each box, and 13 for each
     score. Regular: 36 for each score; what it compares depends on how many are good."""
-    boxes, scores, at = (1, *work.input(0))[-2], prod(work.input(1)), work.attributes
+    boxes, scores, at = (1, 1, *work.input(0))[-2], prod(work.input(1)), work.attributes
     if at is None or at.regular:
         return 36 * scores
     count = int(at.max_detections)

@@ -1,6 +1,7 @@
 """UNIDIRECTIONAL_SEQUENCE_LSTM over several inferences, against TFLite Micro."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -91,6 +92,18 @@ def test_verify_compares_state_and_output(host, tmp_path):
     path.write_bytes(write_tflite(random_lstm(3, time_major=False)))
     result = dlasim.verify(path, host=host)
     assert result.passed, result
+
+
+@pytest.mark.parametrize("host", ["none", "riscv"])
+@pytest.mark.parametrize("sram", ["2KiB", "16KiB", "512KiB"])
+def test_an_lstm_that_tensorflow_quantized(sram, host):
+    """An LSTM of 16 units over 8 steps, then a Dense layer, by TensorFlow and tf-keras 2.21.0."""
+    model = Path(__file__).parent / "keras_lstm.tflite"
+    kinds = [row["operator"] for row in dlasim.inspect(model)["operators"]]
+    assert kinds == ["UNIDIRECTIONAL_SEQUENCE_LSTM", "FULLY_CONNECTED", "RESHAPE"]
+    result = dlasim.verify(model, host=host, sram=sram, runs=2)
+    assert result.passed, result
+    assert result.reference == "TFLite Micro"
 
 
 def test_the_table_is_a_sigmoid():
