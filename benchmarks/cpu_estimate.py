@@ -64,8 +64,11 @@ def _usual_values(single: Single, values: Any) -> Any:
 def program_of(single: Single) -> Program:
     """A program that makes the call; int8 and float tensors are inputs, int32 ones are zero."""
     tensors, ends = [], dict.fromkeys(Region, 0)
-    second = single.second_output
-    created = (*single.inputs, single.output, *((second,) if isinstance(second, tuple) else ()))
+    created = [*single.inputs, single.output]
+    outputs = [len(single.inputs)]
+    for more in single.more_outputs:
+        outputs.append(more if isinstance(more, int) else len(created))
+        created += [] if isinstance(more, int) else [more]
     for shape, dtype in created:
         is_given = len(tensors) < len(single.inputs) and (dtype != "int32" or len(tensors) < single.sums)
         is_output = len(tensors) >= len(single.inputs)
@@ -78,11 +81,7 @@ def program_of(single: Single) -> Program:
     operator = host_ops.BY_NAME[single.operator]
     words = {attribute.name: _usual(attribute) for attribute in operator.attributes} | single.attributes
     numbers = tuple(range(len(single.inputs)))
-    outputs = (
-        len(numbers),
-        *([second] if isinstance(second, int) else range(len(numbers) + 1, len(created))),
-    )
-    call = HostCall(operator.code, numbers, outputs, encode_attributes(operator.name, **words), 0)
+    call = HostCall(operator.code, numbers, tuple(outputs), encode_attributes(operator.name, **words), 0)
     need = DlaConfig().requirement(
         inputs_bytes=ends[Region.INPUTS], outputs_bytes=ends[Region.OUTPUTS], arena_bytes=ends[Region.ARENA]
     )

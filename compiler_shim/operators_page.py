@@ -82,8 +82,6 @@ image.
 SPACE_TO_BATCH_ND, a convolution and BATCH_TO_SPACE_ND, which is how Keras writes dilation, become one dilated
 convolution. Elsewhere these two operators are rejected.
 
-Of what TensorFlow's kernels have in int16, dlasim lacks DIV, REDUCE_PROD, RSQRT, SQRT and SQUARED_DIFFERENCE.
-
 VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE and CALL_ONCE become [variables](numerics.md#state). WHERE is
 computed at compile time; of a condition that the network computes it is rejected.
 

@@ -370,7 +370,9 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "int8 and int16 have MAX and MIN only",
         ),
     ),
+    "LUT_16": (_SAME_ELEMENTS, Rule("table.elements == 513", "table must have 513 elements")),
     "PRODUCT": (
+        *_same_type("input"),
         *_not_empty("input"),
         Rule(f"output.elements == {_KEPT}", "output must have the dimensions that are not reduced"),
     ),

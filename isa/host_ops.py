@@ -79,6 +79,8 @@ class WideFunction(enum.IntEnum):
     ADD = 0
     SUB = 1
     MUL = 2
+    DIV = 3
+    SQUARED_DIFFERENCE = 4
 
 
 class PoolFunction(enum.IntEnum):
@@ -746,9 +748,13 @@ HOST_OPERATORS = (
         "The product of x - input_zero_point over the elements that differ only along the reduced axes, with "
         "narrow(p * x) after each factor and narrow(p) + output_zero_point, limited to int8, at the end; "
         "narrow(p) = (p * m + 2^(14 - s)) >> (15 - s), with m = output_multiplier / 2^16, rounded, at most "
-        "2^15 - 1, and s = output_shift.",
-        (_int8_in(doc="any shape"),),
-        (HostOperand("output", _INT8, "the axes that stay, in order; reduced ones may stand as 1"),),
+        "2^15 - 1, and s = output_shift. int16 likewise, limited to int16.",
+        (HostOperand("input", ("int8", "int16"), "any shape"),),
+        (
+            HostOperand(
+                "output", ("int8", "int16"), "the axes that stay, in order; reduced ones may stand as 1"
+            ),
+        ),
         (
             Attribute("axis_mask", "bit n: dimension n of the input is reduced"),
             _INPUT_ZERO_POINT,
@@ -857,7 +863,8 @@ HOST_OPERATORS = (
         "ARITHMETIC_16",
         50,
         "clamp(requant(result, output)). ADD and SUB are those of s = requant(x << 15, of that input), "
-        "MUL is x1 * x2.",
+        "SQUARED_DIFFERENCE is that of s = requant(x, of that input), squared in int32, MUL is x1 * x2. DIV "
+        "is the clamped quotient of DIV.",
         (
             HostOperand("input1", ("int16",), "any shape"),
             HostOperand("input2", ("int16",), "broadcast with input1 as in NumPy"),
@@ -865,8 +872,8 @@ HOST_OPERATORS = (
         (_INT16_OUT,),
         (
             _function(WideFunction),
-            *_scale("input1_", "input1; not of MUL"),
-            *_scale("input2_", "input2; not of MUL"),
+            *_scale("input1_", "input1; not of MUL and DIV"),
+            *_scale("input2_", "input2; not of MUL and DIV"),
             *_scale("output_", "the result"),
             *_WIDE_CLAMP,
         ),
@@ -965,6 +972,14 @@ HOST_OPERATORS = (
             ),
         ),
         firmware="quantize_by_table",
+    ),
+    HostOperator(
+        "LUT_16",
+        59,
+        "lookup(table, x), that of SOFTMAX_16: a function of one element, linear between 513 places.",
+        (HostOperand("input", ("int16",), "any shape"), HostOperand("table", ("int16",), "[513]")),
+        (_INT16_OUT,),
+        firmware="look_up16",
     ),
     HostOperator(
         "DECODE_BOXES",

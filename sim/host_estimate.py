@@ -71,6 +71,7 @@ RATES = {
     "POOL_16": Rates(written=35, more=loops.window_elements(9.2)),
     "MEAN_16": Rates(read=20.5, written=80),
     "SOFTMAX_16": Rates(written=60, more=loops.pixels(110)),
+    "LUT_16": Rates(call=200, written=22),
     "SIGMOID_16": Rates(call=220, written=35.5),
     "LEAKY_16": Rates(call=170, written=40),
     "DECODE_BOXES": Rates(written=940),

@@ -226,9 +226,11 @@ def wide_windows(work: Work) -> float:
 
 
 def wide_arithmetic(work: Work) -> float:
-    """66 for each sum, 33 for each product, 110 for each row."""
-    is_product = work.attributes is not None and work.attributes.function == host_ops.WideFunction.MUL
-    return (33 if is_product else 66) * work.written + 110 * (work.written // row_length(work))
+    """66 for each sum, 33 for each product, 282 for each quotient, 110 for each row."""
+    function = 0 if work.attributes is None else int(work.attributes.function)
+    rates: dict[int, int] = {host_ops.WideFunction.MUL: 33, host_ops.WideFunction.DIV: 282}
+    each = rates.get(function, 66)
+    return each * work.written + 110 * (work.written // row_length(work))
 
 
 def padding(work: Work) -> float:
@@ -249,7 +251,7 @@ def narrow_halves(work: Work) -> float:
 def detections(work: Work) -> float:
     """Fast, as if each box had a good score: 500 and 225 for each detection for each box, and 13 for each
     score. Regular: 36 for each score; what it compares depends on how many are good."""
-    boxes, scores, at = (1, *work.input(0))[-2], prod(work.input(1)), work.attributes
+    boxes, scores, at = (1, 1, *work.input(0))[-2], prod(work.input(1)), work.attributes
     if at is None or at.regular:
         return 36 * scores
     count = int(at.max_detections)

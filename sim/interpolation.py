@@ -71,12 +71,23 @@ def tanh16(values: ArrayLike, factor: int, shift: int, table: NDArray[np.int32])
     return np.where(scaled >= 0, result - one + half, one - result + half - 1) >> 8
 
 
-def _spaced(low: float, high: float, function: Callable[[Floats], Floats]) -> NDArray[np.int16]:
-    """A function in Q0.15 at 513 points, each moved by half of the error in the middle to the next one."""
+def table513(scale: float, result_scale: float, function: Callable[[Floats], Floats]) -> NDArray[np.int16]:
+    """A function of int16 with a scale, and results with another."""
+    ends = np.array([INT16_MIN, INT16_MAX], np.float32)
+    low, high = (np.float32(scale) * ends).tolist()
+    least, greatest = np.float32(result_scale) * ends
+    return _spaced(low, high, function, float(np.float32(1 << 16) / (greatest - least)))
+
+
+def _spaced(
+    low: float, high: float, function: Callable[[Floats], Floats], steps: float = 1 << 15
+) -> NDArray[np.int16]:
+    """A function in steps, Q0.15 by default, at 513 points, each moved by half of the error in the middle to
+    the next one."""
     low32, high32 = np.float32(low), np.float32(high)
     step = np.float32((high32 - low32) / np.float32(_INTERVALS))
     starts = low32 + np.arange(_INTERVALS, dtype=np.float32) * step
-    steps = np.float32(1 << 15)
+    per_step = np.float32(steps)
     first, middle, last = (
         function(points.astype(np.float32))
         for points in (
@@ -85,10 +96,10 @@ def _spaced(low: float, high: float, function: Callable[[Floats], Floats]) -> ND
             low32 + np.arange(1, _INTERVALS + 1, dtype=np.float32) * step,
         )
     )
-    sample = _rounded(first * steps)
+    sample = _rounded(first * per_step)
     between = _rounded((last * steps + sample) / np.float32(2))
-    bias = _rounded((between - _rounded(middle * steps)) / np.float32(2))
-    end = _rounded(function(np.array([high32], np.float32)) * steps)
+    bias = _rounded((between - _rounded(middle * per_step)) / np.float32(2))
+    end = _rounded(function(np.array([high32], np.float32)) * per_step)
     limited: Floats = np.clip(np.concatenate([sample - bias, end]), INT16_MIN, INT16_MAX)
     return limited.astype(np.int16)
 

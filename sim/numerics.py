@@ -95,7 +95,7 @@ _RECIPROCAL_OF_ZERO = -1515870788  # what TFLite's steps of Newton's method give
 
 
 def quotient(dividends: ArrayLike, divisors: ArrayLike, multiplier: int, shift: int) -> Integers:
-    """dividends / divisors * multiplier / 2^31 * 2^shift, both at most 255 either way: TFLite's DIV.
+    """dividends / divisors * multiplier / 2^31 * 2^shift, both of 17 bits at most: TFLite's DIV.
 
     It multiplies by a reciprocal. Where less than 2^-31 of the product would stay, TFLite shifts by more than
     a word: by the low five bits of that number, as x86 and RISC-V do, and adds 1 unless it is negative.

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
+from dlasim.compiler_shim.lowering.residency import SramPlan
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.planner import PlanMemory, fastest_plan
 from dlasim.errors import DlasimError
@@ -28,7 +29,7 @@ from dlasim.sweeps.parameters import resolve
 OK, REFUSED, FAILED = "ok", "refused", "failed"
 FIGURES = columns(RUN_FIGURES)
 LAYER_COLUMNS = ("layer", *columns(LAYER_FIGURES))  # the first is its number
-MOST_REMEMBERED = 4  # machines with SRAM to spare; points that differ only in SRAM follow each other
+MOST_REMEMBERED = 4  # machines, or plans; points that differ only in SRAM follow each other
 # The figures that depend on the SRAM's size even where the program does not.
 _OF_SRAM = ("energy_nj", "sram_kib")
 
@@ -79,10 +80,16 @@ def sram_group(model: str, values: Mapping[str, Any], layers: bool) -> Hashable:
 @dataclass(slots=True)
 class GroupMemory:
     """What is known of points that differ only in their SRAM: plans, and by the identity of a plan that is
-    kept among these what was measured with it."""
+    kept among these what was measured with it, for the last few."""
 
     plans: PlanMemory = field(default_factory=PlanMemory)
-    entries: dict[int, tuple[Entry, Measured]] = field(default_factory=dict)
+    entries: OrderedDict[int, tuple[Entry, Measured]] = field(default_factory=OrderedDict)
+
+    def keep(self, plan: SramPlan, entry: Entry, measured: Measured) -> None:
+        """Remember what was measured with a plan."""
+        self.entries[id(plan)] = entry, measured
+        if len(self.entries) > MOST_REMEMBERED:
+            self.entries.popitem(last=False)
 
 
 class Evaluator:
@@ -165,7 +172,7 @@ def timing_entry(
     measured = Measured(program, config, Simulation(program, config, None, backend).run(), {})
     run_report = report_of(measured)
     entry = Entry(OK, "", row_figures(run_report), layer_rows(run_report) if layers else None)
-    memory.entries[id(choice.plan)] = entry, measured
+    memory.keep(choice.plan, entry, measured)
     return choice.sufficient_sram_bytes, entry, measured
 
 

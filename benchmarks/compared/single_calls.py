@@ -23,7 +23,7 @@ class Single:
     inputs: tuple[tuple[Shape, str], ...]
     output: tuple[Shape, str]
     attributes: dict[str, Any]
-    second_output: tuple[Shape, str] | int | None = None  # or the input that it is, a state
+    more_outputs: tuple[tuple[Shape, str] | int, ...] = ()  # a number: the input that it is, a state
     sums: int = 0  # how many of the first inputs are data even if they are int32
 
     @property
@@ -105,6 +105,7 @@ def singles() -> Iterator[Single]:
     yield from _more()
     yield from _sixteen_bits()
     yield from _floats()
+    yield from _detections()
     yield from _recurrent()
 
     for size, depth, turned in ((16, 16, 0), (32, 64, 1), (8, 8, 0)):
@@ -192,6 +193,7 @@ def _sixteen_bits() -> Iterator[Single]:
             yield Single("ARITHMETIC_16", (one, one), out, {**usual, "function": int(function)})
         tables = ((513,), "int16")
         yield Single("SOFTMAX_16", (one, tables, tables), out, {})
+        yield Single("LUT_16", (one, tables), out, {})
         yield Single("SIGMOID_16", (one, ((256,), "int32")), out, {"factor": 3})
         yield Single("LEAKY_16", (one,), out, usual)
         yield Single("DEQUANTIZE", (one,), (shape, "float32"), {"scale": 0.05})
@@ -211,7 +213,7 @@ def _recurrent() -> Iterator[Single]:
         for state in ("int8", "int16"):
             weights = ((filters, depth), "int8"), ((filters, memory), state), ((filters // rank,), "int32")
             given = (((batch, depth), "int8"), *weights, ((batch, filters * memory), state))
-            yield Single("SVDF", given, ((batch, filters // rank), "int8"), {"rank": rank}, second_output=4)
+            yield Single("SVDF", given, ((batch, filters // rank), "int8"), {"rank": rank}, more_outputs=(4,))
     for rows, depth, channels in (
         (1, 28, 80),
         (28, 28, 80),
@@ -232,7 +234,7 @@ def _recurrent() -> Iterator[Single]:
             "row_step": 1, "cell_clip": 32767, "tanh_factor": 3, "output_shift": -22, "forget_shift": -15,
             "update_shift": -16, "input_shift": [-16] * 4, "recurrent_shift": [-16] * 4,
         }  # fmt: skip
-        yield Single("LSTM_CELL", given, ((batch, units), "int8"), words, second_output=2, sums=2)
+        yield Single("LSTM_CELL", given, ((batch, units), "int8"), words, more_outputs=(2,), sums=2)
     for rows, length, most in (
         (1, 10, 1),
         (1, 10, 5),
@@ -247,7 +249,7 @@ def _recurrent() -> Iterator[Single]:
         for dtype in ("int8", "int16", "float32"):
             chosen = (rows, most)
             given = (((rows, length), dtype),)
-            yield Single("TOP_K", given, (chosen, dtype), {}, second_output=(chosen, "int32"))
+            yield Single("TOP_K", given, (chosen, dtype), {}, more_outputs=((chosen, "int32"),))
     for length in (1, 2, 3, 4, 7, 8, 16, 24, 31, 64, 250):
         shape = (1, 96, length)
         for point in (-128, 0):
@@ -255,6 +257,14 @@ def _recurrent() -> Iterator[Single]:
         for dtype, scale in (("int8", 0.01), ("uint8", 0.004), ("int16", 1 / 32767)):
             yield Single("QUANTIZE", ((shape, "float32"),), (shape, dtype), {"scale": scale})
         yield Single("DEQUANTIZE", ((shape, "int16"),), (shape, "float32"), {"scale": 0.05})
+
+
+def _detections() -> Iterator[Single]:
+    """The boxes of detection networks. Which of them are left takes as long as many overlap: not here."""
+    for boxes in (1, 60, 400):
+        given = ((1, boxes, 4), "float32"), ((boxes, 4), "float32")
+        scales = {f"{side}_scale": 10.0 for side in "yxhw"}
+        yield Single("DECODE_BOXES", given, ((boxes, 4), "float32"), scales)
 
 
 def _by_table(shape: Shape, zero_point: int) -> Single:

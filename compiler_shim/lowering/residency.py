@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -20,7 +20,7 @@ from dlasim.compiler_shim.lowering.memory import (
     sram_candidates,
 )
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.states import Segment, State, StateSearch
+from dlasim.compiler_shim.lowering.states import Segment, State, StateSearch, state_of, values_of
 from dlasim.compiler_shim.lowering.stripes import Chain, ChainTilings, best_segments
 from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem, TilingProblems
@@ -66,7 +66,7 @@ class _Residents:
     """The values that stay in SRAM, each at its address while it is alive."""
 
     def __init__(self, addresses: Mapping[int, int], live_ranges: Mapping[int, LiveRange]) -> None:
-        self.addresses = addresses
+        self.addresses, self.state = addresses, state_of(addresses)
         self._at: dict[int, dict[int, allocation.Gap]] = defaultdict(dict)  # by step and value
         for value, address in addresses.items():
             live_range = live_ranges[value]
@@ -76,10 +76,6 @@ class _Residents:
 
     def __contains__(self, value: object) -> bool:
         return value in self.addresses
-
-    def among(self, values: State) -> State:
-        """Those of the values that stay in SRAM."""
-        return frozenset([value for value in values if value in self.addresses])
 
     def during(self, steps: Sequence[int]) -> list[allocation.Gap]:
         """The address ranges that they occupy while any of these steps runs."""
@@ -109,7 +105,9 @@ class SramPlanner:
             for step, node in self._nodes.items()
             if node.matrix is not None
         }
+        self._may_stay = state_of(self._live_ranges)
         self._touches: dict[Segment, State] = {}
+        self._known_problems: dict[int, dict[State, TilingProblem]] = {step: {} for step in self._nodes}
         self._budgets: dict[State, int] = {}
         self._problems = {
             step: TilingProblems(node, policy.first_machine if number == 0 else policy.machine)
@@ -144,7 +142,7 @@ class SramPlanner:
 
     def _refuse(self, step: int) -> None:
         node = self._nodes[step]
-        problem = self._problem(step, set())
+        problem = self._problem(step, 0)
         needed = self._policy.needed(problem)
         layer = self._network.layers[node.layer]
         raise InputError(
@@ -152,13 +150,18 @@ class SramPlanner:
             f"but the machine has {self._limit}"
         )
 
-    def _problem(self, step: int, in_sram: Container[int]) -> TilingProblem:
+    def _problem(self, step: int, in_sram: State) -> TilingProblem:
         """A node with these values in SRAM."""
-        inputs, output = self._values[step]
-        matrix = self._matrices.get(step)
-        is_matrix_in_sram = matrix is not None and matrix in in_sram
-        inputs_in_sram = tuple([value in in_sram for value in inputs])
-        return self._problems[step][InSram(inputs_in_sram, output in in_sram, is_matrix_in_sram)]
+        known, touched = self._known_problems[step], in_sram & self._touched((step,))
+        found = known.get(touched)
+        if found is None:
+            inputs, output = self._values[step]
+            matrix = self._matrices.get(step)
+            is_matrix_in_sram = matrix is not None and touched >> matrix & 1 == 1
+            inputs_in_sram = tuple([touched >> value & 1 == 1 for value in inputs])
+            where = InSram(inputs_in_sram, touched >> output & 1 == 1, is_matrix_in_sram)
+            found = known[touched] = self._problems[step][where]
+        return found
 
     def _choose(self) -> tuple[list[int], list[Segment]]:
         """The values that stay in SRAM, and the segments, by the cheapest path over states."""
@@ -173,7 +176,7 @@ class SramPlanner:
     def _fits_whole(self) -> bool:
         """Whether all values together leave every node as much SRAM as it can use."""
         for step, used in self._alive_bytes.items():
-            problem, budget = self._problem(step, self._live_ranges), self._limit - used
+            problem, budget = self._problem(step, self._may_stay), self._limit - used
             beside = self._policy.tiling(problem, budget) if budget > 0 else None
             alone = self._policy.tiling(problem, self._limit)
             if beside is None or alone is None or beside.cycles > alone.cycles:
@@ -195,7 +198,7 @@ class SramPlanner:
         any two nodes where nothing stays in SRAM, and for the constants of the nodes that follow."""
         budgets, constants = [], []
         for step in self._nodes:
-            problem = self._problem(step, self._live_ranges if self._policy.keeps_tensors else ())
+            problem = self._problem(step, self._may_stay if self._policy.keeps_tensors else 0)
             budgets.append(self._policy.sufficient_bytes(problem))
             constants.append(problem.constant_bytes)
         if not self._policy.keeps_tensors:
@@ -220,7 +223,7 @@ class SramPlanner:
 
     def is_done(self, step: int, resident: State) -> bool:
         """Whether the node alone, with all its tensors in SRAM, takes hardly more than its work."""
-        here = resident | (self._touched((step,)) & self._live_ranges.keys())
+        here = resident | (self._touched((step,)) & self._may_stay)
         problem, budget = self._problem(step, here), self._budget(here)
         tiling = self._policy.tiling(problem, budget) if budget > 0 else None
         return tiling is not None and tiling.cycles <= problem.work_cycles + problem.work_cycles // NEAR + (
@@ -231,8 +234,8 @@ class SramPlanner:
         """The SRAM that values leave for buffers."""
         budget = self._budgets.get(resident)
         if budget is None:
-            taken = sum([self._live_ranges[value].size_bytes + ALIGNMENT for value in resident])
-            budget = self._budgets[resident] = self._limit - taken
+            sizes = [self._live_ranges[value].size_bytes + ALIGNMENT for value in values_of(resident)]
+            budget = self._budgets[resident] = self._limit - sum(sizes)
         return budget
 
     def _touched(self, steps: Segment) -> State:
@@ -241,9 +244,7 @@ class SramPlanner:
         if found is None:
             values = [(*inputs, output) for inputs, output in map(self._values.__getitem__, steps)]
             matrices = [self._matrices[step] for step in steps if step in self._matrices]
-            found = self._touches[steps] = frozenset(
-                [*(value for each in values for value in each), *matrices]
-            )
+            found = self._touches[steps] = state_of([*(v for each in values for v in each), *matrices])
         return found
 
     def _settle(self, resident: list[int], segments: Sequence[Segment]) -> _Residents | None:
@@ -273,7 +274,7 @@ class SramPlanner:
                     inner |= {self._nodes[step].output for step in steps[:-1]}
                     continue
             for step in steps:
-                problem = self._problem(step, residents)
+                problem = self._problem(step, residents.state)
                 if not packer.pack_node(step, problem, self._policy, residents.during((step,))):
                     return step
         ahead, peak = self._plan_ahead(segments, residents, packer, chains)
@@ -344,7 +345,7 @@ class SramPlanner:
         if _take_turns(taken):
             return inf
         budget = self._limit - sum(end - start for start, end in taken)
-        return self._segment_cost(steps, residents.among(self._touched(steps)), budget)
+        return self._segment_cost(steps, residents.state & self._touched(steps), budget)
 
     def _segment_cost(self, steps: Segment, touched: State, budget: int) -> float:
         """Cycles of these steps, plus a little for each byte over the bus, which costs energy; `touched` are
@@ -372,7 +373,7 @@ class SramPlanner:
 
     def _chain_problems(self, steps: Segment, touched: State) -> list[TilingProblem]:
         """The nodes of a chain: the input of each comes from the node before, its output goes to the next."""
-        in_sram = touched.union([self._values[step][1] for step in steps[:-1]])
+        in_sram = touched | state_of([self._values[step][1] for step in steps[:-1]])
         return [self._problem(step, in_sram) for step in steps]
 
     def _pack_chain(
@@ -380,7 +381,7 @@ class SramPlanner:
     ) -> Chain | None:
         if _take_turns(taken):
             return None
-        touched = residents.among(self._touched(steps))
+        touched = residents.state & self._touched(steps)
         problems, tilings = self._chain_problems(steps, touched), self._chain_tilings(steps, touched)
         free = allocation.gaps(taken, self._limit)
         tiling = tilings.best(sum(end - start for start, end in free))

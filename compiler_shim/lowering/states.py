@@ -8,7 +8,7 @@ followed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -17,8 +17,26 @@ from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
 
 MOST_STATES = 6  # that are followed from one place
 
-State = frozenset[int]
+State = int  # values as a set: bit n is value n
 Segment = tuple[int, ...]
+
+
+def state_of(values: Iterable[int]) -> State:
+    """These values as a state."""
+    state = 0
+    for value in values:
+        state |= 1 << value
+    return state
+
+
+def values_of(state: State) -> list[int]:
+    """The values of a state, in order."""
+    values = []
+    while state:
+        lowest = state & -state
+        values.append(lowest.bit_length() - 1)
+        state ^= lowest
+    return values
 
 
 class SegmentCosts(Protocol):
@@ -70,13 +88,14 @@ class StateSearch:
         costs: SegmentCosts,
     ) -> None:
         self._steps, self._outputs, self._live_ranges, self._costs = steps, outputs, live_ranges, costs
+        self._alive_after = _alive_after(steps, live_ranges)
 
     def run(self) -> Path | None:
         """The cheapest way through all steps; None where some step fits nowhere."""
         places: list[dict[State, Path]] = [{} for _ in range(len(self._steps) + 1)]
-        places[0][frozenset()] = Path(0)
+        places[0][0] = Path(0)
         for place, paths in enumerate(places[:-1]):
-            ranked = sorted(paths.items(), key=lambda item: (item[1].cycles, sorted(item[0])))
+            ranked = sorted(paths.items(), key=lambda item: (item[1].cycles, values_of(item[0])))
             for state, path in ranked[:MOST_STATES]:
                 for segment in self._segments(place, state):
                     self._follow(places[place + len(segment)], state, path, segment)
@@ -100,9 +119,9 @@ class StateSearch:
         last = segment[-1]
         output = self._outputs[last]
         for is_kept in self._choices(output, last, state):
-            resident = state | {output} if is_kept else state
+            resident = state | 1 << output if is_kept else state
             cycles = path.cycles + self._costs.segment_cycles(segment, resident)
-            after = frozenset([value for value in resident if self._live_ranges[value].last > last])
+            after = resident & self._alive_after[last]
             known = paths.get(after)
             if cycles < (known.cycles if known is not None else float("inf")):
                 paths[after] = Path(cycles, segment, output if is_kept else None, path)
@@ -112,5 +131,16 @@ class StateSearch:
         if output not in self._live_ranges:
             return (False,)
         if self._live_ranges[output].first < step:
-            return (output in state,)
+            return (state >> output & 1 == 1,)
         return True, False
+
+
+def _alive_after(steps: Sequence[int], live_ranges: Mapping[int, LiveRange]) -> dict[int, State]:
+    """The values that something reads or writes after each step."""
+    ending = sorted(live_ranges.items(), key=lambda item: item[1].last)
+    found, state = {}, 0
+    for step in sorted(steps, reverse=True):
+        while ending and ending[-1][1].last > step:
+            state |= 1 << ending.pop()[0]
+        found[step] = state
+    return found

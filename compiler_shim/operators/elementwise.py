@@ -20,8 +20,8 @@ _WORTH_A_TABLE = 512  # elements
 
 
 def arithmetic(op: BoundOperator) -> list[KernelCall]:
-    """ADD, SUB, MUL and DIV: rescaled where they are int8 (all but DIV int16, too), else plain."""
-    if op.kind != "DIV" and wide.is_wide(op):
+    """ADD, SUB, MUL and DIV: rescaled where they are int8 or int16, else plain."""
+    if wide.is_wide(op):
         return wide.arithmetic(op)
     if op.output().dtype != "int8":
         return plain(op)
@@ -117,7 +117,9 @@ def _multiplier(op: BoundOperator, prefix: str, real: float) -> dict[str, int]:
 
 
 def squared_difference(op: BoundOperator) -> list[KernelCall]:
-    """SQUARED_DIFFERENCE: rescaled where it is int8, else plain."""
+    """SQUARED_DIFFERENCE: rescaled where it is int8 or int16, else plain."""
+    if wide.is_wide(op):
+        return wide.arithmetic(op)
     if op.output().dtype != "int8":
         return plain(op)
     for tensor in (op.input(0), op.input(1), op.output()):
@@ -214,7 +216,9 @@ def float_unary(op: BoundOperator) -> list[KernelCall]:
 
 
 def inverse_square_root(op: BoundOperator) -> list[KernelCall]:
-    """RSQRT: a table where it is int8."""
+    """RSQRT: a table where it is int8 or int16."""
+    if wide.is_wide(op):
+        return wide.inverse_square_root(op)
     op.types(op.input(), "int8", "float32")
     is_table = op.input().dtype == "int8"
     return lookup.inverse_square_root(op) if is_table else [_unary(op, UnaryFunction.RSQRT)]
@@ -222,6 +226,8 @@ def inverse_square_root(op: BoundOperator) -> list[KernelCall]:
 
 def square_root(op: BoundOperator) -> list[KernelCall]:
     """SQRT: a table where it is int8."""
+    if wide.is_wide(op):
+        return wide.square_root(op)
     op.types(op.input(), "int8", "float32")
     return lookup.square_root(op) if op.input().dtype == "int8" else [_unary(op, UnaryFunction.SQRT)]
 

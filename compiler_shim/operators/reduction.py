@@ -22,9 +22,9 @@ _FUNCTIONS = {
 def reduction(op: BoundOperator) -> list[KernelCall]:
     """REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ANY and REDUCE_ALL, and SUM of what has no scale."""
     values, output = op.input(), op.output()
-    wide = ("int16",) if op.kind in ("REDUCE_MAX", "REDUCE_MIN") else ()
+    wide = ("int16",) if op.kind in ("REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD") else ()
     op.types(values, "int8", "int32", "int64", "bool", "float32", *wide)
-    if values.dtype == "int8" and op.kind == "REDUCE_PROD":
+    if values.dtype in ("int8", "int16") and op.kind == "REDUCE_PROD":
         return [_product(op, values, output)]
     if values.dtype in ("int8", "int16"):
         op.require(_scale(op, values) == _scale(op, output), "its output must have the scale of its input")
@@ -56,7 +56,7 @@ def sum_(op: BoundOperator) -> list[KernelCall]:
 
 
 def _rescaled(op: BoundOperator, name: str, factor: tuple[int, int]) -> KernelCall:
-    """A call of a host operator that reduces int8 to int8 of another scale."""
+    """A call of a host operator that reduces integers to those of another scale."""
     values = op.input()
     return op.call(
         name,

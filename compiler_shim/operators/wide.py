@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dlasim.compiler_shim.graph import Tensor
 from dlasim.compiler_shim.operators.activations import quantized_range
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall
 from dlasim.compiler_shim.operators.windows import transposed_attributes, window_attributes
-from dlasim.isa.host_ops import PoolFunction, SigmoidFunction, WideFunction
+from dlasim.isa.host_attributes import float_word
+from dlasim.isa.host_ops import BinaryFunction, PoolFunction, SigmoidFunction, UnaryFunction, WideFunction
 from dlasim.sim.interpolation import (
     EXPONENTIALS,
     INT16_MAX,
@@ -18,6 +20,7 @@ from dlasim.sim.interpolation import (
     RECIPROCALS,
     SIGMOID_TABLE,
     sigmoid_scale,
+    table513,
 )
 from dlasim.sim.numerics import mean_multiplier
 
@@ -117,11 +120,17 @@ def _records(
 
 
 def arithmetic(op: BoundOperator) -> list[KernelCall]:
-    """ADD, SUB and MUL."""
+    """ADD, SUB, MUL, DIV and SQUARED_DIFFERENCE."""
     is_wide(op, 1)
     scales, output = [op.scale(op.input(position)) for position in (0, 1)], op.scale(op.output())
     if op.kind == "MUL":
         reals = {"input1_": 0.0, "input2_": 0.0, "output_": scales[0] * scales[1] / output}
+    elif op.kind == "DIV":
+        reals = {"input1_": 0.0, "input2_": 0.0, "output_": scales[0] / (scales[1] * output)}
+    elif op.kind == "SQUARED_DIFFERENCE":
+        common = 2 * max(scales)
+        result = common * common / output
+        reals = {"input1_": scales[0] / common, "input2_": scales[1] / common, "output_": result}
     else:
         common = 2 * max(scales)
         result = common / ((1 << _ADD_LEFT_SHIFT) * output)
@@ -234,3 +243,31 @@ def _leaky(op: BoundOperator, alpha: float, least: int, greatest: int) -> Kernel
     negative = op.scale(op.input()) * alpha / op.scale(op.output())
     pairs = _pairs(op, {"positive_": ratio, "negative_": negative})
     return op.call("LEAKY_16", op.input_numbers, **pairs, clamp_min=least, clamp_max=greatest)
+
+
+def square_root(op: BoundOperator) -> list[KernelCall]:
+    """SQRT, through float32: cut off instead of rounded."""
+    shape = op.input().shape
+    real, root, steps = (
+        Tensor(f"{op.output().name}/{name}", shape, "float32") for name in ("real", "root", "steps")
+    )
+    scale = op.new_constant("scale", np.full(1, op.scale(op.output()), np.float32))
+    unlimited = {"clamp_min": float_word(-math.inf), "clamp_max": float_word(math.inf)}
+    return [
+        op.call("DEQUANTIZE", op.input_numbers, (real,), scale=op.scale(op.input()), zero_point=0),
+        op.call("UNARY", (real,), (root,), function=UnaryFunction.SQRT),
+        op.call("BINARY", (root, scale), (steps,), function=BinaryFunction.DIV, **unlimited),
+        op.call("CAST", (steps,)),
+    ]
+
+
+def inverse_square_root(op: BoundOperator) -> list[KernelCall]:
+    """RSQRT: linear between 513 places, as LiteRT; from 0 down the greatest value."""
+    greatest = np.float32(op.scale(op.output())) * np.float32(INT16_MAX)
+
+    def function(x: NDArray[np.float32]) -> NDArray[np.float32]:
+        with np.errstate(all="ignore"):
+            return np.where(x <= 0, greatest, np.float32(1) / np.sqrt(x))
+
+    table = table513(op.scale(op.input()), op.scale(op.output()), function)
+    return [op.call("LUT_16", (op.input_numbers[0], op.new_constant("table", table)))]

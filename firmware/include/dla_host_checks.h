@@ -1282,16 +1282,18 @@ static const struct dla_host_range dla_product_ranges[] = {
     { "output_shift must be -31 to 7", -31, 7, 1, 1 },
 };
 static const struct dla_host_types dla_product_inputs[] = {
-    { "input must be int8", 0x01 },
+    { "input must be int8 or int16", 0x41 },
 };
 static const struct dla_host_types dla_product_outputs[] = {
-    { "output must be int8", 0x01 },
+    { "output must be int8 or int16", 0x41 },
 };
 static const char *dla_product_broken_rule(const struct dla_host_arguments *c)
 {
     const int32_t *w = c->words;
     (void)w;
     (void)c;
+    if (!(dla_host_type(c, 0) == dla_host_type(c, c->inputs + 0)))
+        return "input must have the output's type";
     if (!(dla_host_elements(c, 0) > INT64_C(0)))
         return "input must not be empty";
     if (!(dla_host_elements(c, c->inputs + 0) == (((((((((int64_t)w[0] >> INT64_C(0)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(0))) * ((((int64_t)w[0] >> INT64_C(1)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(1)))) * ((((int64_t)w[0] >> INT64_C(2)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(2)))) * ((((int64_t)w[0] >> INT64_C(3)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(3)))) * ((((int64_t)w[0] >> INT64_C(4)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(4)))) * ((((int64_t)w[0] >> INT64_C(5)) & INT64_C(1)) ? INT64_C(1) : dla_host_shape(c, 0, INT64_C(5))))))
@@ -1558,7 +1560,7 @@ static const char *dla_transpose_conv_16_broken_rule(const struct dla_host_argum
 }
 
 static const struct dla_host_range dla_arithmetic_16_ranges[] = {
-    { "function must be 0 to 2", 0, 2, 1, 1 },
+    { "function must be 0 to 4", 0, 4, 1, 1 },
     { "input1_multiplier must be at least 0", 0, 2147483647, 1, 1 },
     { NULL, INT32_MIN, 2147483647, 1, 1 },
     { "input2_multiplier must be at least 0", 0, 2147483647, 1, 1 },
@@ -1770,6 +1772,23 @@ static const char *dla_quantize_table_broken_rule(const struct dla_host_argument
     return NULL;
 }
 
+static const struct dla_host_types dla_lut_16_inputs[] = {
+    { "input must be int16", 0x40 },
+    { "table must be int16", 0x40 },
+};
+static const struct dla_host_types dla_lut_16_outputs[] = {
+    { "output must be int16", 0x40 },
+};
+static const char *dla_lut_16_broken_rule(const struct dla_host_arguments *c)
+{
+    (void)c;
+    if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
+        return "input and output must have the same number of elements";
+    if (!(dla_host_elements(c, 1) == INT64_C(513)))
+        return "table must have 513 elements";
+    return NULL;
+}
+
 static const struct dla_host_range dla_decode_boxes_ranges[] = {
     { "y_scale must be above 0 and finite", 1, 2139095039, 1, 0 },
     { "x_scale must be above 0 and finite", 1, 2139095039, 1, 0 },
@@ -1952,6 +1971,8 @@ static const struct dla_host_check dla_host_checks[] = {
         dla_leaky_16_broken_rule, 6, 1, 1 },
     [56] = { "QUANTIZE_TABLE", dla_quantize_table_ranges, dla_quantize_table_inputs, dla_quantize_table_outputs,
         dla_quantize_table_broken_rule, 6, 2, 1 },
+    [59] = { "LUT_16", NULL, dla_lut_16_inputs, dla_lut_16_outputs,
+        dla_lut_16_broken_rule, 0, 2, 1 },
     [57] = { "DECODE_BOXES", dla_decode_boxes_ranges, dla_decode_boxes_inputs, dla_decode_boxes_outputs,
         dla_decode_boxes_broken_rule, 4, 2, 1 },
     [58] = { "SUPPRESS_BOXES", dla_suppress_boxes_ranges, dla_suppress_boxes_inputs, dla_suppress_boxes_outputs,

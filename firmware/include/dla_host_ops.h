@@ -67,6 +67,7 @@ enum dla_host_op {
     DLA_HOST_OP_SIGMOID_16 = 54,
     DLA_HOST_OP_LEAKY_16 = 55,
     DLA_HOST_OP_QUANTIZE_TABLE = 56,
+    DLA_HOST_OP_LUT_16 = 59,
     DLA_HOST_OP_DECODE_BOXES = 57,
     DLA_HOST_OP_SUPPRESS_BOXES = 58,
 };
@@ -122,6 +123,8 @@ enum dla_wide_function {
     DLA_WIDE_FUNCTION_ADD = 0,
     DLA_WIDE_FUNCTION_SUB = 1,
     DLA_WIDE_FUNCTION_MUL = 2,
+    DLA_WIDE_FUNCTION_DIV = 3,
+    DLA_WIDE_FUNCTION_SQUARED_DIFFERENCE = 4,
 };
 
 /* What POOL_16 computes. */
@@ -588,7 +591,7 @@ _Static_assert(sizeof(struct dla_host_div) == 4 * DLA_HOST_DIV_WORDS, "size");
 /* PRODUCT: The product of x - input_zero_point over the elements that differ only along the reduced axes,
    with narrow(p * x) after each factor and narrow(p) + output_zero_point, limited to int8, at the end;
    narrow(p) = (p * m + 2^(14 - s)) >> (15 - s), with m = output_multiplier / 2^16, rounded, at most 2^15 -
-   1, and s = output_shift.
+   1, and s = output_shift. int16 likewise, limited to int16.
    Inputs: input. Outputs: output. */
 #define DLA_HOST_PRODUCT_WORDS 5u
 struct dla_host_product {
@@ -697,15 +700,16 @@ struct dla_host_transpose_conv_16 {
 _Static_assert(sizeof(struct dla_host_transpose_conv_16) == 4 * DLA_HOST_TRANSPOSE_CONV_16_WORDS, "size");
 
 /* ARITHMETIC_16: clamp(requant(result, output)). ADD and SUB are those of s = requant(x << 15, of that
-   input), MUL is x1 * x2.
+   input), SQUARED_DIFFERENCE is that of s = requant(x, of that input), squared in int32, MUL is x1 * x2.
+   DIV is the clamped quotient of DIV.
    Inputs: input1, input2. Outputs: output. */
 #define DLA_HOST_ARITHMETIC_16_WORDS 9u
 struct dla_host_arithmetic_16 {
     int32_t function; /* what to compute */
-    int32_t input1_multiplier; /* multiplier of input1; not of MUL */
-    int32_t input1_shift; /* shift of input1; not of MUL */
-    int32_t input2_multiplier; /* multiplier of input2; not of MUL */
-    int32_t input2_shift; /* shift of input2; not of MUL */
+    int32_t input1_multiplier; /* multiplier of input1; not of MUL and DIV */
+    int32_t input1_shift; /* shift of input1; not of MUL and DIV */
+    int32_t input2_multiplier; /* multiplier of input2; not of MUL and DIV */
+    int32_t input2_shift; /* shift of input2; not of MUL and DIV */
     int32_t output_multiplier; /* multiplier of the result */
     int32_t output_shift; /* shift of the result */
     int32_t clamp_min; /* least output value */
@@ -793,6 +797,10 @@ struct dla_host_quantize_table {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_quantize_table) == 4 * DLA_HOST_QUANTIZE_TABLE_WORDS, "size");
 
+/* LUT_16: lookup(table, x), that of SOFTMAX_16: a function of one element, linear between 513 places.
+   Inputs: input, table. Outputs: output. */
+#define DLA_HOST_LUT_16_WORDS 0u
+
 /* DECODE_BOXES: With y, x, h, w the first four of an encoding's elements and Y, X, H, W those of its
    anchor: centre y / y_scale * H + Y, half height exp(h / h_scale) / 2 * H, in float64, rounded to
    float32; likewise across. A box is top, left, bottom and right: centre less half height, and so on. exp
@@ -879,6 +887,7 @@ _Static_assert(sizeof(struct dla_host_suppress_boxes) == 4 * DLA_HOST_SUPPRESS_B
     X(SIGMOID_16, sigmoid16) \
     X(LEAKY_16, leak16) \
     X(QUANTIZE_TABLE, quantize_by_table) \
+    X(LUT_16, look_up16) \
     X(DECODE_BOXES, decode_boxes) \
     X(SUPPRESS_BOXES, suppress_boxes)
 

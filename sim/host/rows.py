@@ -84,7 +84,9 @@ def product(call: Call) -> list[Array]:
     result, *others = _columns_of(values, at.axis_mask)
     for factor in others:
         result = numerics.rescaled_narrowly(result * factor, *scale)
-    return [limit(numerics.rescaled_narrowly(result, *scale), at.output_zero_point, INT8_MIN, INT8_MAX)]
+    limits = np.iinfo(call.dtype.name)
+    moved = numerics.rescaled_narrowly(result, *scale) + at.output_zero_point
+    return [np.clip(moved, limits.min, limits.max).astype(call.dtype)]
 
 
 def top_k(call: Call) -> list[Array]:

@@ -9,7 +9,7 @@ from dlasim.sim.host.call import Array, Call
 from dlasim.sim.host.convolution import convolved, exact_product, transposed_sums
 from dlasim.sim.host.pooling import pooled_maxima, window_sums
 from dlasim.sim.interpolation import INT16_MAX, limited16, logistic16, lookup513, tanh16
-from dlasim.sim.numerics import requant, requant_wide, rounded_average, wrap32
+from dlasim.sim.numerics import quotient, requant, requant_wide, rounded_average, wrap32
 
 _ADD_LEFT_SHIFT = 15
 
@@ -53,8 +53,13 @@ def arithmetic(call: Call) -> list[Array]:
     """ARITHMETIC_16."""
     at = call.attributes
     first, second = (values.astype(np.int64) for values in call.inputs)
+    if at.function == WideFunction.DIV:
+        return [_clamped(call, quotient(first, second, at.output_multiplier, at.output_shift))]
     if at.function == WideFunction.MUL:
         result = first * second
+    elif at.function == WideFunction.SQUARED_DIFFERENCE:
+        one = requant(first, at.input1_multiplier, at.input1_shift)
+        result = wrap32((one - requant(second, at.input2_multiplier, at.input2_shift)) ** 2)
     else:
         one = requant(first << _ADD_LEFT_SHIFT, at.input1_multiplier, at.input1_shift)
         other = requant(second << _ADD_LEFT_SHIFT, at.input2_multiplier, at.input2_shift)
@@ -111,7 +116,14 @@ def leaky(call: Call) -> list[Array]:
     return [_clamped(call, np.where(values >= 0, positive, negative))]
 
 
+def lut(call: Call) -> list[Array]:
+    """LUT_16."""
+    values, table = call.inputs
+    return [limited16(lookup513(table, values.astype(np.int64))).astype(np.int16)]
+
+
 KERNELS = {
+    "lut_16": lut,
     "conv_2d_16": conv_2d,
     "fully_connected_16": fully_connected,
     "transpose_conv_16": transpose_conv,

@@ -408,9 +408,12 @@ def wide_arithmetic(rng: Random) -> Iterator[Call]:
     for function in WideFunction:
         shapes, result = broadcast_shapes(rng)
         given = pairs(rng, "input1", "input2")
-        low = -16 if function == WideFunction.MUL else -17
-        given["output_multiplier"], given["output_shift"] = scale(rng, low, low + 3)
+        low = {WideFunction.DIV: -10, WideFunction.MUL: -16}.get(function, -17)
+        high = 20 if function == WideFunction.DIV else low + 3
+        given["output_multiplier"], given["output_shift"] = scale(rng, low, high)
         inputs = [int16(rng, *shape) for shape in shapes]
+        if function == WideFunction.DIV and rng.integers(2):
+            inputs[1] //= 1 << 12  # small divisors, and 0
         yield call("ARITHMETIC_16", inputs, result, "int16", function=function, **given, **wide_clamps(rng))
 
 
@@ -446,6 +449,7 @@ def wide_softmax(rng: Random) -> Iterator[Call]:
 
 def wide_functions(rng: Random) -> Iterator[Call]:
     shape = tuple(int(n) for n in rng.integers(1, 9, 2))
+    yield call("LUT_16", [int16(rng, *shape), int16(rng, 513)], shape, "int16")
     for function in SigmoidFunction:
         factor, shift = int(rng.integers(0, 1 << 16)), int(rng.integers(0, 32))
         inputs = [int16(rng, *shape), SIGMOID_TABLE]
@@ -766,6 +770,7 @@ def reduced_product(rng: Random) -> Iterator[Call]:
     attributes = {"axis_mask": mask, **zero_points(rng, "input", "output")}
     attributes["output_multiplier"], attributes["output_shift"] = scale(rng, -9, 2)
     yield call("PRODUCT", [int8(rng, *shape)], kept, **attributes)
+    yield call("PRODUCT", [int16(rng, *shape)], kept, "int16", **attributes)
 
 
 def l2_normalization(rng: Random) -> Iterator[Call]:

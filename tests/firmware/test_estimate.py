@@ -41,6 +41,7 @@ def test_single_calls_take_about_as_long_as_estimated(monkeypatch):
     benchmark = importlib.import_module("cpu_estimate")
     on_the_board = {operator.name for operator in host_ops.HOST_OPERATORS if operator.firmware}
     short = [single for single in benchmark.singles() if single.elements < SHORT]
+    on_the_board.remove("SUPPRESS_BOXES")  # its time depends on how many boxes are good and overlap
     assert {single.operator for single in short} == on_the_board
     for single in short:
         measured, estimate = benchmark.measure(single)

@@ -5,6 +5,7 @@ import pytest
 
 from dlasim.compiler_shim.operators.host_calls import lower_host
 from dlasim.isa import host_ops
+from dlasim.sim.float_steps import float_steps
 from tests.host.models import GraphBuilder, check, run_on_host
 
 SIGN = np.uint32(1 << 31)
@@ -20,6 +21,18 @@ def quantization(count, scale, zero_point, dtype):
 
 def operators(graph):
     return [host_ops.BY_CODE[call.code].name for op in graph.operators for call in lower_host(op, graph)]
+
+
+def ends_of_entries(scale, zero_point, dtype):
+    """The first and last float of each entry: in between, a result can only change as the entry says."""
+    steps = float_steps(scale, zero_point, dtype)
+    firsts = [
+        steps.first + (np.arange(len(side.table) + 1, dtype=np.int64) << side.bits)
+        for side in (steps.positive, steps.negative)
+    ]
+    patterns = np.concatenate([*firsts, *(first - 1 for first in firsts)])
+    patterns = patterns[patterns <= LARGEST.view(np.int32)].astype(np.uint32)
+    return np.concatenate([patterns, patterns | SIGN]).view(np.float32)
 
 
 def telling_floats(scale):
@@ -47,7 +60,7 @@ def test_every_step_is_where_tensorflow_takes_it(dtype, zero_point):
     rng = np.random.default_rng(zero_point + 128)
     for scale in (1 / 255, 0.75, *np.exp2(rng.uniform(-20, 20, 6)), 1e-37, 3e-39, 1e-44):
         scale = float(np.float32(scale))
-        values = telling_floats(scale)
+        values = np.concatenate([telling_floats(scale), ends_of_entries(scale, zero_point, dtype)])
         graph = quantization(len(values), scale, zero_point, dtype)
         assert operators(graph) == ["QUANTIZE_TABLE"]
         check(graph, [values], litert=dtype == "uint8")

@@ -1,10 +1,15 @@
 """UNIDIRECTIONAL_SEQUENCE_LSTM over several inferences, against TFLite Micro."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import dlasim
+from dlasim.compiler_shim.graph import Quantization
 from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.errors import InputError
 from dlasim.sim.interpolation import SIGMOID_TABLE
 from tests.host.models import HostRun, random_values
 from tests.oracle import run_tflite_micro
@@ -45,6 +50,24 @@ def test_states(seed):
         np.testing.assert_array_equal(ours[number], theirs[number])
 
 
+def test_activations_of_sixteen_bits_are_refused(tmp_path):
+    """TFLite Micro has such a kernel, but no converter makes a network for it."""
+    graph = random_lstm(1, time_major=False)
+    wide = {
+        number: replace(
+            tensor, dtype="int16", quantization=Quantization((tensor.quantization.scale / 256,), (0,))
+        )
+        for number, tensor in enumerate(graph.tensors)
+        if tensor.dtype == "int8" and tensor.data is None
+    }
+    tensors = tuple(wide.get(number, tensor) for number, tensor in enumerate(graph.tensors))
+    (tmp_path / "wide.tflite").write_bytes(write_tflite(replace(graph, tensors=tensors)))
+    with pytest.raises(
+        InputError, match="int16, which UNIDIRECTIONAL_SEQUENCE_LSTM does not take: quantize it as int8"
+    ):
+        dlasim.compile(tmp_path / "wide.tflite")
+
+
 @pytest.mark.parametrize("host", ["none", "riscv"])
 @pytest.mark.parametrize(
     "options",
@@ -69,6 +92,18 @@ def test_verify_compares_state_and_output(host, tmp_path):
     path.write_bytes(write_tflite(random_lstm(3, time_major=False)))
     result = dlasim.verify(path, host=host)
     assert result.passed, result
+
+
+@pytest.mark.parametrize("host", ["none", "riscv"])
+@pytest.mark.parametrize("sram", ["2KiB", "16KiB", "512KiB"])
+def test_an_lstm_that_tensorflow_quantized(sram, host):
+    """An LSTM of 16 units over 8 steps, then a Dense layer, by TensorFlow and tf-keras 2.21.0."""
+    model = Path(__file__).parent / "keras_lstm.tflite"
+    kinds = [row["operator"] for row in dlasim.inspect(model)["operators"]]
+    assert kinds == ["UNIDIRECTIONAL_SEQUENCE_LSTM", "FULLY_CONNECTED", "RESHAPE"]
+    result = dlasim.verify(model, host=host, sram=sram, runs=2)
+    assert result.passed, result
+    assert result.reference == "TFLite Micro"
 
 
 def test_the_table_is_a_sigmoid():

@@ -71,6 +71,7 @@ CODES = {
     56: "QUANTIZE_TABLE",
     57: "DECODE_BOXES",
     58: "SUPPRESS_BOXES",
+    59: "LUT_16",
 }
 
 

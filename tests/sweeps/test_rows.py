@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from dlasim import api
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
 from dlasim.sim.figures import KINDS
+from dlasim.sweeps import evaluate
 from dlasim.sweeps.sweep_result import SweepResult, open_results
 
 AXES = {
@@ -30,42 +33,66 @@ def report_of_run(model: Path, row: dict[str, Any]) -> dict[str, Any]:
     return api.run(model, timing_only=True, **{name: row[name] for name in names}).report
 
 
+def assert_row_equals(row: dict[str, Any], result: SweepResult, report: dict[str, Any]) -> None:
+    cycles, units = report["cycles"], report["units"]
+    for name in ("total", "dla", "cpu", "overlap", "stall", "dma"):
+        assert row[f"cycles_{name}"] == cycles[name]
+    assert {kind: row[f"cycles_{kind.lower()}"] for kind in KINDS} == cycles["by_kind"]
+    assert row["macs"] == report["macs"]
+    assert row["utilization"] == report["utilization"]
+    assert (row["dma_read_bytes"], row["dma_write_bytes"]) == tuple(report["dma_bytes"].values())
+    assert row["sram_peak_bytes"] == report["sram_peak_bytes"]
+    energy = dict(report["energy_nj"])
+    assert (row["energy_nj"], row["energy_uncertainty_nj"]) == (
+        energy.pop("total"),
+        energy.pop("uncertainty"),
+    )
+    assert {part: row[f"energy_{part}_nj"] for part in energy} == energy
+    assert row["sram_kib"] == report["sram_kib"]["total"] > row["sram_bytes"] / 1024
+    area = dict(report["area_kge"])
+    assert row["area_kge"] == area.pop("total")
+    assert {part: row[f"area_{part}_kge"] for part in area} == area
+    for name, amount in report["memory"].items():
+        assert row[name] == amount
+    for unit, terms in units.items():
+        assert {term: row[f"unit_{unit.lower()}_{term}"] for term in terms} == terms
+    for name, value in report["config"].items():
+        assert name == "name" or row[name] == value
+    layers = [layer for layer in result.layers if layer["point"] == row["point"]]
+    assert [layer["cycles"] for layer in layers] == [layer["cycles"] for layer in report["layers"]]
+    assert [layer["energy_nj"] for layer in layers] == [layer["energy_nj"] for layer in report["layers"]]
+    assert [layer["dma_read_bytes"] for layer in layers] == [x["dma_bytes"]["read"] for x in report["layers"]]
+
+
 def test_rows_equal_the_report(model: Path, result: SweepResult) -> None:
     rows = list(result)
     assert len(rows) == len(result) == 32
     assert {row["status"] for row in rows} == {"ok"}
     for row in random.Random(0).sample(rows, 8):
-        report = report_of_run(model, row)
-        cycles, units = report["cycles"], report["units"]
-        for name in ("total", "dla", "cpu", "overlap", "stall", "dma"):
-            assert row[f"cycles_{name}"] == cycles[name]
-        assert {kind: row[f"cycles_{kind.lower()}"] for kind in KINDS} == cycles["by_kind"]
-        assert row["macs"] == report["macs"]
-        assert row["utilization"] == report["utilization"]
-        assert (row["dma_read_bytes"], row["dma_write_bytes"]) == tuple(report["dma_bytes"].values())
-        assert row["sram_peak_bytes"] == report["sram_peak_bytes"]
-        energy = dict(report["energy_nj"])
-        assert (row["energy_nj"], row["energy_uncertainty_nj"]) == (
-            energy.pop("total"),
-            energy.pop("uncertainty"),
-        )
-        assert {part: row[f"energy_{part}_nj"] for part in energy} == energy
-        assert row["sram_kib"] == report["sram_kib"]["total"] > row["sram_bytes"] / 1024
-        area = dict(report["area_kge"])
-        assert row["area_kge"] == area.pop("total")
-        assert {part: row[f"area_{part}_kge"] for part in area} == area
-        for name, amount in report["memory"].items():
-            assert row[name] == amount
-        for unit, terms in units.items():
-            assert {term: row[f"unit_{unit.lower()}_{term}"] for term in terms} == terms
-        for name, value in report["config"].items():
-            assert name == "name" or row[name] == value
-        layers = [layer for layer in result.layers if layer["point"] == row["point"]]
-        assert [layer["cycles"] for layer in layers] == [layer["cycles"] for layer in report["layers"]]
-        assert [layer["energy_nj"] for layer in layers] == [layer["energy_nj"] for layer in report["layers"]]
-        assert [layer["dma_read_bytes"] for layer in layers] == [
-            x["dma_bytes"]["read"] for x in report["layers"]
-        ]
+        assert_row_equals(row, result, report_of_run(model, row))
+
+
+def test_a_plan_that_serves_several_sizes_is_simulated_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None of them has as much as the compiler can use, but the fastest plan takes less."""
+    simulated = []
+
+    class Counted(evaluate.Simulation):
+        def run(self, *inputs: Any) -> Any:
+            simulated.append(self.config.sram_bytes)
+            return super().run(*inputs)
+
+    monkeypatch.setattr(evaluate, "Simulation", Counted)
+    path = tmp_path / "mnist.tflite"
+    path.write_bytes(write_tflite(build_topology("mnist")))
+    sizes = [size << 10 for size in (32, 40, 48)]
+    result = api.sweep(path, out=tmp_path / "rows", jobs=1, layers=True, sram_bytes=sizes)
+    rows = list(result)
+    assert simulated == sizes[:1]
+    assert len({row["energy_sram_nj"] for row in rows}) == 3
+    for row in rows:
+        assert_row_equals(row, result, report_of_run(path, row))
 
 
 def test_sram_that_changes_no_program_changes_its_energy(model: Path) -> None:

@@ -64,7 +64,7 @@ def children(pid: int) -> list[int]:
 
 def test_killed_and_resumed(model: Path, tmp_path: Path, expected: bytes) -> None:
     workers: list[int] = []
-    for share in (20, 60, 100):
+    for share in (10, 40, 70):
         process = start(model, tmp_path)
         wait_for_points(process, tmp_path / "cache", share)
         workers += children(process.pid)

@@ -34,6 +34,12 @@ static inline int32_t quotient(int32_t dividend, struct inverse inverse, int32_t
     return rounding_divide(product, right > 0 ? (uint32_t)right : 0);
 }
 
+int32_t divide_quantized_numbers(int32_t dividend, int32_t divisor, int32_t multiplier, int32_t shift)
+{
+    struct inverse inverse = invert((uint32_t)(divisor < 0 ? -divisor : divisor));
+    return quotient(divisor < 0 ? -dividend : dividend, inverse, multiplier, shift);
+}
+
 /* A divisor has 256 values at most, so where there are many elements what they become is looked up. */
 enum { VALUES = 256, MANY_ELEMENTS = 2 * VALUES };
 

@@ -29,4 +29,7 @@ static inline int32_t reciprocal_of_one_plus(int32_t x)
     return saturating_left(guess, 1);
 }
 
+/* dividend / divisor * multiplier / 2^31 * 2^shift as TFLite's DIV computes it: divide.c. */
+int32_t divide_quantized_numbers(int32_t dividend, int32_t divisor, int32_t multiplier, int32_t shift);
+
 #endif

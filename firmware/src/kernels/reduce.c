@@ -107,21 +107,26 @@ static uint32_t number_of(const struct tensor *input, const uint32_t *index)
     return number;
 }
 
+/* An int8 or int16. */
+static inline int32_t read_short(const struct tensor *tensor, uint32_t number)
+{
+    return tensor->element_bytes == 1 ? ((const int8_t *)tensor->data)[number] : ((const int16_t *)tensor->data)[number];
+}
+
 enum status reduce_product(const struct call *call)
 {
     const struct dla_host_product *a = call->attributes;
     struct tensor input = call_input(call, 0), output = call_output(call, 0);
-    const int8_t *source = input.data;
-    int8_t *target = output.data;
+    int32_t least = output.element_bytes == 1 ? INT8_MIN : INT16_MIN;
     uint32_t index[DLA_PROGRAM_MAX_RANK] = { 0 }, reduced = (uint32_t)a->axis_mask;
-    for (uint32_t left = output.elements; left; left--, next_along(&input, ~reduced, index)) {
-        int32_t product = source[number_of(&input, index)] - a->input_zero_point;
+    for (uint32_t number = 0; number < output.elements; number++, next_along(&input, ~reduced, index)) {
+        int32_t product = read_short(&input, number_of(&input, index)) - a->input_zero_point;
         while (next_along(&input, reduced, index)) {
-            int32_t factor = source[number_of(&input, index)] - a->input_zero_point;
+            int32_t factor = read_short(&input, number_of(&input, index)) - a->input_zero_point;
             product = rescale_narrowly((int64_t)product * factor, a->output_multiplier, a->output_shift);
         }
         product = rescale_narrowly(product, a->output_multiplier, a->output_shift);
-        *target++ = clamp_to_int8(product + a->output_zero_point);
+        write_integer(output.data, output.type, number, clamp(product + a->output_zero_point, least, ~least));
     }
     return OK;
 }

@@ -2,6 +2,7 @@
 #include "call.h"
 #include "fixed_point.h"
 #include "interpolation.h"
+#include "reciprocal.h"
 #include "rows.h"
 
 enum { ADD_BITS = 15 /* below the point while adding */ };
@@ -23,12 +24,27 @@ static void compute_row(
         int32_t value;
         if (function == DLA_WIDE_FUNCTION_MUL) {
             value = *x * *y;
+        } else if (function == DLA_WIDE_FUNCTION_SQUARED_DIFFERENCE) {
+            int32_t difference = requantize(*x, sum->one) - requantize(*y, sum->other);
+            value = difference * difference;
         } else {
             int32_t first = requantize((int32_t)((uint32_t)*x << ADD_BITS), sum->one);
             int32_t second = requantize((int32_t)((uint32_t)*y << ADD_BITS), sum->other);
             value = function == DLA_WIDE_FUNCTION_ADD ? first + second : first - second;
         }
         *target++ = (int16_t)clamp(requantize(value, sum->output), least, greatest);
+    }
+}
+
+static void divide_row(
+    void *output, const void *one, uint32_t one_step, const void *other, uint32_t other_step, uint32_t count,
+    const void *prepared)
+{
+    const struct dla_host_arithmetic_16 *a = ((const struct wide_sum *)prepared)->attributes;
+    const int16_t *x = one, *y = other;
+    for (int16_t *target = output; count; count--, x += one_step, y += other_step) {
+        int32_t value = divide_quantized_numbers(*x, *y, a->output_multiplier, a->output_shift);
+        *target++ = (int16_t)clamp(value, a->clamp_min, a->clamp_max);
     }
 }
 
@@ -41,7 +57,7 @@ enum status compute16(const struct call *call)
         .other = make_scale(a->input2_multiplier, a->input2_shift),
         .output = make_scale(a->output_multiplier, a->output_shift),
     };
-    walk_rows(call, compute_row, &sum);
+    walk_rows(call, a->function == DLA_WIDE_FUNCTION_DIV ? divide_row : compute_row, &sum);
     return OK;
 }
 
@@ -122,6 +138,16 @@ static int32_t interpolate(const int16_t *table, int32_t value)
     const int16_t *entry = table + MIDDLE + (value >> STEP_BITS);
     int32_t rest = value & ((1 << STEP_BITS) - 1), half = 1 << (STEP_BITS - 1);
     return entry[0] + (((entry[1] - entry[0]) * rest + half) >> STEP_BITS);
+}
+
+enum status look_up16(const struct call *call)
+{
+    struct tensor input = call_input(call, 0), table = call_input(call, 1), output = call_output(call, 0);
+    const int16_t *source = input.data;
+    int16_t *target = output.data;
+    for (const int16_t *end = source + input.elements; source != end;)
+        *target++ = (int16_t)clamp(interpolate(table.data, *source++), INT16_MIN, INT16_MAX);
+    return OK;
 }
 
 static void softmax_row(
