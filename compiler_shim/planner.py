@@ -36,6 +36,7 @@ _MORE_IS_BETTER = ("dma_bandwidth", "vector_lanes")
 _SLOW = (8, 4, 2)  # bytes per cycle: small networks also get the plans for such a bandwidth
 STEPS = 8  # in which SRAM grows from one power of two to the next, where plans for smaller sizes are tried
 PARTS = (2, 4, 8)  # in which rows are computed where that lets both units work side by side
+SPLIT_IF_LARGE = 2  # so many of the fastest plans of larger networks are tried in smaller tiles
 LEAST_PART = 64  # of the SRAM: there are no plans for less than that
 MOST_TASKS = 1 << 14  # nor such with more than that
 NEAR = 1.005  # a plan for less SRAM is tried while its estimate is within so much of the best
@@ -64,9 +65,13 @@ class _Candidate:
 
     @property
     def key(self) -> object:
-        """Equal for plans that give the same program but for addresses, which hardly matter for its time."""
-        plan = self.plan
-        return self.kind.network, plan.addresses.keys(), plan.tilings, plan.chains, plan.ahead.loads
+        """Equal for plans that give the same program. Small networks hardly take other time with other
+        addresses."""
+        plan, network = self.plan, self.kind.network
+        same = network, plan.addresses.keys(), plan.tilings, plan.chains, plan.ahead.loads
+        if _nodes(network) <= SMALLER:
+            return same
+        return *same, plan.addresses, plan.buffers, plan.ahead.reservoirs
 
 
 _Timed = tuple[int, _Candidate, Lowered | None]
@@ -176,7 +181,7 @@ class _PlanSearch:
     def _split_best(self, timed: Sequence[tuple[int, _Candidate]]) -> list[_Candidate]:
         """The best plans in smaller tiles, those that could be faster than the fastest of them."""
         least, fastest = timed[0]
-        most = len(timed) if _nodes(fastest.kind.network) <= SMALLER else 1
+        most = len(timed) if _nodes(fastest.kind.network) <= SMALLER else SPLIT_IF_LARGE
         found: list[_Candidate] = []
         for number, (cycles, candidate) in enumerate(timed[:most]):
             hidden = self._hidden(candidate.plan)
@@ -293,6 +298,8 @@ class _PlanSearch:
         power = 1 << (self._size - 1).bit_length() >> 1
         if self._size < 2 * power or is_small:
             yield from _steps(self._size, power)
+        elif _nodes(kind.network) > SMALL:
+            yield from _steps(self._size, power)[:1]
         is_fine = is_small and not self._hidden(plan)
         while power * LEAST_PART >= self._size:
             yield power
@@ -355,7 +362,7 @@ def _distinct(candidates: Iterable[_Candidate]) -> list[_Candidate]:
     return found
 
 
-def _steps(size: int, power: int) -> Iterable[int]:
+def _steps(size: int, power: int) -> range:
     """Sizes of SRAM below one and above a power of two."""
     step = max(power // STEPS, 1)
     return range((size - 1) // step * step, power, -step)
