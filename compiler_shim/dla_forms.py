@@ -81,7 +81,7 @@ DLA_FORMS: Mapping[str, DlaForm] = {
         2,
     ),
     "LUT": DlaForm(LayerKind.ACT, ("OP_ACT_LUT",), translate.table),
-    "SOFTMAX": DlaForm(LayerKind.ACT, ("OP_SOFTMAX",), translate.softmax, (rules.rule_goes_on,)),
+    "SOFTMAX": DlaForm(LayerKind.ACT, ("OP_SOFTMAX",), translate.softmax),
     "TRANSPOSE_CONV": DlaForm(
         LayerKind.CONV,
         ("OP_CONV", "OP_CONV_RELU"),
@@ -110,7 +110,7 @@ def layer_kind(call: KernelCall) -> LayerKind:
 
 
 def dla_form(
-    call: KernelCall, host: HostCall, values: list[Value], layer: int, ends_network: bool
+    call: KernelCall, host: HostCall, values: list[Value], layer: int
 ) -> tuple[tuple[DlaNode, ...], str]:
     """The DLA nodes of a call (`host` has values for its tensors), or none and why the DLA cannot run it.
 
@@ -132,7 +132,6 @@ def dla_form(
         layer,
         1 if form is None else form.activation_count,
         form is not None,
-        ends_network,
         add,
     )
     for rule in (*_FIRST_RULES, *(form.rules if form else ()), _LAST_RULE):

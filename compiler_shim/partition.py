@@ -157,8 +157,7 @@ class _Partitioner:
         """All nodes of an operator's calls, or none and the reason of the first that the DLA cannot run."""
         nodes: list[DlaNode] = []
         for call, host in zip(calls, resolved, strict=True):
-            ends_network = host.outputs[0] in self._graph.outputs
-            found, reason = dla_form(call, host, self._values, layer, ends_network)
+            found, reason = dla_form(call, host, self._values, layer)
             if not found:
                 return (), reason
             nodes += found

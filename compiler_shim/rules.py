@@ -32,7 +32,6 @@ class Candidate:
     layer: int
     activation_count: int  # inputs that are no weights, records or tables
     has_instruction: bool
-    ends_network: bool  # the network has its output as one of its own
     add: Callable[[Value], int]  # gives a new value its number
 
     @property
@@ -156,11 +155,6 @@ def rule_min_max(candidate: Candidate) -> str | None:
     if candidate.attributes.function not in (BinaryFunction.MAXIMUM, BinaryFunction.MINIMUM):
         return "plain integer arithmetic"
     return None
-
-
-def rule_goes_on(candidate: Candidate) -> str | None:
-    """The SOFTMAX at the end of a network runs on the CPU, which reads its output anyway."""
-    return "the CPU reads the network's output anyway" if candidate.ends_network else None
 
 
 def rule_activation_first(candidate: Candidate) -> str | None:

@@ -233,7 +233,7 @@ def explain(model: str | Path, config: Machine | None = None, **choices: Unpack[
     >>> import dlasim
     >>> rows = dlasim.explain("mnist", depthwise="cpu")
     >>> rows[-1]["operator"], rows[-1]["unit"], rows[-1]["why"]
-    ('SOFTMAX', 'cpu', "the CPU reads the network's output anyway")
+    ('SOFTMAX', 'dla', 'about 619 cycles, 812 on the CPU')
     """
     from dlasim.explanation import explain_layers
 

@@ -38,7 +38,7 @@ def test_explain_fits_the_terminal() -> None:
         lines = re.sub(r"\x1b\[\d*m|\r", "", shown.decode()).splitlines()  # without colours
         assert max(map(len, lines)) <= columns
         rows = lines[: lines.index("")]
-        assert "reads the network's output" in " ".join(" ".join(rows).split())
+        assert "on the CPU" in " ".join(" ".join(rows).split())
 
 
 def test_explain_in_a_pipe_has_a_line_for_each_layer() -> None:

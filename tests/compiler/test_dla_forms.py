@@ -24,11 +24,10 @@ from tests.tflite.one_operator import random_graph
 SEEDS = range(4)
 
 
-# TABLE is dlasim's own: the reference has none, and tests/dlag holds it to its definition. The DLA takes no
-# SOFTMAX that ends a network; test_softmax.py compares the others.
+# TABLE is dlasim's own: the reference has none, and tests/dlag holds it to its definition.
 @pytest.mark.parametrize(
     "kind",
-    sorted(row.name for row in OPERATORS.values() if row.dla and row.name not in (OWN_TABLE, "SOFTMAX")),
+    sorted(row.name for row in OPERATORS.values() if row.dla and row.name != OWN_TABLE),
 )
 def test_an_operator_on_the_dla_is_bit_exact_on_both_hosts(kind: str, tmp_path: Path) -> None:
     on_dla = sum(_runs_on_dla(kind, seed, tmp_path / f"{seed}.tflite") for seed in SEEDS)

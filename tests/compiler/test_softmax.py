@@ -80,8 +80,12 @@ def test_rows_that_do_not_fit_run_on_the_cpu(tmp_path: Path) -> None:
     assert "bytes of SRAM" in by_size[2048]["why"]
 
 
-def test_the_last_one_runs_on_the_cpu(tmp_path: Path) -> None:
-    graph = network((1, 5, 64), 0.1, 1)
+@pytest.mark.parametrize(("dma_latency", "unit"), [(8, "dla"), (1000, "cpu")])
+def test_the_last_one_runs_where_it_takes_less(dma_latency: int, unit: str, tmp_path: Path) -> None:
+    graph = network((1, 10), 0.1, 1)
     last = Graph("last", graph.tensors[:2], graph.operators[:1], (0,), (1,))
-    (row,) = api.explain(write(last, tmp_path))
-    assert (row["unit"], row["why"]) == ("cpu", "the CPU reads the network's output anyway")
+    config, path = DlaConfig(dma_latency=dma_latency), write(last, tmp_path)
+    (row,) = api.explain(path, config)
+    assert row["unit"] == unit
+    cycles = {place: api.run(path, config, place=place).cycles for place in ("cpu", "dla")}
+    assert min(cycles, key=cycles.__getitem__) == unit
