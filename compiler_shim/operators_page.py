@@ -96,7 +96,7 @@ uint8, int8 or float32, and anchors that are constant: see [Detection](numerics.
 
 Detection and pose models end with operators in float32 and int32, which follow a DEQUANTIZE or a CAST of
 int8 results. The operators below run on the CPU of both hosts, bit-exact with TensorFlow's reference
-kernels. The board's core has no FPU: its firmware computes [float32 in integers](firmware.md), at 15 to 500
+kernels. The board's core has no FPU: its firmware computes [float32 in integers](firmware.md), at 14 to 500
 instructions an element.
 
 {floats}.

@@ -65,7 +65,7 @@ class _Candidate:
 
     @property
     def key(self) -> object:
-        """Equal for plans that give the same program. Small networks hardly take other time with other
+        """Of plans with the same key, one is timed. Small networks hardly take other time with other
         addresses."""
         plan, network = self.plan, self.kind.network
         same = network, plan.addresses.keys(), plan.tilings, plan.chains, plan.ahead.loads
@@ -290,8 +290,9 @@ class _PlanSearch:
                 yield _Candidate(kind, self._without_loads_ahead(plan), size)
 
     def _smaller_sizes(self, kind: _Kind, plan: SramPlan) -> Iterator[int]:
-        """Powers of two, and steps between the largest of them and the machine's size; where that is one too,
-        the steps are for small networks; so are steps below, if the plan leaves nothing to smaller tiles."""
+        """Powers of two, and steps between the largest of them and the machine's size. Where that size is a
+        power of two itself, small networks get all those steps and large ones the first. Small networks also
+        get steps below, if their VECTOR unit has no work that smaller tiles could hide."""
         if not keeps_tensors(self._options):
             return
         is_small = kind.machine == self._machine and _nodes(kind.network) <= SMALLER

@@ -25,7 +25,7 @@ _INT8_RANGE = {"ACT_MIN": -128, "ACT_MAX": 127}
 
 
 def mean(candidate: Candidate) -> list[DlaNode] | None:
-    """MEAN: over channels, over the columns of an image, or over all pixels."""
+    """MEAN over any dimensions."""
     together = _brought_together(candidate)
     if together is None:
         return None

@@ -468,6 +468,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "SUPPRESS_BOXES": (
         *_ranks(2, "input"),
+        *_not_empty("input"),
+        Rule("scores.rank > 0", "scores must have a dimension"),
         Rule("input.shape[1] == 4", "input must have four columns"),
         Rule("scores.elements == input.shape[0] * scores.back[0]", "there must be scores for each box"),
         Rule(

@@ -150,7 +150,7 @@ def _is_moderate(word: WordCosts, sizes: OperationSizes) -> bool:
 
 @routine
 def _common_divisor(one: int, other: int) -> int:
-    """The greatest."""
+    """The greatest common divisor."""
     while other:
         one, other = other, one % other
     return one

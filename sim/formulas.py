@@ -121,7 +121,8 @@ def loaded_turns(unit: UnitCosts, turns: int) -> int:
 def lane_cycles(unit: UnitCosts, turns: int, taps: int, in_channels: int, out_channels: int) -> int:
     """Cycles in which the lanes work: some steps for each turn and each group of output channels."""
     steps = output_steps(unit, taps, ceil_div(in_channels, unit.input_lanes)) * unit.passes
-    of_turn = steps * ceil_div(out_channels, unit.output_lanes) + unit.row_cycles * (out_channels > 0)
+    rows = (in_channels > 0) * (out_channels > 0)
+    of_turn = steps * ceil_div(out_channels, unit.output_lanes) + unit.row_cycles * rows
     return loaded_turns(unit, turns) * of_turn
 
 

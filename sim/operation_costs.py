@@ -1,8 +1,8 @@
 """What a compute operation costs on its unit, and what it moves through the SRAM's ports.
 
-Routines over the numbers of one operation, or over arrays of those of many: `sim/cost.py` applies them to
-operations of one instruction at a time, `sim/compiled_costs.py` to one operation after the other. As in
-`sim/formulas.py`, only numbers that belong to the machine or to the instruction may decide a branch.
+Routines over the numbers of one operation, or over arrays of those of many: `sim/batch_costs.py` applies
+them to operations of one instruction at a time, `sim/compiled_costs.py` to one operation after the other. As
+in `sim/formulas.py`, only numbers that belong to the machine or to the instruction may decide a branch.
 `docs/timing-model.md` says what the local buffers keep, and why. Time and energy count the same bytes.
 """
 

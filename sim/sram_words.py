@@ -7,6 +7,8 @@ Bytes that follow each other cross in the same words, even if they belong to sev
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +17,7 @@ from dlasim.sim.batch_costs import batch_sizes
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import unit_costs
 from dlasim.sim.footprint import Box, Count, Footprint, all_footprints, product
-from dlasim.sim.formulas import UnitCosts, row_crossings
+from dlasim.sim.formulas import UnitCosts, block_lanes, pixel_turns, row_crossings
 from dlasim.sim.operation import Batch
 from dlasim.sim.operation_costs import TABLES, describe_kind, window_bytes
 from dlasim.sim.stream import Batches
@@ -47,16 +49,22 @@ def transfer_accesses(batch: Batch, width: int) -> Count:
 
 def operation_accesses(unit: UnitCosts, batch: Batch, moved_bytes: Count, width: int) -> Count:
     """Accesses of compute operations whose bytes at the ports are known."""
-    accesses: Count = np.zeros(len(batch.positions))
-    rest = moved_bytes
-    for footprint in all_footprints(batch):
-        if footprint.operand.extent not in _WEIGHTS:
-            moved, words = _moved(unit, batch, footprint, width)
-            accesses, rest = accesses + words, rest - moved
+    moved, accesses = _all_but_weights(unit, batch, width)
     if batch.instruction.unit is Unit.MAC:  # what is left are weights
         own = batch.value("OUT_CHANNELS") * _filter_bytes(batch)
-        accesses = accesses + rest / own * _filter_words(unit, batch, width)
+        accesses = accesses + (moved_bytes - moved) / own * _filter_words(unit, batch, width)
     return accesses
+
+
+def _all_but_weights(unit: UnitCosts, batch: Batch, width: int) -> tuple[Count, Count]:
+    """Bytes of all other operands that cross, and the accesses in which they do."""
+    moved: Count = np.zeros(len(batch.positions), np.int64)
+    accesses: Count = np.zeros(len(batch.positions))
+    for footprint in all_footprints(batch):
+        if footprint.operand.extent not in _WEIGHTS:
+            crossed, words = _moved(unit, batch, footprint, width)
+            moved, accesses = moved + crossed, accesses + words
+    return moved, accesses
 
 
 def _moved(unit: UnitCosts, batch: Batch, footprint: Footprint, width: int) -> tuple[Count, Count]:
@@ -65,14 +73,22 @@ def _moved(unit: UnitCosts, batch: Batch, footprint: Footprint, width: int) -> t
     moved = _crossing_bytes(unit, batch, footprint)
     part = box.run_bytes
     if batch.instruction.unit is Unit.MAC:
-        channels = batch.value("OUT_CHANNELS")
+        channels, lanes = batch.value("OUT_CHANNELS"), _block_lanes(unit, batch)
         if operand.extent in _INPUTS and not batch.instruction.is_depthwise:
-            moved = moved * np.where(moved > unit.line_buffer, -(-channels // unit.output_lanes), 1)
+            moved = moved * np.where(moved > unit.line_buffer, -(-channels // lanes), 1)
         else:  # a group of output channels after the other, which at a single pixel follow each other
             follows = (box.planes * box.runs == 1) & operand.extent.is_view
-            part = np.minimum(-(-unit.output_lanes * box.run_bytes // channels), box.run_bytes)
+            together = lanes if operand.extent.is_view else unit.output_lanes  # records cross as weights do
+            part = np.minimum(-(-together * box.run_bytes // channels), box.run_bytes)
             part = np.where(follows, box.run_bytes, part)
     return moved, moved / box.total_bytes * _words(box, part, width)
+
+
+def _block_lanes(unit: UnitCosts, batch: Batch) -> Count:
+    """Output channels that read the input together, and whose results are written together."""
+    turns: Any = pixel_turns(unit, *batch.pair("OUT_SIZE"))  # type: ignore[arg-type]  # arrays
+    lanes: Count = block_lanes(unit, batch.value("OUT_CHANNELS"), turns)  # type: ignore[arg-type]
+    return lanes
 
 
 def _crossing_bytes(unit: UnitCosts, batch: Batch, footprint: Footprint) -> Count:

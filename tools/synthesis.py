@@ -84,7 +84,7 @@ BLOCKS = {
     "mac_results": Block("dla_mac_results", [{"RESULT_CYCLES": 16384}]),
     "ports": Block(
         "dla_ports",
-        _port_sizes((1, 8, 16), (2, 2, 16), (2, 8, 8), (2, 32, 64), (4, 2, 32)),
+        _port_sizes((1, 8, 16), (2, 2, 16), (2, 8, 8), (2, 32, 64), (4, 2, 32), (4, 32, 16)),
     ),
     "crossbar": Block(
         "crossbar",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -97,5 +95,5 @@ def _anchors(op: BoundOperator) -> Tensor:
         data = _dequantized(op, tensor, data.astype(np.int64))
     op.require(bool(np.isfinite(data).all()), "an anchor is infinite or NaN")
     least = float(data[:, 2:].min()) if data.size else 0.0
-    op.require(least >= 0 and not math.isnan(least), f"an anchor has a size of {least:g}")
+    op.require(least >= 0, f"the size of an anchor must be at least 0 (got {least:g})")
     return op.new_constant("anchors", np.ascontiguousarray(data, np.float32))

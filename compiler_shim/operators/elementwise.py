@@ -225,7 +225,7 @@ def inverse_square_root(op: BoundOperator) -> list[KernelCall]:
 
 
 def square_root(op: BoundOperator) -> list[KernelCall]:
-    """SQRT: a table where it is int8."""
+    """SQRT: a table where it is int8; int16 goes through float32."""
     if wide.is_wide(op):
         return wide.square_root(op)
     op.types(op.input(), "int8", "float32")

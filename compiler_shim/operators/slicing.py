@@ -55,7 +55,7 @@ def _taken(
 ) -> range:
     if not shrinks:
         return range(*slice(begin, end, stride).indices(size))
-    require(stride > 0, f"the stride along a dimension that is removed must be 1 (got {stride})")
+    require(stride > 0, f"the stride along a dimension that is removed must be above 0 (got {stride})")
     first = begin or 0
     require(
         -size <= first < size,

@@ -1849,6 +1849,10 @@ static const char *dla_suppress_boxes_broken_rule(const struct dla_host_argument
     (void)c;
     if (!(dla_host_rank(c, 0) == INT64_C(2)))
         return "input must have 2 dimensions";
+    if (!(dla_host_elements(c, 0) > INT64_C(0)))
+        return "input must not be empty";
+    if (!(dla_host_rank(c, 1) > INT64_C(0)))
+        return "scores must have a dimension";
     if (!(dla_host_shape(c, 0, INT64_C(1)) == INT64_C(4)))
         return "input must have four columns";
     if (!(dla_host_elements(c, 1) == (dla_host_shape(c, 0, INT64_C(0)) * dla_host_back(c, 1, INT64_C(0)))))

@@ -57,11 +57,13 @@ def test_transformers_of_keras(name: str, keras_folder: Path) -> None:
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_share_of_the_cpu(name: str) -> None:
-    """At least 95 % of the cycles of the default machine are the DLA's."""
+    """At least 95 % of the cycles of the default machine are the DLA's; each SOFTMAX is."""
     layers = api.run(name, timing_only=True).report["layers"]
     on_cpu = [layer for layer in layers if layer["unit"] == "cpu"]
     assert sum(layer["cycles"] for layer in on_cpu) <= 0.05 * sum(layer["cycles"] for layer in layers)
-    assert [layer["name"] for layer in on_cpu if layer["operator"] == "SOFTMAX"] == ["probabilities"]
+    softmax = {layer["name"]: layer["unit"] for layer in layers if layer["operator"] == "SOFTMAX"}
+    assert "probabilities" in softmax
+    assert set(softmax.values()) == {"dla"}
 
 
 def test_attention_stays_in_sram() -> None:
@@ -77,10 +79,10 @@ def test_attention_stays_in_sram() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_what_runs_on_the_cpu(keras_folder: Path, tmp_path: Path) -> None:
-    """Of Keras' form, squared differences; of the built-in form the SOFTMAX that ends it."""
+    """Of Keras' form, squared differences; of the built-in form nothing."""
     converted = keras_network("vision_transformer", keras_folder)
     built_in = api.model("vit", str(tmp_path / "vit.tflite"))
-    for path, expected in ((converted, {"SQUARED_DIFFERENCE"}), (built_in, {"SOFTMAX"})):
+    for path, expected in ((converted, {"SQUARED_DIFFERENCE"}), (built_in, set())):
         layers = api.run(path, timing_only=True).report["layers"]
         assert {layer["operator"] for layer in layers if layer["unit"] == "cpu"} == expected
 

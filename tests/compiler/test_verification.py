@@ -118,7 +118,9 @@ def test_a_slice_of_an_earlier_inference_does_not_count(path, lowered, monkeypat
     assert "was never computed" in str(result.mismatch)
 
 
-def test_a_wrong_host_operator_is_found(monkeypatch, path, lowered):
+def test_a_wrong_host_operator_is_found(monkeypatch, path):
+    on_dla = frozenset({"CONV_2D", "MAX_POOL_2D", "FULLY_CONNECTED"})
+    lowered = lower_for(load_model(path), CONFIG, CompileOptions(dla_ops=on_dla))  # SOFTMAX is on the CPU
     run = HostOperation.run
 
     def with_a_wrong_bit(operation, inputs):

@@ -67,12 +67,21 @@ def test_saving_again_gives_the_same_bytes(folder, name) -> None:
     assert save_graph(load_graph(folder / f"{name}.dlag")) == data
 
 
-def test_says_where_each_operator_can_run_and_why(parts) -> None:
-    text, _ = parts
+def test_says_where_each_operator_can_run_and_why(parts, tmp_path) -> None:
+    """mnist, but with L2_NORMALIZATION at its end, which only the CPU has."""
+    text, blob = copy.deepcopy(parts[0]), parts[1]
     assert {"name", "operator", "dla", "why", "macs"} == set(text["partition"][0])
-    reasons = [item["why"] for item in text["partition"] if item["dla"] is None]
-    assert 0 < len(reasons) < len(text["partition"])
-    assert all(reasons)
+    assert all(item["dla"] and item["why"] == "supported" for item in text["partition"])
+    last = text["operators"][-1]
+    last |= {"kind": "L2_NORMALIZATION", "options": {}}
+    text["tensors"][last["outputs"][0]] |= {"scales": [1 / 128], "zero_points": [0]}
+    (tmp_path / "x.dlag").write_bytes(join(text, blob))
+    partition = split(save_graph(load_graph(tmp_path / "x.dlag")))[0]["partition"]
+    refused = {item["operator"]: item["why"] for item in partition if item["dla"] is None}
+    assert refused.keys() == {"L2_NORMALIZATION"}
+    assert all(refused.values())
+    assert "supported" not in refused.values()
+    assert len(partition) == len(text["partition"])
 
 
 @pytest.mark.parametrize(

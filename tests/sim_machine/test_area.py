@@ -101,13 +101,17 @@ def test_more_results_than_lanes_need_no_more_requantizers() -> None:
 
 
 def test_sum_of_a_grid_by_hand() -> None:
-    """The MAC unit of a machine that was synthesised is its array's blocks, counted."""
+    """The MAC unit of a machine that was synthesised is its array's blocks, counted. Ports have a limit, so
+    results wait for them."""
     points = {
         (point.block, tuple(point.parameters.values())): point.area.kge for point in area.measured_points()
     }
     unlimited = DlaConfig().replace(parallel="4x4", mac_results="unlimited")
     lanes = 16 * points["pe", ()] + 4 * points["mac_lane", ()]
-    assert area.areas(unlimited)["mac"].kge == pytest.approx(points["mac", (4, 4)] + lanes, rel=0.02)
+    array, results = points["mac", (4, 4)] + lanes, points["mac_results", (16384,)]
+    assert area.areas(unlimited)["mac"].kge == pytest.approx(array + results, rel=0.02)
+    never_waits = unlimited.replace(sram_bandwidth="unlimited")
+    assert area.areas(never_waits)["mac"].kge == pytest.approx(array, rel=0.02)
     limited = area.areas(unlimited.replace(mac_results=1))["mac"].kge
     assert area.areas(unlimited)["mac"].kge - limited == pytest.approx(3 * points["requantizer", ()])
 
@@ -125,6 +129,9 @@ def test_memories_by_hand() -> None:
 
 @pytest.mark.parametrize("name", preset_names())
 def test_every_preset_has_an_area(name: str) -> None:
-    parts = area.areas(preset(name))
+    config = preset(name)
+    parts = dict(area.areas(config))
     assert list(parts) == list(area.COMPONENTS)
+    if not config.sram_bandwidth:
+        assert parts.pop("ports") == area.Area(), "ports without a limit have no size"
     assert all(part.kge > 0 and 0 < part.flip_flops < 1000 * part.kge for part in parts.values())

@@ -134,10 +134,17 @@ def test_the_bound_knows_the_memory_of_each_byte():
     assert 1 <= from_flash["bound_ratio"] < 1.02
 
 
-@pytest.mark.parametrize(("model", "regions"), [("autoencoder", {0, 2, 3}), ("mnist", {0, 1, 2})])
-def test_work_of_transfers_names_their_region(model, regions):
+@pytest.mark.parametrize(
+    ("model", "dla_ops", "regions"),
+    [
+        ("autoencoder", None, {0, 2, 3}),
+        ("mnist", "CONV_2D,FULLY_CONNECTED,MAX_POOL_2D", {0, 1, 2}),
+        ("mnist", None, {0, 2, 3}),
+    ],
+)
+def test_work_of_transfers_names_their_region(model, dla_ops, regions):
     """Constants and inputs; outputs, or what SOFTMAX on the CPU reads from the arena."""
-    work = api.compile(model).program.work
+    work = api.compile(model, dla_ops=dla_ops).program.work
     assert set(work["taps"][work["out_channels"] == 0].tolist()) == regions
 
 

@@ -3,12 +3,16 @@
 import numpy as np
 import pytest
 
+from dlasim.isa import registers
+from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.isa.registers import Region
-from dlasim.sim.config import DlaConfig
+from dlasim.sim.batch_costs import BATCH_COLUMNS, batch_costs
+from dlasim.sim.config import DlaConfig, preset, preset_names
 from dlasim.sim.cost import unit_costs
 from dlasim.sim.footprint import Box
+from dlasim.sim.operation import Batch
 from dlasim.sim.plan import Plan
-from dlasim.sim.sram_words import _words, stream_accesses
+from dlasim.sim.sram_words import _all_but_weights, _filter_bytes, _words, stream_accesses
 from tests.sim_machine.test_energy import CONFIG, plan_of
 
 WIDTH = 16
@@ -70,6 +74,58 @@ def test_a_convolution_by_hand() -> None:
     pixels that lie 28 bytes apart, in parts of 4 and 3 bytes that begin at multiples of 4: a word each."""
     plan = plan_of(("OP_CONV", {"init": 1}))
     assert accesses(plan, CONFIG) == [28 + 7 * 5 + 3 + 3 + 30 + 30]
+
+
+@pytest.mark.parametrize(
+    ("accumulators", "crossings", "results"),
+    [(60, 1, 30 * 1.25), (59, 2, 30 + 30)],
+)
+def test_a_convolution_in_blocks_by_hand(accumulators: int, crossings: int, results: float) -> None:
+    """The same convolution, of 7 lines of 63 bytes, of which the line buffer holds 3. Accumulators for 60
+    results of a lane hold both groups of 30 pixels: they read the input once, and write 7 bytes of each pixel
+    together. Those begin at multiples of 4, and take two words in one of four places. With fewer, the
+    groups are apart."""
+    config = CONFIG.replace(mac_handover="blocks", accumulators=accumulators, line_buffer=3 * 63)
+    plan = plan_of(("OP_CONV", {"init": 1}), config=config)
+    assert plan.costs.sram_bytes.tolist() == [crossings * 441 + 7 * 54 + 12 * 7 + 30 * 7]
+    assert accesses(plan, config) == [crossings * 28 + 7 * 5 + 3 + 3 + results]
+
+
+MAC_MNEMONICS = [name for name, instruction in BY_MNEMONIC.items() if instruction.unit is Unit.MAC]
+
+
+def random_batch(mnemonic: str, seed: int, count: int = 500) -> Batch:
+    """Operations of an instruction; from lone pixels to layers that no buffer holds."""
+    rng, instruction = np.random.default_rng(seed), BY_MNEMONIC[mnemonic]
+
+    def numbers(most: int) -> np.ndarray:
+        return np.exp(rng.uniform(0, np.log(most + 1), count)).astype(np.int64)
+
+    depth, channels = numbers(300), numbers(300)
+    values = {
+        "IN_CHANNELS": depth, "OUT_CHANNELS": depth * numbers(3) if instruction.is_depthwise else channels,
+        **{name: numbers(40) | numbers(40) << 16 for name in ("IN_SIZE", "OUT_SIZE")},
+        **{name: numbers(5) | numbers(5) << 16 for name in ("KERNEL", "STRIDE", "DILATION")},
+        "IN_PIXEL_STRIDE": depth, "OUT_PIXEL_STRIDE": 4 * channels, "IN_ROW_STRIDE": depth * numbers(40),
+        "OUT_ROW_STRIDE": 4 * channels * numbers(40), "WEIGHT_ADDR": numbers(9999),
+    }  # fmt: skip
+    columns = np.zeros((len(registers.OPERANDS), count), np.int64)
+    for number, register in enumerate(registers.OPERANDS):
+        columns[number] = values.get(register.name, 0)
+    fields = {field.name: rng.integers(0, 2, count) for field in instruction.fields}
+    return Batch(instruction, np.arange(count), fields, columns)
+
+
+@pytest.mark.parametrize("mnemonic", MAC_MNEMONICS)
+@pytest.mark.parametrize("name", preset_names())
+def test_what_is_left_for_weights_is_all_of_them(name: str, mnemonic: str) -> None:
+    """Each weight crosses at least once, and the costs round down by less than a byte of a channel."""
+    batch = random_batch(mnemonic, seed=len(name))
+    unit = unit_costs(preset(name), mnemonic)
+    moved = dict(zip(BATCH_COLUMNS, batch_costs(unit, batch, np.int64(0)), strict=True))["moved_bytes"]
+    others, _ = _all_but_weights(unit, batch, WIDTH)
+    channels, filter_bytes = batch.value("OUT_CHANNELS"), _filter_bytes(batch)
+    assert (moved - others > channels * (filter_bytes - 1)).all()
 
 
 def test_a_table_and_a_transfer_by_hand() -> None:

@@ -1,4 +1,4 @@
-/* DIV of int8: TFLite multiplies by a reciprocal. */
+/* DIV of int8 and int16: TFLite multiplies by a reciprocal. */
 #include "reciprocal.h"
 #include "rows.h"
 

@@ -50,7 +50,7 @@ enum status quantize_by_table(const struct call *call)
     const uint32_t *source = input.data, *end = source + output.elements;
     uint8_t *target = output.data;
     for (; end - source >= UNROLLED; source += UNROLLED, target += UNROLLED) {
-#pragma clang loop unroll(full)
+#pragma GCC unroll 8
         for (uint32_t i = 0; i < UNROLLED; i++)
             quantize_float(target + i, source[i], &steps);
     }

@@ -126,7 +126,8 @@ enum status reduce_product(const struct call *call)
             product = rescale_narrowly((int64_t)product * factor, a->output_multiplier, a->output_shift);
         }
         product = rescale_narrowly(product, a->output_multiplier, a->output_shift);
-        write_integer(output.data, output.type, number, clamp(product + a->output_zero_point, least, ~least));
+        int32_t zero = a->output_zero_point;
+        write_integer(output.data, output.type, number, clamp(product, least - zero, ~least - zero) + zero);
     }
     return OK;
 }

@@ -26,7 +26,7 @@ static struct real64 widen(float value)
 {
     uint32_t bits = bits_of(value), magnitude = bits & INT32_MAX;
     if (!magnitude || magnitude >= 0x7F800000u)
-        return (struct real64){ 0, 0, bits >> 31 };
+        return (struct real64){ 0, 0, !magnitude && bits };
     struct float_parts parts = take_apart(magnitude);
     return (struct real64){ (uint64_t)parts.significand << 29, parts.exponent - BIAS - 52, bits >> 31 };
 }
