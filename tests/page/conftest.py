@@ -18,7 +18,7 @@ Open = Callable[..., Any]
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """ds_cnn with seeded weights; its softmax runs on the CPU."""
+    """ds_cnn with seeded weights."""
     path = tmp_path_factory.mktemp("models") / "ds_cnn.tflite"
     path.write_bytes(write_tflite(build_topology("ds_cnn")))
     return path
