@@ -233,7 +233,7 @@ def explain(model: str | Path, config: Machine | None = None, **choices: Unpack[
     >>> import dlasim
     >>> rows = dlasim.explain("mnist", depthwise="cpu")
     >>> rows[-1]["operator"], rows[-1]["unit"], rows[-1]["why"]
-    ('SOFTMAX', 'dla', 'about 619 cycles, 812 on the CPU')
+    ('SOFTMAX', 'dla', 'about 611 cycles, 812 on the CPU')
     """
     from dlasim.explanation import explain_layers
 
