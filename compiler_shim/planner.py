@@ -19,24 +19,19 @@ from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.placement import Placements
+from dlasim.compiler_shim.worse_machines import slower_machines, worse_machines, worst_machine
 from dlasim.errors import InputError
 from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import units_overlap
 from dlasim.sim.duration import program_cycles
-from dlasim.sim.memory_timing import memories_of
 
 MAY_BE_FASTER = 1.2  # the paper's tiling is tried where its estimate is within so much of the other
 SMALL, SMALLER = 32, 16  # nodes of networks for which there is time for more candidates
 MOST_SRAM = 1 << 30
-_LESS_IS_BETTER = (
-    ("dma_latency",), ("issue_cycles",), ("mac_fill", "vector_fill"), ("mac_drain", "vector_drain"),
-)  # fmt: skip
-_MORE_IS_BETTER = ("dma_bandwidth", "vector_lanes")
-_SLOW = (8, 4, 2)  # bytes per cycle: small networks also get the plans for such a bandwidth
 STEPS = 8  # in which SRAM grows from one power of two to the next, where plans for smaller sizes are tried
 PARTS = (2, 4, 8)  # in which rows are computed where that lets both units work side by side
-SPLIT_IF_LARGE = 2  # so many of the fastest plans of larger networks are tried in smaller tiles
+SPLIT_IF_LARGE = 4  # so many of the fastest plans of larger networks are tried in smaller tiles
 LEAST_PART = 64  # of the SRAM: there are no plans for less than that
 MOST_TASKS = 1 << 14  # nor such with more than that
 NEAR = 1.005  # a plan for less SRAM is tried while its estimate is within so much of the best
@@ -141,6 +136,7 @@ class _PlanSearch:
         # What a simulation leaves out must not change the program.
         self._timed = config.replace(timing="full")
         self._machine = config.replace(sram_bytes=MOST_SRAM)  # all sizes have the same
+        self._own_and_worst = dict.fromkeys((self._machine, worst_machine(self._machine)))
         if memory.placements is None:
             memory.placements = Placements(network, self._policy(config, options.tiling, Hope.NONE))
             memory.sufficient_bytes = self._sufficient_bytes(memory.placements.most_on_dla())
@@ -181,9 +177,10 @@ class _PlanSearch:
     def _split_best(self, timed: Sequence[tuple[int, _Candidate]]) -> list[_Candidate]:
         """The best plans in smaller tiles, those that could be faster than the fastest of them."""
         least, fastest = timed[0]
-        most = len(timed) if _nodes(fastest.kind.network) <= SMALLER else SPLIT_IF_LARGE
+        if _nodes(fastest.kind.network) > SMALLER:
+            timed = _with_other_tiles(timed)[:SPLIT_IF_LARGE]
         found: list[_Candidate] = []
-        for number, (cycles, candidate) in enumerate(timed[:most]):
+        for number, (cycles, candidate) in enumerate(timed):
             hidden = self._hidden(candidate.plan)
             if hidden and cycles - hidden < least:
                 found += self._split(candidate, not number)
@@ -254,21 +251,20 @@ class _PlanSearch:
             raise refusal
 
     def _kinds(self, placed: PlacedNetwork) -> Iterator[_Kind]:
-        """With low hopes and with high ones; for small networks also as for machines that are worse in one
-        way, since those may not be faster."""
+        """With low hopes and with high ones, also as for machines that are worse, since those may not be
+        faster: for small networks in one way, for all in every way in which this one is better than the
+        default."""
         tiling = self._options.tiling
         if not keeps_tensors(self._options):
             yield _Kind(placed, self._machine, tiling)
             return
         size = _nodes(placed)
-        machines = [self._machine]
+        machines = list(self._own_and_worst)
         if size <= SMALL:
             machines += worse_machines(self._machine)
         if size <= SMALLER:
             # Plans for slow memories have second buffers for inputs, which smaller tiles need.
-            bandwidth = self._machine.dma_bandwidth
-            slower = [rate for rate in (bandwidth // 2, *_SLOW) if 0 < rate < bandwidth]
-            machines += [self._machine.replace(dma_bandwidth=rate) for rate in slower]
+            machines += [slower for machine in self._own_and_worst for slower in slower_machines(machine)]
         for machine in dict.fromkeys(machines):
             for hope in Hope if size <= SMALLER else (Hope.NONE, Hope.AHEAD):
                 yield _Kind(placed, machine, tiling, hope)
@@ -295,7 +291,7 @@ class _PlanSearch:
         get steps below, if their VECTOR unit has no work that smaller tiles could hide."""
         if not keeps_tensors(self._options):
             return
-        is_small = kind.machine == self._machine and _nodes(kind.network) <= SMALLER
+        is_small = kind.machine in self._own_and_worst and _nodes(kind.network) <= SMALLER
         power = 1 << (self._size - 1).bit_length() >> 1
         if self._size < 2 * power or is_small:
             yield from _steps(self._size, power)
@@ -379,20 +375,9 @@ def _nodes(network: PlacedNetwork) -> int:
     return sum(isinstance(node, DlaNode) for node in network.nodes)
 
 
-def worse_machines(machine: DlaConfig) -> Iterator[DlaConfig]:
-    """Where a machine is better than the default, it with the default instead, one way after the other; and
-    with one memory instead of several, which may be faster or slower."""
-    default = DlaConfig()
-    for names in _LESS_IS_BETTER:
-        worse = {name: max(getattr(machine, name), getattr(default, name)) for name in names}
-        if machine.replace(**worse) != machine:
-            yield machine.replace(**worse)
-    if machine.memories:
-        serial = [memory.name for memory in memories_of(machine) if memory.outstanding > 1]
-        if serial:
-            yield machine.replace(**{f"memories.{name}.outstanding": 1 for name in serial})
-        yield machine.replace(memories="", buses="")
-    for name in _MORE_IS_BETTER:
-        worse = {name: min(getattr(machine, name), getattr(default, name))}
-        if machine.replace(**worse) != machine:
-            yield machine.replace(**worse)
+def _with_other_tiles(timed: Sequence[tuple[int, _Candidate]]) -> list[tuple[int, _Candidate]]:
+    """Without those that only load at other times than a faster one."""
+    found: dict[object, tuple[int, _Candidate]] = {}
+    for cycles, candidate in timed:
+        found.setdefault((candidate.kind, candidate.size), (cycles, candidate))
+    return list(found.values())

@@ -151,3 +151,27 @@ def test_a_plan_with_too_many_operations_is_no_candidate(tmp_path, monkeypatch):
     monkeypatch.setattr(planner, "emit", emit_some)
     assert cycles(network, config) >= before
     assert len(made) > 1
+
+
+LIMITS = (
+    "sram_bandwidth", "line_buffer_bytes", "weight_buffer_bytes", "mac_results", "vector_requantizations",
+    "vector_divisions", "dma_bandwidth",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "machine"),
+    [
+        ("mnist", {"parallel": "4x64", "dma_bandwidth": 4}),
+        ("ds_cnn", {}),
+        ("autoencoder", {"parallel": "8x8"}),
+        ("resnet8", {"parallel": "8x8", "sram_bytes": 64 * KIB}),
+        ("mobilenet_v2", {"sram_bytes": 256 * KIB}),
+    ],
+)
+def test_no_limit_is_better_than_none(name, machine, tmp_path):
+    network, config = built_in(tmp_path, name), DlaConfig().replace(**machine)
+    before = cycles(network, config)
+    free = dict.fromkeys(LIMITS, "unlimited")
+    for change in ({"sram_bandwidth": "unlimited"}, {"mac_results": "unlimited"}, {"dma_latency": 0}, free):
+        assert cycles(network, config.replace(**change)) <= TOLERANCE * before, change

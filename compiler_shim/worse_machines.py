@@ -1,0 +1,60 @@
+"""Machines that are worse than one in one number or several: the plans for these are candidates for that one,
+so that no better machine gets a slower plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import inf
+
+from dlasim.sim.config import LIMITS, DlaConfig
+from dlasim.sim.memory_timing import memories_of
+
+_LESS_IS_BETTER: tuple[tuple[str, ...], ...] = (
+    ("dma_latency",), ("issue_cycles",), ("mac_fill", "vector_fill"), ("mac_drain", "vector_drain"),
+)  # fmt: skip
+# More accumulators are not always better: sums leave them when a block is done.
+_MORE_IS_BETTER: tuple[tuple[str, ...], ...] = (
+    ("dma_bandwidth",), ("vector_lanes",),
+    ("sram_bandwidth", "sram_ports", "line_buffer_bytes", "weight_buffer_bytes", "mac_results",
+     "vector_requantizations", "vector_divisions"),
+)  # fmt: skip
+_SLOW = (8, 4, 2)  # bytes per cycle
+_DEFAULT = DlaConfig()
+
+
+def worse_machines(machine: DlaConfig) -> list[DlaConfig]:
+    """Where a machine is better than the default, it with the default instead, one way after the other; and
+    with one memory instead of several, which may be faster or slower."""
+    found = [machine.replace(**worse) for worse in _worse_values(machine)]
+    if machine.memories:
+        serial = [memory.name for memory in memories_of(machine) if memory.outstanding > 1]
+        if serial:
+            found.append(machine.replace(**{f"memories.{name}.outstanding": 1 for name in serial}))
+        found.append(machine.replace(memories="", buses=""))
+    return found
+
+
+def worst_machine(machine: DlaConfig) -> DlaConfig:
+    """A machine with the default's values wherever it is better than the default."""
+    worse = {name: value for values in _worse_values(machine) for name, value in values.items()}
+    return machine.replace(**worse)
+
+
+def slower_machines(machine: DlaConfig) -> list[DlaConfig]:
+    """A machine with half the bandwidth, and with little of it."""
+    rates, most = (machine.dma_bandwidth // 2, *_SLOW), _value(machine, "dma_bandwidth")
+    return [machine.replace(dma_bandwidth=rate) for rate in rates if 0 < rate < most]
+
+
+def _worse_values(machine: DlaConfig) -> Iterator[dict[str, object]]:
+    """By way, the parameters in which a machine is better than the default, with the default's values."""
+    for names, sign in [(names, -1) for names in _LESS_IS_BETTER] + [(names, 1) for names in _MORE_IS_BETTER]:
+        better = [name for name in names if sign * _value(machine, name) > sign * _value(_DEFAULT, name)]
+        if better:
+            yield {name: getattr(_DEFAULT, name) for name in better}
+
+
+def _value(machine: DlaConfig, name: str) -> float:
+    """A parameter, endless where 0 stands for no limit."""
+    value: float = machine.elements if name == "vector_lanes" else getattr(machine, name)
+    return inf if not value and name in LIMITS else value

@@ -1,0 +1,57 @@
+"""Machines that are worse than others: with the default's values where those are worse."""
+
+from __future__ import annotations
+
+import pytest
+
+from dlasim.compiler_shim.worse_machines import slower_machines, worse_machines, worst_machine
+from dlasim.sim.config import DlaConfig
+
+DEFAULT = DlaConfig()
+
+
+@pytest.mark.parametrize(
+    "worse",
+    [
+        {}, {"dma_latency": 100}, {"dma_bandwidth": 4}, {"vector_lanes": 8}, {"sram_ports": 2},
+        {"mac_fill": 9}, {"accumulators": 0}, {"mac_results": 0.5},
+    ],
+)  # fmt: skip
+def test_a_machine_that_is_nowhere_better_has_none(worse):
+    machine = DEFAULT.replace(**worse)
+    assert worse_machines(machine) == []
+    assert worst_machine(machine) == machine
+
+
+@pytest.mark.parametrize(
+    "better",
+    [
+        {"dma_latency": 0}, {"issue_cycles": 0}, {"mac_fill": 0}, {"vector_drain": 0}, {"dma_bandwidth": 16},
+        {"dma_bandwidth": "unlimited"}, {"vector_lanes": 0}, {"sram_bandwidth": "unlimited"},
+        {"sram_bandwidth": 64, "vector_divisions": "unlimited"}, {"line_buffer_bytes": "unlimited"},
+    ],
+)  # fmt: skip
+def test_what_is_better_gets_the_default(better):
+    assert worse_machines(DEFAULT.replace(**better)) == [DEFAULT]
+    assert worst_machine(DEFAULT.replace(**better)) == DEFAULT
+
+
+def test_what_is_worse_stays():
+    machine = DEFAULT.replace(parallel="8x8", mac_fill=9, vector_fill=0, dma_latency=0)
+    slow = machine.replace(dma_latency=64)
+    assert worse_machines(machine) == [slow, machine.replace(vector_fill=2)]
+    assert worst_machine(machine) == slow.replace(vector_fill=2)
+
+
+def test_vector_lanes_as_many_as_pes_are_better_only_where_these_are_more():
+    assert worse_machines(DEFAULT.replace(pes=8, vector_lanes=0)) == []
+
+
+@pytest.mark.parametrize(
+    ("bandwidth", "rates"),
+    [(8, [4, 4, 2]), (32, [16, 8, 4, 2]), (3, [1, 2]), (1, []), ("unlimited", [8, 4, 2])],
+)
+def test_slower_machines_have_less_bandwidth(bandwidth, rates):
+    slower = slower_machines(DEFAULT.replace(dma_bandwidth=bandwidth))
+    assert [machine.dma_bandwidth for machine in slower] == rates
+    assert {machine.replace(dma_bandwidth=8) for machine in slower} <= {DEFAULT}
