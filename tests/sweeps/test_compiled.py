@@ -96,7 +96,7 @@ def test_a_broken_compiler_costs_one_line(model: Path, empty_cache: Path, tmp_pa
 
 
 def test_compiled_rows_are_plain_rows(model: Path, empty_cache: Path, tmp_path: Path) -> None:
-    """Built by a sweep and from its cache, or without a cache: then the workers get the code from the sweep."""
+    """Built by a sweep, from its cache, or without a cache: then the workers get the code from the sweep."""
     (tmp_path / "file").touch()
     nowhere = {"XDG_CACHE_HOME": str(tmp_path / "file"), "TMPDIR": str(tmp_path / "file")}
     program = f"import tempfile; tempfile.tempdir = {str(tmp_path / 'file')!r}\n{EAGER}"
