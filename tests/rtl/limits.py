@@ -77,6 +77,12 @@ ALONE = {
         **picture(60, 1, 16)
         | {"OUT_PIXEL_STRIDE": 64, "OUT_ROW_STRIDE": 64, "WEIGHT_ADDR": 16384, "PARAM_ADDR": 20480},
     ),
+    "deep pixels": stream(
+        codec.encode("OP_CONV", init=0, quant=0),
+        **picture(6, 7, 16)
+        | {"IN_CHANNELS": 192, "IN_SIZE": (6, 7), "IN_PIXEL_STRIDE": 192}
+        | {"IN_ROW_STRIDE": 7 * 192, "OUT_ADDR": 8192, "WEIGHT_ADDR": 9216, "PARAM_ADDR": 16384},
+    ),
     "a vector with a matrix": stream(
         codec.encode("OP_MAT_MUL", init=0, out=1),
         **picture(1, 1, 16)
@@ -95,11 +101,11 @@ ALONE = {
 }
 
 # Bytes that the RTL fetches before a step may run, and the stepped machine meanwhile: lines above the last of
-# the first window, which come whole; pixels with all their channels; partial sums of the block at hand only.
+# the first window, which come whole; the first words of a product's rows; partial sums of the block at hand only.
 FIRST = {
     "columns of maxima": 2 * 16 * 16,
     "long lines of maxima": 2 * 40 * 64,
-    "product with a matrix": 60 * 16,
+    "product with a matrix": 8,
     "partial sums": 60 * 64,
 }
 
