@@ -126,7 +126,7 @@ def test_a_bar_on_a_terminal(model: Path, tmp_path: Path) -> None:
         (["ds_cnn", "--pes", "many"], "pes must be a whole number (got 'many')"),
         (["ds_cnn", "--set", "pes"], "NAME=VALUES"),
         (["ds_cnn", "--set", "speed=3"], "unknown parameter 'speed'"),
-        (["ds_cnn", "--where", "pes >"], "it is incomplete"),
+        (["ds_cnn", "--where", "pes >"], "the end is missing"),
         (["ds_cnn", "--where", "pes > 64"], "its conditions exclude all"),
         (["ds_cnn", "--jobs", "0"], "--jobs must be from 1 to 4096 (got 0)"),
         (["ds_cnn", "--preset", "none"], "unknown preset"),
