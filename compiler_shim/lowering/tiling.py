@@ -202,9 +202,14 @@ class TilingProblem:
         """How many pieces of its constants are used one after the other before one is used again."""
         if self.node.table is not None:
             return 1
-        groups, passes = -(-self.channels // tiling.cut.channels), self._passes(tiling)
-        is_again = passes > 1 and tiling.cut.weights_outer and self.tiles(tiling) > groups
-        return passes if is_again else groups * passes
+        groups, passes = self._groups(tiling), self._passes(tiling)
+        return passes if tiling.cut.weights_outer and self.loads_again(tiling) else groups * passes
+
+    def loads_again(self, tiling: Tiling) -> bool:
+        """Whether pieces of its constants are loaded for several tiles, not once for all."""
+        groups, passes = self._groups(tiling), self._passes(tiling)
+        between = passes if tiling.cut.weights_outer else groups * passes
+        return self.node.table is None and between > 1 and self.tiles(tiling) > groups
 
     def compute_cycles(self, tiling: Tiling) -> int:
         """About the cycles of all computations."""
@@ -215,6 +220,9 @@ class TilingProblem:
         if not tiling.read_bytes:
             return 0
         return self.machine.mixed_cycles(tiling.read_bytes, self.constant_bytes, tiling.tasks)
+
+    def _groups(self, tiling: Tiling) -> int:
+        return -(-self.channels // tiling.cut.channels)
 
     def _passes(self, tiling: Tiling) -> int:
         return -(-self.depth // tiling.cut.depth)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from dlasim import api
-from dlasim.compiler_shim.importing import import_model, prepare
+from dlasim.compiler_shim.compile import load_graph
+from dlasim.compiler_shim.importing import prepare
 from dlasim.compiler_shim.tflite.flexible import FlexibleError, read_numbers, write_numbers
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
@@ -115,7 +116,7 @@ def test_damaged_options_are_one_line(tmp_path) -> None:
         data[start + int(rng.integers(400))] = int(rng.integers(256))
         path.write_bytes(data)
         try:
-            import_model(path)
+            load_graph(path)
         except InputError as error:
             refused.append(str(error))
     assert len(refused) > 20
