@@ -281,6 +281,7 @@ def test_labels_of_a_front_keep_clear_of_its_line() -> None:
             (2, 1, "32K 16 O"),
             (3.5, 1, "32K 32 O"),
         ]
+        canvas.lay_out(figure)
         canvas.place_labels(figure, axes, spots, canvas.BELOW, line=corners)
         boxes = [text.get_window_extent() for text in axes.texts]
         assert len(boxes) == 3
