@@ -93,7 +93,7 @@ def changed(made: Head, **options: Any) -> Head:
         ({"num_classes": 500}, r"num_classes must be 9, or one less with a background \(got 500\)"),
         ({"y_scale": 0.0}, r"y_scale must be above 0 \(got 0.0\)"),
         ({"nms_iou_threshold": 1.5}, r"nms_iou_threshold must be above 0 and at most 1 \(got 1.5\)"),
-        ({"h_scale": float("inf")}, r"h_scale is inf"),
+        ({"h_scale": float("inf")}, r"h_scale must be from -\S+ to \S+ \(got inf\)"),
     ],
 )
 def test_bad_options_are_one_line(options: dict[str, Any], message: str, tmp_path) -> None:
