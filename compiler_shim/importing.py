@@ -7,7 +7,6 @@ and every operator is one of an int8 network; an operator not known stays, to be
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from dlasim.compiler_shim.conversions import delay_conversions
 from dlasim.compiler_shim.dilation import fold_dilation
@@ -16,23 +15,18 @@ from dlasim.compiler_shim.graph import Graph, Operator, Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator
 from dlasim.compiler_shim.operators.host_calls import bind, infer_shapes
 from dlasim.compiler_shim.state import separate_states
-from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
+from dlasim.compiler_shim.tflite.reader import ReadModel
 from dlasim.compiler_shim.tflite.type_check import TypeCheck
 from dlasim.compiler_shim.tflite.writer import variable_tensors
 from dlasim.compiler_shim.transposes import fold_transposes
 from dlasim.compiler_shim.unsigned import to_signed
 
 
-def import_model(path: str | Path) -> Graph:
-    """The network in a .tflite file, checked, with shapes resolved and constants folded.
+def prepare(model: ReadModel, name: str) -> Graph:
+    """The network of a file, checked, with shapes resolved and constants folded; errors call it `name`.
 
     Tensors keep the numbers that they have in the file, so a folded operator may leave unused ones.
     """
-    return prepare(read_model(path), str(path))
-
-
-def prepare(model: ReadModel, name: str) -> Graph:
-    """What `import_model` does after reading; `name` is how errors call the model."""
     check = TypeCheck(name)
     # First, so that a float model hears of that before anything else.
     check.inputs(model.graph)

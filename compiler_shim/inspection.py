@@ -9,20 +9,16 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from dlasim.compiler_shim.dlag.dlag_layout import MAGIC, is_graph
-from dlasim.compiler_shim.dlag.dlag_reader import read_graph_model
 from dlasim.compiler_shim.graph import Graph, Tensor
 from dlasim.compiler_shim.importing import prepare
-from dlasim.compiler_shim.onnx import is_onnx
+from dlasim.compiler_shim.model_files import read_network
 from dlasim.compiler_shim.partition import UnplacedNetwork, partition
-from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.errors import InputError
-from dlasim.fileio import read_head
 
 
 def inspect_model(path: str | Path) -> dict[str, Any]:
     """The figures of a model file, as JSON has them."""
-    model = _read(path)
+    model = read_network(path)
     graph, refusal, network = model.graph, "", None
     try:
         graph = prepare(model, str(path))
@@ -41,14 +37,6 @@ def inspect_model(path: str | Path) -> dict[str, Any]:
         "largest_activation": _largest_activation(graph),
         "refusal": refusal,
     }
-
-
-def _read(path: str | Path) -> ReadModel:
-    if is_onnx(path):
-        from dlasim.compiler_shim.onnx.onnx_import import read_onnx_model  # few need it
-
-        return read_onnx_model(path)
-    return read_graph_model(path) if is_graph(read_head(path, len(MAGIC))) else read_model(path)
 
 
 def _interface(tensor: Tensor) -> dict[str, Any]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -58,7 +59,6 @@ class _Candidate:
     plan: SramPlan
     size: int
 
-    @property
     def key(self) -> object:
         """Of plans with the same key, one is timed. Small networks hardly take other time with other
         addresses."""
@@ -83,7 +83,7 @@ class PlanMemory:
     sufficient_bytes: int = 0
     policies: dict[tuple[DlaConfig, str, Hope], Policy] = field(default_factory=dict)
     planners: dict[_Kind, SramPlanner] = field(default_factory=dict)
-    plans: dict[tuple[_Kind, int, bool], SramPlan | InputError] = field(default_factory=dict)
+    plans: dict[tuple[_Kind, int, bool], SramPlan | str] = field(default_factory=dict)  # or why there is none
     bare: dict[int, SramPlan] = field(default_factory=dict)  # by identity, the plan without loads ahead
     split: dict[tuple[int, int], SramPlan | None] = field(default_factory=dict)  # likewise, in smaller tiles
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
@@ -213,7 +213,7 @@ class _PlanSearch:
             try:
                 cycles, lowered = self._time(candidate)
             except InputError as error:  # too many tiles or operations
-                refusals.append(error)
+                refusals.append(error.with_traceback(None))  # which would keep this list alive
             else:
                 timed.append((cycles, candidate, lowered))
         return timed, refusals
@@ -245,7 +245,7 @@ class _PlanSearch:
                         yield candidate
                 yield from self._simpler(placed, least)
             except InputError as error:
-                refusal = refusal or error
+                refusal = refusal or error.with_traceback(None)
         if not some:
             assert refusal is not None, "every network has a placement"
             raise refusal
@@ -330,10 +330,10 @@ class _PlanSearch:
             try:
                 known[key] = self._planner(kind).plan(size, apart)
             except InputError as error:
-                known[key] = error
+                known[key] = str(error)  # the error itself would keep everything here alive
         found = known[key]
-        if isinstance(found, InputError):
-            raise found
+        if isinstance(found, str):
+            raise InputError(found)
         return found
 
     def _planner(self, kind: _Kind) -> SramPlanner:
@@ -353,8 +353,11 @@ class _PlanSearch:
 def _distinct(candidates: Iterable[_Candidate]) -> list[_Candidate]:
     """The first of those that give the same program."""
     found: list[_Candidate] = []
+    keys: defaultdict[int, list[object]] = defaultdict(list)  # by the estimate, which equal keys share
     for candidate in candidates:
-        if all(candidate.key != other.key for other in found):
+        key, known = candidate.key(), keys[candidate.plan.estimated_cycles]
+        if key not in known:
+            known.append(key)
             found.append(candidate)
     return found
 

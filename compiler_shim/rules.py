@@ -113,8 +113,8 @@ def rule_reduced_extents(candidate: Candidate) -> str | None:
 
 
 def reduced_extents(candidate: Candidate) -> tuple[int, int, int]:
-    """The elements of the dimensions before the last that is reduced, of those that are reduced, and of those
-    behind."""
+    """How many elements the input has in three groups of dimensions: those before the last reduced dimension
+    that are kept, all reduced ones, and those after the last reduced one."""
     shape, mask = candidate.inputs[0].shape, candidate.attributes.axis_mask
     axes = [axis for axis, size in enumerate(shape) if mask >> axis & 1 and size > 1]
     if not axes:

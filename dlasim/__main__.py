@@ -1,5 +1,6 @@
 """Entry point of `dlasim` and `python -m dlasim`."""
 
+import atexit
 import gc
 import os
 import sys
@@ -13,6 +14,7 @@ def main() -> None:
     """Run the command; Ctrl-C prints one line even while modules are being imported."""
     try:
         gc.set_threshold(400_000, 50, 50)  # a command makes hardly any reference cycles
+        atexit.register(gc.freeze)  # so that Python does not look for them when it ends
         _fill_closed_streams()
         from dlasim.cli import main as command
 

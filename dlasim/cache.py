@@ -6,9 +6,7 @@ import contextlib
 import fcntl
 import os
 import re
-import secrets
 import stat
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,7 +59,7 @@ class Cache:
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file atomically. Raises OSError."""
-        unfinished = f".{name}.{secrets.token_hex(8)}"
+        unfinished = f".{name}.{os.urandom(8).hex()}"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         handle = os.open(unfinished, flags, 0o600, dir_fd=self._folder)
         try:
@@ -149,6 +147,8 @@ def _candidates() -> Iterator[Path]:
             if home.is_absolute():
                 yield home / ".cache" / "dlasim"
     with contextlib.suppress(OSError):
+        import tempfile  # hardly any command needs it
+
         temporary = tempfile.gettempdir()
         if temporary != os.getcwd():  # Python's last resort
             yield Path(temporary, f"dlasim-cache-{os.geteuid()}")

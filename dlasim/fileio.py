@@ -6,7 +6,6 @@ import contextlib
 import fcntl
 import os
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -170,6 +169,8 @@ def _mode_of(target: Path) -> int:
 
 def _unfinished(target: Path) -> tuple[int, str]:
     """Create a file in the target's folder, locked while it is open."""
+    import tempfile  # what only reads does not need it
+
     while True:
         handle, name = tempfile.mkstemp(_UNFINISHED, _prefix(target), target.parent)
         with contextlib.suppress(OSError):  # some network file systems have no locks

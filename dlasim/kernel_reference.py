@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.compile import is_graph_file, load_graph
+from dlasim.compiler_shim.compile import load_graph
 from dlasim.compiler_shim.graph import Graph, Operator
+from dlasim.compiler_shim.model_files import is_graph_file
 from dlasim.compiler_shim.operators.host_calls import bind_known, lower
 from dlasim.reference import Reference
 from dlasim.sim.host import TensorSpec, run_host_op

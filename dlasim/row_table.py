@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from typing import Any
 
 from dlasim import frames
@@ -65,6 +64,8 @@ class RowTable(list[dict[str, Any]]):
 
 def html_table(rows: Sequence[Row]) -> str:
     """RowTable as a table in HTML; numbers are aligned right."""
+    from html import escape  # few commands need it
+
     if not rows:
         return "<table></table>"
     sides = ["right" if side == "r" else "left" for side in _alignment(rows)]

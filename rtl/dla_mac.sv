@@ -412,6 +412,7 @@ module dla_mac
           .step_tap_row(tap_row),
           .step_in_column(in_column),
           .step_depth(depth),
+          .step_index(index),
           .step_meets(meets),
           .step_first(is_first),
           .block_ends(steps && is_last && ends_block),

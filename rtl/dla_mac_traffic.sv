@@ -37,6 +37,7 @@ module dla_mac_traffic
     input logic signed [31:0] step_in_row,
     input logic signed [31:0] step_in_column,
     input logic [31:0] step_depth,
+    input logic [31:0] step_index,  // the pixel's place in the block
     input logic step_meets,
     input logic step_first,
     input logic block_ends,
@@ -94,6 +95,10 @@ module dla_mac_traffic
   );
 
   // -------------------------------------------------------------------------------------------------------- input
+  logic pixels_ready, slices_ready, serves, sliced;
+  logic [31:0] pixels_bytes, slices_bytes;
+  request_t pixels_request, slices_request;
+  assign sliced = serves && !depthwise;
   logic [31:0] input_group, input_end, fed_first, fed_last;  // depthwise: the channels that a group reads
   assign input_end = input_group + group_step < operands.out_channels ? input_group + group_step : operands.out_channels;
   assign fed_first = input_group / per_input;
@@ -105,7 +110,7 @@ module dla_mac_traffic
   ) pixels (
       .clock,
       .reset,
-      .enable(valid),
+      .enable(valid && !sliced),
       .base(depthwise ? operands.in_addr + fed_first : operands.in_addr),
       .row_stride(operands.in_row_stride),
       .pixel_stride(operands.in_pixel_stride),
@@ -122,9 +127,39 @@ module dla_mac_traffic
       .step_in_row,
       .step_column(step_in_column),
       .step_bytes(depthwise ? fed_last - fed_first + 1 : step_inputs),
-      .ready(input_ready),
-      .request(request[INPUT]),
-      .crossed_bytes(crossed_bytes[INPUT]),
+      .ready(pixels_ready),
+      .request(pixels_request),
+      .crossed_bytes(pixels_bytes),
+      .granted(granted[INPUT])
+  );
+
+  // Slices of its pixels, where these are read by one tap and are whole words
+  assign input_ready = sliced ? slices_ready : pixels_ready;
+  assign request[INPUT] = sliced ? slices_request : pixels_request;
+  assign crossed_bytes[INPUT] = sliced ? slices_bytes : pixels_bytes;
+  dla_slices #(
+      .BANK_BYTES(BANK_BYTES),
+      .PORTS(PORTS),
+      .BUFFER_BYTES(LINE_BUFFER_BYTES),
+      .BLOCK(BLOCK)
+  ) slices (
+      .clock,
+      .reset,
+      .enable(valid && !depthwise),
+      .window,
+      .base(operands.in_addr),
+      .row_stride(operands.in_row_stride),
+      .pixel_stride(operands.in_pixel_stride),
+      .pixel_bytes(operands.in_channels),
+      .channels(operands.out_channels),
+      .group_step,
+      .step_index,
+      .step_bytes(step_inputs),
+      .block_ends,
+      .serves,
+      .ready(slices_ready),
+      .request(slices_request),
+      .crossed_bytes(slices_bytes),
       .granted(granted[INPUT])
   );
 

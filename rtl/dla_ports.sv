@@ -1,8 +1,8 @@
 // The ports of the SRAM: in a cycle each of PORTS serves one word of one unit, and each of BANKS one port. The
 // units take turns, a word each, as long as they want any.
 //
-// A unit has SLOTS streams of words, which take turns in the same way when it is the unit's. A stream asks for words that lie
-// STRIDE bytes apart from an address on, and gets them in this order.
+// A unit has SLOTS streams of words, which take turns in the same way when it is the unit's turn. A stream asks for words
+// that lie STRIDE bytes apart from an address on, and gets them in this order.
 
 module dla_ports
   import dla_words::*;
@@ -35,8 +35,8 @@ module dla_ports
     return BANK_BITS'((word + word / BANKS + word / (BANKS * BANKS)) % BANKS);
   endfunction
 
-  // Each port asks for all streams at once which may have it, then takes the first in turn: multiplexers lead a bit
-  // of each stream to the choice, not its address.
+  // For each port: find all streams that may have it, then grant it to the first of them in turn. So one bit of each
+  // stream goes through the multiplexers of the choice, and not its address.
   always_comb begin
     used = '0;
     first = '0;

@@ -86,27 +86,6 @@ def load_cycles(config: DlaConfig) -> int:
     return -(-inputs * outputs // config.mac_weights) if config.mac_weights else 1
 
 
-def conv_cycles(
-    config: DlaConfig, pixels: Count, taps: Count, in_channels: Count, out_channels: Count
-) -> Count:
-    """Cycles in which the PEs work on a convolution, a grid of input by output lanes at a time."""
-    return _lane_cycles(unit_costs(config, "OP_CONV"), pixels, taps, in_channels, out_channels)
-
-
-def depthwise_cycles(config: DlaConfig, pixels: Count, taps: Count, out_channels: Count) -> Count:
-    """Cycles in which the PEs work on a depthwise convolution, a channel a lane."""
-    return _lane_cycles(unit_costs(config, "OP_DEPTH_CONV"), pixels, taps, 1, out_channels)
-
-
-def vector_cycles(config: DlaConfig, pixels: Count, steps: Count, channels: Count) -> Count:
-    """Cycles in which the vector lanes work: `steps` for each group of channels of each pixel."""
-    return _lane_cycles(unit_costs(config, "OP_FILL"), pixels, steps, 1, channels)
-
-
-def _lane_cycles(unit: UnitCosts, *sizes: Count) -> Count:
-    return evaluate(formulas.lane_cycles, unit, *sizes)
-
-
 def units_overlap(config: DlaConfig) -> bool:
     """Whether MAC and VECTOR unit may work at the same time."""
     return config.compute_overlap == 1

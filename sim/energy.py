@@ -16,7 +16,7 @@ from dlasim.errors import InputError, one_of
 from dlasim.isa.instructions import Unit
 from dlasim.isa.registers import Region
 from dlasim.sim import area
-from dlasim.sim.activity import stream_activity
+from dlasim.sim.activity import Activity, stream_activity
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.memory_timing import memories_of, memory_numbers
 from dlasim.sim.plan import Plan
@@ -27,6 +27,14 @@ DEFAULT_PORT_BYTES = 16  # the width of an access where the machine states none
 _NANO = 1e-3  # nanojoules in a picojoule
 
 Energies = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """What each operation of a stream does, and in how many accesses its bytes cross the SRAM's ports."""
+
+    activity: Activity
+    accesses: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +49,24 @@ class EnergyModel:
         """Bytes of an access of the SRAM."""
         return self.config.sram_bandwidth or DEFAULT_PORT_BYTES
 
-    def operations(self, plan: Plan) -> Energies:
-        """Picojoules of each operation of a stream, by component."""
-        value, costs, count = self.technology.value, plan.costs, plan.operations
-        activity = stream_activity(count, plan.stream.batches(count))
-        access = self.technology.sram.access(self.config.sram_bytes, self.port_bytes)
-        crossed = costs.sram_bytes[:count]
+    def events(self, plan: Plan) -> Events:
+        """What the operations of a stream do that takes energy. It does not depend on the SRAM's size."""
+        count = plan.operations
+        crossed = plan.costs.sram_bytes[:count]
         accesses = stream_accesses(self.config, plan.stream.batches(count), crossed, self.port_bytes)
+        return Events(stream_activity(count, plan.stream.batches(count)), accesses)
+
+    def operations(self, plan: Plan, events: Events | None = None) -> Energies:
+        """Picojoules of each operation of a stream, by component; `events` are its own, if they are known."""
+        value, costs, count = self.technology.value, plan.costs, plan.operations
+        events = events or self.events(plan)
+        activity = events.activity
+        access = self.technology.sram.access(self.config.sram_bytes, self.port_bytes)
         return {
             "mac": value("mac_pj") * costs.macs[:count],
             "requantization": value("requantization_pj") * activity.requantizations,
             "vector": value("element_pj") * activity.elements,
-            "sram": access * accesses,
+            "sram": access * events.accesses,
             "memory": self._per_byte()[costs.unit[:count], activity.regions] * costs.dma_bytes[:count],
             "clock": self._clock(plan, activity.requantizations),
         }

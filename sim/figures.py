@@ -52,6 +52,8 @@ class Figure:
     page: str = "timing-model"  # in docs
     derive: Callable[[Report], Any] | None = None
     missing: Any = None
+    dla_only: bool = False  # of a layer on the CPU it says nothing
+    macs_only: bool = False  # of a layer without MACs it says nothing
 
     def cell(self, report: Report) -> Any:
         """Its cell in a row of a table."""
@@ -134,19 +136,24 @@ LAYER_FIGURES: tuple[Figure, ...] = (
         "cycles", "cycles", "those in which its operation is the oldest that runs, or the CPU works on it",
         lambda layer: layer.cycles, "cycles", "cycles", "cycle-accounting",
     ),
-    Figure("macs", "MACs", "multiply-accumulates done", lambda layer: layer.macs, "macs", "MACs"),
+    Figure(
+        "macs", "MACs", "multiply-accumulates done", lambda layer: layer.macs, "macs", "MACs", macs_only=True
+    ),
     Figure(
         "utilization", "share", "macs / (PEs · cycles in which its operations ran); 0 on the CPU",
         lambda layer: layer.utilization, "utilization", "used", "cycle-accounting",
+        dla_only=True, macs_only=True,
     ),
-    Figure("tiles", "count", "its compute operations", lambda layer: layer.tiles, "tiles", "tiles"),
+    Figure(
+        "tiles", "count", "its compute operations", lambda layer: layer.tiles, "tiles", "tiles", dla_only=True
+    ),
     Figure(
         "dma_bytes.read", "bytes", "read from system memory", lambda layer: layer.read,
-        "dma_read_bytes", "read",
+        "dma_read_bytes", "read", dla_only=True,
     ),
     Figure(
         "dma_bytes.write", "bytes", "written to system memory", lambda layer: layer.written,
-        "dma_write_bytes", "written",
+        "dma_write_bytes", "written", dla_only=True,
     ),
     Figure(
         "energy_nj", "nJ", "of its operations, or of its instructions on the CPU",

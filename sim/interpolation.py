@@ -97,7 +97,7 @@ def _spaced(
         )
     )
     sample = _rounded(first * per_step)
-    between = _rounded((last * steps + sample) / np.float32(2))
+    between = _rounded((last * per_step + sample) / np.float32(2))
     bias = _rounded((between - _rounded(middle * per_step)) / np.float32(2))
     end = _rounded(function(np.array([high32], np.float32)) * per_step)
     limited: Floats = np.clip(np.concatenate([sample - bias, end]), INT16_MIN, INT16_MAX)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from dlasim.isa.instructions import Unit
 from dlasim.isa.program import Program
 from dlasim.sim.accounting import Account, compute_owner
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.energy import Energies, EnergyModel, operation_nj, total_nj
+from dlasim.sim.energy import Energies, EnergyModel, Events, operation_nj, total_nj
 from dlasim.sim.figures import ENERGY_COMPONENTS, KINDS, ratio
 from dlasim.sim.footprint import all_footprints
 from dlasim.sim.lower_bound import Bound, program_bound
@@ -84,7 +84,20 @@ class Measured:
     @cached_property
     def _energies(self) -> list[Energies]:
         """Of each run, the energies of its operations."""
-        return [self._model.operations(run.plan) for run in self.inference.runs]
+        runs = zip(self.inference.runs, self._events, strict=True)
+        return [self._model.operations(run.plan, events) for run, events in runs]
+
+    @cached_property
+    def _events(self) -> list[Events]:
+        """What the operations of each run do that takes energy."""
+        return [self._model.events(run.plan) for run in self.inference.runs]
+
+    def with_sram(self, sram_bytes: int) -> Measured:
+        """The same program on a machine with another size of SRAM, which changes the energy of its accesses
+        and no more."""
+        other = replace(self, config=self.config.replace(sram_bytes=sram_bytes))
+        vars(other)["_events"] = self._events  # where cached_property keeps it
+        return other
 
     @cached_property
     def energy(self) -> dict[str, float]:

@@ -59,8 +59,8 @@ class _Written:
 
 def _writes(runs: Sequence[Run]) -> Iterator[_Written]:
     """What every operation writes, the last one first."""
-    tables = [_accesses(run) for run in runs]
-    size = max((int(_end(table).max(initial=0)) for table in tables), default=0)
+    tables = [operand_accesses(run) for run in runs]
+    size = max((int(access_ends(table).max(initial=0)) for table in tables), default=0)
     # For each byte the moment until which it is used before it is written again, seen from where the walk is:
     # backwards, from the end of the inference. Numbers count from 1, so that untouched SRAM costs no memory.
     used_until = np.zeros(size, np.int32)
@@ -69,7 +69,7 @@ def _writes(runs: Sequence[Run]) -> Iterator[_Written]:
         first -= run.plan.operations
         mine: list[NDArray[np.int32]] = []  # what the current operation writes
         current = -1
-        for (number, writes, *box), end in zip(table.tolist(), _end(table).tolist(), strict=True):
+        for (number, writes, *box), end in zip(table.tolist(), access_ends(table).tolist(), strict=True):
             if number != current:
                 _forget(mine)
                 current, mine = number, []
@@ -100,7 +100,7 @@ def _cycles(runs: Sequence[Run]) -> tuple[Integers, Integers]:
     return starts, np.stack((starts, ends), axis=1).ravel()
 
 
-def _accesses(run: Run) -> Integers:
+def operand_accesses(run: Run) -> Integers:
     """A row for each operand: operation, whether it writes, and its box. Backwards: the last write first."""
     plan = run.plan
     tables = []
@@ -117,7 +117,8 @@ def _accesses(run: Run) -> Integers:
     return table[np.lexsort((-table[:, 1], -table[:, 0]))]
 
 
-def _end(table: Integers) -> Integers:
+def access_ends(table: Integers) -> Integers:
+    """The end of the range that contains each box of such a table."""
     _, _, address, planes, plane_stride, runs, run_stride, run_bytes = table.T
     end: Integers = address + (planes - 1) * plane_stride + (runs - 1) * run_stride + run_bytes
     return end

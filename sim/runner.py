@@ -75,8 +75,8 @@ def check_config(program: Program, config: DlaConfig) -> None:
     if config.fingerprint != need.fingerprint:
         raise InputError(
             f"{program.label} was lowered for {need.pes} PEs as {need.grid_text} with {need.sram_bytes} "
-            f"bytes of SRAM, the machine has {config.pes} PEs as {config.requirement().grid_text} with "
-            f"{config.sram_bytes}; bandwidth and latency may differ, these may not"
+            f"bytes of SRAM, but the machine has {config.pes} PEs as {config.requirement().grid_text} with "
+            f"{config.sram_bytes}; compile the model for this machine"
         )
 
 

@@ -59,8 +59,10 @@ class Cluster:
             client.close()
 
     def _connect(self) -> Any:
-        try:
-            return _distributed().Client(self._address, timeout=CONNECT_SECONDS, set_as_default=False)
+        distributed = _distributed()
+        try:  # first the address, because a client with a wrong one waits at exit
+            distributed.comm.get_address_host_port(self._address)
+            return distributed.Client(self._address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             why = " ".join(str(error).split())
             raise InputError(f"--scheduler: cannot connect to {self._address}: {why}") from None

@@ -75,7 +75,7 @@ class _Parser:
 
     def _split(self) -> list[tuple[str, str]]:
         if len(self._text) > MAX_LENGTH:
-            self._fail(f"it is longer than {MAX_LENGTH} characters")
+            self._fail(f"longer than {MAX_LENGTH} characters")
         tokens, position = [], 0
         text = self._text.rstrip()
         while position < len(text):
@@ -104,7 +104,7 @@ class _Parser:
     def _or(self) -> Closure:
         self._depth += 1
         if self._depth > _MAX_DEPTH:
-            self._fail("it is nested too deeply")
+            self._fail("too deeply nested")
         parts = [self._and()]
         while self._take("or"):
             parts.append(self._and())
@@ -177,7 +177,7 @@ class _Parser:
 
     def _atom(self) -> Closure:
         if self._next >= len(self._tokens):
-            self._fail("it is incomplete")
+            self._fail("the end is missing")
         kind, token = self._tokens[self._next]
         self._next += 1
         constant: Any

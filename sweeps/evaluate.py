@@ -178,7 +178,7 @@ def timing_entry(
 
 def with_sram(entry: Entry, measured: Measured, sram_bytes: int) -> Entry:
     """The entry of a machine that differs only in its SRAM, and runs the same program."""
-    larger = replace(measured, config=measured.config.replace(sram_bytes=sram_bytes))
+    larger = measured.with_sram(sram_bytes)
     shown = [figure for figure in RUN_FIGURES if figure.column]
     figures = [
         figure.get(larger) if figure.get and figure.name.startswith(_OF_SRAM) else cell

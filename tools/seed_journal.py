@@ -50,6 +50,8 @@ def try_seeds(
     left = [seed for seed in seeds if seed not in done]
     deadline = time.monotonic() + 60 * arguments.minutes if arguments.minutes else float("inf")
     with arguments.journal.open("a", encoding="utf-8") as file:
+        if _is_cut(arguments.journal):
+            print(file=file)  # the next result gets a line of its own
         for row in _tried(left, try_batch, batch, arguments.jobs, deadline):
             done[int(row["seed"])] = row
             print(json.dumps(row), file=file, flush=True)
@@ -73,6 +75,11 @@ def _read(journal: Path) -> Iterator[Row]:
             yield json.loads(line)
         except json.JSONDecodeError:
             continue
+
+
+def _is_cut(journal: Path) -> bool:
+    """Whether the last line lacks its end: the run that wrote it was killed."""
+    return not journal.read_bytes().endswith(b"\n") and journal.stat().st_size > 0
 
 
 def _tried(seeds: list[int], try_batch: Rows, batch: int, jobs: int, deadline: float) -> Iterator[Row]:

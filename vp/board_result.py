@@ -99,7 +99,7 @@ class FunctionProfile:
 
 @dataclass(frozen=True, slots=True)
 class FunctionSpan:
-    """A stretch of cycles in one firmware function."""
+    """Consecutive cycles in one firmware function."""
 
     name: str
     start_cycles: int

@@ -22,14 +22,19 @@ USABLE = 0.5  # of the free SRAM: the rest is in pieces
 
 @dataclass(frozen=True, slots=True)
 class Constants:
-    """The constants of a node: its step, how many pieces, bytes and cycles of loading one, and their own
-    buffers, which are free if all pieces come ahead."""
+    """The constants of a node: its step, how many pieces, bytes and cycles of loading one, their own buffers,
+    and whether pieces are loaded again. If not, the buffers are free if all pieces come ahead."""
 
     step: int
     pieces: int
     piece_bytes: int
     piece_cycles: int
     gaps: tuple[Gap, ...]
+    is_loaded_again: bool = False
+
+    def needs_no_buffer(self, pieces: int) -> bool:
+        """Whether its own buffers are free if so many pieces come ahead."""
+        return pieces == self.pieces and not self.is_loaded_again
 
 
 @dataclass(slots=True)
@@ -156,7 +161,7 @@ class AheadPlanner:
         """Find room for the pieces that are wanted, or for as many as there is room for."""
         if not wanted.get(number):
             return
-        is_all = wanted[number] == constants.pieces
+        is_all = constants.needs_no_buffer(wanted[number])
         own = self._segments[number].occupied
         if is_all:
             own = [gap for gap in own if gap not in constants.gaps]
@@ -196,7 +201,7 @@ class AheadPlanner:
         self._reservoirs[constants.step] = Reservoir(addresses[0], count, constants.piece_bytes)
         gap = (addresses[0], addresses[0] + count * constants.piece_bytes)
         own = self._segments[number]
-        if count == constants.pieces:
+        if constants.needs_no_buffer(count):
             own.occupied = [taken for taken in own.occupied if taken not in constants.gaps]
         before = done = 0
         skipped = wanted.get(first, 0)

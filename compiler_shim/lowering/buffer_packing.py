@@ -93,7 +93,7 @@ class BufferPacker:
         cycles = problem.machine.constants_cycles(size)
         if not cycles:
             return []  # loads take no time on this machine
-        return [Constants(step, pieces, align(size), cycles, gaps)]
+        return [Constants(step, pieces, align(size), cycles, gaps, problem.loads_again(tiling))]
 
     def _settle(self, taken: Sequence[allocation.Gap], buffer_bytes: int) -> None:
         self.peak_bytes = max(self.peak_bytes, sum(end - start for start, end in taken) + buffer_bytes)

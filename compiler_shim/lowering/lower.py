@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dlasim.compiler_shim.lowering.constants import ConstantPool
-from dlasim.compiler_shim.lowering.emission.allocated_node import AllocatedNode
+from dlasim.compiler_shim.lowering.emission.allocated_node import AllocatedNode, fixed_fields
 from dlasim.compiler_shim.lowering.emission.emitter import Emitter, Later
 from dlasim.compiler_shim.lowering.emission.records import SRAM, TensorLocation
 from dlasim.compiler_shim.lowering.memory import (
@@ -175,39 +177,31 @@ class _Lowering:
         return self._known_nodes[step]
 
     def _allocate(self, step: int) -> AllocatedNode:
-        node = self._network.nodes[step]
-        assert isinstance(node, DlaNode)
-        inputs = []
-        *images, whole = [
-            node.layout(number) or dense_layout(shape) for number, shape in enumerate(node.images)
-        ]
-        for value, layout in zip(node.inputs, images, strict=True):
-            inputs.append(self._tensor_location(value, layout, node.in_element_bytes))
-        output = self._tensor_location(node.output, whole, node.out_element_bytes)
-        matrix = None
-        if node.matrix is not None:
-            layout = node.matrix_layout or dense_layout(node.matrix_image)
-            matrix = self._tensor_location(node.matrix, layout, node.in_element_bytes)
+        facts = _facts(self._network)[step]
+        inputs = tuple([self._tensor_location(operand) for operand in facts.inputs])
+        output = self._tensor_location(facts.output)
+        matrix = None if facts.matrix is None else self._tensor_location(facts.matrix)
         geometry, cut = self._sram.problems[step].geometry, self._sram.tilings[step].cut
         buffers = self._sram.buffers[step]
         ahead = self._sram.ahead.reservoirs.get(step)
         values = self._network.values
-        return AllocatedNode(node, geometry, cut, tuple(inputs), output, buffers, values, step, ahead, matrix)
+        return AllocatedNode(
+            facts.node, facts.fixed, geometry, cut, inputs, output, buffers, values, step, ahead, matrix
+        )
 
     def _later(self, step: int) -> list[Later]:
         """What the segment of a step loads for later ones."""
         loads = self._sram.ahead.loads.get(step, ())
         return [Later(load.tiles, self._allocated(load.step), load.first, load.pieces) for load in loads]
 
-    def _tensor_location(self, value: int, layout: Layout, element_bytes: int) -> TensorLocation:
-        base = resolve_alias(self._network, value)
+    def _tensor_location(self, operand: _Operand) -> TensorLocation:
+        base, first, pixel, line, element_bytes = operand
         if base in self._sram.addresses:
             space, offset = SRAM, self._sram.addresses[base]
         elif base in self._sram.inner:
             space, offset = SRAM, 0  # stripes of it, wherever the chain has them
         else:
             space, offset = self._system_location(base)
-        first, pixel, line = (count * element_bytes for count in layout)
         return TensorLocation(int(space), offset + first, pixel, line, element_bytes)
 
     def _system_location(self, base: int) -> tuple[Region, int]:
@@ -291,6 +285,52 @@ class _Lowering:
             debug=emitter.slices,
             work=list_work(self._network),
         )
+
+
+class _Operand(NamedTuple):
+    """A tensor of a node: the value that has its bytes, the first of them, and bytes from a pixel to the
+    next, from a row to the next, and of an element."""
+
+    base: int
+    first: int
+    pixel_bytes: int
+    line_bytes: int
+    element_bytes: int
+
+
+class _Facts(NamedTuple):
+    """What emission needs of a node, however it is cut and wherever its tensors are."""
+
+    node: DlaNode
+    fixed: Mapping[str, Any]
+    inputs: tuple[_Operand, ...]
+    output: _Operand
+    matrix: _Operand | None
+
+
+@once
+def _facts(network: PlacedNetwork) -> Mapping[int, _Facts]:
+    return {
+        step: _facts_of(network, node) for step, node in enumerate(network.nodes) if isinstance(node, DlaNode)
+    }
+
+
+def _facts_of(network: PlacedNetwork, node: DlaNode) -> _Facts:
+    def operand(value: int, layout: Layout, element_bytes: int) -> _Operand:
+        first, pixel, line = [count * element_bytes for count in layout]
+        return _Operand(resolve_alias(network, value), first, pixel, line, element_bytes)
+
+    *images, whole = [node.layout(number) or dense_layout(shape) for number, shape in enumerate(node.images)]
+    inputs = [
+        operand(value, layout, node.in_element_bytes)
+        for value, layout in zip(node.inputs, images, strict=True)
+    ]
+    output = operand(node.output, whole, node.out_element_bytes)
+    matrix = None
+    if node.matrix is not None:
+        layout = node.matrix_layout or dense_layout(node.matrix_image)
+        matrix = operand(node.matrix, layout, node.in_element_bytes)
+    return _Facts(node, fixed_fields(node), tuple(inputs), output, matrix)
 
 
 @once

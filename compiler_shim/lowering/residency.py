@@ -106,6 +106,7 @@ class SramPlanner:
             if node.matrix is not None
         }
         self._may_stay = state_of(self._live_ranges)
+        self._used = {step: self._values_used((step,)) for step in self._nodes}
         self._touches: dict[Segment, State] = {}
         self._known_problems: dict[int, dict[State, TilingProblem]] = {step: {} for step in self._nodes}
         self._budgets: dict[State, int] = {}
@@ -152,7 +153,7 @@ class SramPlanner:
 
     def _problem(self, step: int, in_sram: State) -> TilingProblem:
         """A node with these values in SRAM."""
-        known, touched = self._known_problems[step], in_sram & self._touched((step,))
+        known, touched = self._known_problems[step], in_sram & self._used[step]
         found = known.get(touched)
         if found is None:
             inputs, output = self._values[step]
@@ -210,8 +211,7 @@ class SramPlanner:
     def segment_cycles(self, steps: Segment, resident: State) -> float:
         """Estimated cycles of a node or a chain beside values in SRAM."""
         budget = self._budget(resident)
-        touched = self._touched(steps)
-        key = (steps, touched & resident, budget)
+        key = (steps, self._touched(steps) & resident, budget)
         found = self._cycles.get(key)
         if found is None:
             found = self._cycles[key] = self._segment_cost(steps, key[1], budget)
@@ -223,7 +223,7 @@ class SramPlanner:
 
     def is_done(self, step: int, resident: State) -> bool:
         """Whether the node alone, with all its tensors in SRAM, takes hardly more than its work."""
-        here = resident | (self._touched((step,)) & self._may_stay)
+        here = resident | (self._used[step] & self._may_stay)
         problem, budget = self._problem(step, here), self._budget(here)
         tiling = self._policy.tiling(problem, budget) if budget > 0 else None
         return tiling is not None and tiling.cycles <= problem.work_cycles + problem.work_cycles // NEAR + (
@@ -242,10 +242,13 @@ class SramPlanner:
         """The values that steps read or write."""
         found = self._touches.get(steps)
         if found is None:
-            values = [(*inputs, output) for inputs, output in map(self._values.__getitem__, steps)]
-            matrices = [self._matrices[step] for step in steps if step in self._matrices]
-            found = self._touches[steps] = state_of([*(v for each in values for v in each), *matrices])
+            found = self._touches[steps] = self._values_used(steps)
         return found
+
+    def _values_used(self, steps: Segment) -> State:
+        values = [(*inputs, output) for inputs, output in map(self._values.__getitem__, steps)]
+        matrices = [self._matrices[step] for step in steps if step in self._matrices]
+        return state_of([*(v for each in values for v in each), *matrices])
 
     def _settle(self, resident: list[int], segments: Sequence[Segment]) -> _Residents | None:
         chosen = {value: self._live_ranges[value] for value in resident}

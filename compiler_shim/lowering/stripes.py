@@ -167,10 +167,10 @@ def _describe(problems: Sequence[TilingProblem], is_compiled: bool) -> StripeSea
     search, machine = create(StripeSearch, is_compiled), problems[0].machine
     search.count, search.copy_cycles = len(problems), machine.copy_task_cycles
     search.copier.assign(machine.copier)
+    if is_compiled:  # its nodes come first
+        write_first(search, [number for problem in problems for number in problem.chain_numbers])
+        return search
     for number, problem in enumerate(problems):
-        if is_compiled:
-            write_first(search.nodes[number], problem.chain_numbers)
-            continue
         node = search.nodes[number]
         point(node, "sizes", problem.geometry.sizes.plain)
         point(node, "costs", problem.machine_costs.plain)

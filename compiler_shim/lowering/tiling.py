@@ -23,12 +23,14 @@ from dlasim.compiler_shim.lowering.geometry import (
     geometries_of,
 )
 from dlasim.compiler_shim.lowering.search import Search
+from dlasim.compiler_shim.lowering.stripe_search import ChainNode
 from dlasim.compiler_shim.lowering.tile_records import MachineCosts
 from dlasim.compiler_shim.lowering.transfers import latency_cycles
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.isa.registers import Region
 from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.record import layout
 from dlasim.native.storage import address_of, create
 from dlasim.sim import cost, formulas
 from dlasim.sim.config import DlaConfig
@@ -187,9 +189,10 @@ class TilingProblem:
 
     @cached_property
     def chain_numbers(self) -> tuple[int, ...]:
-        """The first numbers of its `ChainNode`, for compiled code."""
+        """The slots of its `ChainNode`, for compiled code."""
         sizes, costs = self.geometry.sizes.record(True), self.machine_costs.record(True)
-        return address_of(sizes), address_of(costs), self.node.pad[0], self.work_cycles, self.task_cycles
+        known = address_of(sizes), address_of(costs), self.node.pad[0], self.work_cycles, self.task_cycles
+        return known + (0,) * (layout(ChainNode).slots - len(known))
 
     def tiles(self, tiling: Tiling) -> int:
         """Tiles of the output."""
@@ -199,9 +202,14 @@ class TilingProblem:
         """How many pieces of its constants are used one after the other before one is used again."""
         if self.node.table is not None:
             return 1
-        groups, passes = -(-self.channels // tiling.cut.channels), self._passes(tiling)
-        is_again = passes > 1 and tiling.cut.weights_outer and self.tiles(tiling) > groups
-        return passes if is_again else groups * passes
+        groups, passes = self._groups(tiling), self._passes(tiling)
+        return passes if tiling.cut.weights_outer and self.loads_again(tiling) else groups * passes
+
+    def loads_again(self, tiling: Tiling) -> bool:
+        """Whether pieces of its constants are loaded for several tiles, not once for all."""
+        groups, passes = self._groups(tiling), self._passes(tiling)
+        between = passes if tiling.cut.weights_outer else groups * passes
+        return self.node.table is None and between > 1 and self.tiles(tiling) > groups
 
     def compute_cycles(self, tiling: Tiling) -> int:
         """About the cycles of all computations."""
@@ -212,6 +220,9 @@ class TilingProblem:
         if not tiling.read_bytes:
             return 0
         return self.machine.mixed_cycles(tiling.read_bytes, self.constant_bytes, tiling.tasks)
+
+    def _groups(self, tiling: Tiling) -> int:
+        return -(-self.channels // tiling.cut.channels)
 
     def _passes(self, tiling: Tiling) -> int:
         return -(-self.depth // tiling.cut.depth)
@@ -263,9 +274,8 @@ class Finder:
         )
         if not tasks:
             return None, found.sufficient_bytes
-        best = found.best
-        outer, double = best.is_channels_outer == 1, best.is_double
-        cut = Cut(best.rows, best.columns, best.channels, best.depth, outer, double)
+        rows, columns, channels, depth, outer, double = found.best.flatten()
+        cut = Cut(rows, columns, channels, depth, outer == 1, double)
         buffers = geometry.as_buffers(found.buffers)
         tiling = Tiling(cut, buffers, found.sram_bytes, found.cycles, found.tasks, found.read_bytes)
         return tiling, found.sufficient_bytes

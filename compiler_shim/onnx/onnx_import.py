@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph
-from dlasim.compiler_shim.importing import prepare
 from dlasim.compiler_shim.onnx.onnx_arithmetic import ARITHMETIC
 from dlasim.compiler_shim.onnx.onnx_conversions import CONVERSIONS
 from dlasim.compiler_shim.onnx.onnx_converter import Converted, Converter, Handler
@@ -30,8 +28,3 @@ def convert(path: str | Path) -> Converted:
 def read_onnx_model(path: str | Path) -> ReadModel:
     """As a .tflite file is read."""
     return ReadModel(convert(path).graph, frozenset())
-
-
-def load_onnx(path: str | Path) -> Graph:
-    """As `importing.import_model` for a .tflite file."""
-    return prepare(read_onnx_model(path), str(path))

@@ -232,7 +232,7 @@ def leaky_relu(op: BoundOperator) -> list[KernelCall]:
 
 
 def relu(op: BoundOperator) -> list[KernelCall]:
-    """RELU and its kin with upper ends."""
+    """RELU, RELU6 and RELU_N1_TO_1."""
     ends = quantized_range(op.kind, op.scale(op.output()), 0, (INT16_MIN, INT16_MAX))
     return [_leaky(op, 1.0, *ends)]
 

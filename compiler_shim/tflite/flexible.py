@@ -29,10 +29,10 @@ class FlexibleError(ValueError):
 def read_numbers(data: bytes) -> dict[str, Number]:
     """The numbers of the map that the buffer is."""
     if len(data) < 3:
-        raise FlexibleError(f"{len(data)} bytes are no map")
+        raise FlexibleError(f"expected a map of at least 3 bytes, got {len(data)}")
     width, packed = data[-1], data[-2]
     if packed >> 2 != _MAP or width not in (1, 2, 4, 8):
-        raise FlexibleError("they are no map")
+        raise FlexibleError("expected a map, got another kind of FlexBuffer")
     root = len(data) - 2 - width
     return _Map(data, _target(data, root, width), 1 << (packed & 3)).numbers()
 
@@ -105,11 +105,10 @@ def write_numbers(values: Mapping[str, Number]) -> bytes:
     builder = flexbuffers.Builder()
     with builder.Map():
         for name, value in values.items():
-            write = (
-                builder.Bool if isinstance(value, bool) else builder.Int if isinstance(value, int) else None
-            )
-            if write is None:
-                builder.Float(name, value)
+            if isinstance(value, bool):
+                builder.Bool(name, value)
+            elif isinstance(value, int):
+                builder.Int(name, value)
             else:
-                write(name, value)
+                builder.Float(name, value)
     return bytes(builder.Finish())

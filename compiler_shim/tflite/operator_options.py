@@ -64,8 +64,9 @@ def _flexible_options(options: Options, data: Any, where: str) -> dict[str, Opti
     for field in options.fields:
         assert field is not None
         value = values.get(field.name, field.default)
-        if not math.isfinite(value) or abs(value) > _MOST[field.kind]:
-            raise InputError(f"{where}: {field.name} is {value}")
+        most = _MOST[field.kind]
+        if not math.isfinite(value) or abs(value) > most:
+            raise InputError(f"{where}: {field.name} must be from -{most} to {most} (got {value})")
         found[field.name] = _AS_FIELD[field.kind](value)
     return found
 
@@ -79,6 +80,6 @@ def _option(field: SchemaField, value: Any, where: str) -> Option:
     if field.is_vector:
         return tuple(int(item) for item in value)
     if field.kind == "float32" and not math.isfinite(value):
-        raise InputError(f"{where}: {field.name} is {value}")
+        raise InputError(f"{where}: {field.name} must be a finite number (got {value})")
     option: Option = value
     return option

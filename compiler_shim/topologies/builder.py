@@ -257,6 +257,10 @@ class NetworkBuilder:
             "SOFTMAX", name, (source.index,), real, Quantization((1 / 256,), (-128,)), {"beta": 1.0}
         )
 
+    def classify(self, features: Activation, classes: int) -> Activation:
+        """Logits of the classes, and their probabilities."""
+        return self.softmax("probabilities", self.fully_connected("logits", features, classes))
+
     def _weighted(
         self,
         kind: str,

@@ -42,7 +42,7 @@ def mobilenet_v1(build: NetworkBuilder, image: Activation, classes: int, alpha: 
     for number, (channels, stride) in enumerate(blocks, start=1):
         x = build.depthwise(f"depthwise_{number}", x, 3, stride, "RELU6")
         x = build.conv(f"pointwise_{number}", x, int(channels * alpha), activation="RELU6")
-    return _classify(build, build.flatten("flatten", build.average_pool("pool", x)), classes)
+    return build.classify(build.flatten("flatten", build.average_pool("pool", x)), classes)
 
 
 def mobilenet_v2(build: NetworkBuilder, image: Activation, classes: int, alpha: float) -> Activation:
@@ -59,7 +59,7 @@ def mobilenet_v2(build: NetworkBuilder, image: Activation, classes: int, alpha: 
             number += 1
     # The last convolution never becomes narrower than the paper's.
     x = build.conv("conv_last", x, _rounded(1280 * max(alpha, 1.0)), activation="RELU6")
-    return _classify(build, build.mean("pool", x), classes)
+    return build.classify(build.mean("pool", x), classes)
 
 
 def _inverted_residual(
@@ -91,7 +91,7 @@ def resnet8(build: NetworkBuilder, image: Activation, classes: int, alpha: float
         if stride > 1:
             x = build.conv(f"stage_{number}/shortcut", x, channels, 1, stride)
         x = build.add(f"stage_{number}/add", x, y, "RELU")
-    return _classify(build, build.flatten("flatten", build.average_pool("pool", x)), classes)
+    return build.classify(build.flatten("flatten", build.average_pool("pool", x)), classes)
 
 
 def resnet50(build: NetworkBuilder, image: Activation, classes: int, alpha: float) -> Activation:
@@ -102,7 +102,7 @@ def resnet50(build: NetworkBuilder, image: Activation, classes: int, alpha: floa
         for block in range(blocks):
             stride = 2 if stage > 1 and block == 0 else 1
             x = _bottleneck(build, f"stage_{stage}/block_{block}", x, channels, stride)
-    return _classify(build, build.mean("pool", x), classes)
+    return build.classify(build.mean("pool", x), classes)
 
 
 def _bottleneck(
@@ -122,7 +122,7 @@ def ds_cnn(build: NetworkBuilder, spectrogram: Activation, classes: int, alpha: 
     for number in range(1, 5):
         x = build.depthwise(f"depthwise_{number}", x, 3, 1, "RELU")
         x = build.conv(f"pointwise_{number}", x, 64, activation="RELU")
-    return _classify(build, build.flatten("flatten", build.average_pool("pool", x)), classes)
+    return build.classify(build.flatten("flatten", build.average_pool("pool", x)), classes)
 
 
 def autoencoder(build: NetworkBuilder, features: Activation, classes: int, alpha: float) -> Activation:
@@ -140,11 +140,7 @@ def mnist(build: NetworkBuilder, image: Activation, classes: int, alpha: float) 
     x = build.conv("conv_1", x, 16, 3, 1, "RELU", padding="VALID")
     x = build.flatten("flatten", build.max_pool("pool_1", x, 2, 2, "VALID"))
     x = build.fully_connected("dense_0", x, 32, "RELU", ACTIVATED)
-    return _classify(build, x, classes)
-
-
-def _classify(build: NetworkBuilder, features: Activation, classes: int) -> Activation:
-    return build.softmax("probabilities", build.fully_connected("logits", features, classes))
+    return build.classify(x, classes)
 
 
 TOPOLOGIES: Mapping[str, Topology] = {

@@ -27,7 +27,7 @@ def vision_transformer(build: NetworkBuilder, image: Activation, classes: int, a
         y = _normalize(build, f"{name}/norm_2", x)
         x = build.add(f"{name}/add_2", x, _dense(build, f"{name}/mlp", y, 2 * width, "GELU"))
     x = build.reshape("image", _normalize(build, "norm", x), (x.values.shape[1], 1, width))
-    return _classify(build, build.mean("pool", x), classes)
+    return build.classify(build.mean("pool", x), classes)
 
 
 def keyword_transformer(
@@ -45,7 +45,7 @@ def keyword_transformer(
         x = _normalize(build, f"{name}/norm_1", y)
         y = build.add(f"{name}/add_2", x, _dense(build, f"{name}/mlp", x, 4 * width, "GELU"))
         x = _normalize(build, f"{name}/norm_2", y)
-    return _classify(build, build.flatten("flatten", build.row("class", x, 0)), classes)
+    return build.classify(build.flatten("flatten", build.row("class", x, 0)), classes)
 
 
 def mobile_bert(build: NetworkBuilder, text: int, classes: int, alpha: float) -> Activation:
@@ -65,7 +65,7 @@ def mobile_bert(build: NetworkBuilder, text: int, classes: int, alpha: float) ->
             y = _scale(build, f"{name}/ffn_{layer}/norm", build.add(f"{name}/ffn_{layer}/add", y, z))
         z = build.fully_connected(f"{name}/wide", y, width, norm=LINEAR)
         x = _scale(build, f"{name}/output", build.add(f"{name}/add", x, z))
-    return _classify(build, build.flatten("flatten", build.row("first", x, 0)), classes)
+    return build.classify(build.flatten("flatten", build.row("first", x, 0)), classes)
 
 
 def _with_positions(build: NetworkBuilder, tokens: Activation) -> Activation:
@@ -125,7 +125,3 @@ def _scale(build: NetworkBuilder, name: str, source: Activation) -> Activation:
     factor = build.constant(f"{name}/factor", build.noise(shape, 0.1, 1.0))
     offset = build.constant(f"{name}/offset", build.noise(shape, 0.1))
     return build.add(f"{name}/offset_added", build.multiply(f"{name}/scaled", source, factor), offset)
-
-
-def _classify(build: NetworkBuilder, features: Activation, classes: int) -> Activation:
-    return build.softmax("probabilities", build.fully_connected("logits", features, classes))

@@ -50,7 +50,9 @@ def _describe(error: BaseException, program: str) -> tuple[str, int]:
 
 
 def _describe_click(error: click.ClickException, program: str) -> tuple[str, int]:
-    message = " ".join(error.format_message().split())
+    message = " ".join(error.format_message().split()).removesuffix(".")
+    if isinstance(error, click.UsageError) and message[1:2].islower():  # not of a name in capitals
+        message = message[:1].lower() + message[1:]
     context = getattr(error, "ctx", None)
     if isinstance(error, click.UsageError) and context is not None:
         return f"{context.command_path}: {message} (see `{context.command_path} --help`)", error.exit_code

@@ -12,9 +12,6 @@ from dlasim.tables import duration, energy, percent, short, size, table
 
 _FUNCTIONS_SHOWN = 12
 _ENERGY_PARTS_SHOWN = 4
-_MAC_FIGURES = ("macs", "utilization")  # of a layer; without MACs they say nothing
-# The others say nothing of a layer on the CPU.
-_CPU_FIGURES = ("name", "operator", "unit", "cycles", "macs", "energy_nj")
 
 
 def print_summary(report: dict[str, Any]) -> None:
@@ -61,9 +58,7 @@ def _layer_rows(report: dict[str, Any]) -> list[list[str]]:
 
 def _layer_cell(figure: Figure, layer: dict[str, Any]) -> str:
     """A figure as text; empty where it says nothing."""
-    if figure.name in _MAC_FIGURES and not layer["macs"]:
-        return ""
-    if figure.name not in _CPU_FIGURES and layer["unit"] != "dla":
+    if (figure.macs_only and not layer["macs"]) or (figure.dla_only and layer["unit"] != "dla"):
         return ""
     return _FORMATS[figure.unit](figure.cell(layer))
 

@@ -50,7 +50,8 @@ def command(model: str, runs: int, seed: int, engine: str, as_json: bool, **give
 
     An ONNX model is compared with onnxruntime, which rescales in float32: the result says how many elements
     of each layer and of the outputs differ, and by how many steps. The exit code is 0 if no layer differs by
-    more than one step, nor more than 2 % of all elements, averages aside, and the largest output is the same.
+    more than one step, at most 0.5 % of all elements differ, averages and SOFTMAX aside, and the largest
+    output is the same.
 
     The reference is TFLite Micro. LiteRT's reference kernels replace it for operators that it lacks or is
     known to compute wrongly. The result lists these operators and where the two references disagree.

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from dlasim.cache import cache_folder
 
@@ -69,18 +68,17 @@ class CompilationUnit:
         """Whether a source has: who imported it before must not use what is made of it now."""
         return any(file.stat().st_ctime > since for file in self._files())
 
-    def _files(self) -> list[Any]:
+    def _files(self) -> list[Path]:
         compiler = _COMPILER if self.kind else _COMPILER + _TRANSLATOR
         return [file for source in (*self.sources, *compiler) if ":" not in source for file in _files(source)]
 
 
-def _files(source: str) -> list[Any]:
+def _files(source: str) -> list[Path]:
     """The files of a package, or the one of a module."""
-    from importlib import resources
-
     folder, _, name = source.rpartition(".")
-    module = resources.files(folder) / f"{name}.py"
-    if module.is_file():
-        return [module]
-    found = [file for file in resources.files(source).iterdir() if file.name.endswith(".py")]
-    return sorted(found, key=lambda file: str(file.name))
+    module = _folder(folder) / f"{name}.py"
+    return [module] if module.is_file() else sorted(_folder(source).glob("*.py"))
+
+
+def _folder(package: str) -> Path:
+    return Path(import_module(package).__path__[0])

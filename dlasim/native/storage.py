@@ -37,7 +37,7 @@ class RecordView:
     """A record in an array."""
 
     __slots__ = ("_array", "_first", "_known_address")
-    _kind: type
+    _slots: int
     _packing: Struct  # which writes a list of numbers faster than NumPy does
 
     def __init__(self, array: NDArray[np.int64], first: int) -> None:
@@ -60,8 +60,7 @@ class RecordView:
 
     def flatten(self) -> list[int]:
         """The numbers by slot."""
-        found = self._array[self._first : self._first + layout(self._kind).slots].tolist()
-        return cast("list[int]", found)
+        return cast("list[int]", self._array[self._first : self._first + self._slots].tolist())
 
 
 class _ArrayView:
@@ -99,8 +98,9 @@ def _address(array: NDArray[np.int64]) -> int:
 @cache
 def view_class(kind: type) -> type[RecordView]:
     """The views of a record."""
-    packing = Struct(f"{layout(kind).slots}q")
-    members: dict[str, Any] = {"__slots__": (), "_kind": kind, "_packing": packing, "__doc__": kind.__doc__}
+    slots = layout(kind).slots
+    packing = Struct(f"{slots}q")
+    members: dict[str, Any] = {"__slots__": (), "_slots": slots, "_packing": packing, "__doc__": kind.__doc__}
     for name, (slot, what) in layout(kind).fields.items():
         members[name] = _property(slot, what)
     return type(f"{kind.__name__}RecordView", (RecordView,), members)
@@ -139,18 +139,19 @@ class _Made(dict[int, _Kind]):
 class RecordMemory(Generic[_Kind]):
     """As many records of one class as are needed; point a field of another record at it."""
 
-    __slots__ = ("_array", "_kind", "address", "numbers")
+    __slots__ = ("_array", "_kind", "_slots", "address", "numbers")
 
     def __init__(self, kind: type[_Kind], is_compiled: bool) -> None:
-        self._kind = kind
+        self._kind, self._slots = kind, layout(kind).slots
         self._array = np.zeros(0, np.int64) if is_compiled else None
         self.numbers: Any = None if is_compiled else _Made(kind)
         self.address = 0  # for compiled code
 
     def reserve(self, count: int, used: int) -> None:
         """Make room for so many records; the first `used` stay."""
-        size, kept = count * layout(self._kind).slots, used * layout(self._kind).slots
+        size = count * self._slots
         if self._array is not None and len(self._array) < size:
+            kept = used * self._slots
             larger = np.zeros(size + len(self._array), np.int64)
             larger[:kept] = self._array[:kept]
             self._array, self.address = larger, _address(larger)
@@ -166,7 +167,7 @@ class RecordMemory(Generic[_Kind]):
 
     def array(self, count: int) -> NDArray[np.int64]:
         """The slots of the first records, a record a row."""
-        slots = layout(self._kind).slots
+        slots = self._slots
         if self._array is not None:
             return self._array[: count * slots].reshape(count, slots).copy()
         rows = [self.numbers[place].flatten() for place in range(count)]
@@ -175,9 +176,7 @@ class RecordMemory(Generic[_Kind]):
     def __getitem__(self, place: int) -> _Kind:
         if self._array is None:
             return cast("_Kind", self.numbers[place])
-        return cast(
-            "_Kind", view_class(cast("type", self._kind))(self._array, place * layout(self._kind).slots)
-        )
+        return cast("_Kind", view_class(cast("type", self._kind))(self._array, place * self._slots))
 
 
 def bind(record: object, name: str, memory: Any) -> None:

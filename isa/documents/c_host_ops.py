@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dlasim.isa import host_ops
 from dlasim.isa.documents import c_text
-from dlasim.isa.host_ops import HOST_OPERATORS, Attribute, HostOperator, Word
+from dlasim.isa.host_ops import HOST_OPERATORS, HostOperator, Word
 
 FILE_NAME = "dla_host_ops.h"
 _C_TYPES = {Word.INTEGER: "int32_t", Word.FLOAT32: "float", Word.ELEMENT: "int32_t"}
@@ -50,15 +50,7 @@ def operator_lines(operator: HostOperator) -> Iterator[str]:
     )
     yield c_text.define(f"DLA_HOST_{operator.name}_WORDS", f"{operator.words}u")
     if operator.attributes:
-        name = f"struct dla_host_{operator.name.lower()}"
-        yield f"{name} {{"
-        for attribute in operator.attributes:
-            yield f"    {_declaration(attribute)} /* {attribute.doc} */"
-        yield "} __attribute__((packed, aligned(4)));"
-        yield f'_Static_assert(sizeof({name}) == 4 * DLA_HOST_{operator.name}_WORDS, "size");'
+        members = [(_C_TYPES[one.word], one.name, one.count, one.doc) for one in operator.attributes]
+        name, size = f"dla_host_{operator.name.lower()}", f"4 * DLA_HOST_{operator.name}_WORDS"
+        yield from c_text.packed_struct(name, members, size)
     yield ""
-
-
-def _declaration(attribute: Attribute) -> str:
-    array = f"[{attribute.count}]" if attribute.count > 1 else ""
-    return f"{_C_TYPES[attribute.word]} {attribute.name}{array};"

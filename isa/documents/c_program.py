@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from dlasim.isa import file_records
 from dlasim.isa.documents import c_text
-from dlasim.isa.file_records import C_TYPES, ENUMS, RECORDS, FileRecord, Member
+from dlasim.isa.file_records import C_TYPES, ENUMS, RECORDS, FileRecord
 
 FILE_NAME = "dla_program.h"
 
@@ -40,17 +40,8 @@ def enumeration_lines(kind: type[enum.IntEnum], doc: str) -> Iterator[str]:
 
 
 def record_lines(record: FileRecord) -> Iterator[str]:
-    """One record; the alignment keeps the compiler from reading it byte by byte."""
-    name = f"struct dla_program_{record.name}"
+    """One record."""
     yield from c_text.comment(record.doc)
-    yield f"{name} {{"
-    for member in record.members:
-        yield f"    {_declaration(member)} /* {member.doc} */"
-    yield "} __attribute__((packed, aligned(4)));"
-    yield f'_Static_assert(sizeof({name}) == {record.size_bytes}, "size");'
+    members = [(C_TYPES[one.type], one.name, one.count, one.doc) for one in record.members]
+    yield from c_text.packed_struct(f"dla_program_{record.name}", members, str(record.size_bytes))
     yield ""
-
-
-def _declaration(member: Member) -> str:
-    array = f"[{member.count}]" if member.count > 1 else ""
-    return f"{C_TYPES[member.type]} {member.name}{array};"

@@ -61,6 +61,19 @@ def enumeration(prefix: str, members: Iterable[tuple[str, int, str]], digits: in
     yield ""
 
 
+def packed_struct(name: str, members: Iterable[tuple[str, str, int, str]], size: str) -> Iterator[str]:
+    """A structure as it lies in a file, of members with type, name, count and documentation.
+
+    The alignment keeps the compiler from reading it byte by byte.
+    """
+    yield f"struct {name} {{"
+    for type_name, member, count, doc in members:
+        array = f"[{count}]" if count > 1 else ""
+        yield f"    {type_name} {member}{array}; /* {doc} */"
+    yield "} __attribute__((packed, aligned(4)));"
+    yield f'_Static_assert(sizeof(struct {name}) == {size}, "size");'
+
+
 def plain_enumeration(kind: type[enum.IntEnum], doc: str) -> Iterator[str]:
     """An enumeration of the tables under its own name."""
     yield from comment(doc)

@@ -197,9 +197,21 @@ def handles(axes: Iterable[Any]) -> dict[str, Any]:
     return found
 
 
-def thin_ticks(figure: Any, axis: Any) -> None:
-    """Drop tick labels of a crowded axis until none touches the next."""
-    figure.canvas.draw()
+def lay_out(figure: Any) -> None:
+    """Find out where everything lies; drawing it would take twice as long."""
+    figure.draw_without_rendering()
+
+
+def thin_ticks(figure: Any, axes: Iterable[Any]) -> None:
+    """Drop tick labels of crowded axes until none touches the next; the figure is laid out then."""
+    lay_out(figure)
+    for axis in axes:
+        if _drop_labels(figure, axis):
+            lay_out(figure)
+
+
+def _drop_labels(figure: Any, axis: Any) -> bool:
+    """Whether labels had to go from an axis."""
     ticks = [tick for tick in axis.get_major_ticks() if _in_view(axis, tick)]
     both = (label for tick in ticks for label in (tick.label1, tick.label2))
     labels = [label for label in both if label.get_visible() and label.get_text()]
@@ -209,11 +221,12 @@ def thin_ticks(figure: Any, axis: Any) -> None:
         step += 1
     for number, label in enumerate(labels):
         label.set_visible(number % step == 0)
+    return step > 1
 
 
 def turn_crowded(figure: Any, axes: Iterable[Any]) -> None:
     """Write the tick labels of horizontal axes upright if any of them touch."""
-    figure.canvas.draw()
+    lay_out(figure)
     found = list(axes)
     texts = [[tick.label1 for tick in axis.get_major_ticks() if _in_view(axis, tick)] for axis in found]
     boxes = ([_box(figure, text) for text in some if text.get_text()] for some in texts)
@@ -228,8 +241,7 @@ def place_labels(
 ) -> None:  # fmt: skip
     """Write a label beside each spot, where it covers no spot, no other text, no point to avoid and no part
     of a line of steps. A label that is too long breaks at its commas; those without room are left out, so
-    the most important come first."""
-    figure.canvas.draw()
+    the most important come first. The figure must be laid out, and stays so."""
     taken = [_box(figure, text) for text in visible_texts(figure)]
     dots = [_dot(axes.transData.transform((x, y))) for x, y, _ in spots]
     dots += [_dot(axes.transData.transform(point), 1) for point in avoid]
@@ -267,7 +279,7 @@ def visible_texts(figure: Any) -> list[Any]:
 
 def overlaps(figure: Any) -> list[tuple[str, str]]:
     """Pairs of texts that touch each other; a figure that is fit to be printed has none."""
-    figure.canvas.draw()
+    lay_out(figure)
     texts = [(text.get_text(), _box(figure, text)) for text in visible_texts(figure)]
     return [
         (one, other)

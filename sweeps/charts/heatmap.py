@@ -109,12 +109,9 @@ def _draw(
         one.set_xlabel(axis_name(x))
     canvas.head(figure, title, _note(value, rows, x, y, *([panel] if len(modes) > 1 else [])))
     canvas.turn_crowded(figure, [one.xaxis for one in axes[-1]])
-    for one in axes[-1]:
-        canvas.thin_ticks(figure, one.xaxis)
-    for line in axes:
-        canvas.thin_ticks(figure, line[0].yaxis)
-    for one in figure.axes[len(axes) * len(modes) :]:
-        canvas.thin_ticks(figure, one.yaxis)
+    bars = figure.axes[len(axes) * len(modes) :]
+    upright = [*(line[0].yaxis for line in axes), *(one.yaxis for one in bars)]
+    canvas.thin_ticks(figure, [*(one.xaxis for one in axes[-1]), *upright])
     return figure
 
 

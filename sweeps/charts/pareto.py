@@ -104,9 +104,7 @@ def _draw(parts: dict[Any, list[Row]], goal: Measure, costs: list[Measure], titl
     canvas.legend(figure, list(canvas.handles(axes for line in grid for axes in line).values()))
     for axes, cost in zip(grid[-1], costs, strict=True):
         axes.set_xlabel(cost.axis)
-    for axes, *_ in fronts:
-        canvas.thin_ticks(figure, axes.xaxis)
-        canvas.thin_ticks(figure, axes.yaxis)
+    canvas.thin_ticks(figure, [axis for axes, *_ in fronts for axis in (axes.xaxis, axes.yaxis)])
     for axes, cost, best, rows in fronts:
         names = dict(zip(map(id, common or rows), labels(common or rows), strict=True))
         spots = [

@@ -54,6 +54,7 @@ def draw(result: Table, where: str | None = None, title: str = "", point: int | 
     )
     roof = _draw_roofs(figure, axes, pes, rate, (left, right))
     named = [(x or still, y, name) for x, y, _, name in costly]
+    canvas.lay_out(figure)
     canvas.place_labels(figure, axes, named, canvas.FAR, avoid=roof)
     return figure
 
@@ -71,7 +72,7 @@ def _draw_roofs(figure: Any, axes: Any, pes: int, rate: int, view: tuple[float, 
         return roof
     low = max(left, axes.get_ylim()[0] / rate)
     middle = math.sqrt(low * ridge)
-    figure.canvas.draw()
+    canvas.lay_out(figure)
     (x0, y0), (x1, y1) = axes.transData.transform([(low, low * rate), (ridge, pes)])
     turn = math.degrees(math.atan2(y1 - y0, x1 - x0))
     style |= {"ha": "center", "rotation": turn, "rotation_mode": "anchor"}

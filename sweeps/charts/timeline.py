@@ -51,7 +51,7 @@ def draw(
     estimated = "" if row["host"] == "riscv" else "the CPU's time is an estimate; "
     canvas.head(figure, title or point_title(rows, row, point), f"{estimated}colours are kinds of layers")
     canvas.legend(figure, axes.get_legend_handles_labels()[0])
-    canvas.thin_ticks(figure, axes.xaxis)
+    canvas.thin_ticks(figure, [axes.xaxis])
     canvas.place_labels(figure, axes, [
         (middle, len(LANES) - 0.4, shorten(program.layers[layer].name.rsplit("/", 1)[-1], 18))
         for middle, layer in named[:MAX_NAMED]

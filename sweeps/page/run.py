@@ -82,12 +82,9 @@ def short_names(names: Sequence[str]) -> list[str]:
     return [part if part and counts[part] == 1 else name for part, name in zip(last, names, strict=True)]
 
 
-def _described(table: Sequence[Figure]) -> list[dict[str, str]]:
-    return [
-        {"name": figure.name, "unit": figure.unit, "text": figure.text, "label": figure.label}
-        for figure in table
-        if figure.name
-    ]
+def _described(table: Sequence[Figure]) -> list[dict[str, str | bool]]:
+    names = ("name", "unit", "text", "label", "dla_only", "macs_only")
+    return [{name: getattr(figure, name) for name in names} for figure in table if figure.name]
 
 
 def _roofline(report: Report) -> dict[str, Any]:

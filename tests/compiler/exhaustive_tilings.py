@@ -15,6 +15,7 @@ from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.sim import config as configs
 from dlasim.sim import cost
 from dlasim.sim.config import DlaConfig
+from dlasim.sim.formulas import lane_cycles
 
 
 def random_node(rng: np.random.Generator, most: int) -> DlaNode:
@@ -157,15 +158,18 @@ class Walk:
         pixels, taps = height * width, node.kernel[0] * node.kernel[1]
         groups = [min(cut.channels, channels - group) for group in range(0, channels, cut.channels)]
         if node.weights is None:
-            return sum(int(cost.vector_cycles(config, pixels, taps, group)) for group in groups)
+            unit = cost.unit_costs(config, "OP_FILL")
+            return sum(lane_cycles(unit, pixels, taps, 1, group) for group in groups)
+        if not node.is_dense and not node.one_by_one:
+            unit = cost.unit_costs(config, "OP_DEPTH_CONV")
+            return sum(lane_cycles(unit, pixels, taps, 1, group) for group in groups)
+        unit = cost.unit_costs(config, "OP_CONV")
         if node.one_by_one:
-            return channels * int(cost.conv_cycles(config, pixels, taps, 1, 1))
-        if not node.is_dense:
-            return sum(int(cost.depthwise_cycles(config, pixels, taps, group)) for group in groups)
+            return channels * lane_cycles(unit, pixels, taps, 1, 1)
         depth = node.in_shape[2]
         passes = [min(cut.depth, depth - first) for first in range(0, depth, cut.depth)]
         shapes = product(passes, groups)
-        return sum(int(cost.conv_cycles(config, pixels, taps, deep, group)) for deep, group in shapes)
+        return sum(lane_cycles(unit, pixels, taps, deep, group) for deep, group in shapes)
 
     def cycles(self) -> int:
         """Loads, computation and stores one after the other, or beside each other with double buffers."""

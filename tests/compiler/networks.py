@@ -12,6 +12,7 @@ import numpy as np
 
 from dlasim.compiler_shim.graph import Graph, Operator, Quantization
 from tests.compiler import rearrangements, sixteen_bit_parts
+from tests.compiler.detection_parts import detections
 from tests.compiler.listed_parts import LISTED
 from tests.compiler.network_builder import (
     ACTIVATIONS,
@@ -363,10 +364,11 @@ BUILDERS: dict[str, Callable[[RandomNetwork], None]] = {
 LINE = ("conv_2d", "conv_2d", "depthwise", "depthwise", "depthwise", "pool", "activation", "elementwise")
 _WEIGHTS = {"conv_2d": 20, "depthwise": 12, "pad_conv": 6, "fully_connected": 5, "pool": 7, "mean": 4,
             "elementwise": 16, "extreme": 5, "activation": 10, "reshape": 4, "concatenation": 8, "split": 3,
-            "transpose_conv": 3, "product": 8, "reduction": 4, "rearrangement": 5}  # fmt: skip
+            "transpose_conv": 3, "product": 8, "reduction": 4, "rearrangement": 5,
+            "detections": 16}  # fmt: skip
 
 
-MIXED = {**BUILDERS, **LISTED}
+MIXED = {**BUILDERS, **LISTED, "detections": detections}
 _LISTED_WEIGHT = 12  # together about half
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from dlasim import api
+from dlasim.compiler_shim.compile import load_graph
 from dlasim.compiler_shim.conversions import delay_conversions
 from dlasim.compiler_shim.float_tables import find_float_tables
 from dlasim.compiler_shim.graph import Graph, Quantization
-from dlasim.compiler_shim.importing import import_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from tests.compiler.tails import SIZE, TailBuilder
 
@@ -45,7 +45,7 @@ def test_all_is_exact_and_on_the_dla(path: Path) -> None:
 
 
 def test_each_quantization_has_a_table_of_its_own(path: Path) -> None:
-    tables = list(find_float_tables(import_model(path)).values())
+    tables = list(find_float_tables(load_graph(path)).values())
     assert [[part.kind for part in table.before] for table in tables] == [["DEQUANTIZE"]] * 3
     # The scale and zero point of the convolution change nothing; the others round.
     assert tables[0].table.tolist() == list(range(-128, 128))

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dlasim.compiler_shim.compile import lower_for
-from dlasim.compiler_shim.importing import import_model
+from dlasim.compiler_shim.compile import load_graph, lower_for
 from dlasim.compiler_shim.operators.definition import Trait
 from dlasim.compiler_shim.operators.lookup_rows import OWN_TABLE
 from dlasim.compiler_shim.operators.table import OPERATORS, has_trait
@@ -38,7 +37,7 @@ def _runs_on_dla(kind: str, seed: int, path: Path) -> bool:
     """Check a network if the DLA takes all of it, or some steps of an operator that has many."""
     path.write_bytes(write_tflite(random_graph(kind, seed)))
     try:
-        network = partition(import_model(path))
+        network = partition(load_graph(path))
     except InputError:
         return False  # this one breaks a limit of its host operator
     is_stepwise = has_trait(kind, Trait.STEPWISE)

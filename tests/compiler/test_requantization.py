@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from dlasim import api
-from dlasim.compiler_shim.compile import lower_for
-from dlasim.compiler_shim.importing import import_model
+from dlasim.compiler_shim.compile import load_graph, lower_for
 from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import partition
@@ -55,7 +54,7 @@ def test_sums_become_the_same_tensors(kind: str, depthwise: str, tmp_path: Path)
 def _lowered(path: Path, options: CompileOptions) -> Lowered | None:
     """None where the DLA does not take the network."""
     try:
-        network = partition(import_model(path))
+        network = partition(load_graph(path))
     except InputError:
         return None
     if not network.items or not all(item.dla for item in network.items):

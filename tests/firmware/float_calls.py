@@ -134,7 +134,8 @@ def detection(rng: Random) -> Iterator[Call]:
     encodings = rng.normal(0, rng.choice([0.5, 3, 40]), (1, boxes, int(rng.integers(4, 7)))).astype(
         np.float32
     )
-    encodings.flat[0] = rng.choice(SPECIALS)
+    for place in rng.integers(0, encodings.size, 1 + encodings.size // 4):
+        encodings.flat[place] = rng.choice([0.0, *SPECIALS])
     anchors = rng.uniform(0, 1, (boxes, 4)).astype(np.float32)
     scales = {f"{side}_scale": float(np.float32(rng.uniform(1, 12))) for side in "yxhw"}
     yield call("DECODE_BOXES", [encodings, anchors], (boxes, 4), "float32", **scales)

@@ -37,6 +37,17 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.CaptureFi
     assert journal_module.list_problems(rows[1:2], problem) == 0
 
 
+@pytest.mark.parametrize("end", ['{"seed": 5, "squ', '{"seed": 5, "square": 25, "failure": ""}', ""])
+def test_a_cut_line_costs_only_itself(tmp_path: Path, end: str) -> None:
+    """A run was killed while it wrote seed 5; of what the next run writes nothing is tried again."""
+    journal = tmp_path / "journal.jsonl"
+    journal.write_text(json.dumps({"seed": 4, "square": 16, "failure": ""}) + "\n" + end)
+    arguments = argparse.Namespace(first=4, count=4, jobs=1, journal=journal, minutes=0)
+    rows = journal_module.try_seeds(arguments, squares, 2, problem)
+    assert [row["square"] for row in rows] == [16, 25, 36, 49]
+    assert journal_module.try_seeds(arguments, None, 2, problem) == rows
+
+
 def test_time_is_limited(tmp_path: Path) -> None:
     arguments = argparse.Namespace(first=0, count=5, jobs=1, journal=tmp_path / "j.jsonl", minutes=1e-9)
     assert journal_module.try_seeds(arguments, squares, 1, problem) == []

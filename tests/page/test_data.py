@@ -15,7 +15,7 @@ from dlasim.api import run
 from dlasim.cli import main
 from dlasim.errors import InputError
 from dlasim.result import RunResult
-from dlasim.sim.occupancy import _accesses, _end
+from dlasim.sim.occupancy import access_ends, operand_accesses
 from dlasim.sweeps.page.buffers import joined, sram_map
 from dlasim.sweeps.page.comparison import matched
 from dlasim.sweeps.page.document import document, encode
@@ -103,9 +103,9 @@ def last_use(done: RunResult, first: int, last: int, before: int) -> int:
     """The end of the last operation that begins before a cycle and reads or writes in a range of the SRAM."""
     ends = [0]
     for part in done.inference.runs:
-        table, timeline = _accesses(part), part.plan.timeline
+        table, timeline = operand_accesses(part), part.plan.timeline
         operation, address = table[:, 0], table[:, 2]
-        touches = (address < last) & (first < _end(table))
+        touches = (address < last) & (first < access_ends(table))
         touches &= timeline.start[operation] + part.start < before
         ends += (timeline.end[operation[touches]] + part.start).tolist()
     return max(ends)

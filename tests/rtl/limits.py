@@ -95,11 +95,11 @@ ALONE = {
 }
 
 # Bytes that the RTL fetches before a step may run, and the stepped machine meanwhile: lines above the last of
-# the first window, which come whole; pixels with all their channels; partial sums of the block at hand only.
+# the first window, which come whole; the first words of a product; partial sums of the block at hand only.
 FIRST = {
     "columns of maxima": 2 * 16 * 16,
     "long lines of maxima": 2 * 40 * 64,
-    "product with a matrix": 60 * 16,
+    "product with a matrix": 8,
     "partial sums": 60 * 64,
 }
 
@@ -119,6 +119,19 @@ def one_bank(config: DlaConfig, pixels: int) -> Stream:
     registers = picture(1, pixels, 1) | {"OUT_ADDR": -(-pixels * distance // same) * same}
     registers |= {"IN_PIXEL_STRIDE": distance, "OUT_PIXEL_STRIDE": distance}
     return stream(codec.encode("OP_E_ABS"), **registers)
+
+
+def product_beside_transfers(config: DlaConfig, pixels: int) -> Stream:
+    """A product that takes a word of a pixel in a step, and two transfers, which leave it fewer than that."""
+    word = config.sram_bandwidth
+    start = 16 * 1024
+    registers = picture(1, pixels, 1) | {"IN_ADDR": start, "OUT_ADDR": start + 2 * pixels * word}
+    registers |= {"IN_CHANNELS": word, "IN_PIXEL_STRIDE": word, "IN_ROW_STRIDE": pixels * word}
+    transfers = {"DMA_OUT_SRAM_ADDR": 8192, "DMA_OUT_REGION": 3, "DMA_IN_REGION": 1}
+    transfers |= {"DMA_IN_RUN_BYTES": 8000, "DMA_OUT_RUN_BYTES": 8000}
+    words = [codec.encode(name) for name in ("OP_DMA_READ", "OP_DMA_WRITE")]
+    product = codec.encode("OP_MAT_MUL", init=0, out=0)
+    return stream(*words, product, **registers, **transfers, WEIGHT_ADDR=40 * 1024)
 
 
 def on_both(rtl: RtlMachine, config: DlaConfig, words: Stream) -> Comparison:
@@ -160,3 +173,9 @@ def compare_banks(rtl: RtlMachine, config: DlaConfig, pixels: int = 200) -> None
     without conflicts both would cross in a cycle."""
     cycles, _ = on_both(rtl, config, one_bank(config, pixels)).cycles
     assert 1.4 * pixels <= cycles <= 2 * pixels + FEW + 6, cycles
+
+
+def compare_shared(rtl: RtlMachine, config: DlaConfig, pixels: int = 600) -> None:
+    """A product waits for its input where transfers take the ports: all of it crosses before it ends."""
+    cycles, _ = on_both(rtl, config, product_beside_transfers(config, pixels)).cycles
+    assert cycles > 1.2 * pixels, cycles

@@ -8,7 +8,7 @@ import pytest
 
 from dlasim.sim.config import DlaConfig
 from tests.rtl.builder import RTL, build
-from tests.rtl.limits import ALONE, compare_alone, compare_banks, compare_transfers
+from tests.rtl.limits import ALONE, compare_alone, compare_banks, compare_shared, compare_transfers
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import machine
 from tests.rtl.mutations import LIMIT_MUTATIONS, MUTATIONS, Mutation
@@ -43,6 +43,7 @@ def check_limits(binary: Path) -> None:
     with RtlMachine(binary, LIMITED.sram_bytes, MEMORY_BYTES) as rtl:
         compare_transfers(rtl, LIMITED)
         compare_banks(rtl, LIMITED)
+        compare_shared(rtl, LIMITED)
         for operation in ALONE:
             compare_alone(rtl, LIMITED, operation)
 

@@ -2,12 +2,14 @@
 
 import random
 from dataclasses import fields
+from typing import Any
 
 import numpy as np
 import pytest
 
 from dlasim.isa import codec
 from dlasim.native.backend import PLAIN
+from dlasim.sim import compiled_costs, cost
 from dlasim.sim.compiled_costs import COSTS
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import Costs, stream_costs
@@ -53,10 +55,24 @@ def test_same_timeline_as_in_python(seed):
     assert len(calls) == STREAMS
 
 
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any] | None]:
+    """What the routine found for each stream; None where it left the costs to NumPy."""
+    found: list[dict[str, Any] | None] = []
+
+    def recorded(*arguments: Any) -> dict[str, Any] | None:
+        found.append(compiled_costs.find_costs(*arguments))
+        return found[-1]
+
+    monkeypatch.setattr(cost, "find_costs", recorded)
+    return found
+
+
 @pytest.mark.parametrize("seed", range(3))
-def test_same_costs_as_by_numpy(seed):
+def test_same_costs_as_by_numpy(seed, answers):
     cases = list(random_cases(seed))
     plain = [plan_stream(config, words, reset_file(), backend=PLAIN).costs for config, words in cases]
+    assert not answers
     backend, calls = compiled(COSTS)
     for (config, words), costs in zip(cases, plain, strict=True):
         found = plan_stream(config, words, reset_file(), backend=backend).costs
@@ -65,24 +81,72 @@ def test_same_costs_as_by_numpy(seed):
             assert one.dtype == other.dtype, field.name
             assert np.array_equal(one, other), field.name
     assert len(calls) == STREAMS
+    assert len(answers) == STREAMS
+    assert all(answer is not None for answer in answers)
+
+
+def costs_of(instruction: str, registers: dict[str, int], config: DlaConfig) -> Costs:
+    """The costs of one operation with these values in its registers, legal or not."""
+    backend, calls = compiled(COSTS)
+    words = [codec.encode_cfg(name, value) for name, value in registers.items()]
+    words += [codec.encode(instruction), codec.encode("HALT")]
+    stream = decode_stream(np.array(words, np.uint64), reset_file(), 0)
+    costs = stream_costs(config, stream, 1, stream.batches(), backend)
+    assert len(calls) == 1
+    return costs
+
+
+MOST = 1 << 62  # where numbers are cut
+WHOLE = 255 * 255  # pixels
+FEW = {"OUT_SIZE": 0x00FF_00FF, "IN_CHANNELS": 1 << 14, "OUT_CHANNELS": 1 << 14}
 
 
 @pytest.mark.parametrize("size", ["KERNEL", "IN_CHANNELS", "OUT_CHANNELS"])
-def test_costs_that_64_bits_cannot_hold_are_for_python(size):
+def test_costs_of_mac_that_64_bits_cannot_hold_are_for_python(size, answers):
     """Windows of the whole input, on as many channels as registers can say."""
     large = {"KERNEL": 0xFFFF_FFFF, "IN_CHANNELS": (1 << 24) - 1, "OUT_CHANNELS": (1 << 24) - 1}
-    sizes = {"OUT_SIZE": 0x00FF_00FF, "IN_CHANNELS": 1 << 14, "OUT_CHANNELS": 1 << 14, size: large[size]}
-    words = [codec.encode_cfg(name, value) for name, value in sizes.items()]
-    words += [codec.encode("OP_CONV"), codec.encode("HALT")]
-    stream = decode_stream(np.array(words, np.uint64), reset_file(), 0)
-    config = DlaConfig()
-    backend, calls = compiled(COSTS)
-    costs = stream_costs(config, stream, 1, stream.batches(), backend)
+    sizes = FEW | {size: large[size]}
+    costs = costs_of("OP_CONV", sizes, DlaConfig())
     height, width = sizes.get("KERNEL", 0x0001_0001) & 0xFFFF, sizes.get("KERNEL", 0x0001_0001) >> 16
-    macs = 255 * 255 * height * width * sizes["IN_CHANNELS"] * sizes["OUT_CHANNELS"]
-    assert costs.macs.tolist() == [min(macs, 1 << 62)]
+    macs = WHOLE * height * width * sizes["IN_CHANNELS"] * sizes["OUT_CHANNELS"]
+    assert costs.macs.tolist() == [min(macs, MOST)]
     assert macs >= 1 << 44
-    assert len(calls) == 1
+    assert answers == [None]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "channels"), [(0xFFFF_FFFF, 1 << 14), (0xFFFF_FFFF, (1 << 24) - 1), (0x0400_0400, 1 << 14)]
+)
+def test_costs_of_vector_that_64_bits_cannot_hold_are_for_python(kernel, channels, answers):
+    """A lane takes a cycle for each tap of each pixel."""
+    registers = FEW | {"KERNEL": kernel, "OUT_CHANNELS": channels}
+    costs = costs_of("OP_POOL", registers, DlaConfig(vector_lanes=4))
+    work = WHOLE * (kernel & 0xFFFF) * (kernel >> 16) * -(-channels // 4)
+    assert costs.work.tolist() == [min(work, MOST)]
+    assert work >= 1 << 44
+    assert answers == [None]
+
+
+@pytest.mark.parametrize(("instruction", "prefix"), [("OP_DMA_READ", "DMA_IN"), ("OP_DMA_WRITE", "DMA_OUT")])
+@pytest.mark.parametrize(
+    ("run_bytes", "runs", "planes"),
+    [
+        (0x7FFF_FFFF, (1 << 24) - 1, (1 << 24) - 1),  # 2^79 bytes
+        (0x7FFF_FFFF, (1 << 24) - 1, 1),
+        (0x7FFF_FFFF, 1, (1 << 24) - 1),
+        (1, (1 << 24) - 1, (1 << 24) - 1),
+        (1 << 20, 1 << 10, (1 << 10) + 1),  # just beyond what the routine takes
+    ],
+)
+def test_costs_of_dma_that_64_bits_cannot_hold_are_for_python(
+    instruction, prefix, run_bytes, runs, planes, answers
+):
+    """Runs that do not touch each other, eight bytes a cycle."""
+    sizes = {f"{prefix}_RUN_BYTES": run_bytes, f"{prefix}_RUNS": runs, f"{prefix}_PLANES": planes}
+    costs = costs_of(instruction, sizes, DlaConfig(dma_bandwidth=8))
+    assert costs.dma_bytes.tolist() == [min(run_bytes * runs * planes, MOST)]
+    assert costs.work.tolist() == [min(-(-run_bytes // 8) * runs * planes, MOST)]
+    assert answers == [None]
 
 
 @pytest.mark.parametrize("shared", [0, 5])

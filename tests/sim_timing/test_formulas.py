@@ -10,6 +10,7 @@ from dlasim.isa import codec
 from dlasim.sim import cost
 from dlasim.sim.accounting import compute_owner
 from dlasim.sim.config import DlaConfig, preset
+from dlasim.sim.formulas import lane_cycles
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import plan_stream
 from dlasim.sim.sizes import MIB
@@ -95,8 +96,8 @@ VELAS_STEPS = (
 def test_steps_in_fours_are_velas():
     machine = preset("paper").replace(parallel="8x8", mac_step_group=4)
     for taps, channels, steps in VELAS_STEPS:
-        assert int(cost.conv_cycles(machine, 1, taps, channels, 8)) == steps
-    assert int(cost.depthwise_cycles(machine, 1, 9, 16)) == 2 * 12
+        assert lane_cycles(cost.unit_costs(machine, "OP_CONV"), 1, taps, channels, 8) == steps
+    assert lane_cycles(cost.unit_costs(machine, "OP_DEPTH_CONV"), 1, 9, 1, 16) == 2 * 12
 
 
 def test_pixels_in_parallel_and_weights_that_load():

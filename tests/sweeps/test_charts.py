@@ -25,12 +25,14 @@ from dlasim.sweeps.parameters import catalogue
 from dlasim.sweeps.sweep import columns
 from dlasim.sweeps.sweep_result import SweepResult
 
+QUICK_PLANS = {"fusion": "requant"}
+
 
 @pytest.fixture(scope="module")
 def result(model: Path, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
     return api.sweep(
         model, out=tmp_path_factory.mktemp("charts"), jobs=2, layers=True,
-        pes=[16, 64, 100, 256], sram="16KiB..1MiB", parallel=["input", "output"],
+        pes=[16, 64, 100, 256], sram="16KiB..1MiB", parallel=["input", "output"], **QUICK_PLANS,
     )  # fmt: skip
 
 
@@ -64,7 +66,8 @@ def test_files(result: SweepResult, tmp_path: Path, kind: str, ending: str) -> N
 def test_models_of_any_name_are_drawn(model: Path, tmp_path: Path, kind: str) -> None:
     odd = tmp_path / "a$\\frac{$ \u65e5\u672c & <b> -- \x1b[31m.tflite"
     odd.write_bytes(model.read_bytes())
-    found = api.sweep(odd, out=tmp_path, layers=True, pes=[16, 64], sram=["16KiB", "1MiB"])
+    axes = {"pes": [16, 64], "sram": ["16KiB", "1MiB"]}
+    found = api.sweep(odd, out=tmp_path, layers=True, jobs=1, **axes, **QUICK_PLANS)
     draw(found, kind, tmp_path / "chart.svg")
     ElementTree.parse(tmp_path / "chart.svg")
 
@@ -281,6 +284,7 @@ def test_labels_of_a_front_keep_clear_of_its_line() -> None:
             (2, 1, "32K 16 O"),
             (3.5, 1, "32K 32 O"),
         ]
+        canvas.lay_out(figure)
         canvas.place_labels(figure, axes, spots, canvas.BELOW, line=corners)
         boxes = [text.get_window_extent() for text in axes.texts]
         assert len(boxes) == 3

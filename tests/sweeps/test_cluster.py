@@ -72,3 +72,16 @@ def test_an_address_where_nobody_is(model: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
     with pytest.raises(InputError, match=r"--scheduler: cannot connect to tcp://127\.0\.0\.1:9"):
         api.sweep(model, scheduler="tcp://127.0.0.1:9", pes=[16])
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("somewhere", "missing port number"),
+        ("xyz://h:1", "unknown address scheme"),
+        ("tcp://h:x", "invalid literal"),
+    ],
+)
+def test_an_address_that_is_none(model: Path, address: str, why: str) -> None:
+    with pytest.raises(InputError, match=rf"^--scheduler: cannot connect to {address}: {why}"):
+        api.sweep(model, scheduler=address, pes=[16])

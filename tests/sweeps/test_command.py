@@ -12,6 +12,7 @@ from dlasim.cli import main
 from tests.terminal_output import run_in_terminal
 
 DLASIM = [sys.executable, "-P", "-m", "dlasim"]
+QUICK = ("--fusion", "requant")  # a plan of it is made quickly
 
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -108,6 +109,7 @@ def test_a_bar_on_a_terminal(model: Path, tmp_path: Path) -> None:
         "16..256:16",
         "--sram",
         "16KiB..1MiB",
+        *QUICK,
         "--out",
         str(tmp_path),
     ]
@@ -124,7 +126,7 @@ def test_a_bar_on_a_terminal(model: Path, tmp_path: Path) -> None:
         (["ds_cnn", "--pes", "many"], "pes must be a whole number (got 'many')"),
         (["ds_cnn", "--set", "pes"], "NAME=VALUES"),
         (["ds_cnn", "--set", "speed=3"], "unknown parameter 'speed'"),
-        (["ds_cnn", "--where", "pes >"], "it is incomplete"),
+        (["ds_cnn", "--where", "pes >"], "the end is missing"),
         (["ds_cnn", "--where", "pes > 64"], "its conditions exclude all"),
         (["ds_cnn", "--jobs", "0"], "--jobs must be from 1 to 4096 (got 0)"),
         (["ds_cnn", "--preset", "none"], "unknown preset"),
@@ -175,14 +177,14 @@ def test_the_studies_that_ship_are_listed(tmp_path: Path) -> None:
 
 
 def test_each_model_has_its_best_points(tmp_path: Path) -> None:
-    done = run("sweep", "ds_cnn", "autoencoder", "--pes", "16..256:16", "--out", "both", cwd=tmp_path)
+    done = run("sweep", "ds_cnn", "autoencoder", *QUICK, "--pes", "16..256:16", "--out", "both", cwd=tmp_path)
     lines = done.stdout.splitlines()[2:]
     assert [line.split()[0] for line in lines] == ["ds_cnn"] * 10 + ["autoencoder"] * 10
     assert "the 10 with the fewest cycles of each model above" in done.stderr
 
 
 def test_a_plot_without_a_kind_is_one_that_fits(model: Path, tmp_path: Path) -> None:
-    many = ("--pes", "16..400:16", "--sram", "16KiB..128KiB", "--fusion", "requant")  # planned quickly
+    many = ("--pes", "16..400:16", "--sram", "16KiB..128KiB", *QUICK)
     run("sweep", str(model), *many, "--out", "many", cwd=tmp_path)
     assert run("plot", "many", cwd=tmp_path).stderr == "wrote many/pareto.png\n"
     run("run", str(model), "--timing-only", "--report", "one.json", cwd=tmp_path)

@@ -16,7 +16,7 @@ from tests.hardening.commands import listen_to_ctrl_c
 from tests.native.processes import wait_until_gone
 
 AXES = ["--pes", "16..256:12", "--sram", "16KiB..128KiB", "--parallel", "input,output"]
-FEW = ["--pes", "16,100"]
+FEW = ["--pes", "16,100", "--sram", "16KiB,64KiB"]
 ROOT = Path(__file__).parents[2]
 EAGER = """
 import sys
@@ -95,31 +95,28 @@ def test_a_broken_compiler_costs_one_line(model: Path, empty_cache: Path, tmp_pa
     assert len(said) == 2
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_compiled_rows_are_plain_rows(model: Path, empty_cache: Path, tmp_path: Path, jobs: str) -> None:
-    assert finish(sweep(model, tmp_path / "plain", *FEW, "--jobs", jobs, program=USUAL))[0] == 0
-    assert list(empty_cache.glob("*.o")) == []
-    assert finish(sweep(model, tmp_path / "compiled", *FEW, "--jobs", jobs))[0] == 0
-    assert len(list(empty_cache.glob("*.o"))) == len(compiled.ROUTINES)
-    assert (tmp_path / "plain" / "results.csv").read_bytes() == (
-        tmp_path / "compiled" / "results.csv"
-    ).read_bytes()
-
-
-def test_a_sweep_without_a_cache_is_compiled(model: Path, tmp_path: Path) -> None:
-    """The workers get the code from the sweep, and not from files."""
+def test_compiled_rows_are_plain_rows(model: Path, empty_cache: Path, tmp_path: Path) -> None:
+    """Built by a sweep, from its cache, or without a cache: then the workers get the code from the sweep."""
     (tmp_path / "file").touch()
     nowhere = {"XDG_CACHE_HOME": str(tmp_path / "file"), "TMPDIR": str(tmp_path / "file")}
     program = f"import tempfile; tempfile.tempdir = {str(tmp_path / 'file')!r}\n{EAGER}"
-    process = sweep(model, tmp_path / "out", *FEW, "--jobs", "2", program=program, **nowhere)
-    assert len(wait_for_builds(process)) == len(compiled.ROUTINES)
-    code, said = finish(process)
+    without = sweep(model, tmp_path / "without", *FEW, "--jobs", "2", program=program, **nowhere)
+    assert len(wait_for_builds(without)) == len(compiled.ROUTINES)
+    code, said = finish(without)
     assert code == 0
     assert len(said) == 1
+    assert finish(sweep(model, tmp_path / "plain", *FEW, "--jobs", "1", program=USUAL))[0] == 0
+    assert list(empty_cache.glob("*.o")) == []
+    for jobs in ("1", "2"):
+        assert finish(sweep(model, tmp_path / jobs, *FEW, "--jobs", jobs))[0] == 0
+        assert len(list(empty_cache.glob("*.o"))) == len(compiled.ROUTINES)
+    rows = (tmp_path / "plain" / "results.csv").read_bytes()
+    for name in ("without", "1", "2"):
+        assert (tmp_path / name / "results.csv").read_bytes() == rows
 
 
 def test_finished_points_build_nothing(model: Path, empty_cache: Path, tmp_path: Path) -> None:
-    assert finish(sweep(model, tmp_path / "out", *FEW, "--jobs", "1"))[0] == 0
+    assert finish(sweep(model, tmp_path / "out", *FEW, "--jobs", "1", program=USUAL))[0] == 0
     for left in empty_cache.iterdir():
         left.unlink()
     assert finish(sweep(model, tmp_path / "out", *FEW, "--jobs", "2"))[0] == 0

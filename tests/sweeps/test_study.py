@@ -143,7 +143,7 @@ def test_fixed_values_and_cases_are_looked_at_too() -> None:
         ("[axes]\nspeed = [1]", "unknown parameter 'speed'"),
         ("[axes]\npes = []", "no values"),
         ("speed = 1", "unknown key 'speed'"),
-        ("where = ['pes >']", "it is incomplete"),
+        ("where = ['pes >']", "the end is missing"),
         ("[axes]\npes = [64]\n[fixed]\npes = 64", "both under fixed and under axes"),
         ("[fixed]\npreset = 'none such'", "unknown preset"),
         ("[fixed]\nhost = 'riscv'\ncpu = 'fast'", "'fast'"),

@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.importing import import_model
+from dlasim.compiler_shim.compile import load_graph
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
 from tests.oracle import random_inputs, run_litert_reference
@@ -57,7 +57,7 @@ def test_an_int8_model_with_an_open_batch_computes_the_same_after_import(tensorf
     model = converted(tensorflow, keras_model, "int8", tensorflow.int8)
     path = tmp_path / "model.tflite"
     path.write_bytes(model)
-    graph = import_model(path)
+    graph = load_graph(path)
     kinds = {operator.kind for operator in graph.operators}
     assert kinds.isdisjoint({"SHAPE", "STRIDED_SLICE", "PACK", "CONCATENATION"})
     rewritten = write_tflite(graph)
@@ -86,7 +86,7 @@ def test_other_quantizations_are_refused(
     path = tmp_path / "model.tflite"
     path.write_bytes(converted(tensorflow, keras_model, quantization, type_))
     with pytest.raises(InputError, match=expected):
-        import_model(path)
+        load_graph(path)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -95,7 +95,7 @@ def test_conversions_at_the_interface_are_part_of_the_model(tensorflow, keras_mo
     type_ = None if interface is None else getattr(tensorflow, interface)
     path = tmp_path / "model.tflite"
     path.write_bytes(converted(tensorflow, keras_model, "int8", type_))
-    graph = import_model(path)
+    graph = load_graph(path)
     assert graph.operators[0].kind == "QUANTIZE"
     assert graph.tensors[graph.inputs[0]].dtype == (interface or "float32")
 
@@ -108,4 +108,4 @@ def test_dynamic_range_quantization_is_refused(tensorflow, tmp_path):
     path = tmp_path / "model.tflite"
     path.write_bytes(converted(tensorflow, model, "dynamic"))
     with pytest.raises(InputError, match="only its weights are quantized"):
-        import_model(path)
+        load_graph(path)

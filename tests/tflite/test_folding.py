@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from dlasim.compiler_shim.compile import load_graph
 from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
-from dlasim.compiler_shim.importing import import_model, prepare
+from dlasim.compiler_shim.importing import prepare
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from tests.oracle import run_litert_reference
@@ -117,6 +118,6 @@ def test_the_arithmetic_of_an_open_batch_disappears(tmp_path):
     )
     path = tmp_path / "open.tflite"
     path.write_bytes(write_tflite(Graph("open", tensors, operators, (0,), (9,))))
-    graph = import_model(path)
+    graph = load_graph(path)
     assert [operator.kind for operator in graph.operators] == ["RESHAPE"]
     assert graph.tensors[8].data.tolist() == [2, 3, 5]

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dlasim.compiler_shim.compile import load_graph
 from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
-from dlasim.compiler_shim.importing import import_model, prepare
+from dlasim.compiler_shim.importing import prepare
 from dlasim.compiler_shim.tflite.encoding import encode
 from dlasim.compiler_shim.tflite.reader import ReadModel
 from dlasim.compiler_shim.tflite.writer import write_tflite
@@ -22,7 +23,7 @@ SCALED = Quantization((0.5,), (0,))
 def import_bytes(model, folder):
     path = folder / "model.tflite"
     path.write_bytes(model)
-    return import_model(path)
+    return load_graph(path)
 
 
 def refusal(model, folder):
@@ -264,6 +265,6 @@ def test_unknown_operators_stay_for_a_later_pass_to_refuse(tmp_path):
 def test_real_models_of_other_types_are_refused_in_one_line(model_zoo: Path) -> None:
     for path in refused_models(model_zoo):
         with pytest.raises(InputError) as refused:
-            import_model(path)
+            load_graph(path)
         assert str(path) in str(refused.value)
         assert "\n" not in str(refused.value)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.importing import import_model
+from dlasim.compiler_shim.compile import load_graph
 from dlasim.compiler_shim.tflite.reader import read_tflite
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from tests.oracle import random_inputs, run_litert_reference, run_tflite_micro
@@ -44,7 +44,7 @@ def test_import_accepts_what_tensorflow_accepts(kind, tmp_path):
     for seed in SEEDS:
         graph = random_graph(kind, seed)
         path.write_bytes(write_tflite(graph))
-        imported = import_model(path)
+        imported = load_graph(path)
         if kind == "SHAPE":
             assert imported.operators == ()
             np.testing.assert_array_equal(
@@ -69,7 +69,7 @@ def test_real_models_read_as_tensorflow_sees_them(model_zoo):
     paths = int8_models(model_zoo)
     assert paths
     for path in paths:
-        graph = import_model(path)
+        graph = load_graph(path)
         interpreter = litert_interpreter(path)
         for detail in interpreter.get_tensor_details():
             if detail["index"] >= len(graph.tensors):

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from dlasim.compiler_shim.importing import import_model
+from dlasim.compiler_shim.compile import load_graph
 from dlasim.compiler_shim.topologies import topology_names
 
 
@@ -27,7 +27,7 @@ def test_it_writes_a_model_and_says_so(tmp_path):
     assert done.stdout == ""
     assert "wrote net.tflite" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["net.tflite"]
-    graph = import_model(tmp_path / "net.tflite")
+    graph = load_graph(tmp_path / "net.tflite")
     assert graph.tensors[graph.inputs[0]].shape == (1, 64, 64, 3)
 
 

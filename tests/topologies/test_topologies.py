@@ -7,7 +7,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim.importing import import_model
+from dlasim.compiler_shim.compile import load_graph
 from dlasim.compiler_shim.tflite.reader import read_tflite
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology, calibration, topology_names
@@ -150,7 +150,7 @@ def test_files_read_back_and_import_as_they_were_built(name, options, tmp_path):
     path = tmp_path / "network.tflite"
     path.write_bytes(write_tflite(graph))
     assert_same_graph(read_tflite(path), graph)
-    assert_same_graph(import_model(path), graph)
+    assert_same_graph(load_graph(path), graph)
 
 
 def test_the_seed_decides_everything():

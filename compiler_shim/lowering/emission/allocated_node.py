@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dlasim.compiler_shim.lowering.ahead import Reservoir
 from dlasim.compiler_shim.lowering.constants import pack
@@ -33,10 +33,11 @@ _NO_TENSOR, _NO_BUFFER = TensorLocation(), Buffer()  # nothing ever writes them
 @dataclass(frozen=True, slots=True)
 class AllocatedNode:
     """A node with its tiling, the locations of its tensors, and the addresses of its buffers: for each of
-    inputs, constants, accumulator and output one address per copy. `values` are the network's. The first
-    pieces of its constants, in `ahead`, are loaded before it begins."""
+    inputs, constants, accumulator and output one address per copy. `fixed` are its `fixed_fields`, `values`
+    the network's. The first pieces of its constants, in `ahead`, are loaded before it begins."""
 
     node: DlaNode
+    fixed: Mapping[str, Any]
     geometry: Geometry
     cut: Cut
     inputs: tuple[TensorLocation, ...]
@@ -96,11 +97,7 @@ class AllocatedNode:
 
     def record(self, number: int, first_constant: int) -> Node:
         """What emission's routines work on: the node's number in its chain, and its first constant's."""
-        node, cut, geometry = self.node, self.cut, self.geometry
-        reads = _READS[node.mnemonic]
-        more = tuple(node.registers.items())
-        fixed = _fixed_registers(node.mnemonic, node.kernel, node.stride, node.dilation, more)
-        word, first, middle, last = _words(node.mnemonic, node.is_dense, tuple(node.fields.items()))
+        cut, geometry = self.cut, self.geometry
         second = self.inputs[1] if len(self.inputs) > 1 else self.matrix or _NO_TENSOR
         buffers = [_buffer(addresses) for addresses in self.buffers]
         buffers[1:1] = [_NO_BUFFER] * (2 - len(self.inputs))
@@ -119,41 +116,53 @@ class AllocatedNode:
             tile_channels=cut.channels,
             tile_depth=cut.depth,
             is_channels_outer=int(cut.weights_outer),
-            input_height=node.in_shape[0],
-            input_width=node.in_shape[1],
-            stride_height=node.stride[0],
-            stride_width=node.stride[1],
-            pad_top=node.pad[0],
-            pad_left=node.pad[1],
             window_height=geometry.reach[0],
             window_width=geometry.reach[1],
-            is_dense=int(node.is_dense),
-            channel_multiplier=1 if node.is_dense else node.multiplier,
-            is_one_by_one=int(node.one_by_one),
-            inputs=len(node.inputs),
-            second_has_rows=node.broadcast[0],
-            second_has_columns=node.broadcast[1],
-            table_bytes=node.table_bytes,
-            has_weights=int(node.weights is not None or node.matrix is not None),
-            has_matrix=int(node.matrix is not None),
             record_bytes=geometry.record_bytes,
             weight_bytes=geometry.weight_depth(1),
-            reads_channels=int("IN_CHANNELS" in reads),
-            reads_size=int("IN_SIZE" in reads),
-            unit=int(BY_MNEMONIC[node.mnemonic].unit),
-            word=word,
-            first_word=first,
-            middle_word=middle,
-            last_word=last,
-            layer=node.layer,
-            tensor=node.output if node.out_element_bytes == 1 else NONE,
             first_constant=first_constant,
-            fixed_count=fixed.used,
-            fixed_registers=fixed.registers,
-            fixed_values=fixed.values,
             tensors=[self.inputs[0], second, self.output],
             buffers=buffers,
+            **self.fixed,
         )
+
+
+def fixed_fields(node: DlaNode) -> dict[str, Any]:
+    """Of a node's record, the fields that are the same however the node is cut and wherever its tensors
+    are."""
+    reads = _READS[node.mnemonic]
+    more = tuple(node.registers.items())
+    registers = _fixed_registers(node.mnemonic, node.kernel, node.stride, node.dilation, more)
+    word, first, middle, last = _words(node.mnemonic, node.is_dense, tuple(node.fields.items()))
+    return {
+        "input_height": node.in_shape[0],
+        "input_width": node.in_shape[1],
+        "stride_height": node.stride[0],
+        "stride_width": node.stride[1],
+        "pad_top": node.pad[0],
+        "pad_left": node.pad[1],
+        "is_dense": int(node.is_dense),
+        "channel_multiplier": 1 if node.is_dense else node.multiplier,
+        "is_one_by_one": int(node.one_by_one),
+        "inputs": len(node.inputs),
+        "second_has_rows": node.broadcast[0],
+        "second_has_columns": node.broadcast[1],
+        "table_bytes": node.table_bytes,
+        "has_weights": int(node.weights is not None or node.matrix is not None),
+        "has_matrix": int(node.matrix is not None),
+        "reads_channels": int("IN_CHANNELS" in reads),
+        "reads_size": int("IN_SIZE" in reads),
+        "unit": int(BY_MNEMONIC[node.mnemonic].unit),
+        "word": word,
+        "first_word": first,
+        "middle_word": middle,
+        "last_word": last,
+        "layer": node.layer,
+        "tensor": node.output if node.out_element_bytes == 1 else NONE,
+        "fixed_count": registers.used,
+        "fixed_registers": registers.registers,
+        "fixed_values": registers.values,
+    }
 
 
 def _buffer(addresses: Sequence[int]) -> Buffer:

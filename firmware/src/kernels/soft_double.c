@@ -117,9 +117,9 @@ struct real64 exponential64(struct real64 x)
 {
     const uint64_t most = ((uint64_t)1 << (INPUT_POINT + 4)) - 1;
     int32_t shift = x.exponent + INPUT_POINT;
-    uint64_t magnitude = shift > 10 ? most : shift >= 0 ? x.significand << shift
-        : shift > -64                ? x.significand >> -shift
-                                     : 0;
+    uint64_t magnitude = 0; /* of 0, whose exponent says nothing */
+    if (x.significand && shift > -64)
+        magnitude = shift > 10 ? most : shift >= 0 ? x.significand << shift : x.significand >> -shift;
     int64_t fixed = (int64_t)(magnitude > most ? most : magnitude);
     fixed = x.is_negative ? -fixed : fixed;
     /* x = power * ln 2 + rest */

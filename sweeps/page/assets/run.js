@@ -47,13 +47,11 @@ function note(name, value, unit, report) {
   return unit === "share" ? "" : `${exact(value)}${/^(cycles|MACs|bytes)$/.test(unit) ? ` ${unit}` : ""}`;
 }
 
-const CPU_FIGURES = new Set(["name", "operator", "kind", "unit", "cycles", "macs", "energy_nj"]);
-
 function layerColumns(data, names) {
   const columns = [cell("number", "#", (row) => row.number + 1, { number: true })];
   for (const figure of data.layer_figures) {
     const isNumber = figure.unit !== "text";
-    const empty = (layer) => (layer.unit !== "dla" && !CPU_FIGURES.has(figure.name)) || (/^(macs|utilization)$/.test(figure.name) && !layer.macs);
+    const empty = (layer) => (layer.unit !== "dla" && figure.dla_only) || (!layer.macs && figure.macs_only);
     const value = (row) => (empty(row.layer) ? null : at(row.layer, figure.name));
     const show = {
       name: (row) => [make("span", { class: "swatch", style: { background: colorOf(kindOf(row.layer)) } }), ` ${names[row.number]}`, make("small", {}, row.layer.operator)],
