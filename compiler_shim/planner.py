@@ -35,6 +35,7 @@ PARTS = (2, 4, 8)  # in which rows are computed where that lets both units work 
 SPLIT_IF_LARGE = 4  # so many of the fastest plans of larger networks are tried in smaller tiles
 LEAST_PART = 64  # of the SRAM: there are no plans for less than that
 MOST_TASKS = 1 << 14  # nor such with more than that
+SCARCE = 32  # with such a part of what can be used, large networks get a plan for half the bandwidth
 NEAR = 1.005  # a plan for less SRAM is tried while its estimate is within so much of the best
 NEAR_IF_SMALL = 1.05  # likewise
 NEAR_WITH_HOPE = 1.7  # likewise, of plans that hope to load ahead: more SRAM only raises what they hope for
@@ -268,6 +269,9 @@ class _PlanSearch:
         for machine in dict.fromkeys(machines):
             for hope in Hope if size <= SMALLER else (Hope.NONE, Hope.AHEAD):
                 yield _Kind(placed, machine, tiling, hope)
+        if size > SMALL and SCARCE * self._size <= self._memory.sufficient_bytes:
+            for slower in slower_machines(self._machine)[:1]:
+                yield _Kind(placed, slower, tiling, Hope.AHEAD)
 
     def _sizes(self, kind: _Kind) -> Iterator[_Candidate]:
         """The plan for the machine's SRAM, and those for smaller sizes while their estimates are nearly as
@@ -289,13 +293,14 @@ class _PlanSearch:
         """Powers of two, and steps between the largest of them and the machine's size. Where that size is a
         power of two itself, small networks get all those steps and large ones the first. Small networks also
         get steps below, if their VECTOR unit has no work that smaller tiles could hide."""
-        if not keeps_tensors(self._options):
+        is_large, is_own = _nodes(kind.network) > SMALL, kind.machine in self._own_and_worst
+        if not keeps_tensors(self._options) or (is_large and not is_own):
             return
-        is_small = kind.machine in self._own_and_worst and _nodes(kind.network) <= SMALLER
+        is_small = is_own and _nodes(kind.network) <= SMALLER
         power = 1 << (self._size - 1).bit_length() >> 1
         if self._size < 2 * power or is_small:
             yield from _steps(self._size, power)
-        elif _nodes(kind.network) > SMALL:
+        elif is_large:
             yield from _steps(self._size, power)[:1]
         is_fine = is_small and not self._hidden(plan)
         while power * LEAST_PART >= self._size:
