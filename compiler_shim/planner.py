@@ -179,7 +179,8 @@ class _PlanSearch:
         """The best plans in smaller tiles, those that could be faster than the fastest of them."""
         least, fastest = timed[0]
         if _nodes(fastest.kind.network) > SMALLER:
-            timed = _with_other_tiles(timed)[:SPLIT_IF_LARGE]
+            others = [each for each in timed if not self._is_extra(each[1].kind)]  # which lose no place to it
+            timed = _with_other_tiles(others)[:SPLIT_IF_LARGE]
         found: list[_Candidate] = []
         for number, (cycles, candidate) in enumerate(timed):
             hidden = self._hidden(candidate.plan)
@@ -293,14 +294,13 @@ class _PlanSearch:
         """Powers of two, and steps between the largest of them and the machine's size. Where that size is a
         power of two itself, small networks get all those steps and large ones the first. Small networks also
         get steps below, if their VECTOR unit has no work that smaller tiles could hide."""
-        is_large, is_own = _nodes(kind.network) > SMALL, kind.machine in self._own_and_worst
-        if not keeps_tensors(self._options) or (is_large and not is_own):
+        if not keeps_tensors(self._options) or self._is_extra(kind):
             return
-        is_small = is_own and _nodes(kind.network) <= SMALLER
+        is_small = kind.machine in self._own_and_worst and _nodes(kind.network) <= SMALLER
         power = 1 << (self._size - 1).bit_length() >> 1
         if self._size < 2 * power or is_small:
             yield from _steps(self._size, power)
-        elif is_large:
+        elif _nodes(kind.network) > SMALL:
             yield from _steps(self._size, power)[:1]
         is_fine = is_small and not self._hidden(plan)
         while power * LEAST_PART >= self._size:
@@ -308,6 +308,11 @@ class _PlanSearch:
             if is_fine:
                 yield from _steps(power, power // 2)
             power >>= 1
+
+    def _is_extra(self, kind: _Kind) -> bool:
+        """Whether it is a large network's plan for half the bandwidth, which is made for one size and not cut
+        further."""
+        return _nodes(kind.network) > SMALL and kind.machine not in self._own_and_worst
 
     def _without_loads_ahead(self, plan: SramPlan) -> SramPlan:
         """The same plan, every load made when its node begins."""
