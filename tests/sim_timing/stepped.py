@@ -8,6 +8,13 @@ from dlasim.isa import codec, registers
 from tests.sim_timing.jobs import Bus, Compute, Ports, Settings, Transfer, mac_steps, memory_of, vector_steps
 
 UNITS = ("dma_in", "dma_out", "mac", "vector")
+IDLE = {issue: f"idle_{issue}" for issue in ("issue", "wait", "queue")}
+OVERLAP = {
+    (True, False): "only_compute",
+    (False, True): "only_dma",
+    (True, True): "both",
+    (False, False): "neither",
+}
 PATIENCE = 1_000_000
 
 
@@ -161,14 +168,18 @@ class SteppedMachine:
         else:
             issue = self._block
         self.outcome.issue[issue] += 1
-        running = {unit: queue[0] for unit, queue in self._queues.items() if queue}
-        for unit in UNITS:
-            if unit not in running:
-                self.outcome.units[unit][f"idle_{issue}"] += 1
+        idle, running, wanted = IDLE[issue], {}, {}
+        for unit, queue in self._queues.items():
+            if queue:
+                running[unit] = queue[0]
+            else:
+                self.outcome.units[unit][idle] += 1
         self._spend_overlap(running)
-        self._spend_dma({unit: head.job for unit, head in running.items() if unit.startswith("dma")})
-        wanted = {unit: head.job.wanted for unit, head in running.items()}
-        granted = self._ports.grant({unit: wanted[unit] for unit in UNITS if wanted.get(unit)})
+        self._spend_dma(running)
+        for unit, head in running.items():
+            if count := head.job.wanted:
+                wanted[unit] = count
+        granted = self._ports.grant(wanted) if wanted else wanted
         for unit, head in running.items():
             if isinstance(head.job, Compute):
                 self.outcome.units[unit][head.job.cycle(granted.get(unit, 0))] += 1
@@ -178,19 +189,23 @@ class SteppedMachine:
     def _spend_overlap(self, running: dict[str, Queued]) -> None:
         computing = [running[unit].number for unit in ("mac", "vector") if unit in running]
         moving = "dma_in" in running or "dma_out" in running
-        names = {(True, False): "only_compute", (False, True): "only_dma", (True, True): "both"}
-        self.outcome.overlap[names.get((bool(computing), moving), "neither")] += 1
+        self.outcome.overlap[OVERLAP[bool(computing), moving]] += 1
         if computing:
             self.outcome.owned[min(computing)] += 1
 
-    def _spend_dma(self, transfers: dict[str, Transfer]) -> None:
-        wanting = {unit: transfer for unit, transfer in transfers.items() if transfer.wants_bus}
-        for unit, transfer in transfers.items():
+    def _spend_dma(self, running: dict[str, Queued]) -> None:
+        wanting = []
+        for unit in ("dma_in", "dma_out"):
+            if unit not in running:
+                continue
+            transfer = running[unit].job
+            if transfer.wants_bus:
+                wanting.append(transfer)
             self.outcome.units[unit]["latency" if transfer.is_waiting else "bus"] += 1
             if transfer.is_waiting:
                 transfer.wait()
             self._ask_ahead(unit)
-        self._bus.cycle([wanting[unit] for unit in UNITS if unit in wanting])
+        self._bus.cycle(wanting)
 
     def _ask_ahead(self, unit: str) -> None:
         """Latencies of transfers behind the current one: of each while fewer than its memory's number of
