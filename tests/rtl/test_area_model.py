@@ -20,7 +20,7 @@ HELD_OUT = [
     ("top", {"SRAM_BYTES": 256, "INPUT_LANES": 2, "OUTPUT_LANES": 2, "VECTOR_LANES": 1, "DMA_BANDWIDTH": 3}),
     ("dma_words", {"BANK_BYTES": 16, "PORTS": 2, "BEAT_BYTES": 2}),
     ("dma_words", {"BANK_BYTES": 32, "PORTS": 4, "BEAT_BYTES": 32}),
-    ("vector_words", {"BANK_BYTES": 32, "PORTS": 2, "LINE_BUFFER_BYTES": 8192}),
+    pytest.param("vector_words", {"BANK_BYTES": 32, "PORTS": 2, "LINE_BUFFER_BYTES": 8192}, marks=slow),
     pytest.param(
         "mac_words",
         {"INPUT_LANES": 8, "BANK_BYTES": 32, "PORTS": 2, "LINE_BUFFER_BYTES": 16384}
