@@ -7,6 +7,7 @@ from pathlib import Path
 from dlasim.compiler_shim.dlag.dlag_layout import MAGIC, is_graph
 from dlasim.compiler_shim.dlag.dlag_reader import read_graph_model
 from dlasim.compiler_shim.onnx import is_onnx
+from dlasim.compiler_shim.recipes import refuse_other_formats
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.errors import InputError
 from dlasim.fileio import read_head
@@ -15,6 +16,7 @@ from dlasim.isa import container
 
 def read_network(path: str | Path) -> ReadModel:
     """The network in a .tflite, .onnx or .dlag file."""
+    refuse_other_formats(path)
     head = read_head(path, len(MAGIC))
     if container.is_program(head):
         raise InputError(f"{path} is already compiled; give a .tflite, .onnx or .dlag file")

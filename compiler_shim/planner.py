@@ -35,6 +35,7 @@ PARTS = (2, 4, 8)  # in which rows are computed where that lets both units work 
 SPLIT_IF_LARGE = 4  # so many of the fastest plans of larger networks are tried in smaller tiles
 LEAST_PART = 64  # of the SRAM: there are no plans for less than that
 MOST_TASKS = 1 << 14  # nor such with more than that
+SCARCE = 32  # with such a part of what can be used, large networks get a plan for half the bandwidth
 NEAR = 1.005  # a plan for less SRAM is tried while its estimate is within so much of the best
 NEAR_IF_SMALL = 1.05  # likewise
 NEAR_WITH_HOPE = 1.7  # likewise, of plans that hope to load ahead: more SRAM only raises what they hope for
@@ -178,7 +179,8 @@ class _PlanSearch:
         """The best plans in smaller tiles, those that could be faster than the fastest of them."""
         least, fastest = timed[0]
         if _nodes(fastest.kind.network) > SMALLER:
-            timed = _with_other_tiles(timed)[:SPLIT_IF_LARGE]
+            others = [each for each in timed if not self._is_extra(each[1].kind)]  # which lose no place to it
+            timed = _with_other_tiles(others)[:SPLIT_IF_LARGE]
         found: list[_Candidate] = []
         for number, (cycles, candidate) in enumerate(timed):
             hidden = self._hidden(candidate.plan)
@@ -268,6 +270,9 @@ class _PlanSearch:
         for machine in dict.fromkeys(machines):
             for hope in Hope if size <= SMALLER else (Hope.NONE, Hope.AHEAD):
                 yield _Kind(placed, machine, tiling, hope)
+        if size > SMALL and SCARCE * self._size <= self._memory.sufficient_bytes:
+            for slower in slower_machines(self._machine)[:1]:
+                yield _Kind(placed, slower, tiling, Hope.AHEAD)
 
     def _sizes(self, kind: _Kind) -> Iterator[_Candidate]:
         """The plan for the machine's SRAM, and those for smaller sizes while their estimates are nearly as
@@ -289,7 +294,7 @@ class _PlanSearch:
         """Powers of two, and steps between the largest of them and the machine's size. Where that size is a
         power of two itself, small networks get all those steps and large ones the first. Small networks also
         get steps below, if their VECTOR unit has no work that smaller tiles could hide."""
-        if not keeps_tensors(self._options):
+        if not keeps_tensors(self._options) or self._is_extra(kind):
             return
         is_small = kind.machine in self._own_and_worst and _nodes(kind.network) <= SMALLER
         power = 1 << (self._size - 1).bit_length() >> 1
@@ -303,6 +308,11 @@ class _PlanSearch:
             if is_fine:
                 yield from _steps(power, power // 2)
             power >>= 1
+
+    def _is_extra(self, kind: _Kind) -> bool:
+        """Whether it is a large network's plan for half the bandwidth, which is made for one size and not cut
+        further."""
+        return _nodes(kind.network) > SMALL and kind.machine not in self._own_and_worst
 
     def _without_loads_ahead(self, plan: SramPlan) -> SramPlan:
         """The same plan, every load made when its node begins."""

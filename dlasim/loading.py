@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.recipes import refuse_other_formats
 from dlasim.errors import InputError
 from dlasim.fileio import read_head
 from dlasim.isa import container
@@ -89,7 +90,7 @@ def load(
     """Read or assemble the program in a file, or lower the model in it for the machine."""
     began = time.perf_counter()
     changes, options = split_choices(choices)
-    if is_assembly(file) or container.is_program(read_head(file, _HEAD_BYTES)) or is_elf(file):
+    if is_assembly(file) or is_elf(file) or container.is_program(read_head(file, _HEAD_BYTES)):
         return _load_program(file, machine, changes, options, began)
     from dlasim.compiler_shim.compile import lower_for
 
@@ -137,6 +138,7 @@ def is_assembly(file: str | Path) -> bool:
 
 def is_elf(file: str | Path) -> bool:
     """Whether a file starts like an ELF."""
+    refuse_other_formats(file)  # of which some are folders
     return read_head(file, _HEAD_BYTES).startswith(b"\x7fELF")
 
 

@@ -68,7 +68,7 @@ module dla_raster
   assign common_row = stride_height == dilation_height ? 1 : dilation_height;
 
   // ---------------------------------------------------------------------------------------------------- position
-  logic [31:0] passed, row, next_row, next_tap, tap_row, offset, phase, sent, held_word;
+  logic [31:0] passed, row, next_row, next_tap, tap_row, offset, phase, sent, held_word, again, lines;
   logic signed [31:0] in_row, column;
   logic holds_word, finished, active, reads_row, pixel_done, row_done, skips_word;
   logic [31:0] next_offset;
@@ -79,8 +79,12 @@ module dla_raster
   // Of a later row only the taps that bring a new row are looked at.
   assign next_row = row + 1 == out_height ? '0 : row + 1;
   assign next_tap = !fits || next_row < common_row || kernel_height <= common_tap ? '0 : kernel_height - common_tap;
-  assign active = enable && !finished && (passed <= step_row
-      || BUFFER_BYTES == 0 || ((passed - block_row) * stride_height + span) * line_bytes <= BUFFER_BYTES);
+  // Lines from the block's to the reader's, which begins a group with all lines under its first window; it goes no
+  // further than into the next group.
+  assign again = group == step_group || span < stride_height ? '0 : span - stride_height;
+  assign lines = (passed - block_row) * stride_height + span + again;
+  assign active = enable && !finished && (passed <= step_row || BUFFER_BYTES == 0
+      || (group <= step_group + group_step && lines * line_bytes <= BUFFER_BYTES));
   assign next_offset = offset + (sparse && phase + 1 == kernel_width ? stride_width - kernel_width + 1 : 1);
   // ------------------------------------------------------------------------------------------ words of the pixel
   logic [31:0] pixel, first_word, last_word, left;

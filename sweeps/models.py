@@ -15,6 +15,7 @@ import numpy as np
 
 from dlasim.cache import cache_folder
 from dlasim.compiler_shim.partition import UnplacedNetwork
+from dlasim.compiler_shim.recipes import refuse_other_formats
 from dlasim.errors import DlasimError, InputError, suggestion, unknown
 from dlasim.fileio import atomic_write, read_file
 
@@ -75,6 +76,7 @@ def source(given: Any, folder: Path, origin: str, others: Iterable[str] = ()) ->
     if not isinstance(given, str):
         raise InputError(f"{origin}: {_MODEL_FORM} (got {given!r})")
     path = Path(given) if Path(given).is_absolute() else folder / given
+    refuse_other_formats(path)
     if os.path.isfile(path):  # also False if no file can have that name
         return Source(path.stem, str(path))
     name, _, arguments = given.partition(":")

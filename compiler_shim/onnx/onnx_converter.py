@@ -33,6 +33,7 @@ from dlasim.compiler_shim.onnx.onnx_values import (
     quantized,
 )
 from dlasim.compiler_shim.onnx.qlinear_form import as_qdq
+from dlasim.compiler_shim.recipes import ONNX, as_page_shows
 from dlasim.errors import InputError
 
 _MOST_FOLDED = 1 << 24
@@ -51,7 +52,7 @@ _DYNAMIC = (
 )  # fmt: skip
 _RECURRENT = ("LSTM", "GRU", "RNN")
 _UNROLL = "onnxruntime does not quantize it statically; export the network with its steps unrolled"
-RECIPE = 'quantize it as the page "Get an int8 network" shows under "From ONNX"'
+_RECIPE = f"quantize it {as_page_shows(ONNX)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ class Converter(OnnxEmitter):
         outputs = [value.number for value in found]
         missing = [port.name for port in self._model.inputs if port.name not in self._inputs]
         if missing:
-            raise InputError(f"{self._name}: nothing quantizes input {label(missing[0])}: {RECIPE}")
+            raise InputError(f"{self._name}: nothing quantizes input {label(missing[0])}: {_RECIPE}")
         graph = self.builder.graph(outputs)
         inputs = tuple(self._inputs[port.name] for port in self._model.inputs)
         numbers = tuple(traced.number for traced in inputs)
@@ -127,10 +128,10 @@ class Converter(OnnxEmitter):
             if kinds[kind]:
                 raise InputError(
                     f"{self._name}: {kind}: the ranges of its activations are only known at run time "
-                    f"(quantize_dynamic); {RECIPE}"
+                    f"(quantize_dynamic); {_RECIPE}"
                 )
         if not kinds["QuantizeLinear"] and not kinds["DequantizeLinear"]:
-            raise InputError(f"{self._name}: computes in float32; dlasim runs int8 networks: {RECIPE}")
+            raise InputError(f"{self._name}: computes in float32; dlasim runs int8 networks: {_RECIPE}")
 
     def _sizes(self, port: Port) -> tuple[int, ...]:
         """The shape of an input; a batch that is left open is 1."""

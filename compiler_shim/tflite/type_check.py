@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dlasim.compiler_shim.graph import Graph, Operator, Tensor, label
 from dlasim.compiler_shim.operators.definition import CLASSES, Trait
 from dlasim.compiler_shim.operators.table import OPERATORS, has_trait
+from dlasim.compiler_shim.recipes import KERAS, PYTORCH, as_page_shows
 from dlasim.errors import InputError
 from dlasim.isa.file_records import DataType
 
 _FLOATS = ("float16", "float32", "float64", "complex64", "complex128")
-_INTERFACE_ADVICE = "convert with inference_input_type = inference_output_type = tf.int8"
 _ADVICE = (
     "use full-integer post-training quantization (a representative_dataset, supported_ops = "
-    f"[tf.lite.OpsSet.TFLITE_BUILTINS_INT8]) and {_INTERFACE_ADVICE}"
+    f"[tf.lite.OpsSet.TFLITE_BUILTINS_INT8]), {as_page_shows(KERAS, PYTORCH)}"
 )
 _MOST_NAMED = 4
 

@@ -18,6 +18,7 @@ from dlasim.vp.rtl_library import PACKAGES, beat_bytes, parameters
 ROOT = Path(__file__).parents[2]
 RTL = ROOT / "rtl"
 HARNESS = RTL / "verilator" / "harness.cpp"
+CROSSING = Path(__file__).parent / "crossing.sv"  # checks that what a unit uses has crossed the SRAM's ports
 KEPT = ROOT / "out" / "rtl"
 
 
@@ -46,14 +47,15 @@ def build(config: DlaConfig, folder: Path = RTL, optimise: str = "-O1", kept: Pa
     """The simulator of a machine's RTL: an executable that drives it over pipes; kept in that folder."""
     values = parameters(config)
     key = hashlib.sha256(repr((sorted(values.items()), optimise)).encode())
-    for path in (*sources(folder), HARNESS):
+    files = [*sources(folder), *([CROSSING] if config.sram_bandwidth else [])]
+    for path in (*files, HARNESS):
         key.update(path.read_bytes())
     target = kept / key.hexdigest()[:16]
     kept.mkdir(parents=True, exist_ok=True)
     with _lock(target):
         if not target.exists():
             with tempfile.TemporaryDirectory(dir=kept) as work:
-                os.replace(_build(values, beat_bytes(config), folder, optimise, Path(work)), target)
+                os.replace(_build(values, beat_bytes(config), files, optimise, Path(work)), target)
     return target
 
 
@@ -65,11 +67,11 @@ def _lock(target: Path) -> Iterator[None]:
         yield
 
 
-def _build(values: dict[str, int], beat: int, folder: Path, optimise: str, work: Path) -> Path:
+def _build(values: dict[str, int], beat: int, files: list[Path], optimise: str, work: Path) -> Path:
     generics = [f"-G{name}={value}" for name, value in values.items()]
     make = ["verilator", "--cc", "-O3", "--x-assign", "fast", "--x-initial", "fast", "--noassert"]
     options = ["--top-module", "dla", "--Mdir", str(work), "-Wno-fatal", "--output-split-cfuncs", "1000"]
-    _run([*make, *options, *generics, *map(str, sources(folder))])
+    _run([*make, *options, *generics, *map(str, files)])
     include = Path(_run(["verilator", "--getenv", "VERILATOR_ROOT"]).strip()) / "include"
     compiler = ["g++", "-std=c++17", f"-DBEAT_BYTES={beat}", f"-I{work}", *_includes(include), "-c"]
     written = sorted(work.glob("Vdla*.cpp"))

@@ -55,7 +55,7 @@ def test_a_float_network_is_told_how_to_quantize(tmp_path):
     message = refusal(write_tflite(retyped(graph, "float32", 0, 1, 2, 3)), tmp_path)
     assert "operator 0 (CONV_2D): computes in float32;" in message
     assert "full-integer post-training quantization" in message
-    assert "inference_input_type" in message
+    assert 'as the page "Get an int8 network" shows under "From Keras" or "From PyTorch"' in message
 
 
 def test_a_network_with_quantized_weights_only_is_recognized(tmp_path):

@@ -1,0 +1,240 @@
+// Follows each word through the SRAM's ports, and stops the simulation where the MAC or the VECTOR unit uses a byte that
+// has not crossed in the same operation, or that a line buffer of the stated size would have lost; and where an operation
+// ends before the words of its results have crossed. So the bytes could take the way whose cycles `dla_ports` counts.
+//
+// The line buffer is one that forgets what crossed first, where it can hold the lines under a window. A block of pixels
+// in several rows needs the lines of each of its rows, for which the check allows more.
+
+module dla_crossing
+  import dla_isa::*;
+  import dla_words::*;
+#(
+    parameter int unsigned SRAM_BYTES = 0,
+    parameter int unsigned BANK_BYTES = 16,
+    parameter int unsigned INPUT_LANES = 1,
+    parameter int unsigned OUTPUT_LANES = 1,
+    parameter int unsigned LANES = 1,  // of MAC
+    parameter int unsigned INPUTS = 1,
+    parameter int unsigned VECTOR_LANES = 1,
+    parameter int unsigned LINE_BUFFER_BYTES = 0,
+    parameter int unsigned ACCUMULATORS = 1
+) (
+    input logic clock,
+    input logic [UNIT_COUNT-1:0] done,
+    input request_t request[UNIT_COUNT][4],
+    input logic [7:0] granted[UNIT_COUNT][4],
+    input logic [31:0] crossed_bytes[UNIT_COUNT][4],
+    // MAC: the operation, the step that reads, the pixel that leaves, what is written
+    input logic [7:0] mac_opcode,
+    input logic [3:0] mac_fields,  // of the instruction word, above its opcode
+    input mac_operands_t mac_registers,
+    input logic mac_fits,  // the lines under a window, into the line buffer
+    input logic mac_read,
+    input logic mac_meets,
+    input logic [31:0] mac_output_channel,
+    input logic [31:0] mac_input_channel,
+    input logic [31:0] mac_input_address[INPUTS],
+    input logic [31:0] mac_weight_address[INPUT_LANES*OUTPUT_LANES],
+    input logic mac_leaves,
+    input logic [31:0] mac_leaving_channel,
+    input logic [31:0] mac_partial_address,
+    input logic [31:0] mac_record_address,
+    input logic [LANES-1:0] mac_write,
+    input logic mac_write_wide,
+    input logic [31:0] mac_result_address[LANES],
+    // VECTOR
+    input logic [7:0] vector_opcode,
+    input logic [3:0] vector_fields,
+    input vector_operands_t vector_registers,
+    input logic vector_fits,
+    input logic vector_fits2,
+    input logic vector_read,
+    input logic vector_read_wide,
+    input logic vector_meets,
+    input logic [31:0] vector_channel,
+    input logic [31:0] vector_in_address,
+    input logic [31:0] vector_in2_address,
+    input logic vector_looks_up,
+    input logic [31:0] vector_looked_up_channel,
+    input logic [31:0] vector_table_address[VECTOR_LANES],
+    input logic [31:0] vector_record_address,
+    input logic [VECTOR_LANES-1:0] vector_write,
+    input logic vector_write_wide,
+    input logic [31:0] vector_result_address[VECTOR_LANES]
+);
+  localparam int unsigned MAC = 32'(UNIT_MAC), VECTOR = 32'(UNIT_VECTOR);
+  localparam int unsigned RESULTS = 0, PARAMETERS = 1, INPUT = 2, INPUT2 = 3;  // streams; the last also partial sums
+  localparam int unsigned WORDS = SRAM_BYTES / BANK_BYTES + 1;
+
+  // Of each word of each stream: the operation in which it crossed last, counted from 1, and the bytes before it
+  int unsigned operation[2] = '{1, 1};
+  int unsigned crossed_in[2*4*WORDS];
+  int unsigned crossed_after[2*4*WORDS];
+  int unsigned total[2][4];
+  int unsigned written[2][$];  // words with results
+
+  function automatic int unsigned place(input int unsigned u, input int unsigned s, input int unsigned word);
+    return ((u - MAC) * 4 + s) * WORDS + word;
+  endfunction
+
+  function automatic void must_have(
+      input int unsigned u, input int unsigned s, input logic [31:0] address, input int unsigned bytes,
+      input int unsigned buffer_bytes);
+    for (int unsigned word = address / BANK_BYTES; word <= (address + bytes - 1) / BANK_BYTES; word++) begin
+      if (crossed_in[place(u, s, word)] != operation[u-MAC])
+        $fatal(1, "unit %0d, stream %0d, operation %0d: byte %0d has not crossed the ports", u, s, operation[u-MAC],
+               address);
+      if (buffer_bytes != 0 && total[u-MAC][s] - crossed_after[place(u, s, word)] > buffer_bytes)
+        $fatal(1, "unit %0d, stream %0d, operation %0d: byte %0d crossed %0d bytes ago", u, s, operation[u-MAC],
+               address, total[u-MAC][s] - crossed_after[place(u, s, word)]);
+    end
+  endfunction
+
+  function automatic void writes(input int unsigned u, input logic [31:0] address, input int unsigned bytes);
+    for (int unsigned word = address / BANK_BYTES; word <= (address + bytes - 1) / BANK_BYTES; word++)
+      written[u-MAC].push_back(word);
+  endfunction
+
+  operand_uses_t mac_uses, vector_uses;
+  logic depthwise, pool, softmax;
+  int unsigned vector_bytes;  // of an element
+  int unsigned line_bytes, block_bytes;  // of MAC's input; of the lines of a block besides those under its first window
+  assign mac_uses = operand_uses(64'({mac_fields, mac_opcode}));
+  assign depthwise = mac_opcode == OPCODE_OP_DEPTH_CONV;
+  assign vector_uses = operand_uses(64'({vector_fields, vector_opcode}));
+  assign pool = vector_opcode == OPCODE_OP_POOL;
+  assign softmax = vector_opcode == OPCODE_OP_SOFTMAX;
+  assign line_bytes = 32'(mac_opcode == OPCODE_OP_MAT_MUL ? mac_registers.out_size.width : mac_registers.in_size.width)
+      * mac_registers.in_channels;
+  assign block_bytes = LINE_BUFFER_BYTES == 0 ? 0
+      : ((ACCUMULATORS - 1) / 32'(mac_registers.out_size.width) + 1) * 32'(mac_registers.stride.height) * line_bytes;
+  assign vector_bytes = vector_read_wide ? 4 : 1;
+
+  function automatic void look_at_mac();
+    if (mac_read) begin
+      if (mac_meets)
+        for (int unsigned i = 0; i < INPUTS; i++)
+          if (depthwise ? i < LANES && mac_output_channel + i < mac_registers.out_channels
+              : i < INPUT_LANES && mac_input_channel + i < mac_registers.in_channels)
+            must_have(MAC, INPUT, mac_input_address[i], 1, mac_fits ? LINE_BUFFER_BYTES + block_bytes : 0);
+      for (int unsigned p = 0; p < INPUT_LANES * OUTPUT_LANES; p++) begin
+        if (depthwise ? (OUTPUT_LANES == 1 || p % INPUT_LANES == 0)
+            && mac_output_channel + (OUTPUT_LANES == 1 ? p : p / INPUT_LANES) < mac_registers.out_channels
+            : mac_output_channel + p / INPUT_LANES < mac_registers.out_channels
+            && mac_input_channel + p % INPUT_LANES < mac_registers.in_channels)
+          must_have(MAC, PARAMETERS, mac_weight_address[p], 1, 0);
+      end
+    end
+    if (mac_leaves)
+      for (int unsigned l = 0; l < LANES; l++)
+        if ((depthwise || l < OUTPUT_LANES) && mac_leaving_channel + l < mac_registers.out_channels) begin
+          if (mac_uses.acc.present) must_have(MAC, INPUT2, mac_partial_address + 4 * l, 4, 0);
+          if (mac_uses.param.present) must_have(MAC, PARAMETERS, mac_record_address + RECORD_BYTES * l, RECORD_BYTES, 0);
+        end
+    for (int unsigned l = 0; l < LANES; l++)
+      if (mac_write[l]) writes(MAC, mac_result_address[l], mac_write_wide ? 4 : 1);
+  endfunction
+
+  function automatic void look_at_vector();
+    for (int unsigned l = 0; l < VECTOR_LANES; l++) begin
+      if (vector_read && vector_channel + l < vector_registers.out_channels) begin
+        if (vector_uses.in.present && (!pool || vector_meets))
+          must_have(VECTOR, INPUT, vector_in_address + vector_bytes * l, vector_bytes, vector_fits ? LINE_BUFFER_BYTES : 0);
+        if (vector_uses.in2.present)
+          must_have(VECTOR, INPUT2, vector_in2_address + vector_bytes * l, vector_bytes, vector_fits2 ? LINE_BUFFER_BYTES : 0);
+      end
+      if (vector_looks_up && vector_looked_up_channel + l < vector_registers.out_channels) begin
+        if (vector_uses.lut.present) must_have(VECTOR, PARAMETERS, vector_table_address[l], softmax ? 4 : 1, 0);
+        if (vector_uses.param.present)
+          must_have(VECTOR, PARAMETERS, vector_record_address + RECORD_BYTES * l, RECORD_BYTES, 0);
+      end
+      if (vector_write[l]) writes(VECTOR, vector_result_address[l], vector_write_wide ? 4 : 1);
+    end
+  endfunction
+
+  // The words of this cycle serve steps after it.
+  function automatic void note(input int unsigned u);
+    for (int unsigned s = 0; s < 4; s++) begin
+      for (int unsigned i = 0; i < 32'(granted[u][s]); i++) begin
+        int unsigned at;
+        at = place(u, s, (request[u][s].address + i * request[u][s].stride) / BANK_BYTES);
+        crossed_in[at] = operation[u-MAC];
+        crossed_after[at] = total[u-MAC][s];
+      end
+      total[u-MAC][s] = total[u-MAC][s] + crossed_bytes[u][s];
+    end
+  endfunction
+
+  function automatic void finish(input int unsigned u);
+    while (written[u-MAC].size() != 0) begin
+      int unsigned word;
+      word = written[u-MAC].pop_front();
+      if (crossed_in[place(u, RESULTS, word)] != operation[u-MAC])
+        $fatal(1, "unit %0d, operation %0d: results at byte %0d have not crossed the ports", u, operation[u-MAC],
+               word * BANK_BYTES);
+    end
+    operation[u-MAC] = operation[u-MAC] + 1;
+  endfunction
+
+  always @(posedge clock) begin
+    look_at_mac();
+    look_at_vector();
+    note(MAC);
+    note(VECTOR);
+    if (done[MAC]) finish(MAC);
+    if (done[VECTOR]) finish(VECTOR);
+  end
+endmodule
+
+bind dla dla_crossing #(
+    .SRAM_BYTES(SRAM_BYTES),
+    .BANK_BYTES(SRAM_BANDWIDTH),
+    .INPUT_LANES(INPUT_LANES),
+    .OUTPUT_LANES(OUTPUT_LANES),
+    .LANES(MAC_LANES),
+    .INPUTS(INPUTS),
+    .VECTOR_LANES(VECTOR_LANES),
+    .LINE_BUFFER_BYTES(LINE_BUFFER_BYTES),
+    .ACCUMULATORS(ACCUMULATORS)
+) crossing (
+    .clock,
+    .done,
+    .request,
+    .granted,
+    .crossed_bytes,
+    .mac_opcode(mac_head.opcode),
+    .mac_fields(mac_head.fields),
+    .mac_registers(mac_head.operands),
+    .mac_fits(mac.limits.shared.traffic.pixels.fits),
+    .mac_read,
+    .mac_meets(mac.read_s.meets),
+    .mac_output_channel(mac.read_s.output_channel),
+    .mac_input_channel(mac.read_s.input_channel),
+    .mac_input_address,
+    .mac_weight_address,
+    .mac_leaves(mac_finish_read),
+    .mac_leaving_channel(mac.leave_s.output_channel),
+    .mac_partial_address,
+    .mac_record_address,
+    .mac_write,
+    .mac_write_wide,
+    .mac_result_address,
+    .vector_opcode(vector_head.opcode),
+    .vector_fields(vector_head.fields),
+    .vector_registers(vector_head.operands),
+    .vector_fits(vector.shared.traffic.inputs.fits),
+    .vector_fits2(vector.shared.traffic.inputs2.fits),
+    .vector_read,
+    .vector_read_wide,
+    .vector_meets(vector.read_s.meets),
+    .vector_channel(vector.read_s.channel),
+    .vector_in_address,
+    .vector_in2_address,
+    .vector_looks_up(vector_finish_read && (!vector.softmax || vector.compute_s.pass != 0)),
+    .vector_looked_up_channel(vector.compute_s.channel),
+    .vector_table_address,
+    .vector_record_address,
+    .vector_write,
+    .vector_write_wide,
+    .vector_result_address
+);
