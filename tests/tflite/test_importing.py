@@ -165,6 +165,23 @@ def test_an_unknown_operator_on_floats_is_told_where_to_cut(kind):
     assert "of " + kind + ": cut the model before it, with dequantize_0 as output" in str(caught.value)
 
 
+def test_all_that_cannot_run_is_listed_at_once():
+    """Operators that differ in what is wrong: a type, or that nobody knows them."""
+    chain = (
+        ("HYPOT", "int8"), ("DEQUANTIZE", "float32"), ("LOGISTIC", "float32"), ("SIN", "float32"),
+        ("ABS", "float32"), ("SIN", "float32"), ("QUANTIZE", "int8"), ("HARD_SWISH", "int8"),
+    )  # fmt: skip
+    graph = converting(*chain)
+    placed = [replace(operator, location=f"operator {i}") for i, operator in enumerate(graph.operators)]
+    with pytest.raises(InputError) as caught:
+        prepare(ReadModel(replace(graph, operators=tuple(placed)), frozenset()), "model")
+    assert str(caught.value) == (
+        "model: operator 2 (LOGISTIC): computes in float32, in which dlasim has no exact form of LOGISTIC: "
+        "quantize it too, or cut the model before it, with dequantize_1 as output; "
+        "it cannot run these either: operator 3 (SIN) and 1 more of its kind, operator 0 (HYPOT)"
+    )
+
+
 def test_16_bits_are_refused_with_a_reason(tmp_path):
     graph = random_graph("HARD_SWISH", 0)
     tensors = tuple(replace(tensor, quantization=SCALED) for tensor in graph.tensors)
