@@ -102,7 +102,8 @@ instructions an element.
 {floats}.
 
 Any other operator on floats is rejected. The message names the tensors at which the model can be cut before
-it. A model that computes in float32 from its inputs on is rejected as well.
+it, and lists the others that dlasim cannot run. A model that computes in float32 from its inputs on is
+rejected as well.
 
 ## Only at import
 

@@ -20,7 +20,7 @@ from dlasim.compiler_shim.importing import prepare
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import variable_tensors, write_tflite
-from dlasim.compiler_shim.unsigned import flipped
+from dlasim.compiler_shim.unsigned import flipped, without_rescaling
 from dlasim.errors import RunError
 from dlasim.reference_faults import clear_unwritten, micro_fault
 from dlasim.reference_kernels import LITERT, MICRO, KernelProcess, Tensors, available, run
@@ -94,7 +94,7 @@ class _Piecewise:
     """A model computed operator by operator."""
 
     def __init__(self, graph: Graph, installed: Sequence[str], compute: Compute) -> None:
-        self._graph, self._variables = graph, variable_tensors(graph)
+        self._graph, self._variables = without_rescaling(graph), variable_tensors(graph)
         self._installed, self._compute = installed, compute
         self._others: dict[str, str] = {}  # computed by LiteRT, with the fault of TFLite Micro
         self._disagreements: list[str] = []

@@ -39,6 +39,7 @@ LANE_REQUANTIZATIONS = 3  # of a VECTOR lane of the RTL
 LANE_DIVISIONS = 2
 DMA_UNITS = 2
 RESULT_FLIP_FLOPS = 142  # of a MAC lane's 206: those behind the accumulator, which a result passes once
+_BUFFERS = ("LINE_BUFFER_BYTES", "WEIGHT_BUFFER_BYTES")
 _OPCODE_AND_FIELDS = 12  # bits of a command word that a compute unit's queue keeps
 
 Parameters = Mapping[str, int]
@@ -108,6 +109,17 @@ def _crossbar(sizes: Parameters) -> Terms:
     return [to_ports, to_banks, banks * width, ports * banks, ports * math.log2(banks)]
 
 
+def _words(sizes: Parameters) -> Terms:
+    """Bits of an address beside those within a word, and the comparisons with a buffer that has a limit."""
+    limits = [float(sizes[name] > 0) for name in _BUFFERS if name in sizes]
+    return [1.0, 32 - math.log2(sizes["BANK_BYTES"]), *limits]
+
+
+def _dma_words(sizes: Parameters) -> Terms:
+    """A beat's bytes, each of which may lie in another word."""
+    return [1.0, sizes["BEAT_BYTES"] * (32 - math.log2(sizes["BANK_BYTES"]))]
+
+
 # What the area of each block is linear in.
 _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "pe": _constant,
@@ -127,6 +139,9 @@ _TERMS: Mapping[str, Callable[[Parameters], Terms]] = {
     "ports": _ports,
     "crossbar": _crossbar,
     "mac": _mac,
+    "mac_words": _words,
+    "vector_words": _words,
+    "dma_words": _dma_words,
     "top": lambda sizes: [1.0, sizes["DMA_BANDWIDTH"]],
 }
 

@@ -31,6 +31,16 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
     return multiplier, exponent
 
 
+def quantize_multipliers(reals: NDArray[np.float64]) -> Integers:
+    """`quantize_multiplier` of each, as rows."""
+    mantissas, exponents = np.frexp(reals)
+    multipliers = np.copysign(np.floor(np.abs(mantissas) * (1 << 31) + 0.5), mantissas).astype(np.int64)
+    is_full = multipliers == 1 << 31
+    found = np.stack((multipliers >> is_full, exponents + is_full), axis=1)
+    found[found[:, 1] < _LEAST_EXPONENT] = 0
+    return found
+
+
 # From this exponent on, 31 bits without a right shift lose less than the second rounding does.
 _LEAST_UNSHIFTED = -12
 

@@ -39,11 +39,13 @@ class SynthesisError(Exception):
 
 @dataclass(frozen=True)
 class Block:
-    """A module by itself: what lies in `apart` is a block of its own, and does not count."""
+    """A module by itself: what lies in `apart` is a block of its own, and does not count, nor does what only
+    the outputs `watched` take, which nothing in a chip reads."""
 
     top: str
     points: list[Parameters] = field(default_factory=lambda: [{}])
     apart: tuple[str, ...] = ()
+    watched: tuple[str, ...] = ()
 
 
 def _arrays(*grids: tuple[int, int]) -> list[Parameters]:
@@ -56,6 +58,16 @@ def _several(name: str, *values: int) -> list[Parameters]:
 
 def _port_sizes(*sizes: tuple[int, int, int]) -> list[Parameters]:
     return [{"PORTS": ports, "BANKS": banks, "BANK_BYTES": bytes_} for ports, banks, bytes_ in sizes]
+
+
+_WORDS = {"BANK_BYTES": 16, "PORTS": 4, "LINE_BUFFER_BYTES": 16384}
+_MAC_WORDS = {"INPUT_LANES": 1, **_WORDS, "WEIGHT_BUFFER_BYTES": 8192, "BLOCK": 32}
+_SMALL_WORDS = {"BANK_BYTES": 8, "PORTS": 1, "LINE_BUFFER_BYTES": 4096}
+_LARGE_WORDS = {"BANK_BYTES": 64, "PORTS": 8, "LINE_BUFFER_BYTES": 65536}
+
+
+def _carriers(*sizes: tuple[int, int, int]) -> list[Parameters]:
+    return [{"BANK_BYTES": width, "PORTS": ports, "BEAT_BYTES": beat} for width, ports, beat in sizes]
 
 
 # A machine whose units are quick to read; only wires of the top depend on them.
@@ -89,6 +101,25 @@ BLOCKS = {
     "crossbar": Block(
         "crossbar",
         _port_sizes((1, 1, 8), (1, 8, 16), (2, 2, 32), (4, 4, 8), (4, 16, 16), (8, 8, 8), (2, 16, 64)),
+    ),
+    "mac_words": Block(
+        "dla_mac_traffic",
+        [
+            _MAC_WORDS,
+            _MAC_WORDS | _SMALL_WORDS | {"INPUT_LANES": 4},
+            _MAC_WORDS | _LARGE_WORDS | {"INPUT_LANES": 8, "BLOCK": 8},
+            _MAC_WORDS | {"LINE_BUFFER_BYTES": 0},
+            _MAC_WORDS | {"WEIGHT_BUFFER_BYTES": 0},
+        ],
+        watched=("crossed_bytes",),
+    ),
+    "vector_words": Block(
+        "dla_vector_traffic",
+        [_WORDS, _SMALL_WORDS, _LARGE_WORDS, _WORDS | {"LINE_BUFFER_BYTES": 0}],
+        watched=("crossed_bytes",),
+    ),
+    "dma_words": Block(
+        "dla_dma_words", _carriers((16, 4, 1), (16, 4, 8), (8, 1, 4), (64, 8, 16)), watched=("crossed_bytes",)
     ),
     "top": Block("dla", [_SMALL | {"DMA_BANDWIDTH": bytes_} for bytes_ in (1, 8)], UNITS),
     "checks": Block("dla_checks"),
@@ -148,6 +179,7 @@ def synthesise(block: Block, parameters: Parameters) -> tuple[float, int]:
             "read_verilog plain.v apart.v",
             *empty,
             f"hierarchy -top {block.top}",
+            *[f"delete -output {block.top}/w:{name}" for name in block.watched],
             f"synth -flatten -noabc -top {block.top}",
             f"dfflegalize -cell {FLIP_FLOP} x",
             f"abc -genlib {GATES} -script {MAPPING}",

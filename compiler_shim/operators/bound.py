@@ -9,13 +9,14 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dlasim.compiler_shim.graph import Operator, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.activations import ACTIVATIONS, quantized_range
 from dlasim.errors import InputError, one_of
 from dlasim.isa import host_ops
 from dlasim.isa.host_attributes import encode_attributes
-from dlasim.sim.numerics import quantize_multiplier, single_rounding_multiplier
+from dlasim.sim.numerics import quantize_multiplier, quantize_multipliers, single_rounding_multiplier
 
 Shape = tuple[int, ...]
 # Some messages show values of the file, which may be many.
@@ -175,15 +176,23 @@ class BoundOperator:
     def multiplier(self, real: float) -> tuple[int, int]:
         """A ratio of scales as multiplier and shift; one that no reference can shift by is refused."""
         found = quantize_multiplier(real) if math.isfinite(real) else (0, _MOST_SHIFT + 1)
-        self.require(
-            found[1] <= _MOST_SHIFT, f"its scales give a factor of {real:.3g}, but it must be below 2^31"
-        )
+        if found[1] > _MOST_SHIFT:
+            self.refuse(f"its scales give a factor of {real:.3g}, but it must be below 2^31")
         return found
 
     def product_multiplier(self, real: float) -> tuple[int, int]:
         """As `multiplier`, of a sum of products: with one rounding if the graph wants that."""
         found = self.multiplier(real)
         return single_rounding_multiplier(real) if self.rounds_once else found
+
+    def product_multipliers(self, reals: NDArray[np.float64]) -> NDArray[np.int64]:
+        """`product_multiplier` of each, as rows."""
+        if not self.rounds_once and np.isfinite(reals).all():
+            found = quantize_multipliers(reals)
+            if found[:, 1].max(initial=0) <= _MOST_SHIFT:
+                return found
+        pairs = [self.product_multiplier(float(real)) for real in reals]
+        return np.array(pairs, np.int64).reshape(-1, 2)
 
     def clamp(self) -> dict[str, int]:
         """`clamp_min` and `clamp_max` of an int8 or int16 output: the fused activation."""

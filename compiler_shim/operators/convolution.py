@@ -126,7 +126,7 @@ def _records(op: BoundOperator, values: Tensor, weights: Tensor, bias_position: 
             f"it must have {len(records)} biases, one per channel (got {len(data)})",
         )
         records[:, 0] = data
-    records[:, 1:] = [op.product_multiplier(float(scale)) for scale in effective_scales]
+    records[:, 1:] = op.product_multipliers(effective_scales)
     return op.new_constant("records", records)
 
 

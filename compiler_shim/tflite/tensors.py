@@ -121,7 +121,7 @@ def _quantization(
     # Programs hold zero points as int32.
     name = dtype if np.dtype(dtype).kind in "iu" and np.dtype(dtype).itemsize < 4 else "int32"
     limits = np.iinfo(name)
-    if not all(limits.min <= point <= limits.max for point in zero_points):
+    if zero_points and not (limits.min <= min(zero_points) and max(zero_points) <= limits.max):
         raise InputError(f"{where}: its zero points must be in the range of {name}")
     return Quantization(scales, zero_points * (count // len(zero_points)), axis)
 

@@ -7,6 +7,7 @@ detection and pose models.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from dlasim.compiler_shim.graph import Graph, Operator, Tensor, label
@@ -44,15 +45,28 @@ class TypeCheck:
             _check_width(graph, user, self._where(user), dtype)
 
     def operators(self, graph: Graph) -> None:
-        """Refuses the model at the first operator whose tensors are not of an int8 network."""
+        """Refuses operators whose tensors are not of an int8 network: why the first, and which others."""
+        reason, refused = "", []
         for operator in graph.operators:
-            where = self._where(operator)
-            self._check_floats(graph, operator)
-            _check_width(graph, operator, where)
-            if operator.kind in OPERATORS:
-                _check_classes(graph, operator, where)
-                for tensor in _tensors(graph, operator):
-                    _check_quantization(tensor, where)
+            try:
+                self._operator(graph, operator)
+            except InputError as error:
+                reason = reason or str(error)
+                refused.append(operator)
+        if refused:
+            told = {id(operator) for operator in refused}
+            unknown = [operator for operator in graph.operators if operator.kind not in OPERATORS]
+            others = [operator for operator in unknown if id(operator) not in told]
+            raise InputError(reason + _named_too([*refused[1:], *others]))
+
+    def _operator(self, graph: Graph, operator: Operator) -> None:
+        where = self._where(operator)
+        self._check_floats(graph, operator)
+        _check_width(graph, operator, where)
+        if operator.kind in OPERATORS:
+            _check_classes(graph, operator, where)
+            for tensor in _tensors(graph, operator):
+                _check_quantization(tensor, where)
 
     def interface(self, graph: Graph) -> None:
         """Refuses inputs and outputs of a type that no program can hold, which no operator need have met."""
@@ -90,6 +104,17 @@ class TypeCheck:
         weights_only = any(tensor.is_constant and tensor.dtype == "int8" for tensor in tensors)
         cause = f"computes in {dtype}" + (", only its weights are quantized" if weights_only else "")
         raise InputError(f"{self._where(operator)}: {cause}; dlasim runs int8 networks: {_ADVICE}")
+
+
+def _named_too(operators: list[Operator]) -> str:
+    """The end of a message: a list of further operators, by kind."""
+    first = {operator.kind: operator for operator in reversed(operators)}
+    count = Counter(operator.kind for operator in operators)
+    named = [
+        f"{first[kind].location} ({kind})" + (f" and {number - 1} more of its kind" if number > 1 else "")
+        for kind, number in count.items()
+    ]
+    return f"; it cannot run these either: {', '.join(named)}" if named else ""
 
 
 def _reads_float_input(graph: Graph, operator: Operator) -> bool:

@@ -92,6 +92,19 @@ def test_quantize_multiplier_at_its_ends(real, expected):
     assert numerics.quantize_multiplier(real) == expected
 
 
+@given(st.lists(st.floats(0, 1e30) | st.floats(0, 1) | st.integers(-40, 40).map(lambda n: 2.0**n)))
+@settings(deadline=None, max_examples=300)
+def test_multipliers_of_many_are_those_of_each(reals):
+    rows = numerics.quantize_multipliers(np.array(reals, np.float64))
+    assert [tuple(row) for row in rows] == [numerics.quantize_multiplier(real) for real in reals]
+
+
+@pytest.mark.parametrize("real", [1 - 2.0**-33, 2.0**-32, 2.0**-31 * (1 - 2.0**-33), 0.0])
+def test_multipliers_of_many_at_their_ends(real):
+    rows = numerics.quantize_multipliers(np.array([real, 1.0]))
+    assert rows.tolist() == [list(numerics.quantize_multiplier(real)), [1 << 30, 1]]
+
+
 @given(st.floats(1e-4, 10.0), st.integers(1, 5000))
 @settings(deadline=None, max_examples=300)
 def test_mean_multiplier_divides_by_the_count(real, count):

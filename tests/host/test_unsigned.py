@@ -7,6 +7,7 @@ import pytest
 
 from dlasim.compiler_shim.graph import Graph
 from dlasim.compiler_shim.importing import prepare
+from dlasim.compiler_shim.partition import partition
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.errors import InputError
@@ -55,6 +56,41 @@ def test_quotients_of_two_that_the_network_computes() -> None:
         quantization = graph.tensors[graph.inputs[1]].quantization
         assert quantization is not None
         check(graph, seed, not_in_second=quantization.zero_point)
+
+
+def test_concatenation_rescales_every_number() -> None:
+    """In float32: some results lie near the middle between two integers, and some saturate."""
+    rng = np.random.default_rng(8)
+    for _ in range(40):
+        builder = GraphBuilder()
+        scales = [random_scale(rng) for _ in range(3)] if rng.random() < 0.5 else [0.5, 0.75, 1.0]
+        points = [int(point) for point in rng.integers(0, 256, 3)]
+        inputs = [
+            builder.add((1, 256), "uint8", scale, point, is_input=True)
+            for scale, point in zip(scales[:2], points, strict=False)
+        ]
+        output = builder.add((1, 512), "uint8", scales[2], points[2])
+        options = {"axis": 1, "fused_activation_function": "NONE"}
+        model = write_tflite(builder.graph("CONCATENATION", inputs, [output], **options))
+        values = [np.arange(256, dtype=np.uint8).reshape(1, 256)] * 2
+        found = run_on_host(prepare(read_model(model), "model"), values)[output]
+        np.testing.assert_array_equal(found, run_litert_reference(model, values)[output])
+
+
+@pytest.mark.parametrize(("scale", "is_refused"), [(1e12, True), (1e-12, False)])
+def test_concatenation_beyond_32_bits_is_refused(scale: float, is_refused: bool) -> None:
+    """Such sums, in units of the output, are undefined in TensorFlow's kernel."""
+    builder = GraphBuilder()
+    source = builder.add((1, 4), "uint8", scale, 3, is_input=True)
+    output = builder.add((1, 4), "uint8", 1.0, 5)
+    options = {"axis": 1, "fused_activation_function": "NONE"}
+    model = write_tflite(builder.graph("CONCATENATION", [source], [output], **options))
+    graph, values = prepare(read_model(model), "model"), [np.array([[0, 3, 4, 255]], np.uint8)]
+    if is_refused:
+        with pytest.raises(InputError, match="must have the scale and zero point of"):
+            partition(graph)
+        return
+    np.testing.assert_array_equal(run_on_host(graph, values)[output], np.full((1, 4), 5))
 
 
 @pytest.mark.parametrize("exponent", range(-14, 3))

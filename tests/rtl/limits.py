@@ -103,6 +103,15 @@ FIRST = {
     "partial sums": 60 * 64,
 }
 
+# Convolutions with one tap: machine, input channels, and by how much the RTL takes longer than the
+# cycle-stepped machine, at least and at most, in per cent. docs/rtl.md explains each, and changes with it.
+DEEP = [
+    ("mutant with limits", 192, 3.4, 3.7),  # weights take turns with input that is read ahead
+    ("one port", 192, 0.0, 0.5),
+    ("one port", 190, 13.4, 13.8),  # pixels that are not whole words come one after the other
+    ("ports", 190, 1.3, 1.6),
+]
+
 
 def both_transfers(incoming: int, outgoing: int) -> Stream:
     """A read and a write at the same time."""
@@ -158,6 +167,41 @@ def compare_alone(rtl: RtlMachine, config: DlaConfig, name: str) -> None:
     port_bytes = config.sram_bandwidth * min(config.sram_ports, config.sram_banks)
     most = expected + near + FIRST.get(name, 0) / port_bytes
     assert expected - near <= cycles <= most, f"{name}: RTL {cycles}, stepped {expected}"
+
+
+def deep_convolution(channels: int) -> Stream:
+    """42 pixels of so many channels under a single tap, in blocks of accumulators."""
+    shape = picture(6, 7, 16) | {"IN_CHANNELS": channels, "IN_SIZE": (6, 7)}
+    strides = {"IN_PIXEL_STRIDE": channels, "IN_ROW_STRIDE": 7 * channels}
+    placed = {"OUT_ADDR": 8192, "WEIGHT_ADDR": 12288, "PARAM_ADDR": 17408}
+    return stream(codec.encode("OP_CONV", init=0, quant=0), **shape | strides | placed)
+
+
+def deep_cycles(rtl: RtlMachine, config: DlaConfig, channels: int) -> tuple[int, int]:
+    """Of that convolution, on the RTL and on the cycle-stepped machine."""
+    words = deep_convolution(channels)
+    return on_both(rtl, config, words).cycles[0], stepped_cycles(config, words)
+
+
+def beyond_stepped(rtl: RtlMachine, config: DlaConfig, pixels: int, groups: int, slices: int) -> int:
+    """Cycles that a convolution with one tap takes longer on the RTL than on the cycle-stepped machine."""
+    inputs, outputs = config.lanes
+    channels = slices * inputs
+    shape = picture(1, pixels, groups * outputs) | {"IN_CHANNELS": channels, "IN_SIZE": (1, pixels)}
+    placed = {"IN_PIXEL_STRIDE": channels, "WEIGHT_ADDR": 12288, "PARAM_ADDR": 17408}
+    words = stream(codec.encode("OP_CONV", init=0, quant=0), **shape | placed)
+    return on_both(rtl, config, words).cycles[0] - stepped_cycles(config, words)
+
+
+def compare_short_block(rtl: RtlMachine, config: DlaConfig, groups: int = 8, slices: int = 4) -> None:
+    """Where a group of output channels ends with a block of a few pixels, the next waits for the accumulators
+    of a whole block: its results, less the pass in which they come and the steps of the few."""
+    whole, few = config.accumulators, 4
+    wait = whole * config.lanes[1] / config.mac_results - whole - few * slices + 4
+    assert wait > 0
+    without = beyond_stepped(rtl, config, 2 * whole, groups, slices)
+    found = beyond_stepped(rtl, config, whole + few, groups, slices) - without
+    assert abs(found - (groups - 1) * wait) <= groups, (found, without)
 
 
 def compare_transfers(rtl: RtlMachine, config: DlaConfig) -> None:

@@ -18,6 +18,15 @@ HELD_OUT = [
     ("crossbar", {"PORTS": 3, "BANKS": 4, "BANK_BYTES": 32}),
     ("softmax", {"LANES": 8}),
     ("top", {"SRAM_BYTES": 256, "INPUT_LANES": 2, "OUTPUT_LANES": 2, "VECTOR_LANES": 1, "DMA_BANDWIDTH": 3}),
+    ("dma_words", {"BANK_BYTES": 16, "PORTS": 2, "BEAT_BYTES": 2}),
+    ("dma_words", {"BANK_BYTES": 32, "PORTS": 4, "BEAT_BYTES": 32}),
+    pytest.param("vector_words", {"BANK_BYTES": 32, "PORTS": 2, "LINE_BUFFER_BYTES": 8192}, marks=slow),
+    pytest.param(
+        "mac_words",
+        {"INPUT_LANES": 8, "BANK_BYTES": 32, "PORTS": 2, "LINE_BUFFER_BYTES": 16384}
+        | {"WEIGHT_BUFFER_BYTES": 4096, "BLOCK": 16},
+        marks=slow,
+    ),
     pytest.param("vector", {"LANES": 3}, marks=slow),
     pytest.param("mac", {"INPUT_LANES": 3, "OUTPUT_LANES": 2}, marks=slow),
     pytest.param("mac", {"INPUT_LANES": 8, "OUTPUT_LANES": 1}, marks=slow),

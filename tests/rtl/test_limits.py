@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.rtl.limits import ALONE, compare_alone, compare_banks, compare_transfers
+from tests.rtl.limits import (
+    ALONE,
+    DEEP,
+    compare_alone,
+    compare_banks,
+    compare_short_block,
+    compare_transfers,
+    deep_cycles,
+)
 from tests.rtl.machine import RtlMachine
 from tests.rtl.machines import LARGE_LIMITED, LIMITED, machine
 from tests.rtl.networks import lowered, run_on_both
@@ -41,6 +49,19 @@ SMALL_OPERATIONS = {"ports": 0.06, "one port": 0.6}
 @pytest.mark.parametrize("operation", ALONE)
 def test_full_words_are_near_the_stepped_machine(rtl: RtlMachine, name: str, operation: str) -> None:
     compare_alone(rtl, machine(name), operation)
+
+
+@pytest.mark.parametrize(("name", "channels", "least", "most"), DEEP)
+def test_one_tap_takes_as_much_longer_as_the_page_says(
+    rtl: RtlMachine, name: str, channels: int, least: float, most: float
+) -> None:
+    cycles, stepped = deep_cycles(rtl, machine(name), channels)
+    assert least <= 100 * (cycles / stepped - 1) <= most, f"RTL {cycles}, stepped {stepped}"
+
+
+@pytest.mark.parametrize("name", ["one port"])
+def test_a_group_waits_after_a_short_block(rtl: RtlMachine, name: str) -> None:
+    compare_short_block(rtl, machine(name))
 
 
 @pytest.mark.parametrize("name", LIMITED)

@@ -1,0 +1,282 @@
+"""What MobileNetV2 loses against its bound in some of its layers, however they are tiled.
+
+`python benchmarks/slices.py` (about five minutes) cuts pieces out of the network at its natural boundaries. A
+`sum` is an inverted residual with an ADD and the convolution after it; `tail` is the last convolution, the
+pool and the logits. Combinations of tiles are tried: rows, output channels, input channels, order, second
+buffers, depthwise and projection one after the other or as a chain, and how many pieces of the last layer's
+weights come ahead. Other tensors between layers stay in SRAM if there is room. The simulator times every
+combination that fits. Printed is the least loss: cycles from the first operation on MAC of the layers that
+are cut to the end, less their bound.
+
+For the sums, SRAM and bandwidth are unlimited, so no SRAM of any size makes their losses less. In the tail
+the weights of the first tile are there when it begins. It is tried with 256 KiB only: on the other machine
+the bus is busy with weights for later from long before, so the slice alone says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from dlasim.compiler_shim.compile import load_model
+from dlasim.compiler_shim.graph import Quantization
+from dlasim.compiler_shim.lowering.ahead import AheadPlan, AheadPlanner
+from dlasim.compiler_shim.lowering.buffer_packing import BufferPacker
+from dlasim.compiler_shim.lowering.geometry import Cut, total_bytes
+from dlasim.compiler_shim.lowering.lower import emit
+from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.residency import SramPlanner
+from dlasim.compiler_shim.lowering.states import Segment
+from dlasim.compiler_shim.lowering.stripes import Chain, ChainTiling, ChainTilings
+from dlasim.compiler_shim.lowering.tile_buffers import DOUBLE, DOUBLE_TENSORS, SINGLE
+from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
+from dlasim.compiler_shim.nodes import PlacedNetwork
+from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.partition import UnplacedNetwork
+from dlasim.compiler_shim.placement import place
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.compiler_shim.topologies.builder import Activation, NetworkBuilder
+from dlasim.errors import InputError
+from dlasim.isa.instructions import Unit
+from dlasim.isa.program import Program
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.lower_bound import layer_bounds
+from dlasim.sim.runner import Simulation
+from dlasim.sim.sizes import KIB
+
+MACHINES = {
+    "64 PEs, 8 B/cycle, 256 KiB": DlaConfig().replace(sram_bytes=256 * KIB),
+    "4x64 PEs, 4 B/cycle, 512 KiB": DlaConfig().replace(
+        parallel="4x64", dma_bandwidth=4, sram_bytes=512 * KIB
+    ),
+}
+UNLIMITED = {"sram_bytes": 8192 * KIB, "dma_bandwidth": "unlimited", "dma_latency": 0}
+# Rows, channels, and how many there are in the network.
+SUMS = ((56, 24, 1), (28, 32, 2), (14, 64, 3), (14, 96, 2), (7, 160, 2))
+PARTS = (1, 2, 4, 7, 14)  # in which rows are computed
+DOUBLES = (SINGLE, DOUBLE, DOUBLE_TENSORS)
+Cuts = Mapping[str, Cut]  # by layer
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Some layers with the shape of their input, and how often the network has them; the cuts that are
+    tried, by layer; pieces of the last layer's weights that may come ahead, and whether transfers count."""
+
+    name: str
+    count: int
+    input_shape: tuple[int, int, int]
+    layers: Callable[[NetworkBuilder, Activation], Activation]
+    cuts: Sequence[Cuts]
+    most_ahead: int = 0
+    has_transfers: bool = False
+
+
+def sum_slice(size: int, channels: int, count: int) -> Slice:
+    """A block with an ADD, and the convolution after it."""
+    wide = 6 * channels
+
+    def layers(build: NetworkBuilder, source: Activation) -> Activation:
+        x = build.conv("expand", source, wide, activation="RELU6")
+        x = build.depthwise("depthwise", x, 3, 1, "RELU6")
+        x = build.add("add", source, build.conv("project", x, channels))
+        return build.conv("next", x, wide, activation="RELU6")
+
+    def cut(rows: int, group: int, depth: int, is_outer: bool = True) -> Cut:
+        return Cut(-(-size // rows), size, group, depth, is_outer, SINGLE)
+
+    heights = {-(-size // rows): rows for rows in (*PARTS, *(28, 56)[: size // 28])}.values()
+    groups = sorted({channels, min(channels, 64), -(-channels // 2)})
+    wide_groups = sorted({wide, *range(64, min(wide, 257), 64)})
+    project = [{"project": cut(rows, group, wide)} for rows, group in product(heights, groups)]
+    chains = [{"depthwise": cut(rows, wide, 1)} for rows in heights]  # of both, in stripes of so many rows
+    add = [cut(rows, group, 1) for rows, group in product(heights, groups)]
+    after = [
+        cut(rows, group, channels, outer)
+        for rows, group, outer in product(heights, wide_groups, (True, False))
+    ]
+    cuts = [one | {"add": two, "next": three} for one, two, three in product((*project, *chains), add, after)]
+    return Slice(f"sum {size}x{size}x{channels}", count, (size, size, channels), layers, cuts)
+
+
+def tail_slice() -> Slice:
+    """What follows the last block."""
+
+    def layers(build: NetworkBuilder, source: Activation) -> Activation:
+        x = build.mean("pool", build.conv("conv_last", source, 1280, activation="RELU6"))
+        return build.fully_connected("logits", x, 1000)
+
+    last = [
+        Cut(rows, 7, group, depth, outer, double)
+        for rows, group, depth, outer, double in product(
+            (7, 4), (640, 448, 320, 256, 192, 128, 64, 32), (320, 160), (True, False), DOUBLES
+        )
+    ]
+    pool = [Cut(1, 1, group, 1, True, SINGLE) for group in (1280, 640)]
+    logits = [
+        Cut(1, 1, group, depth, True, double)
+        for group, depth, double in product((128, 64, 32, 16, 8), (1280, 640), (SINGLE, DOUBLE))
+    ]
+    cuts = [
+        {"conv_last": one, "pool": two, "logits": three} for one, two, three in product(last, pool, logits)
+    ]
+    return Slice("tail", 1, (7, 7, 320), layers, cuts, 40, True)
+
+
+class Forced(Policy):
+    """Cuts the layers as it is told, and others by estimates."""
+
+    __slots__ = ("cuts", "names")
+    cuts: Cuts
+    names: Sequence[str]
+
+    def tiling(self, problem: TilingProblem, budget: int) -> Tiling | None:
+        """The cut that is to be tried, None where it does not fit."""
+        cut = self.cuts.get(self.names[problem.node.layer])
+        if cut is None:
+            return Policy.tiling(self, problem, budget)
+        buffers = problem.geometry.buffers(cut)
+        size = total_bytes(buffers)
+        if size > budget:
+            return None
+        passes = -(-problem.depth // cut.depth)
+        spatial = -(-problem.height // cut.rows) * -(-problem.width // cut.columns)
+        tasks = spatial * -(-problem.channels // cut.channels) * passes
+        return Tiling(cut, buffers, size, problem.work_cycles, tasks, problem.constant_bytes)
+
+    def chain_tilings(self, problems: Sequence[TilingProblem]) -> ChainTilings:
+        """The depthwise convolution and the projection in stripes of so many rows; no other chain."""
+        cut = self.cuts.get("depthwise")
+        first = self.names[problems[0].node.layer]
+        return Striped(problems, cut.rows if cut and first == "depthwise" and len(problems) == 2 else 0)
+
+
+class Striped(ChainTilings):
+    """Stripes of so many rows; 0 for none."""
+
+    def __init__(self, problems: Sequence[TilingProblem], rows: int) -> None:
+        super().__init__(problems)
+        work = sum(problem.work_cycles for problem in problems)
+        self._striped = ChainTiling(self._layouts, rows, work, 0, 0) if rows else None
+
+    def best(self, budget: int) -> ChainTiling | None:
+        """It, if it fits."""
+        striped = self._striped
+        return striped if striped is not None and striped.sram_bytes <= budget else None
+
+
+class Resident(SramPlanner):
+    """Keeps every tensor between two layers in SRAM but those inside a chain; `pieces` of the last layer's
+    weights come before the layer before it ends."""
+
+    pieces = 0
+    chain: tuple[int, ...] = ()
+
+    def _choose(self) -> tuple[list[int], list[Segment]]:
+        inner = {self._nodes[step].output for step in self.chain[:-1]}
+        single = [(step,) for step in self._nodes if step not in self.chain]
+        segments = sorted([*single, *([self.chain] if self.chain else [])])
+        return sorted(self._live_ranges.keys() - inner), segments
+
+    def _plan_ahead(
+        self,
+        segments: Sequence[Segment],
+        residents: Any,
+        packer: BufferPacker,
+        chains: Mapping[int, Chain],
+    ) -> tuple[AheadPlan, int]:
+        described = [
+            packer.describe(steps, residents.during(steps), chains.get(steps[0])) for steps in segments
+        ]
+        planner = Pieces(described, self._limit)
+        planner.pieces = self.pieces
+        return planner.run(), 0
+
+
+class Pieces(AheadPlanner):
+    """Loads so many pieces of the last layer's weights ahead, and the first piece of others."""
+
+    pieces = 0
+
+    def _wanted(self) -> dict[int, dict[int, int]]:
+        found: dict[int, dict[int, int]] = {}
+        last = max(number for number, each in enumerate(self._segments) if each.constants)
+        for number, segment in enumerate(self._segments):
+            for constants in segment.constants:
+                if number == last and self.pieces:
+                    count = min(self.pieces, constants.pieces)
+                    found[constants.step] = dict.fromkeys(range(max(last - 1, 1), last + 1), count)
+                elif number:
+                    found[constants.step] = {number: 1}
+        return found
+
+
+def losses(part: Slice, placed: PlacedNetwork, config: DlaConfig) -> Iterator[int]:
+    """What every plan loses for which there is room."""
+    policy = Forced(config, CompileOptions())
+    policy.names = [layer.name for layer in placed.layers]
+    first = policy.names.index("conv_last" if part.has_transfers else "depthwise")
+    for cuts in part.cuts:
+        policy.cuts, known = cuts, set()
+        planner = Resident(placed, policy)
+        planner.chain = (first, first + 1) if "depthwise" in cuts else ()
+        try:
+            for planner.pieces in range(part.most_ahead + 1):
+                plan = planner.plan(config.sram_bytes)
+                loads = str(plan.ahead)
+                if loads in known:
+                    break  # there is no room for more
+                known.add(loads)
+                program = emit(placed, config, plan, None, with_constants=False).program
+                yield loss(program, config, first, part.has_transfers)
+        except InputError:
+            continue
+
+
+def loss(program: Program, config: DlaConfig, first: int, has_transfers: bool) -> int:
+    """Cycles from the start of a layer on MAC to the end of MAC, or of everything, less the bound of what MAC
+    does in them."""
+    (run,) = Simulation(program, config, None).run().runs
+    plan, layers = run.plan, program.layer_of_words()[run.first_word :]
+    layers = layers[plan.stream.positions]
+    is_mac, end = plan.costs.unit == Unit.MAC, plan.timeline.end
+    start = int(plan.timeline.start[is_mac & (layers >= first)].min())
+    last = int((end if has_transfers else end[is_mac]).max())
+    bounds = layer_bounds(config, program.work, len(program.layers))[first:]
+    return last - start - sum(bound.units.get(Unit.MAC.name, 0) for bound in bounds)
+
+
+def network_of(part: Slice) -> UnplacedNetwork:
+    """The slice as a network."""
+    build = NetworkBuilder(part.name, 0)
+    samples = np.random.default_rng(0).integers(-128, 128, (1, *part.input_shape)).astype(np.int8)
+    source = build.input(part.input_shape, Quantization((1 / 128,), (0,)), samples)
+    graph = build.finish(part.layers(build, source))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "slice.tflite"
+        path.write_bytes(write_tflite(graph))
+        return load_model(path)
+
+
+def main() -> None:
+    """Print the least loss of each slice on both machines."""
+    slices = [*(sum_slice(*each) for each in SUMS), tail_slice()]
+    print(f"{'slice':<14}{'machine':<30}{'plans':>8}{'least loss':>12}{'in the network':>16}")
+    for part in slices:
+        network = network_of(part)
+        for label, config in list(MACHINES.items())[: 1 if part.has_transfers else None]:
+            machine = config if part.has_transfers else config.replace(**UNLIMITED)
+            placed = place(network, Policy(machine, CompileOptions(place="dla")))
+            found = list(losses(part, placed, machine))
+            total = f"{part.count} x {min(found):,}"
+            print(f"{part.name:<14}{label:<30}{len(found):>8,}{min(found):>12,}{total:>16}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
