@@ -21,9 +21,9 @@ from dlasim.sim.sizes import KIB
 
 _POINTS = Path(__file__).parent / "area_points.csv"
 COMPONENTS = {
-    "mac": "the MAC unit: multipliers, adder trees, accumulators, requantizers, addresses",
-    "vector": "the VECTOR unit: lanes, requantizers, dividers, OP_SOFTMAX, addresses",
-    "dma": "both directions of the DMA, and the bus between them",
+    "mac": "the MAC unit: multipliers, adders, accumulators, requantizers, addresses, requests for words",
+    "vector": "the VECTOR unit: lanes, requantizers, dividers, OP_SOFTMAX, addresses, requests for words",
+    "dma": "both directions of the DMA, the bus between them, requests for words",
     "ports": "the SRAM's ports: the arbiter, and the multiplexers between ports and banks",
     "queues": "the four units' queues",
     "control": "host window, counters, and the issue stage",
@@ -167,7 +167,9 @@ def areas(config: DlaConfig) -> Mapping[str, Area]:
     return {
         "mac": _mac_area(config),
         "vector": _vector_area(config),
-        "dma": DMA_UNITS * dma + block_area("dma_bus") + block_area("top", DMA_BANDWIDTH=beat),
+        "dma": DMA_UNITS * (dma + _words_area(config, "dma_words", BEAT_BYTES=beat))
+        + block_area("dma_bus")
+        + block_area("top", DMA_BANDWIDTH=beat),
         "ports": _ports_area(config),
         "queues": sum(queues, Area()),
         "control": block_area("host") + block_area("issue") + block_area("checks"),
@@ -192,6 +194,12 @@ def _mac_area(config: DlaConfig) -> Area:
         + lanes * lane
         + _shared(config.mac_results, lanes) * block_area("requantizer")
         + (block_area("mac_results") if is_limited else Area())
+        + _words_area(
+            config,
+            "mac_words",
+            LINE_BUFFER_BYTES=config.line_buffer_bytes,
+            WEIGHT_BUFFER_BYTES=config.weight_buffer_bytes,
+        )
     )
 
 
@@ -204,7 +212,15 @@ def _vector_area(config: DlaConfig) -> Area:
         + lanes * lane
         + _shared(config.vector_requantizations, LANE_REQUANTIZATIONS * lanes) * requantizer
         + _shared(config.vector_divisions, LANE_DIVISIONS * lanes) * divider
+        + _words_area(config, "vector_words", LINE_BUFFER_BYTES=config.line_buffer_bytes)
     )
+
+
+def _words_area(config: DlaConfig, block: str, **sizes: int) -> Area:
+    """What asks the SRAM's ports for a unit's words. Ports without a limit give every word at once."""
+    if not config.sram_bandwidth:
+        return Area()
+    return block_area(block, BANK_BYTES=config.sram_bandwidth, **sizes)
 
 
 def _ports_area(config: DlaConfig) -> Area:

@@ -109,11 +109,34 @@ def test_sum_of_a_grid_by_hand() -> None:
     unlimited = DlaConfig().replace(parallel="4x4", mac_results="unlimited")
     lanes = 16 * points["pe", ()] + 4 * points["mac_lane", ()]
     array, results = points["mac", (4, 4)] + lanes, points["mac_results", (16384,)]
-    assert area.areas(unlimited)["mac"].kge == pytest.approx(array + results, rel=0.02)
+    words = points["mac_words", (1, 16, 4, 16384, 8192, 32)]
+    assert area.areas(unlimited)["mac"].kge == pytest.approx(array + results + words, rel=0.02)
     never_waits = unlimited.replace(sram_bandwidth="unlimited")
     assert area.areas(never_waits)["mac"].kge == pytest.approx(array, rel=0.02)
     limited = area.areas(unlimited.replace(mac_results=1))["mac"].kge
     assert area.areas(unlimited)["mac"].kge - limited == pytest.approx(3 * points["requantizer", ()])
+
+
+def test_units_ask_for_words_where_ports_have_a_limit() -> None:
+    """By the points of the default machine: 16 bytes wide, with its buffers, 8 bytes of a beat."""
+    points = {(point.block, tuple(point.parameters.values())): point.area for point in area.measured_points()}
+    config = DlaConfig()
+    limited, unlimited = area.areas(config), area.areas(config.replace(sram_bandwidth="unlimited"))
+    wanted = {
+        "vector": points["vector_words", (16, 4, 16384)],
+        "dma": 2 * points["dma_words", (16, 4, 8)],
+        "mac": points["mac_words", (1, 16, 4, 16384, 8192, 32)],
+    }
+    for name, expected in wanted.items():
+        more = limited[name] - unlimited[name]
+        assert more.kge == pytest.approx(expected.kge, rel=0.05), name
+        assert more.flip_flops == pytest.approx(expected.flip_flops, rel=0.05), name
+
+
+@pytest.mark.parametrize(("buffer", "kge"), [("line_buffer", 34 + 26), ("weight_buffer", 8)])
+def test_a_buffer_without_a_limit_is_not_compared_with(buffer: str, kge: float) -> None:
+    saved = total() - total(**{buffer: "unlimited"})
+    assert saved == pytest.approx(kge, rel=0.1)
 
 
 def test_memories_by_hand() -> None:
