@@ -14,9 +14,10 @@ from math import prod
 import numpy as np
 
 from dlasim.compiler_shim.nodes import DlaNode, Shape, Value
-from dlasim.compiler_shim.rules import MAX_EXTENT, MAX_PARTS, Candidate
+from dlasim.compiler_shim.rules import MAX_PARTS, Candidate
 from dlasim.compiler_shim.views import View, dense, sliced
 from dlasim.isa.instructions import PoolMode
+from dlasim.isa.registers import MAX_EXTENT
 
 _Dimension = tuple[int, int, int]  # elements, and how far apart they are in source and target
 

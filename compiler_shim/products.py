@@ -22,9 +22,9 @@ _LEAST_BLOCK = (
     8  # columns that one product transposes: its work grows with them, and there are fewer products
 )
 _MOST_TRANSPOSES = MAX_PARTS // 2  # products for one operand
-_INT8_RANGE = {"ACT_MIN": -128, "ACT_MAX": 127}
+INT8_RANGE = {"ACT_MIN": -128, "ACT_MAX": 127}
 # Zero points and a scale that leave an element as it is.
-_AS_IT_IS = {"IN_ZP": 0, "WEIGHT_ZP": 0, "OUT_ZP": 0, "OUT_MULT": 1 << 30, "OUT_SHIFT": 1, **_INT8_RANGE}
+_AS_IT_IS = {"IN_ZP": 0, "WEIGHT_ZP": 0, "OUT_ZP": 0, "OUT_MULT": 1 << 30, "OUT_SHIFT": 1, **INT8_RANGE}
 
 
 def batch_matmul(candidate: Candidate) -> list[DlaNode] | None:
@@ -46,7 +46,7 @@ def batch_matmul(candidate: Candidate) -> list[DlaNode] | None:
         other = _transpose(candidate, 1, (depth, columns), nodes)
     registers = {
         "IN_ZP": at.input1_zero_point, "WEIGHT_ZP": at.input2_zero_point, "OUT_ZP": at.output_zero_point,
-        "OUT_MULT": at.output_multiplier, "OUT_SHIFT": at.output_shift, **_INT8_RANGE,
+        "OUT_MULT": at.output_multiplier, "OUT_SHIFT": at.output_shift, **INT8_RANGE,
     }  # fmt: skip
     for number, (place, other_place) in enumerate(zip(left, right, strict=True)):
         source = _part(candidate, one, place * rows * depth, (rows, depth))
@@ -71,7 +71,7 @@ def mean_by_product(candidate: Candidate, rows: int, depth: int) -> DlaNode:
     ones = candidate.add(Value("ones", (1, depth), "int8", data=np.ones((1, depth), np.int8)))
     registers = {
         "IN_ZP": 0, "WEIGHT_ZP": at.input_zero_point, "OUT_ZP": at.output_zero_point,
-        "OUT_MULT": at.output_multiplier, "OUT_SHIFT": at.output_shift, **_INT8_RANGE,
+        "OUT_MULT": at.output_multiplier, "OUT_SHIFT": at.output_shift, **INT8_RANGE,
     }  # fmt: skip
     return _product(candidate, ones, candidate.output_number, (1, depth, rows), registers, matrix=source)
 

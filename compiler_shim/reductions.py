@@ -14,14 +14,12 @@ import numpy as np
 
 from dlasim.compiler_shim.copies import copy_into
 from dlasim.compiler_shim.nodes import DlaNode, Pair, Shape, Value
-from dlasim.compiler_shim.products import mean_by_product
+from dlasim.compiler_shim.products import INT8_RANGE, mean_by_product
 from dlasim.compiler_shim.rules import Candidate, as_image, reduced_extents
 from dlasim.compiler_shim.translate import flat_image
 from dlasim.compiler_shim.views import View, dense
 from dlasim.isa.host_ops import ReduceFunction
 from dlasim.isa.instructions import PoolMode
-
-_INT8_RANGE = {"ACT_MIN": -128, "ACT_MAX": 127}
 
 
 def mean(candidate: Candidate) -> list[DlaNode] | None:
@@ -35,7 +33,7 @@ def mean(candidate: Candidate) -> list[DlaNode] | None:
         return [*nodes, mean_by_product(candidate, outer, reduced)]
     registers = {
         "IN_ZP": at.input_zero_point, "OUT_ZP": at.output_zero_point, "OUT_MULT": at.output_multiplier,
-        "OUT_SHIFT": at.output_shift, **_INT8_RANGE,
+        "OUT_SHIFT": at.output_shift, **INT8_RANGE,
     }  # fmt: skip
     return [*nodes, _pool(candidate, PoolMode.MEAN, registers)]
 
@@ -47,7 +45,7 @@ def extremum_of_many(candidate: Candidate) -> list[DlaNode] | None:
         return None
     candidate, nodes = together
     if candidate.attributes.function == ReduceFunction.MAX:
-        return [*nodes, _pool(candidate, PoolMode.MAX, _INT8_RANGE)]
+        return [*nodes, _pool(candidate, PoolMode.MAX, INT8_RANGE)]
     table = Value("complement", (256,), "int8", data=np.arange(127, -129, -1).astype(np.int8))
     number = candidate.add(table)
     source, result = candidate.inputs[0], candidate.outputs[0]
@@ -66,7 +64,7 @@ def extremum_of_many(candidate: Candidate) -> list[DlaNode] | None:
             "OP_ACT_LUT", candidate.layer, candidate.input_numbers[:1], inner.input_numbers[0], first, first,
             table=number,
         ),
-        _pool(inner, PoolMode.MAX, _INT8_RANGE),
+        _pool(inner, PoolMode.MAX, INT8_RANGE),
         DlaNode(
             "OP_ACT_LUT", candidate.layer, (inner.output_number,), candidate.output_number, last, last,
             table=number,

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 from dlasim.compiler_shim.graph import label
 from dlasim.compiler_shim.nodes import Value
 from dlasim.isa.host_ops import BinaryFunction, ReduceFunction
+from dlasim.isa.registers import MAX_EXTENT
 
-MAX_EXTENT = (1 << 16) - 1
 MAX_PARTS = 256  # operations that one operator may become: images, groups, or strips that are moved
 
 

@@ -205,6 +205,7 @@ _COUNTER_REGISTERS = tuple(
     for high, (half, word) in enumerate((("LOW", "low"), ("HIGH", "high")))
 )
 
+MAX_EXTENT = 0xFFFF  # of a height or width, which share a register
 _ADDRESS_MAX = 0x7FFF_FFFF
 _COUNT_MAX = 0x00FF_FFFF
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from dlasim.isa import registers
-from dlasim.sim.compiled_costs import MOST_CYCLES, MOST_STEPS, most_cycles
+from dlasim.sim.compiled_costs import MOST_CYCLES, is_moderate, most_cycles
 from dlasim.sim.footprint import STEP_LIMIT, Count
 from dlasim.sim.formulas import UnitCosts
 from dlasim.sim.operation import Batch
@@ -29,7 +28,7 @@ def batch_costs(unit: UnitCosts, batch: Batch, result_cycles: Count) -> tuple[Co
     kind = describe_kind(batch.instruction, batch.fields, result_cycles)
     sizes = batch_sizes(batch)
     formula: Any = mac_costs if kind.is_mac else vector_costs
-    if _most_steps(unit, kind, sizes) < MOST_STEPS * MOST_CYCLES:
+    if _fits_64_bits(unit, kind, sizes):
         exact: tuple[Count, ...] = formula(unit, kind, sizes)
         return exact
     terms = formula(unit, _of_any_size(kind), _of_any_size(sizes))
@@ -58,15 +57,13 @@ class _Values:
         raise AssertionError("routines on one operation write no register")
 
 
-def _most_steps(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) -> float:
-    """More than any number that the costs are made of."""
-    factors = [(sizes.rows, 0), (sizes.columns, 0), (sizes.channels, unit.output_lanes)]
-    if kind.has_window:
-        factors += [(sizes.kernel_rows, 0), (sizes.kernel_columns, unit.step_group)]
-    if kind.has_window or kind.reduces_channels:
-        factors.append((sizes.in_channels, unit.input_lanes))
+def _fits_64_bits(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) -> bool:
+    """Whether 64 bits hold every number that the costs are made of: those of an operation with the largest of
+    each size."""
+    names = OperationSizes.__dataclass_fields__
+    largest = OperationSizes(**{name: int(np.max(getattr(sizes, name))) for name in names})
     cycles = most_cycles(unit, int(np.max(kind.result_cycles)))
-    return prod((float(np.max(size)) + more for size, more in factors), start=float(cycles))
+    return cycles < MOST_CYCLES and is_moderate(unit, kind, largest)
 
 
 def _of_any_size(record: Any) -> Any:

@@ -100,7 +100,7 @@ def cost_operations(stream: StreamCosts, operations: int) -> int:
         read_sizes(sizes, stream.file)
         sizes.common_rows = _common_divisor(sizes.stride_rows, sizes.dilation_rows)
         sizes.common_columns = _common_divisor(sizes.stride_columns, sizes.dilation_columns)
-        if not _is_moderate(word, sizes):
+        if not is_moderate(word.unit, word.kind, sizes):
             return number
         macs = 0
         if word.number == _MAC:
@@ -136,14 +136,14 @@ def _cost_transfer(stream: StreamCosts, word: WordCosts, number: int) -> bool:
 
 
 @routine
-def _is_moderate(word: WordCosts, sizes: OperationSizes) -> bool:
+def is_moderate(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) -> bool:
     """Whether 64 bits hold every number that the costs of an operation are made of."""
-    unit, most = word.unit, MOST_STEPS
+    most = MOST_STEPS
     most //= sizes.rows * sizes.columns
     most //= sizes.channels + unit.output_lanes
-    if word.kind.has_window:
+    if kind.has_window:
         most //= sizes.kernel_rows * sizes.kernel_columns + unit.step_group
-    if word.kind.reduces_channels or word.kind.has_window:
+    if kind.reduces_channels or kind.has_window:
         most //= sizes.in_channels + unit.input_lanes
     return most > 0
 
@@ -205,7 +205,7 @@ def most_cycles(unit: UnitCosts, result_cycles: int) -> int:
 
 
 def _is_moderate_machine(words: Sequence[WordCosts], buses: Sequence[BusCosts]) -> bool:
-    """Whether costs of a machine for each step, result and byte are so small that `_is_moderate` suffices."""
+    """Whether costs of a machine for each step, result and byte are so small that `is_moderate` suffices."""
     most = [most_cycles(word.unit, word.kind.result_cycles) for word in words]
     most += [max(bus.rate_cycles, bus.burst_overhead) for bus in buses]
     return max(most, default=0) < MOST_CYCLES

@@ -23,6 +23,7 @@ from dlasim.compiler_shim.lowering.tile_records import (
     NodeSizes,
     Tile,
 )
+from dlasim.isa.registers import MAX_EXTENT
 from dlasim.native.record import Record, member, record
 from dlasim.native.routine import Routine, routine
 
@@ -30,7 +31,6 @@ PIECES = 4
 AHEAD_PART = 4  # a node's constants are assumed to get such a part of the SRAM before it begins
 PIECE_PART = 4  # of which pieces are no more than such a part
 NEAR = 64  # a node is near its work alone if all else adds no more than such a part of it
-MAX_EXTENT = (1 << 16) - 1  # what a size register holds
 
 
 @record
@@ -76,6 +76,7 @@ SEARCH = Routine(
         "dlasim.compiler_shim.lowering.tile_records",
         "dlasim.compiler_shim.lowering.transfers",
         "dlasim.isa.instructions",
+        "dlasim.isa.registers",
         "dlasim.sim.formulas",
     ),
 )

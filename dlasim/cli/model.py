@@ -56,6 +56,8 @@ def command(
     ranges are realistic. The same arguments give the same file on every machine.
     """
     if list_only:
+        if name is not None:
+            raise click.UsageError(f"--list takes no NAME (got {name!r})")
         _show_list(as_json)
         return
     if name is None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.errors import InputError, printable
+from dlasim.fileio import MAX_FILE_BYTES
 from dlasim.isa import program as p
 from dlasim.isa.file_records import (
     FIRST_OPTIONAL_SECTION,
@@ -25,7 +26,6 @@ from dlasim.isa.file_records import (
 )
 from dlasim.isa.instructions import WORD_BYTES
 
-MAX_FILE_BYTES = 1 << 31
 MAX_MESSAGE_CHARACTERS = 200
 MAX_SECTIONS = 256
 _KNOWN_SECTIONS = frozenset(int(section) for section in Section)

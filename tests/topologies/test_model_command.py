@@ -37,6 +37,12 @@ def test_the_file_is_named_after_the_network_and_its_seed_matters(tmp_path):
     assert (tmp_path / "mnist.tflite").read_bytes() != (tmp_path / "other.tflite").read_bytes()
 
 
+def test_the_list_takes_no_name(tmp_path):
+    done = dlasim("mnist", "--list", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--list takes no NAME (got 'mnist')" in done.stderr
+
+
 def test_the_list_has_every_network(tmp_path):
     done = dlasim("--list", folder=tmp_path)
     assert done.returncode == 0
