@@ -72,5 +72,10 @@ def printable(text: str, also: str = "") -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() or c in also else "?" for c in text)
 
 
+def is_interrupt(error: BaseException) -> bool:
+    """Whether Ctrl-C caused it. In the middle of a class statement Python turns that into a RuntimeError."""
+    return isinstance(error, KeyboardInterrupt) or isinstance(error.__cause__, KeyboardInterrupt)
+
+
 def _shown(line: str) -> str:
     return printable(line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…", also="\t")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dlasim.errors import RunError
@@ -30,6 +31,16 @@ def start(
         )
     except OSError as error:
         raise RunError(f"cannot start a helper process: {error.strerror}") from None
+
+
+@contextlib.contextmanager
+def interrupts_held() -> Iterator[None]:
+    """In this thread, Ctrl-C takes effect at the end. A process that starts meanwhile does not hear it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def clean_environment() -> dict[str, str]:

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from dlasim.errors import RunError
-from dlasim.processes import clean_environment, start
+from dlasim.processes import clean_environment, interrupts_held, start
 from dlasim.sweeps import compiled
 from dlasim.sweeps.evaluate import FAILED, Entry, Evaluator, sram_group
 from dlasim.sweeps.models import Blueprint
@@ -98,10 +98,16 @@ class Workers:
     """A fixed number of worker processes, which import their modules while the caller prepares the points."""
 
     def __init__(self, count: int) -> None:
-        self._workers = [_start() for _ in range(count)]
+        self._workers: list[_Worker] = []
         self._introduction: tuple[Mapping[str, Blueprint], tuple[bytes, ...]] = {}, ()
         self._again: deque[list[Task]] = deque()
         self._deaths: dict[int, int] = {}
+        try:
+            for _ in range(count):
+                self._add()
+        except BaseException:
+            self.close()
+            raise
 
     def run(
         self, blueprints: Mapping[str, Blueprint], tasks: Iterable[Task], codes: tuple[bytes, ...] = ()
@@ -132,6 +138,13 @@ class Workers:
         for worker in self._workers:
             worker.close()
         self._workers = []
+
+    def _add(self) -> _Worker:
+        """Start one more. An interrupt waits until `close` knows of it."""
+        with interrupts_held():
+            worker = _start()
+            self._workers.append(worker)
+        return worker
 
     def _send_networks(self, worker: _Worker) -> None:
         with contextlib.suppress(OSError):
@@ -178,9 +191,7 @@ class Workers:
                         Entry(FAILED, f"its worker process ended {MAX_DEATHS} times with exit code {code}"),
                     )
                 ]
-        fresh = _start()
-        self._workers.append(fresh)
-        self._send_networks(fresh)
+        self._send_networks(self._add())
 
     def _continue_without(self, worker: _Worker, why: str) -> None:
         """A worker that could not start is not replaced; the others get its points."""

@@ -8,7 +8,7 @@ import sys
 import click
 
 from dlasim.cli.terminal import say
-from dlasim.errors import WRONG_PATH, DlasimError, printable
+from dlasim.errors import WRONG_PATH, DlasimError, is_interrupt, printable
 
 RUN_FAILED = 1
 BAD_INPUT = 2
@@ -36,7 +36,7 @@ def _describe(error: BaseException, program: str) -> tuple[str, int]:
         return _describe_click(error, program)
     if isinstance(error, DlasimError):
         return f"{program}: {error}{_meant(error, program)}", error.exit_code
-    if isinstance(error, KeyboardInterrupt | click.Abort):
+    if isinstance(error, click.Abort) or is_interrupt(error):
         return f"{program}: interrupted", INTERRUPTED
     if isinstance(error, MemoryError):
         return f"{program}: out of memory", RUN_FAILED

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from dlasim.processes import start
+from dlasim.sweeps import local
 from tests.hardening.commands import COMPILING, interrupt, session, started, wait_for_work
 
 
@@ -51,6 +56,64 @@ def test_while_a_sweep_and_its_workers_start(seconds: float, model: Path, tmp_pa
         assert process.returncode in SHELLS_130
         assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.parent.name != "cache"]
         assert session(process.pid) == []
+
+
+def test_while_a_worker_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Just before the sweep knows of the second one."""
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start_and_interrupt(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+        processes.append(start(*arguments, **options))
+        if len(processes) == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return processes[-1]
+
+    monkeypatch.setattr(local, "start", start_and_interrupt)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            local.Workers(3)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert [process.poll() for process in processes] == [-signal.SIGKILL] * 2
+
+
+@pytest.mark.parametrize("during", ["import", "command"])
+def test_while_a_class_is_made(during: str) -> None:
+    """Python says RuntimeError then, whose cause is the interrupt."""
+    lines = [
+        "class Field:",
+        "    def __set_name__(self, *_): raise KeyboardInterrupt",
+        "def interrupted(*_, **__):",
+        "    class Record: field = Field()",
+        "import dlasim.cli, dlasim.cli.group, dlasim.__main__",
+        "dlasim.cli.main = interrupted" if during == "import" else "dlasim.cli.main._run = interrupted",
+        "dlasim.__main__.main()",
+    ]
+    assert_interrupted(lines)
+
+
+def test_in_a_finalizer() -> None:
+    """Whose exceptions Python ignores."""
+    lines = [
+        "import time",
+        "class Finalized:",
+        "    def __del__(self): raise KeyboardInterrupt",
+        "def work(*_, **__):",
+        "    Finalized()",
+        "    time.sleep(60)",
+        "import dlasim.cli, dlasim.__main__",
+        "dlasim.cli.main = work",
+        "dlasim.__main__.main()",
+    ]
+    assert_interrupted(lines)
+
+
+def assert_interrupted(lines: Sequence[str]) -> None:
+    """That Python ends as it should."""
+    command = [sys.executable, "-c", "\n".join(lines)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "dlasim: interrupted\n")
 
 
 @pytest.mark.slow
