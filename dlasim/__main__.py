@@ -3,7 +3,6 @@
 import atexit
 import gc
 import os
-import signal
 import sys
 
 if __name__ == "__main__" and not sys.flags.safe_path:
@@ -33,6 +32,8 @@ def main() -> None:
 def _repeat_interrupt(ignored: "sys.UnraisableHookArgs") -> None:
     """Python ignores what is raised in a finalizer. Ctrl-C would be lost there: raise it again soon."""
     if ignored.exc_type is KeyboardInterrupt:
+        import signal  # not above: the current folder may contain one, too
+
         signal.signal(signal.SIGALRM, signal.default_int_handler)
         signal.setitimer(signal.ITIMER_REAL, 0.01)
     else:
