@@ -43,4 +43,4 @@ def _check_operators(names: frozenset[str]) -> None:
 
     for name in sorted(names - OPERATORS.keys()):
         hint = suggestion(name, OPERATORS) or "; docs/operators.md lists all"
-        raise InputError(f"unknown operator {name!r}{hint}")
+        raise InputError(f"dla_ops: unknown operator {name!r}{hint}")

@@ -205,7 +205,8 @@ _COUNTER_REGISTERS = tuple(
     for high, (half, word) in enumerate((("LOW", "low"), ("HIGH", "high")))
 )
 
-MAX_EXTENT = 0xFFFF  # of a height or width, which share a register
+EXTENT_BITS = 16  # of a height or width, which share a register
+MAX_EXTENT = (1 << EXTENT_BITS) - 1
 _ADDRESS_MAX = 0x7FFF_FFFF
 _COUNT_MAX = 0x00FF_FFFF
 
@@ -241,8 +242,8 @@ def _pair(group: str, name: str, doc: str, first: str, second: str, minimum: int
         group,
         name,
         doc,
-        Field(first, 0, 16, first, minimum=minimum, default=minimum),
-        Field(second, 16, 16, second, minimum=minimum, default=minimum),
+        Field(first, 0, EXTENT_BITS, first, minimum=minimum, default=minimum),
+        Field(second, EXTENT_BITS, EXTENT_BITS, second, minimum=minimum, default=minimum),
     )
 
 

@@ -37,7 +37,7 @@ class Operation:
     def pair(self, register: str) -> tuple[int, int]:
         """The two halves of a packed register: (height, width) or (top, left)."""
         pattern = self.pattern(register)
-        return pattern & 0xFFFF, pattern >> 16
+        return pattern & registers.MAX_EXTENT, pattern >> registers.EXTENT_BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Batch:
         """The two halves of a packed register: (heights, widths) or (tops, lefts)."""
         if register not in self._pairs:
             pattern = self.value(register)
-            self._pairs[register] = pattern & 0xFFFF, pattern >> 16
+            self._pairs[register] = pattern & registers.MAX_EXTENT, pattern >> registers.EXTENT_BITS
         return self._pairs[register]
 
 

@@ -19,6 +19,7 @@ from dlasim.isa.instructions import (
     Instruction,
     Unit,
 )
+from dlasim.isa.registers import EXTENT_BITS, MAX_EXTENT
 from dlasim.native.record import Record, record
 from dlasim.native.routine import Numbers, routine
 from dlasim.sim.footprint import element_bytes, is_present
@@ -43,7 +44,6 @@ _COLUMN = {register.name: number for number, register in enumerate(registers.OPE
 _IN_SIZE, _IN_CHANNELS = _COLUMN["IN_SIZE"], _COLUMN["IN_CHANNELS"]
 _OUT_SIZE, _OUT_CHANNELS = _COLUMN["OUT_SIZE"], _COLUMN["OUT_CHANNELS"]
 _KERNEL, _STRIDE, _DILATION = _COLUMN["KERNEL"], _COLUMN["STRIDE"], _COLUMN["DILATION"]
-_HALF, _HALF_BITS = 0xFFFF, 16  # of a register that holds two numbers
 
 
 @record
@@ -117,11 +117,11 @@ def describe_kind(instruction: Instruction, fields: Any, result_cycles: Any) -> 
 @routine
 def read_sizes(sizes: OperationSizes, file: Numbers) -> None:
     """Take the sizes from the values of the operand registers; the common divisors come from elsewhere."""
-    sizes.rows, sizes.columns = file[_OUT_SIZE] & _HALF, file[_OUT_SIZE] >> _HALF_BITS
-    sizes.in_rows, sizes.in_columns = file[_IN_SIZE] & _HALF, file[_IN_SIZE] >> _HALF_BITS
-    sizes.kernel_rows, sizes.kernel_columns = file[_KERNEL] & _HALF, file[_KERNEL] >> _HALF_BITS
-    sizes.stride_rows, sizes.stride_columns = file[_STRIDE] & _HALF, file[_STRIDE] >> _HALF_BITS
-    sizes.dilation_rows, sizes.dilation_columns = file[_DILATION] & _HALF, file[_DILATION] >> _HALF_BITS
+    sizes.rows, sizes.columns = file[_OUT_SIZE] & MAX_EXTENT, file[_OUT_SIZE] >> EXTENT_BITS
+    sizes.in_rows, sizes.in_columns = file[_IN_SIZE] & MAX_EXTENT, file[_IN_SIZE] >> EXTENT_BITS
+    sizes.kernel_rows, sizes.kernel_columns = file[_KERNEL] & MAX_EXTENT, file[_KERNEL] >> EXTENT_BITS
+    sizes.stride_rows, sizes.stride_columns = file[_STRIDE] & MAX_EXTENT, file[_STRIDE] >> EXTENT_BITS
+    sizes.dilation_rows, sizes.dilation_columns = file[_DILATION] & MAX_EXTENT, file[_DILATION] >> EXTENT_BITS
     sizes.channels, sizes.in_channels = file[_OUT_CHANNELS], file[_IN_CHANNELS]
 
 

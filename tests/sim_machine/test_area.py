@@ -23,9 +23,7 @@ def name_of(point: area.SynthesisPoint) -> str:
 
 
 def test_every_block_was_measured() -> None:
-    measured = [
-        (point.block, synthesis.parameters_text(point.parameters)) for point in area.measured_points()
-    ]
+    measured = [(point.block, synthesis.parameters_text(point.parameters)) for point in POINTS]
     wanted = [
         (name, synthesis.parameters_text(sizes))
         for name, block in synthesis.BLOCKS.items()
@@ -100,32 +98,34 @@ def test_more_results_than_lanes_need_no_more_requantizers() -> None:
     )
 
 
+def measured(block: str, *sizes: int) -> area.Area:
+    """Of the one point of a block that has these sizes."""
+    (point,) = (point for point in POINTS if (point.block, *point.parameters.values()) == (block, *sizes))
+    return point.area
+
+
 def test_sum_of_a_grid_by_hand() -> None:
     """The MAC unit of a machine that was synthesised is its array's blocks, counted. Ports have a limit, so
     results wait for them."""
-    points = {
-        (point.block, tuple(point.parameters.values())): point.area.kge for point in area.measured_points()
-    }
     unlimited = DlaConfig().replace(parallel="4x4", mac_results="unlimited")
-    lanes = 16 * points["pe", ()] + 4 * points["mac_lane", ()]
-    array, results = points["mac", (4, 4)] + lanes, points["mac_results", (16384,)]
-    words = points["mac_words", (1, 16, 4, 16384, 8192, 32)]
+    lanes = 16 * measured("pe").kge + 4 * measured("mac_lane").kge
+    array, results = measured("mac", 4, 4).kge + lanes, measured("mac_results", 16384).kge
+    words = measured("mac_words", 1, 16, 4, 16384, 8192, 32).kge
     assert area.areas(unlimited)["mac"].kge == pytest.approx(array + results + words, rel=0.02)
     never_waits = unlimited.replace(sram_bandwidth="unlimited")
     assert area.areas(never_waits)["mac"].kge == pytest.approx(array, rel=0.02)
     limited = area.areas(unlimited.replace(mac_results=1))["mac"].kge
-    assert area.areas(unlimited)["mac"].kge - limited == pytest.approx(3 * points["requantizer", ()])
+    assert area.areas(unlimited)["mac"].kge - limited == pytest.approx(3 * measured("requantizer").kge)
 
 
 def test_units_ask_for_words_where_ports_have_a_limit() -> None:
     """By the points of the default machine: 16 bytes wide, with its buffers, 8 bytes of a beat."""
-    points = {(point.block, tuple(point.parameters.values())): point.area for point in area.measured_points()}
     config = DlaConfig()
     limited, unlimited = area.areas(config), area.areas(config.replace(sram_bandwidth="unlimited"))
     wanted = {
-        "vector": points["vector_words", (16, 4, 16384)],
-        "dma": 2 * points["dma_words", (16, 4, 8)],
-        "mac": points["mac_words", (1, 16, 4, 16384, 8192, 32)],
+        "vector": measured("vector_words", 16, 4, 16384),
+        "dma": 2 * measured("dma_words", 16, 4, 8),
+        "mac": measured("mac_words", 1, 16, 4, 16384, 8192, 32),
     }
     for name, expected in wanted.items():
         more = limited[name] - unlimited[name]

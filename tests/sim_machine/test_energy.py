@@ -151,13 +151,17 @@ def test_the_clock_of_a_unit_runs_while_it_works() -> None:
     found = EnergyModel(technology("45nm"), CONFIG).operations(plan)["clock"]
     cycles = plan.timeline.end - plan.timeline.start
     addresses = area.block_area("mac", INPUT_LANES=4, OUTPUT_LANES=4).flip_flops
-    addresses += 180 + 1539  # of results that leave, and of requests for words
+    addresses += 180  # of results that leave
+    buffers = {"LINE_BUFFER_BYTES": CONFIG.line_buffer_bytes}
+    both = {"WEIGHT_BUFFER_BYTES": CONFIG.weight_buffer_bytes, **buffers}
+    addresses += area.block_area("mac_words", BANK_BYTES=16, **both).flip_flops
     assert found[0] == pytest.approx(
-        0.0083 * ((16 * 17 + 4 * 64 + addresses) * cycles[0] + (206 - 64) * RESULTS), rel=1e-3
+        0.0083 * ((16 * 17 + 4 * 64 + addresses) * cycles[0] + (206 - 64) * RESULTS)
     )
     lanes = CONFIG.vector_lanes * 64 + area.block_area("vector", LANES=CONFIG.vector_lanes).flip_flops
-    lanes += 187 + 1250  # of OP_SOFTMAX for 16 lanes, and of requests for words
-    assert found[1] == pytest.approx(0.0083 * lanes * cycles[1], rel=1e-3)
+    lanes += 187  # of OP_SOFTMAX for 16 lanes
+    lanes += area.block_area("vector_words", BANK_BYTES=16, **buffers).flip_flops
+    assert found[1] == pytest.approx(0.0083 * lanes * cycles[1], rel=1e-4)
     assert 0 < found[2] / cycles[2] < found[1] / cycles[1]
 
 
