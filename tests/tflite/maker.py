@@ -12,6 +12,9 @@ def one_scale(scale: float) -> Quantization:
     return Quantization((float(np.float32(scale)),), (0,))
 
 
+ACTIVATIONS = ("NONE", "RELU", "RELU6")
+
+
 class Maker:
     """Collects tensors; random shapes and quantizations come from one generator."""
 
@@ -29,6 +32,10 @@ class Maker:
     def quantization(self) -> Quantization:
         scale = float(np.float32(self.rng.uniform(0.01, 0.2)))
         return Quantization((scale,), (self.number(-128, 127),))
+
+    def activation(self) -> dict[str, Any]:
+        """The option of an activation that the operator ends with."""
+        return {"fused_activation_function": self.choice(*ACTIVATIONS)}
 
     def shape(self, rank: int) -> tuple[int, ...]:
         return (1, *(self.number(2, 9) for _ in range(rank - 1)))
