@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+MAX_DIMENSIONS = 8  # of a model's tensor
+UNSIGNED_OFFSET = 128  # between a value as uint8 and as int8
 Option = int | float | bool | str | tuple[int, ...]
 _MAX_LABEL = 60
 

@@ -27,6 +27,7 @@ from dlasim.errors import InputError
 from dlasim.isa import host_ops, program
 from dlasim.isa.file_records import LayerKind
 from dlasim.isa.host_attributes import encode_attributes
+from dlasim.isa.limits import MAX_RANK
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,16 +219,16 @@ class _Partitioner:
 
     def _distinct_outputs(self) -> tuple[int, ...]:
         """Outputs that share bytes with an input, a variable or another output get a copy of their own."""
-        taken = {self._root(number) for number in self._graph.inputs} | self._variables
+        taken = {self._resolve_alias(number) for number in self._graph.inputs} | self._variables
         outputs = []
         for number in self._graph.outputs:
-            if self._root(number) in taken or self._values[number].data is not None:
+            if self._resolve_alias(number) in taken or self._values[number].data is not None:
                 number = self._copy(number)
-            taken.add(self._root(number))
+            taken.add(self._resolve_alias(number))
             outputs.append(number)
         return tuple(outputs)
 
-    def _root(self, number: int) -> int:
+    def _resolve_alias(self, number: int) -> int:
         while (alias := self._values[number].alias) is not None:
             number = alias
         return number
@@ -236,9 +237,11 @@ class _Partitioner:
         value = self._values[number]
         self._values.append(replace(value, data=None, alias=None))
         elements = int(np.prod(value.shape, dtype=np.int64))
-        rank = host_ops.MAX_RANK
         words = encode_attributes(
-            "STRIDED_COPY", offset=0, size=(1,) * (rank - 1) + (elements,), stride=(0,) * (rank - 1) + (1,)
+            "STRIDED_COPY",
+            offset=0,
+            size=(1,) * (MAX_RANK - 1) + (elements,),
+            stride=(0,) * (MAX_RANK - 1) + (1,),
         )
         layer = len(self._items)
         code = host_ops.BY_NAME["STRIDED_COPY"].code

@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
+from dlasim.compiler_shim.graph import UNSIGNED_OFFSET, Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.operators.lookup_rows import OWN_TABLE
 
-OFFSET = 128
 MOST_REAL = 1 << 30  # so that a number in units of the output and its zero point fit 32 bits
 _CONVERTERS = ("QUANTIZE", "DEQUANTIZE")  # these take uint8 as well as int8
 _CAST = "CAST"  # takes the numbers as they are, not what they stand for
@@ -99,14 +98,14 @@ def restored(tensor: Tensor) -> Tensor:
     if not tensor.is_unsigned:
         return tensor
     data = None if tensor.data is None else flipped(tensor.data)
-    quantization = _moved(tensor.quantization, OFFSET)
+    quantization = _moved(tensor.quantization, UNSIGNED_OFFSET)
     return replace(tensor, dtype="uint8", quantization=quantization, data=data, is_unsigned=False)
 
 
 def flipped(values: NDArray[Any]) -> NDArray[Any]:
     """uint8 as int8 that are 128 lower, or the way back: of a byte the top bit changes."""
     target = np.int8 if values.dtype == np.uint8 else np.uint8
-    return (np.ascontiguousarray(values).view(np.uint8) ^ np.uint8(OFFSET)).view(target)
+    return (np.ascontiguousarray(values).view(np.uint8) ^ np.uint8(UNSIGNED_OFFSET)).view(target)
 
 
 def _is_quantized(tensor: Tensor) -> bool:
@@ -115,7 +114,7 @@ def _is_quantized(tensor: Tensor) -> bool:
 
 def _lowered(tensor: Tensor) -> Tensor:
     data = None if tensor.data is None else flipped(tensor.data)
-    quantization = _moved(tensor.quantization, -OFFSET)
+    quantization = _moved(tensor.quantization, -UNSIGNED_OFFSET)
     return replace(tensor, dtype="int8", quantization=quantization, data=data, is_unsigned=True)
 
 
@@ -191,7 +190,7 @@ def rescaling_table(source: Quantization | None, target: Quantization | None) ->
         return None
     with np.errstate(all="ignore"):
         scale = np.float32(source.scale) * (np.float32(1) / np.float32(target.scale))
-        bias = np.float32(-(source.zero_point + OFFSET)) * scale
+        bias = np.float32(-(source.zero_point + UNSIGNED_OFFSET)) * scale
         reals = (np.arange(256, dtype=np.float32) * scale + bias).astype(np.float64)
     if not (np.abs(reals) < MOST_REAL).all():
         return None

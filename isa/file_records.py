@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING
 
+from dlasim.isa.limits import MAX_RANK
+
 if TYPE_CHECKING:
     import numpy as np
 
 MAGIC = b"DLAPROG\0"
 FORMAT_VERSION = 1
 SECTION_ALIGNMENT = 64
-MAX_RANK = 6
 FIRST_OPTIONAL_SECTION = 64  # a reader skips sections of this kind and above that it does not know
 
 _NUMPY = {"u8": "u1", "u32": "<u4", "i32": "<i4", "u64": "<u8", "f32": "<f4"}

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 from dlasim.isa.host_ops import (
     BY_NAME,
-    MAX_RANK,
     BinaryFunction,
     CompareFunction,
     ReduceFunction,
     UnaryFunction,
 )
+from dlasim.isa.limits import MAX_RANK
 
 RESIZE_ENTRY_WORDS = 3
 

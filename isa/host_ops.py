@@ -14,8 +14,8 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, replace
 
-# Size of attributes that hold one word per dimension: the rank that tensor descriptors have room for.
-MAX_RANK = 6
+from dlasim.isa.limits import MAX_RANK
+
 # ADD and SUB keep this many bits below the point while they add.
 ADD_LEFT_SHIFT = 20
 # SQUARED_DIFFERENCE keeps so many while it subtracts, and twice as many in the square.

@@ -14,7 +14,8 @@ from typing import Any
 
 from dlasim.isa.file_records import DataType
 from dlasim.isa.host_checks import RULES
-from dlasim.isa.host_ops import MAX_RANK, HostOperand, HostOperator, Word
+from dlasim.isa.host_ops import HostOperand, HostOperator, Word
+from dlasim.isa.limits import MAX_RANK
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from dlasim.errors import InputError, one_of, unknown
 from dlasim.fileio import parse_toml, read_toml
+from dlasim.isa.limits import MAX_SRAM_BYTES
 from dlasim.sim.sizes import KIB, SIZE_FORM, UNLIMITED, parse_size, size_text
 
 if TYPE_CHECKING:
     from dlasim.isa.program import Requirement
 
-MAX_SRAM_BYTES = 1 << 31
 MAX_PES = 1 << 20
 _PRESETS = Path(__file__).parent / "presets"
 # Parameters that may be unlimited, which is 0.

@@ -20,7 +20,6 @@ from dlasim.compiler_shim.dlag.dlag_layout import (
     DTYPES,
     HEAD,
     MAGIC,
-    MAX_RANK,
     MAX_SCALE,
     MAX_TENSORS,
     ROUNDINGS,
@@ -28,7 +27,7 @@ from dlasim.compiler_shim.dlag.dlag_layout import (
     is_graph,
 )
 from dlasim.compiler_shim.dlag.option_check import OptionError, checked_options
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor, label
+from dlasim.compiler_shim.graph import MAX_DIMENSIONS, Graph, Operator, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.reader import ReadModel, read_model
 from dlasim.compiler_shim.tflite.writer import write_tflite
@@ -126,8 +125,8 @@ class _GraphReader:
         name = self._string(row, "name", where)
         where = f"{where} ({label(name)})"
         shape = self._integers(row, "shape", where, 0, 1 << 31)
-        if len(shape) > MAX_RANK:
-            self._fail(f"{where}: shape must have at most {MAX_RANK} dimensions (got {len(shape)})")
+        if len(shape) > MAX_DIMENSIONS:
+            self._fail(f"{where}: shape must have at most {MAX_DIMENSIONS} dimensions (got {len(shape)})")
         dtype = self._string(row, "dtype", where)
         if dtype not in DTYPES:
             self._fail(f"{where}: dtype must be {one_of(DTYPES)} (got {dtype[:40]!r})")

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dlasim.compiler_shim.dlag.dlag_layout import DTYPES, MAX_RANK, MAX_SCALE, ROUNDINGS
+from dlasim.compiler_shim.dlag.dlag_layout import DTYPES, MAX_SCALE, ROUNDINGS
 from dlasim.compiler_shim.dlag.dlag_writer import write_graph
 from dlasim.compiler_shim.dlag.option_check import OptionError, checked_options
-from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor, label
+from dlasim.compiler_shim.graph import MAX_DIMENSIONS, Graph, Operator, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.host_calls import bind, infer_shapes
 from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.errors import InputError, one_of, unknown
@@ -165,8 +165,10 @@ class GraphBuilder:
         name = label(tensor.name)
         _require(tensor.dtype in DTYPES, f"{name}: dtype must be {one_of(DTYPES)} (got {tensor.dtype})")
         sound = all(isinstance(size, int) and 0 < size < 1 << 31 for size in tensor.shape)
-        sound = (sound or tensor.is_constant) and len(tensor.shape) <= MAX_RANK
-        _require(sound, f"{name}: shape must have up to {MAX_RANK} sizes above 0 (got {list(tensor.shape)})")
+        sound = (sound or tensor.is_constant) and len(tensor.shape) <= MAX_DIMENSIONS
+        _require(
+            sound, f"{name}: shape must have up to {MAX_DIMENSIONS} sizes above 0 (got {list(tensor.shape)})"
+        )
         self._tensors.append(tensor)
         return len(self._tensors) - 1
 

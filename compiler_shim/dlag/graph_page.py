@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.dlag.dlag_layout import DTYPES, HEAD, MAX_RANK, MAX_TENSORS, VERSION
+from dlasim.compiler_shim.dlag.dlag_layout import DTYPES, HEAD, MAX_TENSORS, VERSION
+from dlasim.compiler_shim.graph import MAX_DIMENSIONS
 from dlasim.compiler_shim.operators.definition import CLASSES, OperatorDefinition
 from dlasim.compiler_shim.operators.fields import SchemaField, enum_numbers, left_out
 from dlasim.compiler_shim.operators.table import OPERATORS
@@ -17,7 +18,7 @@ def page() -> str:
         head_bytes=HEAD.size,
         dtypes=", ".join(f"`{name}`" for name in DTYPES),
         max_tensors=f"{MAX_TENSORS:,}",
-        max_rank=MAX_RANK,
+        max_rank=MAX_DIMENSIONS,
         classes="\n".join(f"| {name} | {', '.join(types)} |" for name, types in CLASSES.items()),
         operators="\n".join(_row(row) for row in rows),
         enums="\n".join(f"| {enum} | {', '.join(_members(enum))} |" for enum in enums),

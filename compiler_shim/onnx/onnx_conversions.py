@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Quantization
+from dlasim.compiler_shim.graph import UNSIGNED_OFFSET, Quantization
 from dlasim.compiler_shim.onnx.onnx_converter import Converter
 from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
-from dlasim.compiler_shim.onnx.onnx_values import OFFSET, Array, OnnxActivation, OnnxConstant, RealInput
+from dlasim.compiler_shim.onnx.onnx_values import Array, OnnxActivation, OnnxConstant, RealInput
 
 _MOST = {"int8": 127, "uint8": 255}
 
@@ -114,13 +114,13 @@ def weights_of(constant: OnnxConstant) -> tuple[Array, Quantization]:
     if found is None or constant.data.dtype.name not in ("int8", "uint8"):
         raise RefusedError("its weights are not quantized to 8 bits")
     data, points = constant.data, set(found.zero_points)
-    if data.dtype == np.uint8 and points == {OFFSET}:
-        data, points = (data.astype(np.int16) - OFFSET).astype(np.int8), {0}
+    if data.dtype == np.uint8 and points == {UNSIGNED_OFFSET}:
+        data, points = (data.astype(np.int16) - UNSIGNED_OFFSET).astype(np.int8), {0}
     if data.dtype == np.int8 and points == {0}:
         return data, Quantization(found.scales, (0,) * len(found.scales), found.axis)
     if data.dtype == np.int8:
-        data = (data.astype(np.int16) + OFFSET).astype(np.uint8)
-        points = {point + OFFSET for point in points}
+        data = (data.astype(np.int16) + UNSIGNED_OFFSET).astype(np.uint8)
+        points = {point + UNSIGNED_OFFSET for point in points}
     if len(points) > 1:
         raise RefusedError("its weights have several zero points: quantize them symmetrically, as int8")
     return data, Quantization(found.scales, tuple(points) * len(found.scales), found.axis)

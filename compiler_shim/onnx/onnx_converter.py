@@ -14,12 +14,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
-from dlasim.compiler_shim.graph import Graph, Quantization, label
+from dlasim.compiler_shim.graph import UNSIGNED_OFFSET, Graph, Quantization, label
 from dlasim.compiler_shim.onnx.onnx_emitter import OnnxEmitter, RefusedError
 from dlasim.compiler_shim.onnx.onnx_folding import MOST_ELEMENTS, fold_constants
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxModel, OnnxNode, Port
 from dlasim.compiler_shim.onnx.onnx_values import (
-    OFFSET,
     Known,
     Missing,
     OnnxActivation,
@@ -212,7 +211,7 @@ class Converter(OnnxEmitter):
         number = self.builder.input(
             source.name, shape, scale=quantization.scale, zero_point=quantization.zero_point
         )
-        offset = OFFSET if source.dtype == "uint8" else 0
+        offset = UNSIGNED_OFFSET if source.dtype == "uint8" else 0
         self._inputs[source.name] = Traced(source.name, number, order, source.shape, offset)
         return OnnxActivation(number, source.shape, order, quantization)
 
@@ -231,7 +230,7 @@ class Converter(OnnxEmitter):
     def trace(self, name: str, value: OnnxActivation, is_unsigned: bool) -> None:
         """Note which tensor of the graph holds the numbers of the file's tensor of this name."""
         if value.source is None:
-            offset = OFFSET if is_unsigned else 0
+            offset = UNSIGNED_OFFSET if is_unsigned else 0
             self._traced.append(Traced(name, value.number, value.order, value.shape, offset))
 
     # --- what handlers read ---
@@ -366,7 +365,7 @@ class Converter(OnnxEmitter):
             raise RefusedError("activations must have one scale")
         if dtype not in ("int8", "uint8"):
             raise RefusedError(f"activations are {dtype}; dlasim takes int8 and uint8")
-        offset = OFFSET if dtype == "uint8" else 0
+        offset = UNSIGNED_OFFSET if dtype == "uint8" else 0
         return Quantization(found.scales, (found.zero_point - offset,)), dtype
 
     def raw_parameters(self, node: OnnxNode) -> tuple[Quantization, str]:

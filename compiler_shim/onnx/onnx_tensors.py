@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.graph import label
+from dlasim.compiler_shim.graph import MAX_DIMENSIONS, label
 from dlasim.compiler_shim.onnx.onnx_schema import DTYPES, EXTERNAL, OTHER_TYPES
 from dlasim.compiler_shim.onnx.protobuf_wire import Message
 from dlasim.errors import InputError, printable
 from dlasim.fileio import MAX_FILE_BYTES
 
 Array = NDArray[Any]
-_MAX_RANK = 8
 _LISTS = {
     "float32": "float_data",
     "float64": "double_data",
@@ -47,9 +46,9 @@ class OnnxTensorReader:
         where = f"{self._name}: constant {label(printable(tensor.get('name', ''))) or 'without a name'}"
         dtype = np.dtype(dtype_name(tensor.get("data_type", 0), where))
         shape = tuple(tensor["dims"])
-        if len(shape) > _MAX_RANK or min(shape, default=0) < 0:
+        if len(shape) > MAX_DIMENSIONS or min(shape, default=0) < 0:
             raise InputError(
-                f"{where}: shape {str(list(shape))[:60]}, up to {_MAX_RANK} sizes of 0 or more expected"
+                f"{where}: shape {str(list(shape))[:60]}, up to {MAX_DIMENSIONS} sizes of 0 or more expected"
             )
         if math.prod(filter(None, shape)) * dtype.itemsize > MAX_FILE_BYTES:
             raise InputError(f"{where}: shape {list(shape)} of {dtype.name} is larger than 2 GiB")

@@ -21,7 +21,6 @@ Array = NDArray[Any]
 Floats = NDArray[np.float32]
 Shape = tuple[int, ...]
 Order = tuple[int, ...]
-OFFSET = 128  # of uint8 against int8
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.isa.host_attributes import float_word
-from dlasim.isa.host_ops import MAX_RANK, RESIZE_FRACTION_BITS
+from dlasim.isa.host_ops import RESIZE_FRACTION_BITS
+from dlasim.isa.limits import MAX_RANK
 
 
 def pad(op: BoundOperator) -> list[KernelCall]:

@@ -8,7 +8,7 @@ from dlasim.compiler_shim.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.slicing import MASKS, sliced_ranges
 from dlasim.compiler_shim.views import View, dense, merged, sliced
-from dlasim.isa.host_ops import MAX_RANK
+from dlasim.isa.limits import MAX_RANK
 
 
 def copy_call(op: BoundOperator, source: int | Tensor, view: View, output: int) -> KernelCall:

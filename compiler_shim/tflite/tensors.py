@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from dlasim.compiler_shim.graph import Graph, Quantization, Tensor, label
+from dlasim.compiler_shim.graph import MAX_DIMENSIONS, Graph, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.fields import enum_names
 from dlasim.compiler_shim.tflite.decoding import Values
 from dlasim.errors import InputError, printable
 
 _INTEGERS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 _DTYPES = frozenset((*_INTEGERS, "bool", "float16", "float32", "float64", "complex64", "complex128"))
-_MAX_RANK = 8
 _MAX_TENSOR_BYTES = (1 << 31) - 1
 
 
@@ -59,10 +58,10 @@ class TensorReader:
                 )
 
     def _shape(self, index: int, values: Values, where: str) -> tuple[int, ...]:
-        shape = [int(size) for size in values["shape"][: _MAX_RANK + 1]]
-        signature = [int(size) for size in values["shape_signature"][: _MAX_RANK + 1]] or shape
-        if len(shape) > _MAX_RANK:
-            raise InputError(f"{where}: more than {_MAX_RANK} dimensions")
+        shape = [int(size) for size in values["shape"][: MAX_DIMENSIONS + 1]]
+        signature = [int(size) for size in values["shape_signature"][: MAX_DIMENSIONS + 1]] or shape
+        if len(shape) > MAX_DIMENSIONS:
+            raise InputError(f"{where}: more than {MAX_DIMENSIONS} dimensions")
         if len(signature) != len(shape):
             raise InputError(f"{where}: shape {shape}, but shape signature {signature}")
         if min(shape + signature, default=0) < -1:

@@ -11,14 +11,13 @@ from typing import Any
 from dlasim.isa import program as p
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
-from dlasim.isa.assembly.program_builder import DEFAULT_CONFIG, Builder
+from dlasim.isa.assembly.program_builder import DEFAULT_CONFIG, U32_MAX, Builder
 from dlasim.isa.assembly.source import Refused
 from dlasim.isa.assembly.symbol_expressions import SymbolicExpression
-from dlasim.isa.container.reader import MAX_LANES, MAX_SRAM_BYTES
-from dlasim.isa.file_records import ELEMENT_BYTES, MAX_RANK, DataType, Role
+from dlasim.isa.file_records import ELEMENT_BYTES, DataType, Role
+from dlasim.isa.limits import MAX_LANES, MAX_RANK, MAX_SRAM_BYTES
 from dlasim.isa.registers import Region
 
-_U32_MAX = 0xFFFF_FFFF
 _REGIONS = tuple(region.name for region in Region if region is not Region.COMMANDS)
 _DATA_TYPES = tuple(member.name for member in DataType)
 _ROLES = tuple(role.name.lower() for role in Role)
@@ -133,8 +132,8 @@ def _describe_tensor(builder: Builder, line: Line, name: Token) -> None:
     line.accept(",")
     shape, quantization = _keywords(builder, line)
     size = math.prod(shape) * ELEMENT_BYTES[kind]
-    if size > _U32_MAX:
-        line.fail(f"a tensor has at most {_U32_MAX} bytes (this one has {size})", name)
+    if size > U32_MAX:
+        line.fail(f"a tensor has at most {U32_MAX} bytes (this one has {size})", name)
     tensor = p.TensorDescriptor(name.text, kind, role, region, 0, size, shape, *quantization)
     builder.tensors.append(tensor)
     builder.tensor_places.append(name.place)
@@ -161,7 +160,7 @@ def _place(builder: Builder, line: Line, index: int, offset: SymbolicExpression)
     unit = ELEMENT_BYTES[builder.tensors[index].type]
 
     def put(values: list[int]) -> None:
-        value = builder.in_range(offset, values[0], 0, _U32_MAX)
+        value = builder.in_range(offset, values[0], 0, U32_MAX)
         if value % unit:
             kind = builder.tensors[index].type.name
             line.fail(
@@ -178,8 +177,8 @@ def _shape(line: Line) -> tuple[int, ...]:
         return ()
     token = line.next
     shape = line.by_x("a shape")
-    if len(shape) > MAX_RANK or max(shape) > _U32_MAX:
-        line.fail(f"{token} is too large: a shape has up to {MAX_RANK} dimensions of up to {_U32_MAX}", token)
+    if len(shape) > MAX_RANK or max(shape) > U32_MAX:
+        line.fail(f"{token} is too large: a shape has up to {MAX_RANK} dimensions of up to {U32_MAX}", token)
     return shape
 
 

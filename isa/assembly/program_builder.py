@@ -25,7 +25,7 @@ from dlasim.isa.registers import Region
 MAX_CONSTANT_BYTES = 1 << 28
 FINGERPRINT = "FINGERPRINT"  # the symbol for what REQUIRE_CONFIG checks
 _HALT = codec.encode("HALT")
-_U32_MAX = 0xFFFF_FFFF
+U32_MAX = 0xFFFF_FFFF
 DEFAULT_CONFIG = p.Requirement(pes=64, input_lanes=1, output_lanes=64, sram_bytes=512 << 10)
 Action = Callable[[list[int]], None]
 
@@ -93,7 +93,7 @@ class Builder:
         self.config, self._given_sizes = config, given
         self.symbols.predefine(FINGERPRINT, config.fingerprint)
 
-    def now(self, line: Line, minimum: int = 0, maximum: int = _U32_MAX) -> int:
+    def now(self, line: Line, minimum: int = 0, maximum: int = U32_MAX) -> int:
         """An expression whose symbols must all be defined above."""
         expression = line.expression()
         value = expression.value(self.source, self.symbols)
@@ -307,7 +307,7 @@ class Builder:
 
     def _end_of(self, region: Region) -> int:
         ends = [t.offset + t.size_bytes for t in self.tensors if t.region is region]
-        return min(max(ends, default=0), _U32_MAX)
+        return min(max(ends, default=0), U32_MAX)
 
     def _check_tensors(self, room: dict[Region, int]) -> None:
         for place, tensor in zip(self.tensor_places, self.tensors, strict=True):

@@ -15,18 +15,16 @@ from dlasim.isa.codec import count_operations
 from dlasim.isa.container.sections import Sections
 from dlasim.isa.file_records import (
     ELEMENT_BYTES,
-    MAX_RANK,
     DataType,
     LayerKind,
     Role,
     Section,
     StepKind,
 )
+from dlasim.isa.limits import MAX_LANES, MAX_RANK, MAX_SRAM_BYTES
 from dlasim.isa.registers import REGION_COUNT, Region
 from dlasim.isa.source_lines import SourceLines
 
-MAX_LANES = 0xFFFF  # what CAP_GRID has room for
-MAX_SRAM_BYTES = 1 << 31  # what address registers reach
 MAX_LINE = 0xFFFF_FFFF
 
 

@@ -14,12 +14,12 @@ from dlasim.isa.file_records import (
     FORMAT_VERSION,
     HEADER,
     MAGIC,
-    MAX_RANK,
     SECTION,
     SECTION_ALIGNMENT,
     SECTION_RECORDS,
     Section,
 )
+from dlasim.isa.limits import MAX_RANK
 from dlasim.isa.source_lines import SourceLines
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dlasim.isa import host_ops
 from dlasim.isa.documents import c_text
 from dlasim.isa.host_ops import HOST_OPERATORS, HostOperator, Word
+from dlasim.isa.limits import MAX_RANK
 
 FILE_NAME = "dla_host_ops.h"
 _C_TYPES = {Word.INTEGER: "int32_t", Word.FLOAT32: "float", Word.ELEMENT: "int32_t"}
@@ -19,7 +20,7 @@ def render() -> str:
 
 
 def _lines() -> Iterator[str]:
-    yield c_text.define("DLA_HOST_MAX_RANK", f"{host_ops.MAX_RANK}u")
+    yield c_text.define("DLA_HOST_MAX_RANK", f"{MAX_RANK}u")
     yield from c_text.comment("ADD and SUB keep this many bits below the point while they add.")
     yield c_text.define("DLA_HOST_ADD_LEFT_SHIFT", str(host_ops.ADD_LEFT_SHIFT))
     yield c_text.define("DLA_HOST_DIFFERENCE_LEFT_SHIFT", str(host_ops.DIFFERENCE_LEFT_SHIFT))

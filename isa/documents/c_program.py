@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dlasim.isa import file_records
 from dlasim.isa.documents import c_text
 from dlasim.isa.file_records import C_TYPES, ENUMS, RECORDS, FileRecord
+from dlasim.isa.limits import MAX_RANK
 
 FILE_NAME = "dla_program.h"
 
@@ -26,7 +27,7 @@ def _lines() -> Iterator[str]:
     yield c_text.define("DLA_PROGRAM_FORMAT_VERSION", f"{file_records.FORMAT_VERSION}u")
     yield from c_text.comment("Sections start at multiples of this.")
     yield c_text.define("DLA_PROGRAM_SECTION_ALIGNMENT", f"{file_records.SECTION_ALIGNMENT}u")
-    yield c_text.define("DLA_PROGRAM_MAX_RANK", f"{file_records.MAX_RANK}u")
+    yield c_text.define("DLA_PROGRAM_MAX_RANK", f"{MAX_RANK}u")
     yield ""
     for kind, doc in ENUMS:
         yield from enumeration_lines(kind, doc)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dlasim.errors import InputError, RunError
 from dlasim.isa import host_ops
-from dlasim.isa.file_records import MAX_RANK, DataType
+from dlasim.isa.file_records import DataType
 from dlasim.isa.host_attributes import decode_attributes, encode_attributes
 from dlasim.isa.host_ops import HOST_OPERATORS, Word
 from dlasim.sim.host import TensorSpec, run_host_op
@@ -97,10 +97,6 @@ def test_types_are_those_of_the_program_file():
     for operator in HOST_OPERATORS:
         for operand in (*operator.inputs, *operator.outputs):
             assert set(operand.types) <= set(DataType.__members__)
-
-
-def test_lists_have_room_for_every_rank():
-    assert host_ops.MAX_RANK == MAX_RANK
 
 
 @given(st.data())
