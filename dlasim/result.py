@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dlasim.sim.runner import Inference
     from dlasim.sim.unwritten import UnwrittenOutput
     from dlasim.sweeps.charts import Chart
-    from dlasim.sweeps.charts.single import ReportTable
+    from dlasim.sweeps.charts.report_table import ReportTable
     from dlasim.vp.host import Prototyped
 
 
@@ -125,7 +125,7 @@ class RunResult:
         return trace_events(loaded.program, loaded.config, self.inference)
 
     def _table(self) -> ReportTable:
-        from dlasim.sweeps.charts.single import report_table
+        from dlasim.sweeps.charts.report_table import report_table
 
         table = report_table(self.report, Path(self.report["program"]))
         table.ran = self.loaded.program, self.inference

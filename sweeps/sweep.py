@@ -32,9 +32,10 @@ from dlasim.sweeps.local import Result, Task, Workers, run_here
 from dlasim.sweeps.models import Blueprint, blueprint
 from dlasim.sweeps.parameters import catalogue, with_absolute_files
 from dlasim.sweeps.progress import Progress
+from dlasim.sweeps.result_files import ABOUT, LAYERS, RESULTS
 from dlasim.sweeps.study import Point, Study
 from dlasim.sweeps.study_outputs import output_names
-from dlasim.sweeps.sweep_result import ABOUT, LAYERS, RESULTS, SweepResult
+from dlasim.sweeps.sweep_result import SweepResult
 
 SCHEMA = "dlasim.sweep/1"
 FEW_POINTS = 24  # so few are done before a worker process has started

@@ -16,11 +16,11 @@ from dlasim.row_table import html_table
 from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, columns, is_number
 from dlasim.sweeps.csv_table import read_csv, typed
 from dlasim.sweeps.parameters import catalogue
+from dlasim.sweeps.result_files import LAYERS, RESULTS
 
 if TYPE_CHECKING:
     from dlasim.sweeps.charts import Chart
 
-RESULTS, LAYERS, ABOUT = "results.csv", "layers.csv", "sweep.json"
 _SHOWN = (
     "point", "case", "model", "label", "name", "status", "cycles_total", "cycles", "milliseconds",
     "utilization", "dma_read_bytes", "dma_write_bytes",

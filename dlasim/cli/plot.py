@@ -66,8 +66,8 @@ def command(results: str, kind: str | None, output: str | None, as_json: bool, *
         settings[name.strip()] = _value(name.strip(), text)
     from dlasim.fileio import keep_apart
     from dlasim.sweeps.charts import draw, fitting_kind
-    from dlasim.sweeps.charts.single import open_table
-    from dlasim.sweeps.sweep_result import ABOUT, LAYERS
+    from dlasim.sweeps.open_table import open_table
+    from dlasim.sweeps.result_files import ABOUT, LAYERS
 
     table = open_table(results)
     inputs = (table.path, *(table.path.with_name(name) for name in (LAYERS, ABOUT)))

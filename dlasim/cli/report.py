@@ -33,7 +33,7 @@ def command(sources: tuple[str, ...], output: str, where: str | None, as_json: b
 
     from dlasim.fileio import atomic_write, keep_apart
     from dlasim.sweeps.page.sources import page_of
-    from dlasim.sweeps.sweep_result import ABOUT, LAYERS, RESULTS
+    from dlasim.sweeps.result_files import ABOUT, LAYERS, RESULTS
 
     tables = [Path(source) / name for source in sources for name in (RESULTS, LAYERS, ABOUT)]
     keep_apart((*sources, *tables), (output,))

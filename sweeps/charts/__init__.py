@@ -39,7 +39,7 @@ def make(result: Table, kind: str, settings: Mapping[str, Any]) -> Any:
 
 def fitting_kind(result: Table, where: str | None = None) -> str:
     """The kind that suits a table: bars, or where they would be too many, a front."""
-    from dlasim.sweeps.charts.single import ReportTable
+    from dlasim.sweeps.charts.report_table import ReportTable
     from dlasim.sweeps.charts.stacked import can_draw
 
     if isinstance(result, ReportTable):

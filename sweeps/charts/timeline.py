@@ -17,10 +17,10 @@ from dlasim.sim.lanes import CPU, lane_spans
 from dlasim.sim.runner import Inference, Simulation
 from dlasim.sweeps.charts import canvas, palette
 from dlasim.sweeps.charts.data import Row, Table, best_point, chosen_rows, point_title, shorten
-from dlasim.sweeps.charts.single import ReportTable
+from dlasim.sweeps.charts.report_table import ReportTable
 from dlasim.sweeps.models import Source, blueprint
 from dlasim.sweeps.parameters import catalogue, resolve
-from dlasim.sweeps.sweep_result import SweepResult
+from dlasim.sweeps.result_files import ABOUT
 
 LANES = (CPU, *(unit.name for unit in reversed(UNITS)))
 MAX_NAMED = 60
@@ -61,16 +61,16 @@ def draw(
 
 def _inference(result: Table, row: Row) -> tuple[Program, Inference]:
     """What ran: that of a run in this process, or of a sweep's point, which is simulated once more."""
-    if isinstance(result, SweepResult):
+    if not isinstance(result, ReportTable):
         return _simulate(result, row)
-    if isinstance(result, ReportTable) and result.ran is not None:
+    if result.ran is not None:
         return result.ran
     raise InputError(f"{result.path} is a report, which does not say what happened when: use "
                      "`dlasim run --trace FILE.json`, or sweep the model")  # fmt: skip
 
 
-def _simulate(result: SweepResult, row: Row) -> tuple[Program, Inference]:
-    about = result.path.with_name("sweep.json")
+def _simulate(result: Table, row: Row) -> tuple[Program, Inference]:
+    about = result.path.with_name(ABOUT)
     try:
         model = json.loads(about.read_text(encoding="utf-8"))["models"][row["model"]]
         source = Source(

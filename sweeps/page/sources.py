@@ -7,7 +7,8 @@ from pathlib import Path
 
 from dlasim.errors import InputError
 from dlasim.sweeps.report_file import ENDING, read_report
-from dlasim.sweeps.sweep_result import ABOUT, open_results
+from dlasim.sweeps.result_files import ABOUT
+from dlasim.sweeps.sweep_result import open_results
 
 
 def page_of(sources: Sequence[str], where: str | None = None) -> str:

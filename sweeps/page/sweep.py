@@ -9,13 +9,13 @@ from typing import Any
 
 from dlasim.errors import InputError
 from dlasim.sim.sizes import size_text
-from dlasim.sweeps.charts.data import axis_name, labels, varying, wholly_timed
+from dlasim.sweeps.charts.data import Table, axis_name, labels, varying, wholly_timed
 from dlasim.sweeps.charts.measures import describe
 from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.evaluate import FIGURES
 from dlasim.sweeps.page.document import document
 from dlasim.sweeps.parameters import find, names_in
-from dlasim.sweeps.sweep_result import ABOUT, SweepResult
+from dlasim.sweeps.result_files import ABOUT
 
 MAX_POINTS = 50_000
 MAX_REFUSED = 200
@@ -24,7 +24,7 @@ _STATUS = ("status", "reason")
 Rows = Sequence[Mapping[str, Any]]
 
 
-def sweep_page(result: SweepResult, where: str | None = None) -> str:
+def sweep_page(result: Table, where: str | None = None) -> str:
     """The HTML page of a sweep, or of those of its points for which the condition holds."""
     rows = _chosen(result, where)
     ran = [row for row in rows if row["status"] == "ok"]
@@ -55,7 +55,7 @@ def sweep_page(result: SweepResult, where: str | None = None) -> str:
     return document(f"{name}: {len(rows):,} points", data)
 
 
-def _chosen(result: SweepResult, where: str | None) -> list[dict[str, Any]]:
+def _chosen(result: Table, where: str | None) -> list[dict[str, Any]]:
     needed = ("point", "model", "label", *_STATUS, "cycles_total")
     missing = [name for name in needed if name not in result.columns]
     if missing:
@@ -79,7 +79,7 @@ def _chosen(result: SweepResult, where: str | None) -> list[dict[str, Any]]:
     return rows
 
 
-def _about(result: SweepResult) -> dict[str, Any]:
+def _about(result: Table) -> dict[str, Any]:
     """Name and title of the study, where the sweep's folder says them."""
     try:
         study = json.loads(result.path.with_name(ABOUT).read_text(encoding="utf-8"))

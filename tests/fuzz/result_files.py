@@ -19,7 +19,7 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.report import report
 from dlasim.sim.runner import Simulation
 from dlasim.sweeps.charts import fitting_kind
-from dlasim.sweeps.charts.single import open_table
+from dlasim.sweeps.open_table import open_table
 from dlasim.sweeps.page.sources import page_of
 from dlasim.sweeps.study_builder import build_study
 from dlasim.sweeps.sweep import Settings, run_study

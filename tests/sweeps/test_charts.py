@@ -17,10 +17,10 @@ from dlasim.sweeps.charts import KINDS, canvas, draw, make
 from dlasim.sweeps.charts.data import labels
 from dlasim.sweeps.charts.measures import describe, writer
 from dlasim.sweeps.charts.pareto import front
-from dlasim.sweeps.charts.single import open_table
 from dlasim.sweeps.charts.stacked import _by_length
 from dlasim.sweeps.csv_table import write_csv
 from dlasim.sweeps.evaluate import FIGURES
+from dlasim.sweeps.open_table import open_table
 from dlasim.sweeps.parameters import catalogue
 from dlasim.sweeps.sweep import columns
 from dlasim.sweeps.sweep_result import SweepResult

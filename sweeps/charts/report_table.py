@@ -10,9 +10,7 @@ from dlasim.isa.program import Program
 from dlasim.sim.runner import Inference
 from dlasim.sweeps.charts.data import Row
 from dlasim.sweeps.evaluate import FIGURES, LAYER_COLUMNS, layer_rows, row_figures
-from dlasim.sweeps.report_file import ENDING, read_report
 from dlasim.sweeps.study import machine_label
-from dlasim.sweeps.sweep_result import SweepResult, open_results
 
 
 class ReportTable:
@@ -38,13 +36,6 @@ class ReportTable:
         """Row by row; all columns, or these."""
         for row in [self._row] if self._all is None else self._all:
             yield {name: row[name] for name in columns or row}
-
-
-def open_table(place: str | Path) -> SweepResult | ReportTable:
-    """The results of a sweep, in a folder or a CSV file, or the report of a run."""
-    return (
-        report_table(read_report(place), Path(place)) if str(place).endswith(ENDING) else open_results(place)
-    )
 
 
 def report_table(report: Mapping[str, Any], path: Path) -> ReportTable:
