@@ -9,28 +9,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dlasim.isa.file_records import LayerKind
 from dlasim.isa.instructions import UNITS, WORD_BYTES, Unit
 from dlasim.sim.area import COMPONENTS, MEMORIES, areas, memory_kib
+from dlasim.sim.figure_parts import ENERGY_COMPONENTS, KINDS
 
 if TYPE_CHECKING:
     from dlasim.sim.measured import Measured
 
 Report = Mapping[str, Any]
-# What takes energy, and what each part counts.
-ENERGY_COMPONENTS = {
-    "mac": "multiply-accumulates",
-    "requantization": "requantizations and divisions",
-    "vector": "steps of the vector lanes",
-    "sram": "accesses of the SRAM",
-    "memory": "bytes that cross the bus of system memory",
-    "clock": "clock of the DLA's flip-flops, of a unit while it works",
-    "sram_leakage": "leakage of the SRAM, from start to end",
-    "logic_leakage": "leakage of the DLA's logic, from start to end",
-    "cpu": "instructions of the CPU",
-}
 _MOST = 1 << 64
-KINDS = tuple(kind.name for kind in LayerKind if kind not in (LayerKind.HOST, LayerKind.OTHER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +52,6 @@ class Figure:
             if value is None:
                 return self.missing
         return value
-
-
-def ratio(part: int, whole: int) -> float:
-    """The share of a whole; 0 of nothing."""
-    return round(part / whole, 6) if whole else 0.0
 
 
 def values(table: Iterable[Figure], source: Any) -> dict[str, Any]:
@@ -269,7 +251,7 @@ RUN_FIGURES: tuple[Figure, ...] = (
     Figure("macs", "MACs", "multiply-accumulates of the DLA", lambda run: run.macs, "macs", "MACs"),
     Figure(
         "utilization", "share", "macs / (PEs · cycles.dla)",
-        lambda run: ratio(run.macs, run.config.pes * run.dla_cycles),
+        lambda run: run.utilization,
         "utilization", "used", "cycle-accounting",
     ),
     Figure(

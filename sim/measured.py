@@ -14,7 +14,7 @@ from dlasim.isa.program import Program
 from dlasim.sim.accounting import Account, compute_owner
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.energy import Energies, EnergyModel, Events, operation_nj, total_nj
-from dlasim.sim.figures import ENERGY_COMPONENTS, KINDS, ratio
+from dlasim.sim.figure_parts import ENERGY_COMPONENTS, KINDS
 from dlasim.sim.footprint import all_footprints
 from dlasim.sim.lower_bound import Bound, program_bound
 from dlasim.sim.memory_timing import memories_of
@@ -43,7 +43,7 @@ class LayerCosts:
     @property
     def utilization(self) -> float:
         """MACs per PE and cycle in which its operations ran; 0 on the CPU."""
-        return ratio(self.macs, self.pes * self.busy) if self.unit == "dla" else 0.0
+        return _share(self.macs, self.pes * self.busy) if self.unit == "dla" else 0.0
 
 
 # cached_property keeps its values in the instance's dictionary, so no slots here.
@@ -141,6 +141,11 @@ class Measured:
             for start, end in self.inference.cpu_spans
             for run in self.inference.runs
         )
+
+    @property
+    def utilization(self) -> float:
+        """MACs per PE and cycle of all streams."""
+        return _share(self.macs, self.config.pes * self.dla_cycles)
 
     @cached_property
     def cycles_by_kind(self) -> dict[str, int]:
@@ -245,3 +250,8 @@ def sram_high_water(inference: Inference) -> int:
                 ends = np.where(footprint.present, footprint.box.end, 0)
                 peak = max(peak, int(np.max(ends, initial=0)))
     return peak
+
+
+def _share(part: int, whole: int) -> float:
+    """The share of a whole; 0 of nothing."""
+    return round(part / whole, 6) if whole else 0.0

@@ -10,7 +10,7 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.figures import ENERGY_COMPONENTS
+from dlasim.sim.figure_parts import ENERGY_COMPONENTS
 from dlasim.sim.report import report
 from dlasim.sim.runner import Simulation
 from dlasim.sim.sizes import MIB

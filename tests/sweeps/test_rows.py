@@ -13,7 +13,7 @@ from dlasim import api
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
-from dlasim.sim.figures import KINDS
+from dlasim.sim.figure_parts import KINDS
 from dlasim.sweeps import evaluate
 from dlasim.sweeps.sweep_result import SweepResult, open_results
 
