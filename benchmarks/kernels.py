@@ -33,7 +33,7 @@ Step = Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class TimedLayer:
     """A layer with SAME padding and stride 1."""
 
     name: str
@@ -60,13 +60,13 @@ class Layer:
 
 
 LAYERS = (
-    Layer("3x3, 56x56, 64 to 64", "CONV_2D", 56, 64, 64, 3),
-    Layer("1x1, 14x14, 512 to 512", "CONV_2D", 14, 512, 512, 1),
-    Layer("3x3, 32x32, 16 to 16", "CONV_2D", 32, 16, 16, 3),
-    Layer("1x1, 112x112, 32 to 64", "CONV_2D", 112, 32, 64, 1),
-    Layer("depthwise 3x3, 112x112x64", "DEPTHWISE_CONV_2D", 112, 64, 64, 3),
-    Layer("depthwise 3x3, 14x14x512", "DEPTHWISE_CONV_2D", 14, 512, 512, 3),
-    Layer("fully connected, 1024 to 1000", "FULLY_CONNECTED", 1, 1024, 1000, 1),
+    TimedLayer("3x3, 56x56, 64 to 64", "CONV_2D", 56, 64, 64, 3),
+    TimedLayer("1x1, 14x14, 512 to 512", "CONV_2D", 14, 512, 512, 1),
+    TimedLayer("3x3, 32x32, 16 to 16", "CONV_2D", 32, 16, 16, 3),
+    TimedLayer("1x1, 112x112, 32 to 64", "CONV_2D", 112, 32, 64, 1),
+    TimedLayer("depthwise 3x3, 112x112x64", "DEPTHWISE_CONV_2D", 112, 64, 64, 3),
+    TimedLayer("depthwise 3x3, 14x14x512", "DEPTHWISE_CONV_2D", 14, 512, 512, 3),
+    TimedLayer("fully connected, 1024 to 1000", "FULLY_CONNECTED", 1, 1024, 1000, 1),
 )
 
 
@@ -116,7 +116,7 @@ def timed(step: Step, count: int) -> float:
     return (time.perf_counter() - start) / count
 
 
-def litert(layer: Layer, resolver: OpResolverType) -> Step:
+def litert(layer: TimedLayer, resolver: OpResolverType) -> Step:
     """One inference of a model of that layer alone."""
     interpreter = Interpreter(
         model_content=write_tflite(graph(layer)), experimental_op_resolver_type=resolver, num_threads=1
@@ -128,7 +128,7 @@ def litert(layer: Layer, resolver: OpResolverType) -> Step:
     return interpreter.invoke
 
 
-def graph(layer: Layer) -> Graph:
+def graph(layer: TimedLayer) -> Graph:
     """The layer as a network."""
     rng = np.random.default_rng(1)
     dense = layer.kind == "FULLY_CONNECTED"
@@ -154,7 +154,7 @@ def graph(layer: Layer) -> Graph:
     return Graph("layer", tensors, (Operator(layer.kind, (0, 1, 2), (3,), options),), (0,), (3,))
 
 
-def instruction(layer: Layer) -> tuple[DecodedStream, NDArray[np.uint8]]:
+def instruction(layer: TimedLayer) -> tuple[DecodedStream, NDArray[np.uint8]]:
     """A stream of one instruction that computes the layer, and SRAM with its operands."""
     in_bytes, out_bytes = (layer.size**2 * channels for channels in (layer.inputs, layer.outputs))
     weight_bytes = int(np.prod(layer.weight_shape))

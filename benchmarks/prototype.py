@@ -51,7 +51,7 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 @dataclass(slots=True)
-class Measured:
+class BoardRun:
     """A model with one choice of what the DLA does; the shortest of several times."""
 
     instructions: int
@@ -77,7 +77,7 @@ def main(arguments: list[str]) -> int:
     return int(bool(missed))
 
 
-def measure(path: Path, case: str) -> Measured:
+def measure(path: Path, case: str) -> BoardRun:
     """Instructions of an inference, and times: the least of several, which other work disturbs least."""
     runs = [api.run(path, host="riscv", **CASES[case]) for _ in range(RUNS)]
     emulations = []
@@ -85,7 +85,7 @@ def measure(path: Path, case: str) -> Measured:
         assert run.prototyped is not None
         emulations.append(run.prototyped.wall_seconds[0])
     instructions = runs[0].report["cpu"]["instructions"]
-    return Measured(instructions, min(emulations), min(_process_seconds(path, case) for _ in range(2)))
+    return BoardRun(instructions, min(emulations), min(_process_seconds(path, case) for _ in range(2)))
 
 
 def _process_seconds(path: Path, case: str) -> float:
@@ -107,7 +107,7 @@ def _models(arguments: list[str], folder: Path) -> list[Path]:
     return [networks.path(name, **chosen) for name, chosen in BUILT_IN]
 
 
-def _row(name: str, case: str, found: dict[str, Measured]) -> list[str]:
+def _row(name: str, case: str, found: dict[str, BoardRun]) -> list[str]:
     paper, mine, alone = PAPER[name], found[case], found["nothing"].instructions
     times = (f"{mine.emulation_seconds:.3f} s", f"{paper.seconds} s", f"{mine.process_seconds:.2f} s")
     if case == "nothing":
@@ -117,7 +117,7 @@ def _row(name: str, case: str, found: dict[str, Measured]) -> list[str]:
             f"{100 * paper.saved:.0f} %", *times]  # fmt: skip
 
 
-def _missed(name: str, found: dict[str, Measured]) -> list[str]:
+def _missed(name: str, found: dict[str, BoardRun]) -> list[str]:
     alone = found["nothing"].instructions
     missed = []
     if alone > PAPER[name].alone:

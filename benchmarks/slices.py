@@ -65,7 +65,7 @@ Cuts = Mapping[str, Cut]  # by layer
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class NetworkSlice:
     """Some layers with the shape of their input, and how often the network has them; the cuts that are
     tried, by layer; pieces of the last layer's weights that may come ahead, and whether transfers count."""
 
@@ -78,7 +78,7 @@ class Slice:
     has_transfers: bool = False
 
 
-def sum_slice(size: int, channels: int, count: int) -> Slice:
+def sum_slice(size: int, channels: int, count: int) -> NetworkSlice:
     """A block with an ADD, and the convolution after it."""
     wide = 6 * channels
 
@@ -102,10 +102,10 @@ def sum_slice(size: int, channels: int, count: int) -> Slice:
         for rows, group, outer in product(heights, wide_groups, (True, False))
     ]
     cuts = [one | {"add": two, "next": three} for one, two, three in product((*project, *chains), add, after)]
-    return Slice(f"sum {size}x{size}x{channels}", count, (size, size, channels), layers, cuts)
+    return NetworkSlice(f"sum {size}x{size}x{channels}", count, (size, size, channels), layers, cuts)
 
 
-def tail_slice() -> Slice:
+def tail_slice() -> NetworkSlice:
     """What follows the last block."""
 
     def layers(build: NetworkBuilder, source: Activation) -> Activation:
@@ -126,7 +126,7 @@ def tail_slice() -> Slice:
     cuts = [
         {"conv_last": one, "pool": two, "logits": three} for one, two, three in product(last, pool, logits)
     ]
-    return Slice("tail", 1, (7, 7, 320), layers, cuts, 40, True)
+    return NetworkSlice("tail", 1, (7, 7, 320), layers, cuts, 40, True)
 
 
 class Forced(Policy):
@@ -217,7 +217,7 @@ class Pieces(AheadPlanner):
         return found
 
 
-def losses(part: Slice, placed: PlacedNetwork, config: DlaConfig) -> Iterator[int]:
+def losses(part: NetworkSlice, placed: PlacedNetwork, config: DlaConfig) -> Iterator[int]:
     """What every plan loses for which there is room."""
     policy = Forced(config, CompileOptions())
     policy.names = [layer.name for layer in placed.layers]
@@ -252,7 +252,7 @@ def loss(program: Program, config: DlaConfig, first: int, has_transfers: bool) -
     return last - start - sum(bound.units.get(Unit.MAC.name, 0) for bound in bounds)
 
 
-def network_of(part: Slice) -> UnplacedNetwork:
+def network_of(part: NetworkSlice) -> UnplacedNetwork:
     """The slice as a network."""
     build = NetworkBuilder(part.name, 0)
     samples = np.random.default_rng(0).integers(-128, 128, (1, *part.input_shape)).astype(np.int8)

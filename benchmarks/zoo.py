@@ -36,7 +36,7 @@ EXTRA = (
 
 
 @dataclass(slots=True)
-class Outcome:
+class ModelOutcome:
     """What became of a model."""
 
     types: str = ""
@@ -59,7 +59,7 @@ class Outcome:
 def main(arguments: list[str]) -> int:
     """Try everything; print or write the page."""
     folders = [Path(argument) for argument in arguments if argument != "--write"]
-    outcomes: dict[str, dict[str, Outcome]] = {"Built-in networks": {}}
+    outcomes: dict[str, dict[str, ModelOutcome]] = {"Built-in networks": {}}
     with TemporaryDirectory() as temporary:
         for name, path in _built_in(Networks(Path(temporary))):
             outcomes["Built-in networks"][name] = attempt(name, path)
@@ -85,9 +85,9 @@ def _built_in(networks: Networks) -> Iterator[tuple[str, Path]]:
         yield title, networks.path(name, **arguments)
 
 
-def attempt(name: str, path: Path) -> Outcome:
+def attempt(name: str, path: Path) -> ModelOutcome:
     """Compile for each machine, and compare every tensor with TensorFlow's over four inputs."""
-    outcome = Outcome(_types(path))
+    outcome = ModelOutcome(_types(path))
     for _, choices in MACHINES:
         try:
             rows = api.explain(path, **choices)
@@ -114,7 +114,7 @@ def _types(path: Path) -> str:
     return ", ".join(sorted(found, key=lambda dtype: (dtype.startswith("float"), dtype)))
 
 
-def render(outcomes: dict[str, dict[str, Outcome]]) -> str:
+def render(outcomes: dict[str, dict[str, ModelOutcome]]) -> str:
     """The page."""
     everything = [outcome for group in outcomes.values() for outcome in group.values()]
     tried, compiled = len(everything), sum(outcome.has_compiled for outcome in everything)
@@ -134,12 +134,12 @@ def render(outcomes: dict[str, dict[str, Outcome]]) -> str:
     return "\n".join([head.rstrip("\n") + "\n", *chapters])
 
 
-def _count(title: str, types: str, group: list[Outcome]) -> tuple[str, ...]:
+def _count(title: str, types: str, group: list[ModelOutcome]) -> tuple[str, ...]:
     compiled = sum(outcome.has_compiled for outcome in group)
     return title, types, str(len(group)), str(compiled), str(sum(outcome.is_exact for outcome in group))
 
 
-def _refusals(outcomes: list[Outcome]) -> Iterator[str]:
+def _refusals(outcomes: list[ModelOutcome]) -> Iterator[str]:
     """How many models were refused for each reason, without the place in the model."""
     reasons: Counter[str] = Counter()
     for outcome in outcomes:
@@ -153,7 +153,7 @@ def _refusals(outcomes: list[Outcome]) -> Iterator[str]:
         yield "No model was refused."
 
 
-def _chapter(group: dict[str, Outcome]) -> str:
+def _chapter(group: dict[str, ModelOutcome]) -> str:
     head = ("model", "operators", "on the DLA", "MACs there", *(title for title, _ in MACHINES))
     return table(
         head,

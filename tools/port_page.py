@@ -31,7 +31,7 @@ _COLUMNS = 6  # presets in a table
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class ExampleLayer:
     """A layer with square images, and as many outputs as inputs unless it is a convolution."""
 
     text: str
@@ -57,16 +57,16 @@ class Layer:
 
 
 LAYERS = (
-    Layer("3x3, 3 to 32, on 112x112", "OP_CONV", 112, 3, 32, 3),
-    Layer("3x3, 64 to 64, on 56x56", "OP_CONV", 56, 64, 64, 3),
-    Layer("1x1, 32 to 64, on 112x112", "OP_CONV", 112, 32, 64),
-    Layer("1x1, 512 to 512, on 14x14", "OP_CONV", 14, 512, 512),
-    Layer("1x1, 1024 to 1024, on 7x7", "OP_CONV", 7, 1024, 1024),
-    Layer("depthwise 3x3, 32, on 112x112", "OP_DEPTH_CONV", 112, 32, 32, 3),
-    Layer("depthwise 3x3, 512, on 14x14", "OP_DEPTH_CONV", 14, 512, 512, 3),
-    Layer("fully connected, 1024 to 1000", "OP_CONV", 1, 1024, 1000),
-    Layer("add, 256, on 56x56", "OP_E_ADD", 56, 256, 256),
-    Layer("average pool 7x7 of 1024", "OP_POOL mode=average", 1, 1024, 1024, 7),
+    ExampleLayer("3x3, 3 to 32, on 112x112", "OP_CONV", 112, 3, 32, 3),
+    ExampleLayer("3x3, 64 to 64, on 56x56", "OP_CONV", 56, 64, 64, 3),
+    ExampleLayer("1x1, 32 to 64, on 112x112", "OP_CONV", 112, 32, 64),
+    ExampleLayer("1x1, 512 to 512, on 14x14", "OP_CONV", 14, 512, 512),
+    ExampleLayer("1x1, 1024 to 1024, on 7x7", "OP_CONV", 7, 1024, 1024),
+    ExampleLayer("depthwise 3x3, 32, on 112x112", "OP_DEPTH_CONV", 112, 32, 32, 3),
+    ExampleLayer("depthwise 3x3, 512, on 14x14", "OP_DEPTH_CONV", 14, 512, 512, 3),
+    ExampleLayer("fully connected, 1024 to 1000", "OP_CONV", 1, 1024, 1000),
+    ExampleLayer("add, 256, on 56x56", "OP_E_ADD", 56, 256, 256),
+    ExampleLayer("average pool 7x7 of 1024", "OP_POOL mode=average", 1, 1024, 1024, 7),
 )
 
 
@@ -94,7 +94,7 @@ def _rows() -> Iterable[tuple[str, ...]]:
         yield (layer.text, *(_needed(machine, layer) for machine in machines))
 
 
-def _needed(machine: DlaConfig, layer: Layer) -> str:
+def _needed(machine: DlaConfig, layer: ExampleLayer) -> str:
     """Bytes per cycle, exact to a tenth below 10."""
     given = cost.port_rate(machine)
     roomy = machine.replace(sram_bytes=1 << 28)

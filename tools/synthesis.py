@@ -38,7 +38,7 @@ class SynthesisError(Exception):
 
 
 @dataclass(frozen=True)
-class Block:
+class RtlBlock:
     """A module by itself: what lies in `apart` is a block of its own, and does not count, nor does what only
     the outputs `watched` take, which nothing in a chip reads."""
 
@@ -74,35 +74,35 @@ def _carriers(*sizes: tuple[int, int, int]) -> list[Parameters]:
 _SMALL = {"SRAM_BYTES": 256, "INPUT_LANES": 1, "OUTPUT_LANES": 1, "VECTOR_LANES": 1}
 UNITS = ("dla_host", "dla_issue", "dla_queue", "dla_dma", "dla_dma_bus", "dla_mac", "dla_vector", "dla_sram")
 BLOCKS = {
-    "pe": Block("dla_mac_pe"),
-    "mac_lane": Block("dla_mac_lane"),
-    "vector_lane": Block("dla_vector_lane"),
-    "requantizer": Block("requantizer"),
-    "divider": Block("divider"),
-    "queue": Block(
+    "pe": RtlBlock("dla_mac_pe"),
+    "mac_lane": RtlBlock("dla_mac_lane"),
+    "vector_lane": RtlBlock("dla_vector_lane"),
+    "requantizer": RtlBlock("requantizer"),
+    "divider": RtlBlock("divider"),
+    "queue": RtlBlock(
         "dla_queue", [{"WIDTH": bits, "DEPTH": depth} for bits, depth in ((64, 1), (64, 2), (64, 4), (32, 8))]
     ),
-    "dma_bus": Block("dla_dma_bus", [{"ALONE": 16, "TOGETHER": 11}]),
-    "dma": Block(
+    "dma_bus": RtlBlock("dla_dma_bus", [{"ALONE": 16, "TOGETHER": 11}]),
+    "dma": RtlBlock(
         "dla_dma", [{"BEAT_BYTES": 1}, {"BEAT_BYTES": 8}, {"BEAT_BYTES": 4, "BURST_OVERHEAD": 8}]
     ),
-    "host": Block("dla_host"),
-    "issue": Block("dla_issue", apart=("dla_checks",)),
-    "vector": Block("dla_vector", _several("LANES", 1, 4), ("dla_vector_lane", "dla_softmax")),
-    "softmax": Block("dla_softmax", _several("LANES", 1, 4, 16)),
-    "mac": Block(
+    "host": RtlBlock("dla_host"),
+    "issue": RtlBlock("dla_issue", apart=("dla_checks",)),
+    "vector": RtlBlock("dla_vector", _several("LANES", 1, 4), ("dla_vector_lane", "dla_softmax")),
+    "softmax": RtlBlock("dla_softmax", _several("LANES", 1, 4, 16)),
+    "mac": RtlBlock(
         "dla_mac", _arrays((1, 1), (1, 4), (4, 1), (4, 4)), ("dla_mac_lane", "dla_mac_pe")
     ),
-    "mac_results": Block("dla_mac_results", [{"RESULT_CYCLES": 16384}]),
-    "ports": Block(
+    "mac_results": RtlBlock("dla_mac_results", [{"RESULT_CYCLES": 16384}]),
+    "ports": RtlBlock(
         "dla_ports",
         _port_sizes((1, 8, 16), (2, 2, 16), (2, 8, 8), (2, 32, 64), (4, 2, 32), (4, 32, 16)),
     ),
-    "crossbar": Block(
+    "crossbar": RtlBlock(
         "crossbar",
         _port_sizes((1, 1, 8), (1, 8, 16), (2, 2, 32), (4, 4, 8), (4, 16, 16), (8, 8, 8), (2, 16, 64)),
     ),
-    "mac_words": Block(
+    "mac_words": RtlBlock(
         "dla_mac_traffic",
         [
             _MAC_WORDS,
@@ -113,16 +113,16 @@ BLOCKS = {
         ],
         watched=("crossed_bytes",),
     ),
-    "vector_words": Block(
+    "vector_words": RtlBlock(
         "dla_vector_traffic",
         [_WORDS, _SMALL_WORDS, _LARGE_WORDS, _WORDS | {"LINE_BUFFER_BYTES": 0}],
         watched=("crossed_bytes",),
     ),
-    "dma_words": Block(
+    "dma_words": RtlBlock(
         "dla_dma_words", _carriers((16, 4, 1), (16, 4, 8), (8, 1, 4), (64, 8, 16)), watched=("crossed_bytes",)
     ),
-    "top": Block("dla", [_SMALL | {"DMA_BANDWIDTH": bytes_} for bytes_ in (1, 8)], UNITS),
-    "checks": Block("dla_checks"),
+    "top": RtlBlock("dla", [_SMALL | {"DMA_BANDWIDTH": bytes_} for bytes_ in (1, 8)], UNITS),
+    "checks": RtlBlock("dla_checks"),
 }  # fmt: skip
 
 
@@ -163,7 +163,7 @@ def _run(program: str, script: list[str], folder: Path) -> None:
         raise SynthesisError(f"{program} failed:\n{done.stdout}{done.stderr}")
 
 
-def synthesise(block: Block, parameters: Parameters) -> tuple[float, int]:
+def synthesise(block: RtlBlock, parameters: Parameters) -> tuple[float, int]:
     """Area in kGE, and flip-flops, of a block with these parameters."""
     generics = [f"-G {name}={value}" for name, value in parameters.items()]
     with tempfile.TemporaryDirectory() as work:

@@ -16,7 +16,7 @@ FEWEST_CHANNELS, FEWEST_KERNELS = 16, 128  # what the published formula rounds u
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class PublishedPoint:
     """A line of the published table, and the array and vector lanes of the configuration next to it."""
 
     buffer_kib: int
@@ -63,18 +63,18 @@ FREED: tuple[dict[str, object], ...] = (
 
 # Arrays and lanes: spec/defs of nvdla/hw for 2048, 1024, 512, 256 and 64 MACs; those of 128 and 32 are ours.
 POINTS = (
-    Point(512, 20, 269, "64x32", 16),
-    Point(256, 15, 153, "64x16", 4),
-    Point(256, 10, 93, "32x16", 2),
-    Point(256, 5, 46, "32x8", 1),
-    Point(256, 2, 20, "16x8", 1),
-    Point(128, 1, 7.3, "8x8", 1),
-    Point(128, 0.5, 3.6, "8x4", 1),
+    PublishedPoint(512, 20, 269, "64x32", 16),
+    PublishedPoint(256, 15, 153, "64x16", 4),
+    PublishedPoint(256, 10, 93, "32x16", 2),
+    PublishedPoint(256, 5, 46, "32x8", 1),
+    PublishedPoint(256, 2, 20, "16x8", 1),
+    PublishedPoint(128, 1, 7.3, "8x8", 1),
+    PublishedPoint(128, 0.5, 3.6, "8x4", 1),
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Convolution:
+class ConvolutionShape:
     """What the published formula asks about a layer."""
 
     pixels: int
@@ -91,7 +91,7 @@ class Convolution:
         return slots / WINOGRAD_GAIN if winograd and self.kernel == 3 else slots
 
 
-def convolutions_of(network: str) -> Iterator[Convolution]:
+def convolutions_of(network: str) -> Iterator[ConvolutionShape]:
     """The convolutions and fully connected layers of a built-in network."""
     graph = build_topology(network)
     for operator in graph.operators:
@@ -101,9 +101,9 @@ def convolutions_of(network: str) -> Iterator[Convolution]:
         output = graph.tensors[operator.outputs[0]].shape
         if operator.kind == "CONV_2D":
             stride = int(operator.options["stride_h"])
-            yield Convolution(output[1] * output[2], weights[3], weights[0], weights[1], stride)
+            yield ConvolutionShape(output[1] * output[2], weights[3], weights[0], weights[1], stride)
         else:
-            yield Convolution(1, weights[1], weights[0], 1, 1)
+            yield ConvolutionShape(1, weights[1], weights[0], 1, 1)
 
 
 def render(networks: Networks) -> dict[str, str]:
@@ -128,7 +128,7 @@ def render(networks: Networks) -> dict[str, str]:
     }
 
 
-def _freed(networks: Networks, point: Point) -> Iterator[Report]:
+def _freed(networks: Networks, point: PublishedPoint) -> Iterator[Report]:
     """The machine as it is, and with more and more of it free."""
     machine = point.machine
     for changes in FREED:
@@ -136,7 +136,7 @@ def _freed(networks: Networks, point: Point) -> Iterator[Report]:
         yield cycles_of(networks.path("resnet50"), machine)
 
 
-def _terms(point: Point, layers: list[Convolution], report: Report) -> list[str]:
+def _terms(point: PublishedPoint, layers: list[ConvolutionShape], report: Report) -> list[str]:
     published = CLOCK_HZ / point.published_fps
     cycles, moved = report["cycles"], sum(report["dma_bytes"].values())
     kinds = cycles["by_kind"]

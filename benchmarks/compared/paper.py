@@ -23,7 +23,7 @@ BLOCKS = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *[(512, 1)]
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class PaperLayer:
     """A convolution: square input of `size`, square output of `pixels`, as the paper's flow sees it."""
 
     size: int
@@ -49,18 +49,18 @@ class Layer:
         return sum(outer * self.in_channels * -(-tile // pes) for tile in self.tiles(sram_bytes))
 
 
-def mobilenet_convolutions() -> list[Layer]:
+def mobilenet_convolutions() -> list[PaperLayer]:
     """The standard convolutions of MobileNetV1 1.0/224: a stem and 13 pointwise ones."""
-    layers, size, channels = [Layer(224, 112, 3, 3, 32)], 112, 32
+    layers, size, channels = [PaperLayer(224, 112, 3, 3, 32)], 112, 32
     for out_channels, stride in BLOCKS:
         size //= stride
-        layers.append(Layer(size, size, 1, channels, out_channels))
+        layers.append(PaperLayer(size, size, 1, channels, out_channels))
         channels = out_channels
     return layers
 
 
 @dataclass(slots=True)
-class Comparison:
+class PaperComparison:
     """Reference and own figures by machine, as (sram, pes, parallel)."""
 
     plain: dict[tuple[str, int, str], int]
@@ -76,7 +76,7 @@ class Comparison:
         return int(self.ours[sram, pes, parallel]["cycles"]["dla"])
 
 
-def compare(networks: Networks) -> Comparison:
+def compare(networks: Networks) -> PaperComparison:
     """Both models on all machines."""
     model, layers = networks.path("mobilenet_v1"), mobilenet_convolutions()
     plain, ours = {}, {}
@@ -89,10 +89,10 @@ def compare(networks: Networks) -> Comparison:
                 plain[key] = sum(layer.cycles(pes, sram_bytes, parallel) for layer in layers)
                 ours[key] = cycles_of(model, machine, **flow)
     machine = preset("paper").replace(sram_bytes=SRAM["256M"])
-    return Comparison(plain, ours, cycles_of(model, machine, depthwise="emulated", **flow))
+    return PaperComparison(plain, ours, cycles_of(model, machine, depthwise="emulated", **flow))
 
 
-def findings(found: Comparison) -> list[tuple[str, str, bool]]:
+def findings(found: PaperComparison) -> list[tuple[str, str, bool]]:
     """What the paper found, our figures for it, and whether they agree."""
 
     def pair(left: tuple[str, int, str], right: tuple[str, int, str]) -> tuple[str, bool]:
@@ -135,7 +135,7 @@ def render(networks: Networks) -> dict[str, str]:
     }
 
 
-def _other_tiles(found: Comparison) -> Iterator[tuple[str, ...]]:
+def _other_tiles(found: PaperComparison) -> Iterator[tuple[str, ...]]:
     """The layers whose cycles differ, and how each model cuts them."""
     for key, report in found.ours.items():
         sram, pes, parallel = key
