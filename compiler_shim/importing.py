@@ -71,6 +71,6 @@ def _settle_shapes(op: BoundOperator, tensors: list[Tensor], open_shapes: frozen
         declared = tensors[index].shape
         op.require(
             declared == shape or index in open_shapes,
-            f"its output is declared {list(declared)}, its inputs and options give {list(shape)}",
+            f"its output is declared {list(declared)}, but its inputs and options give {list(shape)}",
         )
         tensors[index] = replace(tensors[index], shape=shape)

@@ -27,7 +27,7 @@ def decode_attributes(operator: HostOperator, words: Sequence[int]) -> SimpleNam
     """The attributes by name: numbers, lists as tuples, floats as floats; words of ELEMENT as they are."""
     if len(words) != operator.words:
         raise InputError(
-            f"host operator {operator.name}: {len(words)} attribute words, it has {operator.words}"
+            f"host operator {operator.name} takes {operator.words} attribute words (got {len(words)})"
         )
     values, position = {}, 0
     for attribute in operator.attributes:

@@ -323,7 +323,7 @@ def _size(name: str, value: str) -> int:
 def parse_grid(text: str) -> tuple[int, int, int]:
     """Input lanes, output lanes and pixels of `ICxOC` or `ICxOCxP`."""
     parts = text.lower().split("x")
-    is_written = all(part.isascii() and part.isdigit() and 0 < len(part) < 8 for part in parts)
+    is_written = all(part.isascii() and part.isdigit() and len(part) < 8 and int(part) > 0 for part in parts)
     if len(parts) not in (2, 3) or not is_written:
         raise InputError(f"parallel must be {PARALLEL_FORM} (got {text!r})")
     inputs, outputs, pixels = (*map(int, parts), 1)[:3]

@@ -81,7 +81,9 @@ class _Parser:
         while position < len(text):
             match = _TOKEN.match(text, position)
             if match is None:
-                self._fail(f"{text[position:].strip()[:20]!r} is not a valid token")
+                rest = text[position:].strip()
+                hint = "; write == to compare" if rest.startswith("=") else ""
+                self._fail(f"{rest[:20]!r} is not a valid token{hint}")
             tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
             position = match.end()
         return tokens

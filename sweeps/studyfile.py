@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from dlasim.errors import InputError, unknown
+from dlasim.errors import InputError, one_of, unknown
 from dlasim.fileio import parse_toml, read_toml
 from dlasim.sweeps import values
 from dlasim.sweeps.conditions import Condition
@@ -141,7 +141,7 @@ def _charts(table: Mapping[str, Any], origin: str) -> Iterable[ChartOrder]:
 def _chart_file(name: str, origin: str) -> str:
     """A file name in the sweep's folder; a study from elsewhere must not write outside it."""
     if Path(name).name != name or Path(name).suffix.lower().lstrip(".") not in FORMATS or "\0" in name:
-        endings = ", ".join(f".{ending}" for ending in FORMATS)
+        endings = one_of(f".{ending}" for ending in FORMATS)
         raise InputError(
             f"{origin}: a chart's file must be a name without folders that ends in {endings} (got {name!r})"
         )

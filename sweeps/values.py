@@ -56,11 +56,14 @@ def _span(parameter: Parameter, first: Any, last: Any, step: Any, factor: Any, o
     grows = parse(parameter, step if factor is None else factor, origin)
     least = 0 if factor is None else 1
     if low > high or grows <= least or (factor is not None and low <= 0):
-        what = f"step {grows}" if factor is None else f"factor {grows}"
-        raise InputError(
-            f"{origin}: {parameter.name} from {low} to {high} by {what} is not a valid range; it must "
-            "ascend, a step must be above 0, a factor above 1 and its start above 0"
-        )
+        step_text = f"step {grows}" if factor is None else f"factor {grows}"
+        if low > high:
+            rule = "a range must ascend"
+        elif grows <= least:
+            rule = "a step must be above 0" if factor is None else "a factor must be above 1"
+        else:
+            rule = "a range that grows by a factor must start above 0"
+        raise InputError(f"{origin}: {parameter.name}: {rule} (got {low} to {high} by {step_text})")
     values = []
     value = low
     while value <= high:

@@ -29,7 +29,7 @@ class Stops:
     def add(self, kind: str, address: int, size_bytes: int) -> None:
         """Sets a stop, once however often it is set."""
         if address >= _ADDRESSES or (kind in _WATCHPOINTS and not 0 < size_bytes <= _ADDRESSES - address):
-            raise InputError(f"0x{address:08x} and {size_bytes} bytes are outside the address space")
+            raise InputError(f"{size_bytes} bytes at 0x{address:08x} are outside the address space")
         key = kind, address, size_bytes
         if kind in _BREAKPOINTS and self._board.counts.set_breakpoint(address, True):
             return

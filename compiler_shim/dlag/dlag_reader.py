@@ -73,10 +73,10 @@ class _GraphReader:
             self._fail(f"it does not start with {MAGIC.decode()}")
         _, version, text_bytes, blob_bytes, checksum = HEAD.unpack_from(data)
         if version != VERSION:
-            self._fail(f"it has format version {version}, this dlasim reads version {VERSION}")
+            self._fail(f"it has format version {version}, but this dlasim reads version {VERSION}")
         body = memoryview(data)[HEAD.size :]
         if len(body) != text_bytes + blob_bytes:
-            self._fail(f"its header says {text_bytes + blob_bytes} bytes follow, {len(body)} do")
+            self._fail(f"its header says {text_bytes + blob_bytes} bytes follow, but {len(body)} do")
         if zlib.crc32(body) != checksum:
             self._fail("its checksum does not match")
         self._blob = body[text_bytes:]

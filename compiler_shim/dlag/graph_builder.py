@@ -66,7 +66,9 @@ class GraphBuilder:
         if quantization is not None and quantization.per_channel:
             fits = 0 <= axis < array.ndim and array.shape[axis] == len(quantization.scales)
             count = len(quantization.scales)
-            _require(fits, f"{label(name)}: {count} scales along axis {axis} of shape {list(array.shape)}")
+            _require(
+                fits, f"{label(name)}: it has {count} scales along axis {axis} of shape {list(array.shape)}"
+            )
         return self._add(Tensor(name, array.shape, array.dtype.name, quantization, array))
 
     def variable(

@@ -54,7 +54,9 @@ def _quantized_constant(converter: Converter, node: OnnxNode, value: OnnxConstan
     axis = found.axis % max(value.real.ndim, 1)
     if found.per_channel:
         if value.real.ndim == 0 or value.real.shape[axis] != len(found.scales):
-            raise RefusedError(f"{len(found.scales)} scales along axis {axis} of {list(value.real.shape)}")
+            raise RefusedError(
+                f"it has {len(found.scales)} scales along axis {axis} of shape {list(value.real.shape)}"
+            )
         shape[axis] = len(found.scales)
     steps = value.real.astype(np.float32) / np.array(found.scales, np.float32).reshape(shape)
     numbers = np.rint(np.nan_to_num(steps).clip(-1e6, 1e6)) + np.array(found.zero_points).reshape(shape)
@@ -88,7 +90,9 @@ def _dequantized_constant(converter: Converter, node: OnnxNode, value: OnnxConst
     rank = value.data.ndim
     axis = found.axis % max(rank, 1) if found.per_channel else 0
     if found.per_channel and (rank == 0 or value.data.shape[axis] != len(found.scales)):
-        raise RefusedError(f"{len(found.scales)} scales along axis {axis} of {list(value.data.shape)}")
+        raise RefusedError(
+            f"it has {len(found.scales)} scales along axis {axis} of shape {list(value.data.shape)}"
+        )
     limits = np.iinfo(value.data.dtype)
     if not all(limits.min <= point <= limits.max for point in found.zero_points):
         raise RefusedError("its zero points are out of range")

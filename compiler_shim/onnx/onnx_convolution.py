@@ -21,7 +21,7 @@ def convolution(converter: Converter, node: OnnxNode) -> None:
     value, name = converter.exact(node), node.outputs[0]
     data, scales = weights_of(converter.constant(node, 1))
     if data.ndim not in (3, 4) or len(value.shape) != data.ndim:
-        raise RefusedError(f"weights {list(data.shape)} on an input of shape {list(value.shape)}")
+        raise RefusedError(f"weights {list(data.shape)} do not fit an input of shape {list(value.shape)}")
     group, depth = node.attributes.get("group", 1), value.shape[1]
     if (
         group < 1

@@ -31,7 +31,7 @@ def fully_connected(converter: Converter, node: OnnxNode) -> None:
     data = data if is_turned else data.T
     units, depth = data.shape
     if not value.shape or value.shape[-1] != depth or len(value.shape) < 2 or not data.size:
-        raise RefusedError(f"weights for rows of {depth} on an input of shape {list(value.shape)}")
+        raise RefusedError(f"weights for rows of {depth} do not fit an input of shape {list(value.shape)}")
     target = converter.target(node)
     number, data = _rows(converter, value, data, name)
     weights = converter.eight_bits(f"{name}/weights", np.ascontiguousarray(data), replace(scales, axis=0))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dlasim.compiler_shim.graph import label
+from dlasim.compiler_shim.graph import MAX_DIMENSIONS, label
 from dlasim.compiler_shim.onnx.onnx_schema import MESSAGES
 from dlasim.compiler_shim.onnx.onnx_tensors import Array, OnnxTensorReader, dtype_name
 from dlasim.compiler_shim.onnx.protobuf_wire import Message, WireReader
@@ -130,8 +130,10 @@ def _port(port: Message, name: str) -> Port:
     where = f"{name}: input {label(text)}"
     tensor = port.get("type", {}).get("tensor_type")
     if tensor is None or "shape" not in tensor:
-        raise InputError(f"{where}: a tensor with a shape is expected")
+        raise InputError(f"{where}: it must be a tensor with a shape")
     sizes = [dim.get("dim_value") for dim in tensor["shape"]["dim"]]
-    if len(sizes) > 8 or any(size is not None and not 0 < size < 1 << 31 for size in sizes):
-        raise InputError(f"{where}: shape {str(sizes)[:60]}, up to 8 sizes above 0 expected")
+    if len(sizes) > MAX_DIMENSIONS or any(size is not None and not 0 < size < 1 << 31 for size in sizes):
+        raise InputError(
+            f"{where}: shape must have up to {MAX_DIMENSIONS} sizes above 0 (got {str(sizes)[:60]})"
+        )
     return Port(text, dtype_name(tensor.get("elem_type", 0), where), tuple(sizes))

@@ -47,9 +47,8 @@ class OnnxTensorReader:
         dtype = np.dtype(dtype_name(tensor.get("data_type", 0), where))
         shape = tuple(tensor["dims"])
         if len(shape) > MAX_DIMENSIONS or min(shape, default=0) < 0:
-            raise InputError(
-                f"{where}: shape {str(list(shape))[:60]}, up to {MAX_DIMENSIONS} sizes of 0 or more expected"
-            )
+            given, most = str(list(shape))[:60], MAX_DIMENSIONS
+            raise InputError(f"{where}: shape must have up to {most} sizes of 0 or more (got {given})")
         if math.prod(filter(None, shape)) * dtype.itemsize > MAX_FILE_BYTES:
             raise InputError(f"{where}: shape {list(shape)} of {dtype.name} is larger than 2 GiB")
         size_bytes = math.prod(shape) * dtype.itemsize
@@ -58,7 +57,7 @@ class OnnxTensorReader:
             return self._listed(tensor, dtype, shape, where)
         if len(raw) != size_bytes:
             raise InputError(
-                f"{where}: {dtype.name}{list(shape)} takes {size_bytes} bytes, it has {len(raw)}"
+                f"{where}: {dtype.name}{list(shape)} takes {size_bytes} bytes, but it has {len(raw)}"
             )
         stored = np.dtype(np.uint8) if dtype.kind == "b" else dtype
         return np.frombuffer(raw, stored.newbyteorder("<")).reshape(shape).astype(dtype)
@@ -89,7 +88,8 @@ class OnnxTensorReader:
         length = _count(entries, "length", size_bytes, where)
         if offset + length > len(whole):
             raise InputError(
-                f"{where}: its data end at {offset + length}, the file that holds them has {len(whole)} bytes"
+                f"{where}: its data end at {offset + length}, but the file that holds them has "
+                f"{len(whole)} bytes"
             )
         return whole[offset : offset + length]
 

@@ -153,7 +153,7 @@ class BoundOperator:
     def same_types(self, *tensors: Tensor) -> None:
         """Refuses tensors of different types."""
         found = sorted({tensor.dtype for tensor in tensors})
-        self.require(len(found) == 1, f"operands of different types: {', '.join(found)}")
+        self.require(len(found) == 1, f"its operands have different types: {', '.join(found)}")
 
     def quantization(self, tensor: Tensor) -> Quantization:
         """The tensor's quantization, per channel or not."""

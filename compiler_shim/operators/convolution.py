@@ -222,7 +222,9 @@ def svdf_shape(op: BoundOperator) -> list[Shape]:
     """SVDF with its state."""
     (batch, depth), (filters, weights_depth) = op.shape(0, 2), op.shape(1, 2)
     rank, (time_filters, memory) = op.option("rank"), op.shape(2, 2)
-    op.require(rank >= 1 and filters % rank == 0, f"{filters} filters of rank {rank}")
+    op.require(
+        rank >= 1 and filters % rank == 0, f"rank must divide the number of filters, {filters} (got {rank})"
+    )
     fits = depth == weights_depth and time_filters == filters
     fits = fits and op.input(4).elements == batch * filters * memory
     op.require(

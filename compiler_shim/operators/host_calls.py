@@ -41,7 +41,7 @@ def infer_shapes(op: BoundOperator) -> list[Shape]:
         op.require(all(size > 0 for size in shape), f"its output would have shape {list(shape)}")
         op.require(math.prod(shape) <= _MAX_ELEMENTS, f"its output {list(shape)} is larger than 2 GiB")
     count = len(op.outputs)
-    op.require(len(shapes) == count, f"it has {count} outputs, its inputs and options give {len(shapes)}")
+    op.require(len(shapes) == count, f"it has {count} outputs, but its inputs and options give {len(shapes)}")
     return shapes
 
 

@@ -24,7 +24,10 @@ def compare(op: BoundOperator) -> list[KernelCall]:
         attributes |= {f"input{number}_multiplier": multiplier, f"input{number}_shift": shift}
     function = CompareFunction[op.kind]
     is_order = function > CompareFunction.NOT_EQUAL
-    op.require(first.dtype != "bool" or not is_order, "bool has no order")
+    op.require(
+        first.dtype != "bool" or not is_order,
+        "bool values have no order; only EQUAL and NOT_EQUAL compare them",
+    )
     return [op.call("COMPARE", op.input_numbers, function=function, **attributes)]
 
 

@@ -91,7 +91,9 @@ def mirror_pad(op: BoundOperator) -> list[KernelCall]:
 
 def _paddings(op: BoundOperator) -> list[tuple[int, int]]:
     rank, paddings = len(op.shape(0)), op.integer_array(1)
-    op.require(paddings.shape == (rank, 2), f"paddings of shape {list(paddings.shape)}, [{rank}, 2] expected")
+    op.require(
+        paddings.shape == (rank, 2), f"paddings must have shape [{rank}, 2] (got {list(paddings.shape)})"
+    )
     return [(int(before), int(after)) for before, after in paddings]
 
 
@@ -165,7 +167,7 @@ def pad_shape(op: BoundOperator) -> list[Shape]:
     shape, paddings = op.shape(0), op.integer_array(1)
     op.require(
         paddings.shape == (len(shape), 2) and bool((paddings >= 0).all()),
-        f"paddings {paddings.tolist()} for shape {list(shape)}",
+        f"paddings {paddings.tolist()} do not fit shape {list(shape)}",
     )
     return [
         tuple(size + int(before) + int(after) for size, (before, after) in zip(shape, paddings, strict=True))
@@ -206,7 +208,7 @@ def gather_shape(op: BoundOperator) -> list[Shape]:
     batch += len(indices) if batch < 0 else 0
     op.require(
         0 <= batch <= min(axis, len(indices)) and shape[:batch] == indices[:batch],
-        f"batch_dims {batch} with axis {axis}, shape {list(shape)} and indices {list(indices)}",
+        f"batch_dims {batch} does not fit axis {axis}, shape {list(shape)} and indices {list(indices)}",
     )
     _check_indices(op, [shape[axis]])
     return [shape[:axis] + indices[batch:] + shape[axis + 1 :]]

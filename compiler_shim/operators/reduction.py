@@ -35,7 +35,9 @@ def reduction(op: BoundOperator) -> list[KernelCall]:
 
 def _product(op: BoundOperator, values: Tensor, output: Tensor) -> KernelCall:
     """Each factor is rescaled by the n-th part of the whole, of which the output's scale is the n-th root."""
-    op.require(not values.is_unsigned, "uint8 is not supported, which no reference computes with scales")
+    op.require(
+        not values.is_unsigned, "uint8 is not supported, because no reference kernel computes it with scales"
+    )
     count = values.elements // max(output.elements, 1)
     op.require(count > 0, "its input is empty")
     multiplier, shift = op.multiplier(op.scale(values) / op.scale(output) ** (1.0 / count))

@@ -216,7 +216,7 @@ def unpack_shape(op: BoundOperator) -> list[Shape]:
     parts = len(op.outputs)
     op.require(
         shape[axis] == op.option("num") == parts,
-        f"dimension {axis} of {list(shape)}, num {op.option('num')}, for {parts} outputs",
+        f"dimension {axis} of {list(shape)}, num {op.option('num')} and {parts} outputs do not match",
     )
     return [shape[:axis] + shape[axis + 1 :]] * parts
 

@@ -61,7 +61,7 @@ class TensorReader:
         shape = [int(size) for size in values["shape"][: MAX_DIMENSIONS + 1]]
         signature = [int(size) for size in values["shape_signature"][: MAX_DIMENSIONS + 1]] or shape
         if len(shape) > MAX_DIMENSIONS:
-            raise InputError(f"{where}: more than {MAX_DIMENSIONS} dimensions")
+            raise InputError(f"{where}: it has more than {MAX_DIMENSIONS} dimensions")
         if len(signature) != len(shape):
             raise InputError(f"{where}: shape {shape}, but shape signature {signature}")
         if min(shape + signature, default=0) < -1:
@@ -75,7 +75,7 @@ class TensorReader:
         """The constant data as a view of the file, or None for a tensor that is computed."""
         number = values["buffer"]
         if number >= len(self._buffers):
-            raise InputError(f"{where}: buffer {number}, the file has {len(self._buffers)}")
+            raise InputError(f"{where}: there is no buffer {number} (the file has {len(self._buffers)})")
         buffer = self._buffers[number]
         # Small offsets are what the converter leaves behind in ordinary files.
         if buffer["offset"] > 1:
@@ -88,10 +88,10 @@ class TensorReader:
         if raw.size == 0 < expected_bytes:
             return None
         if values["is_variable"]:
-            raise InputError(f"{where}: a variable with constant data")
+            raise InputError(f"{where}: it is a variable, but has constant data")
         if raw.size != expected_bytes:
             raise InputError(
-                f"{where}: {dtype}{list(shape)} takes {expected_bytes} bytes, its buffer has {raw.size}"
+                f"{where}: {dtype}{list(shape)} takes {expected_bytes} bytes, but its buffer has {raw.size}"
             )
         data = raw.view(np.dtype(dtype).newbyteorder("<")).reshape(shape)
         return data if data.flags.aligned else data.copy()

@@ -156,7 +156,7 @@ class _ProgramReader:
                 f"its stream {i} is empty or does not begin where the one before ends",
             )
             position += stream.words
-        self._require(position == words, f"its streams have {position} words, but its commands {words}")
+        self._require(position == words, f"its streams have {position} words, but its commands have {words}")
         return streams
 
     def _steps(self, streams: int, calls: int) -> tuple[p.Step, ...]:

@@ -75,15 +75,15 @@ class Sections:
         version, isa = int(header["format_version"]), int(header["isa_version"])
         self.require(
             version == FORMAT_VERSION,
-            f"it has format version {version}, this dlasim reads version {FORMAT_VERSION}",
+            f"it has format version {version}, but this dlasim reads version {FORMAT_VERSION}",
         )
         self.require(
             isa >> 16 == p.ISA_MAJOR and isa <= p.ISA_VERSION,
-            f"it is for ISA {isa >> 16}.{isa & 0xFFFF}, this dlasim has ISA "
+            f"it is for ISA {isa >> 16}.{isa & 0xFFFF}, but this dlasim has ISA "
             f"{p.ISA_MAJOR}.{p.ISA_VERSION & 0xFFFF}",
         )
         size = int(header["file_bytes"])
-        self.require(size == len(data), f"its header says {size} bytes, the file has {len(data)}")
+        self.require(size == len(data), f"its header says {size} bytes, but the file has {len(data)}")
         self._check_sum(int(header["checksum"]))
         return header
 
@@ -91,7 +91,9 @@ class Sections:
         offset = HEADER.offsets["checksum"]
         view = memoryview(self._data)
         actual = zlib.crc32(view[offset + 4 :], zlib.crc32(bytes(4), zlib.crc32(view[:offset])))
-        self.require(actual == expected, f"its checksum is {actual:#010x}, its header says {expected:#010x}")
+        self.require(
+            actual == expected, f"its checksum is {actual:#010x}, but its header says {expected:#010x}"
+        )
 
     def _read_table(self) -> dict[Section, SectionBytes]:
         count = int(self.header["section_count"])

@@ -21,7 +21,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
 from matplotlib.transforms import Bbox, ScaledTranslation
 
-from dlasim.errors import InputError
+from dlasim.errors import InputError, one_of
 from dlasim.fileio import atomic_write
 from dlasim.sweeps.charts.measures import BINARY, DECIMAL, Write
 from dlasim.sweeps.charts.palette import GREY, KINDS, OTHER
@@ -101,7 +101,7 @@ def save(figure: Any, path: Path) -> None:
     """Write the figure; the name's ending says how. The same figure gives the same bytes."""
     kind = path.suffix.lower().lstrip(".")
     if kind not in FORMATS:
-        raise InputError(f"{path}: a chart ends in {', '.join('.' + name for name in FORMATS)}")
+        raise InputError(f"{path}: a chart's file must end in {one_of('.' + name for name in FORMATS)}")
     atomic_write(path, encode(figure, kind))
 
 

@@ -42,7 +42,7 @@ def draw(
     chosen = [measure(name, result.columns) for name in figures or (value, *COSTS)]
     if not 2 <= len({figure.name for figure in chosen}) == len(chosen) <= 3:
         raise InputError(
-            f"a front is over two or three different figures, not {', '.join(figures or [value])}"
+            f"a front needs two or three different figures (got {', '.join(figures or [value])})"
         )
     names = [figure.name for figure in chosen]
     rows = chosen_rows(result, where, names)
@@ -56,7 +56,7 @@ def draw(
     costs = [cost for cost in costs if len(split(rows, cost.name)) > 1]
     if not costs:
         raise ChartError(
-            f"{' and '.join(figure.text for figure in chosen[1:])} do not vary: there is nothing to trade; "
+            f"{' and '.join(figure.text for figure in chosen[1:])} do not vary, so there is no front; "
             f"name two or three figures with --set figures=cycles,dma; the points differ in "
             f"{hidden_text(rows) or 'nothing'}"
         )

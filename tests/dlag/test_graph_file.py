@@ -91,7 +91,7 @@ def test_says_where_each_operator_can_run_and_why(parts, tmp_path) -> None:
         (lambda data: data[:-1], "bytes follow"),
         (lambda data: data + b"x", "bytes follow"),
         (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "checksum"),
-        (lambda data: data[:8] + b"\x01" + data[9:], "format version 1, this dlasim reads version 3"),
+        (lambda data: data[:8] + b"\x01" + data[9:], "format version 1, but this dlasim reads version 3"),
         (lambda data: join(b"{", b""), "JSON cannot be read"),
         (lambda data: join(b"[" * 100_000, b""), "JSON cannot be read"),
         (lambda data: join(b"\xff", b""), "JSON cannot be read"),

@@ -149,7 +149,10 @@ def test_outputs_where_a_file_is(model: Path, tmp_path: Path) -> None:
             ("sweep", "m.tflite", "--out", "e", "--jobs", "1"),
             "cannot write e/results.csv: it is also an input",
         ),
-        (("sweep", "bad.toml", "--out", "d"), "must be a name without folders that ends in .png, .svg, .pdf"),
+        (
+            ("sweep", "bad.toml", "--out", "d"),
+            "must be a name without folders that ends in .png, .svg or .pdf",
+        ),
         (("plot", "t.svg", "-o", "t.svg"), "cannot write t.svg: it is also an input"),
         (("plot", "t.svg", "-o", "table.svg"), "cannot write table.svg: it is also an input"),
         (("asm", "relu.bin"), "cannot write relu.bin: it is also an input"),
@@ -221,7 +224,7 @@ def test_a_study_writes_into_its_folder_only(name: str, model: Path, tmp_path: P
     study.write_text(f'models = ["{model}"]\n[[charts]]\nkind = "stacked"\nfile = "{name}"\n')
     process = call("sweep", study, "--out", tmp_path / "out", "--jobs", "1")
     assert_one_line(
-        process, 2, f"must be a name without folders that ends in .png, .svg, .pdf (got {name!r})"
+        process, 2, f"must be a name without folders that ends in .png, .svg or .pdf (got {name!r})"
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s.toml"]
 

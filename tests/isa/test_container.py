@@ -104,10 +104,10 @@ def _patched(data: bytes, kind: Section | None, row: int, member: str, value: in
     ("kind", "row", "member", "value", "message"),
     [
         (None, 0, "magic", ord("X"), "it does not start with DLAPROG"),
-        (None, 0, "format_version", 2, "it has format version 2, this dlasim reads version 1"),
-        (None, 0, "isa_version", 0x20000, "it is for ISA 2.0, this dlasim has ISA 1.1"),
-        (None, 0, "isa_version", 0x10002, "it is for ISA 1.2, this dlasim has ISA 1.1"),
-        (None, 0, "file_bytes", 99, "its header says 99 bytes, the file has"),
+        (None, 0, "format_version", 2, "it has format version 2, but this dlasim reads version 1"),
+        (None, 0, "isa_version", 0x20000, "it is for ISA 2.0, but this dlasim has ISA 1.1"),
+        (None, 0, "isa_version", 0x10002, "it is for ISA 1.2, but this dlasim has ISA 1.1"),
+        (None, 0, "file_bytes", 99, "its header says 99 bytes, but the file has"),
         (None, 0, "section_count", 257, "its header says that it has 257 sections"),
         (None, 0, "features", 2, "its header has features 0x2, but its commands have 0x"),
         (None, 0, "name", 4096, "it names a string at 4096, beyond its strings"),
@@ -128,7 +128,7 @@ def _patched(data: bytes, kind: Section | None, row: int, member: str, value: in
         (Section.TENSORS, 0, "scale", float("nan"), "its tensor x has scale nan"),
         (Section.TENSORS, 0, "scale", float("inf"), "its tensor x has scale inf"),
         (Section.TENSORS, 0, "scale", -1.0, "its tensor x has scale -1.0"),
-        (Section.STREAMS, 0, "words", 2, "its streams have 2 words, but its commands 3"),
+        (Section.STREAMS, 0, "words", 2, "its streams have 2 words, but its commands have 3"),
         (
             Section.STREAMS,
             0,

@@ -205,9 +205,9 @@ def test_constants_from_beside_the_file(tmp_path: Path) -> None:
         ("link", {}, "is a link out of the model's folder"),
         ("folder/passwd", {}, "is a link out of the model's folder"),
         ("none.bin", {}, "none.bin is not a file"),
-        ("weights.bin", {"offset": 5}, "end at 17, the file that holds them has 16 bytes"),
+        ("weights.bin", {"offset": 5}, "end at 17, but the file that holds them has 16 bytes"),
         ("weights.bin", {"offset": -1}, "offset of its external data must be a number"),
-        ("weights.bin", {"length": 3}, "takes 12 bytes, it has 3"),
+        ("weights.bin", {"length": 3}, "takes 12 bytes, but it has 3"),
         ("weights.bin", {"length": 10**30}, "length of its external data must be a number"),
     ],
 )

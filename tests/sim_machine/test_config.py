@@ -50,7 +50,10 @@ def test_a_grid_brings_its_pes(tmp_path: Path) -> None:
             'parallel = "both"',
             r"parallel must be input, output, or a grid such as 8x16 or 8x8x4 \(got 'both'\)",
         ),
-        ('parallel = "0x8"', r"pes must be from 1 to 1048576 \(got 0\)"),
+        (
+            'parallel = "0x8"',
+            r"parallel must be input, output, or a grid such as 8x16 or 8x8x4 \(got '0x8'\)",
+        ),
         ("parallel = 8", r"parallel must be text \(got 8\)"),
         ('parallel = "8x8"\npes = 32', "the grid 8x8 has 64 PEs, but pes is 32; give only one"),
         ("clock_mhz = nan", r"clock_mhz must be above 0 and at most 100000 \(got nan\)"),

@@ -216,10 +216,10 @@ def test_several_subgraphs_are_refused_naming_the_control_flow(tmp_path):
         ("CONCATENATION", {"axis": 4}, "its axis must be from -4 to 3 (got 4)"),
         ("GATHER", {"axis": -9}, "its axis must be from -3 to 2 (got -9)"),
         ("SPLIT", {"num_splits": 7}, "splits"),
-        ("UNPACK", {"num": 1}, "for"),
+        ("UNPACK", {"num": 1}, "num 1 and"),
         ("SQUEEZE", {"squeeze_dims": (2,)}, "are not 1"),
         ("STRIDED_SLICE", {"ellipsis_mask": 3}, "it must have at most 1 ellipses (got 2)"),
-        ("SVDF", {"rank": 0}, "rank 0"),
+        ("SVDF", {"rank": 0}, "rank must divide the number of filters"),
         ("MEAN", {"keep_dims": None}, "declared"),
     ],
 )
@@ -264,7 +264,7 @@ def test_int8_without_a_scale_is_refused(tmp_path):
 
 def test_shapes_that_contradict_the_operator_are_refused(tmp_path):
     message = refusal(broken(("subgraphs", 0, "tensors", 1, "shape"), [1, 5]), tmp_path)
-    assert "its output is declared [1, 5], its inputs and options give [1, 4]" in message
+    assert "its output is declared [1, 5], but its inputs and options give [1, 4]" in message
 
 
 def test_an_open_batch_is_one(tmp_path):
