@@ -1,4 +1,4 @@
-"""Writes docs/accuracy.md: dlasim's cycles beside published figures and other tools, deviations explained.
+"""Writes docs/accuracy.md: dlasim's cycles, published figures and those of other tools, deviations explained.
 
 Prints the page; with --write it goes where it belongs. Fails if a finding of the paper no longer holds. The
 prose is compared/accuracy.md.in.

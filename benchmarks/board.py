@@ -1,5 +1,5 @@
 """The paper's table on the virtual prototype: CPU instructions without and with the accelerator, and how long
-the emulation takes, with the goals beside the figures.
+the emulation takes, with the goals next to the figures.
 
     python benchmarks/board.py                         built-in networks
     python benchmarks/board.py resnet=a.tflite vww=b.tflite aww=c.tflite

@@ -1,4 +1,4 @@
-"""The estimate of the CPU's time beside the virtual prototype: single operators, and networks on the CPU.
+"""The estimate of the CPU's time compared with the virtual prototype: operators, and networks on the CPU.
 
     python benchmarks/cpu_estimate.py [MODEL.tflite …]
 

@@ -1,4 +1,4 @@
-"""Speed of the engines' MAC instructions beside LiteRT's kernels, one thread each, in one run.
+"""Speed of the engines' MAC instructions compared with LiteRT's kernels, one thread each, in one run.
 
 All sides compute the same layer with per-channel requantization; rounds alternate between them, and the best
 round of each counts, so that other work on the machine disturbs the ratios least.

@@ -1,8 +1,8 @@
 """What simulating the time of a compiled program takes: decoding, checks, costs, schedule and accounting, in
 CPU time of one process, without the compiler.
 
-    python benchmarks/machine_speed.py                     finite ports, output stage and buffers beside none
-    python benchmarks/machine_speed.py --beside PYTHON     and beside another version of dlasim
+    python benchmarks/machine_speed.py                     finite ports, output stage and buffers, and none
+    python benchmarks/machine_speed.py --other PYTHON      and another version of dlasim
 
 PYTHON is the interpreter of an environment in which the other version is installed. Each version times the
 program that it compiles itself. The sides take turns, and the least time of each counts.
@@ -32,22 +32,22 @@ LIMITS = (
 def main() -> int:
     """Print the times and their ratios."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--beside", metavar="PYTHON", help="the interpreter of another version")
+    parser.add_argument("--other", metavar="PYTHON", help="the interpreter of another version")
     parser.add_argument("--measure", choices=("limits", "none"), help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.measure:
         print(json.dumps(measure(given.measure == "none")))
         return 0
     sides = {"limits": (sys.executable, "limits"), "no limits": (sys.executable, "none")}
-    if given.beside:
-        sides["other version"] = (given.beside, "limits")
+    if given.other:
+        sides["other version"] = (given.other, "limits")
     found = alternate(sides)
     missed = False
     for network in NETWORKS:
         ours, free = found["limits"][network], found["no limits"][network]
         line = f"{network:<14}{ours[0]:>6} operations {1e3 * ours[1]:7.2f} ms"
         line += f"; without limits {free[0]:>6} {1e3 * free[1]:7.2f} ms, {ours[1] / free[1]:.2f} times"
-        if given.beside:
+        if given.other:
             other = found["other version"][network]
             missed |= ours[1] > GOAL * other[1]
             line += f"; other version {other[0]:>6} {1e3 * other[1]:7.2f} ms, {ours[1] / other[1]:.2f} times"

@@ -26,7 +26,7 @@ from dlasim.sweeps.sweep_result import SweepResult
 
 POINTS = 10_000
 ROUNDS = 9
-# A filter that changes every chart and table, until everything is drawn anew.
+# A filter that changes every chart and table, until everything is drawn again.
 FILTER = """() => new Promise(done => {
     const began = performance.now();
     document.querySelector("[data-filter='parallel']").click();

@@ -1,5 +1,5 @@
-"""One inference on the virtual prototype, beside Ahmadifarsani et al. 2023: instructions of the CPU without
-and with the DLA, and the time that emulating it takes.
+"""One inference on the virtual prototype, compared with Ahmadifarsani et al. 2023: instructions of the CPU
+without and with the DLA, and the time that emulating it takes.
 
     python benchmarks/prototype.py [RESNET.tflite VWW.tflite AWW.tflite]
 

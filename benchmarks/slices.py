@@ -130,7 +130,7 @@ def tail_slice() -> NetworkSlice:
 
 
 class Forced(Policy):
-    """Cuts the layers as it is told, and others by estimates."""
+    """Cuts some layers as given, and others by estimates."""
 
     __slots__ = ("cuts", "names")
     cuts: Cuts

@@ -1,4 +1,4 @@
-"""The simulator's speed beside LiteRT, in one run, with the goals beside the figures.
+"""The simulator's speed compared with LiteRT in one run, with the goals next to the figures.
 
     python benchmarks/speed.py                         built-in networks
     python benchmarks/speed.py resnet8=a.tflite vww=b.tflite kws=c.tflite mobilenet_v1=d.tflite
@@ -73,7 +73,7 @@ REFERENCE_SPEEDUP = 8.0  # over LiteRT's reference kernels, on mobilenet_v1
 
 
 class Goals:
-    """Prints figures beside their goals, and remembers what was missed."""
+    """Prints figures next to their goals, and remembers what was missed."""
 
     def __init__(self) -> None:
         self.missed: list[str] = []

@@ -190,7 +190,7 @@ def whole_view(values: Sequence[Value], value: int) -> View | None:
 
 
 def with_layouts(node: DlaNode, values: Sequence[Value]) -> DlaNode | None:
-    """The node with the layouts of its operands; None where one of them is no image of its shape."""
+    """The node with the layouts of its operands; None where one of them cannot be an image."""
     if node.matrix is not None:
         layout = _layout(values, node.matrix, node.matrix_image)
         if layout is None:

@@ -30,13 +30,13 @@ class Candidate:
     input_numbers: tuple[int, ...]
     output_number: int
     layer: int
-    activation_count: int  # inputs that are no weights, records or tables
+    activation_count: int  # inputs that are not weights, records or tables
     has_instruction: bool
     add: Callable[[Value], int]  # gives a new value its number
 
     @property
     def operands(self) -> tuple[Value, ...]:
-        """The activations: inputs that are no weights, records or tables, and the output."""
+        """The activations: inputs that are not weights, records or tables, and the output."""
         return (*self.inputs[: self.activation_count], *self.outputs)
 
 

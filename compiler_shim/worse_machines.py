@@ -55,6 +55,6 @@ def _worse_values(machine: DlaConfig) -> Iterator[dict[str, object]]:
 
 
 def _value(machine: DlaConfig, name: str) -> float:
-    """A parameter, endless where 0 stands for no limit."""
+    """A parameter; infinite where 0 stands for no limit."""
     value: float = machine.elements if name == "vector_lanes" else getattr(machine, name)
     return inf if not value and name in LIMITS else value

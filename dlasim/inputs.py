@@ -40,9 +40,9 @@ def _listed(expected: Sequence[TensorDescriptor], given: Inputs | None) -> Seque
         return ()
     if isinstance(given, Mapping):
         names = [tensor.name for tensor in expected]
-        strange = [name for name in given if name not in names]
-        if strange:
-            raise InputError(unknown("input", str(strange[0]), names))
+        unexpected = [name for name in given if name not in names]
+        if unexpected:
+            raise InputError(unknown("input", str(unexpected[0]), names))
         return [given[name] for name in names if name in given]
     return given if isinstance(given, list | tuple) else [given]  # type: ignore[list-item]
 

@@ -57,7 +57,7 @@ module dla
     output logic [BEAT_BYTES-1:0] memory_write,
     output logic [31:0] memory_write_address,
     output logic [8*BEAT_BYTES-1:0] memory_write_data,
-    // For whoever watches: what happens at the end of this cycle
+    // For observers: what happens at the end of this cycle
     output logic watch_running,
     output logic watch_counts,  // the cycle is one of the stream's
     output logic [UNIT_COUNT-1:0] watch_issued,

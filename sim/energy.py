@@ -91,7 +91,7 @@ class EnergyModel:
         return flip_flops
 
     def _per_byte(self) -> NDArray[np.float64]:
-        """Picojoules of a byte by unit and region. The last column is of operations that are no transfer."""
+        """Picojoules of a byte by unit and region. The last column is of operations other than transfers."""
         table = np.zeros((len(Unit), max(Region) + 2))
         for region in Region:
             memory = self._memory_of(region)

@@ -66,7 +66,7 @@ def one(column: Any, number: int) -> int:
 
 
 def illegal_word(word: int) -> str:
-    """Why a word is no instruction."""
+    """Why a word is not an instruction."""
     opcode = OPCODE.extract(word)
     instruction = BY_OPCODE.get(opcode)
     if instruction is None:

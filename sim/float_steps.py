@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 MAX_ENTRIES = 1 << 12
 MAX_BITS = 19  # with so many entries below 2^31 floats, and 8 bits of result remain above them
 SIGN = 1 << 31
-INFINITY = 0x7F800000  # its bits: the floats above it are no numbers
+INFINITY = 0x7F800000  # its bits: the floats above it are NaNs
 
 Words = NDArray[np.uint32]
 
 
 def rounded_steps(values: NDArray[np.float32], scale: float) -> NDArray[np.float64]:
-    """values / scale in float32, rounded half away from zero; what is no number counts as 0."""
+    """values / scale in float32, rounded half away from zero; NaN counts as 0."""
     with np.errstate(over="ignore", invalid="ignore"):
         wide = (values / np.float32(scale)).astype(np.float64)
     wide = np.nan_to_num(wide, nan=0.0)  # in float64, adding a half is exact

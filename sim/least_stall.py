@@ -66,7 +66,7 @@ class _Kinds:
         self._slope = max(min(self._slopes), 0)
 
     def least(self) -> int:
-        """Cycles beside the steps of all operations, for the best way to divide the pixels."""
+        """Cycles of all operations in addition to their steps, for the best way to divide the pixels."""
         block = self._unit.accumulators
         costs = [_ENDLESS] * block  # by the pixels of the last block, 0 for a whole one
         for rest in range(1, min(block, self._pixels) + 1):

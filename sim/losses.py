@@ -74,7 +74,7 @@ def _add_run(losses: Sequence[Losses], layer_of: NDArray[np.int64], plan: Plan) 
     layers, unit = layer_of[plan.stream.positions[:count]], plan.costs.unit[:count]
     start, end = plan.timeline.start[:count], plan.timeline.end[:count]
     computes, costs = unit >= Unit.MAC, plan.costs
-    waits = end - start - (costs.total - costs.sram_stall)[:count]  # for the ports, alone and beside others
+    waits = end - start - (costs.total - costs.sram_stall)[:count]  # for the ports, alone or shared
     for layer, loss in enumerate(losses):
         mine = layers == layer
         loss.compute_cycles += int((end - start)[mine & computes].sum())

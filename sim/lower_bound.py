@@ -43,7 +43,7 @@ class Bound:
 
     @property
     def cycles(self) -> int:
-        """Those of the most loaded unit, and of what cannot be beside it."""
+        """Those of the most loaded unit, and of what cannot run in parallel with it."""
         return max(self.in_order, *self.units.values(), 0)
 
     @property
@@ -53,7 +53,7 @@ class Bound:
 
 
 def find_bound(config: DlaConfig, work: NDArray[np.void], cpu_cycles: int = 0) -> Bound:
-    """The bound of records of section WORK, beside a CPU that is busy for so many cycles."""
+    """The bound of records of section WORK, with a CPU that is busy for so many cycles."""
     cycles: defaultdict[str, int] = defaultdict(int)
     units: dict[str, UnitCosts] = {}
     known: dict[tuple[int, ...], int] = {}  # layers repeat
@@ -184,10 +184,10 @@ def _compute_cycles(unit: UnitCosts, *sizes: int) -> int:
 
 def _without_blocks(unit: UnitCosts) -> UnitCosts:
     """The same unit; tiles need not be of whole blocks."""
-    endless = UnitCosts()
-    endless.assign(unit)
-    endless.accumulators = ENOUGH
-    return endless
+    unlimited = UnitCosts()
+    unlimited.assign(unit)
+    unlimited.accumulators = ENOUGH
+    return unlimited
 
 
 def _least_mac_cycles(unit: UnitCosts, *sizes: int) -> int:

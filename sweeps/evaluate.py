@@ -96,7 +96,8 @@ class Evaluator:
     """Evaluates points of some networks; restores each network once.
 
     More SRAM than the compiler can use changes only energy and area, so only one machine with so much is
-    evaluated, and those figures anew for each. Likewise where the same plan is the fastest for several sizes.
+    evaluated, and those figures again for each. The same holds where one plan is the fastest for several
+    sizes.
     """
 
     def __init__(self, blueprints: Mapping[str, Blueprint], backend: Backend = SHIPPED) -> None:

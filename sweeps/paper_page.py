@@ -219,7 +219,7 @@ def _segments(result: SweepResult, model: str, unit: CycleUnit) -> Iterable[str]
 
 
 def _left_over(result: SweepResult, model: str, unit: CycleUnit) -> Iterable[str]:
-    """The paper's flow beside auto tiling and full fusion, with native depthwise, on what ran."""
+    """The paper's flow compared with auto tiling and full fusion, with native depthwise, on what ran."""
     table = _Table(result, model)
     for title, note, cases in (
         ("what the paper's flow left on the table", "Memory is free in both.", ("paper", "auto+full")),

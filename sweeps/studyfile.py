@@ -43,9 +43,9 @@ def parse_study(text: str, origin: str, folder: Path, name: str) -> Study:
 
 
 def _study(table: Mapping[str, Any], origin: str, folder: Path, name: str) -> Study:
-    strange = set(table) - set(_KEYS)
-    if strange:
-        raise InputError(f"{origin}: {unknown('key', min(strange), _KEYS)}")
+    unexpected = set(table) - set(_KEYS)
+    if unexpected:
+        raise InputError(f"{origin}: {unknown('key', min(unexpected), _KEYS)}")
     fixed, axes = _fixed(_table(table, "fixed", origin), folder, origin), _axes(table, folder, origin)
     twice = set(fixed) & set(axes)
     if twice:

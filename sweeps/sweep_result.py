@@ -53,12 +53,12 @@ class SweepResult:
         self.path = Path(path)
         self._parent: SweepResult | None = None  # kept alive because it may own the folder
         self._rows: int | None = None
-        self._goes: weakref.finalize[..., SweepResult] | None = None
+        self._finalizer: weakref.finalize[..., SweepResult] | None = None
         self.columns: list[str] = read_csv(self.path)[0]
 
     def own_folder(self) -> None:
         """Delete the folder together with this object."""
-        self._goes = weakref.finalize(self, shutil.rmtree, self.path.parent, ignore_errors=True)
+        self._finalizer = weakref.finalize(self, shutil.rmtree, self.path.parent, ignore_errors=True)
 
     def __len__(self) -> int:
         if self._rows is None:
@@ -69,7 +69,7 @@ class SweepResult:
         return self.rows()
 
     def __repr__(self) -> str:
-        place = "" if self._goes is not None else f" {self.path}"
+        place = "" if self._finalizer is not None else f" {self.path}"
         return f"<SweepResult{place}: {len(self):,} rows, {len(self.columns)} columns>"
 
     @property
@@ -149,9 +149,9 @@ class SweepResult:
         return value
 
     def _chosen(self, head: Sequence[str], columns: Sequence[str]) -> list[tuple[int, str]]:
-        strange = [name for name in columns if name not in head]
-        if strange:
-            raise InputError(f"{self.path}: {unknown('column', strange[0], head)}")
+        unexpected = [name for name in columns if name not in head]
+        if unexpected:
+            raise InputError(f"{self.path}: {unknown('column', unexpected[0], head)}")
         return [(index, name) for index, name in enumerate(head) if not columns or name in columns]
 
 

@@ -39,9 +39,9 @@ def from_toml(parameter: Parameter, raw: Any, origin: str) -> list[Any]:
 
 
 def _table(parameter: Parameter, raw: Mapping[str, Any], origin: str) -> list[Any]:
-    strange = set(raw) - set(_KEYS)
+    unexpected = set(raw) - set(_KEYS)
     ways = [key for key in _KEYS[2:] if key in raw]
-    if strange or "from" not in raw or "to" not in raw or len(ways) > 1 or parameter.kind is str:
+    if unexpected or "from" not in raw or "to" not in raw or len(ways) > 1 or parameter.kind is str:
         raise InputError(
             f"{origin}: {parameter.name} must be a list, or a table with from, to and one of step, "
             f"factor or powers_of_two = true (got {dict(raw)!r})"

@@ -121,7 +121,7 @@ def place(name: str) -> str:
 
 
 def relinked(text: str, name: str, pages: set[str]) -> str:
-    """The page with its links as the site has them; a link to a file that is no page becomes its text."""
+    """The page with its links as the site has them; a link to a file that is not a page becomes its text."""
 
     def link(match: re.Match[str]) -> str:
         label, target, anchor = match[1], match[2], match[3] or ""

@@ -76,7 +76,7 @@ def _show_difference(path: str, text: str) -> None:
         (_current(path) or "").splitlines(),
         text.splitlines(),
         path,
-        f"{path}, generated anew",
+        f"{path}, generated again",
         lineterm="",
         n=1,
     )

@@ -1,4 +1,4 @@
-"""Takes the pictures of pages in the docs anew, with Debian's Chromium (part of `make golden`)."""
+"""Takes the pictures of pages in the docs again, with Debian's Chromium (part of `make golden`)."""
 
 from __future__ import annotations
 

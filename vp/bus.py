@@ -33,8 +33,9 @@ class Attachment:
 class Bus(Device):
     """Offsets are bus addresses. A device owns whole pages; other addresses read as zero.
 
-    `trace`, where set, is told about every access in words. `reads` and `changes` tell a guest that waits
-    from one that works: how often it read, and how often it wrote or read a value that was not there before.
+    `trace`, where set, is called for every access with its text. `reads` and `changes` tell a guest that
+    waits from one that works: how often it read, and how often it wrote or read a new
+    value.
     """
 
     def __init__(self) -> None:

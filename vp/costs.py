@@ -63,9 +63,9 @@ def load_costs(name_or_path: str | Path) -> CpuCosts:
 
 
 def _costs(tables: dict[str, Any], origin: str) -> CpuCosts:
-    strange = set(tables) - set(_KEYS)
-    if strange:
-        raise InputError(f"{origin}: {unknown('key', min(strange), _KEYS)}")
+    unexpected = set(tables) - set(_KEYS)
+    if unexpected:
+        raise InputError(f"{origin}: {unknown('key', min(unexpected), _KEYS)}")
     cycles = _numbers(tables.get("cycles"), _CLASS_KEYS, 1, f"{origin}: [cycles]")
     extra = _numbers(tables.get("extra_cycles"), _EXTRA_KEYS, 0, f"{origin}: [extra_cycles]")
     name = tables.get("name", origin)

@@ -110,7 +110,7 @@ class CodeTable:
 
 
 def decode(base: int, code: bytes, entries: Iterable[int] = ()) -> Code:
-    """Decodes front to back; `entries` (function addresses) are instruction starts whatever lies before."""
+    """Decodes front to back; `entries` (function addresses) always start an instruction."""
     slots = len(code) // 2
     halves = np.frombuffer(code, "<u2", slots).astype(np.uint32)
     starts = _instruction_starts(halves, {(entry - base) >> 1 for entry in entries})
@@ -131,7 +131,7 @@ def _instruction_starts(halves: npt.NDArray[np.uint32], entries: set[int]) -> np
     slot = 0
     while slot < len(lengths):
         starts[slot] = True
-        # An entry inside this "instruction" means that it was data: begin anew there.
+        # An entry inside this "instruction" means that it was data: begin again there.
         slot += 1 if slot + 1 in entries else lengths[slot]
     return starts
 

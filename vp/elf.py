@@ -1,5 +1,5 @@
 """Reads ELF files for the board: what goes where in memory, the code, the symbols. Nothing in a file may
-crash it: whatever is wrong is an InputError."""
+crash it: every mistake in it is an InputError."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class RegionSpan:
 def region_spans(marks: Iterable[RegionMark]) -> tuple[RegionSpan, ...]:
     """Pairs each end with the last open begin of the same id, in order of the ends; regions may nest.
 
-    A begin that never ends, or an end without a begin, is no region.
+    A begin that never ends, or an end without a begin, is not a region.
     """
     open_marks: dict[int, list[RegionMark]] = {}
     spans = []
@@ -61,7 +61,7 @@ def region_spans(marks: Iterable[RegionMark]) -> tuple[RegionSpan, ...]:
 class ExitDevice(Device):
     """`exit_code` is None until the guest ends the run; `marks` lists the region marks in order.
 
-    `on_mark`, where set, is told about each as it happens.
+    `on_mark`, where set, is called for each as it happens.
     """
 
     registers = REGISTERS

@@ -145,7 +145,7 @@ class Prototype:
         return board, device
 
     def _observer(self) -> Observer | None:
-        """The observer, told about single commands by their words in the program."""
+        """The observer, which is called for single commands with their words in the program."""
         observer = self.observer
         if observer is None or self.options.submission is Submission.QUEUE:
             return observer
@@ -176,7 +176,7 @@ class Prototype:
         return raw.view(np.dtype(described.type.name)).reshape(described.shape)
 
     def _marked(self, board: Board, device: DlaDevice, mark: RegionMark) -> None:
-        """Notes the time; after a host call, shows its outputs to whoever watches."""
+        """Notes the time; after a host call, shows its outputs to the observer."""
         if mark.region_id == MARK_INFERENCE:
             self._moments.append(time.perf_counter())
             if mark.is_begin:

@@ -53,7 +53,7 @@ def accepted_interrupt(hart: Hart, pending: int) -> int | None:
 
 
 def wakes(hart: Hart, pending: int) -> bool:
-    """Whether `wfi` ends: an interrupt is pending and enabled in mie, whatever mstatus.MIE says."""
+    """Whether `wfi` ends: an interrupt is pending and enabled in mie, regardless of mstatus.MIE."""
     return bool(pending and pending & hart.read_csr("mie"))
 
 

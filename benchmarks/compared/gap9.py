@@ -1,4 +1,4 @@
-"""GAP9 with NE16: MLPerf Tiny's published results, beside what machines of dlasim take."""
+"""GAP9 with NE16: MLPerf Tiny's published results, compared with machines of dlasim."""
 
 from __future__ import annotations
 

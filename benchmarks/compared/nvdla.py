@@ -1,4 +1,4 @@
-"""NVDLA: the published ResNet-50 figures, beside machines of the same MACs, buffer and memory."""
+"""NVDLA: the published ResNet-50 figures, compared with machines of the same MACs, buffer and memory."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Reads a `.dlag` file, or says in one line what is wrong with it; docs/graph-format.md describes the file.
 
 Reading takes the way of every model: the graph goes through the TFLite reader's checks and is partitioned
-anew, so a file cannot claim what the rules do not grant.
+again, so a file cannot claim what the rules do not grant.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _read_as_tflite(path: str | Path) -> tuple[Graph, bytes]:
     graph = _GraphReader(data, str(path)).graph()
     try:
         return graph, write_tflite(graph)
-    except (struct.error, ValueError, OverflowError):  # text that is no Unicode, for one
+    except (struct.error, ValueError, OverflowError):  # text that is not Unicode, for example
         raise InputError(f"{path} is not a valid graph: its names or numbers cannot be written") from None
 
 
@@ -113,12 +113,12 @@ class _GraphReader:
     def _check_kinds(self, rows: list[Any]) -> None:
         """Refuses operators that dlasim does not know, all at once."""
         kinds = [row["kind"] for row in rows if isinstance(row, dict) and isinstance(row.get("kind"), str)]
-        strange = list(dict.fromkeys(kind for kind in kinds if kind not in OPERATORS))
-        if len(strange) > 1:
-            names = ", ".join(label(kind) for kind in strange[:20])
-            self._fail(f"unknown operators {names}{', …' if len(strange) > 20 else ''}")
-        if strange:
-            self._fail(unknown("operator", strange[0], OPERATORS))
+        unexpected = list(dict.fromkeys(kind for kind in kinds if kind not in OPERATORS))
+        if len(unexpected) > 1:
+            names = ", ".join(label(kind) for kind in unexpected[:20])
+            self._fail(f"unknown operators {names}{', …' if len(unexpected) > 20 else ''}")
+        if unexpected:
+            self._fail(unknown("operator", unexpected[0], OPERATORS))
 
     def _tensor(self, row: Any, where: str) -> Tensor:
         row = self._object(row, where, _TENSOR)
@@ -150,8 +150,8 @@ class _GraphReader:
 
     def _quantization(self, row: dict[str, Any], shape: tuple[int, ...], where: str) -> Quantization | None:
         if "scales" not in row:
-            if strange := [name for name in ("zero_points", "axis") if name in row]:
-                self._fail(f"{where}: {strange[0]} without scales")
+            if unexpected := [name for name in ("zero_points", "axis") if name in row]:
+                self._fail(f"{where}: {unexpected[0]} without scales")
             return None
         scales = self._list(row, "scales", where)
         if not scales:

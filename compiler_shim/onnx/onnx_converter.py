@@ -1,6 +1,6 @@
 """An ONNX network to the graph of every model: node by node, in the order of the file.
 
-Each kind of node has a handler; the tables of the modules beside this one join in `HANDLERS`. A handler
+Each kind of node has a handler; the tables of the other modules of this folder join in `HANDLERS`. A handler
 reads values by name and sets those that it computes. What cannot be placed is noted, and said at the end.
 """
 
@@ -247,7 +247,7 @@ class Converter(OnnxEmitter):
         return position < len(node.inputs) and bool(node.inputs[position])
 
     def activation(self, node: OnnxNode, position: int = 0) -> OnnxActivation:
-        """An input that the network computes, through whatever function of each element."""
+        """An input that the network computes, through any function of each element."""
         value = self.value(node, position)
         if isinstance(value, RealInput):
             raise RefusedError(f"it reads input {label(value.name)}, which is not quantized")

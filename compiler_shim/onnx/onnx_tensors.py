@@ -1,4 +1,4 @@
-"""Constants of an ONNX file: in the file, or in another file beside it."""
+"""Constants of an ONNX file: in the file, or in another file of its folder."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """What the tensors of an ONNX file are while it is converted, and the order of their dimensions.
 
 An activation is stored in any order of its dimensions: images come as NCHW and are kept as NHWC, and a
-Transpose is no operator but another order. Values between conversions are real; each is known by the 8-bit
-tensor that it is computed from, and what its 256 numbers stand for.
+Transpose only changes that order. Values between conversions are real; each is known by the 8-bit tensor that
+it is computed from, and what its 256 numbers stand for.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def extremum(op: BoundOperator) -> list[KernelCall]:
 
 
 def plain(op: BoundOperator) -> list[KernelCall]:
-    """Arithmetic of float32 and integers that are no steps of a scale."""
+    """Arithmetic of float32 and integers that have no scale."""
     output = op.output()
     op.same_types(op.input(0), op.input(1), output)
     op.types(output, "int32", "int64", "float32")

@@ -54,9 +54,9 @@ class TypeCheck:
                 reason = reason or str(error)
                 refused.append(operator)
         if refused:
-            told = {id(operator) for operator in refused}
+            reported = {id(operator) for operator in refused}
             unknown = [operator for operator in graph.operators if operator.kind not in OPERATORS]
-            others = [operator for operator in unknown if id(operator) not in told]
+            others = [operator for operator in unknown if id(operator) not in reported]
             raise InputError(reason + _named_too([*refused[1:], *others]))
 
     def _operator(self, graph: Graph, operator: Operator) -> None:
@@ -83,7 +83,7 @@ class TypeCheck:
         return f"{self._name}: {operator.location} ({operator.kind})"
 
     def _check_floats(self, graph: Graph, operator: Operator) -> None:
-        """Refuses floats that are no results of int8, and operators that dlasim has no float form of."""
+        """Refuses floats that int8 tensors do not lead to, and operators that dlasim has no float form of."""
         dtypes = [tensor.dtype for tensor in _tensors(graph, operator) if tensor.dtype in _FLOATS]
         if not dtypes or operator.kind == "QUANTIZE":
             return

@@ -1,4 +1,4 @@
-"""The command line of this process, for whoever wants to repeat it."""
+"""The command line of this process, so that a reader can repeat it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-/* An application of one's own on the board: a network on the accelerator, and a timer beside it.
+/* An application for the board: a network runs on the accelerator while a timer interrupts the CPU.
  *
  * The network is in program_image.h (see the Makefile). The application brings its own main(), its own
  * buffers and its own interrupt handler; start-up, driver, runtime and CPU kernels are the firmware's. */

@@ -76,7 +76,7 @@ class Context:
 
     def _footprint(self, register: str) -> Footprint:
         (found,) = (f for f in all_footprints(self.operation) if f.operand.register == register)
-        assert found.present, f"{register} is no operand of this operation"
+        assert found.present, f"{register} is not an operand of this operation"
         return found
 
 

@@ -119,7 +119,7 @@ def log_norm(low: float, high: float) -> Any:
 
 
 def log_bar(bar: Any, text: Write) -> None:
-    """Numbers beside a colour bar."""
+    """Numbers next to a colour bar."""
     if isinstance(bar.norm, LogNorm):
         bar.ax.yaxis.set_major_locator(LogLocator(10, subs=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0), numticks=15))
     _format_each(bar.ax.yaxis, text)
@@ -239,9 +239,9 @@ def place_labels(
     figure: Any, axes: Any, spots: Sequence[tuple[float, float, str]], sides: Sequence[Side] | None = None,
     avoid: Sequence[tuple[float, float]] = (), line: Sequence[tuple[float, float]] = (),
 ) -> None:  # fmt: skip
-    """Write a label beside each spot, where it covers no spot, no other text, no point to avoid and no part
-    of a line of steps. A label that is too long breaks at its commas; those without room are left out, so
-    the most important come first. The figure must be laid out, and stays so."""
+    """Write a label next to each point, where it covers no point, no other text, no point to avoid and no
+    part of a line of steps. A label that is too long breaks at its commas. Labels that do not fit are left out,
+    so the most important come first. The figure must be laid out, and stays so."""
     taken = [_box(figure, text) for text in visible_texts(figure)]
     dots = [_dot(axes.transData.transform((x, y))) for x, y, _ in spots]
     dots += [_dot(axes.transData.transform(point), 1) for point in avoid]

@@ -150,7 +150,7 @@ def split(rows: Iterable[Row], name: str) -> dict[Any, list[Row]]:
 
 
 def panels(rows: list[Row], *names: str) -> list[tuple[str, list[Row]]]:
-    """Rows apart by these parameters; each panel with its title, which names the model whatever else."""
+    """Rows apart by these parameters; each panel with its title, which always names the model."""
     parts = [("", rows)]
     for name in dict.fromkeys(("model", *names)):
         if name in rows[0]:

@@ -37,7 +37,7 @@ _ROW_INCHES = 0.165
 
 @dataclass(frozen=True, slots=True)
 class _Panel:
-    """Bars that are drawn into one pair of axes: where each is, its row, and the labels beside them."""
+    """Bars that are drawn into one pair of axes: where each is, its row, and the labels next to them."""
 
     title: str
     rows: list[Row]

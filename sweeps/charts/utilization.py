@@ -51,7 +51,7 @@ def draw(result: Table, where: str | None = None, title: str = "", point: int | 
 
 
 def _write(left: Any, right: Any, layers: list[Row]) -> None:
-    """Figures beside the bars."""
+    """Figures next to the bars."""
     cycles = writer([layer["cycles"] for layer in layers])
     style = {"textcoords": "offset points", "ha": "left", "va": "center", "fontsize": 5}
     for y, layer in enumerate(layers):

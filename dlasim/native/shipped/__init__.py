@@ -68,11 +68,14 @@ def _find(routine: Routine) -> Callable[..., int] | None:
     if not _is_this_system():
         return None
     try:
-        told = _manifest()[routine.unit.name]
+        listed = _manifest()[routine.unit.name]
         code = (FOLDER / file_name(routine)).read_bytes()
-        if told["sources"] != routine.unit.source_digest or told["code"] != hashlib.sha256(code).hexdigest():
+        if (
+            listed["sources"] != routine.unit.source_digest
+            or listed["code"] != hashlib.sha256(code).hexdigest()
+        ):
             return None
-        return _ShippedFunction(code, told["entry"], routine.unit.arguments).run
+        return _ShippedFunction(code, listed["entry"], routine.unit.arguments).run
     except (OSError, ValueError, KeyError, TypeError):
         return None  # an installation without them
 

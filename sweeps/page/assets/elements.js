@@ -41,7 +41,7 @@ function hideTip() {
   tip.style.display = "none";
 }
 
-// The events that show a text beside an element, for the mouse and for the keyboard.
+// The events that show a text next to an element, for the mouse and for the keyboard.
 function tipEvents(text) {
   return {
     mousemove: (event) => showTip(text, event.clientX, event.clientY),
