@@ -240,8 +240,8 @@ def place_labels(
     avoid: Sequence[tuple[float, float]] = (), line: Sequence[tuple[float, float]] = (),
 ) -> None:  # fmt: skip
     """Write a label next to each point, where it covers no point, no other text, no point to avoid and no
-    part of a line of steps. A label that is too long breaks at its commas. Labels that do not fit are left out,
-    so the most important come first. The figure must be laid out, and stays so."""
+    part of a line of steps. A label that is too long breaks at its commas. Labels that do not fit are left
+    out, so the most important come first. The figure must be laid out, and stays so."""
     taken = [_box(figure, text) for text in visible_texts(figure)]
     dots = [_dot(axes.transData.transform((x, y))) for x, y, _ in spots]
     dots += [_dot(axes.transData.transform(point), 1) for point in avoid]

@@ -105,7 +105,7 @@ def test_refused(
 ) -> None:
     with pytest.raises(InputError, match=message):
         draw(result, kind, tmp_path / "chart.png", **settings)
-    with pytest.raises(InputError, match="ends in"):
+    with pytest.raises(InputError, match=r"must end in \.png, \.svg or \.pdf"):
         draw(result, "stacked", tmp_path / "chart.gif")
 
 
