@@ -28,7 +28,7 @@ class DlaForm:
     activation_count: int = 1
 
 
-_WINDOWS = (rules.rule_extents, rules.rule_window_meets_input)
+_WINDOWS = (rules.rule_extents, rules.rule_window_overlaps_input)
 _TWO_INPUTS = (rules.rule_batch, rules.rule_broadcast)
 _COPIES = ("OP_POOL",)
 

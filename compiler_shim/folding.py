@@ -24,7 +24,7 @@ _MAX_GROWN_ELEMENTS = 1 << 16
 
 
 def fold(op: BoundOperator) -> Values | None:
-    """The results of an operator with settled shapes if all that it reads is known, else None."""
+    """The results of an operator with known shapes if all that it reads is known, else None."""
     if op.kind == "SHAPE" and op.output().dtype in ("int32", "int64"):
         return [np.asarray(op.shape(0), dtype=op.output().dtype)]
     if op.kind == "WHERE" and op.output().dtype == "int64":

@@ -181,7 +181,7 @@ class _Partitioner:
             and quantization is not None
             and quantization == padded.quantization
             and call.attributes.value == quantization.zero_point
-            and _every_window_meets(
+            and _every_window_overlaps(
                 reader,
                 self._graph.tensors[reader.inputs[1]].shape,
                 call.attributes.before,
@@ -252,7 +252,7 @@ class _Partitioner:
         return len(self._values) - 1
 
 
-def _every_window_meets(
+def _every_window_overlaps(
     reader: Operator,
     weights: tuple[int, ...],
     before: tuple[int, ...],

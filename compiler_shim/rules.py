@@ -93,7 +93,7 @@ def rule_extents(candidate: Candidate) -> str | None:
     return None if all(0 <= size <= MAX_EXTENT for size in sizes) else f"an extent beyond {MAX_EXTENT}"
 
 
-def rule_window_meets_input(candidate: Candidate) -> str | None:
+def rule_window_overlaps_input(candidate: Candidate) -> str | None:
     """Every window overlaps the input: padding is smaller than the dilated window."""
     given = vars(candidate.attributes)
     for axis, side, pad in ((1, "height", given["pad_top"]), (2, "width", given["pad_left"])):

@@ -140,13 +140,15 @@ def _machine_base(preset: str, _stamp: FileStamp) -> DlaConfig:
     return config.load_file(preset) if preset.endswith(".toml") else config.preset(preset)
 
 
-def settled(machine: DlaConfig, options: CompileOptions, values: Mapping[str, Any]) -> dict[str, Any]:
+def effective_values(
+    machine: DlaConfig, options: CompileOptions, values: Mapping[str, Any]
+) -> dict[str, Any]:
     """All parameters with their values, in the order of the columns."""
-    found = {name: _settled(parameter, machine, options, values) for name, parameter in catalogue().items()}
+    found = {name: _effective(parameter, machine, options, values) for name, parameter in catalogue().items()}
     return found | {name: value for name, value in values.items() if config.is_part(name)}
 
 
-def _settled(
+def _effective(
     parameter: Parameter, machine: DlaConfig, options: CompileOptions, values: Mapping[str, Any]
 ) -> Any:
     if parameter.group == "machine":

@@ -13,7 +13,14 @@ from dlasim.sim.sizes import size_text
 from dlasim.sim.technology import technology_files
 from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.models import Source
-from dlasim.sweeps.parameters import FILE_PARAMETERS, Parameter, catalogue, machine_base, resolve, settled
+from dlasim.sweeps.parameters import (
+    FILE_PARAMETERS,
+    Parameter,
+    catalogue,
+    effective_values,
+    machine_base,
+    resolve,
+)
 from dlasim.vp import HOSTS
 from dlasim.vp.costs import load_costs
 
@@ -172,7 +179,7 @@ def _extremes(parameter: Parameter, values: list[Any]) -> Iterable[Any]:
 
 def _point(number: int, case: str, model: str, values: Mapping[str, Any]) -> Point:
     try:
-        return Point(number, case, model, settled(*resolve(values), values))
+        return Point(number, case, model, effective_values(*resolve(values), values))
     except InputError as error:
         return Point(number, case, model, _as_given(values), str(error))
 

@@ -90,7 +90,7 @@ def _run_file(file: str) -> ModuleType:
         code = compile(source, file, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         line = getattr(error, "lineno", None)
-        raise InputError(f"{file}{f':{line}' if line else ''}: {_said(error)}") from error
+        raise InputError(f"{file}{f':{line}' if line else ''}: {_message(error)}") from error
     _guard(file, InputError, lambda: exec(code, vars(module)))
     return module
 
@@ -161,9 +161,9 @@ def _guard(what: str, kind: type[DlasimError], action: Callable[[], _Result]) ->
     except DlasimError:
         raise
     except (Exception, SystemExit) as error:
-        raise kind(f"{what}: {_said(error)}") from error
+        raise kind(f"{what}: {_message(error)}") from error
 
 
-def _said(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     message = " ".join(str(error).split())
     return f"{type(error).__name__}: {message}" if message else type(error).__name__

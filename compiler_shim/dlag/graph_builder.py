@@ -126,14 +126,14 @@ class GraphBuilder:
         outputs = tuple(self._add(Tensor(each, (), dtype, quantization)) for each in names)
         operator = Operator(kind, numbers, outputs, chosen, where)
         try:
-            self._settle(operator)
+            self._infer_outputs(operator)
         except BaseException:  # as if it had never been tried
             del self._tensors[outputs[0] :]
             raise
         self._operators.append(operator)
         return outputs
 
-    def _settle(self, operator: Operator) -> None:
+    def _infer_outputs(self, operator: Operator) -> None:
         """The shapes of an operator's outputs."""
         op = bind(operator, self._tensors, self._name)
         assert op is not None

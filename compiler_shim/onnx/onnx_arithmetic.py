@@ -90,7 +90,7 @@ def _elementwise(converter: Converter, node: OnnxNode, first: Known, second: Kno
     target = converter.target(node)
     computed = [value for value in (first, second) if isinstance(value, OnnxActivation)]
     whole = max(computed, key=lambda value: prod(value.shape))
-    whole = _extended(converter, converter.settled(whole, name), len(shape), name)
+    whole = _extended(converter, converter.with_reshape(whole, name), len(shape), name)
     numbers = []
     for place, value in enumerate((first, second)):
         if isinstance(value, OnnxConstant):
@@ -98,7 +98,9 @@ def _elementwise(converter: Converter, node: OnnxNode, first: Known, second: Kno
             continue
         if not isinstance(value, OnnxActivation) or value.curve is not None:
             raise RefusedError(f"nothing quantizes {node.inputs[place][:60]} before it")
-        value = _extended(converter, converter.settled(value, name), len(shape), f"{name}/operand {place}")
+        value = _extended(
+            converter, converter.with_reshape(value, name), len(shape), f"{name}/operand {place}"
+        )
         numbers.append(converter.ordered(value, whole.order, f"{name}/operand {place}").number)
     kind = _KINDS.get(node.kind, "MUL")
     number = converter.finish(node, kind, numbers, target, True)
@@ -148,7 +150,7 @@ def product(converter: Converter, node: OnnxNode) -> None:
     numbers, turned = [], []
     swapped = (*range(rank - 2), rank - 1, rank - 2)
     for place, value in enumerate((first, second)):
-        value = converter.settled(value, f"{name}/operand {place}")
+        value = converter.with_reshape(value, f"{name}/operand {place}")
         order = swapped if value.order == swapped else plain(rank)
         numbers.append(converter.ordered(value, order, f"{name}/operand {place}").number)
         turned.append(order == swapped)
@@ -168,7 +170,7 @@ def softmax(converter: Converter, node: OnnxNode) -> None:
     if not -rank <= axis < rank:
         raise RefusedError(f"its axis must be from {-rank} to {rank - 1} (got {axis})")
     axis %= rank
-    value = converter.settled(value, name)
+    value = converter.with_reshape(value, name)
     if value.order[-1] != axis:
         value = converter.ordered(value, (*(a for a in value.order if a != axis), axis), name)
     target = converter.optional_target(node)
@@ -191,7 +193,7 @@ def prelu(converter: Converter, node: OnnxNode) -> None:
         curve = np.where(value.real < 0, value.real * real.ravel()[0], value.real).astype(np.float32)
         converter.values[name] = replace(value, curve=curve)
         return
-    value = converter.settled(value, name)
+    value = converter.with_reshape(value, name)
     target = converter.target(node)
     alpha = _operand(converter, slope, value.order, f"{name}/slope")
     number = converter.finish(node, "PRELU", [value.number, alpha], target, False)

@@ -195,7 +195,7 @@ class Converter(OnnxEmitter):
         if not isinstance(value, OnnxActivation):
             what = "is not computed from the inputs by operators that dlasim knows"
             raise InputError(f"{self._name}: output {label(name)} {what}")
-        value = self.settled(value, name)
+        value = self.with_reshape(value, name)
         if value.curve is not None:
             value = self.table(value, value.curve, covering(value.curve), name)
             self.values[name] = value

@@ -66,8 +66,8 @@ class OnnxEmitter:
         )
         return replace(value, number=number, quantization=quantization, curve=None, source=source)
 
-    def settled(self, value: OnnxActivation, name: str) -> OnnxActivation:
-        """The value, once a reshape that was put off is done."""
+    def with_reshape(self, value: OnnxActivation, name: str) -> OnnxActivation:
+        """The value after its delayed reshape, if it has one."""
         if value.source is None:
             return value
         source = self.ordered(value.source, order_before(value.source, value.shape), f"{name}/order")
@@ -84,7 +84,7 @@ class OnnxEmitter:
 
     def ordered(self, value: OnnxActivation, order: Order, name: str) -> OnnxActivation:
         """The value stored in this order of its dimensions."""
-        value = self.settled(value, name)
+        value = self.with_reshape(value, name)
         if value.order == order:
             return value
         if same_bytes(value, order):

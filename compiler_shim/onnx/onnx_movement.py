@@ -90,7 +90,7 @@ def unsqueeze(converter: Converter, node: OnnxNode) -> None:
 
 def transpose(converter: Converter, node: OnnxNode) -> None:
     """Transpose: no operator, but another order."""
-    value, name = converter.settled(converter.activation(node), node.outputs[0]), node.outputs[0]
+    value, name = converter.with_reshape(converter.activation(node), node.outputs[0]), node.outputs[0]
     rank = len(value.shape)
     permutation = node.attributes.get("perm", tuple(reversed(range(rank))))
     if sorted(permutation) != list(range(rank)):
@@ -114,15 +114,17 @@ def concatenate(converter: Converter, node: OnnxNode) -> None:
     """Concat: each part in the scale of the whole."""
     name = node.outputs[0]
     parts = [converter.value(node, position) for position in range(len(node.inputs))]
-    settled = [converter.settled(part, f"{name}/part {place}") if isinstance(part, OnnxActivation) else part
-               for place, part in enumerate(parts)]  # fmt: skip
-    first = next((part for part in settled if isinstance(part, OnnxActivation)), None)
+    values = [
+        converter.with_reshape(part, f"{name}/part {place}") if isinstance(part, OnnxActivation) else part
+        for place, part in enumerate(parts)
+    ]
+    first = next((part for part in values if isinstance(part, OnnxActivation)), None)
     if first is None:
         raise RefusedError("its parts are not quantized")
     quantization = converter.optional_target(node) or first.quantization
     rank, numbers, size = len(first.shape), [], 0
     axis = _axis(node.attributes.get("axis", 0), rank)
-    for place, part in enumerate(settled):
+    for place, part in enumerate(values):
         label = f"{name}/part {place}"
         if isinstance(part, OnnxConstant):
             if part.data.ndim != rank:
@@ -154,7 +156,7 @@ def _part(
 def slice_(converter: Converter, node: OnnxNode) -> None:
     """Slice with steps of 1, or of more than 1."""
     name = node.outputs[0]
-    value = converter.settled(converter.activation(node), name)
+    value = converter.with_reshape(converter.activation(node), name)
     rank = len(value.shape)
     begins, ends = converter.integers(node, 1), converter.integers(node, 2)
     axes = [_axis(axis, rank) for axis in converter.integers(node, 3, range(len(begins)))]
@@ -178,7 +180,7 @@ def slice_(converter: Converter, node: OnnxNode) -> None:
 
 def split(converter: Converter, node: OnnxNode) -> None:
     """Split."""
-    value = converter.settled(converter.activation(node), node.outputs[0])
+    value = converter.with_reshape(converter.activation(node), node.outputs[0])
     axis, count = _axis(node.attributes.get("axis", 0), len(value.shape)), len(node.outputs)
     whole = value.shape[axis]
     share = -(-whole // max(count, 1))
@@ -197,7 +199,7 @@ def split(converter: Converter, node: OnnxNode) -> None:
 def gather(converter: Converter, node: OnnxNode) -> None:
     """Gather of one constant index: a slice."""
     name = node.outputs[0]
-    value = converter.settled(converter.activation(node), name)
+    value = converter.with_reshape(converter.activation(node), name)
     indices = converter.constant(node, 1).data
     axis = _axis(node.attributes.get("axis", 0), len(value.shape))
     if indices.size != 1 or indices.dtype.kind not in "iu" or indices.ndim > 1:
@@ -218,7 +220,7 @@ def gather(converter: Converter, node: OnnxNode) -> None:
 def pad(converter: Converter, node: OnnxNode) -> None:
     """Pad with a constant, or with what is next to the edge."""
     name = node.outputs[0]
-    value = converter.settled(converter.exact(node), name)
+    value = converter.with_reshape(converter.exact(node), name)
     rank, mode = len(value.shape), node.attributes.get("mode", "constant")
     given = converter.integers(node, 1)
     axes = [_axis(axis, rank) for axis in converter.integers(node, 3, range(rank))]
@@ -264,7 +266,7 @@ def _as_int8(data: Array) -> NDArray[np.int8]:
 def resize(converter: Converter, node: OnnxNode) -> None:
     """Resize to the nearest neighbour, by whole factors."""
     name, at = node.outputs[0], node.attributes
-    value = converter.settled(converter.activation(node), name)
+    value = converter.with_reshape(converter.activation(node), name)
     rank = len(value.shape)
     if at.get("mode", "nearest") != "nearest" or rank != 4:
         raise RefusedError("only mode nearest and images of 4 dimensions are supported")

@@ -143,7 +143,7 @@ def reduce_axes(
 ) -> None:
     """One of these operators over dimensions of the file."""
     name, kind = node.outputs[0], _REDUCTIONS[node.kind]
-    value = converter.settled(value, name)
+    value = converter.with_reshape(value, name)
     stored = sorted(value.order.index(axis) for axis in axes)
     numbers = converter.numbers(name, stored)
     shape = tuple(

@@ -63,7 +63,7 @@ class ResourceRemover:
             {"builtin_code": code, "deprecated_builtin_code": code, "custom_code": None, "version": 1}
         )
         for variable in self._variables.values():
-            self._tensors[variable.number] = self._settled(variable)
+            self._tensors[variable.number] = self._variable_tensor(variable)
         return {**self._main, "tensors": self._tensors, "operators": operators}
 
     def _bad(self, what: str) -> InputError:
@@ -145,7 +145,7 @@ class ResourceRemover:
                 f"CALL_ONCE runs {label(self._kind(others[0]))}; only variables may be assigned there"
             )
 
-    def _settled(self, variable: _Variable) -> Values:
+    def _variable_tensor(self, variable: _Variable) -> Values:
         """The variable's tensor: constant if nothing assigns it, else one that begins as zeros."""
         like = variable.like
         if like is None:  # nothing reads it

@@ -137,7 +137,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
         say(json.dumps(list(outcome.result.rows()), indent=2))
     else:
         print_points(outcome.result, study.swept)
-    _tell(study, outcome)
+    _print_outcome(study, outcome)
     if not outcome.statuses["ok"] and not outcome.first_failure:
         points = counted(outcome.points, "point")
         raise RunError(f"none of {points} can run, the first: {outcome.first_refusal}")
@@ -196,7 +196,7 @@ def _flags(axes: dict[str, Any], config_file: str | None) -> dict[str, str]:
     return {name: options.get(name, "--set") for name in axes}
 
 
-def _tell(study: Study, outcome: Outcome) -> None:
+def _print_outcome(study: Study, outcome: Outcome) -> None:
     from dlasim.cli.points import SHOWN_POINTS, shown_of_each
 
     refused = outcome.statuses["refused"]

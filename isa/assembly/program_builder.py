@@ -236,7 +236,7 @@ class Builder:
         self.lines.close()
         if self._open_layer is not None:
             self.source.note(self._open_layer.place, "this layer is never closed; add .endlayer after it")
-        self._settle()
+        self._resolve()
         self._check_halts()
         self._check_debug()
         tensors = Tensors(self.source, self.tensors, self.lost_tensors)
@@ -259,7 +259,7 @@ class Builder:
             work=np.array(self.work, WORK.dtype),
         )
 
-    def _settle(self) -> None:
+    def _resolve(self) -> None:
         """Finish what waited for symbols; one that is defined nowhere is one error, wherever it is used."""
         if self.config is None:
             self.set_config(DEFAULT_CONFIG, frozenset())

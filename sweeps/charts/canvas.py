@@ -217,20 +217,20 @@ def _drop_labels(figure: Any, axis: Any) -> bool:
     labels = [label for label in both if label.get_visible() and label.get_text()]
     boxes = [_box(figure, label) for label in labels]
     step = 1
-    while any(_meet(one, other) for one, other in pairwise(boxes[::step])):
+    while any(_overlap(one, other) for one, other in pairwise(boxes[::step])):
         step += 1
     for number, label in enumerate(labels):
         label.set_visible(number % step == 0)
     return step > 1
 
 
-def turn_crowded(figure: Any, axes: Iterable[Any]) -> None:
+def rotate_crowded_labels(figure: Any, axes: Iterable[Any]) -> None:
     """Write the tick labels of horizontal axes upright if any of them touch."""
     lay_out(figure)
     found = list(axes)
     texts = [[tick.label1 for tick in axis.get_major_ticks() if _in_view(axis, tick)] for axis in found]
     boxes = ([_box(figure, text) for text in some if text.get_text()] for some in texts)
-    if any(_meet(one, other) for some in boxes for one, other in pairwise(some)):
+    if any(_overlap(one, other) for some in boxes for one, other in pairwise(some)):
         for axis in found:
             axis.set_tick_params(rotation=90)
 
@@ -255,7 +255,7 @@ def place_labels(
             text = axes.annotate(form, (x, y), (dx, dy), textcoords="offset points", ha=across, va=up,
                                  fontsize=6.5, arrowprops=leader)  # fmt: skip
             box = _box(figure, text)
-            apart = not any(_meet(box, other) for other in (*taken, *(() if sides is ON else dots)))
+            apart = not any(_overlap(box, other) for other in (*taken, *(() if sides is ON else dots)))
             if apart and inside.contains(box.x0, box.y0) and inside.contains(box.x1, box.y1):
                 text.set_in_layout(False)
                 taken.append(box)
@@ -285,7 +285,7 @@ def overlaps(figure: Any) -> list[tuple[str, str]]:
         (one, other)
         for number, (one, box) in enumerate(texts)
         for other, second in texts[number + 1 :]
-        if _meet(box, second)
+        if _overlap(box, second)
     ]
 
 
@@ -330,5 +330,5 @@ def _dot(spot: Any, radius: float = 3) -> Any:
     return Bbox([[x - radius, y - radius], [x + radius, y + radius]])
 
 
-def _meet(one: Any, other: Any) -> bool:
+def _overlap(one: Any, other: Any) -> bool:
     return bool(one.x0 < other.x1 and other.x0 < one.x1 and one.y0 < other.y1 and other.y0 < one.y1)

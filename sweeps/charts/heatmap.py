@@ -108,7 +108,7 @@ def _draw(
         one.set_xticks(range(len(across)), [value_text(x, item) for item in across])
         one.set_xlabel(axis_name(x))
     canvas.head(figure, title, _note(value, rows, x, y, *([panel] if len(modes) > 1 else [])))
-    canvas.turn_crowded(figure, [one.xaxis for one in axes[-1]])
+    canvas.rotate_crowded_labels(figure, [one.xaxis for one in axes[-1]])
     bars = figure.axes[len(axes) * len(modes) :]
     upright = [*(line[0].yaxis for line in axes), *(one.yaxis for one in bars)]
     canvas.thin_ticks(figure, [*(one.xaxis for one in axes[-1]), *upright])

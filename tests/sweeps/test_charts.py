@@ -312,7 +312,7 @@ def test_names_below_a_heat_map_lie_flat_where_there_is_room(several: SweepResul
         assert {label.get_rotation() for label in figure.axes[0].get_xticklabels()} == {0}
         figure, axes = canvas.new(2, 2)
         axes.set_xticks([0, 1, 2], ["a name that is long", "another that is long", "and a third"])
-        canvas.turn_crowded(figure, [axes.xaxis])
+        canvas.rotate_crowded_labels(figure, [axes.xaxis])
         assert {label.get_rotation() for label in axes.get_xticklabels()} == {90}
 
 

@@ -61,17 +61,17 @@ function layerColumns(data, names) {
     columns.push(cell(figure.name, figure.label || figure.name, value, { number: isNumber, hidden: /^(kind|operator)$/.test(figure.name), show, title: `${figure.text}${isNumber ? ` (${figure.unit})` : ""}`, class: figure.name === "name" ? "name" : null }));
   }
   if (!data.explained) return columns;
-  const told = (name, empty) => (row) => (empty(row) ? null : data.explained[name][row.number]);
+  const explained = (name, empty) => (row) => (empty(row) ? null : data.explained[name][row.number]);
   const never = () => false;
   const onCpu = (row) => row.layer.unit !== "dla";
   columns.push(
-    cell("lost_cycles", "lost", told("lost_cycles", onCpu), { number: true, title: "cycles beyond the layer's lower bound, and what costs them",
-      show: (row) => (onCpu(row) ? "" : [exact(told("lost_cycles", onCpu)(row)), told("limit", never)(row) ? make("small", {}, told("limit", never)(row)) : ""]) }),
-    cell("bound_cycles", "bound", told("bound_cycles", onCpu), { number: true, hidden: true }),
-    cell("limit", "limit", told("limit", never), { hidden: true }),
-    cell("advice", "advice", told("advice", never), { hidden: true }),
-    cell("tile", "tile", told("tile", never), { class: "tile" }),
-    cell("why", "why it runs there", told("why", never), { class: "words", show: (row) => [told("why", never)(row), told("advice", never)(row) ? `; would help: ${told("advice", never)(row)}` : ""] }),
+    cell("lost_cycles", "lost", explained("lost_cycles", onCpu), { number: true, title: "cycles beyond the layer's lower bound, and what costs them",
+      show: (row) => (onCpu(row) ? "" : [exact(explained("lost_cycles", onCpu)(row)), explained("limit", never)(row) ? make("small", {}, explained("limit", never)(row)) : ""]) }),
+    cell("bound_cycles", "bound", explained("bound_cycles", onCpu), { number: true, hidden: true }),
+    cell("limit", "limit", explained("limit", never), { hidden: true }),
+    cell("advice", "advice", explained("advice", never), { hidden: true }),
+    cell("tile", "tile", explained("tile", never), { class: "tile" }),
+    cell("why", "why it runs there", explained("why", never), { class: "words", show: (row) => [explained("why", never)(row), explained("advice", never)(row) ? `; would help: ${explained("advice", never)(row)}` : ""] }),
   );
   return columns;
 }
