@@ -101,7 +101,7 @@ class Choices(TypedDict, total=False):
     tiling: Literal["output-channel", "auto"]
     """How to tile layers: along output channels, or whichever way is cheapest."""
     place: Literal["auto", "cpu", "dla"]
-    """Where to run operators that both CPU and DLA support: where it is faster, or always here."""
+    """Where to run operators that both CPU and DLA support: where it is faster, or always on one of them."""
     dla_ops: str | Iterable[str] | None
     """TFLite operators that may run on the DLA, such as CONV_2D,ADD."""
 
@@ -198,7 +198,7 @@ class Axes(TypedDict, total=False):
     tiling: str | Sequence[str]
     """How to tile layers: along output channels, or whichever way is cheapest."""
     place: str | Sequence[str]
-    """Where to run operators that both CPU and DLA support: where it is faster, or always here."""
+    """Where to run operators that both CPU and DLA support: where it is faster, or always on one of them."""
     dla_ops: str | Sequence[str | Sequence[str]]
     """TFLite operators that may run on the DLA, such as CONV_2D,ADD."""
 
@@ -220,7 +220,7 @@ class HostChoices(TypedDict, total=False):
     devices: tuple[str, ...]
     """Attach a device: FILE.py:CLASS@ADDRESS[,irq=N][,size=BYTES]. Repeatable."""
     dla: Literal["simulator", "rtl"]
-    """What is behind the bus: the simulator, or the RTL, which Verilator builds. Default: simulator."""
+    """The accelerator: the simulator, or the RTL, built with Verilator. Default: simulator."""
     vcd: str | None
     """Write the RTL's waveforms to FILE.vcd or FILE.fst; with --dla rtl."""
     log_functions: bool

@@ -42,7 +42,7 @@ Examples:
 def command(model: str, output: str, as_json: bool, **given: Any) -> None:
     """Compile MODEL, an int8 .tflite, .onnx or .dlag file, to a program for one machine.
 
-    With -o FILE.dlag no machine is involved: the file is the network itself, as any command takes it.
+    With -o FILE.dlag, the file is the network itself, for any machine; every command accepts it as a model.
     """
     from dlasim.fileio import atomic_write, keep_apart
 

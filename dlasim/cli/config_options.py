@@ -119,7 +119,7 @@ COMPILE: tuple[tuple[str, str, Any, str], ...] = (
         "--place",
         "place",
         Choice(["auto", "cpu", "dla"]),
-        "Where to run operators that both CPU and DLA support: where it is faster, or always here.",
+        "Where to run operators that both CPU and DLA support: where it is faster, or always on one of them.",
     ),
 )
 DLA_OPS_TEXT = "TFLite operators that may run on the DLA, such as CONV_2D,ADD."

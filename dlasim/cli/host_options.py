@@ -58,7 +58,7 @@ DEBUGGING: tuple[tuple[str, str, Any, str], ...] = (
         "--dla",
         "dla",
         Choice(["simulator", "rtl"]),
-        "What is behind the bus: the simulator, or the RTL, which Verilator builds.  [default: simulator]",
+        "The accelerator: the simulator, or the RTL, built with Verilator.  [default: simulator]",
     ),
     ("--vcd", "vcd", str, "Write the RTL's waveforms to FILE.vcd or FILE.fst; with --dla rtl."),
     ("--gdb", "gdb_port", Number(int, 0, 65535), "Wait for gdb on this port of 127.0.0.1; 0: any free port."),
