@@ -1,40 +1,36 @@
 """What MobileNetV2 loses against its bound in some of its layers, however they are tiled.
 
-`python benchmarks/slices.py` (about five minutes) cuts pieces out of the network at its natural boundaries. A
-`sum` is an inverted residual with an ADD and the convolution after it; `tail` is the last convolution, the
-pool and the logits. Combinations of tiles are tried: rows, output channels, input channels, order, second
-buffers, depthwise and projection one after the other or as a chain, and how many pieces of the last layer's
-weights come ahead. Other tensors between layers stay in SRAM if there is room. The simulator times every
-combination that fits. Printed is the least loss: cycles from the first operation on MAC of the layers that
-are cut to the end, less their bound.
+`python benchmarks/slices.py` (about five minutes) cuts pieces out of the network at its natural boundaries:
+an inverted residual with an ADD and the convolution after it. Combinations of tiles are tried: rows, output
+channels, order, depthwise and projection one after the other or as a chain in stripes. The simulator times
+every combination. Printed is the least loss: cycles from the first operation on MAC of the layers that are
+cut to the end of MAC, less their bound.
 
-For the sums, SRAM and bandwidth are unlimited, so no SRAM of any size makes their losses less. In the tail
-the weights of the first tile are there when it begins. It is tried with 256 KiB only: on the other machine
-the bus is busy with weights for later from long before, so the slice alone says nothing.
+SRAM and bandwidth are unlimited, so no SRAM of any size makes these losses less.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 
 from dlasim.compiler_shim.compile import load_model
 from dlasim.compiler_shim.graph import Quantization
-from dlasim.compiler_shim.lowering.ahead import AheadPlan, AheadPlanner
-from dlasim.compiler_shim.lowering.buffer_packing import BufferPacker
+from dlasim.compiler_shim.lowering.chain_tilings import ChainTilings
+from dlasim.compiler_shim.lowering.chains import ChainTiling
 from dlasim.compiler_shim.lowering.geometry import Cut, total_bytes
 from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.states import Segment
-from dlasim.compiler_shim.lowering.stripes import Chain, ChainTiling, ChainTilings
-from dlasim.compiler_shim.lowering.tile_buffers import DOUBLE, DOUBLE_TENSORS, SINGLE
+from dlasim.compiler_shim.lowering.stripes import StripeTilings
+from dlasim.compiler_shim.lowering.tile_buffers import SINGLE
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 from dlasim.compiler_shim.nodes import PlacedNetwork
 from dlasim.compiler_shim.options import CompileOptions
@@ -50,32 +46,24 @@ from dlasim.sim.lower_bound import layer_bounds
 from dlasim.sim.runner import Simulation
 from dlasim.sim.sizes import KIB
 
-MACHINES = {
-    "64 PEs, 8 B/cycle, 256 KiB": DlaConfig().replace(sram_bytes=256 * KIB),
-    "4x64 PEs, 4 B/cycle, 512 KiB": DlaConfig().replace(
-        parallel="4x64", dma_bandwidth=4, sram_bytes=512 * KIB
-    ),
-}
-UNLIMITED = {"sram_bytes": 8192 * KIB, "dma_bandwidth": "unlimited", "dma_latency": 0}
+FREE_MEMORY = DlaConfig().replace(sram_bytes=8192 * KIB, dma_bandwidth="unlimited", dma_latency=0)
+MACHINES = {"64 PEs": FREE_MEMORY, "4x64 PEs": FREE_MEMORY.replace(parallel="4x64")}
 # Rows, channels, and how many there are in the network.
 SUMS = ((56, 24, 1), (28, 32, 2), (14, 64, 3), (14, 96, 2), (7, 160, 2))
 PARTS = (1, 2, 4, 7, 14)  # in which rows are computed
-DOUBLES = (SINGLE, DOUBLE, DOUBLE_TENSORS)
 Cuts = Mapping[str, Cut]  # by layer
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkSlice:
     """Some layers with the shape of their input, and how often the network has them; the cuts that are
-    tried, by layer; pieces of the last layer's weights that may come ahead, and whether transfers count."""
+    tried, by layer."""
 
     name: str
     count: int
     input_shape: tuple[int, int, int]
     layers: Callable[[NetworkBuilder, Activation], Activation]
     cuts: Sequence[Cuts]
-    most_ahead: int = 0
-    has_transfers: bool = False
 
 
 def sum_slice(size: int, channels: int, count: int) -> NetworkSlice:
@@ -105,32 +93,8 @@ def sum_slice(size: int, channels: int, count: int) -> NetworkSlice:
     return NetworkSlice(f"sum {size}x{size}x{channels}", count, (size, size, channels), layers, cuts)
 
 
-def tail_slice() -> NetworkSlice:
-    """What follows the last block."""
-
-    def layers(build: NetworkBuilder, source: Activation) -> Activation:
-        x = build.mean("pool", build.conv("conv_last", source, 1280, activation="RELU6"))
-        return build.fully_connected("logits", x, 1000)
-
-    last = [
-        Cut(rows, 7, group, depth, outer, double)
-        for rows, group, depth, outer, double in product(
-            (7, 4), (640, 448, 320, 256, 192, 128, 64, 32), (320, 160), (True, False), DOUBLES
-        )
-    ]
-    pool = [Cut(1, 1, group, 1, True, SINGLE) for group in (1280, 640)]
-    logits = [
-        Cut(1, 1, group, depth, True, double)
-        for group, depth, double in product((128, 64, 32, 16, 8), (1280, 640), (SINGLE, DOUBLE))
-    ]
-    cuts = [
-        {"conv_last": one, "pool": two, "logits": three} for one, two, three in product(last, pool, logits)
-    ]
-    return NetworkSlice("tail", 1, (7, 7, 320), layers, cuts, 40, True)
-
-
 class Forced(Policy):
-    """Cuts some layers as given, and others by estimates."""
+    """Cuts the layers as it is told, and others by estimates."""
 
     __slots__ = ("cuts", "names")
     cuts: Cuts
@@ -163,7 +127,8 @@ class Striped(ChainTilings):
     def __init__(self, problems: Sequence[TilingProblem], rows: int) -> None:
         super().__init__(problems)
         work = sum(problem.work_cycles for problem in problems)
-        self._striped = ChainTiling(self._layouts, rows, work, 0, 0) if rows else None
+        layouts = StripeTilings(problems).layouts
+        self._striped = ChainTiling(layouts, rows, work, 0, 0) if rows else None
 
     def best(self, budget: int) -> ChainTiling | None:
         """It, if it fits."""
@@ -172,10 +137,8 @@ class Striped(ChainTilings):
 
 
 class Resident(SramPlanner):
-    """Keeps every tensor between two layers in SRAM but those inside a chain; `pieces` of the last layer's
-    weights come before the layer before it ends."""
+    """Keeps every tensor between two layers in SRAM but those inside a chain."""
 
-    pieces = 0
     chain: tuple[int, ...] = ()
 
     def _choose(self) -> tuple[list[int], list[Segment]]:
@@ -184,72 +147,32 @@ class Resident(SramPlanner):
         segments = sorted([*single, *([self.chain] if self.chain else [])])
         return sorted(self._live_ranges.keys() - inner), segments
 
-    def _plan_ahead(
-        self,
-        segments: Sequence[Segment],
-        residents: Any,
-        packer: BufferPacker,
-        chains: Mapping[int, Chain],
-    ) -> tuple[AheadPlan, int]:
-        described = [
-            packer.describe(steps, residents.during(steps), chains.get(steps[0])) for steps in segments
-        ]
-        planner = Pieces(described, self._limit)
-        planner.pieces = self.pieces
-        return planner.run(), 0
-
-
-class Pieces(AheadPlanner):
-    """Loads so many pieces of the last layer's weights ahead, and the first piece of others."""
-
-    pieces = 0
-
-    def _wanted(self) -> dict[int, dict[int, int]]:
-        found: dict[int, dict[int, int]] = {}
-        last = max(number for number, each in enumerate(self._segments) if each.constants)
-        for number, segment in enumerate(self._segments):
-            for constants in segment.constants:
-                if number == last and self.pieces:
-                    count = min(self.pieces, constants.pieces)
-                    found[constants.step] = dict.fromkeys(range(max(last - 1, 1), last + 1), count)
-                elif number:
-                    found[constants.step] = {number: 1}
-        return found
-
 
 def losses(part: NetworkSlice, placed: PlacedNetwork, config: DlaConfig) -> Iterator[int]:
-    """What every plan loses for which there is room."""
+    """What every plan loses."""
     policy = Forced(config, CompileOptions())
     policy.names = [layer.name for layer in placed.layers]
-    first = policy.names.index("conv_last" if part.has_transfers else "depthwise")
+    first = policy.names.index("depthwise")
     for cuts in part.cuts:
-        policy.cuts, known = cuts, set()
+        policy.cuts = cuts
         planner = Resident(placed, policy)
         planner.chain = (first, first + 1) if "depthwise" in cuts else ()
-        try:
-            for planner.pieces in range(part.most_ahead + 1):
-                plan = planner.plan(config.sram_bytes)
-                loads = str(plan.ahead)
-                if loads in known:
-                    break  # there is no room for more
-                known.add(loads)
-                program = emit(placed, config, plan, None, with_constants=False).program
-                yield loss(program, config, first, part.has_transfers)
-        except InputError:
-            continue
+        with suppress(InputError):
+            plan = planner.plan(config.sram_bytes)
+            program = emit(placed, config, plan, None, with_constants=False).program
+            yield loss(program, config, first)
 
 
-def loss(program: Program, config: DlaConfig, first: int, has_transfers: bool) -> int:
-    """Cycles from the start of a layer on MAC to the end of MAC, or of everything, less the bound of what MAC
-    does in them."""
+def loss(program: Program, config: DlaConfig, first: int) -> int:
+    """Cycles from the start of a layer on MAC to the end of MAC, less the bound of what MAC does in them."""
     (run,) = Simulation(program, config, None).run().runs
     plan, layers = run.plan, program.layer_of_words()[run.first_word :]
     layers = layers[plan.stream.positions]
-    is_mac, end = plan.costs.unit == Unit.MAC, plan.timeline.end
+    is_mac = plan.costs.unit == Unit.MAC
     start = int(plan.timeline.start[is_mac & (layers >= first)].min())
-    last = int((end if has_transfers else end[is_mac]).max())
     bounds = layer_bounds(config, program.work, len(program.layers))[first:]
-    return last - start - sum(bound.units.get(Unit.MAC.name, 0) for bound in bounds)
+    end = int(plan.timeline.end[is_mac].max())
+    return end - start - sum(bound.units.get(Unit.MAC.name, 0) for bound in bounds)
 
 
 def network_of(part: NetworkSlice) -> UnplacedNetwork:
@@ -266,12 +189,11 @@ def network_of(part: NetworkSlice) -> UnplacedNetwork:
 
 def main() -> None:
     """Print the least loss of each slice on both machines."""
-    slices = [*(sum_slice(*each) for each in SUMS), tail_slice()]
+    slices = [sum_slice(*each) for each in SUMS]
     print(f"{'slice':<14}{'machine':<30}{'plans':>8}{'least loss':>12}{'in the network':>16}")
     for part in slices:
         network = network_of(part)
-        for label, config in list(MACHINES.items())[: 1 if part.has_transfers else None]:
-            machine = config if part.has_transfers else config.replace(**UNLIMITED)
+        for label, machine in MACHINES.items():
             placed = place(network, Policy(machine, CompileOptions(place="dla")))
             found = list(losses(part, placed, machine))
             total = f"{part.count} x {min(found):,}"

@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dlasim.compiler_shim.lowering.ahead import NOTHING_AHEAD
 from dlasim.compiler_shim.lowering.lower import Lowered, emit
 from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
 from dlasim.compiler_shim.lowering.residency import SramPlan, SramPlanner
-from dlasim.compiler_shim.lowering.splitting import hidden_cycles, split_rows
+from dlasim.compiler_shim.lowering.splitting import changes_of_unit, hidden_cycles, split_rows
 from dlasim.compiler_shim.lowering.tiling import Hope
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.compiler_shim.options import CompileOptions
@@ -25,13 +28,14 @@ from dlasim.errors import InputError
 from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import units_overlap
-from dlasim.sim.duration import program_cycles
+from dlasim.sim.duration import computation_ends, program_cycles
 
 MAY_BE_FASTER = 1.2  # the paper's tiling is tried where its estimate is within so much of the other
 SMALL, SMALLER = 32, 16  # nodes of networks for which there is time for more candidates
 MOST_SRAM = 1 << 30
 STEPS = 8  # in which SRAM grows from one power of two to the next, where plans for smaller sizes are tried
 PARTS = (2, 4, 8)  # in which rows are computed where that lets both units work side by side
+MIXED = 0  # instead, where each change of unit has a number of its own
 SPLIT_IF_LARGE = 4  # so many of the fastest plans of larger networks are tried in smaller tiles
 LEAST_PART = 64  # of the SRAM: there are no plans for less than that
 MOST_TASKS = 1 << 14  # nor such with more than that
@@ -43,13 +47,14 @@ NEAR_WITH_HOPE = 1.7  # likewise, of plans that hope to load ahead: more SRAM on
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What a plan is made with besides the SRAM: the placement, the machine that it is for, the tiling, and
-    what estimates assume."""
+    """What a plan is made with besides the SRAM: the placement, the machine that it is for, the tiling, what
+    estimates assume, and whether chains may be computed in groups of channels."""
 
     network: PlacedNetwork
     machine: DlaConfig
     tiling: str
     hope: Hope = Hope.NONE
+    by_groups: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +65,30 @@ class _Candidate:
     plan: SramPlan
     size: int
 
-    def key(self) -> object:
+    def key(self, is_split: bool) -> object:
         """Of plans with the same key, one is timed. Small networks hardly take other time with other
-        addresses."""
+        addresses, unless layers run side by side."""
         plan, network = self.plan, self.kind.network
         same = network, plan.addresses.keys(), plan.tilings, plan.chains, plan.ahead.loads
         if _nodes(network) <= SMALLER:
-            return same
+            return (*same, plan.addresses) if is_split else same
         return *same, plan.addresses, plan.buffers, plan.ahead.reservoirs
 
 
 _Timed = tuple[int, _Candidate, Lowered | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Parted:
+    """A plan, and by the number of parts the same in smaller tiles, None where it cannot be cut."""
+
+    whole: SramPlan
+    smaller: dict[int, SramPlan | None] = field(default_factory=dict)
+
+    def plans(self) -> Iterator[SramPlan]:
+        """All of them."""
+        yield self.whole
+        yield from [plan for plan in self.smaller.values() if plan is not None]
 
 
 @dataclass(slots=True)
@@ -82,11 +100,11 @@ class PlanMemory:
 
     placements: Placements | None = None
     sufficient_bytes: int = 0
-    policies: dict[tuple[DlaConfig, str, Hope], Policy] = field(default_factory=dict)
+    policies: dict[tuple[DlaConfig, str, Hope, bool], Policy] = field(default_factory=dict)
     planners: dict[_Kind, SramPlanner] = field(default_factory=dict)
     plans: dict[tuple[_Kind, int, bool], SramPlan | str] = field(default_factory=dict)  # or why there is none
     bare: dict[int, SramPlan] = field(default_factory=dict)  # by identity, the plan without loads ahead
-    split: dict[tuple[int, int], SramPlan | None] = field(default_factory=dict)  # likewise, in smaller tiles
+    parted: dict[int, _Parted] = field(default_factory=dict)  # likewise, in smaller tiles
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
 
 
@@ -172,8 +190,32 @@ class _PlanSearch:
             raise refusals[0]
         timed.sort(key=lambda each: each[0])
         timed += self._time_all(self._split_best([(each[0], each[1]) for each in timed]))[0]
+        timed += self._time_all(self._mixed(timed))[0]
         _, best, lowered = min(timed, key=lambda each: each[0])
         return best, lowered
+
+    def _mixed(self, timed: Sequence[_Timed]) -> list[_Candidate]:
+        """The best plan in smaller tiles, each change of unit in the number of parts that is best there."""
+        best = min(timed, key=lambda each: each[0])[1]
+        origins = {id(plan): parted for parted in self._memory.parted.values() for plan in parted.plans()}
+        parted = origins.get(id(best.plan))
+        if parted is None or len(sites := changes_of_unit(parted.whole)) < 2:
+            return []
+        if MIXED not in parted.smaller:
+            ends = self._ends_by_parts(parted, timed)
+            parted.smaller[MIXED] = split_rows(parted.whole, _best_parts(parted.whole, sites, ends))
+        mixed = parted.smaller[MIXED]
+        return [] if mixed is None else [_Candidate(best.kind, mixed, best.size)]
+
+    def _ends_by_parts(self, parted: _Parted, timed: Sequence[_Timed]) -> dict[int, NDArray[np.int64]]:
+        """By the number of parts, when the computations of each layer end."""
+        found = {}
+        for _, candidate, lowered in timed:
+            for parts, plan in ((1, parted.whole), *parted.smaller.items()):
+                if plan is candidate.plan:
+                    program = (lowered or self.emit(candidate, False)).program
+                    found[parts] = computation_ends(program, self._timed, self._backend)
+        return found
 
     def _split_best(self, timed: Sequence[tuple[int, _Candidate]]) -> list[_Candidate]:
         """The best plans in smaller tiles, those that could be faster than the fastest of them."""
@@ -186,7 +228,7 @@ class _PlanSearch:
             hidden = self._hidden(candidate.plan)
             if hidden and cycles - hidden < least:
                 found += self._split(candidate, not number)
-        return _distinct(found)
+        return _distinct(found, is_split=True)
 
     def _hidden(self, plan: SramPlan) -> int:
         """What smaller tiles could hide."""
@@ -195,16 +237,17 @@ class _PlanSearch:
     def _split(self, candidate: _Candidate, is_best: bool) -> Iterator[_Candidate]:
         """A plan in smaller tiles, so that the MAC and the VECTOR unit work side by side; the best plan also
         with its own addresses."""
-        kind, size, known = candidate.kind, candidate.size, self._memory.split
+        kind, size, known = candidate.kind, candidate.size, self._memory.parted
         plans = [candidate.plan] if is_best else []
         with suppress(InputError):
             plans.append(self._plan(kind, size, apart=True))
         for plan in plans:
+            parted = known.setdefault(id(plan), _Parted(plan))
+            steps = [step for site in changes_of_unit(plan) for step in site]
             for parts in PARTS:
-                key = id(plan), parts
-                if key not in known:
-                    known[key] = split_rows(plan, parts)
-                if (smaller := known[key]) is not None:
+                if parts not in parted.smaller:
+                    parted.smaller[parts] = split_rows(plan, dict.fromkeys(steps, parts))
+                if (smaller := parted.smaller[parts]) is not None:
                     yield _Candidate(kind, smaller, size)
 
     def _time_all(self, candidates: Sequence[_Candidate]) -> tuple[list[_Timed], list[InputError]]:
@@ -289,6 +332,15 @@ class _PlanSearch:
             yield _Candidate(kind, plan, size)
             if plan.ahead.loads and kind.hope is Hope.NONE:
                 yield _Candidate(kind, self._without_loads_ahead(plan), size)
+            if plan.has_groups:
+                yield from self._without_groups(kind, size)
+
+    def _without_groups(self, kind: _Kind, size: int) -> Iterator[_Candidate]:
+        """The plan without chains in groups of channels, whose estimates leave out loads ahead."""
+        if size == self._size or _nodes(kind.network) <= SMALL:
+            other = replace(kind, by_groups=False)
+            with suppress(InputError):
+                yield _Candidate(other, self._plan(other, size), size)
 
     def _smaller_sizes(self, kind: _Kind, plan: SramPlan) -> Iterator[int]:
         """Powers of two, and steps between the largest of them and the machine's size. Where that size is a
@@ -349,27 +401,43 @@ class _PlanSearch:
     def _planner(self, kind: _Kind) -> SramPlanner:
         known = self._memory.planners
         if kind not in known:
-            known[kind] = SramPlanner(kind.network, self._policy(kind.machine, kind.tiling, kind.hope))
+            policy = self._policy(kind.machine, kind.tiling, kind.hope, kind.by_groups)
+            known[kind] = SramPlanner(kind.network, policy)
         return known[kind]
 
-    def _policy(self, machine: DlaConfig, tiling: str, hope: Hope) -> Policy:
-        known, key = self._memory.policies, (machine, tiling, hope)
+    def _policy(self, machine: DlaConfig, tiling: str, hope: Hope, by_groups: bool = True) -> Policy:
+        known, key = self._memory.policies, (machine, tiling, hope, by_groups)
         if key not in known:
             options = replace(self._options, tiling=tiling)
-            known[key] = Policy(machine, options, self._backend, hope)
+            known[key] = Policy(machine, options, self._backend, hope, by_groups)
         return known[key]
 
 
-def _distinct(candidates: Iterable[_Candidate]) -> list[_Candidate]:
+def _distinct(candidates: Iterable[_Candidate], is_split: bool = False) -> list[_Candidate]:
     """The first of those that give the same program."""
     found: list[_Candidate] = []
     keys: defaultdict[int, list[object]] = defaultdict(list)  # by the estimate, which equal keys share
     for candidate in candidates:
-        key, known = candidate.key(), keys[candidate.plan.estimated_cycles]
+        key, known = candidate.key(is_split), keys[candidate.plan.estimated_cycles]
         if key not in known:
             known.append(key)
             found.append(candidate)
     return found
+
+
+def _best_parts(
+    plan: SramPlan, sites: Sequence[Sequence[int]], ends: Mapping[int, NDArray[np.int64]]
+) -> dict[int, int]:
+    """By step in how many parts it takes the least time, if that is more than one."""
+    steps, chosen = sorted(plan.tilings), dict[int, int]()
+    layers = {step: plan.problems[step].node.layer for step in steps}
+    for site in sites:
+        before, last = layers[steps[max(steps.index(site[0]) - 1, 0)]], layers[site[-1]]
+        times = {parts: end[last] - end[before] for parts, end in ends.items()}
+        parts = min(times, key=lambda each: times[each])
+        if parts > 1:
+            chosen |= dict.fromkeys(site, parts)
+    return chosen
 
 
 def _steps(size: int, power: int) -> range:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dlasim.isa.file_records import StepKind
+from dlasim.isa.instructions import Unit
 from dlasim.isa.program import Program
 from dlasim.native.backend import Backend
 from dlasim.native.shipped import SHIPPED
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.cost import stream_costs
+from dlasim.sim.cost import Costs, stream_costs
 from dlasim.sim.host_estimate import DOORBELL_CYCLES, call_cycles
 from dlasim.sim.operation import reset_file
-from dlasim.sim.stream import decode_stream
-from dlasim.sim.timeline import total_cycles
+from dlasim.sim.stream import DecodedStream, decode_stream
+from dlasim.sim.timeline import schedule, total_cycles
 
 
 def program_cycles(program: Program, config: DlaConfig, backend: Backend = SHIPPED) -> int:
@@ -29,9 +33,27 @@ def program_cycles(program: Program, config: DlaConfig, backend: Backend = SHIPP
     return max(now, ends[-1])
 
 
+def computation_ends(program: Program, config: DlaConfig, backend: Backend = SHIPPED) -> NDArray[np.int64]:
+    """By layer the cycle in which its last computation ends, in its own stream; 0 where there is none."""
+    ends = np.zeros(len(program.layers), np.int64)
+    layer_of_words = program.layer_of_words()
+    for number, place in enumerate(program.streams):
+        stream, costs = _decoded(program, number, config, backend)
+        end = schedule(config, stream, costs, backend=backend).end
+        is_computation = np.isin(costs.unit, (Unit.MAC, Unit.VECTOR))
+        layers = layer_of_words[place.first_word + stream.positions]
+        np.maximum.at(ends, layers[is_computation], end[is_computation])
+    return ends
+
+
 def _stream_cycles(program: Program, number: int, config: DlaConfig, backend: Backend) -> int:
+    return total_cycles(config, *_decoded(program, number, config, backend), backend)
+
+
+def _decoded(
+    program: Program, number: int, config: DlaConfig, backend: Backend
+) -> tuple[DecodedStream, Costs]:
     place = program.streams[number]
     words = program.commands[place.first_word : place.first_word + place.words]
     stream = decode_stream(words, reset_file(), config.fingerprint, is_legal=True)
-    costs = stream_costs(config, stream, len(stream), stream.batches(), backend)
-    return total_cycles(config, stream, costs, backend)
+    return stream, stream_costs(config, stream, len(stream), stream.batches(), backend)

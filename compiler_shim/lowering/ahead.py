@@ -2,8 +2,8 @@
 
 Constants are otherwise loaded when their node begins. A segment that loads for longer than it computes leaves
 a backlog to the segments before it, and these to others before them. From the backlogs follows which pieces
-each segment loads for later ones: all in the order of their use, as late as possible. Each node's pieces get
-a place of their own in SRAM, as many of them as there is room for.
+each segment loads for later ones: all in the order of their use, as late as possible. Each piece gets a place
+of its own in SRAM from its load to its use, if there is room.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import accumulate, pairwise
 from math import ceil
 
 from dlasim.compiler_shim.lowering import allocation
@@ -39,13 +41,13 @@ class Constants:
 
 @dataclass(slots=True)
 class PackedSegment:
-    """A node or a chain: its first step, what it occupies, the constants of its nodes, how many tiles or
-    stripes it has, and for how many cycles it computes, and loads."""
+    """A node or a chain: its first step, what it occupies, the constants of its nodes, how many tasks or
+    pieces it has, and for how many cycles it computes, and loads."""
 
     step: int
     occupied: list[Gap]
     constants: list[Constants]
-    tiles: int
+    tasks: int
     compute_cycles: int
     load_cycles: int
 
@@ -63,21 +65,20 @@ class PackedSegment:
 
 @dataclass(frozen=True, slots=True)
 class Ahead:
-    """Loads of some pieces of a step's constants, after so many tiles of another segment."""
+    """Loads of some pieces of a step's constants with a task of another segment, after that task's own loads.
+    If no task has the number, they come after all of them."""
 
     step: int
-    tiles: int
+    task: int
     first: int
     pieces: int
 
 
 @dataclass(frozen=True, slots=True)
 class Reservoir:
-    """Where the first pieces of a node's constants are when it begins: one after the other."""
+    """Where the first pieces of a node's constants are when it begins."""
 
-    address: int
-    pieces: int
-    piece_bytes: int
+    addresses: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ class AheadPlanner:
                     break
         return wanted
 
-    def _place(self, number: int, constants: Constants, wanted: dict[int, int]) -> None:
+    def _place(self, number: int, constants: Constants, wanted: Mapping[int, int]) -> None:
         """Find room for the pieces that are wanted, or for as many as there is room for."""
         if not wanted.get(number):
             return
@@ -165,76 +166,67 @@ class AheadPlanner:
         own = self._segments[number].occupied
         if is_all:
             own = [gap for gap in own if gap not in constants.gaps]
-        free = allocation.gaps(own, self._limit)
-        best, count = 0, 0
-        for host in range(number - 1, min(wanted) - 2, -1):
-            free = _common(free, self._free[host])
-            room = max([_room(gap) for gap in free], default=0) // constants.piece_bytes
-            if room <= count:
-                break
-            possible = min(room, wanted[number] - wanted.get(host, 0))
-            if possible > count:
-                best, count, gaps = host, possible, free
-        if not count:
-            return
+        batches = self._find_room(number, constants.piece_bytes, allocation.gaps(own, self._limit), wanted)
+        count = sum(len(addresses) for _, addresses in batches)
         if is_all and count < constants.pieces:
-            self._place(
-                number,
-                constants,
-                {host: min(pieces, constants.pieces - 1) for host, pieces in wanted.items()},
-            )
-            return
-        self._use(number, constants, wanted, best, count, gaps)
+            most = constants.pieces - 1  # the others need the buffers
+            self._place(number, constants, {host: min(pieces, most) for host, pieces in wanted.items()})
+        elif count:
+            self._use(number, constants, batches)
 
-    def _use(
-        self,
-        number: int,
-        constants: Constants,
-        wanted: dict[int, int],
-        first: int,
-        count: int,
-        free: list[Gap],
-    ) -> None:
-        addresses = allocation.fit([count * constants.piece_bytes], free, ALIGNMENT, self._from_top)
-        assert addresses is not None, "the gap was measured"
+    def _find_room(
+        self, number: int, size: int, free: list[Gap], wanted: Mapping[int, int]
+    ) -> list[tuple[int, list[int]]]:
+        """By segment that loads, the addresses of pieces of so many bytes, the first segment first. A piece
+        keeps its place from then on."""
+        hosts = range(min(wanted) - 1, number)
+        levels = [0, *accumulate([wanted.get(host + 1, 0) for host in hosts], max)]
+        common = reduce(_common, [self._free[host] for host in hosts], free)
+        together = allocation.fit([levels[-1] * size], common, ALIGNMENT, self._from_top)
+        if together is not None:  # which leaves larger gaps to others
+            ends = pairwise([together[0] + level * size for level in levels])
+            batches = [(host, list(range(*each, size))) for host, each in zip(hosts, ends, strict=True)]
+        else:
+            batches = []
+            for host, (before, after) in reversed(list(zip(hosts, pairwise(levels), strict=True))):
+                free = _common(free, self._free[host])
+                batches.insert(0, (host, _take(free, after - before, size, self._from_top)))
+        return [(host, addresses) for host, addresses in batches if addresses]
+
+    def _use(self, number: int, constants: Constants, batches: Sequence[tuple[int, list[int]]]) -> None:
         self._from_top = not self._from_top  # so that the next one has room while this one is in use
-        self._reservoirs[constants.step] = Reservoir(addresses[0], count, constants.piece_bytes)
-        gap = (addresses[0], addresses[0] + count * constants.piece_bytes)
+        self._reservoirs[constants.step] = Reservoir(tuple([each for _, found in batches for each in found]))
         own = self._segments[number]
-        if constants.needs_no_buffer(count):
+        if constants.needs_no_buffer(len(self._reservoirs[constants.step].addresses)):
             own.occupied = [taken for taken in own.occupied if taken not in constants.gaps]
-        before = done = 0
-        skipped = wanted.get(first, 0)
-        for host in range(first, number + 1):
-            segment = self._segments[host]
-            segment.occupied.append(gap)
-            self._free[host] = allocation.gaps(segment.occupied, self._limit)
-            if host < number:
-                done = max(min(wanted.get(host + 1, 0) - skipped, count), before)
-                if done > before:
-                    self._pieces[host].append((constants, done - before))
-                before = done
+        for first, addresses in batches:
+            self._pieces[first].append((constants, len(addresses)))
+            taken = [(address, address + constants.piece_bytes) for address in addresses]
+            for segment in self._segments[first : number + 1]:
+                segment.occupied += taken
+        for host in range(batches[0][0], number + 1):
+            self._free[host] = allocation.gaps(self._segments[host].occupied, self._limit)
 
 
 def _spread(
     segment: PackedSegment, pieces: Sequence[tuple[Constants, int]], done: dict[int, int]
 ) -> tuple[Ahead, ...]:
-    """The loads of a segment: those that its own loads can wait for between its last tiles, in the share of
-    its time that they take; others after the last."""
+    """The loads of a segment: those that its own loads can wait for with its last tasks, in the share of its
+    time that they take; others after all tasks."""
     cycles = sum([constants.piece_cycles * count for constants, count in pieces])
     spare = max(segment.spare_cycles, 1)
-    tile_cycles = spare // segment.tiles if segment.load_cycles else spare
-    places = min(ceil(segment.tiles * min(cycles / spare, 1.0)), segment.tiles)
+    task_cycles = spare // segment.tasks if segment.load_cycles else spare
+    places = min(ceil(segment.tasks * min(cycles / spare, 1.0)), segment.tasks)
     found, spent, is_last = [], 0, False
     for constants, count in pieces:
         left = count
         while left:
             place = min(spent * places // cycles, places - 1)
             fits = -(-(cycles * (place + 1) // places - spent) // constants.piece_cycles)
-            is_last = is_last or constants.piece_cycles > tile_cycles
+            is_last = is_last or constants.piece_cycles > task_cycles
             number = left if is_last else min(max(fits, 1), left)
-            tiles = segment.tiles if is_last else segment.tiles - places + 1 + place
-            found.append(Ahead(constants.step, tiles, done[constants.step], number))
+            task = segment.tasks if is_last else segment.tasks - places + 1 + place
+            found.append(Ahead(constants.step, task, done[constants.step], number))
             done[constants.step] += number
             left -= number
             spent += number * constants.piece_cycles
@@ -251,6 +243,17 @@ def _common(one: list[Gap], other: list[Gap]) -> list[Gap]:
     return found
 
 
-def _room(gap: Gap) -> int:
-    """Bytes in a gap from its first aligned address on."""
-    return gap[1] // ALIGNMENT * ALIGNMENT - -(-gap[0] // ALIGNMENT) * ALIGNMENT
+def _take(free: list[Gap], count: int, size: int, from_top: bool) -> list[int]:
+    """Addresses of up to so many pieces of so many bytes, whose places leave `free`."""
+    found: list[int] = []
+    for number in range(len(free) - 1, -1, -1) if from_top else range(len(free)):
+        start, end = -(-free[number][0] // ALIGNMENT) * ALIGNMENT, free[number][1] // ALIGNMENT * ALIGNMENT
+        fits = max(min((end - start) // size, count - len(found)), 0)
+        if from_top:
+            end -= fits * size
+            found += range(end, end + fits * size, size)
+        else:
+            found += range(start, start + fits * size, size)
+            start += fits * size
+        free[number] = start, end
+    return found

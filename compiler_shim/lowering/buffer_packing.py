@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.ahead import Constants, PackedSegment
 from dlasim.compiler_shim.lowering.allocation import Gap
+from dlasim.compiler_shim.lowering.chains import Chain, ChainTiling
 from dlasim.compiler_shim.lowering.geometry import Buffers
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.stripes import Chain, ChainTiling
 from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT, align
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 
@@ -75,12 +75,11 @@ class BufferPacker:
             constants += self._constants(step)
         if chain is not None:
             occupied += chain.inner_gaps
-            stripes = len(chain.schedule)
-            return PackedSegment(steps[0], occupied, constants, stripes, chain.cycles, chain.load_cycles)
+            return PackedSegment(steps[0], occupied, constants, chain.rounds, chain.cycles, chain.load_cycles)
         (step,) = steps
         tiling, problem = self.tilings[step], self.problems[step]
         compute, loads = problem.compute_cycles(tiling), problem.load_cycles(tiling)
-        return PackedSegment(step, occupied, constants, problem.tiles(tiling), compute, loads)
+        return PackedSegment(step, occupied, constants, tiling.tasks, compute, loads)
 
     def _constants(self, step: int) -> list[Constants]:
         """The constants that a node can have in SRAM when it begins."""

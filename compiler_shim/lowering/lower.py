@@ -192,7 +192,7 @@ class _Lowering:
     def _later(self, step: int) -> list[Later]:
         """What the segment of a step loads for later ones."""
         loads = self._sram.ahead.loads.get(step, ())
-        return [Later(load.tiles, self._allocated(load.step), load.first, load.pieces) for load in loads]
+        return [Later(load.task, self._allocated(load.step), load.first, load.pieces) for load in loads]
 
     def _tensor_location(self, operand: _Operand) -> TensorLocation:
         base, first, pixel, line, element_bytes = operand

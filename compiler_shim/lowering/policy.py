@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from dlasim.compiler_shim.lowering.chain_tilings import ChainTilings
 from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, total_bytes
 from dlasim.compiler_shim.lowering.search import half
-from dlasim.compiler_shim.lowering.stripes import ChainTilings
 from dlasim.compiler_shim.lowering.tiling import Finder, Hope, Machine, Tiling, TilingProblem
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.native.backend import Backend
@@ -33,6 +33,7 @@ class Policy:
     options: CompileOptions
     backend: Backend = SHIPPED
     hope: Hope = Hope.NONE
+    by_groups: bool = True  # of channels, in chains
     machine: Machine = field(init=False)
     first_machine: Machine = field(init=False)
     _finder: Finder = field(init=False)
@@ -64,7 +65,7 @@ class Policy:
         kinds = tuple([(problem.kind, problem.link) for problem in problems])
         found = self._chains.get(kinds)
         if found is None:
-            found = self._chains[kinds] = ChainTilings(problems, self.backend)
+            found = self._chains[kinds] = ChainTilings(problems, self.by_groups, self.backend)
         return found
 
     def sufficient_bytes(self, problem: TilingProblem) -> int:

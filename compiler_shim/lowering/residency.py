@@ -13,6 +13,8 @@ from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.ahead import NOTHING_AHEAD, AheadPlan, AheadPlanner
 from dlasim.compiler_shim.lowering.allocation import LiveRange
 from dlasim.compiler_shim.lowering.buffer_packing import BufferPacker
+from dlasim.compiler_shim.lowering.chain_tilings import ChainTilings
+from dlasim.compiler_shim.lowering.chains import Chain, best_segments
 from dlasim.compiler_shim.lowering.geometry import InSram
 from dlasim.compiler_shim.lowering.memory import (
     extend_live_ranges,
@@ -21,12 +23,10 @@ from dlasim.compiler_shim.lowering.memory import (
 )
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.states import Segment, State, StateSearch, state_of, values_of
-from dlasim.compiler_shim.lowering.stripes import Chain, ChainTilings, best_segments
 from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.errors import InputError
-from dlasim.isa.instructions import BY_MNEMONIC
 
 NEAR = 64  # as in `search`
 TRAFFIC_WEIGHT = 1 / 1024  # cycles that a byte over the bus counts for besides its time
@@ -55,6 +55,11 @@ class SramPlan:
     def tasks(self) -> int:
         """Tiles, and stripes of each node in a chain."""
         return sum(tiling.tasks for tiling in self.tilings.values())
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether a chain is computed in groups of channels."""
+        return any(chain.groups for chain in self.chains.values())
 
     @property
     def chained(self) -> frozenset[int]:
@@ -175,12 +180,14 @@ class SramPlanner:
         return ([], []) if path is None else (sorted(path.residents()), path.segments())
 
     def _fits_whole(self) -> bool:
-        """Whether all values together leave every node as much SRAM as it can use."""
+        """Whether all values together leave every node as much SRAM as it can use, and no chain can help."""
         for step, used in self._alive_bytes.items():
             problem, budget = self._problem(step, self._may_stay), self._limit - used
             beside = self._policy.tiling(problem, budget) if budget > 0 else None
             alone = self._policy.tiling(problem, self._limit)
             if beside is None or alone is None or beside.cycles > alone.cycles:
+                return False
+            if self._policy.by_groups and step - 1 in self._links and _loads_for_longer(problem):
                 return False
         return True
 
@@ -226,9 +233,9 @@ class SramPlanner:
         here = resident | (self._used[step] & self._may_stay)
         problem, budget = self._problem(step, here), self._budget(here)
         tiling = self._policy.tiling(problem, budget) if budget > 0 else None
-        return tiling is not None and tiling.cycles <= problem.work_cycles + problem.work_cycles // NEAR + (
-            problem.constants_cycles
-        )
+        if tiling is None or (self._policy.by_groups and _loads_for_longer(problem)):
+            return False
+        return tiling.cycles <= problem.work_cycles + problem.work_cycles // NEAR + problem.constants_cycles
 
     def _budget(self, resident: State) -> int:
         """The SRAM that values leave for buffers."""
@@ -335,12 +342,12 @@ class SramPlanner:
             follower is not None
             and value in self._live_ranges
             and follower.inputs[0] == value
-            and value not in (*follower.inputs[1:], follower.matrix)
+            and value not in follower.inputs[1:]
+            and follower.matrix is None
             and self._live_ranges[value].first == step
             and self._live_ranges[value].last == step + 1
             and node.out_element_bytes == follower.in_element_bytes == 1
             and node.out_shape == follower.in_shape
-            and not BY_MNEMONIC[follower.mnemonic].multiplies_matrices
         )
 
     def _cost(self, steps: Segment, residents: _Residents) -> float:
@@ -394,6 +401,11 @@ class SramPlanner:
                 return tiling.chain(steps, found)
             tiling = tilings.best(tiling.sram_bytes - 1)
         return None
+
+
+def _loads_for_longer(problem: TilingProblem) -> bool:
+    """Whether a node's constants take longer than its work, so that a chain may hide some of it."""
+    return problem.constants_cycles > problem.work_cycles
 
 
 def _take_turns(taken: Sequence[allocation.Gap]) -> bool:

@@ -26,18 +26,29 @@ def hidden_cycles(plan: SramPlan) -> int:
     return hidden if LEAST_PART * hidden >= plan.estimated_cycles else 0
 
 
-def split_rows(plan: SramPlan, parts: int) -> SramPlan | None:
-    """The plan with the nodes at each change of unit in so many parts; None where none can be cut."""
+def split_rows(plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
+    """The plan with some nodes in so many parts; None where none can be cut."""
     tilings, counts = dict(plan.tilings), dict[int, tuple[int, int]]()
-    for step in _at_changes(plan):
+    for step, count in parts.items():
         problem, tiling = plan.problems[step], plan.tilings[step]
-        smaller = _split(problem, tiling, parts)
+        smaller = _split(problem, tiling, count)
         if smaller is not None:
             tilings[step] = smaller
-            counts[step] = problem.tiles(tiling), problem.tiles(smaller)
+            counts[step] = tiling.tasks, smaller.tasks
     if not counts:
         return None
     return replace(plan, tilings=tilings, ahead=_spread(plan.ahead, counts))
+
+
+def changes_of_unit(plan: SramPlan) -> list[list[int]]:
+    """The steps at changes of unit, those that follow each other together."""
+    order = {step: number for number, step in enumerate(sorted(plan.tilings))}
+    found: list[list[int]] = []
+    for step in _at_changes(plan):
+        if not found or order[step] > order[found[-1][-1]] + 1:
+            found.append([])
+        found[-1].append(step)
+    return found
 
 
 def _at_changes(plan: SramPlan) -> Sequence[int]:
@@ -71,9 +82,9 @@ def _split(problem: TilingProblem, tiling: Tiling, parts: int) -> Tiling | None:
 
 
 def _spread(ahead: AheadPlan, counts: Mapping[int, tuple[int, int]]) -> AheadPlan:
-    """Loads for later nodes after the same part of a node's tiles."""
+    """Loads for later nodes after the same part of a node's tasks."""
     loads = dict(ahead.loads)
     for step, (before, after) in counts.items():
         if step in loads:
-            loads[step] = [replace(load, tiles=load.tiles * after // before) for load in loads[step]]
+            loads[step] = [replace(load, task=load.task * after // before) for load in loads[step]]
     return replace(ahead, loads=loads)

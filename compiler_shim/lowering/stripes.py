@@ -1,4 +1,4 @@
-"""Chains of nodes computed in stripes of rows, so that what lies between them never leaves SRAM.
+"""Chains of nodes computed in stripes of rows.
 
 The last node's output is cut into stripes. For each stripe every node computes the rows that the next one
 lacks, in full width and depth; each row is computed once. A buffer between two nodes holds some rows: those
@@ -7,94 +7,17 @@ that the next stripe still needs are moved to its start, and new rows follow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from dlasim.compiler_shim.lowering.geometry import (
-    ENDLESS,
-    Buffers,
-    Cut,
-    Geometry,
-    total_bytes,
-)
+from dlasim.compiler_shim.lowering.chains import ChainLayout, ChainTiling, Rows, Schedule
+from dlasim.compiler_shim.lowering.geometry import ENDLESS, Buffers, Cut, Geometry
 from dlasim.compiler_shim.lowering.stripe_search import STRIPES, StripeSearch
-from dlasim.compiler_shim.lowering.tile_buffers import align
-from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
-from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.tiling import TilingProblem
 from dlasim.native.backend import PLAIN, Backend
 from dlasim.native.shipped import SHIPPED
 from dlasim.native.storage import create, point, write_first
-
-
-class Rows(NamedTuple):
-    """What one node does in a stripe: computes rows [first, end); before that its output's buffer, which
-    starts at row `old_base`, is made to start at `base`."""
-
-    first: int
-    end: int
-    old_base: int
-    base: int
-
-    @property
-    def kept(self) -> int:
-        """Rows that are moved to the start of the buffer."""
-        return self.first - self.base if self.base > self.old_base else 0
-
-
-Schedule = tuple[tuple[Rows, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """A chain as planned: its steps in the network, its stripes, where the buffers between nodes lie, and the
-    estimate of its cycles."""
-
-    steps: tuple[int, ...]
-    schedule: Schedule
-    inner_addresses: tuple[int, ...]
-    cycles: int
-    load_cycles: int  # of these, at most those in which something is loaded
-    inner_bytes: tuple[int, ...]
-
-    @property
-    def inner_gaps(self) -> list[tuple[int, int]]:
-        """What the buffers between nodes occupy."""
-        sized = zip(self.inner_addresses, self.inner_bytes, strict=True)
-        return [(address, address + align(size)) for address, size in sized]
-
-
-@dataclass(frozen=True, slots=True)
-class ChainTiling:
-    """A chain cut into stripes, with what it takes and costs."""
-
-    layouts: _Layouts
-    rows: int  # of the last node's output in a stripe
-    cycles: int
-    moved_bytes: int
-    load_cycles: int
-
-    @property
-    def layout(self) -> _Layout:
-        """The stripes and their buffers."""
-        return self.layouts[self.rows]
-
-    @property
-    def sram_bytes(self) -> int:
-        """All buffers together."""
-        return self.layout.sram_bytes
-
-    def chain(self, steps: tuple[int, ...], inner_addresses: tuple[int, ...]) -> Chain:
-        """The chain of these steps with its buffers at these addresses."""
-        layout = self.layout
-        return Chain(steps, layout.schedule, inner_addresses, self.cycles, self.load_cycles, layout.inner)
-
-    def tiling(self, number: int) -> Tiling:
-        """What `explain` tells of one node of the chain."""
-        layout = self.layout
-        buffers = layout.buffers[number]
-        return Tiling(layout.cuts[number], buffers, total_bytes(buffers), 0, len(layout.schedule), 0)
 
 
 class Reach(NamedTuple):
@@ -140,11 +63,11 @@ def make_schedule(nodes: Sequence[Reach], rows: int) -> Schedule:
     return tuple(stripes)
 
 
-class ChainTilings:
-    """The tilings of one chain. Each is the best for a range of budgets, and is found once."""
+class StripeTilings:
+    """The tilings of one chain by stripes. Each is the best for a range of budgets, and is found once."""
 
     def __init__(self, problems: Sequence[TilingProblem], backend: Backend = SHIPPED) -> None:
-        self._layouts = _layouts(tuple([problem.link for problem in problems]))
+        self.layouts = _layouts(tuple([problem.link for problem in problems]))
         self._run = (backend if _is_moderate(problems) else PLAIN).runner(STRIPES)
         self._search = _describe(problems, self._run.is_compiled)
         self._known: list[tuple[int, int, ChainTiling | None]] = []  # first budget, the one after the last
@@ -157,7 +80,7 @@ class ChainTilings:
         search, tiling = self._search, None
         rows = self._run(search, budget)
         if rows:
-            tiling = ChainTiling(self._layouts, rows, search.cycles, search.moved_bytes, search.load_cycles)
+            tiling = ChainTiling(self.layouts, rows, search.cycles, search.moved_bytes, search.load_cycles)
         self._known.append((search.first, search.end, tiling))
         return tiling
 
@@ -186,56 +109,36 @@ def _is_moderate(problems: Sequence[TilingProblem]) -> bool:
     return stripes + sum([problem.work_cycles for problem in problems]) < ENDLESS
 
 
-class _Layout:
+def _layout(shapes: Sequence[tuple[Geometry, Reach]], rows: int) -> ChainLayout:
     """The stripes of a chain, and the buffers that they take; the inner tensors stay in SRAM."""
-
-    def __init__(self, shapes: Sequence[tuple[Geometry, Reach]], rows: int) -> None:
-        self.schedule = make_schedule([reach for _, reach in shapes], rows)
-        cuts: list[Cut] = []
-        buffers: list[Buffers] = []
-        inner: list[int] = []
-        double = len(self.schedule) > 1
-        for number, (shape, _) in enumerate(shapes):
-            column = [stripe[number] for stripe in self.schedule]
-            most = max([rows.end - rows.first for rows in column])
-            cut = Cut(most, shape.width, shape.channels, shape.depth, weights_outer=True, double=double)
-            cuts.append(cut)
-            buffers.append(shape.buffers(cut))
-            if number + 1 < len(shapes):
-                row_bytes = shape.width * shape.channels
-                inner.append(max([rows.end - rows.base for rows in column]) * row_bytes)
-        self.cuts, self.buffers, self.inner = tuple(cuts), tuple(buffers), tuple(inner)
-        self.sram_bytes = sum(map(total_bytes, buffers)) + sum(map(align, inner))
+    schedule = make_schedule([reach for _, reach in shapes], rows)
+    cuts: list[Cut] = []
+    buffers: list[Buffers] = []
+    inner: list[int] = []
+    double = len(schedule) > 1
+    for number, (shape, _) in enumerate(shapes):
+        column = [stripe[number] for stripe in schedule]
+        most = max([rows.end - rows.first for rows in column])
+        cut = Cut(most, shape.width, shape.channels, shape.depth, weights_outer=True, double=double)
+        cuts.append(cut)
+        buffers.append(shape.buffers(cut))
+        if number + 1 < len(shapes):
+            row_bytes = shape.width * shape.channels
+            inner.append(max([rows.end - rows.base for rows in column]) * row_bytes)
+    tasks = (len(schedule),) * len(shapes)
+    return ChainLayout(tuple(cuts), tuple(buffers), tuple(inner), tasks, schedule)
 
 
-class _Layouts(dict[int, _Layout]):
+class _Layouts(dict[int, ChainLayout]):
     """The layouts of a chain by rows of a stripe, which are the same for all machines."""
 
     def __init__(self, links: Sequence[tuple[Geometry, int]]) -> None:
         super().__init__()
         self._shapes = [(shape, reach_of(shape, pad)) for shape, pad in links]
 
-    def __missing__(self, rows: int) -> _Layout:
-        made = self[rows] = _Layout(self._shapes, rows)
+    def __missing__(self, rows: int) -> ChainLayout:
+        made = self[rows] = _layout(self._shapes, rows)
         return made
 
 
 _layouts = lru_cache(maxsize=512)(_Layouts)
-
-
-def best_segments(run: Sequence[int], cost: Callable[[tuple[int, ...]], float]) -> list[tuple[int, ...]]:
-    """The cheapest way to cut a run of linked steps into chains and single steps."""
-    best: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]  # from each position to the end, last first
-    for start in range(len(run) - 1, -1, -1):
-        options = []
-        for count in range(1, min(MAX_CHAIN, len(run) - start) + 1):
-            rest, _ = best[len(run) - start - count]
-            steps = tuple(run[start : start + count])
-            options.append((cost(steps) + rest, steps))
-        best.append(min(options, key=lambda option: (option[0], len(option[1]))))
-    segments, position = [], 0
-    while position < len(run):
-        steps = best[len(run) - position][1]
-        segments.append(steps)
-        position += len(steps)
-    return segments

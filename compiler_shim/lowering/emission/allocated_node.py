@@ -49,9 +49,10 @@ class AllocatedNode:
     matrix: TensorLocation | None = None
 
     @property
-    def tiles(self) -> int:
-        """Tiles of the output."""
-        return spatial_tiles(self.geometry.sizes.plain, self.cut.rows, self.cut.columns) * self.groups
+    def tasks(self) -> int:
+        """Tiles of the output, each in passes over the input channels."""
+        spatial = spatial_tiles(self.geometry.sizes.plain, self.cut.rows, self.cut.columns)
+        return spatial * self.groups * self.passes
 
     @property
     def groups(self) -> int:
@@ -69,12 +70,12 @@ class AllocatedNode:
         node, cut = self.node, self.cut
         return node.weights, node.records, node.table, node.mnemonic, node.one_by_one, cut.channels, cut.depth
 
-    def loads(self, first: int, offsets: Sequence[int]) -> list[Load]:
-        """The loads of pieces that come ahead, from number `first` on, from these offsets of the pool."""
+    def loads(self, task: int, first: int, offsets: Sequence[int]) -> list[Load]:
+        """The loads of pieces that come ahead with a task of another node, from number `first` on, from these
+        offsets of the pool."""
         assert self.ahead is not None, "only such pieces are loaded for a later node"
-        address, step = self.ahead.address, self.ahead.piece_bytes
         return [
-            Load(offset, self.constant_bytes(number), address + number * step, self.node.layer)
+            Load(task, offset, self.constant_bytes(number), self.ahead.addresses[number], self.node.layer)
             for number, offset in enumerate(offsets, first)
         ]
 
@@ -102,9 +103,8 @@ class AllocatedNode:
         buffers = [_buffer(addresses) for addresses in self.buffers]
         buffers[1:1] = [_NO_BUFFER] * (2 - len(self.inputs))
         if self.ahead is not None:
-            constants = buffers[CONSTANTS]
-            constants.ahead, constants.ahead_address = self.ahead.pieces, self.ahead.address
-            constants.ahead_bytes = self.ahead.piece_bytes
+            buffers[CONSTANTS].ahead = len(self.ahead.addresses)
+            buffers[CONSTANTS].first_constant = first_constant
         return Node(
             number=number,
             height=geometry.height,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.compiler_shim.lowering.chains import Chain
 from dlasim.compiler_shim.lowering.constants import ConstantPool
 from dlasim.compiler_shim.lowering.emission.allocated_node import AllocatedNode
 from dlasim.compiler_shim.lowering.emission.records import (
@@ -22,7 +24,6 @@ from dlasim.compiler_shim.lowering.emission.records import (
     StripeRows,
 )
 from dlasim.compiler_shim.lowering.emission.streams import EMIT, LOADS
-from dlasim.compiler_shim.lowering.stripes import Chain
 from dlasim.isa.file_records import SLICE, SPAN
 from dlasim.isa.instructions import UNITS
 from dlasim.native.backend import Backend
@@ -36,9 +37,9 @@ _OPERATIONS_AT_A_TIME = 1 << 12  # room for more than these may never be filled
 
 
 class Later(NamedTuple):
-    """After so many tiles, pieces of a later node's constants are loaded."""
+    """After the loads of a task, or of a piece of a chain, some of a later node's constants are loaded."""
 
-    tiles: int
+    task: int
     node: AllocatedNode
     first: int
     pieces: int
@@ -56,6 +57,7 @@ class Emitter:
         self._stream = create(StreamBuilder, is_compiled)
         self._stream.keeps_slices, self._stream.fingerprint = int(keeps_slices), fingerprint
         self._words, self._offsets = NumberMemory(is_compiled), NumberMemory(is_compiled)
+        self._ahead_addresses = NumberMemory(is_compiled)
         self._spans, self._slices = RecordMemory(Span, is_compiled), RecordMemory(Slice, is_compiled)
         self._stripes = RecordMemory(StripeRows, is_compiled)
         self._in_flight = RecordMemory(InFlight, is_compiled)
@@ -68,6 +70,7 @@ class Emitter:
             "loads": self._loads,
             "in_flight": self._in_flight,
             "constant_offsets": self._offsets,
+            "ahead_addresses": self._ahead_addresses,
         }
         self._packed: dict[tuple[object, ...], list[int]] = {}  # offsets of the pieces of constants
         self._addresses: list[int] = []
@@ -76,26 +79,35 @@ class Emitter:
         self.streams: list[tuple[int, int]] = []
 
     def node(self, allocated: AllocatedNode, later: Sequence[Later] = ()) -> None:
-        """All tiles of a node, and between them loads for later nodes."""
+        """All tasks of a node, and between them loads for later nodes."""
         repeats = allocated.cut.channels if allocated.node.one_by_one else 1
-        self._offsets.put(0, self._known_offsets(allocated))
-        self._stream.nodes[0] = allocated.record(0, 0)
-        operations = allocated.passes * (len(allocated.inputs) + 1 + repeats) + 1
-        self._emit(1, allocated.tiles, operations, later)
+        self._put_node(0, allocated, 0)
+        operations = len(allocated.inputs) + 1 + repeats + 1
+        self._emit(1, allocated.tasks, operations, later)
         self._note(allocated, 0)
 
     def chain(self, chain: Chain, members: Sequence[AllocatedNode], later: Sequence[Later] = ()) -> None:
-        """All stripes of a chain, and between them loads for later nodes."""
-        self._offsets.put(0, [self._known_offsets(allocated)[0] for allocated in members])
-        self._stream.between_addresses[: len(chain.inner_addresses)] = chain.inner_addresses
+        """All pieces of a chain, and between them loads for later nodes."""
+        stream = self._stream
+        stream.groups = chain.groups
+        stream.between_addresses[: len(chain.inner_addresses)] = chain.inner_addresses
+        first_constants = [0, *accumulate(allocated.groups * allocated.passes for allocated in members)]
         for number, allocated in enumerate(members):
-            self._stream.nodes[number] = allocated.record(number, number)
+            self._put_node(number, allocated, first_constants[number])
         schedule = [rows for stripe in chain.schedule for rows in stripe]
         self._stripes.put([StripeRows(*rows, rows.kept) for rows in schedule])
         repeats = sum(allocated.cut.channels if allocated.node.one_by_one else 1 for allocated in members)
-        self._emit(len(members), len(chain.schedule), repeats + 4 * len(members) + 1, later)
+        self._emit(len(members), chain.rounds, repeats + 4 * len(members) + 1, later)
         for number, allocated in enumerate(members):
-            self._note(allocated, number)
+            self._note(allocated, first_constants[number])
+
+    def _put_node(self, number: int, allocated: AllocatedNode, first_constant: int) -> None:
+        """A node of what is emitted next, where its pieces of constants are in the pool, and which came
+        ahead."""
+        self._offsets.put(first_constant, self._known_offsets(allocated))
+        if allocated.ahead is not None:
+            self._ahead_addresses.put(first_constant, allocated.ahead.addresses)
+        self._stream.nodes[number] = allocated.record(number, first_constant)
 
     def halt(self) -> None:
         """End the stream."""
@@ -126,32 +138,27 @@ class Emitter:
         )
         return [*known, *[NONE] * (allocated.groups * allocated.passes - len(known))]
 
-    def _emit(self, nodes: int, tiles: int, operations: int, later: Sequence[Later] = ()) -> None:
-        """All tiles, or stripes; one is no more than so many operations."""
-        first = 0
-        for load in later:
-            self._emit_tiles(nodes, first, load.tiles, operations)
-            self._emit_loads(load)
-            first = load.tiles
-        self._emit_tiles(nodes, first, tiles, operations)
-
-    def _emit_tiles(self, nodes: int, first: int, stop: int, operations: int) -> None:
-        self._stream.pool_bytes = self._pool.size_bytes
+    def _emit(self, nodes: int, tasks: int, operations: int, later: Sequence[Later] = ()) -> None:
+        """All tasks, or pieces of a chain; one is no more than so many operations."""
+        stream, loads = self._stream, [load for each in later for load in self._list_loads(each)]
+        self._loads.put(loads)
+        stream.load_count, stream.next_load = len(loads), 0
+        stream.pool_bytes = self._pool.size_bytes
         piece = -(-_OPERATIONS_AT_A_TIME // operations)
-        for start in range(first, stop, piece):
-            end = min(start + piece, stop)
-            self._reserve((end - start) * operations)
-            self._run(self._stream, nodes, start, end)
-        self._pool.size_bytes = self._stream.pool_bytes
+        for start in range(0, tasks, piece):
+            end = min(start + piece, tasks)
+            self._reserve((end - start) * operations + len(loads) - stream.next_load)  # also for the last
+            self._run(stream, nodes, start, end)
+        self._pool.size_bytes = stream.pool_bytes
+        if stream.next_load < len(loads):
+            self._run(stream, LOADS, tasks, tasks)
 
-    def _emit_loads(self, load: Later) -> None:
-        """Load pieces of a later node's constants, which get their offsets in the pool now."""
-        numbers = range(load.first, load.first + load.pieces)
-        offsets = [self._pool.reserve(load.node.constant_bytes(number)) for number in numbers]
-        self._ahead.setdefault(load.node.step, []).extend(offsets)
-        self._loads.put(load.node.loads(load.first, offsets))
-        self._reserve(len(offsets))
-        self._run(self._stream, LOADS, 0, len(offsets))
+    def _list_loads(self, later: Later) -> list[Load]:
+        """Pieces of a later node's constants, which get their offsets in the pool now."""
+        numbers = range(later.first, later.first + later.pieces)
+        offsets = [self._pool.reserve(later.node.constant_bytes(number)) for number in numbers]
+        self._ahead.setdefault(later.node.step, []).extend(offsets)
+        return later.node.loads(later.task, later.first, offsets)
 
     def _reserve(self, operations: int) -> None:
         """Room for so many more."""

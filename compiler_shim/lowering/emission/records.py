@@ -92,13 +92,12 @@ class TensorLocation(Record):
 
 @record
 class Buffer(Record):
-    """A buffer of a node with up to two copies. The first `ahead` fills are there before the node begins, one
-    after the other, `ahead_bytes` each. The last fill is at `filled` and holds the box `held`."""
+    """A buffer of a node with up to two copies. The first `ahead` fills are there before the node begins, at
+    the stream's `ahead_addresses` from `first_constant` on. The last fill is at `filled` and holds `held`."""
 
     copies: int = 1
     ahead: int = 0
-    ahead_address: int = 0
-    ahead_bytes: int = 0
+    first_constant: int = 0
     addresses: list[int] = array(int, 2)
     fills: int = 0
     is_filled: int = 0
@@ -170,8 +169,10 @@ class StripeRows(Record):
 
 @record
 class Load(Record):
-    """Constants that are loaded for a later node: their offset in the pool, size and address."""
+    """Constants that are loaded for a later node: after the loads of which task, from which offset in the
+    pool, how many bytes, and to which address."""
 
+    task: int = 0
     offset: int = 0
     size_bytes: int = 0
     address: int = 0
@@ -202,7 +203,8 @@ class StreamBuilder(Record):
 
     `deferred_store` is the store that is put off, `configured_node` the node whose fixed registers are set,
     `free_slot` the first free slot of `in_flight`, of which `used_slots` were ever used. Each unit has its
-    newest operation in flight, and how many operations were issued to it.
+    newest operation in flight, and how many operations were issued to it. A chain is computed in `groups` of
+    channels, or in stripes where that is 0. Of `load_count` loads for later nodes, `next_load` is the next.
     """
 
     word_count: int = 0
@@ -227,6 +229,9 @@ class StreamBuilder(Record):
     stores: list[PlannedOperation] = array(PlannedOperation, 2)
     computes: list[PlannedOperation] = array(PlannedOperation, 2 * MAX_CHAIN)
     nodes: list[Node] = array(Node, MAX_CHAIN)
+    groups: int = 0
+    load_count: int = 0
+    next_load: int = 0
     between_addresses: list[int] = array(int, MAX_CHAIN)
     stripes: Records[StripeRows] = pointer(StripeRows)
     loads: Records[Load] = pointer(Load)
@@ -235,3 +240,4 @@ class StreamBuilder(Record):
     spans: Records[Span] = pointer(Span)
     slices: Records[Slice] = pointer(Slice)
     constant_offsets: Numbers = pointer(int)
+    ahead_addresses: Numbers = pointer(int)

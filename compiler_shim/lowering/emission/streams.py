@@ -11,6 +11,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     PlannedOperation,
     StreamBuilder,
     StripeRows,
+    TensorLocation,
 )
 from dlasim.compiler_shim.lowering.emission.tiles import make_tile, place_output
 from dlasim.compiler_shim.lowering.emission.words import (
@@ -19,6 +20,7 @@ from dlasim.compiler_shim.lowering.emission.words import (
     write_deferred_store,
     write_operation,
 )
+from dlasim.compiler_shim.lowering.tile_buffers import align
 from dlasim.isa.instructions import UNITS
 from dlasim.isa.registers import OPERANDS, Region
 from dlasim.native.routine import Routine, routine
@@ -30,12 +32,13 @@ LOADS = -1  # instead of a number of nodes
 
 @routine
 def emit(stream: StreamBuilder, nodes: int, first: int, end: int) -> int:
-    """Write the words of some tiles of one node, of some stripes of a chain of several, of some loads for
-    later nodes (LOADS nodes), or without any the end of the stream. Returns how many words there are."""
+    """Write the words of some tasks of one node, of some pieces of a chain of several, of the loads for later
+    nodes that come after all of them (LOADS nodes), or without any the end of the stream. Returns how many
+    words there are."""
     if not stream.is_open:
         _begin(stream)
     if nodes == LOADS:
-        _load_ahead(stream, first, end)
+        _load_ahead(stream, end)
         return stream.word_count
     if first == 0:
         stream.configured_node = NONE
@@ -43,6 +46,9 @@ def emit(stream: StreamBuilder, nodes: int, first: int, end: int) -> int:
         _end(stream)
     elif nodes == 1:
         _node(stream, first, end)
+    elif stream.groups:
+        for number in range(first, end):
+            _round(stream, nodes, number)
     else:
         for stripe in range(first, end):
             _stripe(stream, nodes, stripe)
@@ -64,10 +70,11 @@ EMIT = Routine(
 
 
 @routine
-def _load_ahead(stream: StreamBuilder, first: int, end: int) -> None:
-    """Some of the loads for later nodes."""
-    for number in range(first, end):
-        load = stream.loads[number]
+def _load_ahead(stream: StreamBuilder, task: int) -> None:
+    """The loads for later nodes that come with a task."""
+    while stream.next_load < stream.load_count and stream.loads[stream.next_load].task <= task:
+        load = stream.loads[stream.next_load]
+        stream.next_load += 1
         transfer_bytes(stream.load, _POOL, load.offset, load.size_bytes, load.address, load.layer)
         write_operation(stream, stream.load)
 
@@ -92,34 +99,43 @@ def _end(stream: StreamBuilder) -> None:
 
 @routine
 def _node(stream: StreamBuilder, first: int, end: int) -> None:
-    """Some of a node's tiles."""
+    """Some of a node's tasks: tiles, each in passes over the input channels."""
     node = stream.nodes[0]
+    passes = -(-node.depth // node.tile_depth)
     across = -(-node.width // node.tile_columns)
     positions = -(-node.height // node.tile_rows) * across
     groups = -(-node.channels // node.tile_channels)
     for number in range(first, end):
+        tile = number // passes
         if node.is_channels_outer:
-            position, group = number % positions, number // positions
+            position, group = tile % positions, tile // positions
         else:
-            position, group = number // groups, number % groups
-        _tile(stream, node, position // across, position % across, group)
+            position, group = tile // groups, tile % groups
+        _set_tile(stream, node, position // across, position % across, group)
+        _task(stream, node, number, number % passes * node.tile_depth)
 
 
 @routine
-def _tile(stream: StreamBuilder, node: Node, down: int, across: int, group: int) -> None:
-    """A tile, in passes over the input channels; only the last has results."""
+def _set_tile(stream: StreamBuilder, node: Node, down: int, across: int, group: int) -> None:
     row, column, channel = down * node.tile_rows, across * node.tile_columns, group * node.tile_channels
     rows = min(node.tile_rows, node.height - row)
     columns = min(node.tile_columns, node.width - column)
     channels = min(node.tile_channels, node.channels - channel)
     set_box(stream.tile, row, column, channel, rows, columns, channels)
+
+
+@routine
+def _task(stream: StreamBuilder, node: Node, number: int, start: int) -> None:
+    """A tile over the input channels from `start` on; only the last of them have results."""
     store, compute = _free_store(stream), stream.computes[0]
-    address, is_stored = place_output(stream, node, stream.stores[store])
-    for start in range(0, node.depth, node.tile_depth):
-        depth = min(node.tile_depth, node.depth - start)
-        make_tile(stream, node, compute, start, depth, address, is_stored)
-        write_operation(stream, compute)
-        write_deferred_store(stream)
+    depth = min(node.tile_depth, node.depth - start)
+    address, is_stored = 0, 0
+    if start + depth == node.depth:
+        address, is_stored = place_output(stream, node, stream.stores[store])
+    make_tile(stream, node, compute, start, depth, address, is_stored)
+    _load_ahead(stream, number)
+    write_operation(stream, compute)
+    write_deferred_store(stream)
     if is_stored:
         stream.deferred_store = store
 
@@ -140,11 +156,63 @@ def _stripe(stream: StreamBuilder, nodes: int, stripe: int) -> None:
             address, is_stored = place_output(stream, node, stream.stores[store])
             make_tile(stream, node, stream.computes[count], 0, node.depth, address, is_stored)
             count += 1
+    _load_ahead(stream, stripe)
     for number in range(count):
         write_operation(stream, stream.computes[number])
     write_deferred_store(stream)
     if is_stored:
         stream.deferred_store = store
+
+
+@routine
+def _round(stream: StreamBuilder, nodes: int, number: int) -> None:
+    """All loads, then all computations for a group of channels of the first node, and for the group before of
+    the others; then the store of what the last node computes."""
+    store, count, is_stored = _free_store(stream), 0, 0
+    for member in range(nodes):
+        group = number - 1 if member else number
+        if group >= 0 and group < stream.groups:
+            is_stored = _group(stream, nodes, stream.nodes[member], group, store, stream.computes[count])
+            count += 1
+    _load_ahead(stream, number)
+    for done in range(count):
+        write_operation(stream, stream.computes[done])
+    write_deferred_store(stream)
+    if is_stored:
+        stream.deferred_store = store
+
+
+@routine
+def _group(
+    stream: StreamBuilder, nodes: int, node: Node, group: int, store: int, operation: PlannedOperation
+) -> int:
+    """What a node computes of a group of channels, or adds of it to its sums. Whether it is to be stored."""
+    start, depth, address, is_stored = 0, node.depth, 0, 0
+    if node.number:
+        _use_group_buffer(stream, stream.nodes[node.number - 1], node.tensors[0], group)
+    if node.number and node.is_dense:
+        start = group * node.tile_depth
+        depth = min(node.tile_depth, node.depth - start)
+        set_box(stream.tile, 0, 0, 0, node.height, node.width, node.channels)
+    else:
+        channel = group * node.tile_channels
+        channels = min(node.tile_channels, node.channels - channel)
+        set_box(stream.tile, 0, 0, channel, node.height, node.width, channels)
+    if node.number + 1 < nodes:
+        _use_group_buffer(stream, node, node.tensors[OUTPUT_TENSOR], group)
+    elif start + depth >= node.depth:
+        address, is_stored = place_output(stream, node, stream.stores[store])
+    make_tile(stream, node, operation, start, depth, address, is_stored)
+    return is_stored
+
+
+@routine
+def _use_group_buffer(stream: StreamBuilder, writer: Node, location: TensorLocation, group: int) -> None:
+    """What a node writes for the next is in one of two buffers, which hold a group of channels each."""
+    pixel = writer.tile_channels
+    line = writer.width * pixel
+    address = stream.between_addresses[writer.number] + group % 2 * align(writer.height * line)
+    location.offset, location.pixel_bytes, location.line_bytes = address - group * pixel, pixel, line
 
 
 @routine

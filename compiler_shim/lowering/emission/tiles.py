@@ -49,7 +49,7 @@ def place_output(stream: StreamBuilder, node: Node, store: PlannedOperation) -> 
     output = node.tensors[OUTPUT_TENSOR]
     if output.space == SRAM:
         return 0, 0
-    address, _ = _fill(node.buffers[OUTPUT], stream.tile)
+    address, _ = _fill(stream, node.buffers[OUTPUT], stream.tile)
     transfer(store, 0, output, stream.tile, address, node.layer)
     return address, 1
 
@@ -120,7 +120,7 @@ def _find_input_box(stream: StreamBuilder, node: Node, start: int, depth: int) -
 
 
 @routine
-def _fill(buffer: Buffer, box: TensorBox) -> tuple[int, int]:
+def _fill(stream: StreamBuilder, buffer: Buffer, box: TensorBox) -> tuple[int, int]:
     """The address of the copy of a buffer that holds this, and whether it has to be brought there first."""
     if buffer.is_filled and buffer.held.equals(box):
         return buffer.filled, 0
@@ -128,7 +128,7 @@ def _fill(buffer: Buffer, box: TensorBox) -> tuple[int, int]:
     buffer.is_filled, buffer.fills = 1, number + 1
     buffer.held.assign(box)
     if number < ahead:
-        buffer.filled = buffer.ahead_address + number * buffer.ahead_bytes
+        buffer.filled = stream.ahead_addresses[buffer.first_constant + number]
         return buffer.filled, 0
     buffer.filled = buffer.addresses[(number - ahead) % buffer.copies]
     return buffer.filled, 1
@@ -141,7 +141,7 @@ def _read_input(stream: StreamBuilder, node: Node, operation: PlannedOperation) 
     if location.space == SRAM:
         _use_tensor(operation, _IN, location, box, 0)
         return
-    address, is_fresh = _fill(node.buffers[0], box)
+    address, is_fresh = _fill(stream, node.buffers[0], box)
     if is_fresh:
         transfer(stream.load, 1, location, box, address, node.layer)
         write_operation(stream, stream.load)
@@ -162,7 +162,7 @@ def _read_second_input(stream: StreamBuilder, node: Node, operation: PlannedOper
         _set_view(operation, _IN2, address, pixel * across, line * down)
         add_box_access(operation, location, box, SRAM, address, 0)
         return
-    address, is_fresh = _fill(node.buffers[1], box)
+    address, is_fresh = _fill(stream, node.buffers[1], box)
     if is_fresh:
         transfer(stream.load, 1, location, box, address, node.layer)
         write_operation(stream, stream.load)
@@ -236,7 +236,7 @@ def _load_constants(stream: StreamBuilder, node: Node, start: int, depth: int) -
         set_box(box, 0, 0, 0, 0, 0, 0)
     else:
         set_box(box, tile.channel, start, 0, 0, 0, 0)  # no part of a tensor, but told apart like one
-    address, is_fresh = _fill(node.buffers[CONSTANTS], box)
+    address, is_fresh = _fill(stream, node.buffers[CONSTANTS], box)
     if is_fresh and node.has_matrix:
         set_box(stream.second_box, tile.channel, 0, start, tile.channels, 1, depth)
         transfer(stream.load, 1, node.tensors[MATRIX_TENSOR], stream.second_box, address, node.layer)

@@ -1,0 +1,184 @@
+"""Chains of nodes computed in groups of channels, so that what lies between them never leaves SRAM.
+
+The channels of the first node's output are cut into groups. The nodes after it keep channels apart, as
+depthwise convolutions and pools do; the last one may also sum over them, and then adds a group to its
+accumulators in each pass. So the weights of all nodes are loaded side by side, a group of each at a time, and
+each is used once. A buffer between two nodes holds two groups: the first node is a group ahead of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from dlasim.compiler_shim.lowering.chains import ChainLayout, ChainTiling
+from dlasim.compiler_shim.lowering.geometry import Cut, Geometry
+from dlasim.compiler_shim.lowering.search import smaller_group
+from dlasim.compiler_shim.lowering.tile_buffers import DOUBLE, align
+from dlasim.compiler_shim.lowering.tile_costs import contention_both, task_traffic, work_cycles
+from dlasim.compiler_shim.lowering.tile_records import MachineCosts, Tile
+from dlasim.compiler_shim.lowering.tiling import TilingProblem
+from dlasim.compiler_shim.lowering.transfers import latency_cycles
+from dlasim.isa.instructions import BY_MNEMONIC, Unit
+from dlasim.isa.registers import MAX_EXTENT
+from dlasim.sim.formulas import port_cycles, transfer_beats
+
+COPIES = 2  # of the buffers between nodes
+LEAST_GAIN = 8  # such a part of its cycles is what a chain must be able to save
+
+
+class ChannelTilings:
+    """The tilings of one chain by groups of channels, none where its nodes cannot be cut so."""
+
+    def __init__(self, problems: Sequence[TilingProblem]) -> None:
+        self._problems = problems
+        self._known: list[ChainTiling] | None = None
+
+    def best(self, budget: int) -> ChainTiling | None:
+        """The cheapest that fits."""
+        if self._known is None:
+            is_useful = _may_gain(self._problems) and _are_groupable(self._problems)
+            self._known = self._find() if is_useful else []
+        fitting = [tiling for tiling in self._known if tiling.sram_bytes <= budget]
+        return min(fitting, key=lambda tiling: tiling.cycles, default=None)
+
+    def _find(self) -> list[ChainTiling]:
+        problems = self._problems
+        channels = problems[0].channels
+        lanes = max([problem.machine_costs.plain.unit.output_lanes for problem in problems])
+        layouts = _layouts(tuple([problem.geometry for problem in problems]))
+        found = []
+        size, parts = smaller_group(channels, 1, lanes, channels, 1)
+        while size >= lanes:  # smaller groups waste work
+            found.append(_estimate(problems, layouts, size))
+            size, parts = smaller_group(channels, 1, lanes, size, parts)
+        return found
+
+
+def _may_gain(problems: Sequence[TilingProblem]) -> bool:
+    """Whether some nodes load for longer than they compute, and others have time for it."""
+    work = [problem.work_cycles for problem in problems]
+    loads = [problem.machine.constants_cycles(problem.constant_bytes) for problem in problems]
+    least = max(sum(work), sum(loads))
+    return LEAST_GAIN * (sum(map(max, work, loads)) - least) >= least
+
+
+def _are_groupable(problems: Sequence[TilingProblem]) -> bool:
+    """Whether each node but the first and the last keeps channels apart, and each can be cut between any two
+    of them."""
+    for number, problem in enumerate(problems):
+        node, geometry = problem.node, problem.geometry
+        sizes = geometry.sizes.plain
+        if sizes.input_count > 1 or node.one_by_one or sizes.has_matrix:
+            return False
+        if max(problem.height, problem.width, sizes.input_height, sizes.input_width) > MAX_EXTENT:
+            return False
+        if not _sums(number, geometry) and geometry.step > 1:
+            return False
+        if sizes.is_dense and 0 < number < len(problems) - 1:
+            return False
+    return True
+
+
+def _sums(number: int, geometry: Geometry) -> bool:
+    """Whether a node of a chain sums over the groups."""
+    return number > 0 and bool(geometry.sizes.plain.is_dense)
+
+
+def _cut(number: int, geometry: Geometry, size: int) -> Cut:
+    """What a node computes at once, with so many channels in a group."""
+    channels, depth = size, geometry.depth
+    if _sums(number, geometry):
+        channels, depth = geometry.channels, size
+    return Cut(geometry.height, geometry.width, channels, depth, weights_outer=True, double=DOUBLE)
+
+
+class _Layouts(dict[int, ChainLayout]):
+    """The layouts of a chain by channels of a group, which are the same for all machines."""
+
+    def __init__(self, geometries: Sequence[Geometry]) -> None:
+        super().__init__()
+        self._geometries = geometries
+
+    def __missing__(self, size: int) -> ChainLayout:
+        cuts = [_cut(number, geometry, size) for number, geometry in enumerate(self._geometries)]
+        buffers = [geometry.buffers(cut) for geometry, cut in zip(self._geometries, cuts, strict=True)]
+        inner = [COPIES * align(each.height * each.width * size) for each in self._geometries[:-1]]
+        groups = -(-self._geometries[0].channels // size)
+        tasks = (groups,) * len(cuts)
+        made = self[size] = ChainLayout(tuple(cuts), tuple(buffers), tuple(inner), tasks, groups=groups)
+        return made
+
+
+_layouts = lru_cache(maxsize=512)(_Layouts)
+
+
+def _estimate(problems: Sequence[TilingProblem], layouts: _Layouts, size: int) -> ChainTiling:
+    """Loads, both units and the stores run side by side, once the first group is loaded; the nodes after the
+    first compute the last group alone."""
+    layout, costs = layouts[size], problems[0].machine_costs.plain
+    groups, channels = layout.groups, problems[0].channels
+    busy = dict.fromkeys(Unit, 0)
+    after = crossing = 0
+    for number, (problem, cut) in enumerate(zip(problems, layout.cuts, strict=True)):
+        sizes, machine = problem.geometry.sizes.plain, problem.machine_costs.plain
+        stall, moved = task_traffic(sizes, machine, Tile(*cut))
+        taken = work_cycles(sizes, machine, cut.channels, cut.depth) + groups * problem.task_cycles
+        taken += stall * channels // size  # the last group has fewer channels
+        busy[BY_MNEMONIC[problem.node.mnemonic].unit] += taken
+        after += taken // groups if number else 0
+        crossing += moved * channels // size
+    loads = _loads(problems, layout, costs)
+    written = problems[-1].geometry.written_bytes
+    stores = 1 if _sums(len(problems) - 1, problems[-1].geometry) else groups
+    sending = transfer_beats(costs.bus, -(-written // stores), 1)
+    store = sending + (costs.bus.latency if written else 0)
+    contention, store_contention = contention_both(costs, loads.tensors, loads.constants, stores * sending)
+    crossing += costs.dma_shares_ports * (loads.read_bytes + written)
+    busiest = max(
+        max(busy.values()) + (after if busy[Unit.VECTOR] else 0),
+        loads.cycles + contention + after,
+        stores * store + store_contention,
+        port_cycles(costs.unit.port_rate, crossing),
+    )
+    cycles = loads.first + max(costs.bus.latency, costs.constants.latency) + busiest + store
+    return ChainTiling(layouts, size, cycles, loads.read_bytes + written, loads.cycles)
+
+
+class _Loads(NamedTuple):
+    """Cycles on the bus for tensors and for constants, what latency adds, what the first group waits for, and
+    all bytes."""
+
+    tensors: int
+    constants: int
+    waits: int
+    first: int
+    read_bytes: int
+
+    @property
+    def cycles(self) -> int:
+        """Of all loads."""
+        return self.tensors + self.constants + self.waits
+
+
+def _loads(problems: Sequence[TilingProblem], layout: ChainLayout, costs: MachineCosts) -> _Loads:
+    tensors = constants = waits = first = read = 0
+    for number, (problem, cut) in enumerate(zip(problems, layout.cuts, strict=True)):
+        (size, copies), *_ = layout.buffers[number]
+        if size:
+            beats, times = transfer_beats(costs.bus, size, 1), layout.groups if copies > 1 else 1
+            tensors, first, read = tensors + times * beats, first + beats, read + times * size
+            waits += times * latency_cycles(costs.bus, beats)
+        size = problem.geometry.constant_bytes(cut.channels, cut.depth)
+        if size:
+            beats = transfer_beats(costs.constants, size, 1)
+            times = 1 if problem.geometry.sizes.plain.table_bytes else layout.groups
+            read += times * size
+            times -= costs.loads_ahead
+            constants, waits = (
+                constants + times * beats,
+                waits + times * latency_cycles(costs.constants, beats),
+            )
+            first += 0 if number or costs.loads_ahead else beats
+    return _Loads(tensors, constants, waits, first, read)

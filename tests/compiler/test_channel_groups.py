@@ -1,0 +1,165 @@
+"""Chains in groups of channels: the same results, and weights that are loaded side by side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.graph import Quantization
+from dlasim.compiler_shim.lowering import channel_groups
+from dlasim.compiler_shim.lowering.channel_groups import ChannelTilings
+from dlasim.compiler_shim.lowering.emission import emitter
+from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.residency import SramPlanner
+from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.placement import place
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.compiler_shim.topologies.builder import NetworkBuilder
+from dlasim.isa.instructions import Unit
+from dlasim.native.backend import PLAIN
+from dlasim.native.shipped import SHIPPED
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.duration import program_cycles
+from dlasim.sim.races import check_program
+from dlasim.sim.runner import Simulation
+from dlasim.verification import verify
+from tests.compiler.cases import run_case, striped_case
+
+KIB = 1 << 10
+SLOW_BUS = DlaConfig().replace(dma_bandwidth=2, sram_bytes=256 * KIB)
+
+
+def classifier(build, source, wide=200, classes=400):
+    """What ends an image classifier: much work, and then many weights."""
+    x = build.mean("pool", build.conv("wide", source, wide, activation="RELU6"))
+    return build.fully_connected("logits", x, classes)
+
+
+def large_classifier(build, source):
+    """That of MobileNetV2."""
+    return classifier(build, source, 1280, 1000)
+
+
+def residual(build, source):
+    """An expansion, a depthwise convolution that leaves no row whole, and a projection."""
+    x = build.conv("expand", source, 200, activation="RELU6")
+    return build.conv("project", build.depthwise("depthwise", x, 3, 2, "RELU6"), 72)
+
+
+def apart(build, source):
+    """A chain whose last node keeps channels apart, too: its groups are stored one after the other."""
+    return build.depthwise("depthwise", build.conv("expand", source, 200), 3, 1)
+
+
+def summing(build, source):
+    """A chain whose first node keeps channels apart."""
+    return build.conv("project", build.depthwise("depthwise", source, 3, 1), 72)
+
+
+def write(make, folder, channels=96):
+    """The network as a file: an image of 7x7 pixels with many channels goes in."""
+    build = NetworkBuilder("groups", 1)
+    samples = np.random.default_rng(2).integers(-128, 128, (2, 7, 7, channels)).astype(np.int8)
+    source = build.input((7, 7, channels), Quantization((1 / 128,), (0,)), samples)
+    path = folder / "groups.tflite"
+    path.write_bytes(write_tflite(build.finish(make(build, source))))
+    return path
+
+
+@pytest.fixture
+def prefer_groups(monkeypatch):
+    """Groups of channels win wherever they are possible; how many chains there are is counted."""
+    best, chosen = ChannelTilings.best, []
+
+    def cheapest(tilings, budget):
+        found = best(tilings, budget)
+        if found is None:
+            return None
+        chosen.append(found)
+        return replace(found, cycles=len(found.layout.cuts) < 3)  # the longest chain is free
+
+    monkeypatch.setattr(channel_groups, "_may_gain", lambda problems: True)
+    monkeypatch.setattr(ChannelTilings, "best", cheapest)
+    monkeypatch.setattr(SramPlanner, "is_done", lambda *_: False)
+    monkeypatch.setattr(SramPlanner, "_fits_whole", lambda _: False)
+    return chosen
+
+
+@pytest.mark.parametrize("sram_kib", [64, 128, 1024])
+@pytest.mark.parametrize("parallel", ["output", "input", "8x8"])
+@pytest.mark.parametrize("make", [classifier, residual, apart, summing])
+def test_results_are_bit_exact(make, parallel, sram_kib, tmp_path, prefer_groups):
+    path, config = write(make, tmp_path), DlaConfig().replace(parallel=parallel, sram_bytes=sram_kib * KIB)
+    lowered = lower_for(load_model(path), config, CompileOptions(place="dla"))
+    assert chains_of(path, config)
+    assert not check_program(lowered.program).races
+    assert verify(path, lowered, config, runs=2).passed
+
+
+def chains_of(path, config):
+    """The chains in groups of channels that the cheapest plan by estimates has."""
+    policy = Policy(config, CompileOptions(place="dla"))
+    plan = SramPlanner(place(load_model(path), policy), policy).plan(config.sram_bytes)
+    return [chain for chain in plan.chains.values() if chain.groups]
+
+
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_random_networks_are_bit_exact(first, tmp_path, prefer_groups):
+    grouped = 0
+    for seed in range(7_000 + first, 7_020 + first):
+        prefer_groups.clear()
+        case = striped_case(seed)  # with few PEs: groups have at least as many channels
+        outcome = run_case(replace(case, machine=case.machine | {"pes": 1 + seed % 4}), tmp_path)
+        assert not outcome.failure, (seed, outcome.failure)
+        grouped += bool(prefer_groups)
+    assert grouped > 1
+
+
+@pytest.mark.parametrize("make", [classifier, residual, apart])
+def test_compiled_and_plain_emission_write_the_same(make, tmp_path, prefer_groups, monkeypatch):
+    network = load_model(write(make, tmp_path))
+    options = CompileOptions(place="dla")
+    programs = [
+        lower_for(network, SLOW_BUS, options, backend=backend).program for backend in (PLAIN, SHIPPED)
+    ]
+    monkeypatch.setattr(emitter, "_OPERATIONS_AT_A_TIME", 1)
+    programs.append(lower_for(network, SLOW_BUS, options).program)
+    assert prefer_groups
+    for other in programs[1:]:
+        for name in ("commands", "spans", "debug", "constants"):
+            assert np.array_equal(getattr(programs[0], name), getattr(other, name)), name
+
+
+def test_weights_of_the_last_layer_load_while_the_one_before_computes(tmp_path):
+    network = load_model(write(large_classifier, tmp_path, channels=320))
+    config = DlaConfig().replace(sram_bytes=256 * KIB)
+    program = lower_for(network, config, CompileOptions(place="dla"), with_constants=False).program
+    (run,) = Simulation(program, config, None).run().runs
+    plan, names = run.plan, [layer.name for layer in program.layers]
+    spans, words = program.spans, plan.stream.positions[: plan.operations]
+    layer = spans["layer"][np.searchsorted(spans["first_word"], words, side="right") - 1]
+    end, unit = plan.timeline.end[: plan.operations], plan.costs.unit[: plan.operations]
+    loads = end[(unit == Unit.DMA_IN) & (layer == names.index("logits"))]
+    computed = end[(unit == Unit.MAC) & (layer == names.index("wide"))].max()
+    assert (loads < computed).mean() > 0.6
+
+
+def test_a_chain_in_groups_is_chosen_where_it_saves_time(tmp_path, monkeypatch):
+    network = load_model(write(large_classifier, tmp_path, channels=320))
+    config, options = DlaConfig().replace(sram_bytes=256 * KIB), CompileOptions(place="dla")
+    chosen = program_cycles(lower_for(network, config, options, False).program, config)
+    monkeypatch.setattr(channel_groups, "_may_gain", lambda problems: False)
+    without = program_cycles(lower_for(network, config, options, False).program, config)
+    assert chosen < 0.9 * without
+
+
+def test_a_plan_without_groups_is_a_candidate_beside_one_with_them(tmp_path, monkeypatch):
+    """Here all weights come ahead, which the estimate of a chain does not see."""
+    network = load_model(write(large_classifier, tmp_path, channels=320))
+    config, options = DlaConfig().replace(sram_bytes=2048 * KIB), CompileOptions(place="dla")
+    chosen = program_cycles(lower_for(network, config, options, False).program, config)
+    monkeypatch.setattr(channel_groups, "_may_gain", lambda problems: False)
+    assert chosen <= program_cycles(lower_for(network, config, options, False).program, config)
