@@ -157,7 +157,8 @@ def ratios(cycles: int, least: int, with_sram: int) -> str:
 
 
 def sram_bound(config: DlaConfig, program: Program, cpu_cycles: int) -> int:
-    """The least for plans that compute layers in the model's order, or in chains that keep their constants.
+    """The least for plans that compute layers in the model's order, or in chains that keep their constants:
+    not for those with a chain in groups of channels.
 
     When MAC is done with all layers before one, the constants from that layer on that have been loaded are
     all in the SRAM; the others take their time on the bus. Operators on the CPU count if all come last.
