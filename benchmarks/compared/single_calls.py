@@ -271,11 +271,11 @@ def _by_table(shape: Shape, zero_point: int) -> Single:
     """A QUANTIZE whose range is that of the noise, or only its positive half."""
     steps = float_steps(1 / (127 - zero_point), zero_point, "int8")
     assert steps is not None
-    words = {"first": steps.first, "zero_point": zero_point}
-    words |= {"positive_entries": len(steps.positive.table), "positive_bits": steps.positive.bits}
-    words |= {"negative_entries": len(steps.negative.table), "negative_bits": steps.negative.bits}
-    entries = words["positive_entries"] + words["negative_entries"]
-    return Single("QUANTIZE_TABLE", ((shape, "float32"), ((entries,), "int32")), (shape, "int8"), words)
+    words = {"first": steps.first, "zero_point": zero_point, "bits": steps.bits}
+    words |= {"positive_cells": len(steps.positive) - 1, "negative_cells": len(steps.negative) - 1}
+    cells = len(steps.positive) + len(steps.negative)
+    given = ((shape, "float32"), ((cells,), "uint8"), ((256,), "int32"))
+    return Single("QUANTIZE_TABLE", given, (shape, "int8"), words)
 
 
 def _elements(shape: Shape) -> Iterator[Single]:
