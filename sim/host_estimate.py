@@ -58,7 +58,7 @@ RATES = {
     "GATHER_ND": Rates(more=loops.picked(46, loops.behind_indices)),
     "RESIZE_NEAREST": Rates(more=loops.picked(33, lambda work: (1, *work.output)[-1])),
     "RESIZE_BILINEAR": Rates(written=29.7, more=loops.pixels(48)),
-    "QUANTIZE": Rates(call=800, written=25, more=loops.narrow_halves),
+    "QUANTIZE": Rates(call=250, written=19.3, more=loops.narrow_halves),
     "QUANTIZE_TABLE": Rates(call=420, written=9.8),
     "RESCALE": Rates(call=190, written=41),
     "SVDF": Rates(more=loops.filters),

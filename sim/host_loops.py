@@ -244,8 +244,8 @@ def padding(work: Work) -> float:
 
 
 def narrow_halves(work: Work) -> float:
-    """7 for each int16: more of them are close to a half, and divided bit by bit."""
-    return 7 * work.written if work.element_bytes == 2 else 0
+    """8.5 for each int16: more of them are close to a half, and divided bit by bit."""
+    return 8.5 * work.written if work.element_bytes == 2 else 0
 
 
 def detections(work: Work) -> float:
