@@ -46,7 +46,7 @@ RATES = {
     "BATCH_MATMUL": Rates(written=28, more=loops.matrices),
     "REQUANT": Rates(written=25.5, more=loops.channel_blocks),
     "PRELU": Rates(written=38, more=loops.rows(110)),
-    "LUT": Rates(written=8),
+    "LUT": Rates(call=210, written=4.5, more=loops.long_entries),
     "AVERAGE_POOL_2D": Rates(written=38, more=loops.window_elements(2.6)),
     "MAX_POOL_2D": Rates(written=34, more=loops.window_elements(2.6)),
     "MEAN": Rates(read=18, written=80),

@@ -287,6 +287,7 @@ def _elements(shape: Shape) -> Iterator[Single]:
     yield Single("RESCALE", ((shape, "int16"),), (shape, "int8"), {})
     yield Single("REQUANT", ((shape, "int32"), ((channels, 3), "int32")), (shape, "int8"), {})
     yield _int8("LUT", shape, shape, ((256,), "int8"))
+    yield Single("LUT", ((shape, "int8"), ((256,), "float32")), (shape, "float32"), {})  # DEQUANTIZE
     before = [0, 1, 1, 0, 0, 0]
     yield _int8("PAD", shape, (1, height + 2, width + 2, channels), before=before)
     yield _int8("CONCATENATION", shape, (1, height, width, 2 * channels), (shape, "int8"), axis=3)
