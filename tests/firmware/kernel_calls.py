@@ -610,12 +610,14 @@ def resize(rng: Random) -> Iterator[Call]:
 def quantize(rng: Random) -> Iterator[Call]:
     for dtype in ("int8", "uint8", "int16"):
         limits = np.iinfo(dtype)
-        for real in (quantize_scale(rng), np.float32(1.2e-38)):  # the halves of the latter are subnormal
+        # The halves of the second are subnormal; few steps of the third are infinite.
+        for real in (quantize_scale(rng), np.float32(1.2e-38), np.float32(2e37)):
             steps = rng.uniform(-1.2, 1.2, 200) * (int(limits.max) - int(limits.min))
             halves = np.round(steps[:100]) + 0.5
-            values = np.concatenate([steps, halves]).astype(np.float32) * real
-            nearby = np.nextafter(values[200:], np.float32(np.inf))
-            great = real * np.float32(2) ** np.arange(20, 80, dtype=np.float32)
+            with np.errstate(over="ignore"):
+                values = np.concatenate([steps, halves]).astype(np.float32) * real
+                nearby = np.nextafter(values[200:], np.float32(np.inf))
+                great = real * np.float32(2) ** np.arange(20, 80, dtype=np.float32)
             values = np.concatenate([values, nearby, great, -great, np.array(SPECIALS, np.float32)])
             zero = int(rng.integers(limits.min, limits.max + 1))
             yield call("QUANTIZE", [values], values.shape, dtype, scale=float(real), zero_point=zero)

@@ -107,8 +107,10 @@ static struct inverse invert(struct real scale, int32_t point_bits)
     }
     /* mantissa_x * 2^8 * reciprocal / 2^32 is mantissa_x / mantissa * 2^28. */
     int32_t shift = EXPONENT_BIAS + FRACTION_BITS + scale.exponent + 28 - point_bits;
-    /* With so small a scale subnormals would count, which have no leading one: nothing goes the fast way. */
-    return (struct inverse){ quotient, shift > LARGEST_SHIFT ? shift : -(1 << 20) };
+    /* With so small a scale subnormals would count, which have no leading one, and with so large a scale infinities
+     * and what is no number: nothing goes the fast way. */
+    int32_t is_usual = shift > LARGEST_SHIFT && shift < EXPONENT_OF_INFINITY;
+    return (struct inverse){ quotient, is_usual ? shift : -(1 << 20) };
 }
 
 /* Special numbers, large and small ones, and those near a half. */
