@@ -87,6 +87,7 @@ enum {
     POINT_BITS_16 = 12,
     SLACK = 128, /* all errors together are below 2^-23 of that, which is half of this in units of the last bit */
     LARGEST_SHIFT = 28,
+    NOTHING_IS_FAST = -(1 << 20), /* as a shift */
 };
 
 /* A scale made ready for multiplication: the high word of the product of a mantissa, its highest bit set, with
@@ -110,7 +111,7 @@ static struct inverse invert(struct real scale, int32_t point_bits)
     /* With so small a scale subnormals would count, which have no leading one, and with so large a scale infinities
      * and what is no number: nothing goes the fast way. */
     int32_t is_usual = shift > LARGEST_SHIFT && shift < EXPONENT_OF_INFINITY;
-    return (struct inverse){ quotient, is_usual ? shift : -(1 << 20) };
+    return (struct inverse){ quotient, is_usual ? shift : NOTHING_IS_FAST };
 }
 
 /* Special numbers, large and small ones, and those near a half. */
@@ -121,13 +122,15 @@ __attribute__((noinline)) static int32_t quantize_slowly(uint32_t bits, struct i
     return exponent < inverse.shift - LARGEST_SHIFT - 2 ? 0 : quantize_one(bits, scale);
 }
 
-/* Where the nearest integer is known, its sign says which limit matters. */
+/* Where the nearest integer is known, its sign says which limit matters, if the zero point is within both. */
 #define QUANTIZE_ALL(type, least, greatest, point_bits)                                                        \
     static void quantize_to_##type(                                                                            \
         type *target, const uint32_t *source, uint32_t count, struct real scale,                               \
         int32_t zero_point)                                                                                    \
     {                                                                                                          \
-        const struct inverse inverse = invert(scale, point_bits);                                              \
+        struct inverse inverse = invert(scale, point_bits);                                                    \
+        if (zero_point < least || zero_point > greatest)                                                       \
+            inverse.shift = NOTHING_IS_FAST; /* both limits matter on each side */                             \
         const uint32_t rounding = (1u << (point_bits - 1)) + SLACK / 2;                                        \
         _Pragma("GCC unroll 4") for (uint32_t i = 0; i < count; i++)                                           \
         {                                                                                                      \
