@@ -298,11 +298,12 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "QUANTIZE_TABLE": (
         _SAME_ELEMENTS,
         Rule(
-            "table.elements == positive_entries + negative_entries",
-            "table must have the entries of both sides",
+            "cells.elements == positive_cells + negative_cells + 2",
+            "cells must have those of both sides and one more of each",
         ),
+        Rule("starts.elements == 256", "starts must have 256 elements"),
         *(
-            Rule(f"{side}_entries <= (2147483648 - first) >> {side}_bits", f"too many {side}_entries")
+            Rule(f"{side}_cells <= (2147483648 - first) >> bits", f"too many {side}_cells")
             for side in ("positive", "negative")
         ),
     ),

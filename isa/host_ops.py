@@ -948,27 +948,28 @@ HOST_OPERATORS = (
     HostOperator(
         "QUANTIZE_TABLE",
         56,
-        "QUANTIZE to 8 bits by a table. Let d be the bit pattern of |x| less `first`, as unsigned numbers. A "
-        "positive x with d < positive_entries * 2^positive_bits becomes the low 8 bits of (table[d >> "
-        "positive_bits] + d) >> positive_bits; a negative one with d < negative_entries * 2^negative_bits "
-        "those of (table[positive_entries + (d >> negative_bits)] - d) >> negative_bits; modulo 2^32. Of "
-        "the others, what is below `first` or no number becomes zero_point, the rest the limit of the "
+        "QUANTIZE to 8 bits by tables. Let d be the bit pattern of |x| less `first`, as unsigned numbers. "
+        "For a positive x with d < positive_cells * 2^bits let c be &cells[d >> bits]; for a negative one "
+        "with d < negative_cells * 2^bits let c be &cells[positive_cells + 1 + (d >> bits)]. The result is"
+        " c[0]; where that is zero_point, the result is c[1] if the bit pattern of x is at least "
+        "starts[c[1]], and else c[1] - 1 for a positive x, c[1] + 1 for a negative one; all modulo 2^8. Of"
+        " the others, what is below `first` or no number becomes zero_point, the rest the limit of the "
         "output's type on that side.",
         (
             HostOperand("input", ("float32",), "any shape"),
-            HostOperand("table", _INT32, "entries of the positive side, then of the negative side"),
+            HostOperand(
+                "cells", ("uint8",), "results of the positive side, then of the negative side; one more each"
+            ),
+            HostOperand("starts", _INT32, "[256]: for each result the bit pattern of a float"),
         ),
         (HostOperand("output", ("int8", "uint8"), "the input's shape"),),
         (
-            Attribute("first", "bit pattern of the least float of the tables", least=0),
+            Attribute("first", "bit pattern of the least float of the cells", least=0),
             _int16("zero_point", "the integer that means 0"),
+            Attribute("bits", "2^this floats share a cell", least=0, greatest=19),
             *(
-                attribute
+                Attribute(f"{side}_cells", f"cells of the {side} side", least=0, greatest=1 << 14)
                 for side in ("positive", "negative")
-                for attribute in (
-                    Attribute(f"{side}_entries", f"entries of the {side} side", least=0, greatest=1 << 12),
-                    Attribute(f"{side}_bits", "2^this floats share one of them", least=0, greatest=19),
-                )
             ),
         ),
         firmware="quantize_by_table",

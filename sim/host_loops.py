@@ -243,9 +243,14 @@ def padding(work: Work) -> float:
     return fill * work.element_bytes * work.written + row * rows + _moved(rows, length, work, sides=2)
 
 
+def long_entries(work: Work) -> float:
+    """1 for each element that is longer than a byte: its index becomes an offset."""
+    return work.written if work.element_bytes > 1 else 0
+
+
 def narrow_halves(work: Work) -> float:
-    """7 for each int16: more of them are close to a half, and divided bit by bit."""
-    return 7 * work.written if work.element_bytes == 2 else 0
+    """8.5 for each int16: more of them are close to a half, and divided bit by bit."""
+    return 8.5 * work.written if work.element_bytes == 2 else 0
 
 
 def detections(work: Work) -> float:

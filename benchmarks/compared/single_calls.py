@@ -271,11 +271,11 @@ def _by_table(shape: Shape, zero_point: int) -> Single:
     """A QUANTIZE whose range is that of the noise, or only its positive half."""
     steps = float_steps(1 / (127 - zero_point), zero_point, "int8")
     assert steps is not None
-    words = {"first": steps.first, "zero_point": zero_point}
-    words |= {"positive_entries": len(steps.positive.table), "positive_bits": steps.positive.bits}
-    words |= {"negative_entries": len(steps.negative.table), "negative_bits": steps.negative.bits}
-    entries = words["positive_entries"] + words["negative_entries"]
-    return Single("QUANTIZE_TABLE", ((shape, "float32"), ((entries,), "int32")), (shape, "int8"), words)
+    words = {"first": steps.first, "zero_point": zero_point, "bits": steps.bits}
+    words |= {"positive_cells": len(steps.positive) - 1, "negative_cells": len(steps.negative) - 1}
+    cells = len(steps.positive) + len(steps.negative)
+    given = ((shape, "float32"), ((cells,), "uint8"), ((256,), "int32"))
+    return Single("QUANTIZE_TABLE", given, (shape, "int8"), words)
 
 
 def _elements(shape: Shape) -> Iterator[Single]:
@@ -287,6 +287,7 @@ def _elements(shape: Shape) -> Iterator[Single]:
     yield Single("RESCALE", ((shape, "int16"),), (shape, "int8"), {})
     yield Single("REQUANT", ((shape, "int32"), ((channels, 3), "int32")), (shape, "int8"), {})
     yield _int8("LUT", shape, shape, ((256,), "int8"))
+    yield Single("LUT", ((shape, "int8"), ((256,), "float32")), (shape, "float32"), {})  # DEQUANTIZE
     before = [0, 1, 1, 0, 0, 0]
     yield _int8("PAD", shape, (1, height + 2, width + 2, channels), before=before)
     yield _int8("CONCATENATION", shape, (1, height, width, 2 * channels), (shape, "int8"), axis=3)

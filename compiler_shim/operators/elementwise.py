@@ -269,24 +269,22 @@ def quantize(op: BoundOperator) -> list[KernelCall]:
 
 
 def _quantization(op: BoundOperator) -> KernelCall:
-    """From float32: to 8 bits by a table, if there are as many elements as are worth 10 KiB."""
+    """From float32: to 8 bits by tables, if there are as many elements as are worth 10 KiB."""
     output = op.output()
     scale, zero_point = op.scale(output), op.zero_point(output)
     is_table = output.dtype in ("int8", "uint8") and prod(output.shape) >= _WORTH_A_TABLE
     steps = float_steps(scale, zero_point, output.dtype) if is_table else None
     if steps is None:
         return op.call("QUANTIZE", op.input_numbers, scale=scale, zero_point=zero_point)
-    positive, negative = steps.positive, steps.negative
-    table = np.concatenate([positive.table, negative.table]).view(np.int32)
+    cells = op.new_constant("cells", np.concatenate([steps.positive, steps.negative]))
     return op.call(
         "QUANTIZE_TABLE",
-        (op.input_numbers[0], op.new_constant("table", table)),
+        (op.input_numbers[0], cells, op.new_constant("starts", steps.starts.view(np.int32))),
         first=steps.first,
         zero_point=zero_point,
-        positive_entries=len(positive.table),
-        positive_bits=positive.bits,
-        negative_entries=len(negative.table),
-        negative_bits=negative.bits,
+        bits=steps.bits,
+        positive_cells=len(steps.positive) - 1,
+        negative_cells=len(steps.negative) - 1,
     )
 
 

@@ -1744,14 +1744,14 @@ static const char *dla_leaky_16_broken_rule(const struct dla_host_arguments *c)
 static const struct dla_host_range dla_quantize_table_ranges[] = {
     { "first must be at least 0", 0, 2147483647, 1, 1 },
     { "zero_point must be -32768 to 32767", -32768, 32767, 1, 1 },
-    { "positive_entries must be 0 to 4096", 0, 4096, 1, 1 },
-    { "positive_bits must be 0 to 19", 0, 19, 1, 1 },
-    { "negative_entries must be 0 to 4096", 0, 4096, 1, 1 },
-    { "negative_bits must be 0 to 19", 0, 19, 1, 1 },
+    { "bits must be 0 to 19", 0, 19, 1, 1 },
+    { "positive_cells must be 0 to 16384", 0, 16384, 1, 1 },
+    { "negative_cells must be 0 to 16384", 0, 16384, 1, 1 },
 };
 static const struct dla_host_types dla_quantize_table_inputs[] = {
     { "input must be float32", 0x04 },
-    { "table must be int32", 0x02 },
+    { "cells must be uint8", 0x20 },
+    { "starts must be int32", 0x02 },
 };
 static const struct dla_host_types dla_quantize_table_outputs[] = {
     { "output must be int8 or uint8", 0x21 },
@@ -1763,12 +1763,14 @@ static const char *dla_quantize_table_broken_rule(const struct dla_host_argument
     (void)c;
     if (!(dla_host_elements(c, 0) == dla_host_elements(c, c->inputs + 0)))
         return "input and output must have the same number of elements";
-    if (!(dla_host_elements(c, 1) == ((int64_t)w[2] + (int64_t)w[4])))
-        return "table must have the entries of both sides";
-    if (!((int64_t)w[2] <= ((INT64_C(2147483648) - (int64_t)w[0]) >> (int64_t)w[3])))
-        return "too many positive_entries";
-    if (!((int64_t)w[4] <= ((INT64_C(2147483648) - (int64_t)w[0]) >> (int64_t)w[5])))
-        return "too many negative_entries";
+    if (!(dla_host_elements(c, 1) == (((int64_t)w[3] + (int64_t)w[4]) + INT64_C(2))))
+        return "cells must have those of both sides and one more of each";
+    if (!(dla_host_elements(c, 2) == INT64_C(256)))
+        return "starts must have 256 elements";
+    if (!((int64_t)w[3] <= ((INT64_C(2147483648) - (int64_t)w[0]) >> (int64_t)w[2])))
+        return "too many positive_cells";
+    if (!((int64_t)w[4] <= ((INT64_C(2147483648) - (int64_t)w[0]) >> (int64_t)w[2])))
+        return "too many negative_cells";
     return NULL;
 }
 
@@ -1974,7 +1976,7 @@ static const struct dla_host_check dla_host_checks[] = {
     [55] = { "LEAKY_16", dla_leaky_16_ranges, dla_leaky_16_inputs, dla_leaky_16_outputs,
         dla_leaky_16_broken_rule, 6, 1, 1 },
     [56] = { "QUANTIZE_TABLE", dla_quantize_table_ranges, dla_quantize_table_inputs, dla_quantize_table_outputs,
-        dla_quantize_table_broken_rule, 6, 2, 1 },
+        dla_quantize_table_broken_rule, 5, 3, 1 },
     [59] = { "LUT_16", NULL, dla_lut_16_inputs, dla_lut_16_outputs,
         dla_lut_16_broken_rule, 0, 2, 1 },
     [57] = { "DECODE_BOXES", dla_decode_boxes_ranges, dla_decode_boxes_inputs, dla_decode_boxes_outputs,

@@ -779,21 +779,20 @@ struct dla_host_leaky_16 {
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_leaky_16) == 4 * DLA_HOST_LEAKY_16_WORDS, "size");
 
-/* QUANTIZE_TABLE: QUANTIZE to 8 bits by a table. Let d be the bit pattern of |x| less `first`, as unsigned
-   numbers. A positive x with d < positive_entries * 2^positive_bits becomes the low 8 bits of (table[d >>
-   positive_bits] + d) >> positive_bits; a negative one with d < negative_entries * 2^negative_bits those
-   of (table[positive_entries + (d >> negative_bits)] - d) >> negative_bits; modulo 2^32. Of the others,
-   what is below `first` or no number becomes zero_point, the rest the limit of the output's type on that
-   side.
-   Inputs: input, table. Outputs: output. */
-#define DLA_HOST_QUANTIZE_TABLE_WORDS 6u
+/* QUANTIZE_TABLE: QUANTIZE to 8 bits by tables. Let d be the bit pattern of |x| less `first`, as unsigned
+   numbers. For a positive x with d < positive_cells * 2^bits let c be &cells[d >> bits]; for a negative
+   one with d < negative_cells * 2^bits let c be &cells[positive_cells + 1 + (d >> bits)]. The result is
+   c[0]; where that is zero_point, the result is c[1] if the bit pattern of x is at least starts[c[1]], and
+   else c[1] - 1 for a positive x, c[1] + 1 for a negative one; all modulo 2^8. Of the others, what is
+   below `first` or no number becomes zero_point, the rest the limit of the output's type on that side.
+   Inputs: input, cells, starts. Outputs: output. */
+#define DLA_HOST_QUANTIZE_TABLE_WORDS 5u
 struct dla_host_quantize_table {
-    int32_t first; /* bit pattern of the least float of the tables */
+    int32_t first; /* bit pattern of the least float of the cells */
     int32_t zero_point; /* the integer that means 0 */
-    int32_t positive_entries; /* entries of the positive side */
-    int32_t positive_bits; /* 2^this floats share one of them */
-    int32_t negative_entries; /* entries of the negative side */
-    int32_t negative_bits; /* 2^this floats share one of them */
+    int32_t bits; /* 2^this floats share a cell */
+    int32_t positive_cells; /* cells of the positive side */
+    int32_t negative_cells; /* cells of the negative side */
 } __attribute__((packed, aligned(4)));
 _Static_assert(sizeof(struct dla_host_quantize_table) == 4 * DLA_HOST_QUANTIZE_TABLE_WORDS, "size");
 

@@ -15,7 +15,7 @@ from dlasim.isa.host_ops import (
     CompareFunction,
     UnaryFunction,
 )
-from dlasim.sim.float_steps import FloatSteps, Side, look_up, rounded_steps
+from dlasim.sim.float_steps import FloatSteps, look_up, rounded_steps
 from dlasim.sim.host.call import Array, Call
 from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, quotient, requant, wrap32
 
@@ -115,10 +115,10 @@ def quantize(call: Call) -> list[Array]:
 
 def quantize_table(call: Call) -> list[Array]:
     """QUANTIZE_TABLE."""
-    at, table = call.attributes, call.inputs[1].reshape(-1).view(np.uint32)
-    positive = Side(at.positive_bits, table[: at.positive_entries])
-    negative = Side(at.negative_bits, table[at.positive_entries :])
-    return [look_up(call.inputs[0], FloatSteps(at.first, at.zero_point, positive, negative), call.dtype)]
+    at, cells, starts = call.attributes, call.inputs[1].reshape(-1), call.inputs[2].reshape(-1)
+    positive, negative = np.split(cells, [at.positive_cells + 1])
+    steps = FloatSteps(at.first, at.zero_point, at.bits, positive, negative, starts.view(np.uint32))
+    return [look_up(call.inputs[0], steps, call.dtype)]
 
 
 def dequantize(call: Call) -> list[Array]:

@@ -20,7 +20,7 @@ from dlasim.isa.host_ops import (
     UnaryFunction,
     WideFunction,
 )
-from dlasim.sim.float_steps import Side, float_steps
+from dlasim.sim.float_steps import FloatSteps, float_steps
 from dlasim.sim.host import TensorSpec
 from dlasim.sim.interpolation import EXPONENTIALS, RECIPROCALS, SIGMOID_TABLE, sigmoid_scale
 from dlasim.sim.numerics import mean_multiplier, quantize_multiplier, softmax_table
@@ -610,49 +610,48 @@ def resize(rng: Random) -> Iterator[Call]:
 def quantize(rng: Random) -> Iterator[Call]:
     for dtype in ("int8", "uint8", "int16"):
         limits = np.iinfo(dtype)
-        for real in (quantize_scale(rng), np.float32(1.2e-38)):  # the halves of the latter are subnormal
+        # The halves of the second are subnormal; few steps of the third are infinite.
+        for real in (quantize_scale(rng), np.float32(1.2e-38), np.float32(2e37)):
             steps = rng.uniform(-1.2, 1.2, 200) * (int(limits.max) - int(limits.min))
             halves = np.round(steps[:100]) + 0.5
-            values = np.concatenate([steps, halves]).astype(np.float32) * real
-            nearby = np.nextafter(values[200:], np.float32(np.inf))
-            great = real * np.float32(2) ** np.arange(20, 80, dtype=np.float32)
+            with np.errstate(over="ignore"):
+                values = np.concatenate([steps, halves]).astype(np.float32) * real
+                nearby = np.nextafter(values[200:], np.float32(np.inf))
+                great = real * np.float32(2) ** np.arange(20, 80, dtype=np.float32)
             values = np.concatenate([values, nearby, great, -great, np.array(SPECIALS, np.float32)])
             zero = int(rng.integers(limits.min, limits.max + 1))
             yield call("QUANTIZE", [values], values.shape, dtype, scale=float(real), zero_point=zero)
 
 
 def quantize_by_table(rng: Random) -> Iterator[Call]:
-    """By tables of a quantization, and of anything; floats at the ends of entries, and of any bits."""
+    """By tables of a quantization, and of anything; floats at the ends of cells, and of any bits."""
     for dtype in ("int8", "uint8"):
         limits = np.iinfo(dtype)
         point = int(rng.choice([limits.min, limits.max, rng.integers(limits.min, limits.max + 1)]))
         steps = float_steps(float(2.0 ** rng.uniform(-149, 100)), point, dtype)
         assert steps is not None
-        first, sides = steps.first, (steps.positive, steps.negative)
         if rng.integers(3) == 0:
-            first = int(rng.integers(0, 1 << 31))
-            bits = [int(n) for n in rng.integers(0, 20, 2)]
-            rooms = [min((1 << 31) - first >> n, 400) for n in bits]
-            counts = [int(rng.integers(0, room + 1)) for room in rooms]
-            sides = tuple(
-                Side(n, elements(rng, "int32", count).view(np.uint32))
-                for n, count in zip(bits, counts, strict=True)
-            )
-        starts = [first + (np.arange(len(side.table) + 1, dtype=np.int64) << side.bits) for side in sides]
-        edges = np.concatenate([*starts, [0, 0x7F800000]])
+            steps = any_steps(rng, point)
+        sides = steps.positive, steps.negative
+        starts = [steps.first + (np.arange(len(side), dtype=np.int64) << steps.bits) for side in sides]
+        edges = np.concatenate([*starts, steps.starts, [0, 0x7F800000]])
         patterns = np.concatenate([edges - 1, edges, edges + 1, rng.integers(0, 1 << 31, 300)]) & 0x7FFFFFFF
         values = np.concatenate([patterns, patterns | 1 << 31]).astype(np.uint32).view(np.float32)
-        table = np.concatenate([side.table for side in sides]).view(np.int32)
-        words = {
-            f"{name}_entries": len(side.table)
-            for name, side in zip(("positive", "negative"), sides, strict=True)
-        }
-        words |= {
-            f"{name}_bits": side.bits for name, side in zip(("positive", "negative"), sides, strict=True)
-        }
         yield call(
-            "QUANTIZE_TABLE", [values, table], values.shape, dtype, first=first, zero_point=point, **words
-        )
+            "QUANTIZE_TABLE", [values, np.concatenate(sides), steps.starts.view(np.int32)],
+            values.shape, dtype, first=steps.first, zero_point=point, bits=steps.bits,
+            positive_cells=len(sides[0]) - 1, negative_cells=len(sides[1]) - 1,
+        )  # fmt: skip
+
+
+def any_steps(rng: Random, point: int) -> FloatSteps:
+    """Cells with any results, which no quantization has."""
+    first, bits = int(rng.integers(0, 1 << 31)), int(rng.integers(0, 20))
+    room = min((1 << 31) - first >> bits, 400)
+    sides = [rng.integers(0, 256, int(rng.integers(0, room + 1)) + 1).astype(np.uint8) for _ in range(2)]
+    for side in sides:
+        side[rng.random(len(side)) < 0.3] = point & 0xFF
+    return FloatSteps(first, point, bits, *sides, elements(rng, "int32", 256).view(np.uint32))
 
 
 def cast(rng: Random) -> Iterator[Call]:

@@ -24,7 +24,7 @@ MAKERS = (
     kernels.product, kernels.prelu, kernels.squared_difference,
     kernels.batch_matmul, kernels.lookup, kernels.pool, kernels.mean, kernels.softmax, kernels.pad,
     kernels.concatenation, kernels.strided_copy, kernels.gather, kernels.gather_nd, kernels.resize,
-    kernels.quantize, kernels.cast, kernels.binary, kernels.unary, kernels.arg_max,
+    kernels.quantize, kernels.quantize_by_table, kernels.cast, kernels.binary, kernels.unary, kernels.arg_max,
 )  # fmt: skip
 ROUNDS = int(os.environ.get("DLASIM_CALL_MUTANTS", "1"))
 NEAR = (-6, -2, -1, 0, 1, 2, 3, 5, 6, 7, 40)

@@ -23,11 +23,11 @@ def operators(graph):
     return [host_ops.BY_CODE[call.code].name for op in graph.operators for call in lower_host(op, graph)]
 
 
-def ends_of_entries(scale, zero_point, dtype):
-    """The first and last float of each entry: in between, a result can only change as the entry says."""
+def ends_of_cells(scale, zero_point, dtype):
+    """The first and last float of each cell: in between, a result only changes where `starts` says."""
     steps = float_steps(scale, zero_point, dtype)
     firsts = [
-        steps.first + (np.arange(len(side.table) + 1, dtype=np.int64) << side.bits)
+        steps.first + (np.arange(len(side), dtype=np.int64) << steps.bits)
         for side in (steps.positive, steps.negative)
     ]
     patterns = np.concatenate([*firsts, *(first - 1 for first in firsts)])
@@ -60,7 +60,7 @@ def test_every_step_is_where_tensorflow_takes_it(dtype, zero_point):
     rng = np.random.default_rng(zero_point + 128)
     for scale in (1 / 255, 0.75, *np.exp2(rng.uniform(-20, 20, 6)), 1e-37, 3e-39, 1e-44):
         scale = float(np.float32(scale))
-        values = np.concatenate([telling_floats(scale), ends_of_entries(scale, zero_point, dtype)])
+        values = np.concatenate([telling_floats(scale), ends_of_cells(scale, zero_point, dtype)])
         graph = quantization(len(values), scale, zero_point, dtype)
         assert operators(graph) == ["QUANTIZE_TABLE"]
         check(graph, [values], litert=dtype == "uint8")
@@ -84,7 +84,7 @@ def test_what_is_no_number_counts_as_zero(dtype):
 
 
 def test_few_elements_or_no_float_at_the_last_step_are_divided():
-    """1 KiB to 12 KiB of table are for 512 elements and more; 255 steps of 1e37 are beyond float32."""
+    """1 KiB to 13 KiB of tables are for 512 elements and more; 255 steps of 1e37 are beyond float32."""
     assert operators(quantization(511, 0.1, 0, "int8")) == ["QUANTIZE"]
     assert operators(quantization(512, 0.1, 0, "int8")) == ["QUANTIZE_TABLE"]
     assert operators(quantization(5000, 0.1, 0, "int16")) == ["QUANTIZE"]

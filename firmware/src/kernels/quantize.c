@@ -87,6 +87,7 @@ enum {
     POINT_BITS_16 = 12,
     SLACK = 128, /* all errors together are below 2^-23 of that, which is half of this in units of the last bit */
     LARGEST_SHIFT = 28,
+    NOTHING_IS_FAST = -(1 << 20), /* as a shift */
 };
 
 /* A scale made ready for multiplication: the high word of the product of a mantissa, its highest bit set, with
@@ -98,15 +99,19 @@ struct inverse {
 
 static struct inverse invert(struct real scale, int32_t point_bits)
 {
-    uint64_t remainder = 1ull << 52;
-    uint32_t quotient = 0;
-    for (int32_t bit = 29; bit >= 0; bit--)
-        if (remainder >= (uint64_t)scale.mantissa << bit)
-            remainder -= (uint64_t)scale.mantissa << bit, quotient |= 1u << bit;
+    /* As in writing, in digits of 7 bits: 2^31, and 21 zeros behind it. */
+    uint32_t quotient = (1u << 31) / scale.mantissa, remainder = (1u << 31) % scale.mantissa;
+    for (uint32_t digit = 0; digit < 3; digit++) {
+        remainder <<= 7;
+        quotient = quotient << 7 | remainder / scale.mantissa;
+        remainder %= scale.mantissa;
+    }
     /* mantissa_x * 2^8 * reciprocal / 2^32 is mantissa_x / mantissa * 2^28. */
     int32_t shift = EXPONENT_BIAS + FRACTION_BITS + scale.exponent + 28 - point_bits;
-    /* With so small a scale subnormals would count, which have no leading one: nothing goes the fast way. */
-    return (struct inverse){ quotient, shift > LARGEST_SHIFT ? shift : -(1 << 20) };
+    /* With so small a scale subnormals would count, which have no leading one, and with so large a scale infinities
+     * and what is no number: nothing goes the fast way. */
+    int32_t is_usual = shift > LARGEST_SHIFT && shift < EXPONENT_OF_INFINITY;
+    return (struct inverse){ quotient, is_usual ? shift : NOTHING_IS_FAST };
 }
 
 /* Special numbers, large and small ones, and those near a half. */
@@ -117,24 +122,31 @@ __attribute__((noinline)) static int32_t quantize_slowly(uint32_t bits, struct i
     return exponent < inverse.shift - LARGEST_SHIFT - 2 ? 0 : quantize_one(bits, scale);
 }
 
+/* Where the nearest integer is known, its sign says which limit matters, if the zero point is within both. */
 #define QUANTIZE_ALL(type, least, greatest, point_bits)                                                        \
     static void quantize_to_##type(                                                                            \
-        type *target, const uint32_t *source, uint32_t count, struct real scale, int32_t zero_point)           \
+        type *target, const uint32_t *source, uint32_t count, struct real scale,                               \
+        int32_t zero_point)                                                                                    \
     {                                                                                                          \
         struct inverse inverse = invert(scale, point_bits);                                                    \
+        if (zero_point < least || zero_point > greatest)                                                       \
+            inverse.shift = NOTHING_IS_FAST; /* both limits matter on each side */                             \
         const uint32_t rounding = (1u << (point_bits - 1)) + SLACK / 2;                                        \
-        for (const uint32_t *end = source + count; source != end; source++, target++) {                        \
-            uint32_t bits = *source;                                                                           \
+        _Pragma("GCC unroll 4") for (uint32_t i = 0; i < count; i++)                                           \
+        {                                                                                                      \
+            uint32_t bits = source[i];                                                                         \
             uint32_t right = (uint32_t)inverse.shift - (bits << 1 >> (FRACTION_BITS + 1));                     \
             uint32_t product = (uint32_t)((uint64_t)(bits << 8 | 1u << 31) * inverse.reciprocal >> 32);        \
             uint32_t rounded = (product >> (right & 31)) + rounding;                                           \
             int32_t value = (int32_t)(rounded >> point_bits);                                                  \
             if (__builtin_expect(                                                                              \
                     right > LARGEST_SHIFT || rounded << (32 - point_bits) < SLACK << (32 - point_bits), 0))    \
-                value = quantize_slowly(bits, inverse, scale);                                                 \
+                value = clamp(quantize_slowly(bits, inverse, scale) + zero_point, least, greatest);            \
             else if ((int32_t)bits < 0)                                                                        \
-                value = -value;                                                                                \
-            *target = (type)clamp(value + zero_point, least, greatest);                                        \
+                value = zero_point - value < least ? least : zero_point - value;                               \
+            else                                                                                               \
+                value = zero_point + value > greatest ? greatest : zero_point + value;                         \
+            target[i] = (type)value;                                                                           \
         }                                                                                                      \
     }
 QUANTIZE_ALL(int8_t, INT8_MIN, INT8_MAX, POINT_BITS_8)
