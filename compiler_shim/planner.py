@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.worse_machines import slower_machines, worse_machines, worst_machine
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig

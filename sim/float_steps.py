@@ -8,11 +8,12 @@ it changes, so that one addition and one shift give the result (host operator QU
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dlasim.dataclass import dataclass
 
 MAX_ENTRIES = 1 << 12
 MAX_BITS = 19  # with so many entries below 2^31 floats, and 8 bits of result remain above them

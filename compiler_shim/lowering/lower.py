@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +26,7 @@ from dlasim.compiler_shim.lowering.tiling import Tiling
 from dlasim.compiler_shim.lowering.work import list_work
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, PlacedNetwork
 from dlasim.compiler_shim.views import Layout, dense_layout
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa import program as p
 from dlasim.isa.codec import count_operations

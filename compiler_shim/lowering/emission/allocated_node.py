@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -23,6 +22,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
 from dlasim.compiler_shim.lowering.geometry import Cut, Geometry
 from dlasim.compiler_shim.lowering.tile_buffers import align, spatial_tiles
 from dlasim.compiler_shim.nodes import DlaNode, Pair, Value
+from dlasim.dataclass import dataclass
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, Init, Out
 

@@ -7,11 +7,11 @@ since, or another CPU, mean that the kernels are compiled where they run.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from importlib import resources
 
 import llvmlite.binding as llvm
 
+from dlasim.dataclass import dataclass
 from dlasim.native.compilation_unit import CompilationUnit
 from dlasim.native.object_file import unseal
 from dlasim.native.target import Target, describe
