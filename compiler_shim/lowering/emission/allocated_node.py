@@ -103,8 +103,8 @@ class AllocatedNode:
         buffers = [_buffer(addresses) for addresses in self.buffers]
         buffers[1:1] = [_NO_BUFFER] * (2 - len(self.inputs))
         if self.ahead is not None:
-            buffers[CONSTANTS].ahead = len(self.ahead.addresses)
-            buffers[CONSTANTS].first_constant = first_constant
+            own, pieces = buffers[CONSTANTS], len(self.ahead.addresses)
+            buffers[CONSTANTS] = Buffer(own.copies, pieces, first_constant, own.addresses)
         return Node(
             number=number,
             height=geometry.height,
@@ -165,7 +165,9 @@ def fixed_fields(node: DlaNode) -> dict[str, Any]:
     }
 
 
-def _buffer(addresses: Sequence[int]) -> Buffer:
+@lru_cache(maxsize=4096)
+def _buffer(addresses: tuple[int, ...]) -> Buffer:
+    """An empty buffer; nodes share it, and emission works on a copy."""
     if not addresses:
         return _NO_BUFFER
     return Buffer(copies=len(addresses), addresses=[addresses[0], addresses[-1]])
