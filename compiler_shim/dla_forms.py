@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from dlasim.compiler_shim import copies, products, reductions, rules, translate
 from dlasim.compiler_shim.nodes import DlaNode, Value, with_layouts
 from dlasim.compiler_shim.operators.bound import KernelCall
 from dlasim.compiler_shim.rules import Candidate, Rule
+from dlasim.dataclass import dataclass
 from dlasim.isa import host_ops
 from dlasim.isa.file_records import LayerKind
 from dlasim.isa.program import HostCall

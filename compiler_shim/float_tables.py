@@ -7,7 +7,7 @@ one: DEQUANTIZE, NEG, QUANTIZE. What that makes of each int8 value is known befo
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.folding import evaluate
 from dlasim.compiler_shim.graph import Graph, Operator
 from dlasim.compiler_shim.operators.host_calls import bind_known
+from dlasim.dataclass import dataclass
 from dlasim.errors import DlasimError
 
 _PARTS = frozenset(

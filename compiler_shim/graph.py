@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dlasim.dataclass import dataclass
 
 MAX_DIMENSIONS = 8  # of a model's tensor
 UNSIGNED_OFFSET = 128  # between a value as uint8 and as int8

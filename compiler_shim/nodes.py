@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.views import Layout, View, composed, dense, image_layout
+from dlasim.dataclass import dataclass
 from dlasim.isa.file_records import LayerKind
 from dlasim.isa.instructions import BY_MNEMONIC, EXPONENTIALS_BYTES, TABLE_BYTES
 from dlasim.isa.program import HostCall

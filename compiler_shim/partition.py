@@ -6,7 +6,7 @@ The result is free of any configuration; `placement` makes the choice for one ma
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,6 +23,7 @@ from dlasim.compiler_shim.operators.definition import OperatorDefinition, Trait
 from dlasim.compiler_shim.operators.host_calls import bind_known, lower
 from dlasim.compiler_shim.operators.table import OPERATORS, has_trait
 from dlasim.compiler_shim.tflite.writer import variable_tensors
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa import host_ops, program
 from dlasim.isa.file_records import LayerKind

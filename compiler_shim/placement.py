@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from dlasim.compiler_shim.lowering.geometry import ENDLESS
@@ -20,6 +20,7 @@ from dlasim.compiler_shim.requantization import (
     sums_of,
 )
 from dlasim.compiler_shim.sharing import share
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa.file_records import LayerKind
 from dlasim.isa.program import HostCall

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.worse_machines import slower_machines, worse_machines, worst_machine
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
@@ -74,6 +75,20 @@ class _Candidate:
             return (*same, plan.addresses) if is_split else same
         return *same, plan.addresses, plan.buffers, plan.ahead.reservoirs
 
+    def commands(self) -> object:
+        """All that decides about the commands. Plans for different machines often have the same, but other
+        estimates."""
+        plan = self.plan
+        return (
+            self.kind.network,
+            tuple(plan.addresses.items()),
+            tuple(plan.buffers.items()),
+            tuple([(step, tiling.cut) for step, tiling in plan.tilings.items()]),
+            tuple([replace(chain, cycles=0, load_cycles=0) for chain in plan.chains.values()]),
+            tuple([(step, tuple(loads)) for step, loads in plan.ahead.loads.items()]),
+            tuple(plan.ahead.reservoirs.items()),
+        )
+
 
 _Timed = tuple[int, _Candidate, Lowered | None]
 
@@ -106,6 +121,7 @@ class PlanMemory:
     bare: dict[int, SramPlan] = field(default_factory=dict)  # by identity, the plan without loads ahead
     parted: dict[int, _Parted] = field(default_factory=dict)  # likewise, in smaller tiles
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
+    timed: dict[object, int] = field(default_factory=dict)  # cycles by what decides about the commands
 
 
 def fastest_plan(
@@ -264,13 +280,15 @@ class _PlanSearch:
         return timed, refusals
 
     def _time(self, candidate: _Candidate) -> tuple[int, Lowered | None]:
-        known = self._memory.cycles.get(id(candidate.plan))
-        if known is not None:
-            return known, None
-        lowered = self.emit(candidate, False)
-        cycles = program_cycles(lowered.program, self._timed, self._backend)
-        self._memory.cycles[id(candidate.plan)] = cycles
-        return cycles, lowered
+        memory, plan = self._memory, id(candidate.plan)
+        if plan in memory.cycles:
+            return memory.cycles[plan], None
+        commands, lowered = candidate.commands(), None
+        if commands not in memory.timed:
+            lowered = self.emit(candidate, False)
+            memory.timed[commands] = program_cycles(lowered.program, self._timed, self._backend)
+        memory.cycles[plan] = memory.timed[commands]
+        return memory.cycles[plan], lowered
 
     def emit(self, candidate: _Candidate, with_constants: bool) -> Lowered:
         """The program of a candidate."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 
 

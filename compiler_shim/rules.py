@@ -7,12 +7,12 @@ on the CPU. `dla_forms.py` says which of them apply to which operator.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from types import SimpleNamespace
 
 from dlasim.compiler_shim.graph import label
 from dlasim.compiler_shim.nodes import Value
+from dlasim.dataclass import dataclass
 from dlasim.isa.host_ops import BinaryFunction, ReduceFunction
 from dlasim.isa.registers import MAX_EXTENT
 

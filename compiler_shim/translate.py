@@ -6,7 +6,7 @@ Each function translates a call that passes the rules, to a node for each image 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from math import prod
 from types import SimpleNamespace
@@ -18,6 +18,7 @@ from dlasim.compiler_shim.parts import groups, images, with_constant, with_outpu
 from dlasim.compiler_shim.products import spread_channels
 from dlasim.compiler_shim.rules import Candidate, as_image, padded
 from dlasim.compiler_shim.views import View, dense
+from dlasim.dataclass import dataclass
 from dlasim.isa.host_ops import ADD_LEFT_SHIFT, BinaryFunction
 from dlasim.isa.instructions import Init, Out, PoolMode, Quant
 

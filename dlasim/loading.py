@@ -6,12 +6,13 @@ import os
 import re
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.recipes import refuse_other_formats
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.fileio import read_head
 from dlasim.isa import container

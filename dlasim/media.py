@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 import wave
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable
 from dlasim.isa.program import TensorDescriptor
 

@@ -10,7 +10,7 @@ kernels.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from dlasim.compiler_shim.graph import Graph
 from dlasim.compiler_shim.importing import prepare
 from dlasim.compiler_shim.onnx.onnx_import import convert
 from dlasim.compiler_shim.tflite.reader import ReadModel
+from dlasim.dataclass import dataclass
 from dlasim.kernel_reference import Array, HostKernels, Tensors
 from dlasim.onnx_runtime import OnnxReference
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from dlasim.compiler_shim.operators.table import OPERATORS
 from dlasim.compiler_shim.tflite.reader import read_model
 from dlasim.compiler_shim.tflite.writer import variable_tensors, write_tflite
 from dlasim.compiler_shim.unsigned import flipped, without_rescaling
+from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
 from dlasim.reference_faults import clear_unwritten, micro_fault
 from dlasim.reference_kernels import LITERT, MICRO, KernelProcess, Tensors, available, run

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.graph import Graph, Operator
+from dlasim.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dlasim.dataclass import dataclass
 from dlasim.row_table import RowTable, html_table
 from dlasim.sim.figures import LAYER_FIGURES, cells, columns
 from dlasim.tables import duration, percent, size

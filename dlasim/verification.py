@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, Value, alias_chain, whole_view
 from dlasim.compiler_shim.views import View, dense_layout
+from dlasim.dataclass import dataclass
 from dlasim.sim.executor import make_executor
 from dlasim.sim.footprint import Box, footprints
 from dlasim.sim.operation import Operation

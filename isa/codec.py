@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from dlasim.dataclass import dataclass
 from dlasim.isa import instructions, registers
 from dlasim.isa.bits import Field
 from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, OPCODE, Instruction

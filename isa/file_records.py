@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import enum
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import TYPE_CHECKING
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.limits import MAX_RANK
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ earlier one: what is divided has 32 bits, everything else 64. One with a repeate
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dlasim.dataclass import dataclass
 from dlasim.isa.host_ops import (
     BY_NAME,
     BinaryFunction,

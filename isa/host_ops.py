@@ -12,8 +12,9 @@ high 32 bits of the doubled product, rounded; shift right by a negative shift, r
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.limits import MAX_RANK
 
 # ADD and SUB keep this many bits below the point while they add.

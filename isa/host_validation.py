@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from types import CodeType
 from typing import Any
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.file_records import DataType
 from dlasim.isa.host_checks import RULES
 from dlasim.isa.host_ops import HostOperand, HostOperator, Word

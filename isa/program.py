@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import counted, printable
 from dlasim.isa import codec
 from dlasim.isa.file_records import SLICE, SPAN, WORK, DataType, LayerKind, Role, StepKind

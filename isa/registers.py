@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.bits import Field, check_layout
 
 REGISTER_BYTES = 4

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.file_records import LINES
 
 

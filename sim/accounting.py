@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import UNITS, Unit
 from dlasim.sim.cost import Costs
 from dlasim.sim.timeline import BLOCK_COLUMNS, BLOCK_END, BLOCK_START, IS_QUEUE_FULL, Timeline

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import SOFTMAX_PASSES, Unit
 from dlasim.sim.footprint import dma_prefix, product
 from dlasim.sim.output_stage import multiplications

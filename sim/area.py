@@ -10,10 +10,10 @@ from __future__ import annotations
 import csv
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import INSTRUCTIONS, INT32_BYTES, Unit
 from dlasim.isa.registers import REGISTER_BITS
 from dlasim.sim.config import DlaConfig

@@ -7,10 +7,10 @@ import itertools
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, one_of, unknown
 from dlasim.fileio import parse_toml, read_toml
 from dlasim.isa.limits import MAX_SRAM_BYTES

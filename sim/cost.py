@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd, lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, SOFTMAX_PASSES, UNITS, Unit
 from dlasim.isa.registers import Region

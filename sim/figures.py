@@ -6,9 +6,9 @@ The JSON report, a sweep's columns, the printed summary and `docs/figures.md` fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import UNITS, WORD_BYTES, Unit
 from dlasim.sim.area import COMPONENTS, MEMORIES, areas, memory_kib
 from dlasim.sim.figure_parts import ENERGY_COMPONENTS, KINDS

@@ -8,11 +8,12 @@ one holds (host operator QUANTIZE_TABLE).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dlasim.dataclass import dataclass
 
 MAX_CELLS = 12 << 10  # of both signs, a byte each: one float of twelve is in a cell with two results
 MAX_BITS = 19

@@ -7,10 +7,10 @@ a core that executes one a cycle (`benchmarks/cpu_estimate.py`); the virtual pro
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from types import SimpleNamespace
 
+from dlasim.dataclass import dataclass
 from dlasim.isa import host_ops
 from dlasim.isa.host_attributes import decode_attributes
 from dlasim.isa.program import HostCall, Program

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import Unit
 from dlasim.isa.program import Program
 from dlasim.sim.accounting import union

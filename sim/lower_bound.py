@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.isa import codec
 from dlasim.isa.file_records import StepKind
 from dlasim.isa.instructions import BY_MNEMONIC, BY_OPCODE, INSTRUCTIONS, Unit

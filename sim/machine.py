@@ -8,11 +8,12 @@ this differs from executing while the host runs.)
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.isa import codec, registers
 from dlasim.isa.faults import Fault
 from dlasim.isa.instructions import WORD_BYTES

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import Unit
 from dlasim.isa.program import Program
 from dlasim.sim.accounting import Account, compute_owner

@@ -6,10 +6,10 @@ memory does. Rates count in thousandths of a byte per cycle, so that all of time
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.registers import Region
 from dlasim.sim.memory_tables import SYSTEM, parse_table, scaled
 

@@ -8,12 +8,12 @@ occupied until its writer ends.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.sim.footprint import all_footprints
 from dlasim.sim.machine import Run
 

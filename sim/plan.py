@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.native.backend import Backend
 from dlasim.native.shipped import SHIPPED
 from dlasim.sim.accounting import Account, account

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, RunError, counted, printable
 from dlasim.isa.file_records import Role, StepKind
 from dlasim.isa.program import HostCall, Program, Step, TensorDescriptor

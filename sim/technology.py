@@ -8,11 +8,11 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, unknown
 from dlasim.fileio import FileStamp, file_stamp, parse_toml, read_toml
 from dlasim.isa.registers import Region

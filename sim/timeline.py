@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, UNITS
 from dlasim.native.backend import PLAIN, Backend

@@ -7,10 +7,10 @@ tensor. It also works where only time is computed; its cost is that of listing t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.file_records import Role
 from dlasim.isa.instructions import Unit
 from dlasim.isa.program import Program, TensorDescriptor

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from dlasim.dataclass import dataclass
 from dlasim.sweeps.parameters import find
 from dlasim.sweeps.study import Point, Study
 

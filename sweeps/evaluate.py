@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from dlasim.compiler_shim.lowering.residency import SramPlan
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.planner import PlanMemory, fastest_plan
+from dlasim.dataclass import dataclass
 from dlasim.errors import DlasimError
 from dlasim.fileio import FileStamp, file_stamp
 from dlasim.native.backend import Backend

@@ -8,11 +8,12 @@ import socket
 import subprocess
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
 from dlasim.processes import clean_environment, interrupts_held, start
 from dlasim.sweeps import compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -16,6 +16,7 @@ import numpy as np
 from dlasim.cache import cache_folder
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.recipes import refuse_other_formats
+from dlasim.dataclass import dataclass
 from dlasim.errors import DlasimError, InputError, suggestion, unknown
 from dlasim.fileio import atomic_write, read_file
 

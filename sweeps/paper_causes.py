@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.sweeps.page_text import plain
 from dlasim.sweeps.sweep_result import SweepResult

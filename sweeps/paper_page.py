@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from dlasim.dataclass import dataclass
 from dlasim.fileio import atomic_write
 from dlasim.sim.sizes import KIB, MIB, size_text
 from dlasim.sweeps.page_text import pictures, plain

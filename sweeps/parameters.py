@@ -8,11 +8,11 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
 from dlasim.compiler_shim.options import CompileOptions
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, unknown
 from dlasim.fileio import FileStamp, file_stamp
 from dlasim.sim import config

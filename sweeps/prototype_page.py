@@ -7,10 +7,10 @@ lists the cycles of an inference on each core.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dlasim.dataclass import dataclass
 from dlasim.fileio import atomic_write
 from dlasim.sim.sizes import size_text
 from dlasim.sweeps.page_text import pictures, plain

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, one_of
 from dlasim.sim.config import is_part
 from dlasim.sim.sizes import size_text

@@ -7,12 +7,13 @@ import os
 import time
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 from dlasim import __version__
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, RunError
 from dlasim.fileio import atomic_write, keep_apart
 from dlasim.sweeps import compiled

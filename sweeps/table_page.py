@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dlasim.dataclass import dataclass
 from dlasim.fileio import atomic_write
 from dlasim.sweeps.page_text import pictures, plain
 from dlasim.sweeps.study import Study

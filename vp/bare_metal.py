@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import Executor

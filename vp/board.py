@@ -8,9 +8,10 @@ first basic block that starts at or after it, always the same one: runs are dete
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.vp import memory_map, profile, traps
 from dlasim.vp.board_result import BoardResult, Crash, FunctionProfile, Reason

@@ -4,9 +4,9 @@ guest got into trouble, a report of that."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from dlasim.dataclass import dataclass
 from dlasim.vp.disassembly import REGISTER_NAMES
 from dlasim.vp.elf import Firmware
 from dlasim.vp.exit_device import RegionMark, RegionSpan, region_spans

@@ -4,8 +4,8 @@ events and interrupt lines."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, RunError
 from dlasim.vp.device import Device
 from dlasim.vp.memory_map import PAGE_BYTES, AddressRange

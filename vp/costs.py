@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, unknown
 from dlasim.fileio import parse_toml, read_toml
 from dlasim.vp.block_records import CODE_SLOT_BYTES

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import mmap
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache
 from typing import Any
@@ -19,6 +18,7 @@ import unicorn
 from unicorn import riscv_const
 from unicorn.unicorn_py3.unicorn import uclib
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
 from dlasim.vp import decode
 from dlasim.vp.block_records import STOP_DEADLINE, STOP_DEBUG, STOP_NONE

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import IntEnum, auto
 
 import numpy as np
 import numpy.typing as npt
+
+from dlasim.dataclass import dataclass
 
 
 class InstructionClass(IntEnum):

@@ -9,12 +9,12 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import index
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import DlasimError, InputError, RunError, suggestion
 from dlasim.fileio import read_file
 from dlasim.vp.board import Board

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.registers import REGISTER_BYTES
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.control import find

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from dlasim.dataclass import dataclass
 from dlasim.vp.board import Board, Progress
 from dlasim.vp.board_result import BoardResult
 from dlasim.vp.liveness import STUCK_AFTER_SECONDS

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from elftools.elf.elffile import ELFFile
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable
 from dlasim.fileio import read_file
 

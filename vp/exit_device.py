@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from dlasim.dataclass import dataclass
 from dlasim.vp.device import Device
 from dlasim.vp.memory_map import DeviceRegister
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.registers import BY_NAME, REGISTER_BYTES, REGISTERS, Access, Register
 from dlasim.vp import memory_map
 from dlasim.vp.board import Board

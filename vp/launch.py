@@ -8,8 +8,9 @@ the programmer of a chip would, before the board leaves reset.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from enum import IntEnum
+
+from dlasim.dataclass import dataclass
 
 SYMBOL = "launch"
 

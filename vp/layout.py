@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
 from dlasim.sim.sizes import MIB

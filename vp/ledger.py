@@ -7,12 +7,12 @@ register, are those of its start, and a block left early is charged for just the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
+from dlasim.dataclass import dataclass
 from dlasim.native.number_memory import Column
 from dlasim.native.record import layout
 from dlasim.native.storage import RecordView, bind, create

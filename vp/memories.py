@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import mmap
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, RunError
 from dlasim.vp.elf import Firmware
 from dlasim.vp.memory_map import AddressRange, MemoryMap

@@ -7,8 +7,7 @@ that does not touch the DLA runs on either, and instruction counts can be compar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.sim.sizes import KIB, MIB
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 
+from dlasim.dataclass import dataclass
 from dlasim.native import target
 from dlasim.native.translator import TranslationUnit
 from dlasim.vp.block_hooks import begin_block, begin_instruction, must_stop, read_register, stop_emulator

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import accumulate, pairwise
 from math import ceil
@@ -18,6 +17,7 @@ from math import ceil
 from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.allocation import Gap
 from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT
+from dlasim.dataclass import dataclass
 
 USABLE = 0.5  # of the free SRAM: the rest is in pieces
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from dlasim.dataclass import dataclass
 
 Gap = tuple[int, int]
 

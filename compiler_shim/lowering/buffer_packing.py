@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.ahead import Constants, PackedSegment
@@ -104,4 +105,4 @@ def _sizes(buffers: Buffers) -> list[int]:
 
 
 def _grouped(buffers: Buffers, addresses: Iterator[int]) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(next(addresses) for _ in range(copies)) for _, copies in buffers)
+    return tuple([tuple(islice(addresses, copies)) for _, copies in buffers])

@@ -6,13 +6,13 @@ A piece is a stripe of rows (`stripes`) or a group of channels (`channel_groups`
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, total_bytes
 from dlasim.compiler_shim.lowering.tile_buffers import align
 from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiling import Tiling
+from dlasim.dataclass import dataclass
 
 
 class Rows(NamedTuple):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.nodes import DlaNode, Value
+from dlasim.dataclass import dataclass
 from dlasim.native.routine import routine
 
 ALIGNMENT = 16

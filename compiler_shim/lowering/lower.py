@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from dlasim.compiler_shim.lowering.tiling import Tiling
 from dlasim.compiler_shim.lowering.work import list_work
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, PlacedNetwork
 from dlasim.compiler_shim.views import Layout, dense_layout
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa import program as p
 from dlasim.isa.codec import count_operations
@@ -157,12 +158,13 @@ class _Lowering:
     def _stream(self, steps: list[int]) -> None:
         if not steps:
             return
+        chained = self._sram.chained
         for step in steps:
             chain = self._sram.chains.get(step)
             if chain is not None:
                 members = [self._allocated(member) for member in chain.steps]
                 self._emitter.chain(chain, members, self._later(step))
-            elif step not in self._sram.chained:
+            elif step not in chained:
                 self._emitter.node(self._allocated(step), self._later(step))
         self._emitter.halt()
         inside = {*self._sram.addresses, *self._sram.inner}
@@ -202,7 +204,7 @@ class _Lowering:
             space, offset = SRAM, 0  # stripes of it, wherever the chain has them
         else:
             space, offset = self._system_location(base)
-        return TensorLocation(int(space), offset + first, pixel, line, element_bytes)
+        return _location(int(space), offset + first, pixel, line, element_bytes)
 
     def _system_location(self, base: int) -> tuple[Region, int]:
         """Region and offset of a value; a constant operand is put among the constants."""
@@ -285,6 +287,12 @@ class _Lowering:
             debug=emitter.slices,
             work=list_work(self._network),
         )
+
+
+@lru_cache(maxsize=4096)
+def _location(*numbers: int) -> TensorLocation:
+    """Plans share locations; nothing writes them."""
+    return TensorLocation(*numbers)
 
 
 class _Operand(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import wraps
 from typing import TypeVar
 from weakref import WeakKeyDictionary
@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.allocation import LiveRange
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
+from dlasim.dataclass import dataclass
 from dlasim.isa.registers import Region
 
 ALIGNMENT = 16

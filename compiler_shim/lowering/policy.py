@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dlasim.compiler_shim.lowering.chain_tilings import ChainTilings
 from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, total_bytes
 from dlasim.compiler_shim.lowering.search import half
 from dlasim.compiler_shim.lowering.tiling import Finder, Hope, Machine, Tiling, TilingProblem
 from dlasim.compiler_shim.options import CompileOptions
+from dlasim.dataclass import dataclass
 from dlasim.native.backend import Backend
 from dlasim.native.shipped import SHIPPED
 from dlasim.sim.config import DlaConfig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from math import inf
@@ -26,6 +26,7 @@ from dlasim.compiler_shim.lowering.states import Segment, State, StateSearch, st
 from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 
 NEAR = 64  # as in `search`

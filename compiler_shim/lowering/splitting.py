@@ -54,7 +54,8 @@ def changes_of_unit(plan: SramPlan) -> list[list[int]]:
 def _at_changes(plan: SramPlan) -> Sequence[int]:
     """The steps outside chains that compute rows in the VECTOR unit beside others for the MAC unit, and the
     others."""
-    steps = [step for step in sorted(plan.tilings) if step not in plan.chained]
+    chained = plan.chained
+    steps = [step for step in sorted(plan.tilings) if step not in chained]
     found = set[int]()
     for step, other in pairwise(steps):
         if _is_mac(plan, step) != _is_mac(plan, other):

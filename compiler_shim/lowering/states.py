@@ -9,11 +9,11 @@ followed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from dlasim.compiler_shim.lowering.allocation import LiveRange
 from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
+from dlasim.dataclass import dataclass
 
 MOST_STATES = 6  # that are followed from one place
 

@@ -7,7 +7,6 @@ stores overlap where buffers are double.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
@@ -27,6 +26,7 @@ from dlasim.compiler_shim.lowering.stripe_search import ChainNode
 from dlasim.compiler_shim.lowering.tile_records import MachineCosts
 from dlasim.compiler_shim.lowering.transfers import latency_cycles
 from dlasim.compiler_shim.nodes import DlaNode
+from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.isa.registers import Region
 from dlasim.native.backend import PLAIN, Backend

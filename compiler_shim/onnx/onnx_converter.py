@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -33,6 +33,7 @@ from dlasim.compiler_shim.onnx.onnx_values import (
 )
 from dlasim.compiler_shim.onnx.qlinear_form import as_qdq
 from dlasim.compiler_shim.recipes import ONNX, as_page_shows
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 
 _MOST_FOLDED = 1 << 24

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from dlasim.compiler_shim.graph import MAX_DIMENSIONS, label
 from dlasim.compiler_shim.onnx.onnx_schema import MESSAGES
 from dlasim.compiler_shim.onnx.onnx_tensors import Array, OnnxTensorReader, dtype_name
 from dlasim.compiler_shim.onnx.protobuf_wire import Message, WireReader
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable
 from dlasim.fileio import read_file
 

@@ -8,7 +8,7 @@ it is computed from, and what its 256 numbers stand for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.graph import Quantization
+from dlasim.dataclass import dataclass
 
 Array = NDArray[Any]
 Floats = NDArray[np.float32]

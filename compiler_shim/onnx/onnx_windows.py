@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_values import OnnxActivation, channels_last
 from dlasim.compiler_shim.operators.windows import padding_before
+from dlasim.dataclass import dataclass
 
 _LOWEST = -128
 

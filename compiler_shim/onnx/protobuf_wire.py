@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 
 Message = dict[str, Any]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from dlasim.compiler_shim.graph import Operator, Quantization, Tensor, label
 from dlasim.compiler_shim.operators.activations import ACTIVATIONS, quantized_range
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, one_of
 from dlasim.isa import host_ops
 from dlasim.isa.host_attributes import encode_attributes

@@ -5,11 +5,11 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.fields import SchemaField, left_out
+from dlasim.dataclass import dataclass
 from dlasim.errors import counted
 
 ShapeRule = Callable[[BoundOperator], list[Shape]]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from dlasim.dataclass import dataclass
 
 SCALARS = {
     "bool": "?",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from dlasim.compiler_shim.tflite.operator_options import kind_of, options_of
 from dlasim.compiler_shim.tflite.resources import ResourceRemover, has_resources
 from dlasim.compiler_shim.tflite.schema import MODEL_VERSION
 from dlasim.compiler_shim.tflite.tensors import TensorReader
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, counted, printable
 from dlasim.fileio import read_file
 

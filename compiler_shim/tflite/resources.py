@@ -8,7 +8,7 @@ from it and to it. Everything happens on the tables as decoded, before a graph i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from dlasim.compiler_shim.graph import label
 from dlasim.compiler_shim.operators.fields import enum_numbers
 from dlasim.compiler_shim.tflite.decoding import Values
 from dlasim.compiler_shim.tflite.operator_options import kind_of
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable
 
 _RESOURCES = ("CALL_ONCE", "VAR_HANDLE", "READ_VARIABLE", "ASSIGN_VARIABLE")

@@ -8,7 +8,6 @@ then covers what was seen, so that activations use their eight bits and hardly s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,7 @@ from dlasim.compiler_shim.topologies.normalization import (
     covering,
     fold_normalization,
 )
+from dlasim.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

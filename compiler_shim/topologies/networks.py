@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from dlasim.compiler_shim.topologies.builder import Activation, NetworkBuilder
@@ -13,6 +12,7 @@ from dlasim.compiler_shim.topologies.transformers import (
     mobile_bert,
     vision_transformer,
 )
+from dlasim.dataclass import dataclass
 
 Layers = Callable[[NetworkBuilder, Any, int, float], Activation]
 

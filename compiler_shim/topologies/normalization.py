@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.graph import Quantization
 from dlasim.compiler_shim.topologies.arithmetic import FloatArray
+from dlasim.dataclass import dataclass
 
 Range = tuple[float, float]
 # Below this many samples per channel, a channel's own spread is mostly chance.

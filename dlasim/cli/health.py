@@ -9,12 +9,12 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
 from dlasim import __version__
 from dlasim.cache import cache_folder
+from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
 from dlasim.processes import start
 

@@ -7,9 +7,10 @@ configuration.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from dlasim.dataclass import dataclass
 from dlasim.native.routine import Routine
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 
 from dlasim.cache import cache_folder
+from dlasim.dataclass import dataclass
 
 _COMPILER = ("dlasim.native.build", "dlasim.native.target")
 _TRANSLATOR = tuple(f"dlasim.native.{name}" for name in ("expressions", "record", "translator"))  # routines

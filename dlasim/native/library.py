@@ -6,12 +6,12 @@ import contextlib
 import os
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import IO
 
 import llvmlite.binding as llvm
 
 from dlasim.cache import open_cache
+from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
 from dlasim.native import target
 from dlasim.native.backend import Backend

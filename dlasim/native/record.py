@@ -19,8 +19,10 @@ of record; Python reads and writes both by the same names.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast, dataclass_transform
+
+from dlasim.dataclass import dataclass
 
 _Class = TypeVar("_Class")
 _Element_co = TypeVar("_Element_co", covariant=True)

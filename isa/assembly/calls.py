@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.assembly.error_text import joined, meant
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.source import Refused, SourceText

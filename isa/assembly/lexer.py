@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.assembly.error_text import joined
 from dlasim.isa.assembly.source import Refused, SourceText, TextPosition
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.assembly.source import SourceText, TextPosition
 from dlasim.isa.container.reader import MAX_LINE
 from dlasim.isa.file_records import LINES

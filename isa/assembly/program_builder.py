@@ -5,10 +5,11 @@ from __future__ import annotations
 import enum
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from dlasim.dataclass import dataclass
 from dlasim.isa import codec
 from dlasim.isa import program as p
 from dlasim.isa.assembly.calls import Lost, Tensors, UnresolvedCall

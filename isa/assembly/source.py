@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import NoReturn
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable
 
 UNNAMED = "<text>"

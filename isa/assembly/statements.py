@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import counted
 from dlasim.isa import registers
 from dlasim.isa.assembly.error_text import joined, meant

@@ -6,8 +6,8 @@ An expression is a postfix list, evaluated with an explicit stack, so that no te
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.assembly.error_text import meant
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.source import Refused, SourceText

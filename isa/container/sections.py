@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable
 from dlasim.fileio import MAX_FILE_BYTES
 from dlasim.isa import program as p

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa import file_records
 from dlasim.isa.faults import Fault

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.isa.registers import REGION_COUNT
-from dlasim.native.library import Library
+from dlasim.native.machine_function import MachineFunction
 from dlasim.sim.kernels.hazards import needs_reference
 from dlasim.sim.kernels.loader import best_kind, load_library
 from dlasim.sim.kernels.operation_rows import ROW_LENGTH, Rows, batch_rows, column, opcode, operation_batch
@@ -30,7 +30,7 @@ class Engine:
 
     def __init__(self, kind: str | None = None) -> None:
         """`kind` is `vnni` or `portable`; by default the faster that the CPU has."""
-        self._library: Library = load_library(kind or best_kind())
+        self._library: MachineFunction = load_library(kind or best_kind())
         self._state = np.zeros(1, np.int64)
         self._state_address = address_of(self._state)
         self._reserve(_FIRST_ARENA_BYTES)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import Unit
 from dlasim.isa.registers import Region
 from dlasim.sim.checks import READ_ONLY_REGIONS

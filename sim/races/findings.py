@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import Unit
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, UNITS
 from dlasim.sim.races.boxes import Ints

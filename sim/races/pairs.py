@@ -8,11 +8,11 @@ so only the latest access of each kind to the same box matters.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import UNITS
 from dlasim.sim.races.accesses import AccessTable
 from dlasim.sim.races.box_overlap import may_overlap

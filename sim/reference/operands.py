@@ -6,12 +6,12 @@ so, and cannot see what it writes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import INT32_BYTES, RECORD_BYTES
 from dlasim.sim.footprint import Footprint, all_footprints
 from dlasim.sim.operation import Operation

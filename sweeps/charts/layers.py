@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
+from dlasim.dataclass import dataclass
 from dlasim.sweeps.charts.data import Row, Table, best_point, chosen_rows, point_title, shorten
 
 _NEEDED = ("label", "pes", "cycles_total", "dma_bandwidth", "dma_shared_bandwidth")

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, suggestion
 
 Write = Callable[[float], str]

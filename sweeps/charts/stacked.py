@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, unknown
 from dlasim.sweeps.charts import canvas, palette
 from dlasim.sweeps.charts.data import (

@@ -3,6 +3,8 @@
 import ast
 import dataclasses
 import json
+import subprocess
+import sys
 from importlib import resources
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,12 +13,15 @@ import numpy as np
 import pytest
 
 from dlasim.native.library import Library
+from dlasim.native.loaded_object import LoadedObject, UnsupportedObjectError
+from dlasim.native.machine_function import MachineFunction
 from dlasim.native.object_file import unseal
 from dlasim.native.target import describe, host
 from dlasim.sim import kernels
 from dlasim.sim.kernels import engine, loader, operation_rows, prebuilt
 from dlasim.sim.kernels.loader import COMPILED_MODULES, KINDS, kernel_unit
 from dlasim.sim.kernels.prebuilt import LEVELS, Level
+from dlasim.sim.kernels.prebuilt.cpu import is_x86_linux, this_cpu
 from dlasim.sim.reference import execute
 from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, random_scene
 
@@ -66,7 +71,7 @@ def test_they_are_of_these_sources(kind: str) -> None:
 def test_changed_sources_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     target = describe("haswell", HASWELL, is_x86=True)
     unit = kernel_unit("portable")
-    if not prebuilt._is_this_system():
+    if not is_x86_linux():
         pytest.skip("kernels ship for x86-64 Linux alone")
     assert prebuilt.find(unit, target) is not None
     monkeypatch.setattr(operation_rows, "isa_facts", lambda: "another instruction set")
@@ -83,7 +88,7 @@ def test_a_damaged_installation_compiles(
         (tmp_path / file.name).write_bytes(file.read_bytes())
     monkeypatch.setattr(prebuilt, "resources", SimpleNamespace(files=lambda _: tmp_path))
     target, unit = describe("haswell", HASWELL, is_x86=True), kernel_unit("portable")
-    assert (prebuilt.find(unit, target) is not None) == prebuilt._is_this_system()
+    assert (prebuilt.find(unit, target) is not None) == is_x86_linux()
     chosen = tmp_path / "x86-64-v3-portable.o"
     if damage == "missing":
         chosen.unlink()
@@ -96,14 +101,17 @@ def test_a_damaged_installation_compiles(
     assert prebuilt.find(unit, target) is None
 
 
+@pytest.mark.parametrize("load", [Library, LoadedObject])
 @pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.file)
-def test_they_compute_what_the_readable_engine_does(level: Level, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_they_compute_what_the_readable_engine_does(
+    level: Level, load: type[MachineFunction], monkeypatch: pytest.MonkeyPatch
+) -> None:
     missing = [name for name in level.features.split(",") if not host().has(name[1:])]
-    if missing or not prebuilt._is_this_system():
+    if missing or not is_x86_linux():
         pytest.skip(f"this CPU cannot run it: no {missing or 'x86-64 Linux'}")
     code = unseal((FOLDER / level.file).read_bytes())
     assert code is not None
-    monkeypatch.setattr(engine, "load_library", lambda _: Library(code, 8))
+    monkeypatch.setattr(engine, "load_library", lambda _: load(code, 8))
     fast, rng, compiled = engine.Engine(level.kind), np.random.default_rng(11), 0
     for mnemonic in COMPUTED:
         for limits, count in ((SMALL, 40), (LARGE, 8)):
@@ -114,6 +122,46 @@ def test_they_compute_what_the_readable_engine_does(level: Level, monkeypatch: p
                 compiled += fast.execute(scene.operation, scene.sram)
                 assert np.array_equal(scene.sram, expected), scene.operation
     assert compiled > 20 * len(COMPUTED)
+
+
+@pytest.mark.skipif(this_cpu() is None, reason="kernels ship for x86-64 Linux alone")
+def test_linux_and_llvm_agree_about_this_cpu() -> None:
+    cpu = this_cpu()
+    assert cpu is not None
+    features = {name[1:] for level in LEVELS for name in level.features.split(",")}
+    assert {name for name in features if cpu.has(name)} == {name for name in features if host().has(name)}
+    assert cpu.has_vnni == host().has_vnni
+
+
+@pytest.mark.skipif(loader.find_shipped("portable") is None, reason="no kernels ship for this CPU")
+def test_what_ships_is_loaded_without_llvm() -> None:
+    script = (
+        "import sys; from dlasim.sim.kernels import Engine; Engine('portable'); "
+        "assert not [name for name in sys.modules if name.startswith(('llvmlite', 'numba'))]"
+    )
+    subprocess.run([sys.executable, "-P", "-c", script], check=True)
+
+
+def test_an_object_that_needs_more_is_left_to_llvm() -> None:
+    code = unseal((FOLDER / "x86-64-v2-portable.o").read_bytes())
+    assert code is not None
+    with pytest.raises(UnsupportedObjectError, match="symbol memcpz"):
+        LoadedObject(code.replace(b"\0memcpy\0", b"\0memcpz\0"), 8)
+
+
+@pytest.mark.parametrize("error", [UnsupportedObjectError, PermissionError])
+def test_llvm_loads_what_cannot_be_loaded_without(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(loader, "LoadedObject", refuse)
+    loader.load_library.cache_clear()
+    try:
+        assert isinstance(loader.load_library("portable"), Library)
+    finally:
+        loader.load_library.cache_clear()
 
 
 def test_what_is_hashed_is_what_is_compiled() -> None:

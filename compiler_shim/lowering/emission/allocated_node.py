@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -23,6 +22,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
 from dlasim.compiler_shim.lowering.geometry import Cut, Geometry
 from dlasim.compiler_shim.lowering.tile_buffers import align, spatial_tiles
 from dlasim.compiler_shim.nodes import DlaNode, Pair, Value
+from dlasim.dataclass import dataclass
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, Init, Out
 
@@ -103,8 +103,8 @@ class AllocatedNode:
         buffers = [_buffer(addresses) for addresses in self.buffers]
         buffers[1:1] = [_NO_BUFFER] * (2 - len(self.inputs))
         if self.ahead is not None:
-            buffers[CONSTANTS].ahead = len(self.ahead.addresses)
-            buffers[CONSTANTS].first_constant = first_constant
+            own, pieces = buffers[CONSTANTS], len(self.ahead.addresses)
+            buffers[CONSTANTS] = Buffer(own.copies, pieces, first_constant, own.addresses)
         return Node(
             number=number,
             height=geometry.height,
@@ -165,7 +165,9 @@ def fixed_fields(node: DlaNode) -> dict[str, Any]:
     }
 
 
-def _buffer(addresses: Sequence[int]) -> Buffer:
+@lru_cache(maxsize=4096)
+def _buffer(addresses: tuple[int, ...]) -> Buffer:
+    """An empty buffer; nodes share it, and emission works on a copy."""
     if not addresses:
         return _NO_BUFFER
     return Buffer(copies=len(addresses), addresses=[addresses[0], addresses[-1]])

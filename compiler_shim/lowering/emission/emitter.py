@@ -107,7 +107,7 @@ class Emitter:
         self._offsets.put(first_constant, self._known_offsets(allocated))
         if allocated.ahead is not None:
             self._ahead_addresses.put(first_constant, allocated.ahead.addresses)
-        self._stream.nodes[number] = allocated.record(number, first_constant)
+        self._stream.nodes[number].assign(allocated.record(number, first_constant))
 
     def halt(self) -> None:
         """End the stream."""

@@ -7,19 +7,28 @@ since, or another CPU, mean that the kernels are compiled where they run.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from importlib import resources
+from typing import TYPE_CHECKING, Protocol
 
-import llvmlite.binding as llvm
-
+from dlasim.dataclass import dataclass
 from dlasim.native.compilation_unit import CompilationUnit
 from dlasim.native.object_file import unseal
-from dlasim.native.target import Target, describe
+from dlasim.sim.kernels.prebuilt.cpu import is_x86_linux
+
+if TYPE_CHECKING:
+    from dlasim.native.target import Target
 
 MANIFEST = "manifest.json"
 _V2 = "+cx16,+popcnt,+sahf,+sse3,+sse4.1,+sse4.2,+ssse3"
 _V3 = f"{_V2},+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"
 _V4 = f"{_V3},+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl"
+
+
+class Cpu(Protocol):
+    """A CPU, by what it has."""
+
+    def has(self, feature: str) -> bool:
+        """Whether it has a feature, by LLVM's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +47,11 @@ class Level:
     @property
     def target(self) -> Target:
         """What LLVM makes the code for."""
+        from dlasim.native.target import describe
+
         return describe(self.cpu, self.features, is_x86=True)
 
-    def runs_on(self, host: Target) -> bool:
+    def runs_on(self, host: Cpu) -> bool:
         """Whether a CPU has all that the code needs, and registers for what it keeps in them."""
         return all(map(host.has, (name.removeprefix("+") for name in self.features.split(","))))
 
@@ -54,9 +65,9 @@ LEVELS = (  # the first that runs on a CPU is the fastest
 )
 
 
-def find(unit: CompilationUnit, host: Target) -> bytes | None:
+def find(unit: CompilationUnit, host: Cpu) -> bytes | None:
     """The code of a unit for a CPU; None where none fits, or its sources are others by now."""
-    if not _is_this_system():
+    if not is_x86_linux():
         return None
     folder = resources.files(__name__)
     for level in LEVELS:
@@ -68,8 +79,3 @@ def find(unit: CompilationUnit, host: Target) -> bytes | None:
             except (OSError, ValueError, KeyError, TypeError):
                 return None  # an installation without them
     return None
-
-
-def _is_this_system() -> bool:
-    triple = llvm.get_process_triple()
-    return triple.startswith("x86_64-") and "linux" in triple

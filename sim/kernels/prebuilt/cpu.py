@@ -1,0 +1,50 @@
+"""What the CPU offers, by Linux, in place of LLVM, which takes long to load."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cache
+
+from dlasim.dataclass import dataclass
+
+_LINUX_NAMES = {
+    "sahf": "lahf_lm", "sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2", "bmi": "bmi1", "lzcnt": "abm",
+    "avxvnni": "avx_vnni", "avx512vnni": "avx512_vnni",
+}  # fmt: skip
+_MOST_BYTES = 1 << 14  # of which the first CPU of many takes less
+
+
+@dataclass(frozen=True, slots=True)
+class LinuxCpu:
+    """A CPU as Linux knows it."""
+
+    flags: frozenset[str]
+
+    def has(self, feature: str) -> bool:
+        """Whether the CPU has a feature, by LLVM's name."""
+        return _LINUX_NAMES.get(feature, feature) in self.flags
+
+    @property
+    def has_vnni(self) -> bool:
+        """Whether one instruction multiplies and adds four bytes per lane."""
+        return self.has("avx512vnni") or self.has("avxvnni")
+
+
+def is_x86_linux() -> bool:
+    """Whether this is a system that kernels ship for."""
+    return sys.platform == "linux" and os.uname().machine == "x86_64" and sys.maxsize > 1 << 32
+
+
+@cache
+def this_cpu() -> LinuxCpu | None:
+    """The CPU that runs this; None where Linux does not tell."""
+    if not is_x86_linux():
+        return None
+    try:
+        with open("/proc/cpuinfo", "rb") as file:
+            lines = file.read(_MOST_BYTES).decode(errors="replace").splitlines()
+    except OSError:
+        return None
+    flags = [line.partition(":")[2] for line in lines if line.startswith("flags")]
+    return LinuxCpu(frozenset(flags[0].split())) if flags else None
