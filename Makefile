@@ -11,6 +11,7 @@ QUICK := tests/isa/test_tables.py tests/isa/test_codec.py tests/sim_engines/test
 	tests/native/test_translator.py tests/sim_machine/test_faults.py
 
 .DEFAULT_GOAL := help
+.NOTPARALLEL: # two installations at once would break .venv
 .PHONY: help demo test quick test-all nightly random check docs docs-site accuracy bench fuzz rtl rtl-all rtl-streams golden firmware kernels routines wheel clean
 
 help: ## list the targets
@@ -97,27 +98,38 @@ clean: ## remove what was built, keep .venv
 	rm -rf build dist out *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
+# Compiling the installed modules takes a third of an installation, so each core does a share. Some modules are not
+# Python of this version, which is no failure.
+define INSTALL
+test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+$(PIP) install --no-compile --editable '.$(EXTRAS)'
+$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+touch $@
+endef
+
+$(VENV)/ready: EXTRAS =
 $(VENV)/ready: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) install --editable .
-	touch $@
+	$(INSTALL)
 
-$(VENV)/ready-demo: $(VENV)/ready
-	$(PIP) install --editable '.[verify]'
-	touch $@
+$(VENV)/ready-demo: EXTRAS = [verify]
+$(VENV)/ready-demo: pyproject.toml
+	$(INSTALL)
+	touch $(VENV)/ready
 
-$(VENV)/ready-test: $(VENV)/ready
-	$(PIP) install --editable '.[test]'
-	touch $@
+$(VENV)/ready-test: EXTRAS = [test]
+$(VENV)/ready-test: pyproject.toml
+	$(INSTALL)
+	touch $(VENV)/ready
 
+$(VENV)/ready-rtl: EXTRAS = [test,rtl]
 $(VENV)/ready-rtl: $(VENV)/ready-test
-	$(PIP) install --editable '.[test,rtl]'
-	touch $@
+	$(INSTALL)
 
-$(VENV)/ready-dev: $(VENV)/ready-test
-	$(PIP) install --editable '.[test,dev]'
-	touch $@
+$(VENV)/ready-dev: EXTRAS = [test,dev]
+$(VENV)/ready-dev: pyproject.toml
+	$(INSTALL)
+	touch $(VENV)/ready $(VENV)/ready-test
 
+$(VENV)/ready-docs: EXTRAS = [docs]
 $(VENV)/ready-docs: $(VENV)/ready
-	$(PIP) install --editable '.[docs]'
-	touch $@
+	$(INSTALL)

@@ -12,6 +12,7 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.isa.assembly import assemble
 from dlasim.isa.container import write
+from dlasim.loading import choose_machine, split_choices
 
 DOORBELL = 40  # docs/timing-model.md
 NETWORKS: dict[str, dict[str, Any]] = {
@@ -83,11 +84,13 @@ def test_an_estimated_cpu_calls_operators_and_rings_doorbells(
 
 
 @pytest.mark.parametrize("choices", CHOICES, ids=str)
-def test_a_measured_cpu_adds_up_too(models: dict[str, Path], choices: dict[str, Any]) -> None:
+def test_a_measured_cpu_adds_up_too(models: dict[str, Path], choices: dict[str, Any], tmp_path: Path) -> None:
+    """The same program by each way."""
+    machine = choose_machine(None, split_choices(choices)[0])
+    program = tmp_path / "program.bin"
+    program.write_bytes(write(api.compile(models["ds_cnn"], **choices).program))
     for way in WAYS:
-        report = api.run(
-            models["ds_cnn"], timing_only=True, host="riscv", host_options=dict(way), **choices
-        ).report
+        report = api.run(program, machine, timing_only=True, host="riscv", host_options=dict(way)).report
         cycles = add_up(report)
         assert cycles["total"] == cycles["cpu"] + report["cpu"]["idle_cycles"]
 

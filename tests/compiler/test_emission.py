@@ -21,7 +21,7 @@ from tests.compiled import compiled
 from tests.compiler.cases import Case, random_case, striped_case, write_model
 
 SEEDS = 24
-STEP = 8  # one candidate in so many is emitted both ways, and the plan that is chosen
+STEP = 32  # one candidate in so many is emitted both ways, and the plan that is chosen
 Arguments = tuple[Any, ...]
 
 

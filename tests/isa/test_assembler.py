@@ -330,7 +330,7 @@ def test_damaged_text_gives_a_program_or_one_error() -> None:
     sources = [disassemble(random_program(random), annotate=bool(i % 2)) for i in range(100)]
     sources += [path.read_text() for path in _EXAMPLES.glob("*.s")]
     accepted = 0
-    for _ in range(4_000):
+    for _ in range(1_000):
         try:
             program = assemble(_damaged(random, random.choice(sources)), "damaged.s")
         except InputError as error:
@@ -338,7 +338,7 @@ def test_damaged_text_gives_a_program_or_one_error() -> None:
             continue
         accepted += 1
         _check(program)
-    assert accepted > 200
+    assert accepted > 50
     assert message.startswith("damaged.s:")
 
 

@@ -216,8 +216,8 @@ def _use(program: Program) -> None:
 
 
 def test_damaged_files_end_in_one_error() -> None:
-    accepted = _mutate(20_000, seed=1)
-    assert accepted > 1_000, "damage that is always noticed at the door tests nothing behind it"
+    accepted = _mutate(5_000, seed=1)
+    assert accepted > 250, "damage that is always noticed at the door tests nothing behind it"
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ def modules() -> Iterator[Path]:
         yield from sorted((ROOT / folder).rglob("*.py"))
 
 
+@cache
 def imported(file: Path) -> set[str]:
     """The top-level names of everything a file imports, wherever in it."""
     names: set[str] = set()

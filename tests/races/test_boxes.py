@@ -49,7 +49,7 @@ def test_the_canonical_box_has_the_same_bytes_in_runs_that_are_apart(box: Box) -
 
 
 @given(st.lists(st.tuples(BOXES, BOXES), min_size=1, max_size=40))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_boxes_intersect_where_their_sets_of_bytes_do(pairs: list[tuple[Box, Box]]) -> None:
     left, right = table([pair[0] for pair in pairs]), table([pair[1] for pair in pairs])
     shared = [bytes_of(a) & bytes_of(b) for a, b in pairs]

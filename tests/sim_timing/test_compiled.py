@@ -23,7 +23,7 @@ from tests.sim_timing.stepped import SteppedMachine
 from tests.sim_timing.streams import random_config, random_limits, random_memories, random_stream
 from tests.sim_timing.test_stepped import assert_equal
 
-STREAMS = 200
+STREAMS = 100
 
 
 def random_cases(seed: int):

@@ -23,7 +23,7 @@ from tests.sim_timing.streams import (
     random_stream,
 )
 
-STREAMS = 200  # in each of the chunks below
+STREAMS = 100  # in each of the chunks below
 MAC = ("OP_CONV", "OP_CONV_RELU", "OP_DEPTH_CONV", "OP_MAT_MUL")
 COMPUTE = tuple(kind for kind in KINDS if not kind.startswith("OP_DMA"))
 
@@ -102,8 +102,8 @@ def test_equal_to_the_cycle_with_named_memories(seed):
         assert_equal(ours, SteppedMachine(config, words).run())
         contended += ours.account.units[0].contention > 0
         overlapped += sum(ours.costs.latency) > sum(unit.latency for unit in ours.account.units)
-    assert contended > 10, "the test must see contention"
-    assert overlapped > 5, "the test must see latencies that overlap"
+    assert contended > 5, "the test must see contention"
+    assert overlapped > 2, "the test must see latencies that overlap"
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -113,14 +113,14 @@ def test_within_two_percent_of_a_bus_that_grants_whole_beats(seed):
     sizes = Sizes(run_bytes=4000, runs=2)
     kinds = ("OP_DMA_READ", "OP_DMA_WRITE", "OP_DMA_READ", "OP_DMA_WRITE", "OP_CONV", "OP_E_ADD")
     contended = 0
-    for _ in range(60):
+    for _ in range(30):
         config = random_config(rng, dma_bandwidth=8, dma_shared_bandwidth=rng.choice([8, 9, 12, 15]))
         words = random_stream(rng, rng.randint(4, 8), sizes, kinds)
         ours = plan(config, words)
         total = SteppedMachine(config, words, fluid=False).run().total
         assert abs(ours.timeline.total - total) <= max(0.02 * total, 4)
         contended += ours.account.units[0].contention > 0
-    assert contended > 20
+    assert contended > 10
 
 
 # Operations of many blocks of pixels: what fills the first and empties the last is little of them.
@@ -135,7 +135,7 @@ def test_within_two_percent_where_sram_ports_limit(seed):
     as far ahead as the buffers hold it."""
     rng = random.Random(300 + seed)
     stalled = 0
-    for _ in range(150):
+    for _ in range(75):
         limits = random_limits(rng) | {"mac_results": 0, "vector_requantizations": 0, "vector_divisions": 0}
         config = random_config(rng, **limits | {"accumulators": rng.choice([1, 2, 4])})
         if min(config.line_buffer_bytes, config.weight_buffer_bytes) < LARGE_BUFFER:
@@ -147,7 +147,7 @@ def test_within_two_percent_where_sram_ports_limit(seed):
         outcome = SteppedMachine(config, words).run()
         assert abs(ours.timeline.total - outcome.total) <= max(0.02 * outcome.total, WORDS), (config, words)
         stalled += sum(unit.sram > 0 for unit in ours.account.units)
-    assert stalled > 40, "the test must see stalls"
+    assert stalled > 20, "the test must see stalls"
 
 
 @pytest.mark.parametrize("limits", ["ports", "output stage"])
@@ -158,7 +158,7 @@ def test_close_where_blocks_are_handed_over_whole(seed, limits):
     on its last block, which the closed form does not see. So only the sum of those is compared."""
     rng = random.Random(450 + seed)
     longer = closed = stepped = 0
-    for _ in range(120):
+    for _ in range(60):
         drawn = random_limits(rng) | {"line_buffer_bytes": LARGE_BUFFER, "weight_buffer_bytes": LARGE_BUFFER}
         drawn |= {"mac_results": 0} if limits == "ports" else {"sram_bandwidth": 0}
         config = random_config(rng, **drawn, mac_handover="blocks")
@@ -170,7 +170,7 @@ def test_close_where_blocks_are_handed_over_whole(seed, limits):
         closed, stepped = closed + ours.timeline.total, stepped + outcome.total
         longer += ours.timeline.total > plan(config.replace(mac_handover="results"), words).timeline.total
     assert abs(closed - stepped) <= 0.01 * stepped
-    assert longer > 40, "the test must see blocks"
+    assert longer > 20, "the test must see blocks"
 
 
 def test_transfers_with_ports_of_their_own_contend_with_nobody():
@@ -196,7 +196,7 @@ def test_transfers_with_ports_of_their_own_contend_with_nobody():
 def test_within_two_percent_where_the_output_stage_limits(seed):
     rng = random.Random(400 + seed)
     stalled = 0
-    for _ in range(180):
+    for _ in range(90):
         limits = random_limits(rng) | {"sram_bandwidth": 0}
         config = random_config(rng, **limits)
         words = random_stream(rng, 1, LONG, COMPUTE)
@@ -204,7 +204,7 @@ def test_within_two_percent_where_the_output_stage_limits(seed):
         outcome = SteppedMachine(config, words).run()
         assert abs(ours.timeline.total - outcome.total) <= max(0.02 * outcome.total, 4), (config, words)
         stalled += sum(unit.output > 0 for unit in ours.account.units)
-    assert stalled > 30, "the test must see stalls"
+    assert stalled > 15, "the test must see stalls"
 
 
 MACHINES = {
@@ -286,7 +286,7 @@ def test_softmax_on_few_ports():
         ours, stepped = plan(config, words), SteppedMachine(config, words).run()
         assert abs(ours.timeline.total - stepped.total) <= max(0.03 * stepped.total, WORDS), (config, words)
         read_again += int(ours.costs.sram_bytes[0]) > 1024 + 3 * 3 * 60 * 2
-    assert read_again > 3, "the test must see rows that cross again"
+    assert read_again > 1, "the test must see rows that cross again"
 
 
 @pytest.mark.parametrize("timing", ["macs", "zero"])

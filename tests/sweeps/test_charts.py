@@ -61,14 +61,19 @@ def test_files(result: SweepResult, tmp_path: Path, kind: str, ending: str) -> N
     assert pictures[0] == pictures[1]
 
 
-@pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("kind", KINDS)
-def test_models_of_any_name_are_drawn(model: Path, tmp_path: Path, kind: str) -> None:
-    odd = tmp_path / "a$\\frac{$ \u65e5\u672c & <b> -- \x1b[31m.tflite"
+@pytest.fixture(scope="module")
+def oddly_named(model: Path, tmp_path_factory: pytest.TempPathFactory) -> SweepResult:
+    folder = tmp_path_factory.mktemp("odd")
+    odd = folder / "a$\\frac{$ \u65e5\u672c & <b> -- \x1b[31m.tflite"
     odd.write_bytes(model.read_bytes())
     axes = {"pes": [16, 64], "sram": ["16KiB", "1MiB"]}
-    found = api.sweep(odd, out=tmp_path, layers=True, jobs=1, **axes, **QUICK_PLANS)
-    draw(found, kind, tmp_path / "chart.svg")
+    return api.sweep(odd, out=folder, layers=True, jobs=1, **axes, **QUICK_PLANS)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("kind", KINDS)
+def test_models_of_any_name_are_drawn(oddly_named: SweepResult, tmp_path: Path, kind: str) -> None:
+    draw(oddly_named, kind, tmp_path / "chart.svg")
     ElementTree.parse(tmp_path / "chart.svg")
 
 
