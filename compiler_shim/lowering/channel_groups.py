@@ -94,7 +94,7 @@ def _cut(number: int, geometry: Geometry, size: int) -> Cut:
     return Cut(geometry.height, geometry.width, channels, depth, weights_outer=True, double=DOUBLE)
 
 
-class _Layouts(dict[int, ChainLayout]):
+class _GroupLayouts(dict[int, ChainLayout]):
     """The layouts of a chain by channels of a group, which are the same for all machines."""
 
     def __init__(self, geometries: Sequence[Geometry]) -> None:
@@ -111,10 +111,10 @@ class _Layouts(dict[int, ChainLayout]):
         return made
 
 
-_layouts = lru_cache(maxsize=512)(_Layouts)
+_layouts = lru_cache(maxsize=512)(_GroupLayouts)
 
 
-def _estimate(problems: Sequence[TilingProblem], layouts: _Layouts, size: int) -> ChainTiling:
+def _estimate(problems: Sequence[TilingProblem], layouts: _GroupLayouts, size: int) -> ChainTiling:
     """Loads, both units and the stores run side by side, once the first group is loaded; the nodes after the
     first compute the last group alone."""
     layout, costs = layouts[size], problems[0].machine_costs.plain

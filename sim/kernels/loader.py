@@ -9,7 +9,7 @@ from functools import cache
 from dlasim.native.compilation_unit import CompilationUnit
 from dlasim.native.loaded_object import LoadedObject, UnsupportedObjectError
 from dlasim.native.machine_function import MachineFunction
-from dlasim.sim.kernels.prebuilt.cpu import this_cpu
+from dlasim.sim.kernels.prebuilt.host_cpu import this_cpu
 
 KINDS = ("vnni", "portable")
 _ARGUMENTS = 8  # of `entry.run`, which only the build imports: numba comes with it

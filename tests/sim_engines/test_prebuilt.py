@@ -21,7 +21,7 @@ from dlasim.sim import kernels
 from dlasim.sim.kernels import engine, loader, operation_rows, prebuilt
 from dlasim.sim.kernels.loader import COMPILED_MODULES, KINDS, kernel_unit
 from dlasim.sim.kernels.prebuilt import LEVELS, Level
-from dlasim.sim.kernels.prebuilt.cpu import is_x86_linux, this_cpu
+from dlasim.sim.kernels.prebuilt.host_cpu import is_x86_linux, this_cpu
 from dlasim.sim.reference import execute
 from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, random_scene
 

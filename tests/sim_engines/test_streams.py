@@ -91,12 +91,11 @@ def test_read_only_constants_can_be_read(engine):
     assert sram.any()
 
 
-def test_no_numba_to_run_and_no_llvm_to_import_the_simulator():
+def test_neither_numba_nor_llvm_is_imported_to_run_kernels_that_ship():
     program = (
         "import sys, numpy as np, dlasim.sim, dlasim.sim.executor, dlasim.sim.reference;"
-        "assert not {'numba', 'llvmlite'} & set(sys.modules);"
         "from dlasim.sim.kernels import Engine; Engine();"
-        "assert 'numba' not in sys.modules and 'llvmlite' in sys.modules"
+        "assert not {'numba', 'llvmlite'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-P", "-c", program], check=True)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from dlasim.dataclass import dataclass
 from dlasim.native.compilation_unit import CompilationUnit
 from dlasim.native.object_file import unseal
-from dlasim.sim.kernels.prebuilt.cpu import is_x86_linux
+from dlasim.sim.kernels.prebuilt.host_cpu import is_x86_linux
 
 if TYPE_CHECKING:
     from dlasim.native.target import Target
