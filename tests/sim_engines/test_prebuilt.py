@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from dlasim.native.library import Library
 from dlasim.native.loaded_object import LoadedObject, UnsupportedObjectError
@@ -23,8 +24,9 @@ from dlasim.sim.kernels.loader import COMPILED_MODULES, KINDS, kernel_unit
 from dlasim.sim.kernels.prebuilt import LEVELS, Level
 from dlasim.sim.kernels.prebuilt.host_cpu import is_x86_linux, this_cpu
 from dlasim.sim.reference import execute
-from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, random_scene
+from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, Scene, random_scene
 
+Bytes = NDArray[np.uint8]
 FOLDER = Path(str(resources.files(prebuilt)))
 SCALAR = "+cx16,+popcnt,+sahf,+sse3,+ssse3"
 SSE4 = f"{SCALAR},+sse4.1,+sse4.2"
@@ -101,10 +103,27 @@ def test_a_damaged_installation_compiles(
     assert prebuilt.find(unit, target) is None
 
 
+@pytest.fixture(scope="module")
+def scenes() -> list[tuple[Scene, Bytes]]:
+    """Operations, and what the readable engine leaves in SRAM."""
+    rng, found = np.random.default_rng(11), []
+    for mnemonic in COMPUTED:
+        for limits, count in ((SMALL, 40), (LARGE, 8)):
+            for _ in range(count):
+                scene = random_scene(rng, mnemonic, limits)
+                expected = scene.sram.copy()
+                execute(scene.operation, expected)
+                found.append((scene, expected))
+    return found
+
+
 @pytest.mark.parametrize("load", [Library, LoadedObject])
 @pytest.mark.parametrize("level", LEVELS, ids=lambda level: level.file)
 def test_they_compute_what_the_readable_engine_does(
-    level: Level, load: type[MachineFunction], monkeypatch: pytest.MonkeyPatch
+    level: Level,
+    load: type[MachineFunction],
+    scenes: list[tuple[Scene, Bytes]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     missing = [name for name in level.features.split(",") if not host().has(name[1:])]
     if missing or not is_x86_linux():
@@ -112,15 +131,11 @@ def test_they_compute_what_the_readable_engine_does(
     code = unseal((FOLDER / level.file).read_bytes())
     assert code is not None
     monkeypatch.setattr(engine, "load_library", lambda _: load(code, 8))
-    fast, rng, compiled = engine.Engine(level.kind), np.random.default_rng(11), 0
-    for mnemonic in COMPUTED:
-        for limits, count in ((SMALL, 40), (LARGE, 8)):
-            for _ in range(count):
-                scene = random_scene(rng, mnemonic, limits)
-                expected = scene.sram.copy()
-                execute(scene.operation, expected)
-                compiled += fast.execute(scene.operation, scene.sram)
-                assert np.array_equal(scene.sram, expected), scene.operation
+    fast, compiled = engine.Engine(level.kind), 0
+    for scene, expected in scenes:
+        sram = scene.sram.copy()
+        compiled += fast.execute(scene.operation, sram)
+        assert np.array_equal(sram, expected), scene.operation
     assert compiled > 20 * len(COMPUTED)
 
 
