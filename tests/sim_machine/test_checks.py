@@ -196,7 +196,7 @@ def _transfer_box(number, prefix: str, stride: str):
 def test_checks_agree_with_sets_of_bytes():
     rng = random.Random(1)
     seen = dict.fromkeys(Fault, 0)
-    for _ in range(4000):
+    for _ in range(2000):
         instruction = rng.choice(OPERATIONS)
         fields = {field.name: rng.randint(field.lowest, field.highest) for field in instruction.fields}
         values = Values(rng)
