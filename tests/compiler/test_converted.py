@@ -105,8 +105,8 @@ MACHINES = (
 )
 
 
-def check(path, reference="TFLite Micro"):
-    for choices in MACHINES:
+def check(path, reference="TFLite Micro", machines=MACHINES):
+    for choices in machines:
         result = api.verify(path, **choices)
         assert result.passed, (choices, str(result.mismatch), result.uncompared)
         assert result.reference.startswith(reference)
@@ -117,7 +117,8 @@ def check(path, reference="TFLite Micro"):
 def test_keras_models(tf, build, interface, tmp_path):
     path = tmp_path / "model.tflite"
     path.write_bytes(converted(tf, build(tf), interface))
-    check(path)
+    # Another interface changes the first and the last operator: it is enough to run these on DLA and CPU.
+    check(path, machines=MACHINES[:1] + MACHINES[-1:] if interface else MACHINES)
 
 
 def test_a_model_with_an_operator_that_tflite_micro_lacks(tf, tmp_path):

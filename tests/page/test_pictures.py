@@ -40,7 +40,7 @@ SWEEPS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
          "parallel": ["input", "output"], "dma_bandwidth": [1, 2, 4, 8, 16], "dma_latency": [16, 64],
          **QUICK_PLANS},
     ),
-    "prototype": (("paper_prototype", "ds_cnn"), {"cpu": ["ideal", "two_stage"]}),
+    "prototype": (("paper_prototype", "ds_cnn"), {"cpu": ["ideal", "two_stage"], **QUICK_PLANS}),
     "nothing-ran": (("mnist",), {"sram": "1KiB", "tiling": "output-channel", "pes": [16, 64]}),
 }  # fmt: skip
 # Charts that these sweeps do not have, and what the refusal advises.
