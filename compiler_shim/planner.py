@@ -284,11 +284,12 @@ class _PlanSearch:
         if plan in memory.cycles:
             return memory.cycles[plan], None
         commands, lowered = candidate.commands(), None
-        if commands not in memory.timed:
+        cycles = memory.timed.get(commands)
+        if cycles is None:
             lowered = self.emit(candidate, False)
-            memory.timed[commands] = program_cycles(lowered.program, self._timed, self._backend)
-        memory.cycles[plan] = memory.timed[commands]
-        return memory.cycles[plan], lowered
+            cycles = memory.timed[commands] = program_cycles(lowered.program, self._timed, self._backend)
+        memory.cycles[plan] = cycles
+        return cycles, lowered
 
     def emit(self, candidate: _Candidate, with_constants: bool) -> Lowered:
         """The program of a candidate."""

@@ -207,8 +207,14 @@ def _by_machine_code(
     if not backend.runner(COSTS).is_compiled:
         return None
     words, word_of = np.unique(stream.words[stream.positions[:operations]], return_inverse=True)
-    described = [_word_costs(config, word) for word in words.tolist()]
+    described = _words_costs(config, tuple(words.tolist()))
     return find_costs(stream, operations, described, word_of, memory_numbers(config), memories, backend)
+
+
+@lru_cache(maxsize=256)
+def _words_costs(config: DlaConfig, words: tuple[int, ...]) -> tuple[WordCosts, ...]:
+    """Of all words of a stream at once: to look a machine up takes longer than to look a word up."""
+    return tuple([_word_costs(config, word) for word in words])
 
 
 @lru_cache(maxsize=256)
