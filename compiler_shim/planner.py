@@ -13,11 +13,12 @@ from dataclasses import field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.lowering.ahead import NOTHING_AHEAD
+from dlasim.compiler_shim.lowering.ahead import load_ahead
 from dlasim.compiler_shim.lowering.lower import Lowered, emit
 from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
-from dlasim.compiler_shim.lowering.residency import SramPlan, SramPlanner
+from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.splitting import changes_of_unit, hidden_cycles, split_rows
+from dlasim.compiler_shim.lowering.sram_plan import NOTHING_AHEAD, SramPlan
 from dlasim.compiler_shim.lowering.tiling import Hope
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.compiler_shim.options import CompileOptions
@@ -26,16 +27,18 @@ from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.worse_machines import slower_machines, worse_machines, worst_machine
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
+from dlasim.isa.program import Program
 from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import units_overlap
-from dlasim.sim.duration import computation_ends, program_cycles
+from dlasim.sim.duration import computation_cycles, computation_ends, program_cycles
 
 MAY_BE_FASTER = 1.2  # the paper's tiling is tried where its estimate is within so much of the other
 SMALL, SMALLER = 32, 16  # nodes of networks for which there is time for more candidates
 MOST_SRAM = 1 << 30
 STEPS = 8  # in which SRAM grows from one power of two to the next, where plans for smaller sizes are tried
 PARTS = (2, 4, 8)  # in which rows are computed where that lets both units work side by side
+RESERVES = (1, 2)  # times what is needed is loaded ahead in plans by known times
 MIXED = 0  # instead, where each change of unit has a number of its own
 SPLIT_IF_LARGE = 4  # so many of the fastest plans of larger networks are tried in smaller tiles
 LEAST_PART = 64  # of the SRAM: there are no plans for less than that
@@ -73,7 +76,7 @@ class _Candidate:
         same = network, plan.addresses.keys(), plan.tilings, plan.chains, plan.ahead.loads
         if _nodes(network) <= SMALLER:
             return (*same, plan.addresses) if is_split else same
-        return *same, plan.addresses, plan.buffers, plan.ahead.reservoirs
+        return *same, plan.addresses, plan.buffers, plan.ahead.addresses
 
     def commands(self) -> object:
         """All that decides about the commands. Plans for different machines often have the same, but other
@@ -86,7 +89,7 @@ class _Candidate:
             tuple([(step, tiling.cut) for step, tiling in plan.tilings.items()]),
             tuple([replace(chain, cycles=0, load_cycles=0) for chain in plan.chains.values()]),
             tuple([(step, tuple(loads)) for step, loads in plan.ahead.loads.items()]),
-            tuple(plan.ahead.reservoirs.items()),
+            tuple(plan.ahead.addresses.items()),
         )
 
 
@@ -120,6 +123,7 @@ class PlanMemory:
     plans: dict[tuple[_Kind, int, bool], SramPlan | str] = field(default_factory=dict)  # or why there is none
     bare: dict[int, SramPlan] = field(default_factory=dict)  # by identity, the plan without loads ahead
     parted: dict[int, _Parted] = field(default_factory=dict)  # likewise, in smaller tiles
+    known_times: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other loads ahead
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
     timed: dict[object, int] = field(default_factory=dict)  # cycles by what decides about the commands
 
@@ -207,8 +211,33 @@ class _PlanSearch:
         timed.sort(key=lambda each: each[0])
         timed += self._time_all(self._split_best([(each[0], each[1]) for each in timed]))[0]
         timed += self._time_all(self._mixed(timed))[0]
+        timed += self._time_all(self._with_known_times(timed))[0]
         _, best, lowered = min(timed, key=lambda each: each[0])
         return best, lowered
+
+    def _with_known_times(self, timed: Sequence[_Timed]) -> list[_Candidate]:
+        """The best plan, its loads ahead by the times that its computations were found to take."""
+        _, best, lowered = min(timed, key=lambda each: each[0])
+        plan = best.plan
+        if not plan.ahead.loads:
+            return []
+        known = self._memory.known_times
+        if id(plan) not in known:
+            program = (lowered or self.emit(best, False)).program
+            computing = self._computing(best, program)
+            known[id(plan)] = [self._load_ahead(plan, computing, reserve) for reserve in RESERVES]
+        return [_Candidate(best.kind, other, best.size) for other in known[id(plan)]]
+
+    def _computing(self, candidate: _Candidate, program: Program) -> dict[int, float]:
+        """By step the cycles of its computations; those of a layer in the shares of their estimates."""
+        machine = self._policy(self._machine, self._options.tiling, Hope.NONE).machine
+        plan, cycles = candidate.plan, computation_cycles(program, self._timed, self._backend)
+        shares, sums = dict[int, float](), defaultdict[int, float](float)
+        for step, problem in plan.problems.items():
+            shares[step] = problem.on(machine).compute_cycles(plan.tilings[step].tasks)
+            sums[problem.node.layer] += shares[step]
+        layers = {step: problem.node.layer for step, problem in plan.problems.items()}
+        return {step: cycles[layers[step]] * share / sums[layers[step]] for step, share in shares.items()}
 
     def _mixed(self, timed: Sequence[_Timed]) -> list[_Candidate]:
         """The best plan in smaller tiles, each change of unit in the number of parts that is best there."""
@@ -219,7 +248,7 @@ class _PlanSearch:
             return []
         if MIXED not in parted.smaller:
             ends = self._ends_by_parts(parted, timed)
-            parted.smaller[MIXED] = split_rows(parted.whole, _best_parts(parted.whole, sites, ends))
+            parted.smaller[MIXED] = self._cut(parted.whole, _best_parts(parted.whole, sites, ends))
         mixed = parted.smaller[MIXED]
         return [] if mixed is None else [_Candidate(best.kind, mixed, best.size)]
 
@@ -262,9 +291,14 @@ class _PlanSearch:
             steps = [step for site in changes_of_unit(plan) for step in site]
             for parts in PARTS:
                 if parts not in parted.smaller:
-                    parted.smaller[parts] = split_rows(plan, dict.fromkeys(steps, parts))
+                    parted.smaller[parts] = self._cut(plan, dict.fromkeys(steps, parts))
                 if (smaller := parted.smaller[parts]) is not None:
                     yield _Candidate(kind, smaller, size)
+
+    def _cut(self, plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
+        """The plan with some nodes in so many parts."""
+        smaller = split_rows(plan, parts)
+        return self._load_ahead(smaller) if smaller is not None and plan.ahead.loads else smaller
 
     def _time_all(self, candidates: Sequence[_Candidate]) -> tuple[list[_Timed], list[InputError]]:
         """The times of those of which a program can be made, and why there is none of others."""
@@ -409,13 +443,21 @@ class _PlanSearch:
         known, key = self._memory.plans, (kind, size, apart)
         if key not in known:
             try:
-                known[key] = self._planner(kind).plan(size, apart)
+                plan = self._planner(kind).plan(size, apart)
+                known[key] = self._load_ahead(plan) if keeps_tensors(self._options) else plan
             except InputError as error:
                 known[key] = str(error)  # the error itself would keep everything here alive
         found = known[key]
         if isinstance(found, str):
             raise InputError(found)
         return found
+
+    def _load_ahead(
+        self, plan: SramPlan, computing: Mapping[int, float] | None = None, reserve: int = 1
+    ) -> SramPlan:
+        """The plan with loads ahead, by the times of the machine at hand."""
+        machine = self._policy(self._machine, self._options.tiling, Hope.NONE).machine
+        return load_ahead(plan, machine, computing, reserve)
 
     def _planner(self, kind: _Kind) -> SramPlanner:
         known = self._memory.planners

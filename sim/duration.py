@@ -46,6 +46,20 @@ def computation_ends(program: Program, config: DlaConfig, backend: Backend = SHI
     return ends
 
 
+def computation_cycles(program: Program, config: DlaConfig, backend: Backend = SHIPPED) -> NDArray[np.int64]:
+    """By layer the cycles of its computations, one after the other."""
+    cycles = np.zeros(len(program.layers), np.int64)
+    layer_of_words = program.layer_of_words()
+    for number, place in enumerate(program.streams):
+        stream, costs = _decoded(program, number, config, backend)
+        is_computation = np.isin(costs.unit, (Unit.MAC, Unit.VECTOR))
+        layers = layer_of_words[place.first_word + stream.positions]
+        timeline = schedule(config, stream, costs, backend=backend)
+        spent = timeline.end - timeline.start
+        np.add.at(cycles, layers[is_computation], spent[is_computation])
+    return cycles
+
+
 def _stream_cycles(program: Program, number: int, config: DlaConfig, backend: Backend) -> int:
     return total_cycles(config, *_decoded(program, number, config, backend), backend)
 

@@ -11,7 +11,7 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
-from dlasim.compiler_shim.lowering.residency import SramPlan
+from dlasim.compiler_shim.lowering.sram_plan import SramPlan
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.planner import PlanMemory, fastest_plan
 from dlasim.dataclass import dataclass

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from dlasim.compiler_shim.lowering import allocation
-from dlasim.compiler_shim.lowering.ahead import Constants, PackedSegment
-from dlasim.compiler_shim.lowering.allocation import Gap
-from dlasim.compiler_shim.lowering.chains import Chain, ChainTiling
+from dlasim.compiler_shim.lowering.chains import ChainTiling
 from dlasim.compiler_shim.lowering.geometry import Buffers
 from dlasim.compiler_shim.lowering.policy import Policy
-from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT, align
+from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 
 
@@ -66,34 +64,6 @@ class BufferPacker:
             self.buffers[step] = _grouped(layout.buffers[number], addresses)
         self._settle(taken, tiling.sram_bytes)
         return tuple(addresses)
-
-    def describe(self, steps: Sequence[int], taken: Sequence[Gap], chain: Chain | None) -> PackedSegment:
-        """A packed node or chain, as the plan of loads ahead sees it."""
-        occupied, constants = list(taken), []
-        for step in steps:
-            for addresses, (size, _) in zip(self.buffers[step], self.tilings[step].buffers, strict=True):
-                occupied += [(address, address + align(size)) for address in addresses if size]
-            constants += self._constants(step)
-        if chain is not None:
-            occupied += chain.inner_gaps
-            return PackedSegment(steps[0], occupied, constants, chain.rounds, chain.cycles, chain.load_cycles)
-        (step,) = steps
-        tiling, problem = self.tilings[step], self.problems[step]
-        compute, loads = problem.compute_cycles(tiling), problem.load_cycles(tiling)
-        return PackedSegment(step, occupied, constants, tiling.tasks, compute, loads)
-
-    def _constants(self, step: int) -> list[Constants]:
-        """The constants that a node can have in SRAM when it begins."""
-        problem, tiling = self.problems[step], self.tilings[step]
-        place = len(problem.in_sram.inputs)
-        size, pieces = tiling.buffers[place][0], problem.first_pieces(tiling)
-        if not size or problem.node.matrix is not None:
-            return []
-        gaps = tuple((address, address + align(size)) for address in self.buffers[step][place])
-        cycles = problem.machine.constants_cycles(size)
-        if not cycles:
-            return []  # loads take no time on this machine
-        return [Constants(step, pieces, align(size), cycles, gaps, problem.loads_again(tiling))]
 
     def _settle(self, taken: Sequence[allocation.Gap], buffer_bytes: int) -> None:
         self.peak_bytes = max(self.peak_bytes, sum(end - start for start, end in taken) + buffer_bytes)

@@ -22,7 +22,7 @@ from dlasim.compiler_shim.lowering.memory import (
     resolve_alias,
     variables,
 )
-from dlasim.compiler_shim.lowering.residency import SramPlan
+from dlasim.compiler_shim.lowering.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.tiling import Tiling
 from dlasim.compiler_shim.lowering.work import list_work
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, PlacedNetwork
@@ -185,7 +185,7 @@ class _Lowering:
         matrix = None if facts.matrix is None else self._tensor_location(facts.matrix)
         geometry, cut = self._sram.problems[step].geometry, self._sram.tilings[step].cut
         buffers = self._sram.buffers[step]
-        ahead = self._sram.ahead.reservoirs.get(step)
+        ahead = self._sram.ahead.addresses.get(step, ())
         values = self._network.values
         return AllocatedNode(
             facts.node, facts.fixed, geometry, cut, inputs, output, buffers, values, step, ahead, matrix

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -10,8 +9,6 @@ from itertools import pairwise
 from math import inf
 
 from dlasim.compiler_shim.lowering import allocation
-from dlasim.compiler_shim.lowering.ahead import NOTHING_AHEAD, AheadPlan, AheadPlanner
-from dlasim.compiler_shim.lowering.allocation import LiveRange
 from dlasim.compiler_shim.lowering.buffer_packing import BufferPacker
 from dlasim.compiler_shim.lowering.chain_tilings import ChainTilings
 from dlasim.compiler_shim.lowering.chains import Chain, best_segments
@@ -22,73 +19,15 @@ from dlasim.compiler_shim.lowering.memory import (
     sram_candidates,
 )
 from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.sram_plan import Residents, SramPlan
 from dlasim.compiler_shim.lowering.states import Segment, State, StateSearch, state_of, values_of
 from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT
-from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem, TilingProblems
+from dlasim.compiler_shim.lowering.tiling import TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
-from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 
 NEAR = 64  # as in `search`
 TRAFFIC_WEIGHT = 1 / 1024  # cycles that a byte over the bus counts for besides its time
-
-
-@dataclass(frozen=True, slots=True)
-class SramPlan:
-    """For each resident value its address; for each DLA node its problem, tiling and buffer addresses."""
-
-    addresses: Mapping[int, int]
-    problems: Mapping[int, TilingProblem]
-    tilings: Mapping[int, Tiling]
-    buffers: Mapping[int, tuple[tuple[int, ...], ...]]
-    peak_bytes: int
-    chains: Mapping[int, Chain]  # by first step
-    inner: frozenset[int]  # values that only exist in stripes
-    ahead: AheadPlan
-
-    @property
-    def estimated_cycles(self) -> int:
-        """Cycles of the DLA by the estimates that made the plan; a chain has one for all its nodes."""
-        nodes = sum(tiling.cycles for tiling in self.tilings.values())
-        return nodes + sum(chain.cycles for chain in self.chains.values())
-
-    @property
-    def tasks(self) -> int:
-        """Tiles, and stripes of each node in a chain."""
-        return sum(tiling.tasks for tiling in self.tilings.values())
-
-    @property
-    def has_groups(self) -> bool:
-        """Whether a chain is computed in groups of channels."""
-        return any(chain.groups for chain in self.chains.values())
-
-    @property
-    def chained(self) -> frozenset[int]:
-        """The steps that belong to chains."""
-        return frozenset(step for chain in self.chains.values() for step in chain.steps)
-
-
-class _Residents:
-    """The values that stay in SRAM, each at its address while it is alive."""
-
-    def __init__(self, addresses: Mapping[int, int], live_ranges: Mapping[int, LiveRange]) -> None:
-        self.addresses, self.state = addresses, state_of(addresses)
-        self._at: dict[int, dict[int, allocation.Gap]] = defaultdict(dict)  # by step and value
-        for value, address in addresses.items():
-            live_range = live_ranges[value]
-            gap = (address, address + live_range.size_bytes)
-            for step in range(live_range.first, live_range.last + 1):
-                self._at[step][value] = gap
-
-    def __contains__(self, value: object) -> bool:
-        return value in self.addresses
-
-    def during(self, steps: Sequence[int]) -> list[allocation.Gap]:
-        """The address ranges that they occupy while any of these steps runs."""
-        found: dict[int, allocation.Gap] = {}
-        for step in steps:
-            found.update(self._at.get(step, {}))
-        return list(found.values())
 
 
 class SramPlanner:
@@ -258,7 +197,7 @@ class SramPlanner:
         matrices = [self._matrices[step] for step in steps if step in self._matrices]
         return state_of([*(v for each in values for v in each), *matrices])
 
-    def _settle(self, resident: list[int], segments: Sequence[Segment]) -> _Residents | None:
+    def _settle(self, resident: list[int], segments: Sequence[Segment]) -> Residents | None:
         chosen = {value: self._live_ranges[value] for value in resident}
         live_ranges = extend_live_ranges(
             self._network, chosen, [steps for steps in segments if len(steps) > 1]
@@ -267,11 +206,11 @@ class SramPlanner:
             earlier = {value: replace(each, first=each.first - 1) for value, each in live_ranges.items()}
             addresses = allocation.assign_addresses(earlier.values(), ALIGNMENT, self._limit)
             if addresses is not None:
-                return _Residents(addresses, earlier)
+                return Residents(addresses, earlier)
         addresses = allocation.assign_addresses(live_ranges.values(), ALIGNMENT, self._limit)
-        return None if addresses is None else _Residents(addresses, live_ranges)
+        return None if addresses is None else Residents(addresses, live_ranges)
 
-    def _pack_nodes(self, residents: _Residents, segments: Sequence[Segment]) -> SramPlan | int:
+    def _pack_nodes(self, residents: Residents, segments: Sequence[Segment]) -> SramPlan | int:
         """The plan, or the step at which the buffers do not fit beside the resident values."""
         packer = BufferPacker(self._limit)
         chains: dict[int, Chain] = {}
@@ -288,38 +227,18 @@ class SramPlanner:
                 problem = self._problem(step, residents.state)
                 if not packer.pack_node(step, problem, self._policy, residents.during((step,))):
                     return step
-        ahead, peak = self._plan_ahead(segments, residents, packer, chains)
         return SramPlan(
-            residents.addresses,
+            self._limit,
+            residents,
             packer.problems,
             packer.tilings,
             packer.buffers,
-            max(packer.peak_bytes, peak),
+            packer.peak_bytes,
             chains,
             frozenset(inner),
-            ahead,
         )
 
-    def _plan_ahead(
-        self,
-        segments: Sequence[Segment],
-        residents: _Residents,
-        packer: BufferPacker,
-        chains: Mapping[int, Chain],
-    ) -> tuple[AheadPlan, int]:
-        """The constants that are loaded ahead, as far as there is room, and the most SRAM that is in use."""
-        if not self._policy.keeps_tensors:
-            return NOTHING_AHEAD, 0
-        described = []
-        for steps in segments:
-            parts = [steps] if steps[0] in chains else [(step,) for step in steps]
-            described += [
-                packer.describe(part, residents.during(part), chains.get(part[0])) for part in parts
-            ]
-        planner = AheadPlanner(described, self._limit)
-        return planner.run(), planner.peak_bytes
-
-    def _segments(self, residents: _Residents) -> list[tuple[int, ...]]:
+    def _segments(self, residents: Residents) -> list[tuple[int, ...]]:
         """The steps in order; those that are cheaper as a chain form one segment."""
         if not self._policy.keeps_tensors:
             return [(step,) for step in self._nodes]
@@ -332,7 +251,7 @@ class SramPlanner:
                 run = []
         return segments
 
-    def _is_link(self, step: int, residents: _Residents) -> bool:
+    def _is_link(self, step: int, residents: Residents) -> bool:
         """Whether only the next node reads a node's output, and the whole output does not stay in SRAM."""
         return step in self._links and self._nodes[step].output not in residents
 
@@ -351,7 +270,7 @@ class SramPlanner:
             and node.out_shape == follower.in_shape
         )
 
-    def _cost(self, steps: Segment, residents: _Residents) -> float:
+    def _cost(self, steps: Segment, residents: Residents) -> float:
         taken = residents.during(steps)
         if _take_turns(taken):
             return inf
@@ -388,7 +307,7 @@ class SramPlanner:
         return [self._problem(step, in_sram) for step in steps]
 
     def _pack_chain(
-        self, steps: tuple[int, ...], residents: _Residents, taken: list[allocation.Gap], packer: BufferPacker
+        self, steps: tuple[int, ...], residents: Residents, taken: list[allocation.Gap], packer: BufferPacker
     ) -> Chain | None:
         if _take_turns(taken):
             return None

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from dlasim.compiler_shim.lowering.ahead import AheadPlan
-from dlasim.compiler_shim.lowering.residency import SramPlan
+from dlasim.compiler_shim.lowering.sram_plan import NOTHING_AHEAD, SramPlan
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 
@@ -27,17 +26,10 @@ def hidden_cycles(plan: SramPlan) -> int:
 
 
 def split_rows(plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
-    """The plan with some nodes in so many parts; None where none can be cut."""
-    tilings, counts = dict(plan.tilings), dict[int, tuple[int, int]]()
-    for step, count in parts.items():
-        problem, tiling = plan.problems[step], plan.tilings[step]
-        smaller = _split(problem, tiling, count)
-        if smaller is not None:
-            tilings[step] = smaller
-            counts[step] = tiling.tasks, smaller.tasks
-    if not counts:
-        return None
-    return replace(plan, tilings=tilings, ahead=_spread(plan.ahead, counts))
+    """The plan with some nodes in so many parts, without loads ahead; None where none can be cut."""
+    found = {step: _split(plan.problems[step], plan.tilings[step], count) for step, count in parts.items()}
+    smaller = {step: tiling for step, tiling in found.items() if tiling is not None}
+    return replace(plan, tilings={**plan.tilings, **smaller}, ahead=NOTHING_AHEAD) if smaller else None
 
 
 def changes_of_unit(plan: SramPlan) -> list[list[int]]:
@@ -80,12 +72,3 @@ def _split(problem: TilingProblem, tiling: Tiling, parts: int) -> Tiling | None:
     smaller = cut._replace(rows=rows, weights_outer=True)
     tasks = -(-problem.height // rows) * groups
     return replace(tiling, cut=smaller, tasks=tasks)
-
-
-def _spread(ahead: AheadPlan, counts: Mapping[int, tuple[int, int]]) -> AheadPlan:
-    """Loads for later nodes after the same part of a node's tasks."""
-    loads = dict(ahead.loads)
-    for step, (before, after) in counts.items():
-        if step in loads:
-            loads[step] = [replace(load, task=load.task * after // before) for load in loads[step]]
-    return replace(ahead, loads=loads)

@@ -211,15 +211,16 @@ class TilingProblem:
         between = passes if tiling.cut.weights_outer else groups * passes
         return self.node.table is None and between > 1 and self.tiles(tiling) > groups
 
-    def compute_cycles(self, tiling: Tiling) -> int:
-        """About the cycles of all computations."""
-        return self.work_cycles + tiling.tasks * self.task_cycles
+    def compute_cycles(self, tasks: int) -> int:
+        """About the cycles of all computations in so many tasks."""
+        least = tile_costs.least_cycles(self.geometry.sizes.plain, self.machine_costs.plain)
+        return least + tasks * self.task_cycles
 
-    def load_cycles(self, tiling: Tiling) -> int:
-        """About the cycles of all loads."""
-        if not tiling.read_bytes:
-            return 0
-        return self.machine.mixed_cycles(tiling.read_bytes, self.constant_bytes, tiling.tasks)
+    def on(self, machine: Machine) -> TilingProblem:
+        """The same on another machine."""
+        if machine.config == self.machine.config:
+            return self
+        return TilingProblem(self.node, machine, machine.costs(self.node), self.geometry)
 
     def _groups(self, tiling: Tiling) -> int:
         return -(-self.channels // tiling.cut.channels)

@@ -6,7 +6,6 @@ import ast
 import dataclasses
 import inspect
 import random
-from dataclasses import replace
 from math import exp, log
 from pathlib import Path
 from types import FunctionType
@@ -16,7 +15,6 @@ import pytest
 
 from dlasim.compiler_shim.compile import load_model
 from dlasim.compiler_shim.lowering import tile_buffers, tile_costs
-from dlasim.compiler_shim.lowering.ahead import NOTHING_AHEAD
 from dlasim.compiler_shim.lowering.lower import Lowered, emit
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
@@ -72,8 +70,7 @@ def lower_all(
     policy = Policy(config, CompileOptions(**{"place": "dla", **options}), backend)
     placed = place(network, policy)
     plan = SramPlanner(placed, policy).plan(config.sram_bytes)
-    # Estimates are of one node or chain after the other, without what they load for later ones.
-    return emit(placed, config, replace(plan, ahead=NOTHING_AHEAD), None, with_constants=False)
+    return emit(placed, config, plan, None, with_constants=False)
 
 
 def plans(lowered: Lowered, config: DlaConfig) -> list[Plan]:

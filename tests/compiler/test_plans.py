@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from dlasim.compiler_shim import planner
 from dlasim.compiler_shim.compile import load_model, lower_for
-from dlasim.compiler_shim.lowering.ahead import NOTHING_AHEAD
+from dlasim.compiler_shim.lowering.ahead import load_ahead
 from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
@@ -115,10 +113,9 @@ def test_weights_are_loaded_ahead(tmp_path):
     policy = Policy(config, CompileOptions(), hope=Hope.AHEAD)
     placed = place(network, policy)
     plan = SramPlanner(placed, policy).plan(config.sram_bytes)
-    assert plan.ahead.loads
     with_loads, without = (
         emit(placed, config, each, None, with_constants=False).program
-        for each in (plan, replace(plan, ahead=NOTHING_AHEAD))
+        for each in (load_ahead(plan, policy.machine), plan)
     )
     assert program_cycles(with_loads, config) < 0.99 * program_cycles(without, config)
     assert not check_program(with_loads).races

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from dlasim.compiler_shim.lowering.ahead import Reservoir
 from dlasim.compiler_shim.lowering.constants import pack
 from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import pair
@@ -34,7 +33,8 @@ _NO_TENSOR, _NO_BUFFER = TensorLocation(), Buffer()  # nothing ever writes them
 class AllocatedNode:
     """A node with its tiling, the locations of its tensors, and the addresses of its buffers: for each of
     inputs, constants, accumulator and output one address per copy. `fixed` are its `fixed_fields`, `values`
-    the network's. The first pieces of its constants, in `ahead`, are loaded before it begins."""
+    the network's. The first pieces of its constants are loaded ahead, to the addresses
+    in `ahead`."""
 
     node: DlaNode
     fixed: Mapping[str, Any]
@@ -45,7 +45,7 @@ class AllocatedNode:
     buffers: tuple[tuple[int, ...], ...]
     values: Sequence[Value]
     step: int = 0  # of the network
-    ahead: Reservoir | None = None
+    ahead: tuple[int, ...] = ()
     matrix: TensorLocation | None = None
 
     @property
@@ -71,11 +71,10 @@ class AllocatedNode:
         return node.weights, node.records, node.table, node.mnemonic, node.one_by_one, cut.channels, cut.depth
 
     def loads(self, task: int, first: int, offsets: Sequence[int]) -> list[Load]:
-        """The loads of pieces that come ahead with a task of another node, from number `first` on, from these
-        offsets of the pool."""
-        assert self.ahead is not None, "only such pieces are loaded for a later node"
+        """The loads of pieces that come ahead after a task, from number `first` on, from these offsets of the
+        pool."""
         return [
-            Load(task, offset, self.constant_bytes(number), self.ahead.addresses[number], self.node.layer)
+            Load(task, offset, self.constant_bytes(number), self.ahead[number], self.node.layer)
             for number, offset in enumerate(offsets, first)
         ]
 
@@ -102,9 +101,9 @@ class AllocatedNode:
         second = self.inputs[1] if len(self.inputs) > 1 else self.matrix or _NO_TENSOR
         buffers = [_buffer(addresses) for addresses in self.buffers]
         buffers[1:1] = [_NO_BUFFER] * (2 - len(self.inputs))
-        if self.ahead is not None:
-            own, pieces = buffers[CONSTANTS], len(self.ahead.addresses)
-            buffers[CONSTANTS] = Buffer(own.copies, pieces, first_constant, own.addresses)
+        if self.ahead:
+            own = buffers[CONSTANTS]
+            buffers[CONSTANTS] = Buffer(own.copies, len(self.ahead), first_constant, own.addresses)
         return Node(
             number=number,
             height=geometry.height,

@@ -81,14 +81,15 @@ class Emitter:
     def node(self, allocated: AllocatedNode, later: Sequence[Later] = ()) -> None:
         """All tasks of a node, and between them loads for later nodes."""
         repeats = allocated.cut.channels if allocated.node.one_by_one else 1
+        loads = self._list_loads(later)
         self._put_node(0, allocated, 0)
         operations = len(allocated.inputs) + 1 + repeats + 1
-        self._emit(1, allocated.tasks, operations, later)
+        self._emit(1, allocated.tasks, operations, loads)
         self._note(allocated, 0)
 
     def chain(self, chain: Chain, members: Sequence[AllocatedNode], later: Sequence[Later] = ()) -> None:
         """All pieces of a chain, and between them loads for later nodes."""
-        stream = self._stream
+        stream, loads = self._stream, self._list_loads(later)
         stream.groups = chain.groups
         stream.between_addresses[: len(chain.inner_addresses)] = chain.inner_addresses
         first_constants = [0, *accumulate(allocated.groups * allocated.passes for allocated in members)]
@@ -97,7 +98,7 @@ class Emitter:
         schedule = [rows for stripe in chain.schedule for rows in stripe]
         self._stripes.put([StripeRows(*rows, rows.kept) for rows in schedule])
         repeats = sum(allocated.cut.channels if allocated.node.one_by_one else 1 for allocated in members)
-        self._emit(len(members), chain.rounds, repeats + 4 * len(members) + 1, later)
+        self._emit(len(members), chain.rounds, repeats + 4 * len(members) + 1, loads)
         for number, allocated in enumerate(members):
             self._note(allocated, first_constants[number])
 
@@ -105,8 +106,8 @@ class Emitter:
         """A node of what is emitted next, where its pieces of constants are in the pool, and which came
         ahead."""
         self._offsets.put(first_constant, self._known_offsets(allocated))
-        if allocated.ahead is not None:
-            self._ahead_addresses.put(first_constant, allocated.ahead.addresses)
+        if allocated.ahead:
+            self._ahead_addresses.put(first_constant, allocated.ahead)
         self._stream.nodes[number].assign(allocated.record(number, first_constant))
 
     def halt(self) -> None:
@@ -138,9 +139,9 @@ class Emitter:
         )
         return [*known, *[NONE] * (allocated.groups * allocated.passes - len(known))]
 
-    def _emit(self, nodes: int, tasks: int, operations: int, later: Sequence[Later] = ()) -> None:
+    def _emit(self, nodes: int, tasks: int, operations: int, loads: Sequence[Load] = ()) -> None:
         """All tasks, or pieces of a chain; one is no more than so many operations."""
-        stream, loads = self._stream, [load for each in later for load in self._list_loads(each)]
+        stream = self._stream
         self._loads.put(loads)
         stream.load_count, stream.next_load = len(loads), 0
         stream.pool_bytes = self._pool.size_bytes
@@ -153,12 +154,15 @@ class Emitter:
         if stream.next_load < len(loads):
             self._run(stream, LOADS, tasks, tasks)
 
-    def _list_loads(self, later: Later) -> list[Load]:
-        """Pieces of a later node's constants, which get their offsets in the pool now."""
-        numbers = range(later.first, later.first + later.pieces)
-        offsets = [self._pool.reserve(later.node.constant_bytes(number)) for number in numbers]
-        self._ahead.setdefault(later.node.step, []).extend(offsets)
-        return later.node.loads(later.task, later.first, offsets)
+    def _list_loads(self, later: Sequence[Later]) -> list[Load]:
+        """Pieces of later nodes' constants, which get their offsets in the pool now."""
+        loads: list[Load] = []
+        for each in later:
+            numbers = range(each.first, each.first + each.pieces)
+            offsets = [self._pool.reserve(each.node.constant_bytes(number)) for number in numbers]
+            self._ahead.setdefault(each.node.step, []).extend(offsets)
+            loads += each.node.loads(each.task, each.first, offsets)
+        return loads
 
     def _reserve(self, operations: int) -> None:
         """Room for so many more."""

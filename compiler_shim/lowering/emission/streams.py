@@ -133,11 +133,11 @@ def _task(stream: StreamBuilder, node: Node, number: int, start: int) -> None:
     if start + depth == node.depth:
         address, is_stored = place_output(stream, node, stream.stores[store])
     make_tile(stream, node, compute, start, depth, address, is_stored)
-    _load_ahead(stream, number)
     write_operation(stream, compute)
     write_deferred_store(stream)
     if is_stored:
         stream.deferred_store = store
+    _load_ahead(stream, number)
 
 
 @routine
@@ -156,12 +156,12 @@ def _stripe(stream: StreamBuilder, nodes: int, stripe: int) -> None:
             address, is_stored = place_output(stream, node, stream.stores[store])
             make_tile(stream, node, stream.computes[count], 0, node.depth, address, is_stored)
             count += 1
-    _load_ahead(stream, stripe)
     for number in range(count):
         write_operation(stream, stream.computes[number])
     write_deferred_store(stream)
     if is_stored:
         stream.deferred_store = store
+    _load_ahead(stream, stripe)
 
 
 @routine
@@ -174,12 +174,12 @@ def _round(stream: StreamBuilder, nodes: int, number: int) -> None:
         if group >= 0 and group < stream.groups:
             is_stored = _group(stream, nodes, stream.nodes[member], group, store, stream.computes[count])
             count += 1
-    _load_ahead(stream, number)
     for done in range(count):
         write_operation(stream, stream.computes[done])
     write_deferred_store(stream)
     if is_stored:
         stream.deferred_store = store
+    _load_ahead(stream, number)
 
 
 @routine

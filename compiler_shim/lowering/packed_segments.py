@@ -1,0 +1,143 @@
+"""A plan as the planner of loads ahead sees it: nodes and chains, what they occupy, load and compute."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from dlasim.compiler_shim.lowering.allocation import Gap
+from dlasim.compiler_shim.lowering.sram_plan import SramPlan
+from dlasim.compiler_shim.lowering.tile_buffers import align
+from dlasim.compiler_shim.lowering.tiling import Machine
+from dlasim.dataclass import dataclass
+from dlasim.isa.instructions import BY_MNEMONIC, Unit
+
+MOST_SLOTS = 16  # in which the tasks of a segment are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """The constants of a node: its step, how many pieces, bytes of the largest, cycles of loading one, the
+    buffers that they have, and whether pieces are loaded again. If not, the buffers are free where all pieces
+    are loaded ahead."""
+
+    step: int
+    pieces: int
+    piece_bytes: int
+    piece_cycles: float
+    gaps: tuple[Gap, ...]
+    is_loaded_again: bool = False
+
+
+@dataclass(slots=True)
+class PackedSegment:
+    """A node or a chain: its first step, what it occupies, the constants of its nodes, how many tasks or
+    rounds it has, and for how many cycles it computes, and loads tensors."""
+
+    step: int
+    occupied: list[Gap]
+    constants: list[Constants]
+    tasks: int
+    compute_cycles: float
+    tensor_cycles: float
+    is_chain: bool = False
+
+    @property
+    def slots(self) -> int:
+        """Groups of tasks."""
+        return -(-self.tasks // self.tasks_of_slot)
+
+    @property
+    def tasks_of_slot(self) -> int:
+        """Tasks in a group."""
+        return -(-self.tasks // MOST_SLOTS)
+
+    @property
+    def first_cycles(self) -> float:
+        """Loads of as many pieces as there are buffers for; without them the segment cannot begin."""
+        return sum([min(len(each.gaps), each.pieces) * each.piece_cycles for each in self.constants])
+
+    @property
+    def spare_cycles(self) -> float:
+        """What is left of its time after all loads; below 0 where they take longer than anything else."""
+        constants = sum([each.pieces * each.piece_cycles for each in self.constants])
+        return max(self.compute_cycles, self.tensor_cycles) - self.tensor_cycles - constants
+
+    def slots_of(self, constants: Constants, piece: int) -> tuple[int, int]:
+        """The first slot that uses a piece, and the end of those that do. A chain may use any to its end."""
+        if self.is_chain:
+            first, end = min(piece, self.tasks - 1), self.tasks
+        else:
+            each = 1 if constants.is_loaded_again else self.tasks // constants.pieces
+            first, end = piece * each, (piece + 1) * each
+        return first // self.tasks_of_slot, -(-end // self.tasks_of_slot)
+
+
+def describe(
+    plan: SramPlan, machine: Machine, computing: Mapping[int, float] | None = None
+) -> list[PackedSegment]:
+    """The segments of a plan on a machine; `computing` are the cycles of the nodes by step, if known."""
+    chained = plan.chained
+    return [
+        _describe_chain(plan, step, machine, computing) if step in plan.chains
+        else _describe_node(plan, step, machine, computing)
+        for step in sorted(plan.tilings)
+        if step in plan.chains or step not in chained
+    ]  # fmt: skip
+
+
+def _describe_node(
+    plan: SramPlan, step: int, machine: Machine, computing: Mapping[int, float] | None
+) -> PackedSegment:
+    problem, tiling = plan.problems[step].on(machine), plan.tilings[step]
+    constants = _constants(plan, step, machine)
+    tensor_bytes = tiling.read_bytes - sum([each.pieces * each.piece_bytes for each in constants])
+    loads = machine.mixed_cycles(tensor_bytes, 0, tiling.tasks) if tensor_bytes > 0 else 0
+    compute = problem.compute_cycles(tiling.tasks) if computing is None else computing[step]
+    occupied = [*plan.residents.during((step,)), *_buffers(plan, step)]
+    return PackedSegment(step, occupied, constants, tiling.tasks, compute, loads)
+
+
+def _describe_chain(
+    plan: SramPlan, step: int, machine: Machine, computing: Mapping[int, float] | None
+) -> PackedSegment:
+    """MAC and VECTOR work side by side."""
+    chain = plan.chains[step]
+    occupied, constants = [*plan.residents.during(chain.steps), *chain.inner_gaps], list[Constants]()
+    of_unit: dict[Unit | None, float] = defaultdict(float)
+    for member in chain.steps:
+        occupied += _buffers(plan, member)
+        constants += _constants(plan, member, machine)
+        problem = plan.problems[member].on(machine)
+        cycles = problem.compute_cycles(chain.rounds) if computing is None else computing[member]
+        of_unit[BY_MNEMONIC[problem.node.mnemonic].unit] += cycles
+    loads = max(chain.load_cycles - sum([each.pieces * each.piece_cycles for each in constants]), 0)
+    return PackedSegment(step, occupied, constants, chain.rounds, max(of_unit.values()), loads, is_chain=True)
+
+
+def _buffers(plan: SramPlan, step: int) -> list[Gap]:
+    """What the buffers of a node occupy."""
+    return [
+        (address, address + align(size))
+        for addresses, (size, _) in zip(plan.buffers[step], plan.tilings[step].buffers, strict=True)
+        for address in addresses
+        if size
+    ]
+
+
+def _constants(plan: SramPlan, step: int, machine: Machine) -> list[Constants]:
+    """The constants of a node that may be loaded ahead. Those of a host's tensor may not."""
+    problem, tiling = plan.problems[step], plan.tilings[step]
+    place = len(problem.in_sram.inputs)
+    size, pieces = tiling.buffers[place][0], problem.first_pieces(tiling)
+    if not size or problem.node.matrix is not None:
+        return []
+    cycles = machine.constants_cycles(size)
+    if not cycles:
+        return []  # loads take no time on this machine
+    is_loaded_again = problem.loads_again(tiling)
+    part = (
+        1.0 if is_loaded_again else min(problem.constant_bytes / (pieces * size), 1.0)
+    )  # the last is smaller
+    gaps = tuple([(address, address + align(size)) for address in plan.buffers[step][place]])
+    return [Constants(step, pieces, align(size), cycles * part, gaps, is_loaded_again)]

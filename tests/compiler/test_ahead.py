@@ -1,0 +1,195 @@
+"""Loads ahead: no two things in one place at a time, the same results, and the bus at work."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.graph import Quantization
+from dlasim.compiler_shim.lowering.ahead import AheadPlanner, load_ahead
+from dlasim.compiler_shim.lowering.packed_segments import Constants, PackedSegment, describe
+from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.residency import SramPlanner
+from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.placement import place
+from dlasim.compiler_shim.tflite.writer import write_tflite
+from dlasim.compiler_shim.topologies import build_topology
+from dlasim.compiler_shim.topologies.builder import NetworkBuilder
+from dlasim.errors import InputError
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.lower_bound import find_bound
+from dlasim.sim.races import check_program
+from dlasim.sim.runner import Simulation
+from dlasim.verification import verify
+from tests.compiler.cases import random_case, write_model
+
+KIB = 1 << 10
+SLOW_BUS = DlaConfig().replace(dma_bandwidth=2, parallel="4x64")
+
+
+def overlap(one, other):
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def check_places(segments, ahead, limit):
+    """That a piece is loaded once, before it is used, to bytes that nothing else has until then. Times are
+    (segment, task). Returns how many pieces there are."""
+    number_of = {segment.step: number for number, segment in enumerate(segments)}
+    loaded = defaultdict(list)  # by step
+    for step, loads in ahead.loads.items():
+        for load in loads:
+            assert 0 <= load.task < segments[number_of[step]].tasks
+            loaded[load.step] += [((number_of[step], load.task), number) for number in load_range(load)]
+    lives = []
+    for number, segment in enumerate(segments):
+        for constants in segment.constants:
+            pieces = loaded.pop(constants.step, [])
+            addresses = ahead.addresses.get(constants.step, ())
+            assert [piece for _, piece in pieces] == list(range(len(addresses)))
+            for (begin, piece), address in zip(pieces, addresses, strict=True):
+                gap = (address, address + constants.piece_bytes)
+                assert address >= 0
+                assert gap[1] <= limit
+                first, end = tasks_of(segment, constants, piece)
+                assert begin < (number, first), "it is there before the task that reads it"
+                lives.append((begin, (number, end), gap))
+                own = constants.gaps if not constants.is_loaded_again else ()
+                for between in range(begin[0], number + 1):
+                    taken = [
+                        each for each in segments[between].occupied if each not in own or between < number
+                    ]
+                    assert not any(overlap(gap, each) for each in taken)
+    assert not loaded
+    for (begin, end, gap), (other_begin, other_end, other) in combinations(lives, 2):
+        if overlap(gap, other):
+            # After the last task that uses one, no earlier than with the one that follows it.
+            assert end <= other_begin or other_end <= begin, (gap, other)
+    return len(lives)
+
+
+def load_range(load):
+    return range(load.first, load.first + load.pieces)
+
+
+def tasks_of(segment, constants, piece):
+    """The first task that uses a piece, and the end of them."""
+    if segment.is_chain:
+        return min(piece, segment.tasks - 1), segment.tasks
+    each = 1 if constants.is_loaded_again else segment.tasks // constants.pieces
+    return piece * each, (piece + 1) * each
+
+
+def random_segments(rng, limit):
+    """Segments of all shapes: with one piece or many, in tasks of one or several for each, some in chains."""
+    segments, step = [], 0
+    for _ in range(int(rng.integers(2, 9))):
+        is_chain, free, occupied, constants = bool(rng.random() < 0.2), 0, [], []
+
+        def take(size):
+            nonlocal free
+            start, free = free, free + size
+            gap = (start, start + size)
+            occupied.append(gap)  # noqa: B023 (used before the next round)
+            return gap
+
+        pieces = int(rng.choice([1, 1, 2, 5, 12]))
+        tasks = pieces * int(rng.choice([1, 1, 3, 200]))
+        if rng.random() < 0.7:
+            take(16 * int(rng.integers(1, limit // 64)))
+        for member in range(int(rng.integers(1, 3)) if is_chain else 1):
+            if rng.random() < 0.85:
+                size = 16 * int(rng.integers(1, limit // 128))
+                gaps = tuple(take(size) for _ in range(int(rng.integers(1, 3))))
+                cycles = float(rng.integers(1, 2000))
+                again = bool(rng.random() < 0.2)
+                constants.append(Constants(step + member, pieces, size, cycles, gaps, again))
+        compute, tensors = float(rng.integers(1, 9000)), float(rng.choice([0, 0, rng.integers(1, 9000)]))
+        segments.append(PackedSegment(step, occupied, constants, tasks, compute, tensors, is_chain))
+        step += 2
+    return segments
+
+
+def test_places_of_random_segments():
+    seen = defaultdict(int)
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        limit = 16 * int(rng.integers(256, 1024))
+        segments = random_segments(rng, limit)
+        planner = AheadPlanner(segments, limit, int(rng.integers(1, 3)))
+        ahead = planner.run()
+        seen["pieces"] += check_places(segments, ahead, limit)
+        seen["own"] += sum(load.step == step for step, loads in ahead.loads.items() for load in loads)
+        assert planner.peak_bytes <= limit
+    assert seen["pieces"] > 800
+    assert seen["own"] > 100
+
+
+def test_a_place_that_is_taken_is_noticed():
+    """The check above can fail."""
+    segments = [
+        PackedSegment(0, [(0, 64)], [], 1, 900, 0),
+        PackedSegment(1, [(64, 96)], [Constants(1, 1, 32, 10, ((64, 96),))], 1, 100, 0),
+    ]
+    ahead = AheadPlanner(segments, 256).run()
+    assert check_places(segments, ahead, 256) == 1
+    segments[0].occupied.append((0, 256))
+    with pytest.raises(AssertionError):
+        check_places(segments, ahead, 256)
+
+
+@pytest.mark.parametrize("first", [0, 12])
+def test_places_of_random_networks(first, tmp_path):
+    count = 0
+    for seed in range(first, first + 12):
+        case = random_case(seed)
+        config = DlaConfig().replace(**case.machine | {"timing": "full"})
+        policy = Policy(config, CompileOptions(place="dla"))
+        placed = place(load_model(write_model(case, tmp_path)), policy)
+        try:
+            plan = SramPlanner(placed, policy).plan(config.sram_bytes)
+        except InputError:
+            continue  # the SRAM is too small
+        segments = describe(plan, policy.machine)
+        ahead = AheadPlanner(segments, config.sram_bytes).run()
+        count += check_places(segments, ahead, config.sram_bytes)
+    assert count > 5
+
+
+def classifier(folder):
+    """Convolutions, and then many weights that are used once each."""
+    build = NetworkBuilder("classifier", 1)
+    samples = np.random.default_rng(2).integers(-128, 128, (2, 14, 14, 16)).astype(np.int8)
+    source = build.input((14, 14, 16), Quantization((1 / 128,), (0,)), samples)
+    x = build.conv("wide", build.conv("narrow", source, 32, 3), 256)
+    path = folder / "classifier.tflite"
+    path.write_bytes(write_tflite(build.finish(build.fully_connected("logits", build.mean("pool", x), 640))))
+    return path
+
+
+@pytest.mark.parametrize("bandwidth", [2, 4])
+def test_a_layer_loads_its_own_next_pieces(bandwidth, tmp_path):
+    """More than its two buffers hold."""
+    config = DlaConfig().replace(dma_bandwidth=bandwidth, sram_bytes=48 * KIB)
+    path = classifier(tmp_path)
+    network = load_model(path)
+    policy = Policy(config, CompileOptions())
+    plan = load_ahead(SramPlanner(place(network, policy), policy).plan(config.sram_bytes), policy.machine)
+    lowered = lower_for(network, config, CompileOptions())
+    assert any(load.step == step for step, loads in plan.ahead.loads.items() for load in loads)
+    assert not check_program(lowered.program).races
+    assert verify(path, lowered, config, runs=2).passed
+
+
+def test_the_bus_hardly_waits_where_it_is_the_limit(tmp_path):
+    """A network that loads for longer than it computes takes hardly more than its loads."""
+    path = tmp_path / "vww.tflite"
+    path.write_bytes(write_tflite(build_topology("mobilenet_v1", alpha=0.25, resolution=96)))
+    config = SLOW_BUS.replace(sram_bytes=512 * KIB)
+    program = lower_for(load_model(path), config, CompileOptions(), with_constants=False).program
+    bound = find_bound(config, program.work)
+    assert bound.unit == "DMA_IN"
+    assert Simulation(program, config, None).run().total_cycles < 1.1 * bound.cycles
