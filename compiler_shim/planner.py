@@ -18,7 +18,7 @@ from dlasim.compiler_shim.lowering.lower import Lowered, emit
 from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.splitting import changes_of_unit, hidden_cycles, split_rows
-from dlasim.compiler_shim.lowering.sram_plan import NOTHING_AHEAD, SramPlan
+from dlasim.compiler_shim.lowering.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.tiling import Hope
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.compiler_shim.options import CompileOptions
@@ -40,7 +40,7 @@ STEPS = 8  # in which SRAM grows from one power of two to the next, where plans 
 PARTS = (2, 4, 8)  # in which rows are computed where that lets both units work side by side
 RESERVES = (1, 2)  # times what is needed is loaded ahead in plans by known times
 MIXED = 0  # instead, where each change of unit has a number of its own
-SPLIT_IF_LARGE = 4  # so many of the fastest plans of larger networks are tried in smaller tiles
+SPLIT_IF_LARGE = 2  # so many of the fastest plans of larger networks are tried in smaller tiles
 LEAST_PART = 64  # of the SRAM: there are no plans for less than that
 MOST_TASKS = 1 << 14  # nor such with more than that
 SCARCE = 32  # with such a part of what can be used, large networks get a plan for half the bandwidth
@@ -121,8 +121,7 @@ class PlanMemory:
     policies: dict[tuple[DlaConfig, str, Hope, bool], Policy] = field(default_factory=dict)
     planners: dict[_Kind, SramPlanner] = field(default_factory=dict)
     plans: dict[tuple[_Kind, int, bool], SramPlan | str] = field(default_factory=dict)  # or why there is none
-    bare: dict[int, SramPlan] = field(default_factory=dict)  # by identity, the plan without loads ahead
-    parted: dict[int, _Parted] = field(default_factory=dict)  # likewise, in smaller tiles
+    parted: dict[int, _Parted] = field(default_factory=dict)  # by identity, a plan in smaller tiles
     known_times: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other loads ahead
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
     timed: dict[object, int] = field(default_factory=dict)  # cycles by what decides about the commands
@@ -383,8 +382,6 @@ class _PlanSearch:
             if plan.estimated_cycles > most or (size < self._size and plan.tasks > MOST_TASKS):
                 return
             yield _Candidate(kind, plan, size)
-            if plan.ahead.loads and kind.hope is Hope.NONE:
-                yield _Candidate(kind, self._without_loads_ahead(plan), size)
             if plan.has_groups:
                 yield from self._without_groups(kind, size)
 
@@ -419,13 +416,6 @@ class _PlanSearch:
         further."""
         return _nodes(kind.network) > SMALL and kind.machine not in self._own_and_worst
 
-    def _without_loads_ahead(self, plan: SramPlan) -> SramPlan:
-        """The same plan, every load made when its node begins."""
-        known = self._memory.bare
-        if id(plan) not in known:
-            known[id(plan)] = replace(plan, ahead=NOTHING_AHEAD)
-        return known[id(plan)]
-
     def _simpler(self, placed: PlacedNetwork, best_estimate: int) -> Iterator[_Candidate]:
         """The plan with the paper's tiling, which may be estimated too high where the SRAM is tiny."""
         if self._options.tiling != "auto":
@@ -457,7 +447,7 @@ class _PlanSearch:
     ) -> SramPlan:
         """The plan with loads ahead, by the times of the machine at hand."""
         machine = self._policy(self._machine, self._options.tiling, Hope.NONE).machine
-        return load_ahead(plan, machine, computing, reserve)
+        return load_ahead(plan, machine, computing, reserve, self._backend)
 
     def _planner(self, kind: _Kind) -> SramPlanner:
         known = self._memory.planners

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
+from dlasim.compiler_shim.lowering.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.search import SEARCH
 from dlasim.compiler_shim.lowering.stripe_search import STRIPES
 from dlasim.errors import DlasimError, RunError
@@ -20,7 +21,7 @@ from dlasim.native.shipped import SHIPPED, is_shipped
 from dlasim.sim.compiled_costs import COSTS
 from dlasim.sim.issue import WALK
 
-ROUTINES = (SEARCH, STRIPES, EMIT, COSTS, WALK)
+ROUTINES = (SEARCH, STRIPES, LOADS, EMIT, COSTS, WALK)
 BUILD_SECONDS = 2.0  # of CPU time, for all routines
 LOAD_SECONDS = 0.2  # of CPU time, in one process
 PLAIN_SECONDS_PER_NODE = 0.001  # of lowering and timing a node of a network in plain Python, at least

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import field
 
 from dlasim.compiler_shim.lowering.allocation import Gap
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
@@ -41,16 +42,12 @@ class PackedSegment:
     compute_cycles: float
     tensor_cycles: float
     is_chain: bool = False
+    tasks_of_slot: int = field(init=False)  # a slot is a group of tasks
+    slots: int = field(init=False)
 
-    @property
-    def slots(self) -> int:
-        """Groups of tasks."""
-        return -(-self.tasks // self.tasks_of_slot)
-
-    @property
-    def tasks_of_slot(self) -> int:
-        """Tasks in a group."""
-        return -(-self.tasks // MOST_SLOTS)
+    def __post_init__(self) -> None:
+        self.tasks_of_slot = -(-self.tasks // MOST_SLOTS)
+        self.slots = -(-self.tasks // self.tasks_of_slot)
 
     @property
     def first_cycles(self) -> float:
@@ -58,10 +55,9 @@ class PackedSegment:
         return sum([min(len(each.gaps), each.pieces) * each.piece_cycles for each in self.constants])
 
     @property
-    def spare_cycles(self) -> float:
-        """What is left of its time after all loads; below 0 where they take longer than anything else."""
-        constants = sum([each.pieces * each.piece_cycles for each in self.constants])
-        return max(self.compute_cycles, self.tensor_cycles) - self.tensor_cycles - constants
+    def load_cycles(self) -> float:
+        """All its loads."""
+        return self.tensor_cycles + sum([each.pieces * each.piece_cycles for each in self.constants])
 
     def slots_of(self, constants: Constants, piece: int) -> tuple[int, int]:
         """The first slot that uses a piece, and the end of those that do. A chain may use any to its end."""
