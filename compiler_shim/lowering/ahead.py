@@ -15,7 +15,6 @@ from dlasim.compiler_shim.lowering.load_schedule import (
     LOADS,
     NONE,
     LoadSchedule,
-    OccupiedRange,
     TimedConstants,
     TimedPiece,
     TimedSegment,
@@ -63,13 +62,23 @@ class _Memories:
 
     def __init__(self, is_compiled: bool) -> None:
         self.segments = RecordMemory(TimedSegment, is_compiled)
-        self.ranges = RecordMemory(OccupiedRange, is_compiled)
         self.constants = RecordMemory(TimedConstants, is_compiled)
         self.pieces = RecordMemory(TimedPiece, is_compiled)
         self.used = RecordMemory(UsedPlace, is_compiled)
+        self.range_starts, self.range_ends = NumberMemory(is_compiled), NumberMemory(is_compiled)
+        self.range_owners = NumberMemory(is_compiled)
         self.order, self.live = NumberMemory(is_compiled), NumberMemory(is_compiled)
         self.busy_starts, self.busy_ends = NumberMemory(is_compiled), NumberMemory(is_compiled)
         self.apart_starts, self.apart_ends = NumberMemory(is_compiled), NumberMemory(is_compiled)
+
+    def reserve(self, ranges: int, pieces: int) -> None:
+        """Make room for what the routine writes."""
+        self.pieces.reserve(pieces, 0)
+        self.used.reserve(ranges + pieces, 0)
+        for memory in (self.order, self.live):
+            memory.reserve(pieces, 0)
+        for memory in (self.busy_starts, self.busy_ends, self.apart_starts, self.apart_ends):
+            memory.reserve(ranges + pieces + 1, 0)
 
 
 def _describe(
@@ -77,52 +86,45 @@ def _describe(
 ) -> tuple[LoadSchedule, _Memories]:
     """What the routine reads of segments."""
     schedule, memories = create(LoadSchedule, is_compiled), _Memories(is_compiled)
-    segments, ranges = list[TimedSegment](), list[OccupiedRange]()
-    constants, pieces, order = list[TimedConstants](), list[TimedPiece](), list[int]()
+    segments, constants = list[TimedSegment](), list[TimedConstants]()
+    gaps, owners = list[allocation.Gap](), list[int]()
     following = zip(_backlogs(packed, limit), _next_tensors(packed), strict=True)
     for number, (segment, (backlog, next_tensors)) in enumerate(zip(packed, following, strict=True)):
         slots = segment.slots
-        first_range, first_constants, owners = len(ranges), len(constants), dict[allocation.Gap, int]()
-        for each in segment.constants:
-            owners |= dict.fromkeys(each.gaps, len(constants))
-            first_piece = len(pieces)
-            again, cycles = int(each.is_loaded_again), round(each.piece_cycles)
-            constants.append(
-                TimedConstants(number, first_piece, each.pieces, each.piece_bytes, cycles, again)
-            )
-            for piece in range(each.pieces):
-                first, end = segment.slots_of(each, piece)
-                pieces.append(TimedPiece(len(constants) - 1, first, end))
-        ranges += [OccupiedRange(*gap, owners.get(gap, NONE)) for gap in segment.occupied]
-        here = range(len(order), len(pieces))
-        order += sorted(here, key=lambda piece: pieces[piece].first_slot)
         segments.append(
             TimedSegment(
-                slots=slots,
+                segment.tasks,
+                segment.tasks_of_slot,
+                slots,
+                int(segment.is_chain),
                 compute=int(segment.compute_cycles / slots),
                 tensors=int(segment.tensor_cycles / slots),
                 backlog=int(backlog),
                 next_tensors=int(next_tensors),
-                first_range=first_range,
+                first_range=len(gaps),
                 ranges=len(segment.occupied),
-                first_constants=first_constants,
+                first_constants=len(constants),
                 constants=len(segment.constants),
             )
         )
+        owner_of = dict[allocation.Gap, int]()
+        for each in segment.constants:
+            owner_of |= dict.fromkeys(each.gaps, len(constants))
+            cycles, again = round(each.piece_cycles), int(each.is_loaded_again)
+            tasks = segment.tasks_of(each)
+            constants.append(TimedConstants(number, each.pieces, tasks, each.piece_bytes, cycles, again))
+        gaps += segment.occupied
+        owners += [owner_of.get(gap, NONE) for gap in segment.occupied]
     memories.segments.put(segments)
-    memories.ranges.put(ranges)
     memories.constants.put(constants)
-    memories.pieces.put(pieces)
-    memories.order.put(0, order)
-    places = len(ranges) + len(pieces) + 1
-    memories.used.reserve(places, 0)
-    memories.live.reserve(len(pieces), 0)
-    for name in ("busy_starts", "busy_ends", "apart_starts", "apart_ends"):
-        getattr(memories, name).reserve(places, 0)
+    memories.range_starts.put(0, [start for start, _ in gaps])
+    memories.range_ends.put(0, [end for _, end in gaps])
+    memories.range_owners.put(0, owners)
+    schedule.segment_count, schedule.piece_count = len(segments), sum([each.pieces for each in constants])
+    schedule.limit, schedule.reserve = limit, reserve
+    memories.reserve(len(gaps), schedule.piece_count)
     for name in vars(memories):
         bind(schedule, name, getattr(memories, name))
-    schedule.segment_count, schedule.piece_count = len(segments), len(pieces)
-    schedule.limit, schedule.reserve = limit, reserve
     return schedule, memories
 
 

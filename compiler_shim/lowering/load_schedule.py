@@ -18,14 +18,17 @@ NONE = -1
 
 @record
 class TimedSegment(Record):
-    """A node or a chain: its groups of tasks, the slots, and the cycles in which one computes and loads
-    tensors; what it occupies and its constants, each from a first on.
+    """A node or a chain: its tasks, looked at in groups, the slots; the cycles in which a slot computes and
+    loads tensors; what it occupies and its constants, each from a first on.
 
     When it ends, `backlog` cycles of loads for later segments should have been made. The next load of tensors
     after it must begin `next_tensors` cycles after its end.
     """
 
+    tasks: int = 0
+    tasks_of_slot: int = 0
     slots: int = 0
+    is_chain: int = 0
     compute: int = 0
     tensors: int = 0
     backlog: int = 0
@@ -37,26 +40,18 @@ class TimedSegment(Record):
 
 
 @record
-class OccupiedRange(Record):
-    """Bytes that a segment occupies; buffers of constants are free once all of these are loaded ahead."""
-
-    start: int = 0
-    end: int = 0
-    constants: int = 0
-    is_free: int = 0
-
-
-@record
 class TimedConstants(Record):
-    """The constants of a node: their segment and pieces, the bytes and cycles of one. The first `placed` have
-    places; once some are given up, the tasks that need them load the others, up to `loaded` so far."""
+    """The constants of a node: their segment and pieces; how many tasks use one, its bytes and cycles. The
+    first `placed` have places; once some are given up, the tasks that need them load the others, up to
+    `loaded` so far."""
 
     segment: int = 0
-    first_piece: int = 0
     pieces: int = 0
+    tasks: int = 0
     size: int = 0
     cycles: int = 0
     is_loaded_again: int = 0
+    first_piece: int = 0
     placed: int = 0
     is_given_up: int = 0
     loaded: int = 0
@@ -89,13 +84,16 @@ class UsedPlace(Record):
 class LoadSchedule(Record):
     """Segments in order, in an SRAM of `limit` bytes. Up to `reserve` times what is needed is loaded ahead.
 
-    `order` are the pieces in the order of their use, from `waiting` on those without a place. `live` are
-    those that are in their places. Two lists of ranges, `busy` and `apart`, serve to find a place; `apart`
-    has the piece's buffers, too.
+    Ranges are the bytes that a segment occupies; buffers of constants (`range_owners`) are free once all of
+    these are loaded ahead. `order` are the pieces in the order of their use, from `waiting` on those without
+    a place. `live` are those that are in their places. Two lists of ranges, `busy` and `apart`, serve to find
+    a place; `apart` has the piece's buffers, too.
     """
 
     segments: Records[TimedSegment] = pointer(TimedSegment)
-    ranges: Records[OccupiedRange] = pointer(OccupiedRange)
+    range_starts: Numbers = pointer(int)
+    range_ends: Numbers = pointer(int)
+    range_owners: Numbers = pointer(int)
     constants: Records[TimedConstants] = pointer(TimedConstants)
     pieces: Records[TimedPiece] = pointer(TimedPiece)
     used: Records[UsedPlace] = pointer(UsedPlace)
@@ -131,8 +129,7 @@ class LoadSchedule(Record):
 def plan_loads(schedule: LoadSchedule) -> int:
     """Plan the loads of one slot after the other. Returns how many pieces have places."""
     schedule.is_from_top, schedule.last_constants, schedule.without_place = 1, NONE, NONE
-    for piece in range(schedule.piece_count):
-        schedule.pieces[piece].start = NONE
+    _list_pieces(schedule)
     for number in range(schedule.segment_count):
         segment = schedule.segments[number]
         for each in range(segment.first_constants, segment.first_constants + segment.constants):
@@ -156,6 +153,32 @@ LOADS = Routine(plan_loads, "loads", (__name__, "dlasim.compiler_shim.lowering.t
 
 
 @routine
+def _list_pieces(schedule: LoadSchedule) -> None:
+    """Note which slots use each piece, and the order of their use. A chain may use any piece to its end."""
+    count, listed = 0, 0
+    for number in range(schedule.segment_count):
+        segment, most = schedule.segments[number], 0
+        for each in range(segment.first_constants, segment.first_constants + segment.constants):
+            constants = schedule.constants[each]
+            constants.first_piece = count
+            for place in range(constants.pieces):
+                piece = schedule.pieces[count + place]
+                first, end = place * constants.tasks, (place + 1) * constants.tasks
+                if segment.is_chain:
+                    first, end = min(place, segment.tasks - 1), segment.tasks
+                piece.constants, piece.start = each, NONE
+                piece.first_slot = first // segment.tasks_of_slot
+                piece.end_slot = -(-end // segment.tasks_of_slot)
+            count += constants.pieces
+            most = max(most, constants.pieces)
+        for place in range(most):
+            for each in range(segment.first_constants, segment.first_constants + segment.constants):
+                if place < schedule.constants[each].pieces:
+                    schedule.order[listed] = schedule.constants[each].first_piece + place
+                    listed += 1
+
+
+@routine
 def _forget(schedule: LoadSchedule, number: int, end_slot: int) -> None:
     """Pieces that have been used up leave their places."""
     kept = 0
@@ -175,9 +198,8 @@ def _forget(schedule: LoadSchedule, number: int, end_slot: int) -> None:
 def _leave(schedule: LoadSchedule, segment: TimedSegment) -> None:
     """What a segment occupies is free when it ends."""
     for each in range(segment.first_range, segment.first_range + segment.ranges):
-        taken = schedule.ranges[each]
-        if not taken.is_free:
-            _note_used(schedule, taken.start, taken.end)
+        if not _is_free(schedule, each):
+            _note_used(schedule, schedule.range_starts[each], schedule.range_ends[each])
     schedule.without_place = NONE
 
 
@@ -248,16 +270,16 @@ def _load_ahead(schedule: LoadSchedule, segment: TimedSegment, number: int, slot
         constants.placed += 1
         if is_later:
             schedule.stock += constants.cycles
-        if constants.placed == constants.pieces and not constants.is_loaded_again:
-            _free_buffers(schedule, piece.constants, schedule.segments[constants.segment])
 
 
 @routine
-def _free_buffers(schedule: LoadSchedule, number: int, segment: TimedSegment) -> None:
-    """The buffers of constants whose pieces all have places of their own are not needed."""
-    for each in range(segment.first_range, segment.first_range + segment.ranges):
-        if schedule.ranges[each].constants == number:
-            schedule.ranges[each].is_free = 1
+def _is_free(schedule: LoadSchedule, number: int) -> int:
+    """Whether a range is a buffer that is not needed, since all pieces have places of their own."""
+    owner = schedule.range_owners[number]
+    if owner == NONE:
+        return 0
+    constants = schedule.constants[owner]
+    return 1 if constants.placed == constants.pieces and not constants.is_loaded_again else 0
 
 
 @routine
@@ -304,9 +326,9 @@ def _find_place(schedule: LoadSchedule, piece: TimedPiece, constants: TimedConst
     segment = schedule.segments[constants.segment]
     if constants.pieces == 1 and not constants.is_loaded_again:
         for each in range(segment.first_range, segment.first_range + segment.ranges):
-            own = schedule.ranges[each]
-            if own.constants == piece.constants:
-                _try_between(schedule, constants, own.start, own.end, now)
+            if schedule.range_owners[each] == piece.constants:
+                start, end = schedule.range_starts[each], schedule.range_ends[each]
+                _try_between(schedule, constants, start, end, now)
     _try_apart(schedule, constants, now)
     if not constants.is_loaded_again:
         _try_between(schedule, constants, 0, schedule.limit, now)
@@ -320,10 +342,10 @@ def _collect(schedule: LoadSchedule, own: int, last: int, number: int) -> None:
     for between in range(number, last + 1):
         segment = schedule.segments[between]
         for each in range(segment.first_range, segment.first_range + segment.ranges):
-            taken = schedule.ranges[each]
-            if not taken.is_free and (between < last or taken.constants != own):
+            if not _is_free(schedule, each) and (between < last or schedule.range_owners[each] != own):
+                start, end = schedule.range_starts[each], schedule.range_ends[each]
                 schedule.busy_count = _insert(
-                    schedule.busy_starts, schedule.busy_ends, schedule.busy_count, taken.start, taken.end
+                    schedule.busy_starts, schedule.busy_ends, schedule.busy_count, start, end
                 )
     for place in range(schedule.live_count):
         piece = schedule.pieces[schedule.live[place]]
@@ -337,10 +359,10 @@ def _collect(schedule: LoadSchedule, own: int, last: int, number: int) -> None:
     schedule.apart_count = schedule.busy_count
     segment = schedule.segments[last]
     for each in range(segment.first_range, segment.first_range + segment.ranges):
-        taken = schedule.ranges[each]
-        if taken.constants == own:
+        if schedule.range_owners[each] == own:
+            start, end = schedule.range_starts[each], schedule.range_ends[each]
             schedule.apart_count = _insert(
-                schedule.apart_starts, schedule.apart_ends, schedule.apart_count, taken.start, taken.end
+                schedule.apart_starts, schedule.apart_ends, schedule.apart_count, start, end
             )
 
 
@@ -412,8 +434,8 @@ def _try_place(schedule: LoadSchedule, constants: TimedConstants, start: int, no
     if constants.segment + 1 < schedule.segment_count:
         following = schedule.segments[constants.segment + 1]
         for each in range(following.first_range, following.first_range + following.ranges):
-            taken = schedule.ranges[each]
-            if not taken.is_free and taken.start < end and start < taken.end:
+            is_met = schedule.range_starts[each] < end and start < schedule.range_ends[each]
+            if is_met and not _is_free(schedule, each):
                 is_written = 1
     if schedule.best_start == NONE or (time, is_written) < (schedule.best_time, schedule.best_is_written):
         schedule.best_start, schedule.best_time, schedule.best_is_written = start, time, is_written
@@ -424,8 +446,8 @@ def _covered(schedule: LoadSchedule, number: int) -> int:
     """Bytes that are in use during a segment."""
     segment, count = schedule.segments[number], 0
     for each in range(segment.first_range, segment.first_range + segment.ranges):
-        taken = schedule.ranges[each]
-        count = _insert(schedule.busy_starts, schedule.busy_ends, count, taken.start, taken.end)
+        start, end = schedule.range_starts[each], schedule.range_ends[each]
+        count = _insert(schedule.busy_starts, schedule.busy_ends, count, start, end)
     for index in range(schedule.piece_count):
         piece = schedule.pieces[index]
         constants = schedule.constants[piece.constants]

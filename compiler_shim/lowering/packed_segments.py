@@ -59,14 +59,11 @@ class PackedSegment:
         """All its loads."""
         return self.tensor_cycles + sum([each.pieces * each.piece_cycles for each in self.constants])
 
-    def slots_of(self, constants: Constants, piece: int) -> tuple[int, int]:
-        """The first slot that uses a piece, and the end of those that do. A chain may use any to its end."""
-        if self.is_chain:
-            first, end = min(piece, self.tasks - 1), self.tasks
-        else:
-            each = 1 if constants.is_loaded_again else self.tasks // constants.pieces
-            first, end = piece * each, (piece + 1) * each
-        return first // self.tasks_of_slot, -(-end // self.tasks_of_slot)
+    def tasks_of(self, constants: Constants) -> int:
+        """How many tasks use a piece; in a chain, any of them may."""
+        if self.is_chain or constants.is_loaded_again:
+            return 1
+        return self.tasks // constants.pieces
 
 
 def describe(
