@@ -20,7 +20,7 @@ from compared.common import Networks
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.options import FUSIONS, PLACES, TILINGS, CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork
-from dlasim.compiler_shim.planner import PlanMemory
+from dlasim.compiler_shim.planning.plan_maker import PlanMemory
 from dlasim.compiler_shim.topologies import topology_names
 from dlasim.errors import InputError
 from dlasim.isa.file_records import StepKind

@@ -12,7 +12,8 @@ from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.model_files import is_graph_file, read_network
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork, partition
-from dlasim.compiler_shim.planner import PlanMemory, fastest_plan
+from dlasim.compiler_shim.planning.plan_maker import PlanMemory
+from dlasim.compiler_shim.planning.planner import fastest_plan
 from dlasim.fileio import read_file
 from dlasim.native.backend import Backend
 from dlasim.native.shipped import SHIPPED

@@ -13,7 +13,8 @@ from typing import Any
 
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
 from dlasim.compiler_shim.partition import UnplacedNetwork
-from dlasim.compiler_shim.planner import PlanMemory, fastest_plan
+from dlasim.compiler_shim.planning.plan_maker import PlanMemory
+from dlasim.compiler_shim.planning.planner import fastest_plan
 from dlasim.dataclass import dataclass
 from dlasim.errors import DlasimError
 from dlasim.fileio import FileStamp, file_stamp

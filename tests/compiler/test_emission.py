@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim import planner
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering.emission import emitter
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.planning import plan_maker
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
 from dlasim.native.backend import PLAIN, Backend
@@ -40,7 +40,7 @@ class Plans:
             return emit(*arguments)
 
         with self._patch.context() as patch:
-            patch.setattr(planner, "emit", recorded)
+            patch.setattr(plan_maker, "emit", recorded)
             _lower(case, self._folder)
         return [*found[:-1:STEP], *found[-1:]]
 

@@ -13,7 +13,7 @@ import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.compiler_shim.planner import PlanMemory
+from dlasim.compiler_shim.planning.plan_maker import PlanMemory
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from dlasim.compiler_shim import planner
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering.ahead import load_ahead
 from dlasim.compiler_shim.lowering.lower import emit
@@ -13,7 +12,8 @@ from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.tiling import Hope
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import place
-from dlasim.compiler_shim.planner import PlanMemory
+from dlasim.compiler_shim.planning import plan_maker
+from dlasim.compiler_shim.planning.plan_maker import PlanMemory
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.errors import InputError
@@ -144,7 +144,7 @@ def test_a_large_network_in_little_sram_is_close_to_the_bound(tmp_path):
 def test_a_plan_with_too_many_operations_is_no_candidate(tmp_path, monkeypatch):
     network, config = built_in(tmp_path, "resnet8"), FREE.replace(sram_bytes=64 * KIB)
     before, made = cycles(network, config), []
-    emit_any = planner.emit
+    emit_any = plan_maker.emit
 
     def emit_some(*arguments, **more):
         made.append(arguments)
@@ -152,7 +152,7 @@ def test_a_plan_with_too_many_operations_is_no_candidate(tmp_path, monkeypatch):
             raise InputError("too many")
         return emit_any(*arguments, **more)
 
-    monkeypatch.setattr(planner, "emit", emit_some)
+    monkeypatch.setattr(plan_maker, "emit", emit_some)
     assert cycles(network, config) >= before
     assert len(made) > 1
 

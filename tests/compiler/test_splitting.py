@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dlasim.compiler_shim import planner
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering import splitting
 from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.planning import refinement
+from dlasim.compiler_shim.planning.plan_maker import PlanMaker
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.isa.instructions import Unit
@@ -42,21 +43,21 @@ def test_sums_of_resnet8_run_beside_convolutions(tmp_path):
 @pytest.mark.parametrize("first", range(0, 60, 20))
 def test_all_plans_in_smaller_tiles_are_bit_exact(first, tmp_path, monkeypatch):
     """Such plans win here wherever there is one."""
-    made, time = [], planner._PlanSearch._time
+    made, time = [], PlanMaker._time
 
     def split(plan, parts):
         smaller = splitting.split_rows(plan, parts)
         made.extend([smaller] if smaller is not None else [])
         return smaller
 
-    def prefer(search, candidate):
-        cycles, lowered = time(search, candidate)
-        return (0 if any(candidate.plan is each for each in made) else cycles), lowered
+    def prefer(maker, candidate):
+        cycles, lowered = time(maker, candidate)
+        return (0 if any(candidate.plan.tilings is each.tilings for each in made) else cycles), lowered
 
     monkeypatch.setattr(splitting, "LEAST_PART", 1 << 30)
-    monkeypatch.setattr(planner, "split_rows", split)
-    monkeypatch.setattr(planner, "hidden_cycles", lambda plan: 1 << 30)
-    monkeypatch.setattr(planner._PlanSearch, "_time", prefer)
+    monkeypatch.setattr(refinement, "split_rows", split)
+    monkeypatch.setattr(refinement, "hidden_cycles", lambda plan: 1 << 30)
+    monkeypatch.setattr(PlanMaker, "_time", prefer)
     split_cases = 0
     for seed in range(5_000 + first, 5_020 + first):
         made.clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dlasim.compiler_shim.worse_machines import slower_machines, worse_machines, worst_machine
+from dlasim.compiler_shim.planning.worse_machines import slower_machines, worse_machines, worst_machine
 from dlasim.sim.config import DlaConfig
 
 DEFAULT = DlaConfig()

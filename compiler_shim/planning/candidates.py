@@ -1,0 +1,80 @@
+"""What plans are made with, and the plans that are compared."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import replace
+
+from dlasim.compiler_shim.lowering.lower import Lowered
+from dlasim.compiler_shim.lowering.sram_plan import SramPlan
+from dlasim.compiler_shim.lowering.tiling import Hope
+from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
+from dlasim.dataclass import dataclass
+from dlasim.sim.config import DlaConfig
+
+SMALL, SMALLER = 32, 16  # nodes of networks for which there is time for more candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a plan is made with besides the SRAM: the placement, the machine that it is for, the tiling, what
+    estimates assume, and whether chains may be computed in groups of channels."""
+
+    network: PlacedNetwork
+    machine: DlaConfig
+    tiling: str
+    hope: Hope = Hope.NONE
+    by_groups: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A plan, and what it was made with."""
+
+    kind: Kind
+    plan: SramPlan
+    size: int
+
+    def key(self, is_split: bool) -> object:
+        """Of plans with the same key, one is timed. Small networks hardly take other time with other
+        addresses, unless layers run side by side."""
+        plan, network = self.plan, self.kind.network
+        same = network, plan.addresses.keys(), plan.tilings, plan.chains, plan.ahead.loads
+        if node_count(network) <= SMALLER:
+            return (*same, plan.addresses) if is_split else same
+        return *same, plan.addresses, plan.buffers, plan.ahead.addresses
+
+    def commands(self) -> object:
+        """All that decides about the commands. Plans for different machines often have the same, but other
+        estimates."""
+        plan = self.plan
+        return (
+            self.kind.network,
+            tuple(plan.addresses.items()),
+            tuple(plan.buffers.items()),
+            tuple([(step, tiling.cut) for step, tiling in plan.tilings.items()]),
+            tuple([replace(chain, cycles=0, load_cycles=0) for chain in plan.chains.values()]),
+            tuple([(step, tuple(loads)) for step, loads in plan.ahead.loads.items()]),
+            tuple(plan.ahead.addresses.items()),
+        )
+
+
+Timed = tuple[int, Candidate, Lowered | None]  # its cycles, and the program if it was made for that
+
+
+def node_count(network: PlacedNetwork) -> int:
+    """How many nodes run on the DLA."""
+    return sum(isinstance(node, DlaNode) for node in network.nodes)
+
+
+def distinct(candidates: Iterable[Candidate], is_split: bool = False) -> list[Candidate]:
+    """The first of those that give the same program."""
+    found: list[Candidate] = []
+    keys: defaultdict[int, list[object]] = defaultdict(list)  # by the estimate, which equal keys share
+    for candidate in candidates:
+        key, known = candidate.key(is_split), keys[candidate.plan.estimated_cycles]
+        if key not in known:
+            known.append(key)
+            found.append(candidate)
+    return found

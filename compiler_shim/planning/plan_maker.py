@@ -1,0 +1,145 @@
+"""Makes the plans of a kind, and times them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import field, replace
+
+from dlasim.compiler_shim.lowering.ahead import load_ahead
+from dlasim.compiler_shim.lowering.lower import Lowered, emit
+from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
+from dlasim.compiler_shim.lowering.residency import SramPlanner
+from dlasim.compiler_shim.lowering.sram_plan import SramPlan
+from dlasim.compiler_shim.lowering.tiling import Hope, Machine
+from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.placement import Placements
+from dlasim.compiler_shim.planning.candidates import Candidate, Kind, Timed
+from dlasim.dataclass import dataclass
+from dlasim.errors import InputError
+from dlasim.native.backend import Backend
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.duration import program_cycles
+
+MOST_SRAM = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class PartedPlan:
+    """A plan, and by the number of parts the same in smaller tiles, None where it cannot be cut."""
+
+    whole: SramPlan
+    smaller: dict[int, SramPlan | None] = field(default_factory=dict)
+
+    def plans(self) -> Iterator[SramPlan]:
+        """All of them."""
+        yield self.whole
+        yield from [plan for plan in self.smaller.values() if plan is not None]
+
+
+@dataclass(slots=True)
+class PlanMemory:
+    """What has been found for one network on machines that differ only in their SRAM.
+
+    A plan depends on the SRAM that it is for; its cycles do not depend on the SRAM that there is beside.
+    """
+
+    placements: Placements | None = None
+    sufficient_bytes: int = 0
+    policies: dict[tuple[DlaConfig, str, Hope, bool], Policy] = field(default_factory=dict)
+    planners: dict[Kind, SramPlanner] = field(default_factory=dict)
+    plans: dict[tuple[Kind, int, bool], SramPlan | str] = field(default_factory=dict)  # or why there is none
+    parted: dict[int, PartedPlan] = field(default_factory=dict)  # by identity, a plan in smaller tiles
+    known_times: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other loads ahead
+    cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
+    timed: dict[object, int] = field(default_factory=dict)  # cycles by what decides about the commands
+
+
+class PlanMaker:
+    """Makes plans for a machine, and remembers them for others that differ only in their SRAM."""
+
+    def __init__(
+        self, config: DlaConfig, options: CompileOptions, backend: Backend, memory: PlanMemory
+    ) -> None:
+        self.config, self.options, self.backend, self.memory = config, options, backend, memory
+        # What a simulation leaves out must not change the program.
+        self.timed_machine = config.replace(timing="full")
+        self.machine = config.replace(sram_bytes=MOST_SRAM)  # all sizes have the same
+
+    @property
+    def sufficient_sram_bytes(self) -> int | None:
+        """With so much SRAM or more the program is the same; None where the machine has less."""
+        enough = self.memory.sufficient_bytes
+        return enough if enough <= self.config.sram_bytes else None
+
+    @property
+    def costs(self) -> Machine:
+        """The machine at hand, as nodes meet it."""
+        return self.policy(self.machine, self.options.tiling, Hope.NONE).machine
+
+    def plan(self, kind: Kind, size: int, apart: bool = False) -> SramPlan:
+        """The plan for so much SRAM; `apart` with tensors apart from the step before."""
+        known, key = self.memory.plans, (kind, size, apart)
+        if key not in known:
+            try:
+                plan = self.planner(kind).plan(size, apart)
+                known[key] = self.load_ahead(plan) if keeps_tensors(self.options) else plan
+            except InputError as error:
+                known[key] = str(error)  # the error itself would keep everything here alive
+        found = known[key]
+        if isinstance(found, str):
+            raise InputError(found)
+        return found
+
+    def load_ahead(
+        self, plan: SramPlan, computing: Mapping[int, float] | None = None, reserve: int = 1
+    ) -> SramPlan:
+        """The plan with loads ahead, by the times of the machine at hand."""
+        return load_ahead(plan, self.costs, computing, reserve, self.backend)
+
+    def planner(self, kind: Kind) -> SramPlanner:
+        """Plans the SRAM of a kind's network."""
+        known = self.memory.planners
+        if kind not in known:
+            policy = self.policy(kind.machine, kind.tiling, kind.hope, kind.by_groups)
+            known[kind] = SramPlanner(kind.network, policy)
+        return known[kind]
+
+    def policy(self, machine: DlaConfig, tiling: str, hope: Hope, by_groups: bool = True) -> Policy:
+        """Picks tilings for a machine."""
+        known, key = self.memory.policies, (machine, tiling, hope, by_groups)
+        if key not in known:
+            options = replace(self.options, tiling=tiling)
+            known[key] = Policy(machine, options, self.backend, hope, by_groups)
+        return known[key]
+
+    def time_all(self, candidates: Iterable[Candidate]) -> tuple[list[Timed], list[InputError]]:
+        """The times of those of which a program can be made, and why there is none of others."""
+        timed: list[Timed] = []
+        refusals: list[InputError] = []
+        for candidate in candidates:
+            try:
+                cycles, lowered = self._time(candidate)
+            except InputError as error:  # too many tiles or operations
+                refusals.append(error.with_traceback(None))  # which would keep this list alive
+            else:
+                timed.append((cycles, candidate, lowered))
+        return timed, refusals
+
+    def _time(self, candidate: Candidate) -> tuple[int, Lowered | None]:
+        memory, plan = self.memory, id(candidate.plan)
+        if plan in memory.cycles:
+            return memory.cycles[plan], None
+        commands, lowered = candidate.commands(), None
+        cycles = memory.timed.get(commands)
+        if cycles is None:
+            lowered = self.emit(candidate, False)
+            cycles = memory.timed[commands] = program_cycles(
+                lowered.program, self.timed_machine, self.backend
+            )
+        memory.cycles[plan] = cycles
+        return cycles, lowered
+
+    def emit(self, candidate: Candidate, with_constants: bool) -> Lowered:
+        """The program of a candidate."""
+        network, sufficient = candidate.kind.network, self.sufficient_sram_bytes
+        return emit(network, self.config, candidate.plan, sufficient, with_constants, self.backend)

@@ -1,0 +1,211 @@
+"""Chooses the program: makes several plans, emits them, and keeps the one that the simulator times fastest.
+
+`docs/planner.md` explains the search and what it leaves out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+
+from dlasim.compiler_shim.lowering.lower import Lowered
+from dlasim.compiler_shim.lowering.policy import keeps_tensors
+from dlasim.compiler_shim.lowering.sram_plan import SramPlan
+from dlasim.compiler_shim.lowering.tiling import Hope
+from dlasim.compiler_shim.nodes import PlacedNetwork
+from dlasim.compiler_shim.options import CompileOptions
+from dlasim.compiler_shim.partition import UnplacedNetwork
+from dlasim.compiler_shim.placement import Placements
+from dlasim.compiler_shim.planning.candidates import SMALL, SMALLER, Candidate, Kind, distinct, node_count
+from dlasim.compiler_shim.planning.plan_maker import PlanMaker, PlanMemory
+from dlasim.compiler_shim.planning.refinement import Refinement
+from dlasim.compiler_shim.planning.worse_machines import slower_machines, worse_machines, worst_machine
+from dlasim.errors import InputError
+from dlasim.native.backend import Backend
+from dlasim.sim.config import DlaConfig
+
+MAY_BE_FASTER = 1.2  # the paper's tiling is tried where its estimate is within so much of the other
+STEPS = 8  # in which SRAM grows from one power of two to the next, where plans for smaller sizes are tried
+LEAST_PART = 64  # of the SRAM: there are no plans for less than that
+MOST_TASKS = 1 << 14  # nor such with more than that
+SCARCE = 32  # with such a part of what can be used, large networks get a plan for half the bandwidth
+NEAR = 1.005  # a plan for less SRAM is tried while its estimate is within so much of the best
+NEAR_IF_SMALL = 1.05  # likewise
+NEAR_WITH_HOPE = 1.7  # likewise, of plans that hope to load ahead: more SRAM only raises what they hope for
+
+
+def fastest_plan(
+    network: UnplacedNetwork,
+    config: DlaConfig,
+    options: CompileOptions,
+    backend: Backend,
+    memory: PlanMemory | None = None,
+) -> ChosenPlan:
+    """The fastest of the plans for a network on a machine."""
+    maker = PlanMaker(config, options, backend, memory or PlanMemory())
+    return _PlanSearch(network, maker).run()
+
+
+class ChosenPlan:
+    """The fastest plan for a machine."""
+
+    def __init__(self, maker: PlanMaker, candidate: Candidate, timed: Lowered | None) -> None:
+        self._maker, self._candidate, self._timed = maker, candidate, timed
+
+    @property
+    def plan(self) -> SramPlan:
+        """With one memory, machines with the same object get the same program for different SRAM sizes."""
+        return self._candidate.plan
+
+    @property
+    def sufficient_sram_bytes(self) -> int | None:
+        """With so much SRAM or more the program is the same; None where the machine has less."""
+        return self._maker.sufficient_sram_bytes
+
+    def lower(self, with_constants: bool = True) -> Lowered:
+        """The program; without constants it serves for timing only."""
+        if self._timed is not None and not with_constants:
+            return self._timed
+        return self._maker.emit(self._candidate, with_constants)
+
+
+class _PlanSearch:
+    def __init__(self, network: UnplacedNetwork, maker: PlanMaker) -> None:
+        self._maker, config, memory = maker, maker.config, maker.memory
+        self._own_and_worst = dict.fromkeys((maker.machine, worst_machine(maker.machine)))
+        if memory.placements is None:
+            memory.placements = Placements(network, maker.policy(config, maker.options.tiling, Hope.NONE))
+            memory.sufficient_bytes = self._sufficient_bytes(memory.placements.most_on_dla())
+        self._placements = memory.placements
+        self._size = min(config.sram_bytes, memory.sufficient_bytes)
+        self._refinement = Refinement(maker, self._is_extra)
+
+    def _sufficient_bytes(self, network: PlacedNetwork) -> int:
+        """Plans use no more SRAM than so much: a machine with more gets the same program."""
+        kind = Kind(network, self._maker.machine, self._maker.options.tiling)
+        most = self._maker.planner(kind).sufficient_bytes()
+        return 1 << max(most - 1, 0).bit_length()
+
+    def run(self) -> ChosenPlan:
+        """Time the plans where there are several; an InputError where there is none of which a program can be
+        made."""
+        found = distinct(self._candidates())
+        if len(found) == 1 and not self._refinement.may_gain(found[0].plan):
+            return ChosenPlan(self._maker, found[0], None)
+        timed, refusals = self._maker.time_all(found)
+        if not timed:
+            raise refusals[0]
+        _, best, lowered = self._refinement.run(timed)
+        return ChosenPlan(self._maker, best, lowered)
+
+    def _candidates(self) -> Iterator[Candidate]:
+        """The plans of every placement; an InputError only where none of them has a plan."""
+        refusal, some = None, False
+        for placed in self._placements.promising(self._size):
+            try:
+                least = 0
+                for kind in self._kinds(placed):
+                    for candidate in self._sizes(kind):
+                        least = max(least, candidate.plan.estimated_cycles)
+                        some = True
+                        yield candidate
+                yield from self._simpler(placed, least)
+            except InputError as error:
+                refusal = refusal or error.with_traceback(None)
+        if not some:
+            assert refusal is not None, "every network has a placement"
+            raise refusal
+
+    def _kinds(self, placed: PlacedNetwork) -> Iterator[Kind]:
+        """With low hopes and with high ones, also as for machines that are worse, since those may not be
+        faster: for small networks in one way, for all in every way in which this one is better than the
+        default."""
+        tiling = self._maker.options.tiling
+        if not keeps_tensors(self._maker.options):
+            yield Kind(placed, self._maker.machine, tiling)
+            return
+        size = node_count(placed)
+        machines = list(self._own_and_worst)
+        if size <= SMALL:
+            machines += worse_machines(self._maker.machine)
+        if size <= SMALLER:
+            # Plans for slow memories have second buffers for inputs, which smaller tiles need.
+            machines += [slower for machine in self._own_and_worst for slower in slower_machines(machine)]
+        for machine in dict.fromkeys(machines):
+            for hope in Hope if size <= SMALLER else (Hope.NONE, Hope.AHEAD):
+                yield Kind(placed, machine, tiling, hope)
+        if size > SMALL and SCARCE * self._size <= self._maker.memory.sufficient_bytes:
+            for slower in slower_machines(self._maker.machine)[:1]:
+                yield Kind(placed, slower, tiling, Hope.AHEAD)
+
+    def _sizes(self, kind: Kind) -> Iterator[Candidate]:
+        """The plan for the machine's SRAM, and those for smaller sizes while their estimates are nearly as
+        good."""
+        plan = self._maker.plan(kind, self._size)
+        most = _near(kind) * plan.estimated_cycles
+        for size in (self._size, *self._smaller_sizes(kind, plan)):
+            try:
+                plan = self._maker.plan(kind, size)
+            except InputError:
+                return
+            if plan.estimated_cycles > most or (size < self._size and plan.tasks > MOST_TASKS):
+                return
+            yield Candidate(kind, plan, size)
+            if plan.has_groups:
+                yield from self._without_groups(kind, size)
+
+    def _without_groups(self, kind: Kind, size: int) -> Iterator[Candidate]:
+        """The plan without chains in groups of channels, whose estimates leave out loads ahead."""
+        if size == self._size or node_count(kind.network) <= SMALL:
+            other = replace(kind, by_groups=False)
+            with suppress(InputError):
+                yield Candidate(other, self._maker.plan(other, size), size)
+
+    def _smaller_sizes(self, kind: Kind, plan: SramPlan) -> Iterator[int]:
+        """Powers of two, and steps between the largest of them and the machine's size. Where that size is a
+        power of two itself, small networks get all those steps and large ones the first. Small networks also
+        get steps below, if their VECTOR unit has no work that smaller tiles could hide."""
+        if not keeps_tensors(self._maker.options) or self._is_extra(kind):
+            return
+        is_small = kind.machine in self._own_and_worst and node_count(kind.network) <= SMALLER
+        power = 1 << (self._size - 1).bit_length() >> 1
+        if self._size < 2 * power or is_small:
+            yield from _steps(self._size, power)
+        elif node_count(kind.network) > SMALL:
+            yield from _steps(self._size, power)[:1]
+        is_fine = is_small and not self._refinement.hidden_cycles(plan)
+        while power * LEAST_PART >= self._size:
+            yield power
+            if is_fine:
+                yield from _steps(power, power // 2)
+            power >>= 1
+
+    def _is_extra(self, kind: Kind) -> bool:
+        """Whether it is a large network's plan for half the bandwidth, which is made for one size and not cut
+        further."""
+        return node_count(kind.network) > SMALL and kind.machine not in self._own_and_worst
+
+    def _simpler(self, placed: PlacedNetwork, best_estimate: int) -> Iterator[Candidate]:
+        """The plan with the paper's tiling, which may be estimated too high where the SRAM is tiny."""
+        if self._maker.options.tiling != "auto":
+            return
+        kind = Kind(placed, self._maker.machine, "output-channel")
+        try:
+            plan = self._maker.plan(kind, self._size)
+        except InputError:
+            return
+        if plan.estimated_cycles <= MAY_BE_FASTER * best_estimate:
+            yield Candidate(kind, plan, self._size)
+
+
+def _steps(size: int, power: int) -> range:
+    """Sizes of SRAM below one and above a power of two."""
+    step = max(power // STEPS, 1)
+    return range((size - 1) // step * step, power, -step)
+
+
+def _near(kind: Kind) -> float:
+    if kind.hope is not Hope.NONE:
+        return NEAR_WITH_HOPE
+    return NEAR_IF_SMALL if node_count(kind.network) <= SMALLER else NEAR
