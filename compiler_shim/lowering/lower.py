@@ -192,7 +192,7 @@ class _Lowering:
         )
 
     def _later(self, step: int) -> list[Later]:
-        """What the segment of a step loads for later ones."""
+        """What the segment of a step loads for later tasks."""
         loads = self._sram.ahead.loads.get(step, ())
         return [Later(load.task, self._allocated(load.step), load.first, load.pieces) for load in loads]
 

@@ -23,7 +23,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     StreamBuilder,
     StripeRows,
 )
-from dlasim.compiler_shim.lowering.emission.streams import EMIT, LOADS
+from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.isa.file_records import SLICE, SPAN
 from dlasim.isa.instructions import UNITS
 from dlasim.native.backend import Backend
@@ -37,7 +37,7 @@ _OPERATIONS_AT_A_TIME = 1 << 12  # room for more than these may never be filled
 
 
 class Later(NamedTuple):
-    """After the loads of a task, or of a piece of a chain, some of a later node's constants are loaded."""
+    """After a task, or a round of a chain, some pieces of a node's constants are loaded for later tasks."""
 
     task: int
     node: AllocatedNode
@@ -79,7 +79,7 @@ class Emitter:
         self.streams: list[tuple[int, int]] = []
 
     def node(self, allocated: AllocatedNode, later: Sequence[Later] = ()) -> None:
-        """All tasks of a node, and between them loads for later nodes."""
+        """All tasks of a node, and between them loads for later tasks."""
         repeats = allocated.cut.channels if allocated.node.one_by_one else 1
         loads = self._list_loads(later)
         self._put_node(0, allocated, 0)
@@ -88,7 +88,7 @@ class Emitter:
         self._note(allocated, 0)
 
     def chain(self, chain: Chain, members: Sequence[AllocatedNode], later: Sequence[Later] = ()) -> None:
-        """All pieces of a chain, and between them loads for later nodes."""
+        """All rounds of a chain, and between them loads for later tasks."""
         stream, loads = self._stream, self._list_loads(later)
         stream.groups = chain.groups
         stream.between_addresses[: len(chain.inner_addresses)] = chain.inner_addresses
@@ -151,11 +151,9 @@ class Emitter:
             self._reserve((end - start) * operations + len(loads) - stream.next_load)  # also for the last
             self._run(stream, nodes, start, end)
         self._pool.size_bytes = stream.pool_bytes
-        if stream.next_load < len(loads):
-            self._run(stream, LOADS, tasks, tasks)
 
     def _list_loads(self, later: Sequence[Later]) -> list[Load]:
-        """Pieces of later nodes' constants, which get their offsets in the pool now."""
+        """Loads of pieces of constants, which get their offsets in the pool now."""
         loads: list[Load] = []
         for each in later:
             numbers = range(each.first, each.first + each.pieces)

@@ -27,19 +27,14 @@ from dlasim.native.routine import Routine, routine
 
 _UNITS, _REGISTERS = len(UNITS), len(OPERANDS)
 _POOL = int(Region.CONSTANTS)
-LOADS = -1  # instead of a number of nodes
 
 
 @routine
 def emit(stream: StreamBuilder, nodes: int, first: int, end: int) -> int:
-    """Write the words of some tasks of one node, of some pieces of a chain of several, of the loads for later
-    nodes that come after all of them (LOADS nodes), or without any the end of the stream. Returns how many
-    words there are."""
+    """Write the words of some tasks of one node, of some pieces of a chain of several, or without any the end
+    of the stream. Returns how many words there are."""
     if not stream.is_open:
         _begin(stream)
-    if nodes == LOADS:
-        _load_ahead(stream, end)
-        return stream.word_count
     if first == 0:
         stream.configured_node = NONE
     if nodes == 0:
@@ -70,8 +65,19 @@ EMIT = Routine(
 
 
 @routine
+def _write(stream: StreamBuilder, count: int, store: int, is_stored: int, task: int) -> None:
+    """The computations of a task, the store of the task before, and loads for later tasks."""
+    for number in range(count):
+        write_operation(stream, stream.computes[number])
+    write_deferred_store(stream)
+    if is_stored:
+        stream.deferred_store = store
+    _load_ahead(stream, task)
+
+
+@routine
 def _load_ahead(stream: StreamBuilder, task: int) -> None:
-    """The loads for later nodes that come with a task."""
+    """The loads for later tasks that come after a task."""
     while stream.next_load < stream.load_count and stream.loads[stream.next_load].task <= task:
         load = stream.loads[stream.next_load]
         stream.next_load += 1
@@ -133,11 +139,7 @@ def _task(stream: StreamBuilder, node: Node, number: int, start: int) -> None:
     if start + depth == node.depth:
         address, is_stored = place_output(stream, node, stream.stores[store])
     make_tile(stream, node, compute, start, depth, address, is_stored)
-    write_operation(stream, compute)
-    write_deferred_store(stream)
-    if is_stored:
-        stream.deferred_store = store
-    _load_ahead(stream, number)
+    _write(stream, 1, store, is_stored, number)
 
 
 @routine
@@ -156,12 +158,7 @@ def _stripe(stream: StreamBuilder, nodes: int, stripe: int) -> None:
             address, is_stored = place_output(stream, node, stream.stores[store])
             make_tile(stream, node, stream.computes[count], 0, node.depth, address, is_stored)
             count += 1
-    for number in range(count):
-        write_operation(stream, stream.computes[number])
-    write_deferred_store(stream)
-    if is_stored:
-        stream.deferred_store = store
-    _load_ahead(stream, stripe)
+    _write(stream, count, store, is_stored, stripe)
 
 
 @routine
@@ -174,12 +171,7 @@ def _round(stream: StreamBuilder, nodes: int, number: int) -> None:
         if group >= 0 and group < stream.groups:
             is_stored = _group(stream, nodes, stream.nodes[member], group, store, stream.computes[count])
             count += 1
-    for done in range(count):
-        write_operation(stream, stream.computes[done])
-    write_deferred_store(stream)
-    if is_stored:
-        stream.deferred_store = store
-    _load_ahead(stream, number)
+    _write(stream, count, store, is_stored, number)
 
 
 @routine
