@@ -97,6 +97,7 @@ def _describe(
                 segment.tasks_of_slot,
                 slots,
                 int(segment.is_chain),
+                int(segment.is_other_unit),
                 compute=int(segment.compute_cycles / slots),
                 tensors=int(segment.tensor_cycles / slots),
                 backlog=int(backlog),

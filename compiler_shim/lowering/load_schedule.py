@@ -29,6 +29,7 @@ class TimedSegment(Record):
     tasks_of_slot: int = 0
     slots: int = 0
     is_chain: int = 0
+    is_other_unit: int = 0  # than that of the segment before: their tasks may run side by side
     compute: int = 0
     tensors: int = 0
     backlog: int = 0
@@ -255,11 +256,15 @@ def _load_ahead(schedule: LoadSchedule, segment: TimedSegment, number: int, slot
             latest = _latest(schedule, segment, slot)
         if max(schedule.bus, schedule.issued) + constants.cycles > latest:
             return
-        _find_place(schedule, piece, constants, number)
+        # A wait for the segment before would keep tasks from running beside it.
+        is_beside = 1 if segment.is_other_unit and slot + 1 < segment.slots else 0
+        _find_place(schedule, piece, constants, number - is_beside)
         if schedule.best_start == NONE:
-            schedule.without_place = index
+            schedule.without_place = NONE if is_beside else index
             return
         if schedule.best_time + constants.cycles > latest:
+            return
+        if is_beside and schedule.best_time > max(schedule.bus, schedule.issued):
             return
         schedule.waiting += 1
         schedule.bus = schedule.best_time + constants.cycles
@@ -307,9 +312,9 @@ def _latest(schedule: LoadSchedule, segment: TimedSegment, slot: int) -> int:
 
 @routine
 def _find_place(schedule: LoadSchedule, piece: TimedPiece, constants: TimedConstants, number: int) -> None:
-    """Find a place that is free after a slot until the piece is used up, and the cycle in which its load can
-    begin. Best is one that is free now, and that the segment after the piece's does not use either: a single
-    piece's own buffer, or a place apart from the buffers, which are for pieces that have no place."""
+    """Find a place that is free from a segment on until the piece is used up, and the cycle in which its load
+    can begin. Best is one that is free now, and that the segment after the piece's does not use either: a
+    single piece's own buffer, or a place apart from the buffers, which are for pieces that have no place."""
     if piece.constants != schedule.last_constants:  # the next one has room while this one is in use
         schedule.last_constants, schedule.is_from_top = piece.constants, 1 - schedule.is_from_top
     now = max(schedule.bus, schedule.issued)

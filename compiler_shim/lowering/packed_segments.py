@@ -42,6 +42,7 @@ class PackedSegment:
     compute_cycles: float
     tensor_cycles: float
     is_chain: bool = False
+    is_other_unit: bool = False  # than that of the segment before
     tasks_of_slot: int = field(init=False)  # a slot is a group of tasks
     slots: int = field(init=False)
 
@@ -70,13 +71,22 @@ def describe(
     plan: SramPlan, machine: Machine, computing: Mapping[int, float] | None = None
 ) -> list[PackedSegment]:
     """The segments of a plan on a machine; `computing` are the cycles of the nodes by step, if known."""
-    chained = plan.chained
-    return [
-        _describe_chain(plan, step, machine, computing) if step in plan.chains
-        else _describe_node(plan, step, machine, computing)
-        for step in sorted(plan.tilings)
-        if step in plan.chains or step not in chained
-    ]  # fmt: skip
+    chained, found, before = plan.chained, list[PackedSegment](), None
+    for step in sorted(plan.tilings):
+        if step in plan.chains:
+            segment, last = _describe_chain(plan, step, machine, computing), plan.chains[step].steps[-1]
+        elif step not in chained:
+            segment, last = _describe_node(plan, step, machine, computing), step
+        else:
+            continue
+        segment.is_other_unit = before not in (None, _unit(plan, step))
+        found.append(segment)
+        before = _unit(plan, last)
+    return found
+
+
+def _unit(plan: SramPlan, step: int) -> Unit | None:
+    return BY_MNEMONIC[plan.problems[step].node.mnemonic].unit
 
 
 def _describe_node(
@@ -103,7 +113,7 @@ def _describe_chain(
         constants += _constants(plan, member, machine)
         problem = plan.problems[member].on(machine)
         cycles = problem.compute_cycles(chain.rounds) if computing is None else computing[member]
-        of_unit[BY_MNEMONIC[problem.node.mnemonic].unit] += cycles
+        of_unit[_unit(plan, member)] += cycles
     loads = max(chain.load_cycles - sum([each.pieces * each.piece_cycles for each in constants]), 0)
     return PackedSegment(step, occupied, constants, chain.rounds, max(of_unit.values()), loads, is_chain=True)
 
