@@ -17,7 +17,7 @@ SMALL, SMALLER = 32, 16  # nodes of networks for which there is time for more ca
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class PlanKind:
     """What a plan is made with besides the SRAM: the placement, the machine that it is for, the tiling, what
     estimates assume, and whether chains may be computed in groups of channels."""
 
@@ -29,10 +29,10 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PlanCandidate:
     """A plan, and what it was made with."""
 
-    kind: Kind
+    kind: PlanKind
     plan: SramPlan
     size: int
 
@@ -60,7 +60,7 @@ class Candidate:
         )
 
 
-Timed = tuple[int, Candidate, Lowered | None]  # its cycles, and the program if it was made for that
+Timed = tuple[int, PlanCandidate, Lowered | None]  # its cycles, and the program if it was made for that
 
 
 def node_count(network: PlacedNetwork) -> int:
@@ -68,9 +68,9 @@ def node_count(network: PlacedNetwork) -> int:
     return sum(isinstance(node, DlaNode) for node in network.nodes)
 
 
-def distinct(candidates: Iterable[Candidate], is_split: bool = False) -> list[Candidate]:
+def distinct(candidates: Iterable[PlanCandidate], is_split: bool = False) -> list[PlanCandidate]:
     """The first of those that give the same program."""
-    found: list[Candidate] = []
+    found: list[PlanCandidate] = []
     keys: defaultdict[int, list[object]] = defaultdict(list)  # by the estimate, which equal keys share
     for candidate in candidates:
         key, known = candidate.key(is_split), keys[candidate.plan.estimated_cycles]

@@ -13,7 +13,7 @@ from dlasim.compiler_shim.lowering.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.tiling import Hope, Machine
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
-from dlasim.compiler_shim.planning.candidates import Candidate, Kind, Timed
+from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, Timed
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.native.backend import Backend
@@ -46,8 +46,10 @@ class PlanMemory:
     placements: Placements | None = None
     sufficient_bytes: int = 0
     policies: dict[tuple[DlaConfig, str, Hope, bool], Policy] = field(default_factory=dict)
-    planners: dict[Kind, SramPlanner] = field(default_factory=dict)
-    plans: dict[tuple[Kind, int, bool], SramPlan | str] = field(default_factory=dict)  # or why there is none
+    planners: dict[PlanKind, SramPlanner] = field(default_factory=dict)
+    plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(
+        default_factory=dict
+    )  # or why there is none
     parted: dict[int, PartedPlan] = field(default_factory=dict)  # by identity, a plan in smaller tiles
     known_times: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other loads ahead
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
@@ -76,7 +78,7 @@ class PlanMaker:
         """The machine at hand, as nodes meet it."""
         return self.policy(self.machine, self.options.tiling, Hope.NONE).machine
 
-    def plan(self, kind: Kind, size: int, apart: bool = False) -> SramPlan:
+    def plan(self, kind: PlanKind, size: int, apart: bool = False) -> SramPlan:
         """The plan for so much SRAM; `apart` with tensors apart from the step before."""
         known, key = self.memory.plans, (kind, size, apart)
         if key not in known:
@@ -96,7 +98,7 @@ class PlanMaker:
         """The plan with loads ahead, by the times of the machine at hand."""
         return load_ahead(plan, self.costs, computing, reserve, self.backend)
 
-    def planner(self, kind: Kind) -> SramPlanner:
+    def planner(self, kind: PlanKind) -> SramPlanner:
         """Plans the SRAM of a kind's network."""
         known = self.memory.planners
         if kind not in known:
@@ -112,7 +114,7 @@ class PlanMaker:
             known[key] = Policy(machine, options, self.backend, hope, by_groups)
         return known[key]
 
-    def time_all(self, candidates: Iterable[Candidate]) -> tuple[list[Timed], list[InputError]]:
+    def time_all(self, candidates: Iterable[PlanCandidate]) -> tuple[list[Timed], list[InputError]]:
         """The times of those of which a program can be made, and why there is none of others."""
         timed: list[Timed] = []
         refusals: list[InputError] = []
@@ -125,7 +127,7 @@ class PlanMaker:
                 timed.append((cycles, candidate, lowered))
         return timed, refusals
 
-    def _time(self, candidate: Candidate) -> tuple[int, Lowered | None]:
+    def _time(self, candidate: PlanCandidate) -> tuple[int, Lowered | None]:
         memory, plan = self.memory, id(candidate.plan)
         if plan in memory.cycles:
             return memory.cycles[plan], None
@@ -139,7 +141,7 @@ class PlanMaker:
         memory.cycles[plan] = cycles
         return cycles, lowered
 
-    def emit(self, candidate: Candidate, with_constants: bool) -> Lowered:
+    def emit(self, candidate: PlanCandidate, with_constants: bool) -> Lowered:
         """The program of a candidate."""
         network, sufficient = candidate.kind.network, self.sufficient_sram_bytes
         return emit(network, self.config, candidate.plan, sufficient, with_constants, self.backend)

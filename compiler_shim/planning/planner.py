@@ -17,7 +17,14 @@ from dlasim.compiler_shim.nodes import PlacedNetwork
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork
 from dlasim.compiler_shim.placement import Placements
-from dlasim.compiler_shim.planning.candidates import SMALL, SMALLER, Candidate, Kind, distinct, node_count
+from dlasim.compiler_shim.planning.candidates import (
+    SMALL,
+    SMALLER,
+    PlanCandidate,
+    PlanKind,
+    distinct,
+    node_count,
+)
 from dlasim.compiler_shim.planning.plan_maker import PlanMaker, PlanMemory
 from dlasim.compiler_shim.planning.refinement import Refinement
 from dlasim.compiler_shim.planning.worse_machines import slower_machines, worse_machines, worst_machine
@@ -50,7 +57,7 @@ def fastest_plan(
 class ChosenPlan:
     """The fastest plan for a machine."""
 
-    def __init__(self, maker: PlanMaker, candidate: Candidate, timed: Lowered | None) -> None:
+    def __init__(self, maker: PlanMaker, candidate: PlanCandidate, timed: Lowered | None) -> None:
         self._maker, self._candidate, self._timed = maker, candidate, timed
 
     @property
@@ -83,7 +90,7 @@ class _PlanSearch:
 
     def _sufficient_bytes(self, network: PlacedNetwork) -> int:
         """Plans use no more SRAM than so much: a machine with more gets the same program."""
-        kind = Kind(network, self._maker.machine, self._maker.options.tiling)
+        kind = PlanKind(network, self._maker.machine, self._maker.options.tiling)
         most = self._maker.planner(kind).sufficient_bytes()
         return 1 << max(most - 1, 0).bit_length()
 
@@ -99,7 +106,7 @@ class _PlanSearch:
         _, best, lowered = self._refinement.run(timed)
         return ChosenPlan(self._maker, best, lowered)
 
-    def _candidates(self) -> Iterator[Candidate]:
+    def _candidates(self) -> Iterator[PlanCandidate]:
         """The plans of every placement; an InputError only where none of them has a plan."""
         refusal, some = None, False
         for placed in self._placements.promising(self._size):
@@ -117,13 +124,13 @@ class _PlanSearch:
             assert refusal is not None, "every network has a placement"
             raise refusal
 
-    def _kinds(self, placed: PlacedNetwork) -> Iterator[Kind]:
+    def _kinds(self, placed: PlacedNetwork) -> Iterator[PlanKind]:
         """With low hopes and with high ones, also as for machines that are worse, since those may not be
         faster: for small networks in one way, for all in every way in which this one is better than the
         default."""
         tiling = self._maker.options.tiling
         if not keeps_tensors(self._maker.options):
-            yield Kind(placed, self._maker.machine, tiling)
+            yield PlanKind(placed, self._maker.machine, tiling)
             return
         size = node_count(placed)
         machines = list(self._own_and_worst)
@@ -134,12 +141,12 @@ class _PlanSearch:
             machines += [slower for machine in self._own_and_worst for slower in slower_machines(machine)]
         for machine in dict.fromkeys(machines):
             for hope in Hope if size <= SMALLER else (Hope.NONE, Hope.AHEAD):
-                yield Kind(placed, machine, tiling, hope)
+                yield PlanKind(placed, machine, tiling, hope)
         if size > SMALL and SCARCE * self._size <= self._maker.memory.sufficient_bytes:
             for slower in slower_machines(self._maker.machine)[:1]:
-                yield Kind(placed, slower, tiling, Hope.AHEAD)
+                yield PlanKind(placed, slower, tiling, Hope.AHEAD)
 
-    def _sizes(self, kind: Kind) -> Iterator[Candidate]:
+    def _sizes(self, kind: PlanKind) -> Iterator[PlanCandidate]:
         """The plan for the machine's SRAM, and those for smaller sizes while their estimates are nearly as
         good."""
         plan = self._maker.plan(kind, self._size)
@@ -151,18 +158,18 @@ class _PlanSearch:
                 return
             if plan.estimated_cycles > most or (size < self._size and plan.tasks > MOST_TASKS):
                 return
-            yield Candidate(kind, plan, size)
+            yield PlanCandidate(kind, plan, size)
             if plan.has_groups:
                 yield from self._without_groups(kind, size)
 
-    def _without_groups(self, kind: Kind, size: int) -> Iterator[Candidate]:
+    def _without_groups(self, kind: PlanKind, size: int) -> Iterator[PlanCandidate]:
         """The plan without chains in groups of channels, whose estimates leave out loads ahead."""
         if size == self._size or node_count(kind.network) <= SMALL:
             other = replace(kind, by_groups=False)
             with suppress(InputError):
-                yield Candidate(other, self._maker.plan(other, size), size)
+                yield PlanCandidate(other, self._maker.plan(other, size), size)
 
-    def _smaller_sizes(self, kind: Kind, plan: SramPlan) -> Iterator[int]:
+    def _smaller_sizes(self, kind: PlanKind, plan: SramPlan) -> Iterator[int]:
         """Powers of two, and steps between the largest of them and the machine's size. Where that size is a
         power of two itself, small networks get all those steps and large ones the first. Small networks also
         get steps below, if their VECTOR unit has no work that smaller tiles could hide."""
@@ -181,22 +188,22 @@ class _PlanSearch:
                 yield from _steps(power, power // 2)
             power >>= 1
 
-    def _is_extra(self, kind: Kind) -> bool:
+    def _is_extra(self, kind: PlanKind) -> bool:
         """Whether it is a large network's plan for half the bandwidth, which is made for one size and not cut
         further."""
         return node_count(kind.network) > SMALL and kind.machine not in self._own_and_worst
 
-    def _simpler(self, placed: PlacedNetwork, best_estimate: int) -> Iterator[Candidate]:
+    def _simpler(self, placed: PlacedNetwork, best_estimate: int) -> Iterator[PlanCandidate]:
         """The plan with the paper's tiling, which may be estimated too high where the SRAM is tiny."""
         if self._maker.options.tiling != "auto":
             return
-        kind = Kind(placed, self._maker.machine, "output-channel")
+        kind = PlanKind(placed, self._maker.machine, "output-channel")
         try:
             plan = self._maker.plan(kind, self._size)
         except InputError:
             return
         if plan.estimated_cycles <= MAY_BE_FASTER * best_estimate:
-            yield Candidate(kind, plan, self._size)
+            yield PlanCandidate(kind, plan, self._size)
 
 
 def _steps(size: int, power: int) -> range:
@@ -205,7 +212,7 @@ def _steps(size: int, power: int) -> range:
     return range((size - 1) // step * step, power, -step)
 
 
-def _near(kind: Kind) -> float:
+def _near(kind: PlanKind) -> float:
     if kind.hope is not Hope.NONE:
         return NEAR_WITH_HOPE
     return NEAR_IF_SMALL if node_count(kind.network) <= SMALLER else NEAR

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.lowering.policy import keeps_tensors
 from dlasim.compiler_shim.lowering.splitting import changes_of_unit, hidden_cycles, split_rows
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
-from dlasim.compiler_shim.planning.candidates import SMALLER, Candidate, Kind, Timed, distinct, node_count
+from dlasim.compiler_shim.planning.candidates import (
+    SMALLER,
+    PlanCandidate,
+    PlanKind,
+    Timed,
+    distinct,
+    node_count,
+)
 from dlasim.compiler_shim.planning.plan_maker import PartedPlan, PlanMaker
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
@@ -22,7 +29,8 @@ from dlasim.sim.duration import computation_cycles, computation_ends
 
 PARTS = (2, 4, 8)  # in which rows are computed where that lets both units work side by side
 MIXED = 0  # instead, where each change of unit has a number of its own
-SPLIT_IF_LARGE = 2  # so many of the fastest plans of larger networks are tried in smaller tiles
+SPLIT_IF_LARGE = 4  # so many of the fastest plans of larger networks are tried in smaller tiles
+RETIMED = 1  # so many of the fastest plans get loads ahead by known times
 RESERVES = (1, 2)  # times what is needed is loaded ahead in plans by known times
 
 
@@ -30,7 +38,7 @@ class Refinement:
     """Makes candidates from plans that have been timed. Plans of some kinds are extra: they are not cut
     further."""
 
-    def __init__(self, maker: PlanMaker, is_extra: Callable[[Kind], bool]) -> None:
+    def __init__(self, maker: PlanMaker, is_extra: Callable[[PlanKind], bool]) -> None:
         self._maker, self._is_extra = maker, is_extra
         self._may_split = keeps_tensors(maker.options) and units_overlap(maker.config)
 
@@ -50,20 +58,20 @@ class Refinement:
         """What smaller tiles could hide."""
         return hidden_cycles(plan) if self._may_split else 0
 
-    def _split_best(self, timed: Sequence[tuple[int, Candidate]]) -> list[Candidate]:
+    def _split_best(self, timed: Sequence[tuple[int, PlanCandidate]]) -> list[PlanCandidate]:
         """The best plans in smaller tiles, those that could be faster than the fastest of them."""
         least, fastest = timed[0]
         if node_count(fastest.kind.network) > SMALLER:
             others = [each for each in timed if not self._is_extra(each[1].kind)]  # which lose no place to it
             timed = _with_other_tiles(others)[:SPLIT_IF_LARGE]
-        found: list[Candidate] = []
+        found: list[PlanCandidate] = []
         for number, (cycles, candidate) in enumerate(timed):
             hidden = self.hidden_cycles(candidate.plan)
             if hidden and cycles - hidden < least:
                 found += self._split(candidate, not number)
         return distinct(found, is_split=True)
 
-    def _split(self, candidate: Candidate, is_best: bool) -> Iterator[Candidate]:
+    def _split(self, candidate: PlanCandidate, is_best: bool) -> Iterator[PlanCandidate]:
         """A plan in smaller tiles, so that the MAC and the VECTOR unit work side by side; the best plan also
         with its own addresses."""
         kind, size, known = candidate.kind, candidate.size, self._maker.memory.parted
@@ -77,14 +85,14 @@ class Refinement:
                 if parts not in parted.smaller:
                     parted.smaller[parts] = self._cut(plan, dict.fromkeys(steps, parts))
                 if (smaller := parted.smaller[parts]) is not None:
-                    yield Candidate(kind, smaller, size)
+                    yield PlanCandidate(kind, smaller, size)
 
     def _cut(self, plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
         """The plan with some nodes in so many parts."""
         smaller = split_rows(plan, parts)
         return self._maker.load_ahead(smaller) if smaller is not None and plan.ahead.loads else smaller
 
-    def _mixed(self, timed: Sequence[Timed]) -> list[Candidate]:
+    def _mixed(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
         """The best plan in smaller tiles, each change of unit in the number of parts that is best there."""
         best = min(timed, key=lambda each: each[0])[1]
         origins = {
@@ -97,7 +105,7 @@ class Refinement:
             ends = self._ends_by_parts(parted, timed)
             parted.smaller[MIXED] = self._cut(parted.whole, _best_parts(parted.whole, sites, ends))
         mixed = parted.smaller[MIXED]
-        return [] if mixed is None else [Candidate(best.kind, mixed, best.size)]
+        return [] if mixed is None else [PlanCandidate(best.kind, mixed, best.size)]
 
     def _ends_by_parts(self, parted: PartedPlan, timed: Sequence[Timed]) -> dict[int, NDArray[np.int64]]:
         """By the number of parts, when the computations of each layer end."""
@@ -109,20 +117,19 @@ class Refinement:
                     found[parts] = computation_ends(program, self._maker.timed_machine, self._maker.backend)
         return found
 
-    def _with_known_times(self, timed: Sequence[Timed]) -> list[Candidate]:
-        """The best plan, its loads ahead by the times that its computations were found to take."""
-        _, best, lowered = min(timed, key=lambda each: each[0])
-        plan = best.plan
-        if not plan.ahead.loads:
-            return []
-        known = self._maker.memory.known_times
-        if id(plan) not in known:
-            program = (lowered or self._maker.emit(best, False)).program
-            computing = self._computing(best, program)
-            known[id(plan)] = [self._maker.load_ahead(plan, computing, reserve) for reserve in RESERVES]
-        return [Candidate(best.kind, other, best.size) for other in known[id(plan)]]
+    def _with_known_times(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
+        """The best plans, their loads ahead by the times that the computations were found to take."""
+        known, found = self._maker.memory.known_times, list[PlanCandidate]()
+        for _, best, lowered in sorted(timed, key=lambda each: each[0])[:RETIMED]:
+            plan = best.plan
+            if plan.ahead.loads and id(plan) not in known:
+                program = (lowered or self._maker.emit(best, False)).program
+                computing = self._computing(best, program)
+                known[id(plan)] = [self._maker.load_ahead(plan, computing, reserve) for reserve in RESERVES]
+            found += [PlanCandidate(best.kind, other, best.size) for other in known.get(id(plan), ())]
+        return found
 
-    def _computing(self, candidate: Candidate, program: Program) -> dict[int, float]:
+    def _computing(self, candidate: PlanCandidate, program: Program) -> dict[int, float]:
         """By step the cycles of its computations; those of a layer in the shares of their estimates."""
         machine, plan = self._maker.costs, candidate.plan
         cycles = computation_cycles(program, self._maker.timed_machine, self._maker.backend)
@@ -149,9 +156,9 @@ def _best_parts(
     return chosen
 
 
-def _with_other_tiles(timed: Sequence[tuple[int, Candidate]]) -> list[tuple[int, Candidate]]:
+def _with_other_tiles(timed: Sequence[tuple[int, PlanCandidate]]) -> list[tuple[int, PlanCandidate]]:
     """Without those that only load at other times than a faster one."""
-    found: dict[object, tuple[int, Candidate]] = {}
+    found: dict[object, tuple[int, PlanCandidate]] = {}
     for cycles, candidate in timed:
         found.setdefault((candidate.kind, candidate.size), (cycles, candidate))
     return list(found.values())
