@@ -29,7 +29,7 @@ from dlasim.sim.duration import computation_cycles, computation_ends
 
 PARTS = (2, 4, 8)  # in which rows are computed where that lets both units work side by side
 MIXED = 0  # instead, where each change of unit has a number of its own
-SPLIT_IF_LARGE = 4  # so many of the fastest plans of larger networks are tried in smaller tiles
+SPLIT_IF_LARGE = 2  # so many of the fastest plans of larger networks are tried in smaller tiles
 RETIMED = 1  # so many of the fastest plans get loads ahead by known times
 RESERVES = (1, 2)  # times what is needed is loaded ahead in plans by known times
 
