@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,28 +38,30 @@ def program_cycles(program: Program, config: DlaConfig, backend: Backend = SHIPP
 def computation_ends(program: Program, config: DlaConfig, backend: Backend = SHIPPED) -> NDArray[np.int64]:
     """By layer the cycle in which its last computation ends, in its own stream; 0 where there is none."""
     ends = np.zeros(len(program.layers), np.int64)
-    layer_of_words = program.layer_of_words()
-    for number, place in enumerate(program.streams):
-        stream, costs = _decoded(program, number, config, backend)
-        end = schedule(config, stream, costs, backend=backend).end
-        is_computation = np.isin(costs.unit, (Unit.MAC, Unit.VECTOR))
-        layers = layer_of_words[place.first_word + stream.positions]
-        np.maximum.at(ends, layers[is_computation], end[is_computation])
+    for layers, _, end in _computations(program, config, backend):
+        np.maximum.at(ends, layers, end)
     return ends
 
 
 def computation_cycles(program: Program, config: DlaConfig, backend: Backend = SHIPPED) -> NDArray[np.int64]:
     """By layer the cycles of its computations, one after the other."""
     cycles = np.zeros(len(program.layers), np.int64)
+    for layers, start, end in _computations(program, config, backend):
+        np.add.at(cycles, layers, end - start)
+    return cycles
+
+
+def _computations(
+    program: Program, config: DlaConfig, backend: Backend
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """By stream the layers, starts and ends of its computations."""
     layer_of_words = program.layer_of_words()
     for number, place in enumerate(program.streams):
         stream, costs = _decoded(program, number, config, backend)
-        is_computation = np.isin(costs.unit, (Unit.MAC, Unit.VECTOR))
-        layers = layer_of_words[place.first_word + stream.positions]
         timeline = schedule(config, stream, costs, backend=backend)
-        spent = timeline.end - timeline.start
-        np.add.at(cycles, layers[is_computation], spent[is_computation])
-    return cycles
+        chosen = np.isin(costs.unit, (Unit.MAC, Unit.VECTOR))
+        layers = layer_of_words[place.first_word + stream.positions]
+        yield layers[chosen], timeline.start[chosen], timeline.end[chosen]
 
 
 def _stream_cycles(program: Program, number: int, config: DlaConfig, backend: Backend) -> int:

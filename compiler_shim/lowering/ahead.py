@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import fsum
 
 from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.load_schedule import (
@@ -23,12 +24,12 @@ from dlasim.compiler_shim.lowering.load_schedule import (
 from dlasim.compiler_shim.lowering.packed_segments import PackedSegment, describe
 from dlasim.compiler_shim.lowering.sram_plan import NOTHING_AHEAD, Ahead, AheadPlan, SramPlan
 from dlasim.compiler_shim.lowering.tiling import Machine
-from dlasim.native.backend import PLAIN, Backend
+from dlasim.native.backend import Backend
 from dlasim.native.number_memory import NumberMemory
 from dlasim.native.shipped import SHIPPED
 from dlasim.native.storage import RecordMemory, bind, create
 
-_MOST_CYCLES = 1 << 60  # of all segments, for which 64 bits hold every number that is met
+_MOST_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every number that is met
 
 
 def load_ahead(
@@ -40,21 +41,21 @@ def load_ahead(
 ) -> SramPlan:
     """The plan with loads ahead; `computing` are the cycles of the nodes by step, if they have been timed. So
     many times what is needed may be loaded ahead."""
-    ahead, peak = plan_ahead(describe(plan, machine, computing), plan.sram_bytes, reserve, backend)
-    return replace(plan, ahead=ahead, peak_bytes=max(plan.peak_bytes, peak))
+    segments = describe(plan, machine, computing)
+    return replace(plan, ahead=plan_ahead(segments, plan.sram_bytes, reserve, backend))
 
 
 def plan_ahead(
     segments: Sequence[PackedSegment], limit: int, reserve: int = 1, backend: Backend = SHIPPED
-) -> tuple[AheadPlan, int]:
-    """The loads that segments make for later tasks in an SRAM of `limit` bytes, and the most that is in use
-    during one of them."""
+) -> AheadPlan:
+    """The loads that segments make for later tasks in an SRAM of `limit` bytes."""
     cycles = sum([segment.compute_cycles + segment.load_cycles for segment in segments])
-    run = (backend if cycles * reserve < _MOST_CYCLES else PLAIN).runner(LOADS)
+    pieces = sum([each.pieces for segment in segments for each in segment.constants])
+    if not pieces or reserve * cycles >= _MOST_CYCLES:
+        return NOTHING_AHEAD
+    run = backend.runner(LOADS)
     schedule, memories = _describe(segments, limit, reserve, run.is_compiled)
-    if not schedule.piece_count:
-        return NOTHING_AHEAD, 0
-    return (_list_loads(segments, memories) if run(schedule) else NOTHING_AHEAD), schedule.peak
+    return _list_loads(segments, schedule, memories) if run(schedule) else NOTHING_AHEAD
 
 
 class _Memories:
@@ -129,11 +130,11 @@ def _describe(
     return schedule, memories
 
 
-def _list_loads(segments: Sequence[PackedSegment], memories: _Memories) -> AheadPlan:
+def _list_loads(segments: Sequence[PackedSegment], schedule: LoadSchedule, memories: _Memories) -> AheadPlan:
     """The loads of pieces that have places, in the order in which they are made."""
     loads, addresses = defaultdict[int, list[Ahead]](list), defaultdict[int, list[int]](list)
     steps = [each.step for segment in segments for each in segment.constants]
-    order = memories.order.take(0, sum([each.pieces for segment in segments for each in segment.constants]))
+    order = memories.order.take(0, schedule.piece_count)
     rows = memories.pieces.array(len(order)).tolist()
     for number in order:
         constants, _, _, start, _, host, slot = rows[number]
@@ -147,7 +148,8 @@ def _list_loads(segments: Sequence[PackedSegment], memories: _Memories) -> Ahead
         else:
             here.append(Ahead(step, task, first, 1))
         addresses[step].append(start)
-    return AheadPlan(dict(loads), {step: tuple(found) for step, found in addresses.items()})
+    places = {step: tuple(found) for step, found in addresses.items()}
+    return AheadPlan(dict(loads), places, schedule.peak)
 
 
 def _backlogs(segments: Sequence[PackedSegment], limit: int) -> list[float]:
@@ -156,7 +158,7 @@ def _backlogs(segments: Sequence[PackedSegment], limit: int) -> list[float]:
     free = [limit - allocation.covered(segment.occupied) for segment in segments]
     constants = [each for segment in segments for each in segment.constants]
     size = sum([each.pieces * each.piece_bytes for each in constants])
-    cycles_per_byte = sum([each.pieces * each.piece_cycles for each in constants]) / max(size, 1)
+    cycles_per_byte = fsum([each.pieces * each.piece_cycles for each in constants]) / max(size, 1)
     spare = [segment.compute_cycles - segment.load_cycles for segment in segments]
     spare = [
         max(each, segment.tensor_cycles - segment.load_cycles)
@@ -173,8 +175,8 @@ def _backlogs(segments: Sequence[PackedSegment], limit: int) -> list[float]:
 
 
 def _next_tensors(segments: Sequence[PackedSegment]) -> list[float]:
-    """By segment, how many cycles after its end a load of tensors must begin for which a task would have to
-    wait; until the end of all where there is none."""
+    """By segment, how many cycles after its end the next load of tensors must begin, so that no task has to
+    wait for it; below 0 if before. Until the end of all where there is none."""
     cycles, found = 0.0, list[float]()
     for segment in reversed(segments):
         found.append(cycles)

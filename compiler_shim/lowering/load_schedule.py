@@ -141,7 +141,6 @@ def plan_loads(schedule: LoadSchedule) -> int:
             _load_ahead(schedule, segment, number, slot)
         _forget(schedule, number, segment.slots)
         _leave(schedule, segment)
-    schedule.peak = 0
     for number in range(schedule.segment_count):
         schedule.peak = max(schedule.peak, _covered(schedule, number))
     placed = 0
@@ -257,7 +256,7 @@ def _load_ahead(schedule: LoadSchedule, segment: TimedSegment, number: int, slot
         if max(schedule.bus, schedule.issued) + constants.cycles > latest:
             return
         # A wait for the segment before would keep tasks from running beside it.
-        is_beside = 1 if segment.is_other_unit and slot + 1 < segment.slots else 0
+        is_beside = 1 if number and segment.is_other_unit and slot + 1 < segment.slots else 0
         _find_place(schedule, piece, constants, number - is_beside)
         if schedule.best_start == NONE:
             schedule.without_place = NONE if is_beside else index
@@ -322,21 +321,22 @@ def _find_place(schedule: LoadSchedule, piece: TimedPiece, constants: TimedConst
     for place in range(schedule.used_count):
         used = schedule.used[place]
         if used.time > now:
-            schedule.used[kept].start, schedule.used[kept].end = used.start, used.end
-            schedule.used[kept].time = used.time
+            schedule.used[kept].assign(used)
             kept += 1
     schedule.used_count = kept
     schedule.best_start = NONE
     _collect(schedule, piece.constants, constants.segment, number)
+    starts, ends = schedule.busy_starts, schedule.busy_ends
     segment = schedule.segments[constants.segment]
     if constants.pieces == 1 and not constants.is_loaded_again:
         for each in range(segment.first_range, segment.first_range + segment.ranges):
             if schedule.range_owners[each] == piece.constants:
                 start, end = schedule.range_starts[each], schedule.range_ends[each]
-                _try_between(schedule, constants, start, end, now)
-    _try_apart(schedule, constants, now)
+                _try_between(schedule, constants, starts, ends, schedule.busy_count, start, end, now)
+    apart, apart_ends, count = schedule.apart_starts, schedule.apart_ends, schedule.apart_count
+    _try_between(schedule, constants, apart, apart_ends, count, 0, schedule.limit, now)
     if not constants.is_loaded_again:
-        _try_between(schedule, constants, 0, schedule.limit, now)
+        _try_between(schedule, constants, starts, ends, schedule.busy_count, 0, schedule.limit, now)
 
 
 @routine
@@ -395,25 +395,22 @@ def _insert(starts: Numbers, ends: Numbers, count: int, start: int, end: int) ->
 
 
 @routine
-def _try_between(schedule: LoadSchedule, constants: TimedConstants, low: int, high: int, now: int) -> None:
-    """Try the gaps between busy ranges, within two addresses."""
-    count = schedule.busy_count
+def _try_between(
+    schedule: LoadSchedule,
+    constants: TimedConstants,
+    starts: Numbers,
+    ends: Numbers,
+    count: int,
+    low: int,
+    high: int,
+    now: int,
+) -> None:
+    """Try the gaps of a list of ranges, between two addresses."""
     for number in range(count + 1):
         gap = count - number if schedule.is_from_top else number
-        start = schedule.busy_ends[gap - 1] if gap else 0
-        end = schedule.busy_starts[gap] if gap < count else schedule.limit
+        start = ends[gap - 1] if gap else 0
+        end = starts[gap] if gap < count else schedule.limit
         _try_gap(schedule, constants, max(start, low), min(end, high), now)
-
-
-@routine
-def _try_apart(schedule: LoadSchedule, constants: TimedConstants, now: int) -> None:
-    """Try the gaps between busy ranges, and apart from the buffers."""
-    count = schedule.apart_count
-    for number in range(count + 1):
-        gap = count - number if schedule.is_from_top else number
-        start = schedule.apart_ends[gap - 1] if gap else 0
-        end = schedule.apart_starts[gap] if gap < count else schedule.limit
-        _try_gap(schedule, constants, start, end, now)
 
 
 @routine
@@ -451,8 +448,9 @@ def _covered(schedule: LoadSchedule, number: int) -> int:
     """Bytes that are in use during a segment."""
     segment, count = schedule.segments[number], 0
     for each in range(segment.first_range, segment.first_range + segment.ranges):
-        start, end = schedule.range_starts[each], schedule.range_ends[each]
-        count = _insert(schedule.busy_starts, schedule.busy_ends, count, start, end)
+        if not _is_free(schedule, each):
+            start, end = schedule.range_starts[each], schedule.range_ends[each]
+            count = _insert(schedule.busy_starts, schedule.busy_ends, count, start, end)
     for index in range(schedule.piece_count):
         piece = schedule.pieces[index]
         constants = schedule.constants[piece.constants]

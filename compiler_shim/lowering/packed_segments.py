@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import field
+from math import fsum
 
 from dlasim.compiler_shim.lowering.allocation import Gap
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
@@ -33,7 +34,7 @@ class Constants:
 @dataclass(slots=True)
 class PackedSegment:
     """A node or a chain: its first step, what it occupies, the constants of its nodes, how many tasks or
-    rounds it has, and for how many cycles it computes, and loads tensors."""
+    rounds it has, and for how many cycles it computes, and loads all else: tensors, and pieces again."""
 
     step: int
     occupied: list[Gap]
@@ -53,12 +54,12 @@ class PackedSegment:
     @property
     def first_cycles(self) -> float:
         """Loads of as many pieces as there are buffers for; without them the segment cannot begin."""
-        return sum([min(len(each.gaps), each.pieces) * each.piece_cycles for each in self.constants])
+        return fsum([min(len(each.gaps), each.pieces) * each.piece_cycles for each in self.constants])
 
     @property
     def load_cycles(self) -> float:
         """All its loads."""
-        return self.tensor_cycles + sum([each.pieces * each.piece_cycles for each in self.constants])
+        return fsum([self.tensor_cycles, *[each.pieces * each.piece_cycles for each in self.constants]])
 
     def tasks_of(self, constants: Constants) -> int:
         """How many tasks use a piece; in a chain, any of them may."""

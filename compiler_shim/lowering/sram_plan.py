@@ -54,6 +54,7 @@ class AheadPlan:
 
     loads: Mapping[int, Sequence[Ahead]]
     addresses: Mapping[int, tuple[int, ...]]
+    peak_bytes: int = 0  # the most SRAM that is in use during a segment; 0 where nothing is loaded ahead
 
 
 NOTHING_AHEAD = AheadPlan({}, {})
@@ -69,7 +70,7 @@ class SramPlan:
     problems: Mapping[int, TilingProblem]
     tilings: Mapping[int, Tiling]
     buffers: Mapping[int, tuple[tuple[int, ...], ...]]
-    peak_bytes: int
+    packed_bytes: int  # the most that is in use without loads ahead
     chains: Mapping[int, Chain]  # by first step
     inner: frozenset[int]  # values that only exist in stripes
     ahead: AheadPlan = NOTHING_AHEAD
@@ -78,6 +79,11 @@ class SramPlan:
     def addresses(self) -> Mapping[int, int]:
         """Of the values that stay in SRAM."""
         return self.residents.addresses
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most SRAM that is in use at a time."""
+        return self.ahead.peak_bytes or self.packed_bytes
 
     @property
     def estimated_cycles(self) -> int:

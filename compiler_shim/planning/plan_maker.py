@@ -74,7 +74,7 @@ class PlanMaker:
         return enough if enough <= self.config.sram_bytes else None
 
     @property
-    def costs(self) -> Machine:
+    def cost_machine(self) -> Machine:
         """The machine at hand, as nodes meet it."""
         return self.policy(self.machine, self.options.tiling, Hope.NONE).machine
 
@@ -84,7 +84,8 @@ class PlanMaker:
         if key not in known:
             try:
                 plan = self.planner(kind).plan(size, apart)
-                known[key] = self.load_ahead(plan) if keeps_tensors(self.options) else plan
+                may_load = kind.tiling == "auto" and keeps_tensors(self.options)
+                known[key] = self.load_ahead(plan) if may_load else plan
             except InputError as error:
                 known[key] = str(error)  # the error itself would keep everything here alive
         found = known[key]
@@ -96,7 +97,7 @@ class PlanMaker:
         self, plan: SramPlan, computing: Mapping[int, float] | None = None, reserve: int = 1
     ) -> SramPlan:
         """The plan with loads ahead, by the times of the machine at hand."""
-        return load_ahead(plan, self.costs, computing, reserve, self.backend)
+        return load_ahead(plan, self.cost_machine, computing, reserve, self.backend)
 
     def planner(self, kind: PlanKind) -> SramPlanner:
         """Plans the SRAM of a kind's network."""

@@ -131,14 +131,16 @@ class Refinement:
 
     def _computing(self, candidate: PlanCandidate, program: Program) -> dict[int, float]:
         """By step the cycles of its computations; those of a layer in the shares of their estimates."""
-        machine, plan = self._maker.costs, candidate.plan
+        machine, plan = self._maker.cost_machine, candidate.plan
         cycles = computation_cycles(program, self._maker.timed_machine, self._maker.backend)
-        shares, sums = dict[int, float](), defaultdict[int, float](float)
+        shares, sums = dict[int, int](), defaultdict[int, int](int)
         for step, problem in plan.problems.items():
             shares[step] = problem.on(machine).compute_cycles(plan.tilings[step].tasks)
             sums[problem.node.layer] += shares[step]
         layers = {step: problem.node.layer for step, problem in plan.problems.items()}
-        return {step: cycles[layers[step]] * share / sums[layers[step]] for step, share in shares.items()}
+        return {
+            step: int(cycles[layers[step]]) * share / sums[layers[step]] for step, share in shares.items()
+        }
 
 
 def _best_parts(

@@ -20,6 +20,7 @@ from dlasim.compiler_shim.tflite.writer import write_tflite
 from dlasim.compiler_shim.topologies import build_topology
 from dlasim.compiler_shim.topologies.builder import NetworkBuilder
 from dlasim.errors import InputError
+from dlasim.native.backend import PLAIN
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.lower_bound import find_bound
 from dlasim.sim.races import check_program
@@ -78,6 +79,26 @@ def occupied(segment, ahead, own):
     return [gap for gap in segment.occupied if gap not in free]
 
 
+def most_in_use(segments, ahead):
+    """The most bytes that a segment's ranges and pieces cover; 0 where nothing is loaded ahead."""
+    host = {}
+    number_of = {segment.step: number for number, segment in enumerate(segments)}
+    for step, loads in ahead.loads.items():
+        host |= {(load.step, piece): number_of[step] for load in loads for piece in load_range(load)}
+    most = 0
+    for number, segment in enumerate(segments):
+        used = set()
+        for start, end in occupied(segment, ahead, None):
+            used |= set(range(start, end, 16))
+        for later, other in enumerate(segments):
+            for each in other.constants:
+                for piece, address in enumerate(ahead.addresses.get(each.step, ())):
+                    if host[each.step, piece] <= number <= later:
+                        used |= set(range(address, address + each.piece_bytes, 16))
+        most = max(most, 16 * len(used))
+    return most if host else 0
+
+
 def load_range(load):
     return range(load.first, load.first + load.pieces)
 
@@ -115,7 +136,8 @@ def random_segments(rng, limit):
                 again = bool(rng.random() < 0.2)
                 constants.append(Constants(step + member, pieces, size, cycles, gaps, again))
         compute, tensors = float(rng.integers(1, 9000)), float(rng.choice([0, 0, rng.integers(1, 9000)]))
-        segments.append(PackedSegment(step, occupied, constants, tasks, compute, tensors, is_chain))
+        other = bool(segments) and bool(rng.random() < 0.4)
+        segments.append(PackedSegment(step, occupied, constants, tasks, compute, tensors, is_chain, other))
         step += 2
     return segments
 
@@ -126,10 +148,12 @@ def test_places_of_random_segments():
         rng = np.random.default_rng(seed)
         limit = 16 * int(rng.integers(256, 1024))
         segments = random_segments(rng, limit)
-        ahead, peak = plan_ahead(segments, limit, int(rng.integers(1, 3)))
+        reserve = int(rng.integers(1, 3))
+        ahead = plan_ahead(segments, limit, reserve)
+        assert ahead == plan_ahead(segments, limit, reserve, PLAIN)
         seen["pieces"] += check_places(segments, ahead, limit)
         seen["own"] += sum(load.step == step for step, loads in ahead.loads.items() for load in loads)
-        assert peak <= limit
+        assert ahead.peak_bytes == most_in_use(segments, ahead)
     assert seen["pieces"] > 800
     assert seen["own"] > 100
 
@@ -140,7 +164,7 @@ def test_a_place_that_is_taken_is_noticed():
         PackedSegment(0, [(0, 64)], [], 1, 900, 0),
         PackedSegment(1, [(64, 96)], [Constants(1, 1, 32, 10, ((64, 96),))], 1, 100, 0),
     ]
-    ahead, _ = plan_ahead(segments, 256)
+    ahead = plan_ahead(segments, 256)
     assert check_places(segments, ahead, 256) == 1
     segments[0].occupied.append((0, 256))
     with pytest.raises(AssertionError):
@@ -160,7 +184,7 @@ def test_places_of_random_networks(first, tmp_path):
         except InputError:
             continue  # the SRAM is too small
         segments = describe(plan, policy.machine)
-        ahead, _ = plan_ahead(segments, config.sram_bytes)
+        ahead = plan_ahead(segments, config.sram_bytes)
         count += check_places(segments, ahead, config.sram_bytes)
     assert count > 5
 

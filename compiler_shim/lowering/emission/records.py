@@ -92,8 +92,8 @@ class TensorLocation(Record):
 
 @record
 class Buffer(Record):
-    """A buffer of a node with up to two copies. The first `ahead` fills are there before the node begins, at
-    the stream's `ahead_addresses` from `first_constant` on. The last fill is at `filled` and holds `held`."""
+    """A buffer of a node with up to two copies. The first `ahead` fills come ahead of their tasks, at the
+    stream's `ahead_addresses` from `first_constant` on. The last fill is at `filled` and holds `held`."""
 
     copies: int = 1
     ahead: int = 0
@@ -169,8 +169,8 @@ class StripeRows(Record):
 
 @record
 class Load(Record):
-    """Constants that are loaded for a later node: after the loads of which task, from which offset in the
-    pool, how many bytes, and to which address."""
+    """Constants that are loaded for a later task: after the computations of which task, from which offset in
+    the pool, how many bytes, and to which address."""
 
     task: int = 0
     offset: int = 0
@@ -204,7 +204,7 @@ class StreamBuilder(Record):
     `deferred_store` is the store that is put off, `configured_node` the node whose fixed registers are set,
     `free_slot` the first free slot of `in_flight`, of which `used_slots` were ever used. Each unit has its
     newest operation in flight, and how many operations were issued to it. A chain is computed in `groups` of
-    channels, or in stripes where that is 0. Of `load_count` loads for later nodes, `next_load` is the next.
+    channels, or in stripes where that is 0. Of `load_count` loads for later tasks, `next_load` is the next.
     """
 
     word_count: int = 0
