@@ -103,4 +103,4 @@ def test_the_matrix_is_whole():
     assert len(POINTS) == len(set(POINTS)) == 5 * 5 * 3 * 3 * 2
     assert len(OUTPUT_CHANNELS) == len(POINTS) // 2
     if zoo_files():
-        assert len(model_names()) == 7 + 4 + 39
+        assert len(model_names()) == 10 + 4 + 39
