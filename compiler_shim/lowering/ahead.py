@@ -159,11 +159,7 @@ def _backlogs(segments: Sequence[PackedSegment], limit: int) -> list[float]:
     constants = [each for segment in segments for each in segment.constants]
     size = sum([each.pieces * each.piece_bytes for each in constants])
     cycles_per_byte = fsum([each.pieces * each.piece_cycles for each in constants]) / max(size, 1)
-    spare = [segment.compute_cycles - segment.load_cycles for segment in segments]
-    spare = [
-        max(each, segment.tensor_cycles - segment.load_cycles)
-        for each, segment in zip(spare, segments, strict=True)
-    ]
+    spare = [max(each.compute_cycles, each.tensor_cycles) - each.load_cycles for each in segments]
     backlogs = [0.0] * (len(segments) + 1)
     for number in range(len(segments) - 1, 0, -1):
         backlog = max(backlogs[number + 1] - spare[number], segments[number].first_cycles)

@@ -140,8 +140,7 @@ def _constants(plan: SramPlan, step: int, machine: Machine) -> list[Constants]:
     if not cycles:
         return []  # loads take no time on this machine
     is_loaded_again = problem.loads_again(tiling)
-    part = (
-        1.0 if is_loaded_again else min(problem.constant_bytes / (pieces * size), 1.0)
-    )  # the last is smaller
+    # The last piece is smaller than the others.
+    part = 1.0 if is_loaded_again else min(problem.constant_bytes / (pieces * size), 1.0)
     gaps = tuple([(address, address + align(size)) for address in plan.buffers[step][place]])
     return [Constants(step, pieces, align(size), cycles * part, gaps, is_loaded_again)]

@@ -47,9 +47,8 @@ class PlanMemory:
     sufficient_bytes: int = 0
     policies: dict[tuple[DlaConfig, str, Hope, bool], Policy] = field(default_factory=dict)
     planners: dict[PlanKind, SramPlanner] = field(default_factory=dict)
-    plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(
-        default_factory=dict
-    )  # or why there is none
+    # Or why there is none.
+    plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(default_factory=dict)
     parted: dict[int, PartedPlan] = field(default_factory=dict)  # by identity, a plan in smaller tiles
     known_times: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other loads ahead
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here

@@ -30,7 +30,6 @@ from dlasim.sim.duration import computation_cycles, computation_ends
 PARTS = (2, 4, 8)  # in which rows are computed where that lets both units work side by side
 MIXED = 0  # instead, where each change of unit has a number of its own
 SPLIT_IF_LARGE = 2  # so many of the fastest plans of larger networks are tried in smaller tiles
-RETIMED = 1  # so many of the fastest plans get loads ahead by known times
 RESERVES = (1, 2)  # times what is needed is loaded ahead in plans by known times
 
 
@@ -45,7 +44,7 @@ class Refinement:
     def run(self, timed: Sequence[Timed]) -> Timed:
         """The fastest of plans, or of what they become."""
         found = sorted(timed, key=lambda each: each[0])
-        found += self._maker.time_all(self._split_best([(each[0], each[1]) for each in found]))[0]
+        found += self._maker.time_all(self._split_best(found))[0]
         found += self._maker.time_all(self._mixed(found))[0]
         found += self._maker.time_all(self._with_known_times(found))[0]
         return min(found, key=lambda each: each[0])
@@ -58,14 +57,14 @@ class Refinement:
         """What smaller tiles could hide."""
         return hidden_cycles(plan) if self._may_split else 0
 
-    def _split_best(self, timed: Sequence[tuple[int, PlanCandidate]]) -> list[PlanCandidate]:
+    def _split_best(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
         """The best plans in smaller tiles, those that could be faster than the fastest of them."""
-        least, fastest = timed[0]
+        least, fastest, _ = timed[0]
         if node_count(fastest.kind.network) > SMALLER:
             others = [each for each in timed if not self._is_extra(each[1].kind)]  # which lose no place to it
-            timed = _with_other_tiles(others)[:SPLIT_IF_LARGE]
+            timed = others[:SPLIT_IF_LARGE]
         found: list[PlanCandidate] = []
-        for number, (cycles, candidate) in enumerate(timed):
+        for number, (cycles, candidate, _) in enumerate(timed):
             hidden = self.hidden_cycles(candidate.plan)
             if hidden and cycles - hidden < least:
                 found += self._split(candidate, not number)
@@ -118,16 +117,16 @@ class Refinement:
         return found
 
     def _with_known_times(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
-        """The best plans, their loads ahead by the times that the computations were found to take."""
-        known, found = self._maker.memory.known_times, list[PlanCandidate]()
-        for _, best, lowered in sorted(timed, key=lambda each: each[0])[:RETIMED]:
-            plan = best.plan
-            if plan.ahead.loads and id(plan) not in known:
-                program = (lowered or self._maker.emit(best, False)).program
-                computing = self._computing(best, program)
-                known[id(plan)] = [self._maker.load_ahead(plan, computing, reserve) for reserve in RESERVES]
-            found += [PlanCandidate(best.kind, other, best.size) for other in known.get(id(plan), ())]
-        return found
+        """The best plan, its loads ahead by the times that its computations were found to take."""
+        _, best, lowered = min(timed, key=lambda each: each[0])
+        plan, known = best.plan, self._maker.memory.known_times
+        if not plan.ahead.loads:
+            return []
+        if id(plan) not in known:
+            program = (lowered or self._maker.emit(best, False)).program
+            computing = self._computing(best, program)
+            known[id(plan)] = [self._maker.load_ahead(plan, computing, reserve) for reserve in RESERVES]
+        return [PlanCandidate(best.kind, other, best.size) for other in known[id(plan)]]
 
     def _computing(self, candidate: PlanCandidate, program: Program) -> dict[int, float]:
         """By step the cycles of its computations; those of a layer in the shares of their estimates."""
@@ -137,9 +136,9 @@ class Refinement:
         for step, problem in plan.problems.items():
             shares[step] = problem.on(machine).compute_cycles(plan.tilings[step].tasks)
             sums[problem.node.layer] += shares[step]
-        layers = {step: problem.node.layer for step, problem in plan.problems.items()}
         return {
-            step: int(cycles[layers[step]]) * share / sums[layers[step]] for step, share in shares.items()
+            step: int(cycles[problem.node.layer]) * shares[step] / sums[problem.node.layer]
+            for step, problem in plan.problems.items()
         }
 
 
@@ -156,11 +155,3 @@ def _best_parts(
         if parts > 1:
             chosen |= dict.fromkeys(site, parts)
     return chosen
-
-
-def _with_other_tiles(timed: Sequence[tuple[int, PlanCandidate]]) -> list[tuple[int, PlanCandidate]]:
-    """Without those that only load at other times than a faster one."""
-    found: dict[object, tuple[int, PlanCandidate]] = {}
-    for cycles, candidate in timed:
-        found.setdefault((candidate.kind, candidate.size), (cycles, candidate))
-    return list(found.values())
