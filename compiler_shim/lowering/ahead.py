@@ -12,8 +12,7 @@ from dataclasses import replace
 from math import fsum
 
 from dlasim.compiler_shim.lowering import allocation
-from dlasim.compiler_shim.lowering.load_schedule import (
-    LOADS,
+from dlasim.compiler_shim.lowering.load_records import (
     NONE,
     LoadSchedule,
     TimedConstants,
@@ -21,6 +20,7 @@ from dlasim.compiler_shim.lowering.load_schedule import (
     TimedSegment,
     UsedPlace,
 )
+from dlasim.compiler_shim.lowering.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.packed_segments import PackedSegment, describe
 from dlasim.compiler_shim.lowering.sram_plan import NOTHING_AHEAD, Ahead, AheadPlan, SramPlan
 from dlasim.compiler_shim.lowering.tiling import Machine

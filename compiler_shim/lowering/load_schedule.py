@@ -1,4 +1,4 @@
-"""Follows tasks and loads in time, and finds places for pieces of constants that are loaded ahead; a routine.
+"""Follows tasks and loads in time, and plans when pieces of constants are loaded ahead; a routine.
 
 A task's own loads come first. While the bus would wait for a task to end, it loads pieces of constants for
 later tasks, in the order of their use: each into a place in SRAM that nothing else uses from then on until
@@ -7,123 +7,14 @@ its own use. Not much more is loaded ahead than the segments that load for longe
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT
-from dlasim.native.record import Record, Records, array, pointer, record
-from dlasim.native.routine import Numbers, Routine, routine
-
-QUEUED = 4  # operations that a unit's queue holds, the running one included
-LAST = QUEUED - 1
-NONE = -1
-
-
-@record
-class TimedSegment(Record):
-    """A node or a chain: its tasks, looked at in groups, the slots; the cycles in which a slot computes and
-    loads tensors; what it occupies and its constants, each from a first on.
-
-    When it ends, `backlog` cycles of loads for later segments should have been made. The next load of tensors
-    after it must begin `next_tensors` cycles after its end.
-    """
-
-    tasks: int = 0
-    tasks_of_slot: int = 0
-    slots: int = 0
-    is_chain: int = 0
-    is_other_unit: int = 0  # than that of the segment before: their tasks may run side by side
-    compute: int = 0
-    tensors: int = 0
-    backlog: int = 0
-    next_tensors: int = 0
-    first_range: int = 0
-    ranges: int = 0
-    first_constants: int = 0
-    constants: int = 0
-
-
-@record
-class TimedConstants(Record):
-    """The constants of a node: their segment and pieces; how many tasks use one, its bytes and cycles. The
-    first `placed` have places; once some are given up, the tasks that need them load the others, up to
-    `loaded` so far."""
-
-    segment: int = 0
-    pieces: int = 0
-    tasks: int = 0
-    size: int = 0
-    cycles: int = 0
-    is_loaded_again: int = 0
-    first_piece: int = 0
-    placed: int = 0
-    is_given_up: int = 0
-    loaded: int = 0
-
-
-@record
-class TimedPiece(Record):
-    """A piece: its constants, the first slot that uses it and the end of those that do; its place, when it is
-    there, and the segment and slot after which it is loaded."""
-
-    constants: int = 0
-    first_slot: int = 0
-    end_slot: int = 0
-    start: int = 0
-    arrival: int = 0
-    host: int = 0
-    host_slot: int = 0
-
-
-@record
-class UsedPlace(Record):
-    """Bytes that have been used, and the cycle in which that ends."""
-
-    start: int = 0
-    end: int = 0
-    time: int = 0
-
-
-@record
-class LoadSchedule(Record):
-    """Segments in order, in an SRAM of `limit` bytes. Up to `reserve` times what is needed is loaded ahead.
-
-    Ranges are the bytes that a segment occupies; buffers of constants (`range_owners`) are free once all of
-    these are loaded ahead. `order` are the pieces in the order of their use, from `waiting` on those without
-    a place. `live` are those that are in their places. Two lists of ranges, `busy` and `apart`, serve to find
-    a place; `apart` has the piece's buffers, too.
-    """
-
-    segments: Records[TimedSegment] = pointer(TimedSegment)
-    range_starts: Numbers = pointer(int)
-    range_ends: Numbers = pointer(int)
-    range_owners: Numbers = pointer(int)
-    constants: Records[TimedConstants] = pointer(TimedConstants)
-    pieces: Records[TimedPiece] = pointer(TimedPiece)
-    used: Records[UsedPlace] = pointer(UsedPlace)
-    order: Numbers = pointer(int)
-    live: Numbers = pointer(int)
-    busy_starts: Numbers = pointer(int)
-    busy_ends: Numbers = pointer(int)
-    apart_starts: Numbers = pointer(int)
-    apart_ends: Numbers = pointer(int)
-    segment_count: int = 0
-    piece_count: int = 0
-    limit: int = 0
-    reserve: int = 0
-    waiting: int = 0
-    live_count: int = 0
-    used_count: int = 0
-    busy_count: int = 0
-    apart_count: int = 0
-    ends: list[int] = array(int, QUEUED)  # of the last slots
-    bus: int = 0
-    issued: int = 0
-    stock: int = 0  # cycles of loads for later segments
-    is_from_top: int = 0
-    last_constants: int = 0
-    without_place: int = 0  # the piece at which nothing was found, until a place becomes free
-    best_start: int = 0
-    best_time: int = 0
-    best_is_written: int = 0
-    peak: int = 0
+from dlasim.compiler_shim.lowering.load_places import covered_bytes, find_place, is_free
+from dlasim.compiler_shim.lowering.load_records import (
+    LAST,
+    NONE,
+    LoadSchedule,
+    TimedSegment,
+)
+from dlasim.native.routine import Routine, routine
 
 
 @routine
@@ -142,14 +33,19 @@ def plan_loads(schedule: LoadSchedule) -> int:
         _forget(schedule, number, segment.slots)
         _leave(schedule, segment)
     for number in range(schedule.segment_count):
-        schedule.peak = max(schedule.peak, _covered(schedule, number))
+        schedule.peak = max(schedule.peak, covered_bytes(schedule, number))
     placed = 0
     for piece in range(schedule.piece_count):
         placed += 1 if schedule.pieces[piece].start != NONE else 0
     return placed
 
 
-LOADS = Routine(plan_loads, "loads", (__name__, "dlasim.compiler_shim.lowering.tile_buffers"))
+_LOWERING = "dlasim.compiler_shim.lowering"
+LOADS = Routine(
+    plan_loads,
+    "loads",
+    (__name__, *(f"{_LOWERING}.{name}" for name in ("load_places", "load_records", "tile_buffers"))),
+)
 
 
 @routine
@@ -198,7 +94,7 @@ def _forget(schedule: LoadSchedule, number: int, end_slot: int) -> None:
 def _leave(schedule: LoadSchedule, segment: TimedSegment) -> None:
     """What a segment occupies is free when it ends."""
     for each in range(segment.first_range, segment.first_range + segment.ranges):
-        if not _is_free(schedule, each):
+        if not is_free(schedule, each):
             _note_used(schedule, schedule.range_starts[each], schedule.range_ends[each])
     schedule.without_place = NONE
 
@@ -257,7 +153,7 @@ def _load_ahead(schedule: LoadSchedule, segment: TimedSegment, number: int, slot
             return
         # A wait for the segment before would keep tasks from running beside it.
         is_beside = 1 if number and segment.is_other_unit and slot + 1 < segment.slots else 0
-        _find_place(schedule, piece, constants, number - is_beside)
+        find_place(schedule, piece, constants, number - is_beside)
         if schedule.best_start == NONE:
             schedule.without_place = NONE if is_beside else index
             return
@@ -274,16 +170,6 @@ def _load_ahead(schedule: LoadSchedule, segment: TimedSegment, number: int, slot
         constants.placed += 1
         if is_later:
             schedule.stock += constants.cycles
-
-
-@routine
-def _is_free(schedule: LoadSchedule, number: int) -> int:
-    """Whether a range is a buffer that is not needed, since all pieces have places of their own."""
-    owner = schedule.range_owners[number]
-    if owner == NONE:
-        return 0
-    constants = schedule.constants[owner]
-    return 1 if constants.placed == constants.pieces and not constants.is_loaded_again else 0
 
 
 @routine
@@ -307,157 +193,3 @@ def _latest(schedule: LoadSchedule, segment: TimedSegment, slot: int) -> int:
                     if schedule.pieces[constants.first_piece + number].first_slot == following:
                         cycles -= constants.cycles
     return max(schedule.ends[LAST - 1], schedule.ends[LAST] + cycles)
-
-
-@routine
-def _find_place(schedule: LoadSchedule, piece: TimedPiece, constants: TimedConstants, number: int) -> None:
-    """Find a place that is free from a segment on until the piece is used up, and the cycle in which its load
-    can begin. Best is one that is free now, and that the segment after the piece's does not use either: a
-    single piece's own buffer, or a place apart from the buffers, which are for pieces that have no place."""
-    if piece.constants != schedule.last_constants:  # the next one has room while this one is in use
-        schedule.last_constants, schedule.is_from_top = piece.constants, 1 - schedule.is_from_top
-    now = max(schedule.bus, schedule.issued)
-    kept = 0
-    for place in range(schedule.used_count):
-        used = schedule.used[place]
-        if used.time > now:
-            schedule.used[kept].assign(used)
-            kept += 1
-    schedule.used_count = kept
-    schedule.best_start = NONE
-    _collect(schedule, piece.constants, constants.segment, number)
-    starts, ends = schedule.busy_starts, schedule.busy_ends
-    segment = schedule.segments[constants.segment]
-    if constants.pieces == 1 and not constants.is_loaded_again:
-        for each in range(segment.first_range, segment.first_range + segment.ranges):
-            if schedule.range_owners[each] == piece.constants:
-                start, end = schedule.range_starts[each], schedule.range_ends[each]
-                _try_between(schedule, constants, starts, ends, schedule.busy_count, start, end, now)
-    apart, apart_ends, count = schedule.apart_starts, schedule.apart_ends, schedule.apart_count
-    _try_between(schedule, constants, apart, apart_ends, count, 0, schedule.limit, now)
-    if not constants.is_loaded_again:
-        _try_between(schedule, constants, starts, ends, schedule.busy_count, 0, schedule.limit, now)
-
-
-@routine
-def _collect(schedule: LoadSchedule, own: int, last: int, number: int) -> None:
-    """List what segments occupy, from one to another, and pieces that are in their places; apart, with the
-    buffers of some constants, too."""
-    schedule.busy_count = 0
-    for between in range(number, last + 1):
-        segment = schedule.segments[between]
-        for each in range(segment.first_range, segment.first_range + segment.ranges):
-            if not _is_free(schedule, each) and (between < last or schedule.range_owners[each] != own):
-                start, end = schedule.range_starts[each], schedule.range_ends[each]
-                schedule.busy_count = _insert(
-                    schedule.busy_starts, schedule.busy_ends, schedule.busy_count, start, end
-                )
-    for place in range(schedule.live_count):
-        piece = schedule.pieces[schedule.live[place]]
-        end = piece.start + schedule.constants[piece.constants].size
-        schedule.busy_count = _insert(
-            schedule.busy_starts, schedule.busy_ends, schedule.busy_count, piece.start, end
-        )
-    for place in range(schedule.busy_count):
-        schedule.apart_starts[place] = schedule.busy_starts[place]
-        schedule.apart_ends[place] = schedule.busy_ends[place]
-    schedule.apart_count = schedule.busy_count
-    segment = schedule.segments[last]
-    for each in range(segment.first_range, segment.first_range + segment.ranges):
-        if schedule.range_owners[each] == own:
-            start, end = schedule.range_starts[each], schedule.range_ends[each]
-            schedule.apart_count = _insert(
-                schedule.apart_starts, schedule.apart_ends, schedule.apart_count, start, end
-            )
-
-
-@routine
-def _insert(starts: Numbers, ends: Numbers, count: int, start: int, end: int) -> int:
-    """Add a range to a list of ranges in order, of which none touches another; returns how many there are."""
-    if start >= end:
-        return count
-    first = 0
-    while first < count and ends[first] < start:
-        first += 1
-    last = first
-    while last < count and starts[last] <= end:
-        start, end = min(start, starts[last]), max(end, ends[last])
-        last += 1
-    if last == first:
-        for number in range(count - first):
-            starts[count - number] = starts[count - number - 1]
-            ends[count - number] = ends[count - number - 1]
-    else:
-        for place in range(last, count):
-            starts[place - last + first + 1], ends[place - last + first + 1] = starts[place], ends[place]
-    starts[first], ends[first] = start, end
-    return count + 1 - (last - first)
-
-
-@routine
-def _try_between(
-    schedule: LoadSchedule,
-    constants: TimedConstants,
-    starts: Numbers,
-    ends: Numbers,
-    count: int,
-    low: int,
-    high: int,
-    now: int,
-) -> None:
-    """Try the gaps of a list of ranges, between two addresses."""
-    for number in range(count + 1):
-        gap = count - number if schedule.is_from_top else number
-        start = ends[gap - 1] if gap else 0
-        end = starts[gap] if gap < count else schedule.limit
-        _try_gap(schedule, constants, max(start, low), min(end, high), now)
-
-
-@routine
-def _try_gap(schedule: LoadSchedule, constants: TimedConstants, start: int, end: int, now: int) -> None:
-    """Try both ends of a gap."""
-    low = -(-start // ALIGNMENT) * ALIGNMENT
-    high = (end - constants.size) // ALIGNMENT * ALIGNMENT
-    if low <= high:
-        _try_place(schedule, constants, high if schedule.is_from_top else low, now)
-        _try_place(schedule, constants, low if schedule.is_from_top else high, now)
-
-
-@routine
-def _try_place(schedule: LoadSchedule, constants: TimedConstants, start: int, now: int) -> None:
-    """Keep a place if it is the best so far."""
-    if schedule.best_start != NONE and schedule.best_time == now and not schedule.best_is_written:
-        return
-    end, time, is_written = start + constants.size, now, 0
-    for place in range(schedule.used_count):
-        used = schedule.used[place]
-        if used.start < end and start < used.end:
-            time = max(time, used.time)
-    if constants.segment + 1 < schedule.segment_count:
-        following = schedule.segments[constants.segment + 1]
-        for each in range(following.first_range, following.first_range + following.ranges):
-            is_met = schedule.range_starts[each] < end and start < schedule.range_ends[each]
-            if is_met and not _is_free(schedule, each):
-                is_written = 1
-    if schedule.best_start == NONE or (time, is_written) < (schedule.best_time, schedule.best_is_written):
-        schedule.best_start, schedule.best_time, schedule.best_is_written = start, time, is_written
-
-
-@routine
-def _covered(schedule: LoadSchedule, number: int) -> int:
-    """Bytes that are in use during a segment."""
-    segment, count = schedule.segments[number], 0
-    for each in range(segment.first_range, segment.first_range + segment.ranges):
-        if not _is_free(schedule, each):
-            start, end = schedule.range_starts[each], schedule.range_ends[each]
-            count = _insert(schedule.busy_starts, schedule.busy_ends, count, start, end)
-    for index in range(schedule.piece_count):
-        piece = schedule.pieces[index]
-        constants = schedule.constants[piece.constants]
-        if piece.start != NONE and piece.host <= number and number <= constants.segment:
-            end = piece.start + constants.size
-            count = _insert(schedule.busy_starts, schedule.busy_ends, count, piece.start, end)
-    total = 0
-    for place in range(count):
-        total += schedule.busy_ends[place] - schedule.busy_starts[place]
-    return total

@@ -1,0 +1,171 @@
+"""Finds places in SRAM for pieces of constants that are loaded ahead: routines."""
+
+from __future__ import annotations
+
+from dlasim.compiler_shim.lowering.load_records import NONE, LoadSchedule, TimedConstants, TimedPiece
+from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT
+from dlasim.native.routine import Numbers, routine
+
+
+@routine
+def find_place(schedule: LoadSchedule, piece: TimedPiece, constants: TimedConstants, number: int) -> None:
+    """Find a place that is free from a segment on until the piece is used up, and the cycle in which its load
+    can begin. Best is one that is free now, and that the segment after the piece's does not use either: a
+    single piece's own buffer, or a place apart from the buffers, which are for pieces that have no place."""
+    if piece.constants != schedule.last_constants:  # the next one has room while this one is in use
+        schedule.last_constants, schedule.is_from_top = piece.constants, 1 - schedule.is_from_top
+    now = max(schedule.bus, schedule.issued)
+    kept = 0
+    for place in range(schedule.used_count):
+        used = schedule.used[place]
+        if used.time > now:
+            schedule.used[kept].assign(used)
+            kept += 1
+    schedule.used_count = kept
+    schedule.best_start = NONE
+    _collect(schedule, piece.constants, constants.segment, number)
+    starts, ends = schedule.busy_starts, schedule.busy_ends
+    segment = schedule.segments[constants.segment]
+    if constants.pieces == 1 and not constants.is_loaded_again:
+        for each in range(segment.first_range, segment.first_range + segment.ranges):
+            if schedule.range_owners[each] == piece.constants:
+                start, end = schedule.range_starts[each], schedule.range_ends[each]
+                _try_between(schedule, constants, starts, ends, schedule.busy_count, start, end, now)
+    apart, apart_ends, count = schedule.apart_starts, schedule.apart_ends, schedule.apart_count
+    _try_between(schedule, constants, apart, apart_ends, count, 0, schedule.limit, now)
+    if not constants.is_loaded_again:
+        _try_between(schedule, constants, starts, ends, schedule.busy_count, 0, schedule.limit, now)
+
+
+@routine
+def is_free(schedule: LoadSchedule, number: int) -> int:
+    """Whether a range is a buffer that is not needed, since all pieces have places of their own."""
+    owner = schedule.range_owners[number]
+    if owner == NONE:
+        return 0
+    constants = schedule.constants[owner]
+    return 1 if constants.placed == constants.pieces and not constants.is_loaded_again else 0
+
+
+@routine
+def covered_bytes(schedule: LoadSchedule, number: int) -> int:
+    """Bytes that are in use during a segment."""
+    segment, count = schedule.segments[number], 0
+    for each in range(segment.first_range, segment.first_range + segment.ranges):
+        if not is_free(schedule, each):
+            start, end = schedule.range_starts[each], schedule.range_ends[each]
+            count = _insert(schedule.busy_starts, schedule.busy_ends, count, start, end)
+    for index in range(schedule.piece_count):
+        piece = schedule.pieces[index]
+        constants = schedule.constants[piece.constants]
+        if piece.start != NONE and piece.host <= number and number <= constants.segment:
+            end = piece.start + constants.size
+            count = _insert(schedule.busy_starts, schedule.busy_ends, count, piece.start, end)
+    total = 0
+    for place in range(count):
+        total += schedule.busy_ends[place] - schedule.busy_starts[place]
+    return total
+
+
+@routine
+def _collect(schedule: LoadSchedule, own: int, last: int, number: int) -> None:
+    """List what segments occupy, from one to another, and pieces that are in their places; apart, with the
+    buffers of some constants, too."""
+    schedule.busy_count = 0
+    for between in range(number, last + 1):
+        segment = schedule.segments[between]
+        for each in range(segment.first_range, segment.first_range + segment.ranges):
+            if not is_free(schedule, each) and (between < last or schedule.range_owners[each] != own):
+                start, end = schedule.range_starts[each], schedule.range_ends[each]
+                schedule.busy_count = _insert(
+                    schedule.busy_starts, schedule.busy_ends, schedule.busy_count, start, end
+                )
+    for place in range(schedule.live_count):
+        piece = schedule.pieces[schedule.live[place]]
+        end = piece.start + schedule.constants[piece.constants].size
+        schedule.busy_count = _insert(
+            schedule.busy_starts, schedule.busy_ends, schedule.busy_count, piece.start, end
+        )
+    for place in range(schedule.busy_count):
+        schedule.apart_starts[place] = schedule.busy_starts[place]
+        schedule.apart_ends[place] = schedule.busy_ends[place]
+    schedule.apart_count = schedule.busy_count
+    segment = schedule.segments[last]
+    for each in range(segment.first_range, segment.first_range + segment.ranges):
+        if schedule.range_owners[each] == own:
+            start, end = schedule.range_starts[each], schedule.range_ends[each]
+            schedule.apart_count = _insert(
+                schedule.apart_starts, schedule.apart_ends, schedule.apart_count, start, end
+            )
+
+
+@routine
+def _insert(starts: Numbers, ends: Numbers, count: int, start: int, end: int) -> int:
+    """Add a range to a list of ranges in order, of which none touches another; returns how many there are."""
+    if start >= end:
+        return count
+    first = 0
+    while first < count and ends[first] < start:
+        first += 1
+    last = first
+    while last < count and starts[last] <= end:
+        start, end = min(start, starts[last]), max(end, ends[last])
+        last += 1
+    if last == first:
+        for number in range(count - first):
+            starts[count - number] = starts[count - number - 1]
+            ends[count - number] = ends[count - number - 1]
+    else:
+        for place in range(last, count):
+            starts[place - last + first + 1], ends[place - last + first + 1] = starts[place], ends[place]
+    starts[first], ends[first] = start, end
+    return count + 1 - (last - first)
+
+
+@routine
+def _try_between(
+    schedule: LoadSchedule,
+    constants: TimedConstants,
+    starts: Numbers,
+    ends: Numbers,
+    count: int,
+    low: int,
+    high: int,
+    now: int,
+) -> None:
+    """Try the gaps of a list of ranges, between two addresses."""
+    for number in range(count + 1):
+        gap = count - number if schedule.is_from_top else number
+        start = ends[gap - 1] if gap else 0
+        end = starts[gap] if gap < count else schedule.limit
+        _try_gap(schedule, constants, max(start, low), min(end, high), now)
+
+
+@routine
+def _try_gap(schedule: LoadSchedule, constants: TimedConstants, start: int, end: int, now: int) -> None:
+    """Try both ends of a gap."""
+    low = -(-start // ALIGNMENT) * ALIGNMENT
+    high = (end - constants.size) // ALIGNMENT * ALIGNMENT
+    if low <= high:
+        _try_place(schedule, constants, high if schedule.is_from_top else low, now)
+        _try_place(schedule, constants, low if schedule.is_from_top else high, now)
+
+
+@routine
+def _try_place(schedule: LoadSchedule, constants: TimedConstants, start: int, now: int) -> None:
+    """Keep a place if it is the best so far."""
+    if schedule.best_start != NONE and schedule.best_time == now and not schedule.best_is_written:
+        return
+    end, time, is_written = start + constants.size, now, 0
+    for place in range(schedule.used_count):
+        used = schedule.used[place]
+        if used.start < end and start < used.end:
+            time = max(time, used.time)
+    if constants.segment + 1 < schedule.segment_count:
+        following = schedule.segments[constants.segment + 1]
+        for each in range(following.first_range, following.first_range + following.ranges):
+            is_met = schedule.range_starts[each] < end and start < schedule.range_ends[each]
+            if is_met and not is_free(schedule, each):
+                is_written = 1
+    if schedule.best_start == NONE or (time, is_written) < (schedule.best_time, schedule.best_is_written):
+        schedule.best_start, schedule.best_time, schedule.best_is_written = start, time, is_written
