@@ -153,6 +153,25 @@ def test_ctrl_c_is_seen_within_a_device_that_works(build):
     assert interrupted_after(0.4, lambda: run(elf, Slow())) < 0.5
 
 
+class Deaf(Device):
+    """Loses what Ctrl-C raises in it, as NumPy does when it looks up an attribute of an operand."""
+
+    def __init__(self):
+        self.lost = 0
+
+    def store(self, offset, size, value):
+        try:
+            time.sleep(0.05)
+        except KeyboardInterrupt:
+            self.lost += 1
+
+
+def test_ctrl_c_is_seen_though_a_device_loses_it(build):
+    elf, device = build(source=POLLING_WRITES), Deaf()
+    assert interrupted_after(0.4, lambda: run(elf, device)) < 0.5
+    assert device.lost == 1
+
+
 class Constant(Device):
     """Always reads as zero."""
 
