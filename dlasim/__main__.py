@@ -15,29 +15,21 @@ def main() -> None:
     try:
         gc.set_threshold(400_000, 50, 50)  # a command makes hardly any reference cycles
         atexit.register(gc.freeze)  # so that Python does not look for them when it ends
-        sys.unraisablehook = _repeat_interrupt
+        from dlasim import interrupts  # not above: the current folder may contain a signal.py, too
+
+        interrupts.listen()
         _fill_closed_streams()
         from dlasim.cli import main as command
 
         command(prog_name="dlasim")
     except (KeyboardInterrupt, RuntimeError) as error:
-        from dlasim.errors import is_interrupt
+        from dlasim import errors, interrupts
 
-        if not is_interrupt(error):
+        if not errors.is_interrupt(error):
             raise
+        interrupts.end()
         sys.stderr.write("dlasim: interrupted\n")
         sys.exit(130)
-
-
-def _repeat_interrupt(ignored: "sys.UnraisableHookArgs") -> None:
-    """Python ignores what is raised in a finalizer. Ctrl-C would be lost there: raise it again soon."""
-    if ignored.exc_type is KeyboardInterrupt:
-        import signal  # not above: the current folder may contain one, too
-
-        signal.signal(signal.SIGALRM, signal.default_int_handler)
-        signal.setitimer(signal.ITIMER_REAL, 0.01)
-    else:
-        sys.__unraisablehook__(ignored)
 
 
 def _fill_closed_streams() -> None:

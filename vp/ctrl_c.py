@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from dlasim.interrupts import interrupt
 from dlasim.vp.bus import Bus
 
 _DEVICE_CODE = frozenset(method.__code__ for method in (Bus.load, Bus.store, Bus.tick))
@@ -22,7 +23,8 @@ _DEVICE_CODE = frozenset(method.__code__ for method in (Bus.load, Bus.store, Bus
 def deferred_interrupts() -> Iterator[Callable[[], None]]:
     """Holds Ctrl-C back; what is given raises one that has come, as does the end."""
     ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    before = signal.getsignal(signal.SIGINT)
+    if not ours or before not in (signal.default_int_handler, interrupt):
         yield lambda: None
         return
     came = False
@@ -41,7 +43,7 @@ def deferred_interrupts() -> Iterator[Callable[[], None]]:
     try:
         yield check
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, before)
     check()
 
 

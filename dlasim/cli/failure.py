@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from dlasim import interrupts
 from dlasim.cli.terminal import say
 from dlasim.errors import WRONG_PATH, DlasimError, is_interrupt, printable
 
@@ -18,6 +19,7 @@ PIPE_CLOSED = 141  # 128 + SIGPIPE
 
 def report(error: BaseException, program: str) -> int:
     """Print the error on stderr and return the exit code."""
+    interrupts.end()
     if isinstance(error, BrokenPipeError):
         _drop_stdout()  # the reader of our output has closed the pipe
         return PIPE_CLOSED

@@ -109,6 +109,28 @@ def test_in_a_finalizer() -> None:
     assert_interrupted(lines)
 
 
+def test_in_numpy() -> None:
+    """Which ignores what a look-up of an attribute raises. Ctrl-C is raised again, but not in a clean-up."""
+    lines = [
+        "import numpy, os, signal, time",
+        "class Kind(type):",
+        "    def __getattr__(self, name):",
+        "        os.kill(os.getpid(), signal.SIGINT)",
+        "        raise AttributeError(name)",
+        "class Operand(metaclass=Kind): pass",
+        "def work(*_, **__):",
+        "    numpy.arange(3) == Operand()",
+        "    try:",
+        "        time.sleep(60)",
+        "    finally:",
+        "        time.sleep(0.5)",
+        "import dlasim.cli, dlasim.__main__",
+        "dlasim.cli.main = work",
+        "dlasim.__main__.main()",
+    ]
+    assert_interrupted(lines)
+
+
 def assert_interrupted(lines: Sequence[str]) -> None:
     """That Python ends as it should."""
     command = [sys.executable, "-c", "\n".join(lines)]

@@ -1,0 +1,54 @@
+"""Ctrl-C for a command: raised as KeyboardInterrupt, and again if something has lost it.
+
+Python ignores what a finalizer raises, and NumPy what the look-up of an operand's attribute raises.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from types import FrameType
+
+from dlasim.errors import is_interrupt
+
+AGAIN_SECONDS = 0.1
+
+
+def listen() -> None:
+    """Let Ctrl-C end the command, unless who started it has it ignored."""
+    sys.unraisablehook = _report_unraisable
+    signal.signal(signal.SIGALRM, interrupt)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, interrupt)
+
+
+def interrupt(number: int, _frame: FrameType | None) -> None:
+    """The handler of SIGINT, and of the alarm after it: raises it again unless it is on its way already."""
+    _set_alarm(AGAIN_SECONDS)
+    if number == signal.SIGINT or not _is_on_its_way(sys.exc_info()[1]):
+        raise KeyboardInterrupt
+
+
+def end() -> None:
+    """The interrupt has been reported."""
+    _set_alarm(0)
+
+
+def _set_alarm(seconds: float) -> None:
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
+def _is_on_its_way(error: BaseException | None) -> bool:
+    """Whether what is being handled is an interrupt, or was raised while one was handled."""
+    while error is not None:
+        if is_interrupt(error):
+            return True
+        error = error.__context__
+    return False
+
+
+def _report_unraisable(ignored: sys.UnraisableHookArgs) -> None:
+    if ignored.exc_type is KeyboardInterrupt:
+        _set_alarm(AGAIN_SECONDS)
+    else:
+        sys.__unraisablehook__(ignored)
