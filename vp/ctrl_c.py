@@ -16,6 +16,7 @@ from types import FrameType
 from dlasim.interrupts import interrupt
 from dlasim.vp.bus import Bus
 
+_RAISING = (signal.default_int_handler, interrupt)  # handlers
 _DEVICE_CODE = frozenset(method.__code__ for method in (Bus.load, Bus.store, Bus.tick))
 
 
@@ -23,8 +24,9 @@ _DEVICE_CODE = frozenset(method.__code__ for method in (Bus.load, Bus.store, Bus
 def deferred_interrupts() -> Iterator[Callable[[], None]]:
     """Holds Ctrl-C back; what is given raises one that has come, as does the end."""
     ours = threading.current_thread() is threading.main_thread()
-    before = signal.getsignal(signal.SIGINT)
-    if not ours or before not in (signal.default_int_handler, interrupt):
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGALRM)}
+    raising = {number: handler for number, handler in handlers.items() if handler in _RAISING}
+    if not ours or signal.SIGINT not in raising:
         yield lambda: None
         return
     came = False
@@ -39,11 +41,13 @@ def deferred_interrupts() -> Iterator[Callable[[], None]]:
         if came:
             raise KeyboardInterrupt
 
-    signal.signal(signal.SIGINT, note)
+    for number in raising:
+        signal.signal(number, note)
     try:
         yield check
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in raising.items():
+            signal.signal(number, handler)
     check()
 
 
