@@ -172,8 +172,8 @@ def _backlogs(segments: Sequence[PackedSegment], limit: int) -> list[float]:
 
 def _next_tensors(segments: Sequence[PackedSegment]) -> list[float]:
     """By segment, how many cycles after its end the next load of tensors must begin, so that no task has to
-    wait for it; below 0 if before. Until the end of all where there is none."""
-    cycles, found = 0.0, list[float]()
+    wait for it; below 0 if before. As good as never where there is none."""
+    cycles, found = float(_MOST_CYCLES), list[float]()
     for segment in reversed(segments):
         found.append(cycles)
         tensors = segment.tensor_cycles / segment.slots

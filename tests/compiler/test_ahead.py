@@ -171,6 +171,18 @@ def test_a_place_that_is_taken_is_noticed():
         check_places(segments, ahead, 256)
 
 
+@pytest.mark.parametrize(("tensors", "pieces"), [(0, 1), (10, 0)])
+def test_a_load_may_take_longer_than_all_that_follows(tensors, pieces):
+    """Unless a load of tensors would have to wait for it."""
+    segments = [
+        PackedSegment(0, [(0, 64)], [], 1, 100, 0),
+        PackedSegment(1, [(64, 128)], [], 1, 50, tensors),
+        PackedSegment(2, [(128, 160)], [Constants(2, 1, 32, 1000, ((128, 160),))], 1, 50, 0),
+    ]
+    loads = plan_ahead(segments, 256).loads.get(0, [])
+    assert sum(load.pieces for load in loads) == pieces
+
+
 @pytest.mark.parametrize("first", [0, 12])
 def test_places_of_random_networks(first, tmp_path):
     count = 0
