@@ -85,16 +85,27 @@ SEARCH = Routine(
 @routine
 def _cut_depths(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: int) -> None:
     """Try all input channels at once, then halves of them while nothing fits, or while that helps a node that
-    is far from its work alone: passes cost accumulators, but make room for second buffers."""
+    is far from its work alone: passes cost accumulators, but make room for second buffers, and the line
+    buffer may hold the whole input of one."""
     depth, before = sizes.depth, 0
     work = least_cycles(sizes, machine)
     while depth:
         _find_sufficient_bytes(sizes, machine, found, depth)
         _cut_all(sizes, machine, found, depth, budget)
-        if found.tasks and (found.cycles == before or found.cycles <= work + work // NEAR):
+        if found.tasks and found.cycles == before and not _may_be_kept(sizes, machine, depth):
+            return
+        if found.tasks and found.cycles <= work + work // NEAR:
             return
         before = found.cycles if found.tasks else 0
         depth = half(depth) if depth > 1 and not sizes.is_matrix_in_sram else 0
+
+
+@routine
+def _may_be_kept(sizes: NodeSizes, machine: MachineCosts, depth: int) -> int:
+    """Whether the line buffer could hold the whole input of fewer input channels, but not of so many."""
+    pixels = sizes.input_height * sizes.input_width * sizes.input_element_bytes
+    can_help = machine.is_mac and machine.rereads_input and machine.unit.port_rate
+    return 1 if can_help and pixels <= machine.unit.line_buffer < pixels * depth else 0
 
 
 @routine

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.lowering import geometry as geometries
-from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut
+from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, InSram
 from dlasim.compiler_shim.lowering.search import MAX_EXTENT, SEARCH, Search
 from dlasim.compiler_shim.lowering.tile_buffers import DOUBLE, SINGLE
 from dlasim.compiler_shim.lowering.tile_records import BufferSize, ChannelGroup, Lines, Tile
-from dlasim.compiler_shim.lowering.tiling import Finder
+from dlasim.compiler_shim.lowering.tiling import Finder, Machine, TilingProblems
+from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.native.backend import PLAIN
 from dlasim.native.record import layout
 from dlasim.sim import config as configs
@@ -48,6 +49,21 @@ def test_the_best_of_all_candidates_is_found():
             cut_deep += found.cut.depth < problem.depth
     assert cut_deep > 0
     assert none > 0
+
+
+@pytest.mark.parametrize(("line_buffer", "is_cut"), [(8192, True), (48, False)])
+def test_input_channels_are_cut_so_that_the_line_buffer_holds_the_input(line_buffer, is_cut):
+    """Each output channel reads 49 pixels of 960 channels again, unless those of a part are kept."""
+    config = configs.DlaConfig().replace(
+        parallel="64x1", sram_bandwidth=8, sram_ports=2, line_buffer_bytes=line_buffer
+    )
+    node = DlaNode("OP_CONV", 0, (0,), 9, (7, 7, 960), (7, 7, 160), weights=2, records=3)
+    problem = TilingProblems(node, Machine(config))[InSram((True,), True)]
+    work = 49 * 960 * 160 // 64
+    for budget in (32 << 10, ENDLESS - 1):
+        found, _ = Finder(PLAIN, by_channels=False).find(problem, budget)
+        assert (found.cut.depth < 960) == is_cut
+        assert (found.cycles < 1.2 * work) == is_cut
 
 
 def test_the_sufficient_budget_fits_every_group_whole_with_second_buffers():
