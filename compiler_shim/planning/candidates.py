@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import replace
 
 from dlasim.compiler_shim.lowering.lower import Lowered
@@ -36,13 +35,13 @@ class PlanCandidate:
     plan: SramPlan
     size: int
 
-    def key(self, is_split: bool) -> object:
+    def key(self) -> object:
         """Of plans with the same key, one is timed. Small networks hardly take other time with other
-        addresses, unless layers run side by side."""
+        addresses."""
         plan, network = self.plan, self.kind.network
         same = network, plan.addresses.keys(), plan.tilings, plan.chains, plan.ahead.loads
         if node_count(network) <= SMALLER:
-            return (*same, plan.addresses) if is_split else same
+            return same
         return *same, plan.addresses, plan.buffers, plan.ahead.addresses
 
     def commands(self) -> object:
@@ -68,13 +67,16 @@ def node_count(network: PlacedNetwork) -> int:
     return sum(isinstance(node, DlaNode) for node in network.nodes)
 
 
-def distinct(candidates: Iterable[PlanCandidate], is_split: bool = False) -> list[PlanCandidate]:
-    """The first of those that give the same program."""
-    found: list[PlanCandidate] = []
-    keys: defaultdict[int, list[object]] = defaultdict(list)  # by the estimate, which equal keys share
-    for candidate in candidates:
-        key, known = candidate.key(is_split), keys[candidate.plan.estimated_cycles]
-        if key not in known:
-            known.append(key)
-            found.append(candidate)
-    return found
+class Distinct:
+    """Tells candidates that give the same program as one before."""
+
+    def __init__(self) -> None:
+        self._keys = defaultdict[int, list[object]](list)  # by the estimate, which equal keys share
+
+    def is_new(self, candidate: PlanCandidate) -> bool:
+        """Whether it is the first of its program."""
+        key, known = candidate.key(), self._keys[candidate.plan.estimated_cycles]
+        if key in known:
+            return False
+        known.append(key)
+        return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
 from dlasim.compiler_shim.lowering.ahead import load_ahead
@@ -29,11 +29,6 @@ class PartedPlan:
 
     whole: SramPlan
     smaller: dict[int, SramPlan | None] = field(default_factory=dict)
-
-    def plans(self) -> Iterator[SramPlan]:
-        """All of them."""
-        yield self.whole
-        yield from [plan for plan in self.smaller.values() if plan is not None]
 
 
 @dataclass(slots=True)

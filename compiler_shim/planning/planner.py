@@ -20,9 +20,10 @@ from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import (
     SMALL,
     SMALLER,
+    Distinct,
     PlanCandidate,
     PlanKind,
-    distinct,
+    Timed,
     node_count,
 )
 from dlasim.compiler_shim.planning.plan_maker import PlanMaker, PlanMemory
@@ -40,6 +41,8 @@ SCARCE = 32  # with such a part of what can be used, large networks get a plan f
 NEAR = 1.005  # a plan for less SRAM is tried while its estimate is within so much of the best
 NEAR_IF_SMALL = 1.05  # likewise
 NEAR_WITH_HOPE = 1.7  # likewise, of plans that hope to load ahead: more SRAM only raises what they hope for
+
+NEAR_IN_TIME = 1.05  # likewise, while its cycles are within so much of the least found
 
 
 def fastest_plan(
@@ -87,6 +90,9 @@ class _PlanSearch:
         self._placements = memory.placements
         self._size = min(config.sram_bytes, memory.sufficient_bytes)
         self._refinement = Refinement(maker, self._is_extra)
+        self._distinct, self._least = Distinct(), 1 << 62
+        self._timed: list[Timed] = []
+        self._refusals: list[InputError] = []
 
     def _sufficient_bytes(self, network: PlacedNetwork) -> int:
         """Plans use no more SRAM than so much: a machine with more gets the same program."""
@@ -95,34 +101,38 @@ class _PlanSearch:
         return 1 << max(most - 1, 0).bit_length()
 
     def run(self) -> ChosenPlan:
-        """Time the plans where there are several; an InputError where there is none of which a program can be
+        """Time the plans and what they become; an InputError where there is none of which a program can be
         made."""
-        found = distinct(self._candidates())
-        if len(found) == 1 and not self._refinement.may_gain(found[0].plan):
-            return ChosenPlan(self._maker, found[0], None)
-        timed, refusals = self._maker.time_all(found)
-        if not timed:
-            raise refusals[0]
-        _, best, lowered = self._refinement.run(timed)
-        return ChosenPlan(self._maker, best, lowered)
-
-    def _candidates(self) -> Iterator[PlanCandidate]:
-        """The plans of every placement; an InputError only where none of them has a plan."""
-        refusal, some = None, False
         for placed in self._placements.promising(self._size):
             try:
-                least = 0
-                for kind in self._kinds(placed):
-                    for candidate in self._sizes(kind):
-                        least = max(least, candidate.plan.estimated_cycles)
-                        some = True
-                        yield candidate
-                yield from self._simpler(placed, least)
+                self._try_placement(placed)
             except InputError as error:
-                refusal = refusal or error.with_traceback(None)
-        if not some:
-            assert refusal is not None, "every network has a placement"
-            raise refusal
+                self._refusals.append(error.with_traceback(None))  # which would keep everything here alive
+        if not self._timed:
+            raise self._refusals[0]
+        _, best, lowered = self._refinement.run(self._timed)
+        return ChosenPlan(self._maker, best, lowered)
+
+    def _try_placement(self, placed: PlacedNetwork) -> None:
+        """Time the plans of a placement; an InputError where it has none."""
+        least = 0
+        for kind in self._kinds(placed):
+            for plan in self._try_sizes(kind):
+                least = max(least, plan.estimated_cycles)
+        self._try_simpler(placed, least)
+
+    def _time(self, candidate: PlanCandidate) -> int | None:
+        """The cycles of a plan; None if one that gives the same program has been timed, or there is none."""
+        if not self._distinct.is_new(candidate):
+            return None
+        timed, refusals = self._maker.time_all([candidate])
+        self._timed += timed
+        self._refusals += refusals
+        if not timed:
+            return None
+        cycles, _, _ = timed[0]
+        self._least = min(self._least, cycles)
+        return cycles
 
     def _kinds(self, placed: PlacedNetwork) -> Iterator[PlanKind]:
         """With low hopes and with high ones, also as for machines that are worse, since those may not be
@@ -146,11 +156,10 @@ class _PlanSearch:
             for slower in slower_machines(self._maker.machine)[:1]:
                 yield PlanKind(placed, slower, tiling, Hope.AHEAD)
 
-    def _sizes(self, kind: PlanKind) -> Iterator[PlanCandidate]:
-        """The plan for the machine's SRAM, and those for smaller sizes while their estimates are nearly as
-        good."""
+    def _try_sizes(self, kind: PlanKind) -> Iterator[SramPlan]:
+        """Time the plan for the machine's SRAM, and those for smaller sizes while they are nearly as good."""
         plan = self._maker.plan(kind, self._size)
-        most = _near(kind) * plan.estimated_cycles
+        most, before = _near(kind) * plan.estimated_cycles, 1 << 62
         for size in (self._size, *self._smaller_sizes(kind, plan)):
             try:
                 plan = self._maker.plan(kind, size)
@@ -158,16 +167,22 @@ class _PlanSearch:
                 return
             if plan.estimated_cycles > most or (size < self._size and plan.tasks > MOST_TASKS):
                 return
-            yield PlanCandidate(kind, plan, size)
+            cycles = self._time(PlanCandidate(kind, plan, size))
+            yield plan
             if plan.has_groups:
-                yield from self._without_groups(kind, size)
+                self._try_without_groups(kind, size)
+            if cycles is not None:
+                may_improve = kind.hope is Hope.AHEAD and cycles < before  # less SRAM is less hope
+                if cycles > NEAR_IN_TIME * self._least and not may_improve:
+                    return
+                before = cycles
 
-    def _without_groups(self, kind: PlanKind, size: int) -> Iterator[PlanCandidate]:
-        """The plan without chains in groups of channels, whose estimates leave out loads ahead."""
+    def _try_without_groups(self, kind: PlanKind, size: int) -> None:
+        """Time the plan without chains in groups of channels, whose estimates leave out loads ahead."""
         if size == self._size or node_count(kind.network) <= SMALL:
             other = replace(kind, by_groups=False)
             with suppress(InputError):
-                yield PlanCandidate(other, self._maker.plan(other, size), size)
+                self._time(PlanCandidate(other, self._maker.plan(other, size), size))
 
     def _smaller_sizes(self, kind: PlanKind, plan: SramPlan) -> Iterator[int]:
         """Powers of two, and steps between the largest of them and the machine's size. Where that size is a
@@ -193,17 +208,15 @@ class _PlanSearch:
         further."""
         return node_count(kind.network) > SMALL and kind.machine not in self._own_and_worst
 
-    def _simpler(self, placed: PlacedNetwork, best_estimate: int) -> Iterator[PlanCandidate]:
-        """The plan with the paper's tiling, which may be estimated too high where the SRAM is tiny."""
+    def _try_simpler(self, placed: PlacedNetwork, best_estimate: int) -> None:
+        """Time the plan with the paper's tiling, which may be estimated too high where the SRAM is tiny."""
         if self._maker.options.tiling != "auto":
             return
         kind = PlanKind(placed, self._maker.machine, "output-channel")
-        try:
+        with suppress(InputError):
             plan = self._maker.plan(kind, self._size)
-        except InputError:
-            return
-        if plan.estimated_cycles <= MAY_BE_FASTER * best_estimate:
-            yield PlanCandidate(kind, plan, self._size)
+            if plan.estimated_cycles <= MAY_BE_FASTER * best_estimate:
+                self._time(PlanCandidate(kind, plan, self._size))
 
 
 def _steps(size: int, power: int) -> range:

@@ -6,19 +6,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.lowering.policy import keeps_tensors
 from dlasim.compiler_shim.lowering.splitting import changes_of_unit, hidden_cycles, split_rows
-from dlasim.compiler_shim.lowering.sram_plan import SramPlan
+from dlasim.compiler_shim.lowering.sram_plan import NOTHING_AHEAD, SramPlan
 from dlasim.compiler_shim.planning.candidates import (
     SMALLER,
     PlanCandidate,
     PlanKind,
     Timed,
-    distinct,
     node_count,
 )
 from dlasim.compiler_shim.planning.plan_maker import PartedPlan, PlanMaker
@@ -27,9 +28,12 @@ from dlasim.isa.program import Program
 from dlasim.sim.cost import units_overlap
 from dlasim.sim.duration import computation_cycles, computation_ends
 
-PARTS = (2, 4, 8)  # in which rows are computed where that lets both units work side by side
+# In which rows are computed where that lets both units work side by side.
+FIRST_PARTS, OTHER_PARTS = (4,), (2, 8)
 MIXED = 0  # instead, where each change of unit has a number of its own
-SPLIT_IF_LARGE = 2  # so many of the fastest plans of larger networks are tried in smaller tiles
+MOST_IF_LARGE = 10  # plans of larger networks that are tried in smaller tiles
+MOST_IN_OTHERS = 2  # of these, tried in other numbers of parts
+MOST_BY_TIMES = 3  # plans whose loads ahead are planned again
 RESERVES = (1, 2)  # times what is needed is loaded ahead in plans by known times
 
 
@@ -43,48 +47,71 @@ class Refinement:
 
     def run(self, timed: Sequence[Timed]) -> Timed:
         """The fastest of plans, or of what they become."""
-        found = sorted(timed, key=lambda each: each[0])
-        found += self._maker.time_all(self._split_best(found))[0]
+        found = sorted(timed, key=_cycles)
+        found += self._split_promising(found)
         found += self._maker.time_all(self._mixed(found))[0]
         found += self._maker.time_all(self._with_known_times(found))[0]
-        return min(found, key=lambda each: each[0])
-
-    def may_gain(self, plan: SramPlan) -> bool:
-        """Whether a plan may become another."""
-        return bool(plan.ahead.loads or self.hidden_cycles(plan))
+        return min(found, key=_cycles)
 
     def hidden_cycles(self, plan: SramPlan) -> int:
         """What smaller tiles could hide."""
         return hidden_cycles(plan) if self._may_split else 0
 
-    def _split_best(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
-        """The best plans in smaller tiles, those that could be faster than the fastest of them."""
+    def _split_promising(self, timed: Sequence[Timed]) -> list[Timed]:
+        """Promising plans in smaller tiles, so that the MAC and the VECTOR unit work side by side: all in the
+        same number of parts, with tensors apart and the first one also with its own addresses; those that are
+        best then also in other numbers."""
+        firsts = list[PlanCandidate]()
+        for number, candidate in enumerate(self._promising(timed)):
+            plans = [] if number else [candidate.plan]
+            with suppress(InputError):
+                plans.append(self._maker.plan(candidate.kind, candidate.size, apart=True))
+            for plan in plans:
+                firsts += self._in_parts(candidate, plan, FIRST_PARTS)
+        found = sorted(self._maker.time_all(firsts)[0], key=_cycles)
+        others = list[PlanCandidate]()
+        for _, candidate, _ in found[:MOST_IN_OTHERS]:
+            whole = self._origin(candidate.plan).whole
+            others += self._in_parts(candidate, whole, OTHER_PARTS)
+        return found + self._maker.time_all(others)[0]
+
+    def _promising(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
+        """The plans that could become faster than the fastest; of large networks not all: by turns the next
+        by time and by each machine's estimates, whose order is often that of the times in smaller tiles."""
         least, fastest, _ = timed[0]
-        if node_count(fastest.kind.network) > SMALLER:
-            others = [each for each in timed if not self._is_extra(each[1].kind)]  # which lose no place to it
-            timed = others[:SPLIT_IF_LARGE]
-        found: list[PlanCandidate] = []
-        for number, (cycles, candidate, _) in enumerate(timed):
+        found = list[PlanCandidate]()
+        for cycles, candidate, _ in timed:
             hidden = self.hidden_cycles(candidate.plan)
             if hidden and cycles - hidden < least:
-                found += self._split(candidate, not number)
-        return distinct(found, is_split=True)
+                found.append(candidate)
+        if node_count(fastest.kind.network) <= SMALLER:
+            return found
+        found = [candidate for candidate in found if not self._is_extra(candidate.kind)]
+        orders = [found]
+        for machine in dict.fromkeys([candidate.kind.machine for candidate in found]):
+            same = [candidate for candidate in found if candidate.kind.machine == machine]
+            orders.append(sorted(same, key=lambda candidate: candidate.plan.estimated_cycles))
+        by_turns = [candidate for turn in zip_longest(*orders) for candidate in turn if candidate is not None]
+        return list({id(candidate): candidate for candidate in by_turns}.values())[:MOST_IF_LARGE]
 
-    def _split(self, candidate: PlanCandidate, is_best: bool) -> Iterator[PlanCandidate]:
-        """A plan in smaller tiles, so that the MAC and the VECTOR unit work side by side; the best plan also
-        with its own addresses."""
-        kind, size, known = candidate.kind, candidate.size, self._maker.memory.parted
-        plans = [candidate.plan] if is_best else []
-        with suppress(InputError):
-            plans.append(self._maker.plan(kind, size, apart=True))
-        for plan in plans:
-            parted = known.setdefault(id(plan), PartedPlan(plan))
-            steps = [step for site in changes_of_unit(plan) for step in site]
-            for parts in PARTS:
-                if parts not in parted.smaller:
-                    parted.smaller[parts] = self._cut(plan, dict.fromkeys(steps, parts))
-                if (smaller := parted.smaller[parts]) is not None:
-                    yield PlanCandidate(kind, smaller, size)
+    def _in_parts(
+        self, candidate: PlanCandidate, plan: SramPlan, counts: Sequence[int]
+    ) -> Iterator[PlanCandidate]:
+        """A plan of a candidate's kind and size in smaller tiles, in several numbers of parts."""
+        parted = self._maker.memory.parted.setdefault(id(plan), PartedPlan(plan))
+        steps = [step for site in changes_of_unit(plan) for step in site]
+        for parts in counts:
+            if parts not in parted.smaller:
+                parted.smaller[parts] = self._cut(plan, dict.fromkeys(steps, parts))
+            if (smaller := parted.smaller[parts]) is not None:
+                yield PlanCandidate(candidate.kind, smaller, candidate.size)
+
+    def _origin(self, plan: SramPlan) -> PartedPlan:
+        """The plan that one in smaller tiles was made of; another is its own."""
+        for parted in self._maker.memory.parted.values():
+            if any(plan is each for each in parted.smaller.values()):
+                return parted
+        return self._maker.memory.parted.setdefault(id(plan), PartedPlan(plan))
 
     def _cut(self, plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
         """The plan with some nodes in so many parts."""
@@ -93,12 +120,10 @@ class Refinement:
 
     def _mixed(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
         """The best plan in smaller tiles, each change of unit in the number of parts that is best there."""
-        best = min(timed, key=lambda each: each[0])[1]
-        origins = {
-            id(plan): parted for parted in self._maker.memory.parted.values() for plan in parted.plans()
-        }
-        parted = origins.get(id(best.plan))
-        if parted is None or len(sites := changes_of_unit(parted.whole)) < 2:
+        best = min(timed, key=_cycles)[1]
+        parted = self._origin(best.plan)
+        sites = changes_of_unit(parted.whole)
+        if not parted.smaller or len(sites) < 2:
             return []
         if MIXED not in parted.smaller:
             ends = self._ends_by_parts(parted, timed)
@@ -117,16 +142,21 @@ class Refinement:
         return found
 
     def _with_known_times(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
-        """The best plan, its loads ahead by the times that its computations were found to take."""
-        _, best, lowered = min(timed, key=lambda each: each[0])
-        plan, known = best.plan, self._maker.memory.known_times
-        if not plan.ahead.loads:
-            return []
-        if id(plan) not in known:
-            program = (lowered or self._maker.emit(best, False)).program
-            computing = self._computing(best, program)
-            known[id(plan)] = [self._maker.load_ahead(plan, computing, reserve) for reserve in RESERVES]
-        return [PlanCandidate(best.kind, other, best.size) for other in known[id(plan)]]
+        """The best plans, their loads ahead by the times that computations were found to take; and without
+        any."""
+        by_plan = dict[int, Timed]()
+        for each in sorted(timed, key=_cycles):
+            by_plan.setdefault(id(each[1].plan), each)
+        found, known = list[PlanCandidate](), self._maker.memory.known_times
+        for number, (_, candidate, lowered) in list(by_plan.items())[:MOST_BY_TIMES]:
+            plan = candidate.plan
+            if number not in known and plan.ahead.loads:
+                program = (lowered or self._maker.emit(candidate, False)).program
+                computing = self._computing(candidate, program)
+                known[number] = [self._maker.load_ahead(plan, computing, reserve) for reserve in RESERVES]
+                known[number].append(replace(plan, ahead=NOTHING_AHEAD))
+            found += [replace(candidate, plan=other) for other in known.get(number, ())]
+        return found
 
     def _computing(self, candidate: PlanCandidate, program: Program) -> dict[int, float]:
         """By step the cycles of its computations; those of a layer in the shares of their estimates."""
@@ -140,6 +170,10 @@ class Refinement:
             step: int(cycles[problem.node.layer]) * shares[step] / sums[problem.node.layer]
             for step, problem in plan.problems.items()
         }
+
+
+def _cycles(timed: Timed) -> int:
+    return timed[0]
 
 
 def _best_parts(
