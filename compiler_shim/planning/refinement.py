@@ -12,6 +12,7 @@ from itertools import zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
+from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.lowering.policy import keeps_tensors
 from dlasim.compiler_shim.lowering.splitting import changes_of_unit, hidden_cycles, split_rows
 from dlasim.compiler_shim.lowering.sram_plan import NOTHING_AHEAD, SramPlan
@@ -30,6 +31,7 @@ from dlasim.sim.duration import computation_cycles, computation_ends
 
 # In which rows are computed where that lets both units work side by side.
 FIRST_PARTS, OTHER_PARTS = (4,), (2, 8)
+ALL_PARTS = (2, 4, 8)
 MIXED = 0  # instead, where each change of unit has a number of its own
 MOST_IF_LARGE = 10  # plans of larger networks that are tried in smaller tiles
 MOST_IN_OTHERS = 2  # of these, tried in other numbers of parts
@@ -98,13 +100,17 @@ class Refinement:
         self, candidate: PlanCandidate, plan: SramPlan, counts: Sequence[int]
     ) -> Iterator[PlanCandidate]:
         """A plan of a candidate's kind and size in smaller tiles, in several numbers of parts."""
-        parted = self._maker.memory.parted.setdefault(id(plan), PartedPlan(plan))
-        steps = [step for site in changes_of_unit(plan) for step in site]
         for parts in counts:
-            if parts not in parted.smaller:
-                parted.smaller[parts] = self._cut(plan, dict.fromkeys(steps, parts))
-            if (smaller := parted.smaller[parts]) is not None:
-                yield PlanCandidate(candidate.kind, smaller, candidate.size)
+            if (smaller := self._smaller(plan, parts)) is not None:
+                yield replace(candidate, plan=smaller)
+
+    def _smaller(self, plan: SramPlan, parts: int) -> SramPlan | None:
+        """A plan with all nodes at changes of unit in so many parts; None where none can be cut."""
+        known = self._maker.memory.parted.setdefault(id(plan), PartedPlan(plan)).smaller
+        if parts not in known:
+            steps = [step for site in changes_of_unit(plan) for step in site]
+            known[parts] = self._cut(plan, dict.fromkeys(steps, parts))
+        return known[parts]
 
     def _origin(self, plan: SramPlan) -> PartedPlan:
         """The plan that one in smaller tiles was made of; another is its own."""
@@ -123,23 +129,24 @@ class Refinement:
         best = min(timed, key=_cycles)[1]
         parted = self._origin(best.plan)
         sites = changes_of_unit(parted.whole)
-        if not parted.smaller or len(sites) < 2:
+        if self._is_extra(best.kind) or not self.hidden_cycles(parted.whole) or len(sites) < 2:
             return []
         if MIXED not in parted.smaller:
-            ends = self._ends_by_parts(parted, timed)
+            programs = {id(candidate.plan): lowered for _, candidate, lowered in timed}
+            plans = {1: parted.whole} | {parts: self._smaller(parted.whole, parts) for parts in ALL_PARTS}
+            ends = {
+                parts: self._ends(replace(best, plan=plan), programs.get(id(plan)))
+                for parts, plan in plans.items()
+                if plan is not None
+            }
             parted.smaller[MIXED] = self._cut(parted.whole, _best_parts(parted.whole, sites, ends))
         mixed = parted.smaller[MIXED]
-        return [] if mixed is None else [PlanCandidate(best.kind, mixed, best.size)]
+        return [] if mixed is None else [replace(best, plan=mixed)]
 
-    def _ends_by_parts(self, parted: PartedPlan, timed: Sequence[Timed]) -> dict[int, NDArray[np.int64]]:
-        """By the number of parts, when the computations of each layer end."""
-        found = {}
-        for _, candidate, lowered in timed:
-            for parts, plan in ((1, parted.whole), *parted.smaller.items()):
-                if plan is candidate.plan:
-                    program = (lowered or self._maker.emit(candidate, False)).program
-                    found[parts] = computation_ends(program, self._maker.timed_machine, self._maker.backend)
-        return found
+    def _ends(self, candidate: PlanCandidate, lowered: Lowered | None) -> NDArray[np.int64]:
+        """When the computations of each layer end."""
+        program = (lowered or self._maker.emit(candidate, False)).program
+        return computation_ends(program, self._maker.timed_machine, self._maker.backend)
 
     def _with_known_times(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
         """The best plans, their loads ahead by the times that computations were found to take; and without
