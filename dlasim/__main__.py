@@ -23,13 +23,16 @@ def main() -> None:
 
         command(prog_name="dlasim")
     except (KeyboardInterrupt, RuntimeError) as error:
-        from dlasim import errors, interrupts
+        from dlasim.errors import is_interrupt
 
-        if not errors.is_interrupt(error):
+        if not is_interrupt(error):
             raise
-        interrupts.end()
         sys.stderr.write("dlasim: interrupted\n")
         sys.exit(130)
+    finally:
+        from dlasim import interrupts
+
+        interrupts.close()
 
 
 def _fill_closed_streams() -> None:

@@ -34,6 +34,12 @@ def end() -> None:
     _set_alarm(0)
 
 
+def close() -> None:
+    """The command has ended: no alarm may kill Python while it ends, when it has no handlers any more."""
+    signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    end()
+
+
 def _set_alarm(seconds: float) -> None:
     signal.setitimer(signal.ITIMER_REAL, seconds)
 

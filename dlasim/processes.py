@@ -35,8 +35,9 @@ def start(
 
 @contextlib.contextmanager
 def interrupts_held() -> Iterator[None]:
-    """In this thread, Ctrl-C takes effect at the end. A process that starts meanwhile does not hear it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    """In this thread, Ctrl-C takes effect at the end, and so does its second raise by the alarm
+    (`interrupts`). A process that starts meanwhile does not hear either."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGALRM})
     try:
         yield
     finally:

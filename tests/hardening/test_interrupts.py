@@ -58,23 +58,24 @@ def test_while_a_sweep_and_its_workers_start(seconds: float, model: Path, tmp_pa
         assert session(process.pid) == []
 
 
-def test_while_a_worker_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Just before the sweep knows of the second one."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGALRM])
+def test_while_a_worker_starts(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Just before the sweep knows of the second one; the alarm raises again what was lost."""
     processes: list[subprocess.Popen[bytes]] = []
 
     def start_and_interrupt(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
         processes.append(start(*arguments, **options))
         if len(processes) == 2:
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), number)
         return processes[-1]
 
     monkeypatch.setattr(local, "start", start_and_interrupt)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = signal.signal(number, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
             local.Workers(3)
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before)
     assert [process.poll() for process in processes] == [-signal.SIGKILL] * 2
 
 
@@ -124,18 +125,43 @@ def test_in_numpy() -> None:
         "        time.sleep(60)",
         "    finally:",
         "        time.sleep(0.5)",
+        "        print('cleaned up')",
         "import dlasim.cli, dlasim.__main__",
         "dlasim.cli.main = work",
         "dlasim.__main__.main()",
     ]
-    assert_interrupted(lines)
+    assert_interrupted(lines, "cleaned up\n")
 
 
-def assert_interrupted(lines: Sequence[str]) -> None:
+def test_just_before_the_end() -> None:
+    """The alarm that would raise a lost interrupt again does not kill Python while it ends."""
+    lines = [
+        "import sys, time, types",
+        "class Finalized:",
+        "    def __del__(self): raise KeyboardInterrupt",
+        "class Late:",
+        "    def __del__(self, sleep=time.sleep): sleep(0.3)",
+        "def work(*_, **__):",
+        "    sys.modules['late'] = types.ModuleType('late')",
+        "    sys.modules['late'].late = Late()",
+        "    Finalized()",
+        "import dlasim.cli, dlasim.__main__",
+        "dlasim.cli.main = work",
+        "dlasim.__main__.main()",
+    ]
+    assert ended(lines) == (0, "", "")
+
+
+def assert_interrupted(lines: Sequence[str], output: str = "") -> None:
     """That Python ends as it should."""
+    assert ended(lines) == (130, output, "dlasim: interrupted\n")
+
+
+def ended(lines: Sequence[str]) -> tuple[int, str, str]:
+    """The exit code of a program, and what it printed."""
     command = [sys.executable, "-c", "\n".join(lines)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "dlasim: interrupted\n")
+    return done.returncode, done.stdout, done.stderr
 
 
 @pytest.mark.slow
