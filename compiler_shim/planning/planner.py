@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
+from dlasim.compiler_shim.lowering.geometry import ENDLESS
 from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.lowering.policy import keeps_tensors
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
@@ -90,7 +91,7 @@ class _PlanSearch:
         self._placements = memory.placements
         self._size = min(config.sram_bytes, memory.sufficient_bytes)
         self._refinement = Refinement(maker, self._is_extra)
-        self._distinct, self._least = Distinct(), 1 << 62
+        self._distinct, self._least = Distinct(), ENDLESS
         self._timed: list[Timed] = []
         self._refusals: list[InputError] = []
 
@@ -115,11 +116,11 @@ class _PlanSearch:
 
     def _try_placement(self, placed: PlacedNetwork) -> None:
         """Time the plans of a placement; an InputError where it has none."""
-        least = 0
+        estimate = 0
         for kind in self._kinds(placed):
             for plan in self._try_sizes(kind):
-                least = max(least, plan.estimated_cycles)
-        self._try_simpler(placed, least)
+                estimate = max(estimate, plan.estimated_cycles)
+        self._try_simpler(placed, estimate)
 
     def _time(self, candidate: PlanCandidate) -> int | None:
         """The cycles of a plan; None if one that gives the same program has been timed, or there is none."""
@@ -159,7 +160,7 @@ class _PlanSearch:
     def _try_sizes(self, kind: PlanKind) -> Iterator[SramPlan]:
         """Time the plan for the machine's SRAM, and those for smaller sizes while they are nearly as good."""
         plan = self._maker.plan(kind, self._size)
-        most, before = _near(kind) * plan.estimated_cycles, 1 << 62
+        most, before = _near(kind) * plan.estimated_cycles, ENDLESS
         for size in (self._size, *self._smaller_sizes(kind, plan)):
             try:
                 plan = self._maker.plan(kind, size)
@@ -208,14 +209,15 @@ class _PlanSearch:
         further."""
         return node_count(kind.network) > SMALL and kind.machine not in self._own_and_worst
 
-    def _try_simpler(self, placed: PlacedNetwork, best_estimate: int) -> None:
-        """Time the plan with the paper's tiling, which may be estimated too high where the SRAM is tiny."""
+    def _try_simpler(self, placed: PlacedNetwork, estimate: int) -> None:
+        """Time the plan with the paper's tiling, which may be estimated too high where the SRAM is tiny.
+        `estimate` is the highest of the others."""
         if self._maker.options.tiling != "auto":
             return
         kind = PlanKind(placed, self._maker.machine, "output-channel")
         with suppress(InputError):
             plan = self._maker.plan(kind, self._size)
-            if plan.estimated_cycles <= MAY_BE_FASTER * best_estimate:
+            if plan.estimated_cycles <= MAY_BE_FASTER * estimate:
                 self._time(PlanCandidate(kind, plan, self._size))
 
 

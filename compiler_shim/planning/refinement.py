@@ -31,7 +31,7 @@ from dlasim.sim.duration import computation_cycles, computation_ends
 
 # In which rows are computed where that lets both units work side by side.
 FIRST_PARTS, OTHER_PARTS = (4,), (2, 8)
-ALL_PARTS = (2, 4, 8)
+ALL_PARTS = tuple(sorted(FIRST_PARTS + OTHER_PARTS))
 MIXED = 0  # instead, where each change of unit has a number of its own
 MOST_IF_LARGE = 10  # plans of larger networks that are tried in smaller tiles
 MOST_IN_OTHERS = 2  # of these, tried in other numbers of parts
@@ -70,9 +70,9 @@ class Refinement:
                 plans.append(self._maker.plan(candidate.kind, candidate.size, apart=True))
             for plan in plans:
                 firsts += self._in_parts(candidate, plan, FIRST_PARTS)
-        found = sorted(self._maker.time_all(firsts)[0], key=_cycles)
+        found = self._maker.time_all(firsts)[0]
         others = list[PlanCandidate]()
-        for _, candidate, _ in found[:MOST_IN_OTHERS]:
+        for _, candidate, _ in _fastest(found, MOST_IN_OTHERS):
             whole = self._origin(candidate.plan).whole
             others += self._in_parts(candidate, whole, OTHER_PARTS)
         return found + self._maker.time_all(others)[0]
@@ -134,11 +134,11 @@ class Refinement:
         if MIXED not in parted.smaller:
             programs = {id(candidate.plan): lowered for _, candidate, lowered in timed}
             plans = {1: parted.whole} | {parts: self._smaller(parted.whole, parts) for parts in ALL_PARTS}
-            ends = {
-                parts: self._ends(replace(best, plan=plan), programs.get(id(plan)))
-                for parts, plan in plans.items()
-                if plan is not None
-            }
+            ends = dict[int, NDArray[np.int64]]()
+            for parts, plan in plans.items():
+                if plan is not None:
+                    with suppress(InputError):  # too many tiles or operations
+                        ends[parts] = self._ends(replace(best, plan=plan), programs.get(id(plan)))
             parted.smaller[MIXED] = self._cut(parted.whole, _best_parts(parted.whole, sites, ends))
         mixed = parted.smaller[MIXED]
         return [] if mixed is None else [replace(best, plan=mixed)]
@@ -151,18 +151,15 @@ class Refinement:
     def _with_known_times(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
         """The best plans, their loads ahead by the times that computations were found to take; and without
         any."""
-        by_plan = dict[int, Timed]()
-        for each in sorted(timed, key=_cycles):
-            by_plan.setdefault(id(each[1].plan), each)
         found, known = list[PlanCandidate](), self._maker.memory.known_times
-        for number, (_, candidate, lowered) in list(by_plan.items())[:MOST_BY_TIMES]:
-            plan = candidate.plan
-            if number not in known and plan.ahead.loads:
+        for _, candidate, lowered in _fastest(timed, MOST_BY_TIMES):
+            plan, identity = candidate.plan, id(candidate.plan)
+            if identity not in known and plan.ahead.loads:
                 program = (lowered or self._maker.emit(candidate, False)).program
                 computing = self._computing(candidate, program)
-                known[number] = [self._maker.load_ahead(plan, computing, reserve) for reserve in RESERVES]
-                known[number].append(replace(plan, ahead=NOTHING_AHEAD))
-            found += [replace(candidate, plan=other) for other in known.get(number, ())]
+                known[identity] = [self._maker.load_ahead(plan, computing, reserve) for reserve in RESERVES]
+                known[identity].append(replace(plan, ahead=NOTHING_AHEAD))
+            found += [replace(candidate, plan=other) for other in known.get(identity, ())]
         return found
 
     def _computing(self, candidate: PlanCandidate, program: Program) -> dict[int, float]:
@@ -183,6 +180,14 @@ def _cycles(timed: Timed) -> int:
     return timed[0]
 
 
+def _fastest(timed: Sequence[Timed], count: int) -> list[Timed]:
+    """So many of the fastest, each with other commands."""
+    found = dict[object, Timed]()
+    for each in sorted(timed, key=_cycles):
+        found.setdefault(each[1].commands(), each)
+    return list(found.values())[:count]
+
+
 def _best_parts(
     plan: SramPlan, sites: Sequence[Sequence[int]], ends: Mapping[int, NDArray[np.int64]]
 ) -> dict[int, int]:
@@ -192,7 +197,7 @@ def _best_parts(
     for site in sites:
         before, last = layers[steps[max(steps.index(site[0]) - 1, 0)]], layers[site[-1]]
         times = {parts: end[last] - end[before] for parts, end in ends.items()}
-        parts = min(times, key=lambda each: times[each])
+        parts = min(times, key=lambda each: times[each], default=1)
         if parts > 1:
             chosen |= dict.fromkeys(site, parts)
     return chosen

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
+from dlasim.compiler_shim.lowering import lower
 from dlasim.compiler_shim.lowering.ahead import load_ahead
 from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.lowering.policy import Policy
@@ -68,6 +70,36 @@ def test_more_sram_is_not_slower(tmp_path):
         assert now <= TOLERANCE * least
         assert now < once
         least = min(least, now)
+
+
+@pytest.mark.parametrize(
+    ("name", "machine", "sizes"),
+    [("mnist", {}, (6, 8, 12, 24, 48)), ("resnet8", {"parallel": "8x8"}, (32, 64, 256))],
+)
+def test_a_plan_does_not_depend_on_what_was_planned_before(name, machine, sizes, tmp_path):
+    """A sweep over SRAM shares a memory; a single run has one of its own."""
+    network, config = built_in(tmp_path, name), DlaConfig().replace(**machine)
+    for ordered in (sizes, sizes[::-1]):
+        shared = PlanMemory()
+        for size in ordered:
+            here = config.replace(sram_bytes=size * KIB)
+            together, alone = (
+                lower_for(network, here, CompileOptions(), False, machine_code(), memory).program
+                for memory in (shared, PlanMemory())
+            )
+            np.testing.assert_array_equal(together.commands, alone.commands)
+
+
+@pytest.mark.parametrize("most", [10, 30, 50, 70])
+def test_a_plan_in_smaller_tiles_may_have_too_many(most, tmp_path, monkeypatch):
+    """Then another one is taken; there is an error only where none is small enough."""
+    monkeypatch.setattr(lower, "MAX_TILES", most)
+    network, config = built_in(tmp_path, "resnet8"), DlaConfig()
+    if most == 10:
+        with pytest.raises(InputError, match="tiles"):
+            lower_for(network, config, CompileOptions())
+    else:
+        assert lower_for(network, config, CompileOptions()).program
 
 
 def test_a_shorter_fill_is_not_slower(tmp_path):
