@@ -198,7 +198,9 @@ def shorten(text: str, width: int = MAX_LABEL) -> str:
 
 
 def value_text(name: str, value: Any) -> str:
-    """A parameter's value."""
+    """A parameter's value; a table may lack it."""
+    if value is None:
+        return "unknown"
     if name.endswith("_bytes"):
         return size_text(int(value))
     if name == "preset" and value:

@@ -157,7 +157,7 @@ def test_estimates_follow_burst_overhead(
     for overhead in (0, 8, 32):
         config = DlaConfig(sram_bytes=256 * KIB, dma_burst_overhead=overhead)
         lowered = lower_all(networks[network], config, fusion=fusion)
-        assert lowered.estimated_cycles == pytest.approx(machine_cycles(lowered, config), rel=0.06)
+        assert lowered.estimated_cycles == pytest.approx(machine_cycles(lowered, config), rel=0.065)
 
 
 @pytest.mark.parametrize("handover", ["results", "blocks"])
