@@ -184,8 +184,10 @@ def _fastest(timed: Sequence[Timed], count: int) -> list[Timed]:
     """So many of the fastest, each with other commands."""
     found = dict[object, Timed]()
     for each in sorted(timed, key=_cycles):
+        if len(found) == count:
+            break
         found.setdefault(each[1].commands(), each)
-    return list(found.values())[:count]
+    return list(found.values())
 
 
 def _best_parts(
