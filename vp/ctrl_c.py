@@ -24,8 +24,11 @@ _DEVICE_CODE = frozenset(method.__code__ for method in (Bus.load, Bus.store, Bus
 def deferred_interrupts() -> Iterator[Callable[[], None]]:
     """Holds Ctrl-C back; what is given raises one that has come, each time, as does the end."""
     ours = threading.current_thread() is threading.main_thread()
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGALRM)}
-    raising = {number: handler for number, handler in handlers.items() if handler in _RAISING}
+    raising = {
+        number: handler
+        for number in (signal.SIGINT, signal.SIGALRM)
+        if (handler := signal.getsignal(number)) in _RAISING
+    }
     if not ours or signal.SIGINT not in raising:
         yield lambda: None
         return

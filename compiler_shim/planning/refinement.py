@@ -145,8 +145,12 @@ class Refinement:
 
     def _ends(self, candidate: PlanCandidate, lowered: Lowered | None) -> NDArray[np.int64]:
         """When the computations of each layer end."""
-        program = (lowered or self._maker.emit(candidate, False)).program
+        program = self._program(candidate, lowered)
         return computation_ends(program, self._maker.timed_machine, self._maker.backend)
+
+    def _program(self, candidate: PlanCandidate, lowered: Lowered | None) -> Program:
+        """A candidate's program, if it was made for timing, else made now."""
+        return (lowered or self._maker.emit(candidate, False)).program
 
     def _with_known_times(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
         """The best plans, their loads ahead by the times that computations were found to take; and without
@@ -155,8 +159,7 @@ class Refinement:
         for _, candidate, lowered in _fastest(timed, MOST_BY_TIMES):
             plan, identity = candidate.plan, id(candidate.plan)
             if identity not in known and plan.ahead.loads:
-                program = (lowered or self._maker.emit(candidate, False)).program
-                computing = self._computing(candidate, program)
+                computing = self._computing(candidate, self._program(candidate, lowered))
                 known[identity] = [self._maker.load_ahead(plan, computing, reserve) for reserve in RESERVES]
                 known[identity].append(replace(plan, ahead=NOTHING_AHEAD))
             found += [replace(candidate, plan=other) for other in known.get(identity, ())]

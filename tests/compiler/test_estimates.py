@@ -157,7 +157,8 @@ def test_estimates_follow_burst_overhead(
     for overhead in (0, 8, 32):
         config = DlaConfig(sram_bytes=256 * KIB, dma_burst_overhead=overhead)
         lowered = lower_all(networks[network], config, fusion=fusion)
-        assert lowered.estimated_cycles == pytest.approx(machine_cycles(lowered, config), rel=0.065)
+        limit = 0.065 if network == "mobilenet_v2" and overhead == 32 else 0.06  # measured there: 0.0624
+        assert lowered.estimated_cycles == pytest.approx(machine_cycles(lowered, config), rel=limit)
 
 
 @pytest.mark.parametrize("handover", ["results", "blocks"])
