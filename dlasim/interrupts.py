@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 from dlasim.errors import is_interrupt
@@ -22,11 +24,17 @@ def listen() -> None:
         signal.signal(signal.SIGINT, interrupt)
 
 
-def interrupt(number: int, _frame: FrameType | None) -> None:
+def interrupt(number: int, frame: FrameType | None) -> None:
     """The handler of SIGINT, and of the alarm after it: raises it again unless it is on its way already."""
     _set_alarm(AGAIN_SECONDS)
-    if number == signal.SIGINT or not _is_on_its_way(sys.exc_info()[1]):
-        raise KeyboardInterrupt
+    if number == signal.SIGALRM:
+        if _is_on_its_way(sys.exc_info()[1]):
+            return
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler) and handler is not interrupt:
+            handler(number, frame)  # it defers interrupts
+            return
+    raise KeyboardInterrupt
 
 
 def end() -> None:
@@ -38,6 +46,43 @@ def close() -> None:
     """The command has ended: no alarm may kill Python while it ends, when it has no handlers any more."""
     signal.signal(signal.SIGALRM, signal.SIG_IGN)
     end()
+
+
+@contextmanager
+def deferred(
+    may_raise: Callable[[FrameType | None], bool] = lambda _frame: False,
+) -> Iterator[Callable[[], None]]:
+    """Holds Ctrl-C back, unless it comes where it `may_raise`. What is given raises one that has come, each
+    time, and so does the end.
+
+    A mask of signals would not do: another thread, such as one of NumPy's, would receive what this one masks,
+    and Python raises what any of them receives in the main thread.
+    """
+    import threading  # only long work needs it
+
+    before = signal.getsignal(signal.SIGINT)
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or before not in (signal.default_int_handler, interrupt):
+        yield lambda: None
+        return
+    came = False
+
+    def note(_number: int, frame: FrameType | None) -> None:
+        nonlocal came
+        came = True
+        if may_raise(frame):
+            raise KeyboardInterrupt
+
+    def check() -> None:
+        if came:
+            raise KeyboardInterrupt
+
+    try:
+        signal.signal(signal.SIGINT, note)
+        yield check
+    finally:
+        signal.signal(signal.SIGINT, before)
+    check()
 
 
 def _set_alarm(seconds: float) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dlasim.errors import RunError
+from dlasim.interrupts import deferred
 
 _START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")
 _NEUTRAL_FOLDER = "/"  # some packages read settings from the current folder
@@ -35,13 +36,13 @@ def start(
 
 @contextlib.contextmanager
 def interrupts_held() -> Iterator[None]:
-    """In this thread, Ctrl-C takes effect at the end, and so does its second raise by the alarm
-    (`interrupts`). A process that starts meanwhile does not hear either."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGALRM})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    """Ctrl-C takes effect at the end. A process that starts meanwhile never hears it."""
+    with deferred():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def clean_environment() -> dict[str, str]:

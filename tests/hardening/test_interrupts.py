@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from dlasim import interrupts
 from dlasim.processes import start
 from dlasim.sweeps import local
 from tests.hardening.commands import COMPILING, interrupt, session, started, wait_for_work
@@ -58,25 +60,41 @@ def test_while_a_sweep_and_its_workers_start(seconds: float, model: Path, tmp_pa
         assert session(process.pid) == []
 
 
+@pytest.mark.parametrize("handler", [signal.default_int_handler, interrupts.interrupt])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGALRM])
-def test_while_a_worker_starts(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Just before the sweep knows of the second one; the alarm raises again what was lost."""
+@pytest.mark.parametrize("is_received_here", [True, False])
+def test_while_a_worker_starts(
+    is_received_here: bool, number: int, handler: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Just before the sweep knows of the second one. The alarm raises again what was lost; any thread may
+    receive a signal, and the main thread raises it."""
     processes: list[subprocess.Popen[bytes]] = []
+    done = threading.Event()
+    receiver = threading.main_thread() if is_received_here else threading.Thread(target=done.wait)
 
     def start_and_interrupt(*arguments: str, **options: Any) -> subprocess.Popen[bytes]:
         processes.append(start(*arguments, **options))
         if len(processes) == 2:
-            os.kill(os.getpid(), number)
+            signal.pthread_kill(receiver.ident or 0, number)
+            time.sleep(0.05)
         return processes[-1]
 
     monkeypatch.setattr(local, "start", start_and_interrupt)
-    before = signal.signal(number, signal.default_int_handler)
+    if not is_received_here:
+        receiver.start()
+    before = {signal.SIGALRM: signal.signal(signal.SIGALRM, interrupts.interrupt)}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, handler)
     try:
         with pytest.raises(KeyboardInterrupt):
             local.Workers(3)
+        assert signal.getsignal(signal.SIGINT) is handler
     finally:
-        signal.signal(number, before)
+        interrupts.end()
+        done.set()
+        for replaced, earlier in before.items():
+            signal.signal(replaced, earlier)
     assert [process.poll() for process in processes] == [-signal.SIGKILL] * 2
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()
 
 
 @pytest.mark.parametrize("during", ["import", "command"])
