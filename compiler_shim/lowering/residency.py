@@ -60,7 +60,6 @@ class SramPlanner:
             for number, (step, node) in enumerate(self._nodes.items())
         }
         self._links = frozenset(step for step in self._nodes if self._find_link(step))
-        self._cycles: dict[tuple[Segment, State, int], float] = {}
         self._chains: dict[tuple[Segment, State], ChainTilings] = {}
 
     def plan(self, sram_bytes: int, apart: bool = False) -> SramPlan:
@@ -157,12 +156,7 @@ class SramPlanner:
 
     def segment_cycles(self, steps: Segment, resident: State) -> float:
         """Estimated cycles of a node or a chain beside values in SRAM."""
-        budget = self._budget(resident)
-        key = (steps, self._touched(steps) & resident, budget)
-        found = self._cycles.get(key)
-        if found is None:
-            found = self._cycles[key] = self._segment_cost(steps, key[1], budget)
-        return found
+        return self._segment_cost(steps, self._touched(steps) & resident, self._budget(resident))
 
     def is_link(self, step: int) -> bool:
         """Whether only the next node reads a node's output."""
