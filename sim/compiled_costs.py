@@ -87,29 +87,35 @@ class StreamCosts(Record):
 def cost_operations(stream: StreamCosts, operations: int) -> int:
     """Fill in the columns; returns how many operations were worked out before one whose numbers 64 bits may
     not hold."""
-    write, sizes = 0, stream.sizes
+    write = 0
     for number in range(operations):
         while write < stream.writes and stream.before[write] <= number:
             stream.file[stream.registers[write]] = stream.values[write]
             write += 1
-        word = stream.words[stream.word_of[number]]
-        if word.number < _MAC:
-            if not _cost_transfer(stream, word, number):
-                return number
-            continue
-        read_sizes(sizes, stream.file)
-        sizes.common_rows = _common_divisor(sizes.stride_rows, sizes.dilation_rows)
-        sizes.common_columns = _common_divisor(sizes.stride_columns, sizes.dilation_columns)
-        if not is_moderate(word.unit, word.kind, sizes):
+        if not cost_operation(stream, stream.words[stream.word_of[number]], number):
             return number
-        macs = 0
-        if word.number == _MAC:
-            work, output, stall, moved, macs = mac_costs(word.unit, word.kind, sizes)
-        else:
-            work, output, stall, moved = vector_costs(word.unit, word.kind, sizes)
-        stream.work[number], stream.output_stall[number], stream.sram_stall[number] = work, output, stall
-        stream.macs[number], stream.moved_bytes[number] = macs, moved
     return operations
+
+
+@routine
+def cost_operation(stream: StreamCosts, word: WordCosts, number: int) -> bool:
+    """Whether 64 bits hold the numbers of an operation; if so, fill in its columns."""
+    if word.number < _MAC:
+        return _cost_transfer(stream, word, number)
+    sizes = stream.sizes
+    read_sizes(sizes, stream.file)
+    sizes.common_rows = _common_divisor(sizes.stride_rows, sizes.dilation_rows)
+    sizes.common_columns = _common_divisor(sizes.stride_columns, sizes.dilation_columns)
+    if not is_moderate(word.unit, word.kind, sizes):
+        return False
+    macs = 0
+    if word.number == _MAC:
+        work, output, stall, moved, macs = mac_costs(word.unit, word.kind, sizes)
+    else:
+        work, output, stall, moved = vector_costs(word.unit, word.kind, sizes)
+    stream.work[number], stream.output_stall[number], stream.sram_stall[number] = work, output, stall
+    stream.macs[number], stream.moved_bytes[number] = macs, moved
+    return True
 
 
 COSTS = Routine(
@@ -168,7 +174,7 @@ def find_costs(
     """COLUMNS of the first operations; None where only more than 64 bits hold their numbers, or there is no
     machine code."""
     run = backend.runner(COSTS)
-    if not run.is_compiled or not _is_moderate_machine(words, buses):
+    if not run.is_compiled or not is_moderate_machine(words, buses):
         return None
     costs = create(StreamCosts, True)
     before, targets, values = stream.files.writes
@@ -204,7 +210,7 @@ def most_cycles(unit: UnitCosts, result_cycles: int) -> int:
     return cycles + max(unit.result_cycles, result_cycles) + _MOST_LINES
 
 
-def _is_moderate_machine(words: Sequence[WordCosts], buses: Sequence[BusCosts]) -> bool:
+def is_moderate_machine(words: Sequence[WordCosts], buses: Sequence[BusCosts]) -> bool:
     """Whether costs of a machine for each step, result and byte are so small that `is_moderate` suffices."""
     most = [most_cycles(word.unit, word.kind.result_cycles) for word in words]
     most += [max(bus.rate_cycles, bus.burst_overhead) for bus in buses]

@@ -187,7 +187,7 @@ def stream_costs(
     if found is None:
         found = _by_batches(config, operations, batches, memories)
     is_transfer = units < TRANSFERRING
-    latency, fill, drain = _fixed_cycles(config)[:, units]
+    latency, fill, drain = fixed_cycles(config)[:, units]
     if config.timing == "full":
         latency = np.where(is_transfer, np.array([bus.latency for bus in memories])[found["memory"]], latency)
     else:
@@ -214,11 +214,12 @@ def _by_machine_code(
 @lru_cache(maxsize=256)
 def _words_costs(config: DlaConfig, words: tuple[int, ...]) -> tuple[WordCosts, ...]:
     """Of all words of a stream at once: to look a machine up takes longer than to look a word up."""
-    return tuple([_word_costs(config, word) for word in words])
+    return tuple([word_costs(config, word) for word in words])
 
 
 @lru_cache(maxsize=256)
-def _word_costs(config: DlaConfig, word: int) -> WordCosts:
+def word_costs(config: DlaConfig, word: int) -> WordCosts:
+    """What a command word of an operation says of its costs."""
     decoded = codec.decode(word)
     instruction = decoded.instruction
     assert instruction is not None, "only legal words are operations"
@@ -254,7 +255,7 @@ def _by_batches(
     return found
 
 
-def _fixed_cycles(config: DlaConfig) -> NDArray[np.int64]:
+def fixed_cycles(config: DlaConfig) -> NDArray[np.int64]:
     """Latency, fill and drain of each unit; the latency of a transfer depends on its memory."""
     table = np.zeros((3, len(UNITS)), np.int64)
     if config.timing == "full":

@@ -12,12 +12,14 @@ from dlasim.isa.instructions import Unit
 from dlasim.isa.program import Program
 from dlasim.native.backend import Backend
 from dlasim.native.shipped import SHIPPED
+from dlasim.sim.compiled_columns import READ, read_columns
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.cost import Costs, stream_costs
+from dlasim.sim.cost import stream_costs
 from dlasim.sim.host_estimate import DOORBELL_CYCLES, call_cycles
 from dlasim.sim.operation import reset_file
-from dlasim.sim.stream import DecodedStream, decode_stream
-from dlasim.sim.timeline import schedule, total_cycles
+from dlasim.sim.stream import decode_stream
+from dlasim.sim.timeline import WalkedStream
+from dlasim.sim.walk_columns import Places, list_columns
 
 
 def program_cycles(program: Program, config: DlaConfig, backend: Backend = SHIPPED) -> int:
@@ -29,7 +31,7 @@ def program_cycles(program: Program, config: DlaConfig, backend: Backend = SHIPP
     for step in program.steps:
         if step.kind is StepKind.STREAM:
             now += doorbell
-            ends.append(max(now, ends[-1]) + _stream_cycles(program, step.index, config, backend))
+            ends.append(max(now, ends[-1]) + _walked(program, step.index, config, backend).total)
         else:
             now = max(now, ends[step.after_streams]) + call_cycles(program, program.host_calls[step.index])
     return max(now, ends[-1])
@@ -57,21 +59,19 @@ def _computations(
     """By stream the layers, starts and ends of its computations."""
     layer_of_words = program.layer_of_words()
     for number, place in enumerate(program.streams):
-        stream, costs = _decoded(program, number, config, backend)
-        timeline = schedule(config, stream, costs, backend=backend)
-        chosen = np.isin(costs.unit, (Unit.MAC, Unit.VECTOR))
-        layers = layer_of_words[place.first_word + stream.positions]
-        yield layers[chosen], timeline.start[chosen], timeline.end[chosen]
+        walked = _walked(program, number, config, backend)
+        _, start, end = walked.times()
+        first = walked.columns.first[Unit.MAC]  # behind the transfers
+        layers = layer_of_words[place.first_word + walked.columns.words()]
+        yield layers[first:], start[first:], end[first:]
 
 
-def _stream_cycles(program: Program, number: int, config: DlaConfig, backend: Backend) -> int:
-    return total_cycles(config, *_decoded(program, number, config, backend), backend)
-
-
-def _decoded(
-    program: Program, number: int, config: DlaConfig, backend: Backend
-) -> tuple[DecodedStream, Costs]:
-    place = program.streams[number]
+def _walked(program: Program, number: int, config: DlaConfig, backend: Backend) -> WalkedStream:
+    place, run = program.streams[number], backend.runner(READ)
     words = program.commands[place.first_word : place.first_word + place.words]
-    stream = decode_stream(words, reset_file(), config.fingerprint, is_legal=True)
-    return stream, stream_costs(config, stream, len(stream), stream.batches(), backend)
+    columns = read_columns(config, words, run) if run.is_compiled else None
+    if columns is None:
+        stream = decode_stream(words, reset_file(), config.fingerprint, is_legal=True)
+        costs = stream_costs(config, stream, len(stream), stream.batches(), backend)
+        columns = list_columns(config, stream, costs, Places(costs.unit), len(stream.words))
+    return WalkedStream(config, columns, backend)

@@ -18,10 +18,11 @@ from dlasim.compiler_shim.lowering.stripe_search import STRIPES
 from dlasim.errors import DlasimError, RunError
 from dlasim.native.backend import Backend
 from dlasim.native.shipped import SHIPPED, is_shipped
+from dlasim.sim.compiled_columns import READ
 from dlasim.sim.compiled_costs import COSTS
 from dlasim.sim.issue import WALK
 
-ROUTINES = (SEARCH, STRIPES, LOADS, EMIT, COSTS, WALK)
+ROUTINES = (SEARCH, STRIPES, LOADS, EMIT, COSTS, READ, WALK)
 BUILD_SECONDS = 2.0  # of CPU time, for all routines
 LOAD_SECONDS = 0.2  # of CPU time, in one process
 PLAIN_SECONDS_PER_NODE = 0.001  # of lowering and timing a node of a network in plain Python, at least

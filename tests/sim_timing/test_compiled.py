@@ -10,6 +10,7 @@ import pytest
 from dlasim.isa import codec
 from dlasim.native.backend import PLAIN
 from dlasim.sim import compiled_costs, cost
+from dlasim.sim.compiled_columns import READ, read_columns
 from dlasim.sim.compiled_costs import COSTS
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import Costs, stream_costs
@@ -18,6 +19,7 @@ from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import plan_stream
 from dlasim.sim.stream import decode_stream
 from dlasim.sim.timeline import Timeline
+from dlasim.sim.walk_columns import Places, WalkColumns, list_columns
 from tests.compiled import compiled
 from tests.sim_timing.stepped import SteppedMachine
 from tests.sim_timing.streams import random_config, random_limits, random_memories, random_stream
@@ -83,6 +85,29 @@ def test_same_costs_as_by_numpy(seed, answers):
     assert len(calls) == STREAMS
     assert len(answers) == STREAMS
     assert all(answer is not None for answer in answers)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_same_columns_as_by_numpy(seed):
+    """Those that the walk reads of a stream, in plain Python and compiled."""
+    backend, calls = compiled(READ)
+    runners, found = (PLAIN.runner(READ), backend.runner(READ)), 0
+    for config, words in random_cases(seed):
+        stream = decode_stream(words, reset_file(), config.fingerprint)
+        if stream.fault is not None:
+            continue
+        costs = stream_costs(config, stream, len(stream), stream.batches(), PLAIN)
+        expected = list_columns(config, stream, costs, Places(costs.unit), len(stream.words))
+        for run in runners:
+            columns = read_columns(config, words, run)
+            assert (columns is not None) == (config.timing == "full")
+            if columns is not None:
+                found += 1
+                for field in fields(WalkColumns):
+                    one, other = getattr(columns, field.name), getattr(expected, field.name)
+                    assert np.array_equal(one, other), field.name
+    assert found > STREAMS // 2  # the others have a fault, or leave costs out
+    assert len(calls) > found
 
 
 def costs_of(instruction: str, registers: dict[str, int], config: DlaConfig) -> Costs:

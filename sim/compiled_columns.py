@@ -1,0 +1,332 @@
+"""What the walk reads of a stream, from its command words by one routine.
+
+It is what machine code does instead of `stream.decode_stream`, `cost.stream_costs` and
+`walk_columns.list_columns`, where only times are wanted of a program that the compiler has made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from threading import Lock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dlasim.isa import registers
+from dlasim.isa.instructions import BY_MNEMONIC, OPCODE
+from dlasim.native.backend import Runner
+from dlasim.native.number_memory import Column, NumberMemory
+from dlasim.native.record import Record, array, member, pointer, record
+from dlasim.native.routine import Numbers, Routine, routine
+from dlasim.native.storage import RecordMemory, bind, create
+from dlasim.sim import compiled_costs, formulas, operation_costs
+from dlasim.sim.compiled_costs import StreamCosts, WordCosts, cost_operation, is_moderate_machine
+from dlasim.sim.config import DlaConfig
+from dlasim.sim.contention import DEMAND_STEPS, TRANSFERRING, UNIT_COUNT
+from dlasim.sim.cost import dma_shares_ports, fixed_cycles, memory_costs, word_costs
+from dlasim.sim.formulas import BusCosts
+from dlasim.sim.issue import HALT, WAIT
+from dlasim.sim.memory_timing import memories_of, memory_numbers
+from dlasim.sim.operation import reset_file
+from dlasim.sim.walk_columns import KINDS, NO_EVENT, OUTSTANDING_FIELD, UNIT_FIELD, WalkColumns, port_capacity
+
+_CFG = BY_MNEMONIC["CFG"]
+_WRITE = NO_EVENT - 1  # among the kinds, a write to a register
+_KIND_OF_OPCODE = [*KINDS[: _CFG.opcode].tolist(), _WRITE, *KINDS[_CFG.opcode + 1 :].tolist()]
+_OPCODE_MASK = OPCODE.mask
+_REGISTER, _VALUE = _CFG.field("register"), _CFG.field("value")
+_REGISTER_LOW, _REGISTER_MASK = _REGISTER.low, (1 << _REGISTER.width) - 1
+_VALUE_LOW, _VALUE_MASK, _VALUE_SIGN = _VALUE.low, (1 << _VALUE.width) - 1, _VALUE.width - 1
+_UNIT_LOW, _UNIT_MASK = UNIT_FIELD.low, (1 << UNIT_FIELD.width) - 1
+_OUTSTANDING_LOW, _OUTSTANDING_MASK = OUTSTANDING_FIELD.low, (1 << OUTSTANDING_FIELD.width) - 1
+_FIRST_REGISTER = registers.OPERANDS[0].index
+_NONE = -1
+_MOST_WORDS = 1 << 10  # different words of operations, for one machine
+_MOST_TOTAL = 1 << 61  # cycles of all operations
+_OF_EVENTS = ("reached", "kinds", "arguments")
+_OF_OPERATIONS = ("totals", "heads", "actives", "tails", "demands", "memories")
+_START = [
+    pattern - (1 << 32 if register.fields[0].signed and pattern >> 31 else 0)
+    for register, pattern in zip(registers.OPERANDS, reset_file(), strict=True)
+]
+_SCRATCH = ("work", "output_stall", "sram_stall", "macs", "moved_bytes", "memory")
+
+
+@record
+class ReadUnit(Record):
+    """A unit: its cycles before and after each operation is active, the place of its first operation in the
+    columns, and of its next; and the most that any of them wants of the ports."""
+
+    fill: int = 0
+    drain: int = 0
+    first: int = 0
+    next: int = 0
+    most_demand: int = 0
+
+
+@record
+class WordReader(Record):
+    """The `count` words of a stream up to HALT, of which those before `position` have been read, with so many
+    `events`; and the columns.
+
+    `opcodes` has the kind of event of each, `is_signed` says it of registers. Of the words of operations
+    `known` are those whose costs are in `costs.words`: the newest of each opcode, and the next older one of
+    each. `latencies` are by memory. `costs` works out one operation at a time.
+    """
+
+    count: int = 0
+    position: int = 0
+    events: int = 0
+    total: int = 0
+    capacity: int = 0
+    is_dma_apart: int = 0
+    units: list[ReadUnit] = array(ReadUnit, UNIT_COUNT)
+    costs: StreamCosts = member(StreamCosts)
+    words: Numbers = pointer(int)
+    opcodes: Numbers = pointer(int)
+    is_signed: Numbers = pointer(int)
+    known: Numbers = pointer(int)
+    newest: Numbers = pointer(int)
+    older: Numbers = pointer(int)
+    latencies: Numbers = pointer(int)
+    reached: Numbers = pointer(int)
+    kinds: Numbers = pointer(int)
+    arguments: Numbers = pointer(int)
+    totals: Numbers = pointer(int)
+    heads: Numbers = pointer(int)
+    actives: Numbers = pointer(int)
+    tails: Numbers = pointer(int)
+    demands: Numbers = pointer(int)
+    memories: Numbers = pointer(int)
+
+
+@routine
+def read_words(reader: WordReader, is_counting: int) -> int:
+    """Count the events, 0 without HALT; or fill in the columns: returns the position of an operation whose
+    word is not known, `count` at the end, or -1 if 64 bits may not hold the numbers."""
+    if is_counting:
+        return _count_events(reader)
+    while reader.position < reader.count:
+        word = reader.words[reader.position]
+        kind = reader.opcodes[word & _OPCODE_MASK]
+        if kind == _WRITE:
+            _write_register(reader, word)
+        elif kind < WAIT:
+            index = reader.newest[word & _OPCODE_MASK]
+            while index != _NONE and reader.known[index] != word:
+                index = reader.older[index]
+            if index == _NONE:
+                return reader.position
+            if not _add_operation(reader, reader.costs.words[index]):
+                return _NONE
+        elif kind == WAIT:
+            kind += (word >> _UNIT_LOW) & _UNIT_MASK
+            _add_event(reader, kind, (word >> _OUTSTANDING_LOW) & _OUTSTANDING_MASK)
+        elif kind != NO_EVENT:
+            _add_event(reader, kind, 0)
+        reader.position += 1
+    _add_event(reader, HALT, 0)
+    reader.reached[reader.events - 1] = reader.count
+    return reader.count
+
+
+READ = Routine(
+    read_words,
+    "columns",
+    (
+        __name__,
+        compiled_costs.__name__,
+        operation_costs.__name__,
+        formulas.__name__,
+        registers.__name__,
+        "dlasim.isa.bits",
+        "dlasim.isa.instructions",
+        "dlasim.sim.contention",
+        "dlasim.sim.issue",
+        "dlasim.sim.walk_columns",
+    ),
+)
+
+
+@routine
+def _count_events(reader: WordReader) -> int:
+    """The events of the words up to HALT and of the end of the stream; notes where each unit's operations
+    go."""
+    events = 0
+    for position in range(reader.count):
+        kind = reader.opcodes[reader.words[position] & _OPCODE_MASK]
+        if kind < UNIT_COUNT:
+            reader.units[kind].next += 1
+        if kind < _WRITE:
+            events += 1
+        if kind == HALT:
+            reader.count = position + 1
+            place = 0
+            for number in range(UNIT_COUNT):
+                unit = reader.units[number]
+                unit.first, operations = place, unit.next
+                unit.next = place
+                place += operations
+            reader.total = place
+            return events + 1
+    return 0
+
+
+@routine
+def _write_register(reader: WordReader, word: int) -> None:
+    """A write to an operand register."""
+    place = ((word >> _REGISTER_LOW) & _REGISTER_MASK) - _FIRST_REGISTER
+    value = (word >> _VALUE_LOW) & _VALUE_MASK
+    if reader.is_signed[place] and value >> _VALUE_SIGN:
+        value -= _VALUE_MASK + 1
+    reader.costs.file[place] = value
+
+
+@routine
+def _add_event(reader: WordReader, kind: int, argument: int) -> None:
+    """One more event, at the word that is read."""
+    number = reader.events
+    reader.reached[number], reader.kinds[number] = reader.position + 1, kind
+    reader.arguments[number] = argument
+    reader.events += 1
+
+
+@routine
+def _add_operation(reader: WordReader, word: WordCosts) -> bool:
+    """Whether 64 bits hold the numbers of an operation; if so, add it."""
+    costs, unit = reader.costs, reader.units[word.number]
+    costs.memory[0] = 0
+    if not cost_operation(costs, word, 0):
+        return False
+    if word.number < TRANSFERRING:
+        active, latency = costs.work[0], reader.latencies[costs.memory[0]]
+    else:
+        active, latency = costs.work[0] + costs.output_stall[0] + costs.sram_stall[0], 0
+    head, place = latency + unit.fill, unit.next
+    total = head + active + unit.drain
+    if total > _MOST_TOTAL - reader.total:
+        return False
+    reader.total += total
+    unit.next += 1
+    demand = 0
+    if active > 0 and not (reader.is_dma_apart and word.number < TRANSFERRING):
+        demand = min(-(-costs.moved_bytes[0] * DEMAND_STEPS // active), reader.capacity)
+    unit.most_demand = max(unit.most_demand, demand)
+    reader.totals[place], reader.heads[place] = total, head
+    reader.actives[place], reader.tails[place] = active, unit.drain
+    reader.demands[place], reader.memories[place] = demand, costs.memory[0]
+    _add_event(reader, word.number, place)
+    return True
+
+
+def read_columns(config: DlaConfig, words: NDArray[np.uint64], run: Runner) -> WalkColumns | None:
+    """The columns of a legal stream, by machine code or in plain Python; None where 64 bits may not hold the
+    numbers, or the configuration leaves costs out."""
+    machine = _machine(config, run.is_compiled)
+    reader, memories = machine.reader(words)
+    events = run(reader, 1)
+    if config.timing != "full" or not events:
+        return None
+    operations = reader.total
+    reader.total = 0
+    columns = {name: NumberMemory(run.is_compiled, events) for name in _OF_EVENTS}
+    columns |= {name: NumberMemory(run.is_compiled, operations) for name in _OF_OPERATIONS}
+    for name, memory in columns.items():
+        bind(reader, name, memory)
+    while machine.is_moderate:
+        position = run(reader, 0)
+        if position == reader.count:
+            return _found(reader, columns, operations)
+        if position == _NONE or not machine.add(int(words[position])):
+            break
+    del memories  # which had to live as long as the reader
+    return None
+
+
+def _found(reader: WordReader, columns: Mapping[str, NumberMemory], operations: int) -> WalkColumns:
+    units = [reader.units[number] for number in range(UNIT_COUNT)]
+    return WalkColumns(
+        [unit.first for unit in units],
+        float(reader.total),
+        sum([unit.most_demand for unit in units]),
+        *[columns[name].array(reader.events) for name in _OF_EVENTS],
+        *[columns[name].array(operations) for name in _OF_OPERATIONS],
+    )
+
+
+class _Machine:
+    """What is the same for all streams on a machine. Words of operations are added as they are met; nothing
+    moves, since several streams may be read at the same time."""
+
+    def __init__(self, config: DlaConfig, is_compiled: bool) -> None:
+        self._config, self._is_compiled, self._lock = config, is_compiled, Lock()
+        buses = [memory_costs(config, memory) for memory in memories_of(config)]
+        self._count, self.is_moderate = 0, is_moderate_machine((), buses)
+        self._words = RecordMemory(WordCosts, is_compiled)
+        self._words.reserve(_MOST_WORDS, 0)
+        self._known, self._older = self._numbers([0] * _MOST_WORDS), self._numbers([0] * _MOST_WORDS)
+        self._last = [_NONE] * len(KINDS)
+        self._newest = self._numbers(self._last)
+        self._of_reader: dict[str, object] = {
+            "opcodes": self._numbers(
+                [_WRITE if code == _CFG.opcode else kind for code, kind in enumerate(KINDS.tolist())]
+            ),
+            "is_signed": self._numbers([register.fields[0].signed for register in registers.OPERANDS]),
+            "known": self._known,
+            "newest": self._newest,
+            "older": self._older,
+            "latencies": self._numbers([bus.latency for bus in buses]),
+        }
+        self._buses = RecordMemory(BusCosts, is_compiled)
+        self._buses.put(buses)
+        self._memory_of = self._numbers(memory_numbers(config))
+        _, fills, drains = fixed_cycles(config).tolist()
+        self._fixed = list(zip(fills, drains, strict=True))
+
+    def _numbers(self, numbers: Sequence[int]) -> NumberMemory:
+        made = NumberMemory(self._is_compiled, len(numbers))
+        made.put(0, numbers)
+        return made
+
+    def reader(self, words: NDArray[np.uint64]) -> tuple[WordReader, list[object]]:
+        """One that has read nothing yet, and memory that must live as long."""
+        config, reader = self._config, create(WordReader, self._is_compiled)
+        reader.count, reader.capacity = len(words), port_capacity(config)
+        reader.is_dma_apart = int(not dma_shares_ports(config))
+        for number, (fill, drain) in enumerate(self._fixed):
+            reader.units[number].fill, reader.units[number].drain = fill, drain
+        of_reader: dict[str, object] = self._of_reader | {
+            "words": Column(words.view(np.int64), self._is_compiled)
+        }
+        of_costs: dict[str, object] = {name: self._numbers((0,)) for name in _SCRATCH} | {
+            "file": self._numbers(_START),
+            "words": self._words,
+            "memory_of": self._memory_of,
+            "buses": self._buses,
+        }
+        for target, memories in ((reader, of_reader), (reader.costs, of_costs)):
+            for name, memory in memories.items():
+                bind(target, name, memory)
+        return reader, [of_reader, of_costs]
+
+    def add(self, word: int) -> bool:
+        """Whether there is room for a word of an operation, with costs that 64 bits hold; if so, it is known
+        from now on."""
+        costs, opcode = word_costs(self._config, word), word & _OPCODE_MASK
+        with self._lock:
+            number = self._count
+            if number == _MOST_WORDS or not is_moderate_machine((costs,), ()):
+                return False
+            self._words[number].assign(costs)
+            self._known.put(number, [word - (word >> 63 << 64)])
+            self._older.put(number, [self._last[opcode]])
+            self._newest.put(opcode, [number])  # last: others may be reading
+            self._last[opcode] = number
+            self._count += 1
+        return True
+
+
+@lru_cache(maxsize=8)
+def _machine(config: DlaConfig, is_compiled: bool) -> _Machine:
+    return _Machine(config, is_compiled)
