@@ -26,9 +26,11 @@ from dlasim.compiler_shim.lowering.sram_plan import NOTHING_AHEAD, Ahead, AheadP
 from dlasim.compiler_shim.lowering.tiling import Machine
 from dlasim.native.backend import Backend
 from dlasim.native.number_memory import NumberMemory
+from dlasim.native.record import layout
 from dlasim.native.shipped import SHIPPED
 from dlasim.native.storage import RecordMemory, bind, create
 
+_START = layout(TimedPiece).fields["start"].slot
 _MOST_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every number that is met
 
 
@@ -134,20 +136,17 @@ def _list_loads(segments: Sequence[PackedSegment], schedule: LoadSchedule, memor
     """The loads of pieces that have places, in the order in which they are made."""
     loads, addresses = defaultdict[int, list[Ahead]](list), defaultdict[int, list[int]](list)
     steps = [each.step for segment in segments for each in segment.constants]
-    order = memories.order.take(0, schedule.piece_count)
-    rows = memories.pieces.array(len(order)).tolist()
-    for number in order:
-        constants, _, _, start, _, host, slot = rows[number]
-        if start == NONE:
-            continue
+    in_order = memories.pieces.array(schedule.piece_count)[memories.order.take(0, schedule.piece_count)]
+    for constants, _, _, start, _, host, slot in in_order[in_order[:, _START] != NONE].tolist():
         step, segment = steps[constants], segments[host]
         task = min((slot + 1) * segment.tasks_of_slot, segment.tasks) - 1
-        here, first = loads[segment.step], len(addresses[step])
-        if here and (here[-1].step, here[-1].task) == (step, task):
-            here[-1] = replace(here[-1], pieces=here[-1].pieces + 1)
+        here, found = loads[segment.step], addresses[step]
+        found.append(start)
+        if here and here[-1].step == step and here[-1].task == task:
+            first = here.pop().first
+            here.append(Ahead(step, task, first, len(found) - first))
         else:
-            here.append(Ahead(step, task, first, 1))
-        addresses[step].append(start)
+            here.append(Ahead(step, task, len(found) - 1, 1))
     places = {step: tuple(found) for step, found in addresses.items()}
     return AheadPlan(dict(loads), places, schedule.peak)
 

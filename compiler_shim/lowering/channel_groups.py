@@ -40,6 +40,8 @@ class ChannelTilings:
         if self._known is None:
             is_useful = _may_gain(self._problems) and _are_groupable(self._problems)
             self._known = self._find() if is_useful else []
+        if not self._known:
+            return None
         fitting = [tiling for tiling in self._known if tiling.sram_bytes <= budget]
         return min(fitting, key=lambda tiling: tiling.cycles, default=None)
 

@@ -153,6 +153,7 @@ class TilingProblem:
         self.depth, self.in_sram = geometry.depth, geometry.in_sram
         self.kind = (geometry, node.mnemonic, node.one_by_one, node.fields.get("mode", 0), machine.hope)
         self.link = (geometry, node.pad[0])  # all that matters of it in a chain
+        self._elsewhere: TilingProblem | None = None
 
     @cached_property
     def work_cycles(self) -> int:
@@ -213,14 +214,21 @@ class TilingProblem:
 
     def compute_cycles(self, tasks: int) -> int:
         """About the cycles of all computations in so many tasks."""
-        least = tile_costs.least_cycles(self.geometry.sizes.plain, self.machine_costs.plain)
-        return least + tasks * self.task_cycles
+        return self._least_cycles + tasks * self.task_cycles
+
+    @cached_property
+    def _least_cycles(self) -> int:
+        return tile_costs.least_cycles(self.geometry.sizes.plain, self.machine_costs.plain)
 
     def on(self, machine: Machine) -> TilingProblem:
-        """The same on another machine."""
+        """The same on another machine; the last one that was asked for is kept."""
+        for known in (self, self._elsewhere):
+            if known is not None and known.machine.config is machine.config:
+                return known
         if machine.config == self.machine.config:
             return self
-        return TilingProblem(self.node, machine, machine.costs(self.node), self.geometry)
+        self._elsewhere = TilingProblem(self.node, machine, machine.costs(self.node), self.geometry)
+        return self._elsewhere
 
     def _groups(self, tiling: Tiling) -> int:
         return -(-self.channels // tiling.cut.channels)
