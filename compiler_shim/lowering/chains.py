@@ -24,11 +24,6 @@ class Rows(NamedTuple):
     old_base: int
     base: int
 
-    @property
-    def kept(self) -> int:
-        """Rows that are moved to the start of the buffer."""
-        return self.first - self.base if self.base > self.old_base else 0
-
 
 Schedule = tuple[tuple[Rows, ...], ...]
 

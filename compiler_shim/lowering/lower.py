@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from dlasim.compiler_shim.lowering.constants import ConstantPool
-from dlasim.compiler_shim.lowering.emission.allocated_node import AllocatedNode, fixed_fields
-from dlasim.compiler_shim.lowering.emission.emitter import Emitter, Later
-from dlasim.compiler_shim.lowering.emission.records import SRAM, TensorLocation
+from dlasim.compiler_shim.lowering.emission.allocated_node import NO_LOCATION, AllocatedNode, Location
+from dlasim.compiler_shim.lowering.emission.emitter import Emitter
+from dlasim.compiler_shim.lowering.emission.node_facts import node_facts
+from dlasim.compiler_shim.lowering.emission.records import SRAM, NodeFacts
 from dlasim.compiler_shim.lowering.memory import (
     SystemPlan,
     extend_live_ranges,
@@ -22,7 +22,7 @@ from dlasim.compiler_shim.lowering.memory import (
     resolve_alias,
     variables,
 )
-from dlasim.compiler_shim.lowering.sram_plan import SramPlan
+from dlasim.compiler_shim.lowering.sram_plan import Ahead, SramPlan
 from dlasim.compiler_shim.lowering.tiling import Tiling
 from dlasim.compiler_shim.lowering.work import list_work
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, PlacedNetwork
@@ -97,12 +97,17 @@ class _Lowering:
         )
         self._pool = ConstantPool()
         self._with_constants = with_constants
-        self._emitter = Emitter(self._pool, self._config.fingerprint, with_constants, backend)
+        self._emitter = Emitter(network, self._pool, self._config.fingerprint, with_constants, backend)
         self._steps: list[p.Step] = []
         self._calls: list[p.HostCall] = []
         self._tensors: list[p.TensorDescriptor] = []
         self._numbers: dict[int, int] = {}
-        self._known_nodes: dict[int, AllocatedNode] = {}
+        self._allocated: set[int] = set()  # steps that the emitter has
+        self._between = {
+            step: address
+            for chain in plan.chains.values()
+            for step, address in zip(chain.steps, chain.inner_addresses, strict=False)
+        }
         self._touched: list[_Footprint] = []  # what each stream reads, and what it writes
 
     def _check_tile_limit(self) -> None:
@@ -160,12 +165,13 @@ class _Lowering:
             return
         chained = self._sram.chained
         for step in steps:
-            chain = self._sram.chains.get(step)
+            chain, loads = self._sram.chains.get(step), self._sram.ahead.loads.get(step, ())
             if chain is not None:
-                members = [self._allocated(member) for member in chain.steps]
-                self._emitter.chain(chain, members, self._later(step))
+                self._allocate(chain.steps, loads)
+                self._emitter.chain(chain, loads)
             elif step not in chained:
-                self._emitter.node(self._allocated(step), self._later(step))
+                self._allocate((step,), loads)
+                self._emitter.node(step, self._sram.tilings[step].tasks, loads)
         self._emitter.halt()
         inside = {*self._sram.addresses, *self._sram.inner}
         touched = [footprints(self._network)[step] for step in steps]
@@ -173,30 +179,27 @@ class _Lowering:
         self._touched.append((read, written))
         self._steps.append(p.Step(StepKind.STREAM, len(self._touched) - 1))
 
-    def _allocated(self, step: int) -> AllocatedNode:
-        if step not in self._known_nodes:
-            self._known_nodes[step] = self._allocate(step)
-        return self._known_nodes[step]
+    def _allocate(self, steps: Sequence[int], loads: Sequence[Ahead]) -> None:
+        """Give the emitter the nodes of a segment, and of its loads for later tasks."""
+        for step in (*steps, *[load.step for load in loads]):
+            if step not in self._allocated:
+                self._allocated.add(step)
+                self._emitter.put(self._allocated_node(step))
 
-    def _allocate(self, step: int) -> AllocatedNode:
-        facts = _facts(self._network)[step]
-        inputs = tuple([self._tensor_location(operand) for operand in facts.inputs])
-        output = self._tensor_location(facts.output)
-        matrix = None if facts.matrix is None else self._tensor_location(facts.matrix)
-        geometry, cut = self._sram.problems[step].geometry, self._sram.tilings[step].cut
-        buffers = self._sram.buffers[step]
-        ahead = self._sram.ahead.addresses.get(step, ())
-        values = self._network.values
+    def _allocated_node(self, step: int) -> AllocatedNode:
+        node, facts, operands = _node_operands(self._network)[step]
         return AllocatedNode(
-            facts.node, facts.fixed, geometry, cut, inputs, output, buffers, values, step, ahead, matrix
+            step,
+            node,
+            facts,
+            self._sram.tilings[step].cut,
+            [NO_LOCATION if each is None else self._tensor_location(each) for each in operands],
+            self._sram.buffers[step],
+            self._sram.ahead.addresses.get(step, ()),
+            self._between.get(step, 0),
         )
 
-    def _later(self, step: int) -> list[Later]:
-        """What the segment of a step loads for later tasks."""
-        loads = self._sram.ahead.loads.get(step, ())
-        return [Later(load.task, self._allocated(load.step), load.first, load.pieces) for load in loads]
-
-    def _tensor_location(self, operand: _Operand) -> TensorLocation:
+    def _tensor_location(self, operand: _Operand) -> Location:
         base, first, pixel, line, element_bytes = operand
         if base in self._sram.addresses:
             space, offset = SRAM, self._sram.addresses[base]
@@ -204,13 +207,14 @@ class _Lowering:
             space, offset = SRAM, 0  # stripes of it, wherever the chain has them
         else:
             space, offset = self._system_location(base)
-        return _location(int(space), offset + first, pixel, line, element_bytes)
+        return Location(int(space), offset + first, pixel, line, element_bytes)
 
     def _system_location(self, base: int) -> tuple[Region, int]:
         """Region and offset of a value; a constant operand is put among the constants."""
         data = self._network.values[base].data
         if data is None:
             return self._system.locations[base]
+        self._emitter.flush()  # whose constants come before
         return Region.CONSTANTS, self._pool.add(("value", base), data.nbytes, data.tobytes)
 
     def _host(self, step: int, node: HostNode) -> None:
@@ -289,12 +293,6 @@ class _Lowering:
         )
 
 
-@lru_cache(maxsize=4096)
-def _location(*numbers: int) -> TensorLocation:
-    """Plans share locations; nothing writes them."""
-    return TensorLocation(*numbers)
-
-
 class _Operand(NamedTuple):
     """A tensor of a node: the value that has its bytes, the first of them, and bytes from a pixel to the
     next, from a row to the next, and of an element."""
@@ -306,39 +304,33 @@ class _Operand(NamedTuple):
     element_bytes: int
 
 
-class _Facts(NamedTuple):
-    """What emission needs of a node, however it is cut and wherever its tensors are."""
-
-    node: DlaNode
-    fixed: Mapping[str, Any]
-    inputs: tuple[_Operand, ...]
-    output: _Operand
-    matrix: _Operand | None
+_Operands = tuple[_Operand, _Operand | None, _Operand]  # first input; second or matrix; output
 
 
 @once
-def _facts(network: PlacedNetwork) -> Mapping[int, _Facts]:
+def _node_operands(network: PlacedNetwork) -> Mapping[int, tuple[DlaNode, NodeFacts, _Operands]]:
+    """What emission needs of each DLA node by step, however it is cut and wherever its tensors are."""
     return {
-        step: _facts_of(network, node) for step, node in enumerate(network.nodes) if isinstance(node, DlaNode)
+        step: (node, facts, _operands(network, node))
+        for step, facts in node_facts(network).items()
+        if isinstance(node := network.nodes[step], DlaNode)
     }
 
 
-def _facts_of(network: PlacedNetwork, node: DlaNode) -> _Facts:
+def _operands(network: PlacedNetwork, node: DlaNode) -> _Operands:
     def operand(value: int, layout: Layout, element_bytes: int) -> _Operand:
         first, pixel, line = [count * element_bytes for count in layout]
         return _Operand(resolve_alias(network, value), first, pixel, line, element_bytes)
 
     *images, whole = [node.layout(number) or dense_layout(shape) for number, shape in enumerate(node.images)]
-    inputs = [
+    first, *others = [
         operand(value, layout, node.in_element_bytes)
         for value, layout in zip(node.inputs, images, strict=True)
     ]
-    output = operand(node.output, whole, node.out_element_bytes)
-    matrix = None
     if node.matrix is not None:
         layout = node.matrix_layout or dense_layout(node.matrix_image)
-        matrix = operand(node.matrix, layout, node.in_element_bytes)
-    return _Facts(node, fixed_fields(node), tuple(inputs), output, matrix)
+        others.append(operand(node.matrix, layout, node.in_element_bytes))
+    return first, others[0] if others else None, operand(node.output, whole, node.out_element_bytes)
 
 
 @once

@@ -18,7 +18,7 @@ of record; Python reads and writes both by the same names.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import field, fields
 from typing import Any, NamedTuple, Protocol, Self, TypeVar, cast, dataclass_transform
 
@@ -138,8 +138,6 @@ def _slot_names(whole: str, kind: Any) -> list[str]:
     if not isinstance(kind, Array):
         fields = layout(kind).fields.items()
         return [name for field, (_, what) in fields for name in _slot_names(f"{whole}.{field}", what)]
-    if kind.element is int:
-        return [f"*{whole}"]
     elements = range(kind.length)
     return [name for place in elements for name in _slot_names(f"{whole}[{place}]", kind.element)]
 
@@ -170,3 +168,9 @@ class Record:
         """The numbers by slot."""
         _spell_out(type(self))
         return self.flatten()
+
+    def unflatten(self, numbers: Sequence[int]) -> None:
+        """Take over all numbers by slot."""
+        slots = ", ".join(_slot_names("self", type(self)))
+        _define(type(self), "unflatten", f"def unflatten(self, numbers):\n    [{slots}] = numbers")
+        self.unflatten(numbers)

@@ -7,7 +7,7 @@ read and write the array by the same names.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from struct import Struct
 from typing import Any, Generic, TypeVar, cast
 
@@ -161,9 +161,20 @@ class RecordMemory(Generic[_Kind]):
         if self._array is None:
             self.numbers.update(enumerate(records))
             return
-        self.reserve(len(records), 0)
-        numbers = [number for each in records for number in cast("Record", each).flatten()]
-        self._array[: len(numbers)] = numbers
+        self.write(0, [number for each in records for number in cast("Record", each).flatten()])
+
+    def write(self, first: int, numbers: Sequence[int]) -> None:
+        """Write slots from the start of a record on, as many as there are numbers; the others stay."""
+        slots, count = self._slots, len(numbers)
+        if self._array is None:
+            for place in range(first, first - -count // slots):
+                start = (place - first) * slots
+                part = numbers[start : start + slots]
+                made = self.numbers[place]
+                made.unflatten([*part, *made.flatten()[len(part) :]])
+            return
+        self.reserve(first - -count // slots, len(self._array) // slots)
+        _numbers(count).pack_into(self._array.data, 8 * first * slots, *numbers)
 
     def array(self, count: int) -> NDArray[np.int64]:
         """The slots of the first records, a record a row."""
@@ -196,7 +207,7 @@ def write_first(record: object, numbers: Sequence[int]) -> None:
     _numbers(len(numbers)).pack_into(record._array.data, 8 * record._first, *numbers)
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _numbers(count: int) -> Struct:
     return Struct(f"{count}q")
 

@@ -1,29 +1,33 @@
-"""The command words of a program as they grow, node by node and stream by stream."""
+"""The command words of a program as they grow, stream by stream."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.lowering.chains import Chain
+from dlasim.compiler_shim.lowering.chains import Chain, Rows
 from dlasim.compiler_shim.lowering.constants import ConstantPool
 from dlasim.compiler_shim.lowering.emission.allocated_node import AllocatedNode
+from dlasim.compiler_shim.lowering.emission.node_facts import facts_memory
 from dlasim.compiler_shim.lowering.emission.records import (
     MAX_FIXED,
     MAX_REGISTERS,
     NONE,
     InFlight,
     Load,
+    Node,
+    Segment,
     Slice,
     Span,
     StreamBuilder,
     StripeRows,
 )
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
+from dlasim.compiler_shim.lowering.sram_plan import Ahead
+from dlasim.compiler_shim.nodes import PlacedNetwork
 from dlasim.isa.file_records import SLICE, SPAN
 from dlasim.isa.instructions import UNITS
 from dlasim.native.backend import Backend
@@ -36,20 +40,17 @@ _WORDS_PER_OPERATION = MAX_FIXED + MAX_REGISTERS + len(UNITS)  # with one for it
 _OPERATIONS_AT_A_TIME = 1 << 12  # room for more than these may never be filled
 
 
-class Later(NamedTuple):
-    """After a task, or a round of a chain, some pieces of a node's constants are loaded for later tasks."""
-
-    task: int
-    node: AllocatedNode
-    first: int
-    pieces: int
-
-
 class Emitter:
-    """Writes nodes and chains one after the other; `halt` ends a stream."""
+    """Writes the nodes and chains that it is given: when `halt` ends their stream, or when `flush` asks for
+    it. The nodes of these and of their loads have been put before."""
 
     def __init__(
-        self, pool: ConstantPool, fingerprint: int, keeps_slices: bool, backend: Backend = SHIPPED
+        self,
+        network: PlacedNetwork,
+        pool: ConstantPool,
+        fingerprint: int,
+        keeps_slices: bool,
+        backend: Backend = SHIPPED,
     ) -> None:
         """`keeps_slices` for debug slices, and for the bytes of constants."""
         self._run = backend.runner(EMIT)
@@ -58,63 +59,88 @@ class Emitter:
         self._stream.keeps_slices, self._stream.fingerprint = int(keeps_slices), fingerprint
         self._words, self._offsets = NumberMemory(is_compiled), NumberMemory(is_compiled)
         self._ahead_addresses = NumberMemory(is_compiled)
-        self._spans, self._slices = RecordMemory(Span, is_compiled), RecordMemory(Slice, is_compiled)
+        self._nodes = RecordMemory(Node, is_compiled)
+        self._nodes.reserve(len(network.nodes), 0)
+        self._segments = RecordMemory(Segment, is_compiled)
         self._stripes = RecordMemory(StripeRows, is_compiled)
-        self._in_flight = RecordMemory(InFlight, is_compiled)
         self._loads = RecordMemory(Load, is_compiled)
+        self._in_flight = RecordMemory(InFlight, is_compiled)
+        self._spans, self._slices = RecordMemory(Span, is_compiled), RecordMemory(Slice, is_compiled)
         self._memories: dict[str, NumberMemory | RecordMemory[Any]] = {
-            "words": self._words,
-            "spans": self._spans,
-            "slices": self._slices,
+            "facts": facts_memory(network, is_compiled),
+            "nodes": self._nodes,
+            "segments": self._segments,
             "stripes": self._stripes,
             "loads": self._loads,
             "in_flight": self._in_flight,
+            "words": self._words,
+            "spans": self._spans,
+            "slices": self._slices,
             "constant_offsets": self._offsets,
             "ahead_addresses": self._ahead_addresses,
         }
-        self._packed: dict[tuple[object, ...], list[int]] = {}  # offsets of the pieces of constants
-        self._addresses: list[int] = []
-        self._ahead: dict[int, list[int]] = {}  # offsets in the pool of what came ahead, by node
-        self._pool, self._keeps_slices = pool, keeps_slices
+        self._pool, self._values, self._keeps_slices = pool, network.values, keeps_slices
+        self._placed: dict[int, tuple[AllocatedNode, int]] = {}  # by step, with the place of its constants
+        self._shared: dict[tuple[object, ...], int] = {}  # places of constants
+        self._addresses: list[int] = []  # of constants that come ahead, by place
+        self._segment_rows: list[tuple[int, ...]] = []  # what is not yet emitted, as are the following
+        self._stripe_rows: list[Rows] = []
+        self._load_rows: list[Ahead] = []
+        self._steps: list[int] = []
+        self._operations = self._most_operations = 0  # in all, and of one task with its loads
+        self._known_places = 0  # of constants, that the routine has seen
         self.streams: list[tuple[int, int]] = []
 
-    def node(self, allocated: AllocatedNode, later: Sequence[Later] = ()) -> None:
+    def put(self, allocated: AllocatedNode) -> None:
+        """A node that is to be emitted, or some of its constants ahead of it. Where none of them come ahead,
+        it shares those of an earlier image of a batch."""
+        pieces, ahead = allocated.pieces, allocated.ahead
+        place = None if ahead else self._shared.get(allocated.constants)
+        if place is None:
+            place = len(self._addresses)
+            self._addresses += [*ahead, *[0] * (pieces - len(ahead))]
+        self._placed[allocated.step] = allocated, place
+        self._nodes.write(allocated.step, allocated.numbers(place))
+
+    def node(self, step: int, tasks: int, loads: Sequence[Ahead] = ()) -> None:
         """All tasks of a node, and between them loads for later tasks."""
-        repeats = allocated.cut.channels if allocated.node.one_by_one else 1
-        loads = self._list_loads(later)
-        self._put_node(0, allocated, 0)
-        operations = len(allocated.inputs) + 1 + repeats + 1
-        self._emit(1, allocated.tasks, operations, loads)
-        self._note(allocated, 0)
+        allocated, _ = self._placed[step]
+        operations = len(allocated.node.inputs) + 1 + allocated.repeats + 1
+        self._add_segment((step,), tasks, 0, operations, loads)
 
-    def chain(self, chain: Chain, members: Sequence[AllocatedNode], later: Sequence[Later] = ()) -> None:
+    def chain(self, chain: Chain, loads: Sequence[Ahead] = ()) -> None:
         """All rounds of a chain, and between them loads for later tasks."""
-        stream, loads = self._stream, self._list_loads(later)
-        stream.groups = chain.groups
-        stream.between_addresses[: len(chain.inner_addresses)] = chain.inner_addresses
-        first_constants = [0, *accumulate(allocated.groups * allocated.passes for allocated in members)]
-        for number, allocated in enumerate(members):
-            self._put_node(number, allocated, first_constants[number])
-        schedule = [rows for stripe in chain.schedule for rows in stripe]
-        self._stripes.put([StripeRows(*rows, rows.kept) for rows in schedule])
-        repeats = sum(allocated.cut.channels if allocated.node.one_by_one else 1 for allocated in members)
-        self._emit(len(members), chain.rounds, repeats + 4 * len(members) + 1, loads)
-        for number, allocated in enumerate(members):
-            self._note(allocated, first_constants[number])
-
-    def _put_node(self, number: int, allocated: AllocatedNode, first_constant: int) -> None:
-        """A node of what is emitted next, where its pieces of constants are in the pool, and which came
-        ahead."""
-        self._offsets.put(first_constant, self._known_offsets(allocated))
-        if allocated.ahead:
-            self._ahead_addresses.put(first_constant, allocated.ahead)
-        self._stream.nodes[number].assign(allocated.record(number, first_constant))
+        repeats = sum([self._placed[step][0].repeats for step in chain.steps])
+        operations = repeats + 4 * len(chain.steps) + 1
+        self._add_segment(chain.steps, chain.rounds, chain.groups, operations, loads)
+        for stripe in chain.schedule:
+            self._stripe_rows += stripe
 
     def halt(self) -> None:
         """End the stream."""
+        self._add_segment((), 1, 0, 1, ())
+        self.flush()
         first = sum(self.streams[-1]) if self.streams else 0
-        self._emit(0, 1, 1)
         self.streams.append((first, self._stream.word_count - first))
+
+    def flush(self) -> None:
+        """Write what was put off, so that its constants are in the pool before any others."""
+        if not self._segment_rows:
+            return
+        stream = self._stream
+        self._describe()
+        stream.segment_count, stream.segment, stream.task = len(self._segment_rows), 0, 0
+        stream.pool_bytes = self._pool.size_bytes
+        room = min(self._operations, max(self._most_operations, _OPERATIONS_AT_A_TIME))
+        is_left = 1
+        while is_left:
+            self._reserve(room)
+            is_left = self._run(stream)
+        self._pool.size_bytes = stream.pool_bytes
+        if self._keeps_slices:
+            self._note()
+        self._segment_rows, self._stripe_rows, self._load_rows, self._steps = [], [], [], []
+        self._operations = self._most_operations = 0
 
     @property
     def words(self) -> NDArray[np.uint64]:
@@ -131,36 +157,30 @@ class Emitter:
         """What each compute instruction writes of a tensor."""
         return self._slices.array(self._stream.slice_count).astype("<u4").view(SLICE.dtype).ravel()
 
-    def _known_offsets(self, allocated: AllocatedNode) -> list[int]:
-        """Where the pieces of a node's constants are in the pool: those that came ahead, or with an earlier
-        image of a batch."""
-        known = (
-            self._ahead.pop(allocated.step) if allocated.ahead else self._packed.get(allocated.constants, [])
-        )
-        return [*known, *[NONE] * (allocated.groups * allocated.passes - len(known))]
+    def _add_segment(
+        self, steps: Sequence[int], tasks: int, groups: int, operations: int, loads: Sequence[Ahead]
+    ) -> None:
+        """A task is no more than so many operations, loads for later tasks apart."""
+        for step in steps:
+            allocated, place = self._placed[step]
+            self._shared[allocated.constants] = place
+        self._steps += steps
+        first, stripe, load = steps[0] if steps else 0, len(self._stripe_rows), len(self._load_rows)
+        self._load_rows += loads
+        pieces = sum([each.pieces for each in loads])
+        most = operations + pieces
+        self._segment_rows.append((first, len(steps), tasks, groups, stripe, load, len(loads), most))
+        self._operations += tasks * operations + pieces
+        self._most_operations = max(self._most_operations, most)
 
-    def _emit(self, nodes: int, tasks: int, operations: int, loads: Sequence[Load] = ()) -> None:
-        """All tasks, or pieces of a chain; one is no more than so many operations."""
-        stream = self._stream
-        self._loads.put(loads)
-        stream.load_count, stream.next_load = len(loads), 0
-        stream.pool_bytes = self._pool.size_bytes
-        piece = -(-_OPERATIONS_AT_A_TIME // operations)
-        for start in range(0, tasks, piece):
-            end = min(start + piece, tasks)
-            self._reserve((end - start) * operations + len(loads) - stream.next_load)  # also for the last
-            self._run(stream, nodes, start, end)
-        self._pool.size_bytes = stream.pool_bytes
-
-    def _list_loads(self, later: Sequence[Later]) -> list[Load]:
-        """Loads of pieces of constants, which get their offsets in the pool now."""
-        loads: list[Load] = []
-        for each in later:
-            numbers = range(each.first, each.first + each.pieces)
-            offsets = [self._pool.reserve(each.node.constant_bytes(number)) for number in numbers]
-            self._ahead.setdefault(each.node.step, []).extend(offsets)
-            loads += each.node.loads(each.task, each.first, offsets)
-        return loads
+    def _describe(self) -> None:
+        """Where the routine finds segments, and has room for the offsets of their constants."""
+        self._segments.write(0, [number for row in self._segment_rows for number in row])
+        self._stripes.write(0, [number for row in self._stripe_rows for number in row])
+        self._loads.write(0, [number for row in self._load_rows for number in row])
+        self._ahead_addresses.put(0, self._addresses)
+        self._offsets.put(self._known_places, [NONE] * (len(self._addresses) - self._known_places))
+        self._known_places = len(self._addresses)
 
     def _reserve(self, operations: int) -> None:
         """Room for so many more."""
@@ -172,18 +192,14 @@ class Emitter:
         self._spans.reserve(stream.span_count + operations, stream.span_count)
         if self._keeps_slices:
             self._slices.reserve(stream.slice_count + operations, stream.slice_count)
-        addresses = [memory.address for memory in self._memories.values()]
-        if addresses != self._addresses:
-            self._addresses = addresses
-            for name, memory in self._memories.items():
-                bind(stream, name, memory)
+        stream.operation_limit = stream.operation_count + operations
+        for name, memory in self._memories.items():
+            bind(stream, name, memory)
 
-    def _note(self, allocated: AllocatedNode, first: int) -> None:
-        """Tell the pool what the pieces of a node's constants are made of."""
-        offsets = self._offsets.take(first, first + allocated.groups * allocated.passes)
-        self._packed[allocated.constants] = offsets
-        if not self._keeps_slices:
-            return
-        for number, offset in enumerate(offsets):
-            if offset != NONE:
-                self._pool.note(offset, allocated.pack(*divmod(number, allocated.passes)))
+    def _note(self) -> None:
+        """Tell the pool what the pieces of constants are made of."""
+        for step in self._steps:
+            allocated, place = self._placed[step]
+            for number, offset in enumerate(self._offsets.take(place, place + allocated.pieces)):
+                if offset != NONE:
+                    self._pool.note(offset, allocated.pack(number, self._values))

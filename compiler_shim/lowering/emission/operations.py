@@ -6,7 +6,6 @@ from dlasim.compiler_shim.lowering.emission.commands import COPY_WORD, READ_WORD
 from dlasim.compiler_shim.lowering.emission.records import (
     NONE,
     SRAM,
-    Node,
     PlannedOperation,
     TensorBox,
     TensorLocation,
@@ -182,9 +181,9 @@ def _shape(
 
 
 @routine
-def copy(operation: PlannedOperation, node: Node, source: int, address: int, size: int) -> None:
+def copy(operation: PlannedOperation, layer: int, source: int, address: int, size: int) -> None:
     """Bytes within SRAM, by the larger of a value and itself."""
-    begin(operation, _VECTOR, COPY_WORD, node.layer)
+    begin(operation, _VECTOR, COPY_WORD, layer)
     set_register(operation, _IN, source)
     set_register(operation, _IN2, source)
     set_register(operation, _OUT, address)

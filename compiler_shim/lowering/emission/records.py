@@ -15,7 +15,7 @@ MAX_REGISTERS = 24  # that one operation sets
 MAX_FIXED = 16  # that stay the same over all tiles of a node
 MAX_ACCESSES = 6
 
-CONSTANTS, ACCUMULATOR, OUTPUT = 2, 3, 4  # a node's buffers, after those of two inputs
+INPUT, SECOND_INPUT, CONSTANTS, ACCUMULATOR, OUTPUT = range(5)  # a node's buffers
 MATRIX_TENSOR, OUTPUT_TENSOR = 1, 2  # a node's tensors; a matrix is there instead of a second input
 
 
@@ -92,33 +92,30 @@ class TensorLocation(Record):
 
 @record
 class Buffer(Record):
-    """A buffer of a node with up to two copies. The first `ahead` fills come ahead of their tasks, at the
-    stream's `ahead_addresses` from `first_constant` on. The last fill is at `filled` and holds `held`."""
+    """A buffer of a node with up to two copies."""
 
     copies: int = 1
-    ahead: int = 0
-    first_constant: int = 0
     addresses: list[int] = array(int, 2)
-    fills: int = 0
-    is_filled: int = 0
-    filled: int = 0
-    held: TensorBox = member(TensorBox)
 
 
 @record
-class Node(Record):
-    """A node as it is cut: sizes of its output and of a tile, what it reads, its instruction words."""
+class BufferFill(Record):
+    """How often a buffer was filled. The last fill is at `address` and holds `box`."""
 
-    number: int = 0  # in its chain
+    count: int = 0
+    address: int = 0
+    box: TensorBox = member(TensorBox)
+
+
+@record
+class NodeFacts(Record):
+    """What is the same of a node however it is cut and wherever its tensors are: sizes of its input, window
+    and output, what it reads, its instruction words, and the registers that stay the same over all tiles."""
+
     height: int = 0
     width: int = 0
     channels: int = 0
     depth: int = 0
-    tile_rows: int = 0
-    tile_columns: int = 0
-    tile_channels: int = 0
-    tile_depth: int = 0
-    is_channels_outer: int = 0
     input_height: int = 0
     input_width: int = 0
     stride_height: int = 0
@@ -147,36 +144,71 @@ class Node(Record):
     last_word: int = 0
     layer: int = 0
     tensor: int = 0
-    first_constant: int = 0
     fixed_count: int = 0
     fixed_registers: list[int] = array(int, MAX_FIXED)
     fixed_values: list[int] = array(int, MAX_FIXED)
+
+
+@record
+class Node(Record):
+    """A node as a plan has it: its cut, tensors and buffers, and how far the buffers are filled.
+
+    Its pieces of constants have their places in `constant_offsets` and `ahead_addresses` from
+    `first_constant` on. So many of them as `ahead` come ahead of their tasks. In a chain, what lies between
+    it and the next node is at `between_address`.
+    """
+
+    step: int = 0
+    first_constant: int = 0
+    ahead: int = 0
+    between_address: int = 0
+    tile_rows: int = 0
+    tile_columns: int = 0
+    tile_channels: int = 0
+    tile_depth: int = 0
+    is_channels_outer: int = 0
     tensors: list[TensorLocation] = array(TensorLocation, 3)
     buffers: list[Buffer] = array(Buffer, 5)
+    fills: list[BufferFill] = array(BufferFill, 5)
 
 
 @record
 class StripeRows(Record):
     """What one node of a chain does in a stripe: computes rows [first, end); before that the buffer of its
-    output, which began at row `old_base`, is made to begin at `base`, by moving `kept` rows."""
+    output, which began at row `old_base`, is made to begin at `base`."""
 
     first: int = 0
     end: int = 0
     old_base: int = 0
     base: int = 0
-    kept: int = 0
 
 
 @record
 class Load(Record):
-    """Constants that are loaded for a later task: after the computations of which task, from which offset in
-    the pool, how many bytes, and to which address."""
+    """Some pieces of a node's constants that are loaded after a task of a segment, for later tasks."""
 
+    step: int = 0
     task: int = 0
-    offset: int = 0
-    size_bytes: int = 0
-    address: int = 0
-    layer: int = 0
+    first: int = 0
+    pieces: int = 0
+
+
+@record
+class Segment(Record):
+    """A node or a chain of several, from `step` on; without any, the end of the stream.
+
+    A chain is computed in `groups` of channels, or in stripes where that is 0: `first_stripe` is the first of
+    their rows. `operations` are the most that a task takes, with all loads for later tasks.
+    """
+
+    step: int = 0
+    nodes: int = 0
+    tasks: int = 0
+    groups: int = 0
+    first_stripe: int = 0
+    first_load: int = 0
+    loads: int = 0
+    operations: int = 0
 
 
 @record
@@ -199,18 +231,25 @@ class Slice(Record):
 
 @record
 class StreamBuilder(Record):
-    """The command stream so far, the nodes at hand, and the operations that are being made.
+    """The command stream so far, the segments to be written, and the operations that are being made.
 
-    `deferred_store` is the store that is put off, `configured_node` the node whose fixed registers are set,
-    `free_slot` the first free slot of `in_flight`, of which `used_slots` were ever used. Each unit has its
-    newest operation in flight, and how many operations were issued to it. A chain is computed in `groups` of
-    channels, or in stripes where that is 0. Of `load_count` loads for later tasks, `next_load` is the next.
+    Of `segment_count` segments `segment` is the next, and `task` its next task; of its loads for later tasks
+    `load_number` is the next. There is room until `operation_count` is `operation_limit`. `deferred_store` is
+    the store that is put off, `configured_node` the node whose fixed registers are set, `free_slot` the first
+    free slot of `in_flight`, of which `used_slots` were ever used. Each unit has its newest operation in
+    flight, and how many operations were issued to it. Facts and nodes are there by step of the network.
     """
 
     word_count: int = 0
     span_count: int = 0
     slice_count: int = 0
     pool_bytes: int = 0
+    operation_count: int = 0
+    operation_limit: int = 0
+    segment_count: int = 0
+    segment: int = 0
+    task: int = 0
+    load_number: int = 0
     is_open: int = 0
     deferred_store: int = 0
     configured_node: int = 0
@@ -228,11 +267,9 @@ class StreamBuilder(Record):
     load: PlannedOperation = member(PlannedOperation)
     stores: list[PlannedOperation] = array(PlannedOperation, 2)
     computes: list[PlannedOperation] = array(PlannedOperation, 2 * MAX_CHAIN)
-    nodes: list[Node] = array(Node, MAX_CHAIN)
-    groups: int = 0
-    load_count: int = 0
-    next_load: int = 0
-    between_addresses: list[int] = array(int, MAX_CHAIN)
+    facts: Records[NodeFacts] = pointer(NodeFacts)
+    nodes: Records[Node] = pointer(Node)
+    segments: Records[Segment] = pointer(Segment)
     stripes: Records[StripeRows] = pointer(StripeRows)
     loads: Records[Load] = pointer(Load)
     in_flight: Records[InFlight] = pointer(InFlight)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.emission.commands import HALT_WORD, REQUIRE_CONFIG, UNSET
-from dlasim.compiler_shim.lowering.emission.operations import copy, set_box, transfer_bytes
+from dlasim.compiler_shim.lowering.emission.operations import copy, set_box
 from dlasim.compiler_shim.lowering.emission.records import (
     NONE,
     OUTPUT_TENSOR,
     Node,
     PlannedOperation,
+    Segment,
     StreamBuilder,
     StripeRows,
     TensorLocation,
 )
-from dlasim.compiler_shim.lowering.emission.tiles import make_tile, place_output
+from dlasim.compiler_shim.lowering.emission.tiles import load_piece, make_tile, place_output, reserve_piece
 from dlasim.compiler_shim.lowering.emission.words import (
     append_word,
     configure,
@@ -22,32 +23,30 @@ from dlasim.compiler_shim.lowering.emission.words import (
 )
 from dlasim.compiler_shim.lowering.tile_buffers import align
 from dlasim.isa.instructions import UNITS
-from dlasim.isa.registers import OPERANDS, Region
+from dlasim.isa.registers import OPERANDS
 from dlasim.native.routine import Routine, routine
 
 _UNITS, _REGISTERS = len(UNITS), len(OPERANDS)
-_POOL = int(Region.CONSTANTS)
 
 
 @routine
-def emit(stream: StreamBuilder, nodes: int, first: int, end: int) -> int:
-    """Write the words of some tasks of one node, of some pieces of a chain of several, or without any the end
-    of the stream. Returns how many words there are."""
+def emit(stream: StreamBuilder) -> int:
+    """Write the words of segments, until the next task may find no room. Returns whether any are left."""
     if not stream.is_open:
         _begin(stream)
-    if first == 0:
-        stream.configured_node = NONE
-    if nodes == 0:
-        _end(stream)
-    elif nodes == 1:
-        _node(stream, first, end)
-    elif stream.groups:
-        for number in range(first, end):
-            _round(stream, nodes, number)
-    else:
-        for stripe in range(first, end):
-            _stripe(stream, nodes, stripe)
-    return stream.word_count
+    while stream.segment < stream.segment_count:
+        segment = stream.segments[stream.segment]
+        if stream.task == 0:
+            _begin_segment(stream, segment)
+        while stream.task < segment.tasks:
+            if stream.operation_count + segment.operations > stream.operation_limit:
+                return 1
+            _segment_task(stream, segment, stream.task)
+            _load_ahead(stream, segment, stream.task)
+            stream.task += 1
+        stream.segment += 1
+        stream.task = 0
+    return 0
 
 
 _LOWERING = "dlasim.compiler_shim.lowering"
@@ -65,24 +64,48 @@ EMIT = Routine(
 
 
 @routine
-def _write(stream: StreamBuilder, count: int, store: int, is_stored: int, task: int) -> None:
-    """The computations of a task, the store of the task before, and loads for later tasks."""
+def _begin_segment(stream: StreamBuilder, segment: Segment) -> None:
+    """Give what is loaded for later tasks its place in the pool."""
+    stream.configured_node = NONE
+    stream.load_number = segment.first_load
+    for number in range(segment.first_load, segment.first_load + segment.loads):
+        load = stream.loads[number]
+        for piece in range(load.first, load.first + load.pieces):
+            reserve_piece(stream, stream.nodes[load.step], piece)
+
+
+@routine
+def _segment_task(stream: StreamBuilder, segment: Segment, task: int) -> None:
+    if segment.nodes == 0:
+        _end(stream)
+    elif segment.nodes == 1:
+        _tile(stream, stream.nodes[segment.step], task)
+    elif segment.groups:
+        _round(stream, segment, task)
+    else:
+        _stripe(stream, segment, task)
+
+
+@routine
+def _write(stream: StreamBuilder, count: int, store: int, is_stored: int) -> None:
+    """The computations of a task, and the store of the task before."""
     for number in range(count):
         write_operation(stream, stream.computes[number])
     write_deferred_store(stream)
     if is_stored:
         stream.deferred_store = store
-    _load_ahead(stream, task)
 
 
 @routine
-def _load_ahead(stream: StreamBuilder, task: int) -> None:
+def _load_ahead(stream: StreamBuilder, segment: Segment, task: int) -> None:
     """The loads for later tasks that come after a task."""
-    while stream.next_load < stream.load_count and stream.loads[stream.next_load].task <= task:
-        load = stream.loads[stream.next_load]
-        stream.next_load += 1
-        transfer_bytes(stream.load, _POOL, load.offset, load.size_bytes, load.address, load.layer)
-        write_operation(stream, stream.load)
+    end = segment.first_load + segment.loads
+    while stream.load_number < end and stream.loads[stream.load_number].task <= task:
+        load = stream.loads[stream.load_number]
+        node = stream.nodes[load.step]
+        for piece in range(load.first, load.first + load.pieces):
+            load_piece(stream, node, piece, stream.ahead_addresses[node.first_constant + piece])
+        stream.load_number += 1
 
 
 @routine
@@ -104,95 +127,92 @@ def _end(stream: StreamBuilder) -> None:
 
 
 @routine
-def _node(stream: StreamBuilder, first: int, end: int) -> None:
-    """Some of a node's tasks: tiles, each in passes over the input channels."""
-    node = stream.nodes[0]
-    passes = -(-node.depth // node.tile_depth)
-    across = -(-node.width // node.tile_columns)
-    positions = -(-node.height // node.tile_rows) * across
-    groups = -(-node.channels // node.tile_channels)
-    for number in range(first, end):
-        tile = number // passes
-        if node.is_channels_outer:
-            position, group = tile % positions, tile // positions
-        else:
-            position, group = tile // groups, tile % groups
-        _set_tile(stream, node, position // across, position % across, group)
-        _task(stream, node, number, number % passes * node.tile_depth)
+def _tile(stream: StreamBuilder, node: Node, number: int) -> None:
+    """A task of a node: a tile, in one of the passes over the input channels; only the last has results."""
+    facts, store, compute = stream.facts[node.step], _free_store(stream), stream.computes[0]
+    passes = -(-facts.depth // node.tile_depth)
+    start = number % passes * node.tile_depth
+    depth = min(node.tile_depth, facts.depth - start)
+    address, is_stored = 0, 0
+    _set_tile(stream, node, number // passes)
+    if start + depth == facts.depth:
+        address, is_stored = place_output(stream, node, stream.stores[store])
+    make_tile(stream, node, compute, start, depth, address, is_stored)
+    _write(stream, 1, store, is_stored)
 
 
 @routine
-def _set_tile(stream: StreamBuilder, node: Node, down: int, across: int, group: int) -> None:
-    row, column, channel = down * node.tile_rows, across * node.tile_columns, group * node.tile_channels
-    rows = min(node.tile_rows, node.height - row)
-    columns = min(node.tile_columns, node.width - column)
-    channels = min(node.tile_channels, node.channels - channel)
+def _set_tile(stream: StreamBuilder, node: Node, number: int) -> None:
+    facts = stream.facts[node.step]
+    across = -(-facts.width // node.tile_columns)
+    positions = -(-facts.height // node.tile_rows) * across
+    groups = -(-facts.channels // node.tile_channels)
+    if node.is_channels_outer:
+        position, group = number % positions, number // positions
+    else:
+        position, group = number // groups, number % groups
+    row, column = position // across * node.tile_rows, position % across * node.tile_columns
+    channel = group * node.tile_channels
+    rows = min(node.tile_rows, facts.height - row)
+    columns = min(node.tile_columns, facts.width - column)
+    channels = min(node.tile_channels, facts.channels - channel)
     set_box(stream.tile, row, column, channel, rows, columns, channels)
 
 
 @routine
-def _task(stream: StreamBuilder, node: Node, number: int, start: int) -> None:
-    """A tile over the input channels from `start` on; only the last of them have results."""
-    store, compute = _free_store(stream), stream.computes[0]
-    depth = min(node.tile_depth, node.depth - start)
-    address, is_stored = 0, 0
-    if start + depth == node.depth:
-        address, is_stored = place_output(stream, node, stream.stores[store])
-    make_tile(stream, node, compute, start, depth, address, is_stored)
-    _write(stream, 1, store, is_stored, number)
-
-
-@routine
-def _stripe(stream: StreamBuilder, nodes: int, stripe: int) -> None:
+def _stripe(stream: StreamBuilder, segment: Segment, stripe: int) -> None:
     """All loads, then all computations, then the store of what the last node computes."""
     store, count, is_stored = _free_store(stream), 0, 0
-    for number in range(nodes):
-        node, rows = stream.nodes[number], stream.stripes[stripe * nodes + number]
-        if number + 1 < nodes:
+    for number in range(segment.nodes):
+        step = segment.step + number
+        node, facts = stream.nodes[step], stream.facts[step]
+        rows = stream.stripes[segment.first_stripe + stripe * segment.nodes + number]
+        if number + 1 < segment.nodes:
             _advance_buffer(stream, node, rows)
-            if rows.kept:
+            if rows.base > rows.old_base and rows.first > rows.base:
                 _keep_rows(stream, node, rows, stream.computes[count])
                 count += 1
         if rows.end > rows.first:
-            set_box(stream.tile, rows.first, 0, 0, rows.end - rows.first, node.width, node.channels)
+            set_box(stream.tile, rows.first, 0, 0, rows.end - rows.first, facts.width, facts.channels)
             address, is_stored = place_output(stream, node, stream.stores[store])
-            make_tile(stream, node, stream.computes[count], 0, node.depth, address, is_stored)
+            make_tile(stream, node, stream.computes[count], 0, facts.depth, address, is_stored)
             count += 1
-    _write(stream, count, store, is_stored, stripe)
+    _write(stream, count, store, is_stored)
 
 
 @routine
-def _round(stream: StreamBuilder, nodes: int, number: int) -> None:
+def _round(stream: StreamBuilder, segment: Segment, number: int) -> None:
     """All loads, then all computations for a group of channels of the first node, and for the group before of
     the others; then the store of what the last node computes."""
     store, count, is_stored = _free_store(stream), 0, 0
-    for member in range(nodes):
+    for member in range(segment.nodes):
         group = number - 1 if member else number
-        if group >= 0 and group < stream.groups:
-            is_stored = _group(stream, nodes, stream.nodes[member], group, store, stream.computes[count])
+        if group >= 0 and group < segment.groups:
+            is_stored = _group(stream, segment, member, group, store, stream.computes[count])
             count += 1
-    _write(stream, count, store, is_stored, number)
+    _write(stream, count, store, is_stored)
 
 
 @routine
 def _group(
-    stream: StreamBuilder, nodes: int, node: Node, group: int, store: int, operation: PlannedOperation
+    stream: StreamBuilder, segment: Segment, member: int, group: int, store: int, operation: PlannedOperation
 ) -> int:
     """What a node computes of a group of channels, or adds of it to its sums. Whether it is to be stored."""
-    start, depth, address, is_stored = 0, node.depth, 0, 0
-    if node.number:
-        _use_group_buffer(stream, stream.nodes[node.number - 1], node.tensors[0], group)
-    if node.number and node.is_dense:
+    node, facts = stream.nodes[segment.step + member], stream.facts[segment.step + member]
+    start, depth, address, is_stored = 0, facts.depth, 0, 0
+    if member:
+        _use_group_buffer(stream, stream.nodes[node.step - 1], node.tensors[0], group)
+    if member and facts.is_dense:
         start = group * node.tile_depth
-        depth = min(node.tile_depth, node.depth - start)
-        set_box(stream.tile, 0, 0, 0, node.height, node.width, node.channels)
+        depth = min(node.tile_depth, facts.depth - start)
+        set_box(stream.tile, 0, 0, 0, facts.height, facts.width, facts.channels)
     else:
         channel = group * node.tile_channels
-        channels = min(node.tile_channels, node.channels - channel)
-        set_box(stream.tile, 0, 0, channel, node.height, node.width, channels)
-    if node.number + 1 < nodes:
+        channels = min(node.tile_channels, facts.channels - channel)
+        set_box(stream.tile, 0, 0, channel, facts.height, facts.width, channels)
+    if member + 1 < segment.nodes:
         _use_group_buffer(stream, node, node.tensors[OUTPUT_TENSOR], group)
-    elif start + depth >= node.depth:
+    elif start + depth >= facts.depth:
         address, is_stored = place_output(stream, node, stream.stores[store])
     make_tile(stream, node, operation, start, depth, address, is_stored)
     return is_stored
@@ -201,27 +221,28 @@ def _group(
 @routine
 def _use_group_buffer(stream: StreamBuilder, writer: Node, location: TensorLocation, group: int) -> None:
     """What a node writes for the next is in one of two buffers, which hold a group of channels each."""
-    pixel = writer.tile_channels
-    line = writer.width * pixel
-    address = stream.between_addresses[writer.number] + group % 2 * align(writer.height * line)
+    facts, pixel = stream.facts[writer.step], writer.tile_channels
+    line = facts.width * pixel
+    address = writer.between_address + group % 2 * align(facts.height * line)
     location.offset, location.pixel_bytes, location.line_bytes = address - group * pixel, pixel, line
 
 
 @routine
 def _advance_buffer(stream: StreamBuilder, node: Node, rows: StripeRows) -> None:
     """The buffer between a node and the next begins with row `base` from now on."""
-    offset = stream.between_addresses[node.number] - rows.base * node.width * node.channels
-    following = stream.nodes[node.number + 1]
+    facts, following = stream.facts[node.step], stream.nodes[node.step + 1]
+    offset = node.between_address - rows.base * facts.width * facts.channels
     node.tensors[OUTPUT_TENSOR].offset = offset
     following.tensors[0].offset = offset
 
 
 @routine
 def _keep_rows(stream: StreamBuilder, node: Node, rows: StripeRows, operation: PlannedOperation) -> None:
-    """Move the rows that are still needed to the start of the buffer."""
-    size = node.width * node.channels
-    buffer = stream.between_addresses[node.number]
-    copy(operation, node, buffer + (rows.base - rows.old_base) * size, buffer, rows.kept * size)
+    """Move the rows that are still needed, from `base` on, to the start of the buffer."""
+    facts, buffer = stream.facts[node.step], node.between_address
+    size = facts.width * facts.channels
+    kept = (rows.first - rows.base) * size
+    copy(operation, facts.layer, buffer + (rows.base - rows.old_base) * size, buffer, kept)
 
 
 @routine

@@ -18,13 +18,15 @@ from dlasim.compiler_shim.lowering.emission.operations import (
 from dlasim.compiler_shim.lowering.emission.records import (
     ACCUMULATOR,
     CONSTANTS,
+    INPUT,
     MATRIX_TENSOR,
     NONE,
     OUTPUT,
     OUTPUT_TENSOR,
+    SECOND_INPUT,
     SRAM,
-    Buffer,
     Node,
+    NodeFacts,
     PlannedOperation,
     StreamBuilder,
     TensorBox,
@@ -49,8 +51,8 @@ def place_output(stream: StreamBuilder, node: Node, store: PlannedOperation) -> 
     output = node.tensors[OUTPUT_TENSOR]
     if output.space == SRAM:
         return 0, 0
-    address, _ = _fill(stream, node.buffers[OUTPUT], stream.tile)
-    transfer(store, 0, output, stream.tile, address, node.layer)
+    address, _ = _fill(stream, node, OUTPUT, stream.tile)
+    transfer(store, 0, output, stream.tile, address, stream.facts[node.step].layer)
     return address, 1
 
 
@@ -65,36 +67,36 @@ def make_tile(
     is_stored: int,
 ) -> None:
     """Write the loads of the tile over some of the input channels; its computation is left in `operation`."""
-    tile = stream.tile
-    begin(operation, node.unit, node.word, node.layer)
-    operation.node = node.number
-    padding = _find_input_box(stream, node, start, depth)
+    tile, facts = stream.tile, stream.facts[node.step]
+    begin(operation, facts.unit, facts.word, facts.layer)
+    operation.node = node.step
+    padding = _find_input_box(stream, facts, start, depth)
     _read_input(stream, node, operation)
-    if node.inputs > 1:
+    if facts.inputs > 1:
         _read_second_input(stream, node, operation)
     constants = _load_constants(stream, node, start, depth)
 
-    is_single = node.is_one_by_one
-    is_last = start + depth >= node.depth
+    is_single = facts.is_one_by_one
+    is_last = start + depth >= facts.depth
     if is_last:
         _write_output(stream, node, operation, address, is_stored)
     else:
         _use_accumulator(stream, node, operation, _OUT, 1)
     set_register(operation, _OUT_SIZE, pair(tile.rows, tile.columns))
     set_register(operation, _OUT_CHANNELS, 1 if is_single else tile.channels)
-    if node.reads_channels:
+    if facts.reads_channels:
         set_register(operation, _IN_CHANNELS, 1 if is_single else stream.input_box.channels)
-    if node.reads_size:
+    if facts.reads_size:
         set_register(operation, _IN_SIZE, pair(stream.input_box.rows, stream.input_box.columns))
         set_register(operation, _PAD, padding)
-    _read_constants(node, operation, constants, tile.channels, depth)
+    _read_constants(facts, operation, constants, tile.channels, depth)
     if start > 0:
         _use_accumulator(stream, node, operation, _ACC, 0)
-        operation.word = node.last_word if is_last else node.middle_word
+        operation.word = facts.last_word if is_last else facts.middle_word
     elif not is_last:
-        operation.word = node.first_word
+        operation.word = facts.first_word
     if is_last:
-        operation.tensor = node.tensor
+        operation.tensor = facts.tensor
         operation.box.assign(tile)
     if is_single:
         operation.repeats = tile.channels
@@ -102,36 +104,38 @@ def make_tile(
 
 
 @routine
-def _find_input_box(stream: StreamBuilder, node: Node, start: int, depth: int) -> int:
+def _find_input_box(stream: StreamBuilder, facts: NodeFacts, start: int, depth: int) -> int:
     """The part of the first input that the tile reads, in `input_box`; returns the padding before it."""
     tile = stream.tile
-    top = tile.row * node.stride_height - node.pad_top
-    left = tile.column * node.stride_width - node.pad_left
-    bottom = min(top + (tile.rows - 1) * node.stride_height + node.window_height, node.input_height)
-    right = min(left + (tile.columns - 1) * node.stride_width + node.window_width, node.input_width)
+    top = tile.row * facts.stride_height - facts.pad_top
+    left = tile.column * facts.stride_width - facts.pad_left
+    bottom = min(top + (tile.rows - 1) * facts.stride_height + facts.window_height, facts.input_height)
+    right = min(left + (tile.columns - 1) * facts.stride_width + facts.window_width, facts.input_width)
     above, before = max(-top, 0), max(-left, 0)
     top, left = top + above, left + before
     first, channels = start, depth
-    if not node.is_dense:
-        first = tile.channel // node.channel_multiplier
-        channels = -(-tile.channels // node.channel_multiplier)
+    if not facts.is_dense:
+        first = tile.channel // facts.channel_multiplier
+        channels = -(-tile.channels // facts.channel_multiplier)
     set_box(stream.input_box, top, left, first, bottom - top, right - left, channels)
     return pair(above, before)
 
 
 @routine
-def _fill(stream: StreamBuilder, buffer: Buffer, box: TensorBox) -> tuple[int, int]:
+def _fill(stream: StreamBuilder, node: Node, number: int, box: TensorBox) -> tuple[int, int]:
     """The address of the copy of a buffer that holds this, and whether it has to be brought there first."""
-    if buffer.is_filled and buffer.held.equals(box):
-        return buffer.filled, 0
-    number, ahead = buffer.fills, buffer.ahead
-    buffer.is_filled, buffer.fills = 1, number + 1
-    buffer.held.assign(box)
-    if number < ahead:
-        buffer.filled = stream.ahead_addresses[buffer.first_constant + number]
-        return buffer.filled, 0
-    buffer.filled = buffer.addresses[(number - ahead) % buffer.copies]
-    return buffer.filled, 1
+    buffer, fill = node.buffers[number], node.fills[number]
+    count = fill.count
+    if count and fill.box.equals(box):
+        return fill.address, 0
+    fill.count = count + 1
+    fill.box.assign(box)
+    ahead = node.ahead if number == CONSTANTS else 0
+    if count < ahead:
+        fill.address = stream.ahead_addresses[node.first_constant + count]
+        return fill.address, 0
+    fill.address = buffer.addresses[(count - ahead) % buffer.copies]
+    return fill.address, 1
 
 
 @routine
@@ -141,9 +145,9 @@ def _read_input(stream: StreamBuilder, node: Node, operation: PlannedOperation) 
     if location.space == SRAM:
         _use_tensor(operation, _IN, location, box, 0)
         return
-    address, is_fresh = _fill(stream, node.buffers[0], box)
+    address, is_fresh = _fill(stream, node, INPUT, box)
     if is_fresh:
-        transfer(stream.load, 1, location, box, address, node.layer)
+        transfer(stream.load, 1, location, box, address, stream.facts[node.step].layer)
         write_operation(stream, stream.load)
     _use_buffer(operation, _IN, address, box, location.element_bytes, 0)
 
@@ -152,7 +156,8 @@ def _read_input(stream: StreamBuilder, node: Node, operation: PlannedOperation) 
 def _read_second_input(stream: StreamBuilder, node: Node, operation: PlannedOperation) -> None:
     """As `_read_input`, for the second, of which one row or column may serve all."""
     location, box, tile = node.tensors[1], stream.second_box, stream.tile
-    down, across = node.second_has_rows, node.second_has_columns
+    facts = stream.facts[node.step]
+    down, across = facts.second_has_rows, facts.second_has_columns
     set_box(
         box, tile.row * down, tile.column * across, tile.channel,
         tile.rows if down else 1, tile.columns if across else 1, tile.channels,
@@ -162,9 +167,9 @@ def _read_second_input(stream: StreamBuilder, node: Node, operation: PlannedOper
         _set_view(operation, _IN2, address, pixel * across, line * down)
         add_box_access(operation, location, box, SRAM, address, 0)
         return
-    address, is_fresh = _fill(stream, node.buffers[1], box)
+    address, is_fresh = _fill(stream, node, SECOND_INPUT, box)
     if is_fresh:
-        transfer(stream.load, 1, location, box, address, node.layer)
+        transfer(stream.load, 1, location, box, address, facts.layer)
         write_operation(stream, stream.load)
     pixel = box.channels * location.element_bytes
     line = box.columns * pixel
@@ -225,52 +230,70 @@ def _set_view(operation: PlannedOperation, view: int, address: int, pixel: int, 
 @routine
 def _load_constants(stream: StreamBuilder, node: Node, start: int, depth: int) -> int:
     """Bring the weights and records, or the matrix, or the table, of the tile's channels; their address."""
-    tile, box = stream.tile, stream.constants_box
-    if node.has_matrix and node.tensors[MATRIX_TENSOR].space == SRAM:
+    tile, box, facts = stream.tile, stream.constants_box, stream.facts[node.step]
+    if facts.has_matrix and node.tensors[MATRIX_TENSOR].space == SRAM:
         matrix = node.tensors[MATRIX_TENSOR]
         return matrix.offset + tile.channel * matrix.line_bytes
-    size = packed_bytes(tile.channels, depth, node.weight_bytes, node.record_bytes, node.table_bytes)
-    if not size:
+    if not packed_bytes(tile.channels, depth, facts.weight_bytes, facts.record_bytes, facts.table_bytes):
         return 0
-    if node.table_bytes:
+    if facts.table_bytes:
         set_box(box, 0, 0, 0, 0, 0, 0)
     else:
         set_box(box, tile.channel, start, 0, 0, 0, 0)  # no part of a tensor, but told apart like one
-    address, is_fresh = _fill(stream, node.buffers[CONSTANTS], box)
-    if is_fresh and node.has_matrix:
+    address, is_fresh = _fill(stream, node, CONSTANTS, box)
+    if is_fresh and facts.has_matrix:
         set_box(stream.second_box, tile.channel, 0, start, tile.channels, 1, depth)
-        transfer(stream.load, 1, node.tensors[MATRIX_TENSOR], stream.second_box, address, node.layer)
+        transfer(stream.load, 1, node.tensors[MATRIX_TENSOR], stream.second_box, address, facts.layer)
         write_operation(stream, stream.load)
     elif is_fresh:
-        passes = -(-node.depth // node.tile_depth)
+        passes = -(-facts.depth // node.tile_depth)
         number = tile.channel // node.tile_channels * passes + start // node.tile_depth
-        offset = _constant_offset(stream, node.first_constant + number, size)
-        transfer_bytes(stream.load, _POOL, offset, size, address, node.layer)
-        write_operation(stream, stream.load)
+        load_piece(stream, node, number, address)
     return address
 
 
 @routine
-def _constant_offset(stream: StreamBuilder, number: int, size: int) -> int:
-    """Where a piece of the constants is in the pool, which reserves it when it is first asked for."""
-    if stream.constant_offsets[number] == NONE:
-        stream.constant_offsets[number] = stream.pool_bytes
-        stream.pool_bytes += pooled(size)
-    return stream.constant_offsets[number]
+def load_piece(stream: StreamBuilder, node: Node, number: int, address: int) -> None:
+    """Load a piece of a node's constants."""
+    offset, size = reserve_piece(stream, node, number), _piece_bytes(stream, node, number)
+    transfer_bytes(stream.load, _POOL, offset, size, address, stream.facts[node.step].layer)
+    write_operation(stream, stream.load)
 
 
 @routine
-def _read_constants(node: Node, operation: PlannedOperation, address: int, channels: int, depth: int) -> None:
+def reserve_piece(stream: StreamBuilder, node: Node, number: int) -> int:
+    """Where a piece of a node's constants is in the pool, which gives it its place when first asked."""
+    place = node.first_constant + number
+    if stream.constant_offsets[place] == NONE:
+        stream.constant_offsets[place] = stream.pool_bytes
+        stream.pool_bytes += pooled(_piece_bytes(stream, node, number))
+    return stream.constant_offsets[place]
+
+
+@routine
+def _piece_bytes(stream: StreamBuilder, node: Node, number: int) -> int:
+    """The size of a piece of a node's constants: a group of output channels, in one of the passes."""
+    facts = stream.facts[node.step]
+    passes = -(-facts.depth // node.tile_depth)
+    channels = min(node.tile_channels, facts.channels - number // passes * node.tile_channels)
+    depth = min(node.tile_depth, facts.depth - number % passes * node.tile_depth)
+    return packed_bytes(channels, depth, facts.weight_bytes, facts.record_bytes, facts.table_bytes)
+
+
+@routine
+def _read_constants(
+    facts: NodeFacts, operation: PlannedOperation, address: int, channels: int, depth: int
+) -> None:
     """Let the operation read its constants."""
-    if node.table_bytes:
+    if facts.table_bytes:
         set_register(operation, _TABLE, address)
-        add_access(operation, SRAM, address, address + node.table_bytes, 0)
+        add_access(operation, SRAM, address, address + facts.table_bytes, 0)
         return
-    size = channels * node.weight_bytes * depth
-    if node.has_weights:
+    size = channels * facts.weight_bytes * depth
+    if facts.has_weights:
         set_register(operation, _WEIGHTS, address)
         add_access(operation, SRAM, address, address + size, 0)
-    if node.record_bytes:
+    if facts.record_bytes:
         records = address + align(size)
         set_register(operation, _RECORDS, records)
-        add_access(operation, SRAM, records, records + channels * node.record_bytes, 0)
+        add_access(operation, SRAM, records, records + channels * facts.record_bytes, 0)

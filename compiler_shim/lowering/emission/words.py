@@ -92,16 +92,16 @@ def append_word(stream: StreamBuilder, word: int) -> None:
 @routine
 def _advance_channel(stream: StreamBuilder, operation: PlannedOperation, repeat: int) -> None:
     """The same one channel further."""
-    node = stream.nodes[operation.node]
+    facts, node = stream.facts[operation.node], stream.nodes[operation.node]
     for index in range(operation.register_count):
         number = operation.registers[index]
         if number == _IN:
-            if repeat % node.channel_multiplier == 0:
+            if repeat % facts.channel_multiplier == 0:
                 operation.values[index] += node.tensors[0].element_bytes
         elif number == _OUT:
             operation.values[index] += node.tensors[OUTPUT_TENSOR].element_bytes
         elif number == _WEIGHTS:
-            operation.values[index] += node.weight_bytes
+            operation.values[index] += facts.weight_bytes
         elif number == _RECORDS:
             operation.values[index] += RECORD_BYTES
     operation.box.channel += 1
@@ -168,17 +168,18 @@ def _write(stream: StreamBuilder, operation: PlannedOperation) -> None:
         piece.box.assign(operation.box)
         stream.slice_count += 1
     append_word(stream, operation.word)
+    stream.operation_count += 1
     _add_in_flight(stream, operation)
     _extend_span(stream, before, operation.layer)
 
 
 @routine
-def _configure_node(stream: StreamBuilder, number: int) -> None:
+def _configure_node(stream: StreamBuilder, step: int) -> None:
     """Set what stays the same over all tiles of a node."""
-    node = stream.nodes[number]
-    stream.configured_node = number
-    for index in range(node.fixed_count):
-        configure(stream, node.fixed_registers[index], node.fixed_values[index])
+    facts = stream.facts[step]
+    stream.configured_node = step
+    for index in range(facts.fixed_count):
+        configure(stream, facts.fixed_registers[index], facts.fixed_values[index])
 
 
 @routine

@@ -1,0 +1,119 @@
+"""What emission reads of the nodes of a network, the same for all its programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from dlasim.compiler_shim.lowering.emission.commands import register
+from dlasim.compiler_shim.lowering.emission.operations import pair
+from dlasim.compiler_shim.lowering.emission.records import MAX_FIXED, NONE, NodeFacts
+from dlasim.compiler_shim.lowering.geometry import InSram, geometries_of
+from dlasim.compiler_shim.lowering.memory import once
+from dlasim.compiler_shim.nodes import DlaNode, Pair, PlacedNetwork
+from dlasim.isa import codec
+from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, Init, Out
+from dlasim.native.storage import RecordMemory
+
+_READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}
+_NO_FACTS = NodeFacts()  # of the nodes of the CPU
+
+
+@once
+def node_facts(network: PlacedNetwork) -> Mapping[int, NodeFacts]:
+    """The facts of each DLA node, by step."""
+    return {step: _facts(node) for step, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
+
+
+@once
+def _memories(network: PlacedNetwork) -> Mapping[bool, RecordMemory[NodeFacts]]:
+    made = {is_compiled: RecordMemory(NodeFacts, is_compiled) for is_compiled in (False, True)}
+    for memory in made.values():
+        memory.put([node_facts(network).get(step, _NO_FACTS) for step in range(len(network.nodes))])
+    return made
+
+
+def facts_memory(network: PlacedNetwork, is_compiled: bool) -> RecordMemory[NodeFacts]:
+    """The facts of each DLA node by step, for routines, which only read them."""
+    return _memories(network)[is_compiled]
+
+
+def _facts(node: DlaNode) -> NodeFacts:
+    reads = _READS[node.mnemonic]
+    more = tuple(node.registers.items())
+    registers = _fixed_registers(node.mnemonic, node.kernel, node.stride, node.dilation, more)
+    word, first, middle, last = _words(node.mnemonic, node.is_dense, tuple(node.fields.items()))
+    geometry = geometries_of(node)[InSram((False,) * len(node.inputs), False)]  # those elsewhere are as large
+    return NodeFacts(
+        height=geometry.height,
+        width=geometry.width,
+        channels=geometry.channels,
+        depth=geometry.depth,
+        input_height=node.in_shape[0],
+        input_width=node.in_shape[1],
+        stride_height=node.stride[0],
+        stride_width=node.stride[1],
+        pad_top=node.pad[0],
+        pad_left=node.pad[1],
+        window_height=geometry.reach[0],
+        window_width=geometry.reach[1],
+        is_dense=int(node.is_dense),
+        channel_multiplier=1 if node.is_dense else node.multiplier,
+        is_one_by_one=int(node.one_by_one),
+        inputs=len(node.inputs),
+        second_has_rows=node.broadcast[0],
+        second_has_columns=node.broadcast[1],
+        table_bytes=node.table_bytes,
+        has_weights=int(node.weights is not None or node.matrix is not None),
+        has_matrix=int(node.matrix is not None),
+        record_bytes=geometry.record_bytes,
+        weight_bytes=geometry.weight_depth(1),
+        reads_channels=int("IN_CHANNELS" in reads),
+        reads_size=int("IN_SIZE" in reads),
+        unit=int(BY_MNEMONIC[node.mnemonic].unit),
+        word=word,
+        first_word=first,
+        middle_word=middle,
+        last_word=last,
+        layer=node.layer,
+        tensor=node.output if node.out_element_bytes == 1 else NONE,
+        fixed_count=registers.used,
+        fixed_registers=registers.registers,
+        fixed_values=registers.values,
+    )
+
+
+class _Fixed(NamedTuple):
+    """Registers and their values, followed by zeros."""
+
+    used: int
+    registers: list[int]
+    values: list[int]
+
+
+@lru_cache(maxsize=4096)
+def _fixed_registers(
+    mnemonic: str, kernel: Pair, stride: Pair, dilation: Pair, more: tuple[tuple[str, int], ...]
+) -> _Fixed:
+    """What stays the same over all tiles, among the registers that the instruction reads."""
+    sizes = {"KERNEL": kernel, "STRIDE": stride, "DILATION": dilation}
+    values = {name: pair(*size) for name, size in sizes.items()} | dict(more)
+    used = _READS[mnemonic]
+    fixed = {register(name): value & 0xFFFF_FFFF for name, value in values.items() if name in used}
+    assert len(fixed) <= MAX_FIXED
+    rest = [0] * (MAX_FIXED - len(fixed))
+    return _Fixed(len(fixed), [*fixed, *rest], [*fixed.values(), *rest])
+
+
+@lru_cache(maxsize=4096)
+def _words(mnemonic: str, is_dense: bool, fields: tuple[tuple[str, int], ...]) -> tuple[int, int, int, int]:
+    """The instruction alone, and as the first, a middle and the last pass over some of the input channels."""
+    given = dict(fields)
+    alone = codec.encode(mnemonic, **given)
+    if not is_dense:
+        return alone, alone, alone, alone
+    bare = BY_MNEMONIC[mnemonic].sums or mnemonic
+    first = codec.encode(bare, **given | {"out": Out.INT32})
+    middle = codec.encode(bare, **given | {"out": Out.INT32, "init": Init.PARTIAL})
+    return alone, first, middle, codec.encode(mnemonic, **given | {"init": Init.PARTIAL})
