@@ -38,12 +38,6 @@ class ConstantPool:
             self.size_bytes += pooled(size_bytes)
         return self._offsets[key]
 
-    def reserve(self, size_bytes: int) -> int:
-        """The offset of a blob that is noted later."""
-        offset = self.size_bytes
-        self.size_bytes += pooled(size_bytes)
-        return offset
-
     def note(self, offset: int, build: Callable[[], bytes]) -> None:
         """What makes a blob that has its place."""
         self._builders.append((offset, build))

@@ -108,7 +108,7 @@ class Geometry:
         self.depth = in_shape[2] if shape.is_dense else 1
         multiplier = 1 if shape.is_dense else out_shape[2] // in_shape[2]
         self.step = out_shape[2] if shape.has_whole_pixels else multiplier  # channels that cannot be parted
-        self._unit_weights = shape.weight_bytes // self.depth
+        self.weight_bytes = shape.weight_bytes // self.depth  # of an output and an input channel
         self.record_bytes = RECORD_BYTES if shape.has_records else 0  # of an output channel
         taps_apart = zip(shape.kernel, shape.dilation, strict=True)
         self.reach = [(taps - 1) * apart + 1 for taps, apart in taps_apart]  # from the first tap to the last
@@ -124,8 +124,8 @@ class Geometry:
             multiplier=multiplier,
             is_dense=int(shape.is_dense),
             taps=prod(shape.kernel),
-            weight_bytes=self._unit_weights,
-            loaded_weight_bytes=0 if in_sram.matrix else self._unit_weights,
+            weight_bytes=self.weight_bytes,
+            loaded_weight_bytes=0 if in_sram.matrix else self.weight_bytes,
             record_bytes=self.record_bytes,
             table_bytes=shape.table_bytes,
             has_matrix=int(shape.has_matrix),
@@ -160,10 +160,6 @@ class Geometry:
         self.sizes = Prepared(sizes)
         self.written_bytes = prod(out_shape) * sizes.output_bytes  # to system memory
         self.most = _most(sizes, prod(in_shape) * shape.in_element_bytes)
-
-    def weight_depth(self, depth: int) -> int:
-        """Bytes of weights of one output channel over `depth` input channels."""
-        return self._unit_weights * depth
 
     def constant_bytes(self, channels: int, depth: int) -> int:
         """Bytes of the weights, records and table of a group of output channels, as they are packed."""

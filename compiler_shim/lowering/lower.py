@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
 from dlasim.compiler_shim.lowering.constants import ConstantPool
 from dlasim.compiler_shim.lowering.emission.allocated_node import NO_LOCATION, AllocatedNode, Location
 from dlasim.compiler_shim.lowering.emission.emitter import Emitter
-from dlasim.compiler_shim.lowering.emission.node_facts import node_facts
-from dlasim.compiler_shim.lowering.emission.records import SRAM, NodeFacts
+from dlasim.compiler_shim.lowering.emission.network_nodes import Operand, network_nodes
+from dlasim.compiler_shim.lowering.emission.records import SRAM
 from dlasim.compiler_shim.lowering.memory import (
     SystemPlan,
     extend_live_ranges,
@@ -26,7 +25,6 @@ from dlasim.compiler_shim.lowering.sram_plan import Ahead, SramPlan
 from dlasim.compiler_shim.lowering.tiling import Tiling
 from dlasim.compiler_shim.lowering.work import list_work
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, PlacedNetwork
-from dlasim.compiler_shim.views import Layout, dense_layout
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa import program as p
@@ -90,11 +88,9 @@ class _Lowering:
         self._sufficient_sram_bytes = sufficient_sram_bytes
         self._variables = variables(network)
         self._check_tile_limit()
-        chains = (chain.steps for chain in plan.chains.values())
-        live_ranges = extend_live_ranges(network, find_live_ranges(network), chains)
-        self._system: SystemPlan = plan_system(
-            network, live_ranges, {*self._sram.addresses, *self._sram.inner}
-        )
+        inner = dict.fromkeys(plan.inner, 0)  # stripes of them, wherever their chain has them
+        self._in_sram = {**inner, **plan.addresses}
+        self._system = self._plan_system()
         self._pool = ConstantPool()
         self._with_constants = with_constants
         self._emitter = Emitter(network, self._pool, self._config.fingerprint, with_constants, backend)
@@ -102,13 +98,21 @@ class _Lowering:
         self._calls: list[p.HostCall] = []
         self._tensors: list[p.TensorDescriptor] = []
         self._numbers: dict[int, int] = {}
+        self._nodes = network_nodes(network)
         self._allocated: set[int] = set()  # steps that the emitter has
         self._between = {
             step: address
             for chain in plan.chains.values()
             for step, address in zip(chain.steps, chain.inner_addresses, strict=False)
         }
-        self._touched: list[_Footprint] = []  # what each stream reads, and what it writes
+        self._streams: list[list[int]] = []  # the steps of each
+        self._touched: list[_Footprint] = []  # what the first of them read, and what they write
+
+    def _plan_system(self) -> SystemPlan:
+        known = find_live_ranges(self._network).items()
+        live_ranges = {value: live_range for value, live_range in known if value not in self._in_sram}
+        chains = [chain.steps for chain in self._sram.chains.values()]
+        return plan_system(self._network, extend_live_ranges(self._network, live_ranges, chains))
 
     def _check_tile_limit(self) -> None:
         """Refuse a program with too many tiles, as a large layer in a tiny SRAM makes."""
@@ -173,11 +177,8 @@ class _Lowering:
                 self._allocate((step,), loads)
                 self._emitter.node(step, self._sram.tilings[step].tasks, loads)
         self._emitter.halt()
-        inside = {*self._sram.addresses, *self._sram.inner}
-        touched = [footprints(self._network)[step] for step in steps]
-        read, written = (frozenset().union(*values) - inside for values in zip(*touched, strict=True))
-        self._touched.append((read, written))
-        self._steps.append(p.Step(StepKind.STREAM, len(self._touched) - 1))
+        self._streams.append(steps)
+        self._steps.append(p.Step(StepKind.STREAM, len(self._streams) - 1))
 
     def _allocate(self, steps: Sequence[int], loads: Sequence[Ahead]) -> None:
         """Give the emitter the nodes of a segment, and of its loads for later tasks."""
@@ -187,39 +188,31 @@ class _Lowering:
                 self._emitter.put(self._allocated_node(step))
 
     def _allocated_node(self, step: int) -> AllocatedNode:
-        node, facts, operands = _node_operands(self._network)[step]
-        return AllocatedNode(
-            step,
-            node,
-            facts,
-            self._sram.tilings[step].cut,
-            [NO_LOCATION if each is None else self._tensor_location(each) for each in operands],
-            self._sram.buffers[step],
-            self._sram.ahead.addresses.get(step, ()),
-            self._between.get(step, 0),
-        )
+        node, sram = self._nodes[step], self._sram
+        tensors = [self._tensor_location(each) if each else NO_LOCATION for each in node.operands]
+        ahead, between = sram.ahead.addresses.get(step, ()), self._between.get(step, 0)
+        return AllocatedNode(step, node, sram.tilings[step].cut, tensors, sram.buffers[step], ahead, between)
 
-    def _tensor_location(self, operand: _Operand) -> Location:
+    def _tensor_location(self, operand: Operand) -> Location:
         base, first, pixel, line, element_bytes = operand
-        if base in self._sram.addresses:
-            space, offset = SRAM, self._sram.addresses[base]
-        elif base in self._sram.inner:
-            space, offset = SRAM, 0  # stripes of it, wherever the chain has them
-        else:
-            space, offset = self._system_location(base)
-        return Location(int(space), offset + first, pixel, line, element_bytes)
+        address = self._in_sram.get(base)
+        if address is not None:
+            return SRAM, address + first, pixel, line, element_bytes
+        region, offset = self._system_location(base)
+        return int(region), offset + first, pixel, line, element_bytes
 
     def _system_location(self, base: int) -> tuple[Region, int]:
         """Region and offset of a value; a constant operand is put among the constants."""
         data = self._network.values[base].data
         if data is None:
             return self._system.locations[base]
-        self._emitter.flush()  # whose constants come before
+        self._emitter.flush()  # constants of earlier nodes come before
         return Region.CONSTANTS, self._pool.add(("value", base), data.nbytes, data.tobytes)
 
     def _host(self, step: int, node: HostNode) -> None:
         call = node.call
         mine = footprints(self._network)[step]
+        self._touched += [self._footprint(steps) for steps in self._streams[len(self._touched) :]]
         after = max(
             (n + 1 for n, theirs in enumerate(self._touched) if self._conflicts(mine, theirs)), default=0
         )
@@ -227,6 +220,12 @@ class _Lowering:
         outputs = tuple(self._tensor(value) for value in call.outputs)
         self._calls.append(p.HostCall(call.code, inputs, outputs, call.attributes, call.layer))
         self._steps.append(p.Step(StepKind.HOST, len(self._calls) - 1, after))
+
+    def _footprint(self, steps: Sequence[int]) -> _Footprint:
+        """What a stream reads and what it writes of system memory."""
+        touched = [footprints(self._network)[step] for step in steps]
+        read, written = [frozenset[int]().union(*each) for each in zip(*touched, strict=True)]
+        return read - self._in_sram.keys(), written - self._in_sram.keys()
 
     def _conflicts(self, mine: _Footprint, theirs: _Footprint) -> bool:
         """Whether a host call and a stream touch a common byte of system memory that one of them writes."""
@@ -291,46 +290,6 @@ class _Lowering:
             debug=emitter.slices,
             work=list_work(self._network),
         )
-
-
-class _Operand(NamedTuple):
-    """A tensor of a node: the value that has its bytes, the first of them, and bytes from a pixel to the
-    next, from a row to the next, and of an element."""
-
-    base: int
-    first: int
-    pixel_bytes: int
-    line_bytes: int
-    element_bytes: int
-
-
-_Operands = tuple[_Operand, _Operand | None, _Operand]  # first input; second or matrix; output
-
-
-@once
-def _node_operands(network: PlacedNetwork) -> Mapping[int, tuple[DlaNode, NodeFacts, _Operands]]:
-    """What emission needs of each DLA node by step, however it is cut and wherever its tensors are."""
-    return {
-        step: (node, facts, _operands(network, node))
-        for step, facts in node_facts(network).items()
-        if isinstance(node := network.nodes[step], DlaNode)
-    }
-
-
-def _operands(network: PlacedNetwork, node: DlaNode) -> _Operands:
-    def operand(value: int, layout: Layout, element_bytes: int) -> _Operand:
-        first, pixel, line = [count * element_bytes for count in layout]
-        return _Operand(resolve_alias(network, value), first, pixel, line, element_bytes)
-
-    *images, whole = [node.layout(number) or dense_layout(shape) for number, shape in enumerate(node.images)]
-    first, *others = [
-        operand(value, layout, node.in_element_bytes)
-        for value, layout in zip(node.inputs, images, strict=True)
-    ]
-    if node.matrix is not None:
-        layout = node.matrix_layout or dense_layout(node.matrix_image)
-        others.append(operand(node.matrix, layout, node.in_element_bytes))
-    return first, others[0] if others else None, operand(node.output, whole, node.out_element_bytes)
 
 
 @once

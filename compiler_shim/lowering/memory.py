@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import TypeVar
@@ -143,18 +143,12 @@ def _is_dense_matrix(node: DlaNode) -> bool:
     return layout is None or node.out_shape[2] == 1 or layout.line == node.in_shape[2]
 
 
-def plan_system(
-    network: PlacedNetwork, live_ranges: Mapping[int, LiveRange], resident: Collection[int]
-) -> SystemPlan:
-    """Inputs and outputs one after the other; everything else that is not in SRAM shares the arena."""
+def plan_system(network: PlacedNetwork, live_ranges: Mapping[int, LiveRange]) -> SystemPlan:
+    """Inputs and outputs one after the other; everything else that has a live range shares the arena."""
     locations: dict[int, tuple[Region, int]] = {}
     inputs_bytes = _assign_consecutive(network, network.inputs, Region.INPUTS, locations)
     outputs_bytes = _assign_consecutive(network, network.outputs, Region.OUTPUTS, locations)
-    shared = [
-        live_range
-        for value, live_range in live_ranges.items()
-        if value not in locations and value not in resident
-    ]
+    shared = [live_range for value, live_range in live_ranges.items() if value not in locations]
     addresses = allocation.assign_addresses(shared, ALIGNMENT)
     assert addresses is not None
     locations |= {value: (Region.ARENA, address) for value, address in addresses.items()}

@@ -148,11 +148,11 @@ class RecordMemory(Generic[_Kind]):
         self.address = 0  # for compiled code
 
     def reserve(self, count: int, used: int) -> None:
-        """Make room for so many records; the first `used` stay."""
+        """Make room for so many records; the first `used` stay, the others may hold anything."""
         size = count * self._slots
         if self._array is not None and len(self._array) < size:
             kept = used * self._slots
-            larger = np.zeros(size + len(self._array), np.int64)
+            larger = np.empty(size + len(self._array), np.int64)
             larger[:kept] = self._array[:kept]
             self._array, self.address = larger, _address(larger)
 

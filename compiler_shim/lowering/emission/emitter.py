@@ -1,4 +1,8 @@
-"""The command words of a program as they grow, stream by stream."""
+"""The command words of a program as they grow, stream by stream.
+
+The routine that writes them runs once for each stream, or as often as it has used up its room. Segments, each
+a node or a chain, wait for that as rows of numbers, the slots of the records that describe them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.lowering.chains import Chain, Rows
 from dlasim.compiler_shim.lowering.constants import ConstantPool
 from dlasim.compiler_shim.lowering.emission.allocated_node import AllocatedNode
-from dlasim.compiler_shim.lowering.emission.node_facts import facts_memory
+from dlasim.compiler_shim.lowering.emission.network_nodes import facts_memory
 from dlasim.compiler_shim.lowering.emission.records import (
     MAX_FIXED,
     MAX_REGISTERS,
@@ -41,8 +45,8 @@ _OPERATIONS_AT_A_TIME = 1 << 12  # room for more than these may never be filled
 
 
 class Emitter:
-    """Writes the nodes and chains that it is given: when `halt` ends their stream, or when `flush` asks for
-    it. The nodes of these and of their loads have been put before."""
+    """Writes nodes and chains when `halt` ends their stream, or when `flush` is called. Each node must have
+    been `put` before it, or a load of its constants, is named."""
 
     def __init__(
         self,
@@ -83,29 +87,29 @@ class Emitter:
         self._placed: dict[int, tuple[AllocatedNode, int]] = {}  # by step, with the place of its constants
         self._shared: dict[tuple[object, ...], int] = {}  # places of constants
         self._addresses: list[int] = []  # of constants that come ahead, by place
-        self._segment_rows: list[tuple[int, ...]] = []  # what is not yet emitted, as are the following
+        self._known_places = 0  # of constants, that the routine has seen
+        self._segment_rows: list[tuple[int, ...]] = []  # this and the following: of what waits
         self._stripe_rows: list[Rows] = []
         self._load_rows: list[Ahead] = []
         self._steps: list[int] = []
         self._operations = self._most_operations = 0  # in all, and of one task with its loads
-        self._known_places = 0  # of constants, that the routine has seen
         self.streams: list[tuple[int, int]] = []
 
     def put(self, allocated: AllocatedNode) -> None:
         """A node that is to be emitted, or some of its constants ahead of it. Where none of them come ahead,
         it shares those of an earlier image of a batch."""
-        pieces, ahead = allocated.pieces, allocated.ahead
-        place = None if ahead else self._shared.get(allocated.constants)
+        shared, ahead = allocated.shared, allocated.ahead
+        place = self._shared.get(shared) if shared and not ahead else None
         if place is None:
             place = len(self._addresses)
-            self._addresses += [*ahead, *[0] * (pieces - len(ahead))]
+            self._addresses += [*ahead, *[0] * (allocated.pieces - len(ahead))]
         self._placed[allocated.step] = allocated, place
         self._nodes.write(allocated.step, allocated.numbers(place))
 
     def node(self, step: int, tasks: int, loads: Sequence[Ahead] = ()) -> None:
         """All tasks of a node, and between them loads for later tasks."""
         allocated, _ = self._placed[step]
-        operations = len(allocated.node.inputs) + 1 + allocated.repeats + 1
+        operations = allocated.fixed.facts.inputs + 1 + allocated.repeats + 1
         self._add_segment((step,), tasks, 0, operations, loads)
 
     def chain(self, chain: Chain, loads: Sequence[Ahead] = ()) -> None:
@@ -124,14 +128,15 @@ class Emitter:
         self.streams.append((first, self._stream.word_count - first))
 
     def flush(self) -> None:
-        """Write what was put off, so that its constants are in the pool before any others."""
+        """Write what waits. Its constants are in the pool after that, and others can follow."""
         if not self._segment_rows:
             return
         stream = self._stream
         self._describe()
         stream.segment_count, stream.segment, stream.task = len(self._segment_rows), 0, 0
         stream.pool_bytes = self._pool.size_bytes
-        room = min(self._operations, max(self._most_operations, _OPERATIONS_AT_A_TIME))
+        most = self._most_operations  # also for the last task there must seem to be room
+        room = min(self._operations + most, max(most, _OPERATIONS_AT_A_TIME))
         is_left = 1
         while is_left:
             self._reserve(room)
@@ -160,10 +165,11 @@ class Emitter:
     def _add_segment(
         self, steps: Sequence[int], tasks: int, groups: int, operations: int, loads: Sequence[Ahead]
     ) -> None:
-        """A task is no more than so many operations, loads for later tasks apart."""
+        """Let a segment wait. A task is no more than so many operations, loads for later tasks apart."""
         for step in steps:
             allocated, place = self._placed[step]
-            self._shared[allocated.constants] = place
+            if allocated.shared:
+                self._shared[allocated.shared] = place
         self._steps += steps
         first, stripe, load = steps[0] if steps else 0, len(self._stripe_rows), len(self._load_rows)
         self._load_rows += loads
@@ -174,13 +180,13 @@ class Emitter:
         self._most_operations = max(self._most_operations, most)
 
     def _describe(self) -> None:
-        """Where the routine finds segments, and has room for the offsets of their constants."""
+        """Put what waits where the routine finds it, with room for the offsets of its constants."""
         self._segments.write(0, [number for row in self._segment_rows for number in row])
         self._stripes.write(0, [number for row in self._stripe_rows for number in row])
         self._loads.write(0, [number for row in self._load_rows for number in row])
-        self._ahead_addresses.put(0, self._addresses)
-        self._offsets.put(self._known_places, [NONE] * (len(self._addresses) - self._known_places))
-        self._known_places = len(self._addresses)
+        known, self._known_places = self._known_places, len(self._addresses)
+        self._ahead_addresses.put(known, self._addresses[known:])
+        self._offsets.put(known, [NONE] * (self._known_places - known))
 
     def _reserve(self, operations: int) -> None:
         """Room for so many more."""

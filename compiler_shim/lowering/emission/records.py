@@ -15,7 +15,8 @@ MAX_REGISTERS = 24  # that one operation sets
 MAX_FIXED = 16  # that stay the same over all tiles of a node
 MAX_ACCESSES = 6
 
-INPUT, SECOND_INPUT, CONSTANTS, ACCUMULATOR, OUTPUT = range(5)  # a node's buffers
+BUFFERS = 5  # of a node
+INPUT, SECOND_INPUT, CONSTANTS, ACCUMULATOR, OUTPUT = range(BUFFERS)
 MATRIX_TENSOR, OUTPUT_TENSOR = 1, 2  # a node's tensors; a matrix is there instead of a second input
 
 
@@ -168,8 +169,8 @@ class Node(Record):
     tile_depth: int = 0
     is_channels_outer: int = 0
     tensors: list[TensorLocation] = array(TensorLocation, 3)
-    buffers: list[Buffer] = array(Buffer, 5)
-    fills: list[BufferFill] = array(BufferFill, 5)
+    buffers: list[Buffer] = array(Buffer, BUFFERS)
+    fills: list[BufferFill] = array(BufferFill, BUFFERS)
 
 
 @record

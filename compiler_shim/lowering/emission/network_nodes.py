@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
@@ -10,8 +11,9 @@ from dlasim.compiler_shim.lowering.emission.commands import register
 from dlasim.compiler_shim.lowering.emission.operations import pair
 from dlasim.compiler_shim.lowering.emission.records import MAX_FIXED, NONE, NodeFacts
 from dlasim.compiler_shim.lowering.geometry import InSram, geometries_of
-from dlasim.compiler_shim.lowering.memory import once
+from dlasim.compiler_shim.lowering.memory import once, resolve_alias
 from dlasim.compiler_shim.nodes import DlaNode, Pair, PlacedNetwork
+from dlasim.compiler_shim.views import Layout, dense_layout
 from dlasim.isa import codec
 from dlasim.isa.instructions import BY_MNEMONIC, INSTRUCTIONS, Init, Out
 from dlasim.native.storage import RecordMemory
@@ -20,23 +22,79 @@ _READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}
 _NO_FACTS = NodeFacts()  # of the nodes of the CPU
 
 
+class Operand(NamedTuple):
+    """A tensor of a node: the value that has its bytes, the first of them, and bytes from a pixel to the
+    next, from a row to the next, and of an element."""
+
+    base: int
+    first: int
+    pixel_bytes: int
+    line_bytes: int
+    element_bytes: int
+
+
+class NetworkNode(NamedTuple):
+    """A node, however it is cut and wherever its tensors are.
+
+    Its operands are the first input, the second or the matrix, and the output. What decides about its packed
+    constants is `shared`, if it is the same for other nodes.
+    """
+
+    node: DlaNode
+    facts: NodeFacts
+    operands: tuple[Operand, Operand | None, Operand]
+    shared: tuple[object, ...] | None
+
+
 @once
-def node_facts(network: PlacedNetwork) -> Mapping[int, NodeFacts]:
-    """The facts of each DLA node, by step."""
-    return {step: _facts(node) for step, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
+def network_nodes(network: PlacedNetwork) -> Mapping[int, NetworkNode]:
+    """The nodes for the DLA, by step."""
+    nodes = {step: node for step, node in enumerate(network.nodes) if isinstance(node, DlaNode)}
+    users = Counter([_constants(node) for node in nodes.values()])
+    return {step: _network_node(network, node, users) for step, node in nodes.items()}
+
+
+def _network_node(network: PlacedNetwork, node: DlaNode, users: Counter[tuple[object, ...]]) -> NetworkNode:
+    constants = _constants(node)
+    shared = constants if users[constants] > 1 else None
+    return NetworkNode(node, _facts(node), _operands(network, node), shared)
 
 
 @once
 def _memories(network: PlacedNetwork) -> Mapping[bool, RecordMemory[NodeFacts]]:
-    made = {is_compiled: RecordMemory(NodeFacts, is_compiled) for is_compiled in (False, True)}
-    for memory in made.values():
-        memory.put([node_facts(network).get(step, _NO_FACTS) for step in range(len(network.nodes))])
+    nodes, made = network_nodes(network), dict[bool, RecordMemory[NodeFacts]]()
+    records = [nodes[step].facts if step in nodes else _NO_FACTS for step in range(len(network.nodes))]
+    for is_compiled in (False, True):
+        made[is_compiled] = RecordMemory(NodeFacts, is_compiled)
+        made[is_compiled].put(records)
     return made
 
 
 def facts_memory(network: PlacedNetwork, is_compiled: bool) -> RecordMemory[NodeFacts]:
     """The facts of each DLA node by step, for routines, which only read them."""
     return _memories(network)[is_compiled]
+
+
+def _constants(node: DlaNode) -> tuple[object, ...]:
+    """What decides about packed constants, besides how they are cut: the images of a batch share them."""
+    size = () if node.table is not None else (node.out_shape[2], node.in_shape[2])
+    return node.weights, node.records, node.table, node.mnemonic, node.one_by_one, size
+
+
+def _operands(network: PlacedNetwork, node: DlaNode) -> tuple[Operand, Operand | None, Operand]:
+    def operand(value: int, layout: Layout, element_bytes: int) -> Operand:
+        first, pixel, line = [count * element_bytes for count in layout]
+        return Operand(resolve_alias(network, value), first, pixel, line, element_bytes)
+
+    *images, whole = [node.layout(number) or dense_layout(shape) for number, shape in enumerate(node.images)]
+    first, *others = [
+        operand(value, layout, node.in_element_bytes)
+        for value, layout in zip(node.inputs, images, strict=True)
+    ]
+    if node.matrix is not None:
+        layout = node.matrix_layout or dense_layout(node.matrix_image)
+        others.append(operand(node.matrix, layout, node.in_element_bytes))
+    return first, others[0] if others else None, operand(node.output, whole, node.out_element_bytes)
 
 
 def _facts(node: DlaNode) -> NodeFacts:
@@ -68,7 +126,7 @@ def _facts(node: DlaNode) -> NodeFacts:
         has_weights=int(node.weights is not None or node.matrix is not None),
         has_matrix=int(node.matrix is not None),
         record_bytes=geometry.record_bytes,
-        weight_bytes=geometry.weight_depth(1),
+        weight_bytes=geometry.weight_bytes,
         reads_channels=int("IN_CHANNELS" in reads),
         reads_size=int("IN_SIZE" in reads),
         unit=int(BY_MNEMONIC[node.mnemonic].unit),
