@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -27,16 +27,19 @@ class ConstantPool:
     """Places blobs; their bytes are made only when the image is built, since timing needs none."""
 
     size_bytes: int = 0
-    _offsets: dict[Hashable, int] = field(default_factory=dict)
+    _offsets: dict[int, int] = field(default_factory=dict)
     _builders: list[tuple[int, Callable[[], bytes]]] = field(default_factory=list)
 
-    def add(self, key: Hashable, size_bytes: int, build: Callable[[], bytes]) -> int:
-        """The offset of a blob; equal keys share it."""
-        if key not in self._offsets:
-            self._offsets[key] = self.size_bytes
-            self.note(self.size_bytes, build)
-            self.size_bytes += pooled(size_bytes)
-        return self._offsets[key]
+    def find(self, value: int) -> int | None:
+        """The offset of a value that has been added."""
+        return self._offsets.get(value)
+
+    def add(self, value: int, size_bytes: int, build: Callable[[], bytes]) -> int:
+        """The offset of one more value."""
+        offset = self._offsets[value] = self.size_bytes
+        self.note(offset, build)
+        self.size_bytes += pooled(size_bytes)
+        return offset
 
     def note(self, offset: int, build: Callable[[], bytes]) -> None:
         """What makes a blob that has its place."""

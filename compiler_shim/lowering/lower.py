@@ -9,7 +9,7 @@ import numpy as np
 from dlasim.compiler_shim.lowering.constants import ConstantPool
 from dlasim.compiler_shim.lowering.emission.allocated_node import NO_LOCATION, AllocatedNode, Location
 from dlasim.compiler_shim.lowering.emission.emitter import Emitter
-from dlasim.compiler_shim.lowering.emission.network_nodes import Operand, network_nodes
+from dlasim.compiler_shim.lowering.emission.network_nodes import NodeOperand, network_nodes
 from dlasim.compiler_shim.lowering.emission.records import SRAM
 from dlasim.compiler_shim.lowering.memory import (
     SystemPlan,
@@ -193,7 +193,7 @@ class _Lowering:
         ahead, between = sram.ahead.addresses.get(step, ()), self._between.get(step, 0)
         return AllocatedNode(step, node, sram.tilings[step].cut, tensors, sram.buffers[step], ahead, between)
 
-    def _tensor_location(self, operand: Operand) -> Location:
+    def _tensor_location(self, operand: NodeOperand) -> Location:
         base, first, pixel, line, element_bytes = operand
         address = self._in_sram.get(base)
         if address is not None:
@@ -206,8 +206,11 @@ class _Lowering:
         data = self._network.values[base].data
         if data is None:
             return self._system.locations[base]
-        self._emitter.flush()  # constants of earlier nodes come before
-        return Region.CONSTANTS, self._pool.add(("value", base), data.nbytes, data.tobytes)
+        offset = self._pool.find(base)
+        if offset is None:
+            self._emitter.flush()  # constants of earlier nodes come before
+            offset = self._pool.add(base, data.nbytes, data.tobytes)
+        return Region.CONSTANTS, offset
 
     def _host(self, step: int, node: HostNode) -> None:
         call = node.call

@@ -10,6 +10,7 @@ from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering.emission import emitter
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
 from dlasim.compiler_shim.lowering.lower import emit
+from dlasim.compiler_shim.lowering.memory import resolve_alias
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.planning import plan_maker
 from dlasim.errors import InputError
@@ -79,6 +80,23 @@ def test_tiles_at_a_time_are_no_matter(
                 patch.setattr(emitter, "_OPERATIONS_AT_A_TIME", 1)
                 pieces = _emitted(arguments, backend)
             assert_same(whole, pieces, case)
+
+
+@pytest.mark.parametrize("make", [random_case, striped_case])
+def test_a_stream_is_one_call_unless_operands_are_constants(make: Any, plans: Plans) -> None:
+    several = 0
+    for seed in range(1000, 1000 + SEEDS):
+        for arguments in plans.of(make(seed))[-1:]:
+            network, plan = arguments[0], arguments[2]
+            backend, calls = compiled(EMIT)
+            program = _emitted(arguments, backend)
+            if program is not None:
+                nodes = [network.nodes[step] for step in plan.tilings]
+                operands = {resolve_alias(network, each) for node in nodes for each in node.inputs}
+                read = [each for each in operands if network.values[each].data is not None]
+                assert len(program.streams) <= len(calls) <= len(program.streams) + len(read)
+                several += len(plan.tilings) - len(plan.chained) > len(calls) > 0
+    assert several > 3
 
 
 def test_memory_grows_with_what_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,11 @@ from dlasim.errors import RunError
 from dlasim.native import library
 from dlasim.native.backend import PLAIN, Runner
 from dlasim.native.number_memory import NumberMemory
+from dlasim.native.record import slots_of
 from dlasim.native.routine import Routine
+from dlasim.native.storage import RecordMemory
 from dlasim.sweeps.compiled import ROUTINES
+from tests.native.constructs import Line
 from tests.native.tiny import SUMS, sums
 
 
@@ -49,6 +52,21 @@ def test_an_array_is_a_copy_of_the_low_64_bits(tiny: Runner) -> None:
     taken = memory.array(2)
     memory.put(0, [7, 7])
     assert taken.tolist() == [-1, 1 << 62]
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_slots_of_records_are_written_from_any_of_them_on(is_compiled: bool) -> None:
+    memory = RecordMemory(Line, is_compiled)
+    slots = slots_of(Line)
+    memory.write(0, range(2 * slots))
+    memory.write(1, range(100, 103))
+    memory.write(2, range(slots, 2 * slots))
+    rows = [[*range(slots)], [100, 101, 102, *range(slots + 3, 2 * slots)], [*range(slots, 2 * slots)]]
+    assert memory.array(3).tolist() == rows
+    second = memory[1]
+    assert (second.first.x, second.first.y, second.count) == (100, 101, 102)
+    assert list(second.weights) == rows[1][3:6]
+    assert [number for point in second.points for number in (point.x, point.y)] == rows[1][6:]
 
 
 def test_plain_numbers_have_no_end() -> None:

@@ -20,10 +20,10 @@ from dlasim.compiler_shim.lowering.emission.records import (
     MAX_FIXED,
     MAX_REGISTERS,
     NONE,
+    EmittedSegment,
     InFlight,
     Load,
     Node,
-    Segment,
     Slice,
     Span,
     StreamBuilder,
@@ -65,7 +65,7 @@ class Emitter:
         self._ahead_addresses = NumberMemory(is_compiled)
         self._nodes = RecordMemory(Node, is_compiled)
         self._nodes.reserve(len(network.nodes), 0)
-        self._segments = RecordMemory(Segment, is_compiled)
+        self._segments = RecordMemory(EmittedSegment, is_compiled)
         self._stripes = RecordMemory(StripeRows, is_compiled)
         self._loads = RecordMemory(Load, is_compiled)
         self._in_flight = RecordMemory(InFlight, is_compiled)

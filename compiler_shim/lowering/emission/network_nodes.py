@@ -22,7 +22,7 @@ _READS = {row.mnemonic: frozenset(row.registers) for row in INSTRUCTIONS}
 _NO_FACTS = NodeFacts()  # of the nodes of the CPU
 
 
-class Operand(NamedTuple):
+class NodeOperand(NamedTuple):
     """A tensor of a node: the value that has its bytes, the first of them, and bytes from a pixel to the
     next, from a row to the next, and of an element."""
 
@@ -42,7 +42,7 @@ class NetworkNode(NamedTuple):
 
     node: DlaNode
     facts: NodeFacts
-    operands: tuple[Operand, Operand | None, Operand]
+    operands: tuple[NodeOperand, NodeOperand | None, NodeOperand]
     shared: tuple[object, ...] | None
 
 
@@ -81,10 +81,10 @@ def _constants(node: DlaNode) -> tuple[object, ...]:
     return node.weights, node.records, node.table, node.mnemonic, node.one_by_one, size
 
 
-def _operands(network: PlacedNetwork, node: DlaNode) -> tuple[Operand, Operand | None, Operand]:
-    def operand(value: int, layout: Layout, element_bytes: int) -> Operand:
+def _operands(network: PlacedNetwork, node: DlaNode) -> tuple[NodeOperand, NodeOperand | None, NodeOperand]:
+    def operand(value: int, layout: Layout, element_bytes: int) -> NodeOperand:
         first, pixel, line = [count * element_bytes for count in layout]
-        return Operand(resolve_alias(network, value), first, pixel, line, element_bytes)
+        return NodeOperand(resolve_alias(network, value), first, pixel, line, element_bytes)
 
     *images, whole = [node.layout(number) or dense_layout(shape) for number, shape in enumerate(node.images)]
     first, *others = [

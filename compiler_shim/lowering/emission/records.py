@@ -195,7 +195,7 @@ class Load(Record):
 
 
 @record
-class Segment(Record):
+class EmittedSegment(Record):
     """A node or a chain of several, from `step` on; without any, the end of the stream.
 
     A chain is computed in `groups` of channels, or in stripes where that is 0: `first_stripe` is the first of
@@ -270,7 +270,7 @@ class StreamBuilder(Record):
     computes: list[PlannedOperation] = array(PlannedOperation, 2 * MAX_CHAIN)
     facts: Records[NodeFacts] = pointer(NodeFacts)
     nodes: Records[Node] = pointer(Node)
-    segments: Records[Segment] = pointer(Segment)
+    segments: Records[EmittedSegment] = pointer(EmittedSegment)
     stripes: Records[StripeRows] = pointer(StripeRows)
     loads: Records[Load] = pointer(Load)
     in_flight: Records[InFlight] = pointer(InFlight)

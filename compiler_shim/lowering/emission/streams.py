@@ -7,9 +7,9 @@ from dlasim.compiler_shim.lowering.emission.operations import copy, set_box
 from dlasim.compiler_shim.lowering.emission.records import (
     NONE,
     OUTPUT_TENSOR,
+    EmittedSegment,
     Node,
     PlannedOperation,
-    Segment,
     StreamBuilder,
     StripeRows,
     TensorLocation,
@@ -64,7 +64,7 @@ EMIT = Routine(
 
 
 @routine
-def _begin_segment(stream: StreamBuilder, segment: Segment) -> None:
+def _begin_segment(stream: StreamBuilder, segment: EmittedSegment) -> None:
     """Give what is loaded for later tasks its place in the pool."""
     stream.configured_node = NONE
     stream.load_number = segment.first_load
@@ -75,7 +75,7 @@ def _begin_segment(stream: StreamBuilder, segment: Segment) -> None:
 
 
 @routine
-def _segment_task(stream: StreamBuilder, segment: Segment, task: int) -> None:
+def _segment_task(stream: StreamBuilder, segment: EmittedSegment, task: int) -> None:
     if segment.nodes == 0:
         _end(stream)
     elif segment.nodes == 1:
@@ -97,7 +97,7 @@ def _write(stream: StreamBuilder, count: int, store: int, is_stored: int) -> Non
 
 
 @routine
-def _load_ahead(stream: StreamBuilder, segment: Segment, task: int) -> None:
+def _load_ahead(stream: StreamBuilder, segment: EmittedSegment, task: int) -> None:
     """The loads for later tasks that come after a task."""
     end = segment.first_load + segment.loads
     while stream.load_number < end and stream.loads[stream.load_number].task <= task:
@@ -160,7 +160,7 @@ def _set_tile(stream: StreamBuilder, node: Node, number: int) -> None:
 
 
 @routine
-def _stripe(stream: StreamBuilder, segment: Segment, stripe: int) -> None:
+def _stripe(stream: StreamBuilder, segment: EmittedSegment, stripe: int) -> None:
     """All loads, then all computations, then the store of what the last node computes."""
     store, count, is_stored = _free_store(stream), 0, 0
     for number in range(segment.nodes):
@@ -181,7 +181,7 @@ def _stripe(stream: StreamBuilder, segment: Segment, stripe: int) -> None:
 
 
 @routine
-def _round(stream: StreamBuilder, segment: Segment, number: int) -> None:
+def _round(stream: StreamBuilder, segment: EmittedSegment, number: int) -> None:
     """All loads, then all computations for a group of channels of the first node, and for the group before of
     the others; then the store of what the last node computes."""
     store, count, is_stored = _free_store(stream), 0, 0
@@ -195,7 +195,12 @@ def _round(stream: StreamBuilder, segment: Segment, number: int) -> None:
 
 @routine
 def _group(
-    stream: StreamBuilder, segment: Segment, member: int, group: int, store: int, operation: PlannedOperation
+    stream: StreamBuilder,
+    segment: EmittedSegment,
+    member: int,
+    group: int,
+    store: int,
+    operation: PlannedOperation,
 ) -> int:
     """What a node computes of a group of channels, or adds of it to its sums. Whether it is to be stored."""
     node, facts = stream.nodes[segment.step + member], stream.facts[segment.step + member]
