@@ -39,6 +39,7 @@ class Policy:
     first_machine: Machine = field(init=False)
     _finder: Finder = field(init=False)
     _known: dict[tuple[object, ...], _Known] = field(default_factory=dict)
+    _of_problem: dict[TilingProblem, _Known] = field(default_factory=dict)  # the same, found sooner
     _chains: dict[object, ChainTilings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -58,7 +59,12 @@ class Policy:
         What is best within the next larger power of two, and fits, is taken. So the answer does not depend on
         what has been asked before.
         """
-        known = self._known.get(problem.kind) or self._find_most(problem)
+        known = self._of_problem.get(problem)
+        if known is None:
+            known = self._known.get(problem.kind) or self._find_most(problem)
+            self._of_problem[problem] = known
+        if budget >= known.sufficient_bytes:
+            return known.most
         return self._within(problem, known, budget)
 
     def chain_tilings(self, problems: Sequence[TilingProblem]) -> ChainTilings:

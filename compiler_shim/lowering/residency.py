@@ -30,6 +30,15 @@ NEAR = 64  # as in `search`
 TRAFFIC_WEIGHT = 1 / 1024  # cycles that a byte over the bus counts for besides its time
 
 
+class _KnownChain:
+    """The values that a chain reads or writes, and its tilings by which of them are in SRAM."""
+
+    __slots__ = ("tilings", "used")
+
+    def __init__(self, used: State) -> None:
+        self.used, self.tilings = used, dict[State, ChainTilings]()
+
+
 class SramPlanner:
     """Plans the SRAM of a network, for one size after the other: chooses, packs, and where that does not fit
     chooses less. It is what a `StateSearch` asks for costs."""
@@ -52,7 +61,6 @@ class SramPlanner:
         }
         self._may_stay = state_of(self._live_ranges)
         self._used = {step: self._values_used((step,)) for step in self._nodes}
-        self._touches: dict[Segment, State] = {}
         self._known_problems: dict[int, dict[State, TilingProblem]] = {step: {} for step in self._nodes}
         self._budgets: dict[State, int] = {}
         self._problems = {
@@ -60,7 +68,7 @@ class SramPlanner:
             for number, (step, node) in enumerate(self._nodes.items())
         }
         self._links = frozenset(step for step in self._nodes if self._find_link(step))
-        self._chains: dict[tuple[Segment, State], ChainTilings] = {}
+        self._chains: dict[Segment, _KnownChain] = {}
 
     def plan(self, sram_bytes: int, apart: bool = False) -> SramPlan:
         """Plan so much SRAM. `apart` where it is large enough: a tensor is written to bytes that the step
@@ -156,7 +164,7 @@ class SramPlanner:
 
     def segment_cycles(self, steps: Segment, resident: State) -> float:
         """Estimated cycles of a node or a chain beside values in SRAM."""
-        return self._segment_cost(steps, self._touched(steps) & resident, self._budget(resident))
+        return self._segment_cost(steps, resident, self._budget(resident))
 
     def is_link(self, step: int) -> bool:
         """Whether only the next node reads a node's output."""
@@ -178,13 +186,6 @@ class SramPlanner:
             sizes = [self._live_ranges[value].size_bytes + ALIGNMENT for value in values_of(resident)]
             budget = self._budgets[resident] = self._limit - sum(sizes)
         return budget
-
-    def _touched(self, steps: Segment) -> State:
-        """The values that steps read or write."""
-        found = self._touches.get(steps)
-        if found is None:
-            found = self._touches[steps] = self._values_used(steps)
-        return found
 
     def _values_used(self, steps: Segment) -> State:
         values = [(*inputs, output) for inputs, output in map(self._values.__getitem__, steps)]
@@ -269,35 +270,38 @@ class SramPlanner:
         if _take_turns(taken):
             return inf
         budget = self._limit - sum(end - start for start, end in taken)
-        return self._segment_cost(steps, residents.state & self._touched(steps), budget)
+        return self._segment_cost(steps, residents.state, budget)
 
-    def _segment_cost(self, steps: Segment, touched: State, budget: int) -> float:
-        """Cycles of these steps, plus a little for each byte over the bus, which costs energy; `touched` are
-        the values in SRAM that they read or write."""
+    def _segment_cost(self, steps: Segment, resident: State, budget: int) -> float:
+        """Cycles of these steps, plus a little for each byte over the bus, which costs energy."""
         if budget <= 0:
             return inf
         if len(steps) == 1:
-            problem = self._problem(steps[0], touched)
+            problem = self._problem(steps[0], resident)
             tiling = self._policy.tiling(problem, budget)
             return (
                 inf
                 if tiling is None
                 else tiling.cycles + TRAFFIC_WEIGHT * (tiling.read_bytes + problem.geometry.written_bytes)
             )
-        chain = self._chain_tilings(steps, touched).best(budget)
+        chain = self._chain_tilings(steps, resident).best(budget)
         return inf if chain is None else chain.cycles + TRAFFIC_WEIGHT * chain.moved_bytes
 
-    def _chain_tilings(self, steps: Segment, touched: State) -> ChainTilings:
-        """Those of a chain, where these of the values that it reads or writes are in SRAM."""
-        found = self._chains.get((steps, touched))
+    def _chain_tilings(self, steps: Segment, resident: State) -> ChainTilings:
+        """Those of a chain, where of the values that it reads or writes these are in SRAM."""
+        chain = self._chains.get(steps)
+        if chain is None:
+            chain = self._chains[steps] = _KnownChain(self._values_used(steps))
+        touched = chain.used & resident
+        found = chain.tilings.get(touched)
         if found is None:
             problems = self._chain_problems(steps, touched)
-            found = self._chains[steps, touched] = self._policy.chain_tilings(problems)
+            found = chain.tilings[touched] = self._policy.chain_tilings(problems)
         return found
 
-    def _chain_problems(self, steps: Segment, touched: State) -> list[TilingProblem]:
+    def _chain_problems(self, steps: Segment, resident: State) -> list[TilingProblem]:
         """The nodes of a chain: the input of each comes from the node before, its output goes to the next."""
-        in_sram = touched | state_of([self._values[step][1] for step in steps[:-1]])
+        in_sram = resident | state_of([self._values[step][1] for step in steps[:-1]])
         return [self._problem(step, in_sram) for step in steps]
 
     def _pack_chain(
@@ -305,8 +309,8 @@ class SramPlanner:
     ) -> Chain | None:
         if _take_turns(taken):
             return None
-        touched = residents.state & self._touched(steps)
-        problems, tilings = self._chain_problems(steps, touched), self._chain_tilings(steps, touched)
+        problems = self._chain_problems(steps, residents.state)
+        tilings = self._chain_tilings(steps, residents.state)
         free = allocation.gaps(taken, self._limit)
         tiling = tilings.best(sum(end - start for start, end in free))
         while tiling is not None:

@@ -9,6 +9,7 @@ followed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 from typing import Protocol
 
 from dlasim.compiler_shim.lowering.allocation import LiveRange
@@ -123,7 +124,7 @@ class StateSearch:
             cycles = path.cycles + self._costs.segment_cycles(segment, resident)
             after = resident & self._alive_after[last]
             known = paths.get(after)
-            if cycles < (known.cycles if known is not None else float("inf")):
+            if cycles < (inf if known is None else known.cycles):
                 paths[after] = Path(cycles, segment, output if is_kept else None, path)
 
     def _choices(self, output: int, step: int, state: State) -> tuple[bool, ...]:
