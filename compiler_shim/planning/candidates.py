@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 
 from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
@@ -47,13 +46,13 @@ class PlanCandidate:
     def commands(self) -> object:
         """All that decides about the commands. Plans for different machines often have the same, but other
         estimates."""
-        plan = self.plan
+        plan, chains = self.plan, self.plan.chains.values()
         return (
             self.kind.network,
             tuple(plan.addresses.items()),
             tuple(plan.buffers.items()),
             tuple([(step, tiling.cut) for step, tiling in plan.tilings.items()]),
-            tuple([replace(chain, cycles=0, load_cycles=0) for chain in plan.chains.values()]),
+            tuple([(each.steps, each.schedule, each.groups, each.inner_addresses) for each in chains]),
             tuple([(step, tuple(loads)) for step, loads in plan.ahead.loads.items()]),
             tuple(plan.ahead.addresses.items()),
         )
