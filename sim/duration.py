@@ -40,30 +40,35 @@ def program_cycles(program: Program, config: DlaConfig, backend: Backend = SHIPP
 def computation_ends(program: Program, config: DlaConfig, backend: Backend = SHIPPED) -> NDArray[np.int64]:
     """By layer the cycle in which its last computation ends, in its own stream; 0 where there is none."""
     ends = np.zeros(len(program.layers), np.int64)
-    for layers, _, end in _computations(program, config, backend):
-        np.maximum.at(ends, layers, end)
+    for layers, walked in _computations(program, config, backend):
+        first = walked.columns.first[Unit.MAC]
+        np.maximum.at(ends, layers, walked.times()[2][first:])
     return ends
 
 
-def computation_cycles(program: Program, config: DlaConfig, backend: Backend = SHIPPED) -> NDArray[np.int64]:
-    """By layer the cycles of its computations, one after the other."""
-    cycles = np.zeros(len(program.layers), np.int64)
-    for layers, start, end in _computations(program, config, backend):
-        np.add.at(cycles, layers, end - start)
-    return cycles
+def computation_cycles(
+    program: Program, config: DlaConfig, backend: Backend = SHIPPED
+) -> tuple[NDArray[np.int64], int]:
+    """By layer the cycles of its computations, one after the other; and those that the busiest unit of each
+    stream takes for its operations, in whichever order."""
+    cycles, busiest = np.zeros(len(program.layers), np.int64), 0
+    for layers, walked in _computations(program, config, backend):
+        _, start, end = walked.times()
+        first = walked.columns.first[Unit.MAC]
+        np.add.at(cycles, layers, end[first:] - start[first:])
+        busiest += walked.columns.busiest_cycles
+    return cycles, busiest
 
 
 def _computations(
     program: Program, config: DlaConfig, backend: Backend
-) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """By stream the layers, starts and ends of its computations."""
+) -> Iterator[tuple[NDArray[np.int64], WalkedStream]]:
+    """The streams, and the layers of the computations of each, which come after its transfers."""
     layer_of_words = program.layer_of_words()
     for number, place in enumerate(program.streams):
         walked = _walked(program, number, config, backend)
-        _, start, end = walked.times()
-        first = walked.columns.first[Unit.MAC]  # behind the transfers
-        layers = layer_of_words[place.first_word + walked.columns.words()]
-        yield layers[first:], start[first:], end[first:]
+        words = walked.columns.words()[walked.columns.first[Unit.MAC] :]
+        yield layer_of_words[place.first_word + words], walked
 
 
 def _walked(program: Program, number: int, config: DlaConfig, backend: Backend) -> WalkedStream:

@@ -50,6 +50,12 @@ class WalkColumns:
     demands: NDArray[np.int64]
     memories: NDArray[np.int64]
 
+    @property
+    def busiest_cycles(self) -> int:
+        """Those of the operations of one unit, of the one with most."""
+        ends = [*self.first[1:], len(self.totals)]
+        return max(int(self.totals[start:end].sum()) for start, end in zip(self.first, ends, strict=True))
+
     def words(self) -> NDArray[np.int64]:
         """By place the word of an operation."""
         found = np.empty(len(self.totals), np.int64)

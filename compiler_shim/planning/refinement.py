@@ -52,7 +52,7 @@ class Refinement:
         found = sorted(timed, key=_cycles)
         found += self._split_promising(found)
         found += self._maker.time_all(self._mixed(found))[0]
-        found += self._maker.time_all(self._with_known_times(found))[0]
+        found += self._with_known_times(found)
         return min(found, key=_cycles)
 
     def hidden_cycles(self, plan: SramPlan) -> int:
@@ -152,31 +152,37 @@ class Refinement:
         """A candidate's program, if it was made for timing, else made now."""
         return (lowered or self._maker.emit(candidate, False)).program
 
-    def _with_known_times(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
+    def _with_known_times(self, timed: Sequence[Timed]) -> list[Timed]:
         """The best plans, their loads ahead by the times that computations were found to take; and without
         any."""
-        found, known = list[PlanCandidate](), self._maker.memory.known_times
-        for _, candidate, lowered in _fastest(timed, MOST_BY_TIMES):
+        found, known = list[Timed](), self._maker.memory.known_times
+        promising = _fastest(timed, MOST_BY_TIMES)
+        for _, candidate, lowered in promising:
             plan, identity = candidate.plan, id(candidate.plan)
             if identity not in known and plan.ahead.loads:
-                computing = self._computing(candidate, self._program(candidate, lowered))
+                computing, least = self._computing(candidate, self._program(candidate, lowered))
+                if least >= min(promising[:1] + found, key=_cycles)[0]:
+                    continue  # no other loads make it the fastest
                 known[identity] = [self._maker.load_ahead(plan, computing, reserve) for reserve in RESERVES]
                 known[identity].append(replace(plan, ahead=NOTHING_AHEAD))
-            found += [replace(candidate, plan=other) for other in known.get(identity, ())]
+            others = [replace(candidate, plan=other) for other in known.get(identity, ())]
+            found += self._maker.time_all(others)[0]
         return found
 
-    def _computing(self, candidate: PlanCandidate, program: Program) -> dict[int, float]:
-        """By step the cycles of its computations; those of a layer in the shares of their estimates."""
+    def _computing(self, candidate: PlanCandidate, program: Program) -> tuple[dict[int, float], int]:
+        """By step the cycles of its computations, those of a layer in the shares of their estimates; and the
+        least that the program takes."""
         machine, plan = self._maker.cost_machine, candidate.plan
-        cycles = computation_cycles(program, self._maker.timed_machine, self._maker.backend)
+        cycles, least = computation_cycles(program, self._maker.timed_machine, self._maker.backend)
         shares, sums = dict[int, int](), defaultdict[int, int](int)
         for step, problem in plan.problems.items():
             shares[step] = problem.on(machine).compute_cycles(plan.tilings[step].tasks)
             sums[problem.node.layer] += shares[step]
-        return {
+        computing = {
             step: int(cycles[problem.node.layer]) * shares[step] / sums[problem.node.layer]
             for step, problem in plan.problems.items()
         }
+        return computing, least
 
 
 def _cycles(timed: Timed) -> int:
