@@ -52,8 +52,8 @@ def close() -> None:
 def deferred(
     may_raise: Callable[[FrameType | None], bool] = lambda _frame: False,
 ) -> Iterator[Callable[[], None]]:
-    """Holds Ctrl-C back, unless it comes where it `may_raise`. What is given raises one that has come, each
-    time, and so does the end.
+    """Holds Ctrl-C back, unless it comes where it `may_raise`. It gives a function that raises an interrupt
+    that has come; leaving the block raises it, too.
 
     A mask of signals would not do: another thread, such as one of NumPy's, would receive what this one masks,
     and Python raises what any of them receives in the main thread.
@@ -71,9 +71,11 @@ def deferred(
         nonlocal came
         came = True
         if may_raise(frame):
-            raise KeyboardInterrupt
+            check()
 
     def check() -> None:
+        if came and before is interrupt:
+            _set_alarm(AGAIN_SECONDS)
         if came:
             raise KeyboardInterrupt
 
@@ -82,7 +84,7 @@ def deferred(
         yield check
     finally:
         signal.signal(signal.SIGINT, before)
-    check()
+        check()
 
 
 def _set_alarm(seconds: float) -> None:

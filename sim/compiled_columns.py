@@ -224,9 +224,11 @@ def read_columns(config: DlaConfig, words: NDArray[np.uint64], run: Runner) -> W
     """The columns of a legal stream, by machine code or in plain Python; None where 64 bits may not hold the
     numbers, or the configuration leaves costs out."""
     machine = _machine(config, run.is_compiled)
-    reader, memories = machine.reader(words)
+    if config.timing != "full" or not machine.is_moderate:
+        return None
+    reader, _memories = machine.reader(words)  # these live as long as the reader uses them
     events = run(reader, 1)
-    if config.timing != "full" or not events:
+    if not events:
         return None
     operations = reader.total
     reader.total = 0
@@ -234,14 +236,12 @@ def read_columns(config: DlaConfig, words: NDArray[np.uint64], run: Runner) -> W
     columns |= {name: NumberMemory(run.is_compiled, operations) for name in _OF_OPERATIONS}
     for name, memory in columns.items():
         bind(reader, name, memory)
-    while machine.is_moderate:
-        position = run(reader, 0)
-        if position == reader.count:
-            return _found(reader, columns, operations)
+    position = run(reader, 0)
+    while position < reader.count:
         if position == _NONE or not machine.add(int(words[position])):
-            break
-    del memories  # which had to live as long as the reader
-    return None
+            return None
+        position = run(reader, 0)
+    return _found(reader, columns, operations)
 
 
 def _found(reader: WordReader, columns: Mapping[str, NumberMemory], operations: int) -> WalkColumns:
@@ -269,9 +269,7 @@ class _Machine:
         self._last = [_NONE] * len(KINDS)
         self._newest = self._numbers(self._last)
         self._of_reader: dict[str, object] = {
-            "opcodes": self._numbers(
-                [_WRITE if code == _CFG.opcode else kind for code, kind in enumerate(KINDS.tolist())]
-            ),
+            "opcodes": self._numbers(_KIND_OF_OPCODE),
             "is_signed": self._numbers([register.fields[0].signed for register in registers.OPERANDS]),
             "known": self._known,
             "newest": self._newest,
@@ -321,9 +319,9 @@ class _Machine:
             self._words[number].assign(costs)
             self._known.put(number, [word - (word >> 63 << 64)])
             self._older.put(number, [self._last[opcode]])
-            self._newest.put(opcode, [number])  # last: others may be reading
             self._last[opcode] = number
             self._count += 1
+            self._newest.put(opcode, [number])  # last: others may be reading
         return True
 
 

@@ -58,8 +58,8 @@ class Walk(Record):
     memory can overlap; `is_pipelined` says whether any do.
 
     Of each event the columns hold the words issued until then, its kind and an argument; of each operation
-    its cycles alone, and once it is known when it was issued and when it ends; of each that shares also its
-    cycles before, while and after it is active, what it wants of the ports meanwhile, and its memory.
+    its cycles alone, and once it is known when it was issued and when it ends. Where units share, its cycles
+    before, while and after it is active count, what it wants of the ports meanwhile, and its memory.
     """
 
     units: list[UnitState] = array(UnitState, UNIT_COUNT)

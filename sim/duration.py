@@ -16,10 +16,11 @@ from dlasim.sim.compiled_columns import READ, read_columns
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import stream_costs
 from dlasim.sim.host_estimate import DOORBELL_CYCLES, call_cycles
+from dlasim.sim.issue import WAIT
 from dlasim.sim.operation import reset_file
 from dlasim.sim.stream import decode_stream
 from dlasim.sim.timeline import WalkedStream
-from dlasim.sim.walk_columns import Places, list_columns
+from dlasim.sim.walk_columns import Places, WalkColumns, list_columns
 
 
 def program_cycles(program: Program, config: DlaConfig, backend: Backend = SHIPPED) -> int:
@@ -49,15 +50,23 @@ def computation_ends(program: Program, config: DlaConfig, backend: Backend = SHI
 def computation_cycles(
     program: Program, config: DlaConfig, backend: Backend = SHIPPED
 ) -> tuple[NDArray[np.int64], int]:
-    """By layer the cycles of its computations, one after the other; and those that the busiest unit of each
-    stream takes for its operations, in whichever order."""
-    cycles, busiest = np.zeros(len(program.layers), np.int64), 0
+    """By layer the cycles of its computations, one after the other; and the least that the busiest unit of
+    each stream takes for its operations, in whichever order."""
+    cycles, least = np.zeros(len(program.layers), np.int64), 0
     for layers, walked in _computations(program, config, backend):
         _, start, end = walked.times()
         first = walked.columns.first[Unit.MAC]
         np.add.at(cycles, layers, end[first:] - start[first:])
-        busiest += walked.columns.busiest_cycles
-    return cycles, busiest
+        least += least_cycles(walked.columns)
+    return cycles, least
+
+
+def least_cycles(columns: WalkColumns) -> int:
+    """What the busiest unit takes for its operations. The latencies of transfers may overlap."""
+    first, cycles = columns.first[Unit.MAC], columns.totals.copy()
+    cycles[:first] = columns.actives[:first]
+    ends = [*columns.first[1:], len(cycles)]
+    return max(int(cycles[start:end].sum()) for start, end in zip(columns.first, ends, strict=True))
 
 
 def _computations(
@@ -67,8 +76,16 @@ def _computations(
     layer_of_words = program.layer_of_words()
     for number, place in enumerate(program.streams):
         walked = _walked(program, number, config, backend)
-        words = walked.columns.words()[walked.columns.first[Unit.MAC] :]
+        words = _operation_words(walked.columns)[walked.columns.first[Unit.MAC] :]
         yield layer_of_words[place.first_word + words], walked
+
+
+def _operation_words(columns: WalkColumns) -> NDArray[np.int64]:
+    """By place the word of an operation."""
+    found = np.empty(len(columns.totals), np.int64)
+    is_operation = columns.kinds < WAIT
+    found[columns.arguments[is_operation]] = columns.reached[is_operation] - 1
+    return found
 
 
 def _walked(program: Program, number: int, config: DlaConfig, backend: Backend) -> WalkedStream:

@@ -50,19 +50,6 @@ class WalkColumns:
     demands: NDArray[np.int64]
     memories: NDArray[np.int64]
 
-    @property
-    def busiest_cycles(self) -> int:
-        """Those of the operations of one unit, of the one with most."""
-        ends = [*self.first[1:], len(self.totals)]
-        return max(int(self.totals[start:end].sum()) for start, end in zip(self.first, ends, strict=True))
-
-    def words(self) -> NDArray[np.int64]:
-        """By place the word of an operation."""
-        found = np.empty(len(self.totals), np.int64)
-        is_operation = self.kinds < issue.WAIT
-        found[self.arguments[is_operation]] = self.reached[is_operation] - 1
-        return found
-
 
 class Places:
     """The operations in the order of their units, each unit's behind each other."""

@@ -18,7 +18,8 @@ _DEVICE_CODE = frozenset(method.__code__ for method in (Bus.load, Bus.store, Bus
 
 
 def deferred_interrupts() -> AbstractContextManager[Callable[[], None]]:
-    """Holds Ctrl-C back, except within a device; what is given raises one that has come, as does the end."""
+    """Holds Ctrl-C back, except within a device. It gives a function that raises an interrupt that has come;
+    leaving the block raises it, too."""
     return deferred(_is_in_device)
 
 

@@ -39,7 +39,7 @@ class Policy:
     first_machine: Machine = field(init=False)
     _finder: Finder = field(init=False)
     _known: dict[tuple[object, ...], _Known] = field(default_factory=dict)
-    _of_problem: dict[TilingProblem, _Known] = field(default_factory=dict)  # the same, found sooner
+    _of_problem: dict[TilingProblem, _Known] = field(default_factory=dict)  # so that no kind is hashed
     _chains: dict[object, ChainTilings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -222,10 +222,9 @@ class TilingProblem:
 
     def on(self, machine: Machine) -> TilingProblem:
         """The same on another machine; the last one that was asked for is kept."""
-        for known in (self, self._elsewhere):
-            if known is not None and known.machine.config is machine.config:
-                return known
-        if machine.config == self.machine.config:
+        if self._elsewhere is not None and self._elsewhere.machine is machine:
+            return self._elsewhere
+        if machine.config is self.machine.config or machine.config == self.machine.config:
             return self
         self._elsewhere = TilingProblem(self.node, machine, machine.costs(self.node), self.geometry)
         return self._elsewhere

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from dlasim import interrupts
-from dlasim.processes import start
+from dlasim.errors import RunError
+from dlasim.processes import interrupts_held, start
 from dlasim.sweeps import local
 from tests.hardening.commands import COMPILING, interrupt, session, started, wait_for_work
 
@@ -95,6 +96,18 @@ def test_while_a_worker_starts(
             signal.signal(replaced, earlier)
     assert [process.poll() for process in processes] == [-signal.SIGKILL] * 2
     assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == set()
+
+
+def test_before_an_error() -> None:
+    """Where a worker cannot be started, for example."""
+
+    def fail() -> None:
+        with interrupts_held():
+            os.kill(os.getpid(), signal.SIGINT)
+            raise RunError("too late")
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
 
 
 @pytest.mark.parametrize("during", ["import", "command"])

@@ -9,16 +9,17 @@ import pytest
 
 from dlasim.isa import codec
 from dlasim.native.backend import PLAIN
-from dlasim.sim import compiled_costs, cost
+from dlasim.sim import compiled_columns, compiled_costs, cost
 from dlasim.sim.compiled_columns import READ, read_columns
 from dlasim.sim.compiled_costs import COSTS
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import Costs, stream_costs
+from dlasim.sim.duration import least_cycles
 from dlasim.sim.issue import WALK
 from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import plan_stream
 from dlasim.sim.stream import decode_stream
-from dlasim.sim.timeline import Timeline
+from dlasim.sim.timeline import Timeline, WalkedStream
 from dlasim.sim.walk_columns import Places, WalkColumns, list_columns
 from tests.compiled import compiled
 from tests.sim_timing.stepped import SteppedMachine
@@ -110,6 +111,43 @@ def test_same_columns_as_by_numpy(seed):
     assert len(calls) > found
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_no_walk_is_shorter_than_the_busiest_unit(seed):
+    """Also where latencies of several transfers overlap."""
+    rng, closest = random.Random(seed), 0.0
+    for _ in range(STREAMS):
+        config, words = random_config(rng, **random_memories(rng)), random_stream(rng, rng.randint(1, 30))
+        columns = read_columns(config, words, PLAIN.runner(READ))
+        assert columns is not None
+        total, least = WalkedStream(config, columns).total, least_cycles(columns)
+        assert least <= total
+        closest = max(closest, least / total)
+    assert closest > 0.9
+
+
+MOST = 1 << 62  # where numbers are cut
+WHOLE = 255 * 255  # pixels
+FEW = {"OUT_SIZE": 0x00FF_00FF, "IN_CHANNELS": 1 << 14, "OUT_CHANNELS": 1 << 14}
+
+
+def test_columns_of_operations_that_64_bits_cannot_hold_are_for_numpy():
+    registers = FEW | {"KERNEL": 0xFFFF_FFFF}
+    words = [codec.encode_cfg(name, value) for name, value in registers.items()]
+    words += [codec.encode("OP_POOL", mode=0), codec.encode("HALT")]
+    backend, calls = compiled(READ)
+    assert read_columns(DlaConfig(), np.array(words, np.uint64), backend.runner(READ)) is None
+    assert calls
+
+
+def test_columns_of_streams_that_64_bits_cannot_hold_are_for_numpy(monkeypatch):
+    config, words = DlaConfig(), random_stream(random.Random(1), 20)
+    columns = read_columns(config, words, PLAIN.runner(READ))
+    assert columns is not None
+    for most in (int(columns.cycles), int(columns.cycles) - 1):
+        monkeypatch.setattr(compiled_columns, "_MOST_TOTAL", most)
+        assert (read_columns(config, words, PLAIN.runner(READ)) is None) == (most < columns.cycles)
+
+
 def costs_of(instruction: str, registers: dict[str, int], config: DlaConfig) -> Costs:
     """The costs of one operation with these values in its registers, legal or not."""
     backend, calls = compiled(COSTS)
@@ -119,11 +157,6 @@ def costs_of(instruction: str, registers: dict[str, int], config: DlaConfig) -> 
     costs = stream_costs(config, stream, 1, stream.batches(), backend)
     assert len(calls) == 1
     return costs
-
-
-MOST = 1 << 62  # where numbers are cut
-WHOLE = 255 * 255  # pixels
-FEW = {"OUT_SIZE": 0x00FF_00FF, "IN_CHANNELS": 1 << 14, "OUT_CHANNELS": 1 << 14}
 
 
 @pytest.mark.parametrize("size", ["KERNEL", "IN_CHANNELS", "OUT_CHANNELS"])
