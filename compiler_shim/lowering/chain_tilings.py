@@ -6,19 +6,17 @@ from collections.abc import Sequence
 
 from dlasim.compiler_shim.lowering.chains import ChainTiling
 from dlasim.compiler_shim.lowering.channel_groups import ChannelTilings
-from dlasim.compiler_shim.lowering.stripes import StripeTilings
+from dlasim.compiler_shim.lowering.stripes import StripeFinder, StripeTilings
 from dlasim.compiler_shim.lowering.tiling import TilingProblem
-from dlasim.native.backend import Backend
-from dlasim.native.shipped import SHIPPED
 
 
 class ChainTilings:
     """The tilings of one chain by stripes, and by groups of channels where these are wanted."""
 
     def __init__(
-        self, problems: Sequence[TilingProblem], by_groups: bool = True, backend: Backend = SHIPPED
+        self, problems: Sequence[TilingProblem], finder: StripeFinder, by_groups: bool = True
     ) -> None:
-        self._stripes = StripeTilings(problems, backend)
+        self._stripes = StripeTilings(problems, finder)
         self._groups = ChannelTilings(problems) if by_groups else None
 
     def best(self, budget: int) -> ChainTiling | None:

@@ -61,7 +61,7 @@ class ChannelTilings:
 def _may_gain(problems: Sequence[TilingProblem]) -> bool:
     """Whether some nodes load for longer than they compute, and others have time for it."""
     work = [problem.work_cycles for problem in problems]
-    loads = [problem.machine.constants_cycles(problem.constant_bytes) for problem in problems]
+    loads = [problem.constants_load_cycles for problem in problems]
     least = max(sum(work), sum(loads))
     return LEAST_GAIN * (sum(map(max, work, loads)) - least) >= least
 

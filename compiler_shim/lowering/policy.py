@@ -8,6 +8,7 @@ from dataclasses import field
 from dlasim.compiler_shim.lowering.chain_tilings import ChainTilings
 from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, total_bytes
 from dlasim.compiler_shim.lowering.search import half
+from dlasim.compiler_shim.lowering.stripes import StripeFinder
 from dlasim.compiler_shim.lowering.tiling import Finder, Hope, Machine, Tiling, TilingProblem
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.dataclass import dataclass
@@ -38,6 +39,7 @@ class Policy:
     machine: Machine = field(init=False)
     first_machine: Machine = field(init=False)
     _finder: Finder = field(init=False)
+    _stripes: StripeFinder = field(init=False)
     _known: dict[tuple[object, ...], _Known] = field(default_factory=dict)
     _of_problem: dict[TilingProblem, _Known] = field(default_factory=dict)  # so that no kind is hashed
     _chains: dict[object, ChainTilings] = field(default_factory=dict)
@@ -47,6 +49,7 @@ class Policy:
         # Nothing comes before the first node.
         self.first_machine = Machine(self.config, min(self.hope, Hope.OVERLAP))
         self._finder = Finder(self.backend, by_channels=self.options.tiling != "auto")
+        self._stripes = StripeFinder(self.machine, self.backend)
 
     @property
     def keeps_tensors(self) -> bool:
@@ -72,7 +75,7 @@ class Policy:
         kinds = tuple([(problem.kind, problem.link) for problem in problems])
         found = self._chains.get(kinds)
         if found is None:
-            found = self._chains[kinds] = ChainTilings(problems, self.by_groups, self.backend)
+            found = self._chains[kinds] = ChainTilings(problems, self._stripes, self.by_groups)
         return found
 
     def sufficient_bytes(self, problem: TilingProblem) -> int:

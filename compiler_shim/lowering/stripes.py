@@ -14,8 +14,8 @@ from typing import NamedTuple
 from dlasim.compiler_shim.lowering.chains import ChainLayout, ChainTiling, Rows, Schedule
 from dlasim.compiler_shim.lowering.geometry import ENDLESS, Buffers, Cut, Geometry
 from dlasim.compiler_shim.lowering.stripe_search import STRIPES, StripeSearch
-from dlasim.compiler_shim.lowering.tiling import TilingProblem
-from dlasim.native.backend import PLAIN, Backend
+from dlasim.compiler_shim.lowering.tiling import Machine, TilingProblem
+from dlasim.native.backend import PLAIN, Backend, Runner
 from dlasim.native.shipped import SHIPPED
 from dlasim.native.storage import create, point, write_first
 
@@ -63,43 +63,61 @@ def make_schedule(nodes: Sequence[Reach], rows: int) -> Schedule:
     return tuple(stripes)
 
 
+class StripeFinder:
+    """Finds stripes of chains on a machine, by compiled code where the backend has it and its numbers
+    suffice."""
+
+    def __init__(self, machine: Machine, backend: Backend = SHIPPED) -> None:
+        self._machine = machine
+        self._plain, self._fastest = self._prepared(PLAIN), self._prepared(backend)
+
+    def _prepared(self, backend: Backend) -> tuple[Runner, StripeSearch]:
+        run = backend.runner(STRIPES)
+        search = create(StripeSearch, run.is_compiled)
+        search.copy_cycles = self._machine.copy_task_cycles
+        search.copier.assign(self._machine.copier)
+        return run, search
+
+    def find(self, problems: Sequence[TilingProblem], is_moderate: bool, budget: int) -> StripeSearch:
+        """The cheapest that fit: in the fewest stripes, or in more as long as that helps."""
+        run, search = self._fastest if is_moderate else self._plain
+        search.count = len(problems)
+        if run.is_compiled:  # its nodes come first
+            write_first(search, [number for problem in problems for number in problem.chain_numbers])
+        else:
+            _describe(search, problems)
+        run(search, budget)
+        return search
+
+
 class StripeTilings:
     """The tilings of one chain by stripes. Each is the best for a range of budgets, and is found once."""
 
-    def __init__(self, problems: Sequence[TilingProblem], backend: Backend = SHIPPED) -> None:
+    def __init__(self, problems: Sequence[TilingProblem], finder: StripeFinder) -> None:
         self.layouts = _layouts(tuple([problem.link for problem in problems]))
-        self._run = (backend if _is_moderate(problems) else PLAIN).runner(STRIPES)
-        self._search = _describe(problems, self._run.is_compiled)
+        self._problems, self._finder, self._is_moderate = problems, finder, _is_moderate(problems)
         self._known: list[tuple[int, int, ChainTiling | None]] = []  # first budget, the one after the last
 
     def best(self, budget: int) -> ChainTiling | None:
-        """The cheapest that fits: in the fewest stripes, or in more as long as that helps."""
+        """The cheapest that fits."""
         for first, end, known in self._known:
             if first <= budget < end:
                 return known
-        search, tiling = self._search, None
-        rows = self._run(search, budget)
-        if rows:
-            tiling = ChainTiling(self.layouts, rows, search.cycles, search.moved_bytes, search.load_cycles)
-        self._known.append((search.first, search.end, tiling))
+        found, tiling = self._finder.find(self._problems, self._is_moderate, budget), None
+        if found.rows:
+            tiling = ChainTiling(self.layouts, found.rows, found.cycles, found.moved_bytes, found.load_cycles)
+        self._known.append((found.first, found.end, tiling))
         return tiling
 
 
-def _describe(problems: Sequence[TilingProblem], is_compiled: bool) -> StripeSearch:
-    """What the search reads of a chain."""
-    search, machine = create(StripeSearch, is_compiled), problems[0].machine
-    search.count, search.copy_cycles = len(problems), machine.copy_task_cycles
-    search.copier.assign(machine.copier)
-    if is_compiled:  # its nodes come first
-        write_first(search, [number for problem in problems for number in problem.chain_numbers])
-        return search
+def _describe(search: StripeSearch, problems: Sequence[TilingProblem]) -> None:
+    """What a search in plain Python reads of a chain."""
     for number, problem in enumerate(problems):
         node = search.nodes[number]
         point(node, "sizes", problem.geometry.sizes.plain)
         point(node, "costs", problem.machine_costs.plain)
         node.pad = problem.node.pad[0]
         node.work_cycles, node.task_cycles = problem.work_cycles, problem.task_cycles
-    return search
 
 
 def _is_moderate(problems: Sequence[TilingProblem]) -> bool:

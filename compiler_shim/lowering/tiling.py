@@ -169,8 +169,12 @@ class TilingProblem:
     @cached_property
     def constants_cycles(self) -> int:
         """Cycles of loading all constants at once, unless that happens ahead."""
-        size = self.constant_bytes
-        return self.machine.constants_cycles(size) if size and not self.machine.loads_ahead else 0
+        return self.constants_load_cycles if self.constant_bytes and not self.machine.loads_ahead else 0
+
+    @cached_property
+    def constants_load_cycles(self) -> int:
+        """Cycles of loading all constants at once."""
+        return self.machine.constants_cycles(self.constant_bytes)
 
     @cached_property
     def task_cycles(self) -> int:

@@ -9,7 +9,7 @@ import pytest
 from dlasim.compiler_shim.compile import load_model
 from dlasim.compiler_shim.lowering.geometry import ENDLESS
 from dlasim.compiler_shim.lowering.stripe_search import STRIPES
-from dlasim.compiler_shim.lowering.stripes import StripeTilings
+from dlasim.compiler_shim.lowering.stripes import StripeFinder, StripeTilings
 from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiling import Hope, Machine, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode
@@ -56,7 +56,9 @@ def test_compiled_and_plain_find_the_same(hope: Hope, is_extreme: bool, tmp_path
         rng = np.random.default_rng(seed)
         config = extreme_config(rng) if is_extreme else DlaConfig()
         for problems in chains(seed, tmp_path, config, hope):
-            plain, fast = StripeTilings(problems, PLAIN), StripeTilings(problems, backend)
+            plain, fast = [
+                StripeTilings(problems, StripeFinder(problems[0].machine, each)) for each in (PLAIN, backend)
+            ]
             budget = ENDLESS - 1
             while budget > 0:
                 one, other = plain.best(budget), fast.best(budget)
@@ -76,14 +78,15 @@ def test_what_is_found_fits_by_the_schedule_that_emission_follows(tmp_path: Path
     fitted = 0
     for seed in range(SEEDS):
         for problems in chains(seed, tmp_path, DlaConfig(), Hope.NONE):
-            tilings, height = StripeTilings(problems), problems[-1].height
+            finder, height = StripeFinder(problems[0].machine), problems[-1].height
+            tilings = StripeTilings(problems, finder)
             budget, found = ENDLESS - 1, tilings.best(ENDLESS - 1)
             while found is not None:
                 assert found.sram_bytes <= budget
                 assert [stripe[-1].end for stripe in found.layout.schedule] == [
                     min(end + found.size, height) for end in range(0, height, found.size)
                 ]
-                assert StripeTilings(problems).best(found.sram_bytes) is not None
+                assert StripeTilings(problems, finder).best(found.sram_bytes) is not None
                 budget, found = found.sram_bytes - 1, tilings.best(found.sram_bytes - 1)
                 fitted += 1
     assert fitted > 100
