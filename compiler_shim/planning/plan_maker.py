@@ -70,7 +70,11 @@ class PlanMaker:
     @property
     def cost_machine(self) -> Machine:
         """The machine at hand, as nodes meet it."""
-        return self.policy(self.machine, self.options.tiling, Hope.NONE).machine
+        return self.costs_on(self.machine)
+
+    def costs_on(self, machine: DlaConfig) -> Machine:
+        """A machine as nodes meet it."""
+        return self.policy(machine, self.options.tiling, Hope.NONE).machine
 
     def plan(self, kind: PlanKind, size: int, apart: bool = False) -> SramPlan:
         """The plan for so much SRAM; `apart` with tensors apart from the step before."""
@@ -88,10 +92,15 @@ class PlanMaker:
         return found
 
     def load_ahead(
-        self, plan: SramPlan, computing: Mapping[int, float] | None = None, reserve: int = 1
+        self,
+        plan: SramPlan,
+        computing: Mapping[int, float] | None = None,
+        reserve: int = 1,
+        machine: DlaConfig | None = None,
     ) -> SramPlan:
-        """The plan with loads ahead, by the times of the machine at hand."""
-        return load_ahead(plan, self.cost_machine, computing, reserve, self.backend)
+        """The plan with loads ahead, by the times of the machine at hand or of another."""
+        costs = self.costs_on(machine or self.machine)
+        return load_ahead(plan, costs, computing, reserve, self.backend)
 
     def planner(self, kind: PlanKind) -> SramPlanner:
         """Plans the SRAM of a kind's network."""

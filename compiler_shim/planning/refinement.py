@@ -24,6 +24,7 @@ from dlasim.compiler_shim.planning.candidates import (
     node_count,
 )
 from dlasim.compiler_shim.planning.plan_maker import PartedPlan, PlanMaker
+from dlasim.compiler_shim.planning.worse_machines import worst_machine
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
 from dlasim.sim.cost import units_overlap
@@ -45,6 +46,7 @@ class Refinement:
 
     def __init__(self, maker: PlanMaker, is_extra: Callable[[PlanKind], bool]) -> None:
         self._maker, self._is_extra = maker, is_extra
+        self._worst = worst_machine(maker.machine)
         self._may_split = keeps_tensors(maker.options) and units_overlap(maker.config)
 
     def run(self, timed: Sequence[Timed]) -> Timed:
@@ -165,6 +167,8 @@ class Refinement:
                     continue  # no other loads make it the fastest
                 known[identity] = [self._maker.load_ahead(plan, computing, reserve) for reserve in RESERVES]
                 known[identity].append(replace(plan, ahead=NOTHING_AHEAD))
+                if self._worst != self._maker.machine:
+                    known[identity].append(self._maker.load_ahead(plan, machine=self._worst))
             others = [replace(candidate, plan=other) for other in known.get(identity, ())]
             found += self._maker.time_all(others)[0]
         return found

@@ -27,6 +27,7 @@ from dlasim.sim.runner import Simulation
 from dlasim.sim.sizes import KIB
 from tests.compiled import machine_code
 from tests.compiler.cases import lower_with_enough, random_case, write_model
+from tests.keras_networks import keras_network
 
 # The planner's part in a total: nothing is added to the work of the units.
 FREE = DlaConfig().replace(
@@ -123,6 +124,18 @@ def test_no_single_improvement_of_a_machine_costs_time(name, tmp_path):
     )  # fmt: skip
     for change in better:
         assert cycles(network, config.replace(**change)) <= TOLERANCE * before, change
+
+
+@pytest.mark.slow  # TensorFlow has to convert it
+@pytest.mark.filterwarnings("ignore")  # TensorFlow's own
+@pytest.mark.parametrize("parallel", ["8x8", "output"])
+def test_a_faster_output_stage_is_not_slower(parallel, tmp_path):
+    """The loads ahead that are best on the worse machine are not those by the times of the better one."""
+    pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing to convert with")
+    network = load_model(keras_network("gru", tmp_path))
+    config = DlaConfig().replace(parallel=parallel, sram_bytes=64 * KIB)
+    faster = config.replace(mac_results=16, vector_requantizations=16, vector_divisions=16)
+    assert cycles(network, faster) <= cycles(network, config)
 
 
 @pytest.mark.parametrize("seed", range(12))
