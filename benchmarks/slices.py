@@ -29,7 +29,7 @@ from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.states import Segment
-from dlasim.compiler_shim.lowering.stripes import StripeTilings
+from dlasim.compiler_shim.lowering.stripes import StripeFinder, StripeTilings
 from dlasim.compiler_shim.lowering.tile_buffers import SINGLE
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 from dlasim.compiler_shim.nodes import PlacedNetwork
@@ -125,9 +125,10 @@ class Striped(ChainTilings):
     """Stripes of so many rows; 0 for none."""
 
     def __init__(self, problems: Sequence[TilingProblem], rows: int) -> None:
-        super().__init__(problems)
+        finder = StripeFinder(problems[0].machine)
+        super().__init__(problems, finder)
         work = sum(problem.work_cycles for problem in problems)
-        layouts = StripeTilings(problems).layouts
+        layouts = StripeTilings(problems, finder).layouts
         self._striped = ChainTiling(layouts, rows, work, 0, 0) if rows else None
 
     def best(self, budget: int) -> ChainTiling | None:
