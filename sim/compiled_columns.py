@@ -29,7 +29,16 @@ from dlasim.sim.formulas import BusCosts
 from dlasim.sim.issue import HALT, WAIT
 from dlasim.sim.memory_timing import memories_of, memory_numbers
 from dlasim.sim.operation import reset_file
-from dlasim.sim.walk_columns import KINDS, NO_EVENT, OUTSTANDING_FIELD, UNIT_FIELD, WalkColumns, port_capacity
+from dlasim.sim.walk_columns import (
+    EVENT_COLUMNS,
+    KINDS,
+    NO_EVENT,
+    OPERATION_COLUMNS,
+    OUTSTANDING_FIELD,
+    UNIT_FIELD,
+    WalkColumns,
+    port_capacity,
+)
 
 _CFG = BY_MNEMONIC["CFG"]
 _WRITE = NO_EVENT - 1  # among the kinds, a write to a register
@@ -44,8 +53,6 @@ _FIRST_REGISTER = registers.OPERANDS[0].index
 _NONE = -1
 _MOST_WORDS = 1 << 10  # different words of operations, for one machine
 _MOST_TOTAL = 1 << 61  # cycles of all operations
-_OF_EVENTS = ("reached", "kinds", "arguments")
-_OF_OPERATIONS = ("totals", "heads", "actives", "tails", "demands", "memories")
 _START = [
     pattern - (1 << 32 if register.fields[0].signed and pattern >> 31 else 0)
     for register, pattern in zip(registers.OPERANDS, reset_file(), strict=True)
@@ -232,8 +239,8 @@ def read_columns(config: DlaConfig, words: NDArray[np.uint64], run: Runner) -> W
         return None
     operations = reader.total
     reader.total = 0
-    columns = {name: NumberMemory(run.is_compiled, events) for name in _OF_EVENTS}
-    columns |= {name: NumberMemory(run.is_compiled, operations) for name in _OF_OPERATIONS}
+    columns = {name: NumberMemory(run.is_compiled, events) for name in EVENT_COLUMNS}
+    columns |= {name: NumberMemory(run.is_compiled, operations) for name in OPERATION_COLUMNS}
     for name, memory in columns.items():
         bind(reader, name, memory)
     position = run(reader, 0)
@@ -250,8 +257,8 @@ def _found(reader: WordReader, columns: Mapping[str, NumberMemory], operations: 
         [unit.first for unit in units],
         float(reader.total),
         sum([unit.most_demand for unit in units]),
-        *[columns[name].array(reader.events) for name in _OF_EVENTS],
-        *[columns[name].array(operations) for name in _OF_OPERATIONS],
+        *[columns[name].array(reader.events) for name in EVENT_COLUMNS],
+        *[columns[name].array(operations) for name in OPERATION_COLUMNS],
     )
 
 

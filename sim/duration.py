@@ -41,9 +41,8 @@ def program_cycles(program: Program, config: DlaConfig, backend: Backend = SHIPP
 def computation_ends(program: Program, config: DlaConfig, backend: Backend = SHIPPED) -> NDArray[np.int64]:
     """By layer the cycle in which its last computation ends, in its own stream; 0 where there is none."""
     ends = np.zeros(len(program.layers), np.int64)
-    for layers, walked in _computations(program, config, backend):
-        first = walked.columns.first[Unit.MAC]
-        np.maximum.at(ends, layers, walked.times()[2][first:])
+    for layers, _, end, _ in _computations(program, config, backend):
+        np.maximum.at(ends, layers, end)
     return ends
 
 
@@ -53,11 +52,9 @@ def computation_cycles(
     """By layer the cycles of its computations, one after the other; and the least that the busiest unit of
     each stream takes for its operations, in whichever order."""
     cycles, least = np.zeros(len(program.layers), np.int64), 0
-    for layers, walked in _computations(program, config, backend):
-        _, start, end = walked.times()
-        first = walked.columns.first[Unit.MAC]
-        np.add.at(cycles, layers, end[first:] - start[first:])
-        least += least_cycles(walked.columns)
+    for layers, start, end, columns in _computations(program, config, backend):
+        np.add.at(cycles, layers, end - start)
+        least += least_cycles(columns)
     return cycles, least
 
 
@@ -71,13 +68,15 @@ def least_cycles(columns: WalkColumns) -> int:
 
 def _computations(
     program: Program, config: DlaConfig, backend: Backend
-) -> Iterator[tuple[NDArray[np.int64], WalkedStream]]:
-    """The streams, and the layers of the computations of each, which come after its transfers."""
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], WalkColumns]]:
+    """By stream the layers, starts and ends of its computations, which come after its transfers; and all its
+    columns."""
     layer_of_words = program.layer_of_words()
     for number, place in enumerate(program.streams):
         walked = _walked(program, number, config, backend)
-        words = _operation_words(walked.columns)[walked.columns.first[Unit.MAC] :]
-        yield layer_of_words[place.first_word + words], walked
+        columns, (_, start, end) = walked.columns, walked.times()
+        first, layers = columns.first[Unit.MAC], layer_of_words[place.first_word + _operation_words(columns)]
+        yield layers[first:], start[first:], end[first:], columns
 
 
 def _operation_words(columns: WalkColumns) -> NDArray[np.int64]:

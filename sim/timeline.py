@@ -19,15 +19,19 @@ from dlasim.sim.contention import SPEED_STEPS, TRANSFERRING, UNIT_COUNT, Block, 
 from dlasim.sim.cost import Costs, bus_shares, units_overlap, word_cycles
 from dlasim.sim.memory_timing import memories_of
 from dlasim.sim.stream import DecodedStream
-from dlasim.sim.walk_columns import Places, WalkColumns, list_columns, port_capacity
+from dlasim.sim.walk_columns import (
+    EVENT_COLUMNS,
+    OPERATION_COLUMNS,
+    Places,
+    WalkColumns,
+    list_columns,
+    port_capacity,
+)
 
 BLOCK_COLUMNS = ("start", "end", "is_queue_full", "event")
 BLOCK_START, BLOCK_END, IS_QUEUE_FULL, BLOCK_EVENT = (
     layout(Block).fields[name].slot for name in BLOCK_COLUMNS
 )
-_READ_COLUMNS = (
-    "reached", "kinds", "arguments", "totals", "heads", "actives", "tails", "demands", "memories",
-)  # fmt: skip
 LAST_CYCLE = 1 << 62  # time ends here; only a program written to get there does
 
 
@@ -100,7 +104,7 @@ class WalkedStream:
         self._blocks = RecordMemory(Block, self._is_compiled)
         waits_for_all = int(np.count_nonzero(columns.kinds >= issue.IRQ))
         self._blocks.reserve(events + (UNIT_COUNT - 1) * waits_for_all, 0)  # no more than these
-        memory = {name: self._column(getattr(columns, name)) for name in _READ_COLUMNS}
+        memory = {name: self._column(getattr(columns, name)) for name in EVENT_COLUMNS + OPERATION_COLUMNS}
         memory |= {
             "speeds": self._column(np.array(speeds) * SPEED_STEPS),
             "outstanding": self._column(np.array(outstanding)),

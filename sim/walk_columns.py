@@ -26,6 +26,9 @@ for _row in INSTRUCTIONS:
 for _name, _kind in (("WAIT", issue.WAIT), ("IRQ", issue.IRQ), ("HALT", issue.HALT)):
     KINDS[BY_MNEMONIC[_name].opcode] = _kind
 
+EVENT_COLUMNS = ("reached", "kinds", "arguments")
+OPERATION_COLUMNS = ("totals", "heads", "actives", "tails", "demands", "memories")
+
 
 @dataclass(frozen=True, slots=True)
 class WalkColumns:

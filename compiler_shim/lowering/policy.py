@@ -66,8 +66,6 @@ class Policy:
         if known is None:
             known = self._known.get(problem.kind) or self._find_most(problem)
             self._of_problem[problem] = known
-        if budget >= known.sufficient_bytes:
-            return known.most
         return self._within(problem, known, budget)
 
     def chain_tilings(self, problems: Sequence[TilingProblem]) -> ChainTilings:
