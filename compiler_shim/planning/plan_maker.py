@@ -45,7 +45,8 @@ class PlanMemory:
     # Or why there is none.
     plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(default_factory=dict)
     parted: dict[int, PartedPlan] = field(default_factory=dict)  # by identity, a plan in smaller tiles
-    known_times: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other loads ahead
+    other_loads: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other loads ahead
+    deep_loads: dict[int, SramPlan] = field(default_factory=dict)  # likewise, with the deep machine's
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
     timed: dict[object, int] = field(default_factory=dict)  # cycles by what decides about the commands
 

@@ -29,7 +29,12 @@ from dlasim.compiler_shim.planning.candidates import (
 )
 from dlasim.compiler_shim.planning.plan_maker import PlanMaker, PlanMemory
 from dlasim.compiler_shim.planning.refinement import Refinement
-from dlasim.compiler_shim.planning.worse_machines import slower_machines, worse_machines, worst_machine
+from dlasim.compiler_shim.planning.worse_machines import (
+    deep_machine,
+    slower_machines,
+    worse_machines,
+    worst_machine,
+)
 from dlasim.errors import InputError
 from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
@@ -149,7 +154,8 @@ class _PlanSearch:
             machines += worse_machines(self._maker.machine)
         if size <= SMALLER:
             # Plans for slow memories have second buffers for inputs, which smaller tiles need.
-            machines += [slower for machine in self._own_and_worst for slower in slower_machines(machine)]
+            machines += slower_machines(self._maker.machine)[:1]
+            machines += slower_machines(deep_machine(self._maker.machine))
         for machine in dict.fromkeys(machines):
             for hope in Hope if size <= SMALLER else (Hope.NONE, Hope.AHEAD):
                 yield PlanKind(placed, machine, tiling, hope)

@@ -17,6 +17,7 @@ from dlasim.compiler_shim.lowering.policy import keeps_tensors
 from dlasim.compiler_shim.lowering.splitting import changes_of_unit, hidden_cycles, split_rows
 from dlasim.compiler_shim.lowering.sram_plan import NOTHING_AHEAD, SramPlan
 from dlasim.compiler_shim.planning.candidates import (
+    SMALL,
     SMALLER,
     PlanCandidate,
     PlanKind,
@@ -24,7 +25,7 @@ from dlasim.compiler_shim.planning.candidates import (
     node_count,
 )
 from dlasim.compiler_shim.planning.plan_maker import PartedPlan, PlanMaker
-from dlasim.compiler_shim.planning.worse_machines import worst_machine
+from dlasim.compiler_shim.planning.worse_machines import deep_machine
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
 from dlasim.sim.cost import units_overlap
@@ -36,7 +37,9 @@ ALL_PARTS = tuple(sorted(FIRST_PARTS + OTHER_PARTS))
 MIXED = 0  # instead, where each change of unit has a number of its own
 MOST_IF_LARGE = 10  # plans of larger networks that are tried in smaller tiles
 MOST_IN_OTHERS = 2  # of these, tried in other numbers of parts
+MOST_MIXED = 2  # plans of networks that are not large in which each change of unit has a number of its own
 MOST_BY_TIMES = 3  # plans whose loads ahead are planned again
+MOST_BY_DEEP = 16  # plans of small networks whose loads ahead are planned by the times of the deep machine
 RESERVES = (1, 2)  # times what is needed is loaded ahead in plans by known times
 
 
@@ -46,7 +49,7 @@ class Refinement:
 
     def __init__(self, maker: PlanMaker, is_extra: Callable[[PlanKind], bool]) -> None:
         self._maker, self._is_extra = maker, is_extra
-        self._worst = worst_machine(maker.machine)
+        self._deep = deep_machine(maker.machine)
         self._may_split = keeps_tensors(maker.options) and units_overlap(maker.config)
 
     def run(self, timed: Sequence[Timed]) -> Timed:
@@ -54,7 +57,9 @@ class Refinement:
         found = sorted(timed, key=_cycles)
         found += self._split_promising(found)
         found += self._maker.time_all(self._mixed(found))[0]
-        found += self._with_known_times(found)
+        found += self._with_other_loads(found)
+        if node_count(found[0][1].kind.network) <= SMALLER:
+            found += self._with_deep_loads(found)
         return min(found, key=_cycles)
 
     def hidden_cycles(self, plan: SramPlan) -> int:
@@ -127,23 +132,35 @@ class Refinement:
         return self._maker.load_ahead(smaller) if smaller is not None and plan.ahead.loads else smaller
 
     def _mixed(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
-        """The best plan in smaller tiles, each change of unit in the number of parts that is best there."""
-        best = min(timed, key=_cycles)[1]
-        parted = self._origin(best.plan)
+        """The best plans in smaller tiles, each change of unit in the number of parts that is best there."""
+        count = MOST_MIXED if node_count(timed[0][1].kind.network) <= SMALL else 1
+        best = dict[int, PlanCandidate]()  # by identity of the plan before it was cut
+        for _, candidate, _ in sorted(timed, key=_cycles):
+            best.setdefault(id(self._origin(candidate.plan)), candidate)
+            if len(best) == count:
+                break
+        programs = {id(candidate.plan): lowered for _, candidate, lowered in timed}
+        mixed = [(candidate, self._in_best_parts(candidate, programs)) for candidate in best.values()]
+        return [replace(candidate, plan=plan) for candidate, plan in mixed if plan is not None]
+
+    def _in_best_parts(
+        self, candidate: PlanCandidate, programs: Mapping[int, Lowered | None]
+    ) -> SramPlan | None:
+        """A candidate's plan with each change of unit in its best number of parts, None where it has no two.
+        `programs` are those that were made for timing, by identity of the plan."""
+        parted = self._origin(candidate.plan)
         sites = changes_of_unit(parted.whole)
-        if self._is_extra(best.kind) or not self.hidden_cycles(parted.whole) or len(sites) < 2:
-            return []
+        if self._is_extra(candidate.kind) or not self.hidden_cycles(parted.whole) or len(sites) < 2:
+            return None
         if MIXED not in parted.smaller:
-            programs = {id(candidate.plan): lowered for _, candidate, lowered in timed}
             plans = {1: parted.whole} | {parts: self._smaller(parted.whole, parts) for parts in ALL_PARTS}
             ends = dict[int, NDArray[np.int64]]()
             for parts, plan in plans.items():
                 if plan is not None:
                     with suppress(InputError):  # too many tiles or operations
-                        ends[parts] = self._ends(replace(best, plan=plan), programs.get(id(plan)))
+                        ends[parts] = self._ends(replace(candidate, plan=plan), programs.get(id(plan)))
             parted.smaller[MIXED] = self._cut(parted.whole, _best_parts(parted.whole, sites, ends))
-        mixed = parted.smaller[MIXED]
-        return [] if mixed is None else [replace(best, plan=mixed)]
+        return parted.smaller[MIXED]
 
     def _ends(self, candidate: PlanCandidate, lowered: Lowered | None) -> NDArray[np.int64]:
         """When the computations of each layer end."""
@@ -154,10 +171,10 @@ class Refinement:
         """A candidate's program, if it was made for timing, else made now."""
         return (lowered or self._maker.emit(candidate, False)).program
 
-    def _with_known_times(self, timed: Sequence[Timed]) -> list[Timed]:
-        """The best plans, their loads ahead by the times that computations were found to take; and without
-        any."""
-        found, known = list[Timed](), self._maker.memory.known_times
+    def _with_other_loads(self, timed: Sequence[Timed]) -> list[Timed]:
+        """The best plans, their loads ahead by the times that computations were found to take, and by those
+        of the deep machine; and without any."""
+        found, known = list[Timed](), self._maker.memory.other_loads
         promising = _fastest(timed, MOST_BY_TIMES)
         for _, candidate, lowered in promising:
             plan, identity = candidate.plan, id(candidate.plan)
@@ -167,10 +184,20 @@ class Refinement:
                     continue  # no other loads make it the fastest
                 known[identity] = [self._maker.load_ahead(plan, computing, reserve) for reserve in RESERVES]
                 known[identity].append(replace(plan, ahead=NOTHING_AHEAD))
-                if self._worst != self._maker.machine:
-                    known[identity].append(self._maker.load_ahead(plan, machine=self._worst))
+                known[identity].append(self._maker.load_ahead(plan, machine=self._deep))
             others = [replace(candidate, plan=other) for other in known.get(identity, ())]
             found += self._maker.time_all(others)[0]
+        return found
+
+    def _with_deep_loads(self, timed: Sequence[Timed]) -> list[Timed]:
+        """More of the best plans, their loads ahead by the times of the deep machine."""
+        found, known = list[Timed](), self._maker.memory.deep_loads
+        for _, candidate, _ in _fastest(timed, MOST_BY_DEEP):
+            plan, identity = candidate.plan, id(candidate.plan)
+            if plan.ahead.loads:
+                if identity not in known:
+                    known[identity] = self._maker.load_ahead(plan, machine=self._deep)
+                found += self._maker.time_all([replace(candidate, plan=known[identity])])[0]
         return found
 
     def _computing(self, candidate: PlanCandidate, program: Program) -> tuple[dict[int, float], int]:

@@ -19,6 +19,7 @@ _MORE_IS_BETTER: tuple[tuple[str, ...], ...] = (
      "vector_requantizations", "vector_divisions"),
 )  # fmt: skip
 _SLOW = (8, 4, 2)  # bytes per cycle
+_DEEP = 16  # cycles to fill or drain a deep pipeline
 _DEFAULT = DlaConfig()
 
 
@@ -38,6 +39,13 @@ def worst_machine(machine: DlaConfig) -> DlaConfig:
     """A machine with the default's values wherever it is better than the default."""
     worse = {name: value for values in _worse_values(machine) for name, value in values.items()}
     return machine.replace(**worse)
+
+
+def deep_machine(machine: DlaConfig) -> DlaConfig:
+    """The worst machine, with a deep MAC pipeline at that: all machines whose pipelines are not as deep, and
+    that differ in nothing else, have the same."""
+    worst = worst_machine(machine)
+    return worst.replace(mac_fill=max(worst.mac_fill, _DEEP), mac_drain=max(worst.mac_drain, _DEEP))
 
 
 def slower_machines(machine: DlaConfig) -> list[DlaConfig]:
