@@ -91,6 +91,11 @@ def units_overlap(config: DlaConfig) -> bool:
     return config.compute_overlap == 1
 
 
+def queue_depth(config: DlaConfig) -> int:
+    """How many operations a unit holds, the running one included."""
+    return config.queue_depth
+
+
 def word_cycles(config: DlaConfig) -> int:
     """Cycles that the issue stage spends on an instruction word."""
     return config.issue_cycles if config.timing == "full" else 0

@@ -16,7 +16,7 @@ from dlasim.native.storage import RecordMemory, bind, create
 from dlasim.sim import issue
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.contention import SPEED_STEPS, TRANSFERRING, UNIT_COUNT, Block, Walk
-from dlasim.sim.cost import Costs, bus_shares, units_overlap, word_cycles
+from dlasim.sim.cost import Costs, bus_shares, queue_depth, units_overlap, word_cycles
 from dlasim.sim.memory_timing import memories_of
 from dlasim.sim.stream import DecodedStream
 from dlasim.sim.walk_columns import (
@@ -94,7 +94,7 @@ class WalkedStream:
             len(memories),
             int(is_pipelined),
         )
-        walk.word_cycles, walk.queue_depth = words, config.queue_depth
+        walk.word_cycles, walk.queue_depth = words, queue_depth(config)
         walk.in_turns = int(not units_overlap(config))
         for unit, first in enumerate(columns.first):
             walk.units[unit].first = first

@@ -44,19 +44,26 @@ def load_ahead(
     """The plan with loads ahead; `computing` are the cycles of the nodes by step, if they have been timed. So
     many times what is needed may be loaded ahead."""
     segments = describe(plan, machine, computing)
-    return replace(plan, ahead=plan_ahead(segments, plan.sram_bytes, reserve, backend))
+    ahead = plan_ahead(segments, plan.sram_bytes, machine.queue_depth, reserve, backend)
+    return replace(plan, ahead=ahead)
 
 
 def plan_ahead(
-    segments: Sequence[PackedSegment], limit: int, reserve: int = 1, backend: Backend = SHIPPED
+    segments: Sequence[PackedSegment],
+    limit: int,
+    queue_depth: int,
+    reserve: int = 1,
+    backend: Backend = SHIPPED,
 ) -> AheadPlan:
-    """The loads that segments make for later tasks in an SRAM of `limit` bytes."""
+    """The loads that segments make for later tasks in an SRAM of `limit` bytes, on a machine whose units have
+    queues of such a depth."""
     cycles = sum([segment.compute_cycles + segment.load_cycles for segment in segments])
     pieces = sum([each.pieces for segment in segments for each in segment.constants])
     if not pieces or reserve * cycles >= _MOST_CYCLES:
         return NOTHING_AHEAD
     run = backend.runner(LOADS)
-    schedule, memories = _describe(segments, limit, reserve, run.is_compiled)
+    schedule, memories = _describe(segments, limit, queue_depth, run.is_compiled)
+    schedule.reserve = reserve
     return _list_loads(segments, schedule, memories) if run(schedule) else NOTHING_AHEAD
 
 
@@ -73,6 +80,7 @@ class _Memories:
         self.order, self.live = NumberMemory(is_compiled), NumberMemory(is_compiled)
         self.busy_starts, self.busy_ends = NumberMemory(is_compiled), NumberMemory(is_compiled)
         self.apart_starts, self.apart_ends = NumberMemory(is_compiled), NumberMemory(is_compiled)
+        self.ends = NumberMemory(is_compiled)
 
     def reserve(self, ranges: int, pieces: int) -> None:
         """Make room for what the routine writes."""
@@ -85,7 +93,7 @@ class _Memories:
 
 
 def _describe(
-    packed: Sequence[PackedSegment], limit: int, reserve: int, is_compiled: bool
+    packed: Sequence[PackedSegment], limit: int, queue_depth: int, is_compiled: bool
 ) -> tuple[LoadSchedule, _Memories]:
     """What the routine reads of segments."""
     schedule, memories = create(LoadSchedule, is_compiled), _Memories(is_compiled)
@@ -125,7 +133,8 @@ def _describe(
     memories.range_ends.put(0, [end for _, end in gaps])
     memories.range_owners.put(0, owners)
     schedule.segment_count, schedule.piece_count = len(segments), sum([each.pieces for each in constants])
-    schedule.limit, schedule.reserve = limit, reserve
+    schedule.limit, schedule.queue_depth, schedule.last = limit, queue_depth, max(queue_depth, 2) - 1
+    memories.ends.put(0, [0] * (schedule.last + 1))
     memories.reserve(len(gaps), schedule.piece_count)
     for name in vars(memories):
         bind(schedule, name, getattr(memories, name))

@@ -22,7 +22,7 @@ from dlasim.compiler_shim.lowering.tiling import TilingProblem
 from dlasim.compiler_shim.lowering.transfers import latency_cycles
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 from dlasim.isa.registers import MAX_EXTENT
-from dlasim.sim.formulas import port_cycles, transfer_beats
+from dlasim.sim.formulas import port_cycles
 
 COPIES = 2  # of the buffers between nodes
 LEAST_GAIN = 8  # such a part of its cycles is what a chain must be able to save
@@ -134,7 +134,7 @@ def _estimate(problems: Sequence[TilingProblem], layouts: _GroupLayouts, size: i
     loads = _loads(problems, layout, costs)
     written = problems[-1].geometry.written_bytes
     stores = 1 if _sums(len(problems) - 1, problems[-1].geometry) else groups
-    sending = transfer_beats(costs.bus, -(-written // stores), 1)
+    sending = problems[-1].store_beats(layout.cuts[-1])
     store = sending + (costs.bus.latency if written else 0)
     contention, store_contention = contention_both(costs, loads.tensors, loads.constants, stores * sending)
     crossing += costs.dma_shares_ports * (loads.read_bytes + written)
@@ -168,13 +168,13 @@ def _loads(problems: Sequence[TilingProblem], layout: ChainLayout, costs: Machin
     tensors = constants = waits = first = read = 0
     for number, (problem, cut) in enumerate(zip(problems, layout.cuts, strict=True)):
         (size, copies), *_ = layout.buffers[number]
+        input_beats, _, beats = problem.load_beats(cut)
         if size:
-            beats, times = transfer_beats(costs.bus, size, 1), layout.groups if copies > 1 else 1
-            tensors, first, read = tensors + times * beats, first + beats, read + times * size
-            waits += times * latency_cycles(costs.bus, beats)
+            times = layout.groups if copies > 1 else 1
+            tensors, first, read = tensors + times * input_beats, first + input_beats, read + times * size
+            waits += times * latency_cycles(costs.bus, input_beats)
         size = problem.geometry.constant_bytes(cut.channels, cut.depth)
         if size:
-            beats = transfer_beats(costs.constants, size, 1)
             times = 1 if problem.geometry.sizes.plain.table_bytes else layout.groups
             read += times * size
             times -= costs.loads_ahead

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dlasim.native.record import Record, Records, array, pointer, record
+from dlasim.native.record import Record, Records, pointer, record
 from dlasim.native.routine import Numbers
 
-QUEUED = 4  # operations that a unit's queue holds, the running one included
-LAST = QUEUED - 1
 NONE = -1
 
 
@@ -82,7 +80,8 @@ class LoadSchedule(Record):
     Ranges are the bytes that a segment occupies; buffers of constants (`range_owners`) are free once all of
     these are loaded ahead. `order` are the pieces in the order of their use, from `waiting` on those without
     a place. `live` are those that are in their places. Two lists of ranges, `busy` and `apart`, serve to find
-    a place; `apart` has the piece's buffers, too.
+    a place; `apart` has the piece's buffers, too. `ends` are when the last slots end, at `last` the latest:
+    two, or as many as a unit's queue holds, the running one included.
     """
 
     segments: Records[TimedSegment] = pointer(TimedSegment)
@@ -98,6 +97,9 @@ class LoadSchedule(Record):
     busy_ends: Numbers = pointer(int)
     apart_starts: Numbers = pointer(int)
     apart_ends: Numbers = pointer(int)
+    ends: Numbers = pointer(int)
+    last: int = 0
+    queue_depth: int = 0
     segment_count: int = 0
     piece_count: int = 0
     limit: int = 0
@@ -107,7 +109,6 @@ class LoadSchedule(Record):
     used_count: int = 0
     busy_count: int = 0
     apart_count: int = 0
-    ends: list[int] = array(int, QUEUED)  # of the last slots
     bus: int = 0
     issued: int = 0
     stock: int = 0  # cycles of loads for later segments

@@ -8,12 +8,7 @@ its own use. Not much more is loaded ahead than the segments that load for longe
 from __future__ import annotations
 
 from dlasim.compiler_shim.lowering.load_places import covered_bytes, find_place, is_free
-from dlasim.compiler_shim.lowering.load_records import (
-    LAST,
-    NONE,
-    LoadSchedule,
-    TimedSegment,
-)
+from dlasim.compiler_shim.lowering.load_records import NONE, LoadSchedule, TimedSegment
 from dlasim.native.routine import Routine, routine
 
 
@@ -102,7 +97,7 @@ def _leave(schedule: LoadSchedule, segment: TimedSegment) -> None:
 @routine
 def _note_used(schedule: LoadSchedule, start: int, end: int) -> None:
     used = schedule.used[schedule.used_count]
-    used.start, used.end, used.time = start, end, schedule.ends[LAST]
+    used.start, used.end, used.time = start, end, schedule.ends[schedule.last]
     schedule.used_count += 1
     schedule.without_place = NONE
 
@@ -122,20 +117,21 @@ def _compute(schedule: LoadSchedule, segment: TimedSegment, slot: int) -> None:
                     own += constants.cycles
                     constants.is_given_up, constants.loaded = 1, number + 1
     if own:
-        schedule.bus = max(schedule.bus, schedule.ends[LAST - 1]) + own
+        schedule.bus = max(schedule.bus, schedule.ends[schedule.last - 1]) + own
         arrival = max(arrival, schedule.bus)
-    schedule.issued = max(schedule.issued, max(arrival, schedule.ends[0]))
-    end = max(schedule.ends[LAST], arrival) + segment.compute
-    for place in range(LAST):
+    left_queue = schedule.ends[schedule.last + 1 - schedule.queue_depth]
+    schedule.issued = max(schedule.issued, max(arrival, left_queue))
+    end = max(schedule.ends[schedule.last], arrival) + segment.compute
+    for place in range(schedule.last):
         schedule.ends[place] = schedule.ends[place + 1]
-    schedule.ends[LAST] = end
+    schedule.ends[schedule.last] = end
 
 
 @routine
 def _load_ahead(schedule: LoadSchedule, segment: TimedSegment, number: int, slot: int) -> None:
     """Loads for later tasks while the bus would wait."""
     latest = NONE
-    while schedule.waiting < schedule.piece_count and schedule.bus < schedule.ends[LAST]:
+    while schedule.waiting < schedule.piece_count and schedule.bus < schedule.ends[schedule.last]:
         index = schedule.order[schedule.waiting]
         piece = schedule.pieces[index]
         constants = schedule.constants[piece.constants]
@@ -192,4 +188,4 @@ def _latest(schedule: LoadSchedule, segment: TimedSegment, slot: int) -> int:
                 for number in range(constants.loaded, constants.pieces):
                     if schedule.pieces[constants.first_piece + number].first_slot == following:
                         cycles -= constants.cycles
-    return max(schedule.ends[LAST - 1], schedule.ends[LAST] + cycles)
+    return max(schedule.ends[schedule.last - 1], schedule.ends[schedule.last] + cycles)

@@ -94,9 +94,7 @@ def _describe_node(
     plan: SramPlan, step: int, machine: Machine, computing: Mapping[int, float] | None
 ) -> PackedSegment:
     problem, tiling = plan.problems[step].on(machine), plan.tilings[step]
-    constants = _constants(plan, step, machine)
-    tensor_bytes = tiling.read_bytes - sum([each.pieces * each.piece_bytes for each in constants])
-    loads = machine.mixed_cycles(tensor_bytes, 0, tiling.tasks) if tensor_bytes > 0 else 0
+    constants, loads = _constants(plan, step, machine), problem.tensor_cycles(tiling.cut)
     compute = problem.compute_cycles(tiling.tasks) if computing is None else computing[step]
     occupied = [*plan.residents.during((step,)), *_buffers(plan, step)]
     return PackedSegment(step, occupied, constants, tiling.tasks, compute, loads)

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.lowering.tile_buffers import align, constant_bytes, describe_group, list_buffers
-from dlasim.compiler_shim.lowering.tile_costs import contention_both, task_traffic
+from dlasim.compiler_shim.lowering.tile_buffers import (
+    align,
+    constant_bytes,
+    describe_group,
+    list_buffers,
+    tile_bytes,
+)
+from dlasim.compiler_shim.lowering.tile_costs import contention_both, load_beats, store_beats, task_traffic
 from dlasim.compiler_shim.lowering.tile_records import (
     MAX_CHAIN,
     BufferSizes,
@@ -15,9 +21,9 @@ from dlasim.compiler_shim.lowering.tile_records import (
 from dlasim.compiler_shim.lowering.transfers import latency_cycles
 from dlasim.native.record import Record, Records, array, member, pointer, record
 from dlasim.native.routine import Routine, routine
-from dlasim.sim.formulas import BusCosts, UnitCosts, lane_cycles, port_cycles, stall_cycles, transfer_beats
+from dlasim.sim.formulas import UnitCosts, lane_cycles, port_cycles, stall_cycles
 
-SECOND, CONSTANTS = 1, 2  # places among a node's buffers
+CONSTANTS = 2  # place among a node's buffers
 _LARGEST = 1 << 62  # more than any budget
 
 
@@ -206,20 +212,10 @@ def _list_buffers(chain: StripeSearch, number: int) -> None:
 
 
 @routine
-def _load_times(memory: BusCosts, size_bytes: int, times: int) -> tuple[int, int, int]:
-    """Cycles on the bus of loads of so many bytes, so many times; those that latency adds; and those of one
-    of them."""
-    if not size_bytes:
-        return 0, 0, 0
-    one = transfer_beats(memory, size_bytes, 1)
-    return times * one, times * latency_cycles(memory, one), one
-
-
-@routine
 def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
     """Cycles, bytes over the bus, and cycles of all loads; loads and stores run beside the computation."""
     stripes, costs = chain.stripes, chain.nodes[0].costs[0]
-    compute, crossing = chain.copies_cycles, chain.copied_bytes
+    group, compute, crossing = chain.group, chain.copies_cycles, chain.copied_bytes
     tensors = constants = waits = first = read = 0
     for number in range(chain.count):
         node = chain.nodes[number]
@@ -229,21 +225,23 @@ def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
         rows = stripes * node.most  # of which the last stripe may lack some
         compute += node.work_cycles + stripes * (node.task_cycles + stall * sizes.height // rows)
         crossing += stripes * moved * sizes.height // rows
-        for place in range(SECOND + 1):
-            size = chain.buffers.buffers[place].size_bytes
-            beats, wait, one = _load_times(costs.bus, size, stripes)
-            tensors, waits, first, read = tensors + beats, waits + wait, first + one, read + size * stripes
-        size = chain.buffers.buffers[CONSTANTS].size_bytes
-        read += size
+        input_beats, second_beats, constant_beats = load_beats(sizes, costs, group, chain.tile)
+        first += input_beats + second_beats
+        chain.tile.rows = -(-sizes.height // stripes)  # as in most stripes
+        input_bytes, second_bytes, _, _ = tile_bytes(sizes, group, chain.tile.rows, chain.tile.columns)
+        read += stripes * (input_bytes + second_bytes)
+        input_beats, second_beats, constant_beats = load_beats(sizes, costs, group, chain.tile)
+        tensors += stripes * (input_beats + second_beats)
+        waits += stripes * latency_cycles(costs.bus, input_beats) if group.input_pixel else 0
+        waits += stripes * latency_cycles(costs.bus, second_beats) if group.second_pixel else 0
+        read += chain.buffers.buffers[CONSTANTS].size_bytes
         if not costs.loads_ahead:
-            beats, wait, one = _load_times(costs.constants, size, 1)
-            constants, waits, first = constants + beats, waits + wait, first + one
-    sizes = chain.nodes[chain.count - 1].sizes[0]
+            waits += latency_cycles(costs.constants, constant_beats) if group.constant_bytes else 0
+            constants, first = constants + constant_beats, first + constant_beats
+    sending = store_beats(sizes, costs, group, chain.tile)
     written = sizes.height * sizes.width * sizes.channels * sizes.output_bytes
     crossing += costs.dma_shares_ports * (read + written)
     latency = max(costs.bus.latency, costs.constants.latency) if constants else costs.bus.latency
-    # A stripe is as wide and as deep as the tensor: contiguous in memory.
-    sending = transfer_beats(costs.bus, -(-written // stripes), 1)
     store = sending + (costs.bus.latency if written else 0)
     move_in = tensors + waits + constants
     contention, store_contention = contention_both(costs, tensors, constants, stripes * sending)

@@ -166,6 +166,23 @@ def load_beats(
 
 
 @routine
+def tensor_load_cycles(sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup, tile: Tile) -> int:
+    """Cycles of all loads of tensors, one after the other."""
+    spatial = spatial_tiles(sizes, tile.rows, tile.columns)
+    input_loads, matrix_loads = load_counts(sizes, group, spatial, tile.is_channels_outer)
+    first, second, fixed = load_beats(sizes, machine, group, tile)
+    cycles = 0
+    if group.input_pixel:
+        cycles += input_loads * (first + latency_cycles(machine.bus, first))
+    if group.second_pixel:
+        tasks = spatial * group.groups * group.passes
+        cycles += tasks * (second + latency_cycles(machine.bus, second))
+    if sizes.has_matrix and group.constant_bytes:
+        cycles += matrix_loads * (fixed + latency_cycles(machine.bus, fixed))
+    return cycles
+
+
+@routine
 def store_beats(sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup, tile: Tile) -> int:
     """Cycles on the bus for a tile of the output."""
     pixel = sizes.output_pixel_stride * sizes.output_bytes

@@ -23,8 +23,8 @@ from dlasim.compiler_shim.lowering.geometry import (
 )
 from dlasim.compiler_shim.lowering.search import Search
 from dlasim.compiler_shim.lowering.stripe_search import ChainNode
-from dlasim.compiler_shim.lowering.tile_records import MachineCosts
-from dlasim.compiler_shim.lowering.transfers import latency_cycles
+from dlasim.compiler_shim.lowering.tile_buffers import describe_group
+from dlasim.compiler_shim.lowering.tile_records import ChannelGroup, MachineCosts, NodeSizes, Tile
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
@@ -78,7 +78,7 @@ class Machine:
             self.bus.outstanding = self.constants.outstanding = 1
         self._stores = cost.bus_costs(self._timed, beside=Region.CONSTANTS)
         self.is_one_memory = len(memories_of(config)) == 1
-        self.word_cycles = cost.word_cycles(self._timed)
+        self.word_cycles, self.queue_depth = cost.word_cycles(self._timed), cost.queue_depth(self._timed)
         self.copier = cost.unit_costs(self._timed, "OP_C_MAX")  # moves bytes within SRAM
         self._costs: dict[tuple[str, bool, int], PreparedCosts] = {}
         ports = 4 if self.copier.port_rate else 1  # operands that may cross the SRAM's ports
@@ -103,15 +103,6 @@ class Machine:
     def constants_cycles(self, size_bytes: int) -> int:
         """Cycles of a transfer of constants."""
         return formulas.transfer_beats(self.constants, size_bytes, 1) + self.constants.latency
-
-    def mixed_cycles(self, size_bytes: int, constant_bytes: int, loads: int) -> int:
-        """About the cycles of so many loads of so many bytes, of which some are constants."""
-        fixed = min(size_bytes, constant_bytes)
-        beats = formulas.transfer_beats(self.constants, fixed, 1)
-        if self.is_one_memory:
-            beats, fixed = 0, 0
-        beats += formulas.transfer_beats(self.bus, size_bytes - fixed, 1)
-        return beats + loads * latency_cycles(self.bus, beats // loads)
 
     @property
     def copy_task_cycles(self) -> int:
@@ -154,6 +145,7 @@ class TilingProblem:
         self.kind = (geometry, node.mnemonic, node.one_by_one, node.fields.get("mode", 0), machine.hope)
         self.link = (geometry, node.pad[0])  # all that matters of it in a chain
         self._elsewhere: TilingProblem | None = None
+        self._tensor_cycles = dict[Cut, int]()
 
     @cached_property
     def work_cycles(self) -> int:
@@ -215,6 +207,26 @@ class TilingProblem:
         groups, passes = self._groups(tiling), self._passes(tiling)
         between = passes if tiling.cut.weights_outer else groups * passes
         return self.node.table is None and between > 1 and self.tiles(tiling) > groups
+
+    def tensor_cycles(self, cut: Cut) -> int:
+        """Cycles of all loads of tensors."""
+        if cut not in self._tensor_cycles:
+            self._tensor_cycles[cut] = tile_costs.tensor_load_cycles(*self._tiles(cut))
+        return self._tensor_cycles[cut]
+
+    def load_beats(self, cut: Cut) -> tuple[int, int, int]:
+        """Cycles on the bus for a tile of the first and the second input, and for the constants."""
+        return tile_costs.load_beats(*self._tiles(cut))
+
+    def store_beats(self, cut: Cut) -> int:
+        """Cycles on the bus for a tile of the output."""
+        return tile_costs.store_beats(*self._tiles(cut))
+
+    def _tiles(self, cut: Cut) -> tuple[NodeSizes, MachineCosts, ChannelGroup, Tile]:
+        """Tiles of a cut, as the routines read them."""
+        sizes, group = self.geometry.sizes.plain, ChannelGroup()
+        describe_group(sizes, cut.channels, cut.depth, group)
+        return sizes, self.machine_costs.plain, group, Tile(*cut)
 
     def compute_cycles(self, tasks: int) -> int:
         """About the cycles of all computations in so many tasks."""

@@ -29,6 +29,7 @@ from dlasim.verification import verify
 from tests.compiler.cases import random_case, write_model
 
 KIB = 1 << 10
+DEPTH = DlaConfig().queue_depth
 SLOW_BUS = DlaConfig().replace(dma_bandwidth=2, parallel="4x64")
 
 
@@ -148,9 +149,9 @@ def test_places_of_random_segments():
         rng = np.random.default_rng(seed)
         limit = 16 * int(rng.integers(256, 1024))
         segments = random_segments(rng, limit)
-        reserve = int(rng.integers(1, 3))
-        ahead = plan_ahead(segments, limit, reserve)
-        assert ahead == plan_ahead(segments, limit, reserve, PLAIN)
+        reserve, depth = int(rng.integers(1, 3)), int(rng.integers(1, 8))
+        ahead = plan_ahead(segments, limit, depth, reserve)
+        assert ahead == plan_ahead(segments, limit, depth, reserve, PLAIN)
         seen["pieces"] += check_places(segments, ahead, limit)
         seen["own"] += sum(load.step == step for step, loads in ahead.loads.items() for load in loads)
         assert ahead.peak_bytes == most_in_use(segments, ahead)
@@ -164,7 +165,7 @@ def test_a_place_that_is_taken_is_noticed():
         PackedSegment(0, [(0, 64)], [], 1, 900, 0),
         PackedSegment(1, [(64, 96)], [Constants(1, 1, 32, 10, ((64, 96),))], 1, 100, 0),
     ]
-    ahead = plan_ahead(segments, 256)
+    ahead = plan_ahead(segments, 256, DEPTH)
     assert check_places(segments, ahead, 256) == 1
     segments[0].occupied.append((0, 256))
     with pytest.raises(AssertionError):
@@ -179,7 +180,7 @@ def test_a_load_may_take_longer_than_all_that_follows(tensors, pieces):
         PackedSegment(1, [(64, 128)], [], 1, 50, tensors),
         PackedSegment(2, [(128, 160)], [Constants(2, 1, 32, 1000, ((128, 160),))], 1, 50, 0),
     ]
-    loads = plan_ahead(segments, 256).loads.get(0, [])
+    loads = plan_ahead(segments, 256, DEPTH).loads.get(0, [])
     assert sum(load.pieces for load in loads) == pieces
 
 
@@ -196,7 +197,7 @@ def test_places_of_random_networks(first, tmp_path):
         except InputError:
             continue  # the SRAM is too small
         segments = describe(plan, policy.machine)
-        ahead = plan_ahead(segments, config.sram_bytes)
+        ahead = plan_ahead(segments, config.sram_bytes, config.queue_depth)
         count += check_places(segments, ahead, config.sram_bytes)
     assert count > 5
 

@@ -194,6 +194,31 @@ def test_a_layer_in_one_tile_costs_what_the_machine_says(
     assert checked > 5
 
 
+@pytest.mark.parametrize("overhead", [0, 8])
+def test_a_chain_loads_for_as_long_as_the_machine_says(
+    networks: dict[str, UnplacedNetwork], overhead: int
+) -> None:
+    """Where stripes are even: runs and bursts of its transfers are those that the program has."""
+    config = DlaConfig().replace(
+        sram_bytes=64 * KIB, parallel="32x32", dma_bandwidth=4, dma_latency=0, dma_burst_overhead=overhead
+    )
+    policy = Policy(config, CompileOptions(place="dla"))
+    network = place(networks["mobilenet_v2"], policy)
+    planned = SramPlanner(network, policy).plan(config.sram_bytes)
+    found = measured_terms(emit(network, config, planned, None, with_constants=False), config)
+    checked = {"stripes": 0, "groups": 0}
+    for chain in planned.chains.values():
+        first, last = planned.problems[chain.steps[0]], planned.problems[chain.steps[-1]]
+        if chain.groups or first.height % len(chain.schedule) == 0:
+            assert chain.load_cycles == sum(found[network.nodes[step].layer][3] for step in chain.steps)
+            checked["groups" if chain.groups else "stripes"] += 1
+        if chain.groups and not last.geometry.sizes.plain.is_dense:
+            stored = chain.groups * last.store_beats(planned.tilings[chain.steps[-1]].cut)
+            assert stored == found[last.node.layer][4]
+    assert checked["stripes"] > 4
+    assert checked["groups"] > 0
+
+
 def measured_terms(lowered: Lowered, config: DlaConfig) -> dict[int, tuple[int, ...]]:
     """By layer: work, stalls and bytes through the ports of its compute operations, work of its loads and of
     its stores."""
@@ -260,7 +285,7 @@ def test_stripes_use_the_formulas(
 ) -> None:
     busy_array = DlaConfig(sram_bytes=64 * KIB, sram_bandwidth=16)
     busy_bus = DlaConfig(sram_bytes=64 * KIB, dma_burst_overhead=5, dma_bandwidth=1, dma_shared_bandwidth=1)
-    busy_bus = busy_bus.replace(mac_results="unlimited", vector_requantizations="unlimited")
+    busy_bus = busy_bus.replace(parallel="16x16", mac_results="unlimited", vector_requantizations="unlimited")
     cases = (
         (formulas.lane_cycles, busy_array),
         (formulas.grouped_costs, busy_array),
