@@ -12,6 +12,7 @@ from dlasim.isa.faults import Fault
 WORD_BYTES = 8
 WORD_BITS = 64
 OPCODE = Field("opcode", 0, 8, "operation")
+FEATURE_BITS = 64  # of a program's header: one for each opcode that it may have
 RECORD_BYTES = 12  # {i32 bias, i32 multiplier, i32 shift}
 TABLE_BYTES = 256
 INT8_BYTES = 1
@@ -646,7 +647,9 @@ def _check_table() -> None:
             instruction.parameters
         )
         assert named <= operand_names, f"{instruction.mnemonic}: no register {named - operand_names}"
-        assert instruction.opcode <= OPCODE.highest, instruction.mnemonic
+        assert instruction.opcode < FEATURE_BITS, (
+            f"{instruction.mnemonic}: `features` has no bit for its opcode"
+        )
         fields = {field.name for field in instruction.fields}
         for operand in instruction.operands:
             conditions = (*operand.present_when, *((operand.wide_when,) if operand.wide_when else ()))

@@ -9,9 +9,9 @@ import pytest
 from tests.packaging.recipe import followed, rewrite, run, run_tests
 
 USE = """
-from dlasim.isa import codec
+from dlasim.isa import codec, container
 from dlasim.isa.assembly import assemble, disassemble
-from dlasim.isa.documents import pages
+from dlasim.isa.documents import pages, sv_package
 from dlasim.isa.documents.c_isa import render
 
 text = '''
@@ -24,6 +24,8 @@ text = '''
     HALT
 '''
 program = assemble(text, "xor.s")
+assert container.read(container.write(program)).features == program.features
+assert "OPCODE_OP_E_XOR: return (word" not in sv_package.render()  # the RTL reports it as illegal
 assert [codec.decode(int(word)).is_legal for word in program.commands] == [True] * 5
 assert "OP_E_XOR" in disassemble(program)
 assert "## OP_E_XOR" in pages.isa_page()
@@ -39,6 +41,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_new_instruction_is_known_everywhere(tree: Path) -> None:
     run(tree, "-c", USE)
+    run_tests(tree, "tests/isa/test_tables.py")
 
 
 def test_its_random_test_passes(tree: Path) -> None:
