@@ -213,7 +213,7 @@ def most_cycles(unit: UnitCosts, result_cycles: int) -> int:
 def is_moderate_machine(words: Sequence[WordCosts], buses: Sequence[BusCosts]) -> bool:
     """Whether costs of a machine for each step, result and byte are so small that `is_moderate` suffices."""
     most = [most_cycles(word.unit, word.kind.result_cycles) for word in words]
-    most += [max(bus.rate_cycles, bus.burst_overhead) for bus in buses]
+    most += [max(bus.rate_cycles, transfer_beats(bus, 1, 1)) for bus in buses]
     return max(most, default=0) < MOST_CYCLES
 
 

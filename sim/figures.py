@@ -41,6 +41,7 @@ class Figure:
     missing: Any = None
     dla_only: bool = False  # of a layer on the CPU it says nothing
     macs_only: bool = False  # of a layer without MACs it says nothing
+    more_is_better: bool = False
 
     def cell(self, report: Report) -> Any:
         """Its cell in a row of a table."""
@@ -86,7 +87,7 @@ def _term(name: str, text: str, label: str, section: str = "") -> Figure:
     return Figure(name, "cycles", text, lambda account: getattr(account, name), "", label, section)
 
 
-# Of each unit; all ten add up to the cycles of the DLA.
+# Of each unit; together they are the cycles of the DLA.
 UNIT_FIGURES: tuple[Figure, ...] = (
     _term("work", "it works, by the formulas of MAC, VECTOR and DMA", "work", "mac"),
     _term("fill", "its pipeline fills, once per operation", "pipeline fill", "mac"),
@@ -227,7 +228,7 @@ RUN_FIGURES: tuple[Figure, ...] = (
     ),
     Figure(
         "cycles.overlap", "cycles", "those in which CPU and DLA both work",
-        lambda run: run.overlap_cycles, "cycles_overlap", "overlap",
+        lambda run: run.overlap_cycles, "cycles_overlap", "overlap", more_is_better=True,
     ),
     Figure(
         "cycles.by_kind", "cycles",
@@ -252,7 +253,7 @@ RUN_FIGURES: tuple[Figure, ...] = (
     Figure(
         "utilization", "share", "macs / (PEs · cycles.dla)",
         lambda run: run.utilization,
-        "utilization", "used", "cycle-accounting",
+        "utilization", "used", "cycle-accounting", more_is_better=True,
     ),
     Figure(
         "dma_bytes.read", "bytes", "read from system memory", _moved(Unit.DMA_IN), "dma_read_bytes", "read"
@@ -321,7 +322,7 @@ RUN_FIGURES: tuple[Figure, ...] = (
     ),
     Figure(
         "cpu.idle_cycles", "cycles", "in which the CPU sleeps; only with --host riscv",
-        column="cpu_idle_cycles",
+        column="cpu_idle_cycles", more_is_better=True,
     ),
     Figure(
         "memory.stack_peak_bytes", "bytes", "the firmware's stack; only with --host riscv",
@@ -339,7 +340,7 @@ RUN_FIGURES: tuple[Figure, ...] = (
         "subgraphs", "count", "parts of the network that run on the DLA without the CPU in between",
         lambda run: len(run.program.streams), "subgraphs",
     ),
-    Figure("", "count", "layers on the DLA", column="layers_dla", derive=_count("dla")),
+    Figure("", "count", "layers on the DLA", column="layers_dla", derive=_count("dla"), more_is_better=True),
     Figure("", "count", "layers on the CPU", column="layers_cpu", derive=_count("cpu")),
     Figure(
         "", "count", "compute operations of all layers", column="tiles",

@@ -33,7 +33,7 @@ def page() -> str:
         "## Of each unit",
         "",
         "`units` holds these for `DMA_IN`, `DMA_OUT`, `MAC` and `VECTOR`; a sweep has columns such as",
-        "`unit_mac_work`. They are the cycles in which the following holds; all nine add up to `cycles.dla`.",
+        "`unit_mac_work`. They are the cycles in which the following holds; together they are `cycles.dla`.",
         "",
         *_table(("`--json`", "printed as", "unit", "is"), UNIT_FIGURES),
         "",

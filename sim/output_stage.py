@@ -34,16 +34,16 @@ def multiplications(batch: Batch) -> Count:
 
 def mac_result_cycles(config: DlaConfig) -> int:
     """Cycles of RESULTS_SCALE results of the MAC unit."""
-    return _scaled(config.mac_results)
+    return scaled_cycles(config.mac_results)
 
 
 def vector_result_cycles(config: DlaConfig, instruction: Instruction, mode: int = PoolMode.MAX) -> int:
     """Cycles of RESULTS_SCALE results of a VECTOR instruction; of a pool in this mode."""
     if not instruction.pools:
-        return vector_requantizations(instruction) * _scaled(config.vector_requantizations)
+        return vector_requantizations(instruction) * scaled_cycles(config.vector_requantizations)
     if mode in _DIVIDED:
-        return _scaled(config.vector_divisions)
-    return _scaled(config.vector_requantizations) if mode == PoolMode.MEAN else 0
+        return scaled_cycles(config.vector_divisions)
+    return scaled_cycles(config.vector_requantizations) if mode == PoolMode.MEAN else 0
 
 
 def batch_result_cycles(config: DlaConfig, batch: Batch) -> Count:
@@ -54,6 +54,6 @@ def batch_result_cycles(config: DlaConfig, batch: Batch) -> Count:
     return np.array(by_mode, np.int64)[batch.fields["mode"]]
 
 
-def _scaled(per_cycle: float) -> int:
+def scaled_cycles(per_cycle: float) -> int:
     """Cycles of RESULTS_SCALE results at a rate, where 0 has no limit."""
     return round(RESULTS_SCALE / per_cycle) if per_cycle else 0

@@ -23,7 +23,10 @@ from dlasim.cache import Cache, open_cache
 from dlasim.errors import InputError, RunError
 from dlasim.native.object_file import seal, unseal
 from dlasim.sim.config import DlaConfig
-from dlasim.sim.formulas import RESULTS_SCALE
+from dlasim.sim.cost import transfer_rate
+from dlasim.sim.memory_tables import RATE_SCALE
+from dlasim.sim.memory_timing import memories_of
+from dlasim.sim.output_stage import scaled_cycles
 
 PACKAGES = ("dla_isa.sv", "dla_fixed_point.sv", "dla_words.sv")  # before what uses them
 WAVEFORMS = {".vcd": ("--trace", "Vcd", "verilated_vcd"), ".fst": ("--trace-fst", "Fst", "verilated_fst")}
@@ -84,15 +87,15 @@ def parameters(config: DlaConfig) -> dict[str, int]:
         "VECTOR_REQUANTIZATION_CYCLES": config.vector_requantizations,
         "VECTOR_DIVISION_CYCLES": config.vector_divisions,
     }
-    own |= {name: round(RESULTS_SCALE / rate) if rate else 0 for name, rate in rates.items()}
+    own |= {name: scaled_cycles(rate) for name, rate in rates.items()}
     shared = {name.upper(): getattr(config, name) for name in _SHARED}
     return shared | {"VECTOR_LANES": config.elements} | own
 
 
 def beat_bytes(config: DlaConfig) -> int:
     """What one transfer alone moves in a cycle."""
-    ports = config.sram_bandwidth * min(config.sram_ports, config.sram_banks)
-    return min(rate for rate in (config.dma_bandwidth, config.dma_shared_bandwidth, ports) if rate)
+    (memory,) = memories_of(config)
+    return transfer_rate(config, memory) // RATE_SCALE
 
 
 def load(config: DlaConfig, waveform: str = "") -> ctypes.CDLL:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, suggestion
+from dlasim.sim.figures import RUN_FIGURES
 
 Write = Callable[[float], str]
 DECIMAL = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
@@ -26,7 +27,7 @@ _TEXTS = {"cycles_total": "cycles", "pes": "PEs", "sram_bytes": "SRAM", "cycles_
           "cpu_instructions": "CPU instructions", "area_kge": "logic area",
           "sram_kib": "all memories"}  # fmt: skip
 _CAPITALS = {word: word.upper() for word in ("dma", "dla", "cpu", "sram", "mac", "ram")}
-_MORE_IS_BETTER = frozenset(("utilization", "cycles_overlap", "cpu_idle_cycles", "layers_dla"))
+_MORE_IS_BETTER = frozenset([figure.column for figure in RUN_FIGURES if figure.more_is_better])
 _ENDINGS = {"_bytes": "B", "_mhz": "MHz", "_nj": "nJ", "_uj": "µJ", "_mj": "mJ", "_mw": "mW", "_um2": "µm²",
             "_mm2": "mm²", "_kge": "kGE", "_kib": "KiB", "_seconds": "s"}  # fmt: skip
 
