@@ -21,7 +21,13 @@ from dlasim.native.record import Record, array, member, pointer, record
 from dlasim.native.routine import Numbers, Routine, routine
 from dlasim.native.storage import RecordMemory, bind, create
 from dlasim.sim import compiled_costs, formulas, operation_costs
-from dlasim.sim.compiled_costs import StreamCosts, WordCosts, cost_operation, is_moderate_machine
+from dlasim.sim.compiled_costs import (
+    COLUMNS,
+    StreamCosts,
+    WordCosts,
+    cost_operation,
+    is_moderate_machine,
+)
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.contention import DEMAND_STEPS, TRANSFERRING, UNIT_COUNT
 from dlasim.sim.cost import dma_shares_ports, fixed_cycles, memory_costs, word_costs
@@ -57,7 +63,6 @@ _START = [
     pattern - (1 << 32 if register.fields[0].signed and pattern >> 31 else 0)
     for register, pattern in zip(registers.OPERANDS, reset_file(), strict=True)
 ]
-_SCRATCH = ("work", "output_stall", "sram_stall", "macs", "moved_bytes", "memory")
 
 
 @record
@@ -304,7 +309,7 @@ class _Machine:
         of_reader: dict[str, object] = self._of_reader | {
             "words": Column(words.view(np.int64), self._is_compiled)
         }
-        of_costs: dict[str, object] = {name: self._numbers((0,)) for name in _SCRATCH} | {
+        of_costs: dict[str, object] = {name: self._numbers((0,)) for name in COLUMNS} | {
             "file": self._numbers(_START),
             "words": self._words,
             "memory_of": self._memory_of,
