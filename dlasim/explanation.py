@@ -71,7 +71,7 @@ def _limit(loss: Losses) -> str:
 
 _ADVICE: Mapping[str, str] = {
     "bandwidth": "a higher DMA bandwidth; more SRAM where tensors travel more than once",
-    "SRAM": "more SRAM, for second buffers and for loading ahead",
+    "SRAM": "more SRAM, for second buffers and for prefetching",
     losses.OUTPUT: "more results per cycle: of MAC (--mac-results) or of VECTOR",
     losses.PORTS: "more or wider SRAM ports",
     losses.FIRST_LOAD: "a higher DMA bandwidth or a shorter latency",

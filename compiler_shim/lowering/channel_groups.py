@@ -177,10 +177,10 @@ def _loads(problems: Sequence[TilingProblem], layout: ChainLayout, costs: Machin
         if size:
             times = 1 if problem.geometry.sizes.plain.table_bytes else layout.groups
             read += times * size
-            times -= costs.loads_ahead
+            times -= costs.assumes_prefetch
             constants, waits = (
                 constants + times * beats,
                 waits + times * latency_cycles(costs.constants, beats),
             )
-            first += 0 if number or costs.loads_ahead else beats
+            first += 0 if number or costs.assumes_prefetch else beats
     return _Loads(tensors, constants, waits, first, read)

@@ -1,4 +1,4 @@
-"""The records of the routine that plans loads ahead."""
+"""The records of the routine that plans prefetches."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ class UsedPlace(Record):
 
 @record
 class LoadSchedule(Record):
-    """Segments in order, in an SRAM of `limit` bytes. Up to `reserve` times what is needed is loaded ahead.
+    """Segments in order, in an SRAM of `limit` bytes. Up to `reserve` times what is needed is prefetched.
 
     Ranges are the bytes that a segment occupies; buffers of constants (`range_owners`) are free once all of
-    these are loaded ahead. `order` are the pieces in the order of their use, from `waiting` on those without
+    these are prefetched. `order` are the pieces in the order of their use, from `waiting` on those without
     a place. `live` are those that are in their places. Two lists of ranges, `busy` and `apart`, serve to find
     a place; `apart` has the piece's buffers, too. `ends` are when the last slots end, at `last` the latest:
     two, or as many as a unit's queue holds, the running one included.

@@ -1,14 +1,14 @@
-"""Follows tasks and loads in time, and plans when pieces of constants are loaded ahead; a routine.
+"""Follows tasks and loads in time, and plans when pieces of constants are prefetched; a routine.
 
 A task's own loads come first. While the bus would wait for a task to end, it loads pieces of constants for
 later tasks, in the order of their use: each into a place in SRAM that nothing else uses from then on until
-its own use. Not much more is loaded ahead than the segments that load for longer than they compute need.
+its own use. Not much more is prefetched than the segments that load for longer than they compute need.
 """
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.lowering.load_places import covered_bytes, find_place, is_free
 from dlasim.compiler_shim.lowering.load_records import NONE, LoadSchedule, TimedSegment
+from dlasim.compiler_shim.lowering.prefetch_addresses import covered_bytes, find_place, is_free
 from dlasim.native.routine import Routine, routine
 
 
@@ -24,7 +24,7 @@ def plan_loads(schedule: LoadSchedule) -> int:
         for slot in range(segment.slots):
             _forget(schedule, number, slot)
             _compute(schedule, segment, slot)
-            _load_ahead(schedule, segment, number, slot)
+            _prefetch(schedule, segment, number, slot)
         _forget(schedule, number, segment.slots)
         _leave(schedule, segment)
     for number in range(schedule.segment_count):
@@ -39,7 +39,7 @@ _LOWERING = "dlasim.compiler_shim.lowering"
 LOADS = Routine(
     plan_loads,
     "loads",
-    (__name__, *(f"{_LOWERING}.{name}" for name in ("load_places", "load_records", "tile_buffers"))),
+    (__name__, *(f"{_LOWERING}.{name}" for name in ("prefetch_addresses", "load_records", "tile_buffers"))),
 )
 
 
@@ -128,7 +128,7 @@ def _compute(schedule: LoadSchedule, segment: TimedSegment, slot: int) -> None:
 
 
 @routine
-def _load_ahead(schedule: LoadSchedule, segment: TimedSegment, number: int, slot: int) -> None:
+def _prefetch(schedule: LoadSchedule, segment: TimedSegment, number: int, slot: int) -> None:
     """Loads for later tasks while the bus would wait."""
     latest = NONE
     while schedule.waiting < schedule.piece_count and schedule.bus < schedule.ends[schedule.last]:

@@ -1,4 +1,4 @@
-"""A plan as the planner of loads ahead sees it: nodes and chains, what they occupy, load and compute."""
+"""A plan as the planner of prefetches sees it: nodes and chains, what they occupy, load and compute."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_SLOTS = 16  # in which the tasks of a segment are looked at
 class Constants:
     """The constants of a node: its step, how many pieces, bytes of the largest, cycles of loading one, the
     buffers that they have, and whether pieces are loaded again. If not, the buffers are free where all pieces
-    are loaded ahead."""
+    are prefetched."""
 
     step: int
     pieces: int
@@ -128,7 +128,7 @@ def _buffers(plan: SramPlan, step: int) -> list[Gap]:
 
 
 def _constants(plan: SramPlan, step: int, machine: Machine) -> list[Constants]:
-    """The constants of a node that may be loaded ahead. Those of a host's tensor may not."""
+    """The constants of a node that may be prefetched. Those of a host's tensor may not."""
     problem, tiling = plan.problems[step], plan.tilings[step]
     place = len(problem.in_sram.inputs)
     size, pieces = tiling.buffers[place][0], problem.first_pieces(tiling)

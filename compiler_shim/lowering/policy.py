@@ -9,7 +9,7 @@ from dlasim.compiler_shim.lowering.chain_tilings import ChainTilings
 from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, total_bytes
 from dlasim.compiler_shim.lowering.search import half
 from dlasim.compiler_shim.lowering.stripes import StripeFinder
-from dlasim.compiler_shim.lowering.tiling import Finder, Hope, Machine, Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.tiling import CostAssumption, Finder, Machine, Tiling, TilingProblem
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.dataclass import dataclass
 from dlasim.native.backend import Backend
@@ -34,7 +34,7 @@ class Policy:
     config: DlaConfig
     options: CompileOptions
     backend: Backend = SHIPPED
-    hope: Hope = Hope.NONE
+    assumption: CostAssumption = CostAssumption.NO_OVERLAP
     by_groups: bool = True  # of channels, in chains
     machine: Machine = field(init=False)
     first_machine: Machine = field(init=False)
@@ -45,9 +45,9 @@ class Policy:
     _chains: dict[object, ChainTilings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.machine = Machine(self.config, self.hope)
+        self.machine = Machine(self.config, self.assumption)
         # Nothing comes before the first node.
-        self.first_machine = Machine(self.config, min(self.hope, Hope.OVERLAP))
+        self.first_machine = Machine(self.config, min(self.assumption, CostAssumption.OVERLAP))
         self._finder = Finder(self.backend, by_channels=self.options.tiling != "auto")
         self._stripes = StripeFinder(self.machine, self.backend)
 
@@ -93,7 +93,7 @@ class Policy:
         return known.answers[budget]
 
     def _find(self, problem: TilingProblem, known: _Known, budget: int) -> Tiling | None:
-        if not problem.machine.loads_ahead:
+        if not problem.machine.assumes_prefetch:
             larger = self._within(problem, known, 1 << budget.bit_length())
             if larger is None or larger.sram_bytes <= budget:
                 return larger

@@ -28,7 +28,7 @@ from dlasim.native.record import Record, member, record
 from dlasim.native.routine import Routine, routine
 
 PIECES = 4
-AHEAD_PART = 4  # a node's constants are assumed to get such a part of the SRAM before it begins
+PREFETCH_PART = 4  # a node's constants are assumed to get such a part of the SRAM before it begins
 PIECE_PART = 4  # of which pieces are no more than such a part
 NEAR = 64  # a node is near its work alone if all else adds no more than such a part of it
 
@@ -181,7 +181,7 @@ def _find_sufficient_bytes(sizes: NodeSizes, machine: MachineCosts, found: Searc
         if size:
             _set_group(sizes, found, size, depth)
             found.sufficient_bytes = max(found.sufficient_bytes, sram_bytes(sizes, found.group, found.tile))
-    if machine.loads_ahead and not sizes.has_matrix:
+    if machine.assumes_prefetch and not sizes.has_matrix:
         whole = PIECE_PART * constant_bytes(sizes, channels, depth)
         found.sufficient_bytes = max(found.sufficient_bytes, whole)
 
@@ -195,8 +195,8 @@ def _cut_all(sizes: NodeSizes, machine: MachineCosts, found: Search, depth: int,
         describe_costs(sizes, machine, size, depth, found.group)
         constants = found.group.constant_bytes
         is_small = 1
-        if machine.loads_ahead and constants and not sizes.has_matrix:
-            found.group.pieces_ahead = budget // AHEAD_PART // constants
+        if machine.assumes_prefetch and constants and not sizes.has_matrix:
+            found.group.prefetched_pieces = budget // PREFETCH_PART // constants
             is_small = constants * PIECE_PART <= budget or size <= sizes.step
         tasks = found.group.groups * found.group.passes
         if is_small and (

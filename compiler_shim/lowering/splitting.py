@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from dlasim.compiler_shim.lowering.sram_plan import NOTHING_AHEAD, SramPlan
+from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES, SramPlan
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 
@@ -26,10 +26,10 @@ def hidden_cycles(plan: SramPlan) -> int:
 
 
 def split_rows(plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
-    """The plan with some nodes in so many parts, without loads ahead; None where none can be cut."""
+    """The plan with some nodes in so many parts, without prefetches; None where none can be cut."""
     found = {step: _split(plan.problems[step], plan.tilings[step], count) for step, count in parts.items()}
     smaller = {step: tiling for step, tiling in found.items() if tiling is not None}
-    return replace(plan, tilings={**plan.tilings, **smaller}, ahead=NOTHING_AHEAD) if smaller else None
+    return replace(plan, tilings={**plan.tilings, **smaller}, prefetches=NO_PREFETCHES) if smaller else None
 
 
 def changes_of_unit(plan: SramPlan) -> list[list[int]]:

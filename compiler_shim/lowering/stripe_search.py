@@ -235,7 +235,7 @@ def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
         waits += stripes * latency_cycles(costs.bus, input_beats) if group.input_pixel else 0
         waits += stripes * latency_cycles(costs.bus, second_beats) if group.second_pixel else 0
         read += chain.buffers.buffers[CONSTANTS].size_bytes
-        if not costs.loads_ahead:
+        if not costs.assumes_prefetch:
             waits += latency_cycles(costs.constants, constant_beats) if group.constant_bytes else 0
             constants, first = constants + constant_beats, first + constant_beats
     sending = store_beats(sizes, costs, group, chain.tile)
@@ -247,7 +247,7 @@ def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
     contention, store_contention = contention_both(costs, tensors, constants, stripes * sending)
     ports = port_cycles(costs.unit.port_rate, crossing)
     lead, task = first + latency, compute // stripes
-    if costs.is_hopeful:
+    if costs.assumes_overlap:
         sent = lead + task + (stripes - 1) * store + store_contention
         busiest = max(max(lead + compute, move_in + contention + task), max(sent, lead + ports))
     else:

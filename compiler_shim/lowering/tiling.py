@@ -54,27 +54,30 @@ class Tiling:
     read_bytes: int
 
 
-class Hope(IntEnum):
+class CostAssumption(IntEnum):
     """What estimates assume: no more than what a node is sure of; that its loads, computations and stores
     overlap perfectly; and also that its first constants are there when it begins."""
 
-    NONE = 0
+    NO_OVERLAP = 0
     OVERLAP = 1
-    AHEAD = 2
+    PREFETCHED = 2
 
 
 class Machine:
     """A configuration as nodes meet it."""
 
-    def __init__(self, config: DlaConfig, hope: Hope = Hope.NONE) -> None:
-        self.config, self.hope = config, hope
-        self.is_hopeful, self.loads_ahead = hope is not Hope.NONE, hope is Hope.AHEAD
+    def __init__(self, config: DlaConfig, assumption: CostAssumption = CostAssumption.NO_OVERLAP) -> None:
+        self.config, self.assumption = config, assumption
+        self.assumes_overlap, self.assumes_prefetch = (
+            assumption is not CostAssumption.NO_OVERLAP,
+            assumption is CostAssumption.PREFETCHED,
+        )
         # A simulation may leave terms out; what is left out must not change the program.
         self._timed = config if config.timing == "full" else config.replace(timing="full")
         # The inputs and outputs of the network count as if they were where the arena is.
         self.bus = cost.bus_costs(self._timed)
         self.constants = cost.bus_costs(self._timed, Region.CONSTANTS)
-        if not self.is_hopeful:  # loads may have to wait for their buffers, one after the other
+        if not self.assumes_overlap:  # loads may have to wait for their buffers, one after the other
             self.bus.outstanding = self.constants.outstanding = 1
         self._stores = cost.bus_costs(self._timed, beside=Region.CONSTANTS)
         self.is_one_memory = len(memories_of(config)) == 1
@@ -130,8 +133,8 @@ class Machine:
             is_one_by_one=int(node.one_by_one),
             task_cycles=task,
             channel_cycles=channel,
-            is_hopeful=int(self.is_hopeful),
-            loads_ahead=int(self.loads_ahead),
+            assumes_overlap=int(self.assumes_overlap),
+            assumes_prefetch=int(self.assumes_prefetch),
         )
 
 
@@ -142,7 +145,7 @@ class TilingProblem:
         self.node, self.machine, self.machine_costs, self.geometry = node, machine, costs, geometry
         self.height, self.width, self.channels = node.out_shape
         self.depth, self.in_sram = geometry.depth, geometry.in_sram
-        self.kind = (geometry, node.mnemonic, node.one_by_one, node.fields.get("mode", 0), machine.hope)
+        self.kind = (geometry, node.mnemonic, node.one_by_one, node.fields.get("mode", 0), machine.assumption)
         self.link = (geometry, node.pad[0])  # all that matters of it in a chain
         self._elsewhere: TilingProblem | None = None
         self._tensor_cycles = dict[Cut, int]()
@@ -161,7 +164,7 @@ class TilingProblem:
     @cached_property
     def constants_cycles(self) -> int:
         """Cycles of loading all constants at once, unless that happens ahead."""
-        return self.constants_load_cycles if self.constant_bytes and not self.machine.loads_ahead else 0
+        return self.constants_load_cycles if self.constant_bytes and not self.machine.assumes_prefetch else 0
 
     @cached_property
     def constants_load_cycles(self) -> int:

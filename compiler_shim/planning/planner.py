@@ -13,7 +13,7 @@ from dlasim.compiler_shim.lowering.geometry import ENDLESS
 from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.lowering.policy import keeps_tensors
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.tiling import Hope
+from dlasim.compiler_shim.lowering.tiling import CostAssumption
 from dlasim.compiler_shim.nodes import PlacedNetwork
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork
@@ -46,7 +46,9 @@ MOST_TASKS = 1 << 14  # nor such with more than that
 SCARCE = 32  # with such a part of what can be used, large networks get a plan for half the bandwidth
 NEAR = 1.005  # a plan for less SRAM is tried while its estimate is within so much of the best
 NEAR_IF_SMALL = 1.05  # likewise
-NEAR_WITH_HOPE = 1.7  # likewise, of plans that hope to load ahead: more SRAM only raises what they hope for
+PREFETCH_SIZE_RATIO = (
+    1.7  # likewise, of plans that assume prefetches: more SRAM lowers their estimates without end
+)
 
 NEAR_IN_TIME = 1.05  # likewise, while its cycles are within so much of the least found
 
@@ -91,7 +93,9 @@ class _PlanSearch:
         self._maker, config, memory = maker, maker.config, maker.memory
         self._own_and_worst = dict.fromkeys((maker.machine, worst_machine(maker.machine)))
         if memory.placements is None:
-            memory.placements = Placements(network, maker.policy(config, maker.options.tiling, Hope.NONE))
+            memory.placements = Placements(
+                network, maker.policy(config, maker.options.tiling, CostAssumption.NO_OVERLAP)
+            )
             memory.sufficient_bytes = self._sufficient_bytes(memory.placements.most_on_dla())
         self._placements = memory.placements
         self._size = min(config.sram_bytes, memory.sufficient_bytes)
@@ -141,9 +145,9 @@ class _PlanSearch:
         return cycles
 
     def _kinds(self, placed: PlacedNetwork) -> Iterator[PlanKind]:
-        """With low hopes and with high ones, also as for machines that are worse, since those may not be
-        faster: for small networks in one way, for all in every way in which this one is better than the
-        default."""
+        """With pessimistic assumptions and with optimistic ones, also as for machines that are worse, since
+        those may not be faster: for small networks in one way, for all in every way in which this one is
+        better than the default."""
         tiling = self._maker.options.tiling
         if not keeps_tensors(self._maker.options):
             yield PlanKind(placed, self._maker.machine, tiling)
@@ -157,11 +161,13 @@ class _PlanSearch:
             machines += slower_machines(self._maker.machine)[:1]
             machines += slower_machines(deep_machine(self._maker.machine))
         for machine in dict.fromkeys(machines):
-            for hope in Hope if size <= SMALLER else (Hope.NONE, Hope.AHEAD):
-                yield PlanKind(placed, machine, tiling, hope)
+            for assumption in (
+                CostAssumption if size <= SMALLER else (CostAssumption.NO_OVERLAP, CostAssumption.PREFETCHED)
+            ):
+                yield PlanKind(placed, machine, tiling, assumption)
         if size > SMALL and SCARCE * self._size <= self._maker.memory.sufficient_bytes:
             for slower in slower_machines(self._maker.machine)[:1]:
-                yield PlanKind(placed, slower, tiling, Hope.AHEAD)
+                yield PlanKind(placed, slower, tiling, CostAssumption.PREFETCHED)
 
     def _try_sizes(self, kind: PlanKind) -> Iterator[SramPlan]:
         """Time the plan for the machine's SRAM, and those for smaller sizes while they are nearly as good."""
@@ -179,13 +185,15 @@ class _PlanSearch:
             if plan.has_groups:
                 self._try_without_groups(kind, size)
             if cycles is not None:
-                may_improve = kind.hope is Hope.AHEAD and cycles < before  # less SRAM is less hope
+                may_improve = (
+                    kind.assumption is CostAssumption.PREFETCHED and cycles < before
+                )  # less SRAM prefetches less
                 if cycles > NEAR_IN_TIME * self._least and not may_improve:
                     return
                 before = cycles
 
     def _try_without_groups(self, kind: PlanKind, size: int) -> None:
-        """Time the plan without chains in groups of channels, whose estimates leave out loads ahead."""
+        """Time the plan without chains in groups of channels, whose estimates leave out prefetches."""
         if size == self._size or node_count(kind.network) <= SMALL:
             other = replace(kind, by_groups=False)
             with suppress(InputError):
@@ -234,6 +242,6 @@ def _steps(size: int, power: int) -> range:
 
 
 def _near(kind: PlanKind) -> float:
-    if kind.hope is not Hope.NONE:
-        return NEAR_WITH_HOPE
+    if kind.assumption is not CostAssumption.NO_OVERLAP:
+        return PREFETCH_SIZE_RATIO
     return NEAR_IF_SMALL if node_count(kind.network) <= SMALLER else NEAR

@@ -24,7 +24,7 @@ class AllocatedNode(NamedTuple):
     """A step of the network with its tiling, the locations of its operands, and the addresses of its buffers:
     for each of inputs, constants, accumulator and output one address per copy.
 
-    The first pieces of its constants are loaded ahead, to the addresses in `ahead`. In a chain, what lies
+    The first pieces of its constants are prefetched to `prefetch_addresses`. In a chain, what lies
     between it and the next node is at `between_address`.
     """
 
@@ -33,7 +33,7 @@ class AllocatedNode(NamedTuple):
     cut: Cut
     operands: Sequence[Location]
     buffers: tuple[tuple[int, ...], ...]
-    ahead: tuple[int, ...] = ()
+    prefetch_addresses: tuple[int, ...] = ()
     between_address: int = 0
 
     @property
@@ -74,7 +74,7 @@ class AllocatedNode(NamedTuple):
     def numbers(self, first_constant: int) -> list[int]:
         """The slots of its `Node`."""
         cut = self.cut
-        numbers = [self.step, first_constant, len(self.ahead), self.between_address]
+        numbers = [self.step, first_constant, len(self.prefetch_addresses), self.between_address]
         numbers += [cut.rows, cut.columns, cut.channels, cut.depth, int(cut.weights_outer)]
         for location in self.operands:
             numbers += location

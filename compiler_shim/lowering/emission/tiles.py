@@ -130,11 +130,11 @@ def _fill(stream: StreamBuilder, node: Node, number: int, box: TensorBox) -> tup
         return fill.address, 0
     fill.count = count + 1
     fill.box.assign(box)
-    ahead = node.ahead if number == CONSTANTS else 0
-    if count < ahead:
-        fill.address = stream.ahead_addresses[node.first_constant + count]
+    prefetched = node.prefetched if number == CONSTANTS else 0
+    if count < prefetched:
+        fill.address = stream.prefetch_addresses[node.first_constant + count]
         return fill.address, 0
-    fill.address = buffer.addresses[(count - ahead) % buffer.copies]
+    fill.address = buffer.addresses[(count - prefetched) % buffer.copies]
     return fill.address, 1
 
 

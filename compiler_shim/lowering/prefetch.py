@@ -1,4 +1,4 @@
-"""Plans which constants are loaded ahead: while earlier nodes compute, as far as the SRAM between allows.
+"""Plans which constants are prefetched: while earlier nodes compute, as far as the SRAM between allows.
 
 What must be loaded before a segment begins, because it and those after it load for longer than they compute,
 is found from the last to the first. `load_schedule` then finds when each piece is loaded, and where to.
@@ -22,7 +22,7 @@ from dlasim.compiler_shim.lowering.load_records import (
 )
 from dlasim.compiler_shim.lowering.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.packed_segments import PackedSegment, describe
-from dlasim.compiler_shim.lowering.sram_plan import NOTHING_AHEAD, Ahead, AheadPlan, SramPlan
+from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES, Prefetch, PrefetchPlan, SramPlan
 from dlasim.compiler_shim.lowering.tiling import Machine
 from dlasim.native.backend import Backend
 from dlasim.native.number_memory import NumberMemory
@@ -34,37 +34,37 @@ _START = layout(TimedPiece).fields["start"].slot
 _MOST_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every number that is met
 
 
-def load_ahead(
+def add_prefetches(
     plan: SramPlan,
     machine: Machine,
     computing: Mapping[int, float] | None = None,
     reserve: int = 1,
     backend: Backend = SHIPPED,
 ) -> SramPlan:
-    """The plan with loads ahead; `computing` are the cycles of the nodes by step, if they have been timed. So
-    many times what is needed may be loaded ahead."""
+    """The plan with prefetches; `computing` are the cycles of the nodes by step, if they have been timed. So
+    many times what is needed may be prefetched."""
     segments = describe(plan, machine, computing)
-    ahead = plan_ahead(segments, plan.sram_bytes, machine.queue_depth, reserve, backend)
-    return replace(plan, ahead=ahead)
+    prefetches = plan_prefetches(segments, plan.sram_bytes, machine.queue_depth, reserve, backend)
+    return replace(plan, prefetches=prefetches)
 
 
-def plan_ahead(
+def plan_prefetches(
     segments: Sequence[PackedSegment],
     limit: int,
     queue_depth: int,
     reserve: int = 1,
     backend: Backend = SHIPPED,
-) -> AheadPlan:
+) -> PrefetchPlan:
     """The loads that segments make for later tasks in an SRAM of `limit` bytes, on a machine whose units have
     queues of such a depth."""
     cycles = sum([segment.compute_cycles + segment.load_cycles for segment in segments])
     pieces = sum([each.pieces for segment in segments for each in segment.constants])
     if not pieces or reserve * cycles >= _MOST_CYCLES:
-        return NOTHING_AHEAD
+        return NO_PREFETCHES
     run = backend.runner(LOADS)
     schedule, memories = _describe(segments, limit, queue_depth, run.is_compiled)
     schedule.reserve = reserve
-    return _list_loads(segments, schedule, memories) if run(schedule) else NOTHING_AHEAD
+    return _list_loads(segments, schedule, memories) if run(schedule) else NO_PREFETCHES
 
 
 class _Memories:
@@ -141,9 +141,11 @@ def _describe(
     return schedule, memories
 
 
-def _list_loads(segments: Sequence[PackedSegment], schedule: LoadSchedule, memories: _Memories) -> AheadPlan:
+def _list_loads(
+    segments: Sequence[PackedSegment], schedule: LoadSchedule, memories: _Memories
+) -> PrefetchPlan:
     """The loads of pieces that have places, in the order in which they are made."""
-    loads, addresses = defaultdict[int, list[Ahead]](list), defaultdict[int, list[int]](list)
+    loads, addresses = defaultdict[int, list[Prefetch]](list), defaultdict[int, list[int]](list)
     steps = [each.step for segment in segments for each in segment.constants]
     in_order = memories.pieces.array(schedule.piece_count)[memories.order.take(0, schedule.piece_count)]
     for constants, _, _, start, _, host, slot in in_order[in_order[:, _START] != NONE].tolist():
@@ -153,11 +155,11 @@ def _list_loads(segments: Sequence[PackedSegment], schedule: LoadSchedule, memor
         found.append(start)
         if here and here[-1].step == step and here[-1].task == task:
             first = here.pop().first
-            here.append(Ahead(step, task, first, len(found) - first))
+            here.append(Prefetch(step, task, first, len(found) - first))
         else:
-            here.append(Ahead(step, task, len(found) - 1, 1))
+            here.append(Prefetch(step, task, len(found) - 1, 1))
     places = {step: tuple(found) for step, found in addresses.items()}
-    return AheadPlan(dict(loads), places, schedule.peak)
+    return PrefetchPlan(dict(loads), places, schedule.peak)
 
 
 def _backlogs(segments: Sequence[PackedSegment], limit: int) -> list[float]:

@@ -1,4 +1,4 @@
-"""Finds places in SRAM for pieces of constants that are loaded ahead: routines."""
+"""Finds places in SRAM for pieces of constants that are prefetched: routines."""
 
 from __future__ import annotations
 
