@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
-from dlasim.compiler_shim.lowering.geometry import ENDLESS
+from dlasim.compiler_shim.lowering.geometry import INFINITE
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.tiling import TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, alias_chain
@@ -60,7 +60,7 @@ class Placements:
 
     def most_on_dla(self) -> PlacedNetwork:
         """What can run on the DLA with any amount of SRAM is there."""
-        verdicts = self._judge(ENDLESS - 1).all_on_dla()
+        verdicts = self._judge(INFINITE - 1).all_on_dla()
         return self._placed(tuple(verdict.on_dla for verdict in verdicts), verdicts)
 
     def _judge(self, sram_bytes: int) -> _Judge:
@@ -165,7 +165,7 @@ class _Judge:
 
     def _cycles(self, problem: TilingProblem) -> int:
         tiling = self._policy.tiling(problem, self._sram_bytes)
-        return ENDLESS if tiling is None else tiling.cycles
+        return INFINITE if tiling is None else tiling.cycles
 
     def _cheapest_runs(self) -> list[bool]:
         """The cheapest sequence of DLA and CPU, where changing from one to the other costs a launch or a
@@ -180,7 +180,7 @@ class _Judge:
                 ways = [(best[source][0] + own + change[source] * (source != target), best[source][1])
                         for source in (target, 1 - target)]  # fmt: skip
                 cycles, before = min(ways, key=lambda way: way[0])
-                found.append((cycles if stays[target] else ENDLESS, [*before, bool(target)]))
+                found.append((cycles if stays[target] else INFINITE, [*before, bool(target)]))
             best = tuple(found)
         return min(best, key=lambda way: way[0])[1]
 
@@ -256,7 +256,7 @@ class _Placer:
 
     def _place_node(self, item: Item, node: DlaNode, left: dict[int, tuple[HostCall, int]]) -> None:
         if item.kind is LayerKind.DEPTH and self._options.depthwise == "emulated":
-            node = replace(node, mnemonic="OP_CONV", one_by_one=True)
+            node = replace(node, mnemonic="OP_CONV", is_channel_by_channel=True)
         call = None
         if self._options.requant == "cpu":
             call = requantizing_call(item.host, node, self._values)

@@ -46,7 +46,7 @@ def _rows(
             "operator": layer.operator,
             "unit": layer.target,
             "why": layer.reason,
-            "tile": tiling.cut.text if tiling is not None else "",
+            "tile": tiling.tile_shape.text if tiling is not None else "",
             "tiles": row["tiles"],
             "read_bytes": row["dma_bytes"]["read"],
             "written_bytes": row["dma_bytes"]["write"],
@@ -84,6 +84,6 @@ def _advice(loss: Losses, tiling: Tiling | None, config: DlaConfig) -> str:
     if limit != losses.TILES:
         return _ADVICE.get(limit, "")
     lanes = config.lanes[1]
-    if tiling is not None and tiling.cut.channels % lanes:
+    if tiling is not None and tiling.tile_shape.channels % lanes:
         return f"more SRAM, for tiles of a multiple of {lanes} output channels"
     return "more SRAM, for fewer tiles or stripes"

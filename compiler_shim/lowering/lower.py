@@ -120,7 +120,7 @@ class _Lowering:
         for step, tiling in self._sram.tilings.items():
             node = self._network.nodes[step]
             assert isinstance(node, DlaNode)
-            tiles += tiling.tasks * (tiling.cut.channels if node.one_by_one else 1)
+            tiles += tiling.tasks * (tiling.tile_shape.channels if node.is_channel_by_channel else 1)
             if tiles > MAX_TILES:
                 layer = self._network.layers[node.layer]
                 raise InputError(
@@ -192,7 +192,13 @@ class _Lowering:
         tensors = [self._tensor_location(each) if each else NO_LOCATION for each in node.operands]
         prefetch_addresses, between = sram.prefetches.addresses.get(step, ()), self._between.get(step, 0)
         return AllocatedNode(
-            step, node, sram.tilings[step].cut, tensors, sram.buffers[step], prefetch_addresses, between
+            step,
+            node,
+            sram.tilings[step].tile_shape,
+            tensors,
+            sram.buffers[step],
+            prefetch_addresses,
+            between,
         )
 
     def _tensor_location(self, operand: NodeOperand) -> Location:

@@ -14,16 +14,16 @@ from math import fsum
 from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.load_records import (
     NONE,
+    FreedRange,
     LoadSchedule,
     TimedConstants,
     TimedPiece,
     TimedSegment,
-    UsedPlace,
 )
 from dlasim.compiler_shim.lowering.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.packed_segments import PackedSegment, describe
 from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES, Prefetch, PrefetchPlan, SramPlan
-from dlasim.compiler_shim.lowering.tiling import Machine
+from dlasim.compiler_shim.lowering.tiling import MachineModel
 from dlasim.native.backend import Backend
 from dlasim.native.number_memory import NumberMemory
 from dlasim.native.record import layout
@@ -36,7 +36,7 @@ _MOST_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every 
 
 def add_prefetches(
     plan: SramPlan,
-    machine: Machine,
+    machine: MachineModel,
     computing: Mapping[int, float] | None = None,
     reserve: int = 1,
     backend: Backend = SHIPPED,
@@ -74,21 +74,21 @@ class _Memories:
         self.segments = RecordMemory(TimedSegment, is_compiled)
         self.constants = RecordMemory(TimedConstants, is_compiled)
         self.pieces = RecordMemory(TimedPiece, is_compiled)
-        self.used = RecordMemory(UsedPlace, is_compiled)
+        self.freed = RecordMemory(FreedRange, is_compiled)
         self.range_starts, self.range_ends = NumberMemory(is_compiled), NumberMemory(is_compiled)
         self.range_owners = NumberMemory(is_compiled)
         self.order, self.live = NumberMemory(is_compiled), NumberMemory(is_compiled)
         self.busy_starts, self.busy_ends = NumberMemory(is_compiled), NumberMemory(is_compiled)
-        self.apart_starts, self.apart_ends = NumberMemory(is_compiled), NumberMemory(is_compiled)
+        self.blocked_starts, self.blocked_ends = NumberMemory(is_compiled), NumberMemory(is_compiled)
         self.ends = NumberMemory(is_compiled)
 
     def reserve(self, ranges: int, pieces: int) -> None:
         """Make room for what the routine writes."""
         self.pieces.reserve(pieces, 0)
-        self.used.reserve(ranges + pieces, 0)
+        self.freed.reserve(ranges + pieces, 0)
         for memory in (self.order, self.live):
             memory.reserve(pieces, 0)
-        for memory in (self.busy_starts, self.busy_ends, self.apart_starts, self.apart_ends):
+        for memory in (self.busy_starts, self.busy_ends, self.blocked_starts, self.blocked_ends):
             memory.reserve(ranges + pieces + 1, 0)
 
 
@@ -148,8 +148,8 @@ def _list_loads(
     loads, addresses = defaultdict[int, list[Prefetch]](list), defaultdict[int, list[int]](list)
     steps = [each.step for segment in segments for each in segment.constants]
     in_order = memories.pieces.array(schedule.piece_count)[memories.order.take(0, schedule.piece_count)]
-    for constants, _, _, start, _, host, slot in in_order[in_order[:, _START] != NONE].tolist():
-        step, segment = steps[constants], segments[host]
+    for constants, _, _, start, _, loading_segment, slot in in_order[in_order[:, _START] != NONE].tolist():
+        step, segment = steps[constants], segments[loading_segment]
         task = min((slot + 1) * segment.tasks_of_slot, segment.tasks) - 1
         here, found = loads[segment.step], addresses[step]
         found.append(start)

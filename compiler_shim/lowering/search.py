@@ -1,4 +1,4 @@
-"""Finds the cheapest cut of a node within a budget of SRAM; a routine."""
+"""Finds the cheapest tile shape of a node within a budget of SRAM; a routine."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ NEAR = 64  # a node is near its work alone if all else adds no more than such a 
 class Search(Record):
     """What the search works on and finds.
 
-    With a budget of `sufficient_bytes` or more it always finds the same. `best` is the cut with the fewest
-    cycles, then tasks, then bytes of SRAM; 0 tasks where no cut fits.
+    With a budget of `sufficient_bytes` or more it always finds the same. `best` is the tile shape with the
+    fewest cycles, then tasks, then bytes of SRAM; 0 tasks where no tile shape fits.
     """
 
     group: ChannelGroup = member(ChannelGroup)
@@ -54,7 +54,7 @@ class Search(Record):
 
 @routine
 def search(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: int, by_channels: int) -> int:
-    """Find the best cut within a budget, or the paper's."""
+    """Find the best tile shape within a budget, or the paper's."""
     found.sufficient_bytes = found.tasks = 0
     if by_channels:
         _cut_channels(sizes, machine, found, budget)
@@ -149,7 +149,8 @@ def _set_group(sizes: NodeSizes, found: Search, channels: int, depth: int) -> No
 
 @routine
 def _cut_channels(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: int) -> None:
-    """The paper's cut: the whole input, single buffers, and as many output channels as fit beside it."""
+    """The paper's tile shape: the whole input, single buffers, and as many output channels as fit beside
+    it."""
     step = sizes.step
     low, high = 0, sizes.channels // step + 1
     steps = high - 1
@@ -171,8 +172,8 @@ def _cut_channels(sizes: NodeSizes, machine: MachineCosts, found: Search, budget
 
 @routine
 def _find_sufficient_bytes(sizes: NodeSizes, machine: MachineCosts, found: Search, depth: int) -> None:
-    """The budget in which every cut worth trying is as large as it can be: with all channels, or with second
-    buffers for everything in the largest part of them, which takes more than any smaller part."""
+    """The budget in which every tile shape worth trying is as large as it can be: with all channels, or with
+    second buffers for everything in the largest part of them, which takes more than any smaller part."""
     channels, lanes = sizes.channels, machine.unit.output_lanes
     part, _ = smaller_group(channels, sizes.step, lanes, channels, 1)
     rows = min(sizes.height, MAX_EXTENT) if sizes.width <= MAX_EXTENT else 1
@@ -240,16 +241,16 @@ def _consider(sizes: NodeSizes, machine: MachineCosts, found: Search) -> None:
 
 
 @routine
-def choose_largest(sizes: NodeSizes, found: Search, outer: int, double: int, budget: int) -> int:
+def choose_largest(sizes: NodeSizes, found: Search, outer: int, is_double: int, budget: int) -> int:
     """Make the tile the largest that fits, evened out, 0 for none; columns are cut only below one row."""
     height, width, tile = sizes.height, sizes.width, found.tile
     if width <= MAX_EXTENT:
-        _set_tile(tile, min(height, MAX_EXTENT), width, outer, double)
+        _set_tile(tile, min(height, MAX_EXTENT), width, outer, is_double)
         rows = _most_lines(sizes, found, 1, budget)
         if rows:
             tile.rows = even(height, rows)
             return 1
-    _set_tile(tile, 1, min(width, MAX_EXTENT), outer, double)
+    _set_tile(tile, 1, min(width, MAX_EXTENT), outer, is_double)
     columns = _most_lines(sizes, found, 0, budget)
     if columns:
         tile.columns = even(width, columns)

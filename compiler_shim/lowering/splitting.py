@@ -63,12 +63,14 @@ def _is_mac(plan: SramPlan, step: int) -> bool:
 
 def _split(problem: TilingProblem, tiling: Tiling, parts: int) -> Tiling | None:
     """A tiling in rows of a part of the height, if that loads nothing again but rows that windows share."""
-    cut = tiling.cut
+    tile_shape = tiling.tile_shape
     rows = -(-problem.height // parts)
-    is_whole = cut.columns == problem.width and cut.depth == problem.depth and rows < cut.rows
-    groups = -(-problem.channels // cut.channels)
-    if not is_whole or (groups > 1 and not (cut.weights_outer and all(problem.in_sram.inputs))):
+    is_whole = (
+        tile_shape.columns == problem.width and tile_shape.depth == problem.depth and rows < tile_shape.rows
+    )
+    groups = -(-problem.channels // tile_shape.channels)
+    if not is_whole or (groups > 1 and not (tile_shape.is_channels_outer and all(problem.in_sram.inputs))):
         return None
-    smaller = cut._replace(rows=rows, weights_outer=True)
+    smaller = tile_shape._replace(rows=rows, is_channels_outer=True)
     tasks = -(-problem.height // rows) * groups
-    return replace(tiling, cut=smaller, tasks=tasks)
+    return replace(tiling, tile_shape=smaller, tasks=tasks)

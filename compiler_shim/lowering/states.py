@@ -1,9 +1,9 @@
 """Searches which tensors stay in SRAM, and which nodes run as chains: a shortest path over states.
 
 A state is a place between two nodes with the tensors that are in SRAM there. From it the next node alone, or
-the next few as a chain, lead to later states; the estimate of each such segment is that of its best cut for
-the SRAM that the state leaves. Where many tensors are alive at once, only the cheapest states of a place are
-followed.
+the next few as a chain, lead to later states; the estimate of each such segment is that of its best tile
+shapes for the SRAM that the state leaves. Where many tensors are alive at once, only the cheapest states of a
+place are followed.
 """
 
 from __future__ import annotations

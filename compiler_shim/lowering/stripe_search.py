@@ -24,7 +24,7 @@ from dlasim.native.routine import Routine, routine
 from dlasim.sim.formulas import UnitCosts, lane_cycles, port_cycles, stall_cycles
 
 CONSTANTS = 2  # place among a node's buffers
-_LARGEST = 1 << 62  # more than any budget
+_INFINITE = 1 << 62  # more than any budget
 
 
 @record
@@ -82,7 +82,7 @@ class StripeSearch(Record):
 def cut_stripes(chain: StripeSearch, budget: int) -> int:
     """Find the cheapest rows of a stripe that fit: in the fewest stripes, or in more as long as that
     helps."""
-    chain.first, chain.end, chain.rows = 0, _LARGEST, 0
+    chain.first, chain.end, chain.rows = 0, _INFINITE, 0
     constants = 0
     for number in range(chain.count):
         sizes = chain.nodes[number].sizes[0]

@@ -82,7 +82,7 @@ def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[i
     """Cycles that the output stage and the SRAM's ports add to the work of a task, and the bytes that cross
     the ports."""
     channels, operations = tile.channels, 1
-    if machine.is_one_by_one:
+    if machine.is_channel_by_channel:
         channels, operations = 1, tile.channels
     unit, pixels = machine.unit, tile.rows * tile.columns
     turns = pixel_turns(unit, tile.rows, tile.columns)

@@ -83,7 +83,7 @@ class MachineCosts(Record):
     unit: UnitCosts = member(UnitCosts)
     is_mac: int = 0
     rereads_input: int = 0
-    is_one_by_one: int = 0
+    is_channel_by_channel: int = 0
     task_cycles: int = 0
     channel_cycles: int = 0
     assumes_overlap: int = 0

@@ -51,7 +51,7 @@ class PlanCandidate:
             self.kind.network,
             tuple(plan.addresses.items()),
             tuple(plan.buffers.items()),
-            tuple([(step, tiling.cut) for step, tiling in plan.tilings.items()]),
+            tuple([(step, tiling.tile_shape) for step, tiling in plan.tilings.items()]),
             tuple([(each.steps, each.schedule, each.groups, each.inner_addresses) for each in chains]),
             tuple([(step, tuple(loads)) for step, loads in plan.prefetches.loads.items()]),
             tuple(plan.prefetches.addresses.items()),

@@ -10,7 +10,7 @@ from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
 from dlasim.compiler_shim.lowering.prefetch import add_prefetches
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.tiling import CostAssumption, Machine
+from dlasim.compiler_shim.lowering.tiling import CostAssumption, MachineModel
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, Timed
@@ -69,11 +69,11 @@ class PlanMaker:
         return enough if enough <= self.config.sram_bytes else None
 
     @property
-    def cost_machine(self) -> Machine:
+    def cost_machine(self) -> MachineModel:
         """The machine at hand, as nodes meet it."""
         return self.costs_on(self.machine)
 
-    def costs_on(self, machine: DlaConfig) -> Machine:
+    def costs_on(self, machine: DlaConfig) -> MachineModel:
         """A machine as nodes meet it."""
         return self.policy(machine, self.options.tiling, CostAssumption.NO_OVERLAP).machine
 

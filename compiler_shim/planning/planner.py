@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from dlasim.compiler_shim.lowering.geometry import ENDLESS
+from dlasim.compiler_shim.lowering.geometry import INFINITE
 from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.lowering.policy import keeps_tensors
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
@@ -100,7 +100,7 @@ class _PlanSearch:
         self._placements = memory.placements
         self._size = min(config.sram_bytes, memory.sufficient_bytes)
         self._refinement = Refinement(maker, self._is_extra)
-        self._distinct, self._least = Distinct(), ENDLESS
+        self._distinct, self._least = Distinct(), INFINITE
         self._timed: list[Timed] = []
         self._refusals: list[InputError] = []
 
@@ -172,7 +172,7 @@ class _PlanSearch:
     def _try_sizes(self, kind: PlanKind) -> Iterator[SramPlan]:
         """Time the plan for the machine's SRAM, and those for smaller sizes while they are nearly as good."""
         plan = self._maker.plan(kind, self._size)
-        most, before = _near(kind) * plan.estimated_cycles, ENDLESS
+        most, before = _near(kind) * plan.estimated_cycles, INFINITE
         for size in (self._size, *self._smaller_sizes(kind, plan)):
             try:
                 plan = self._maker.plan(kind, size)

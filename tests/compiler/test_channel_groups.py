@@ -79,7 +79,7 @@ def prefer_groups(monkeypatch):
         if found is None:
             return None
         chosen.append(found)
-        return replace(found, cycles=len(found.layout.cuts) < 3)  # the longest chain is free
+        return replace(found, cycles=len(found.layout.tile_shapes) < 3)  # the longest chain is free
 
     monkeypatch.setattr(channel_groups, "_may_gain", lambda problems: True)
     monkeypatch.setattr(ChannelTilings, "best", cheapest)

@@ -181,7 +181,7 @@ def test_a_layer_in_one_tile_costs_what_the_machine_says(
         if tiling.tasks == 1:
             problem = planned.problems[step]
             sizes, machine = problem.geometry.sizes.plain, problem.machine_costs.plain
-            tile, group = Tile(*tiling.cut), ChannelGroup()
+            tile, group = Tile(*tiling.tile_shape), ChannelGroup()
             tile_buffers.describe_group(sizes, tile.channels, tile.depth, group)
             expected = (
                 tile_costs.work_cycles(sizes, machine, tile.channels, tile.depth),
@@ -213,7 +213,7 @@ def test_a_chain_loads_for_as_long_as_the_machine_says(
             assert chain.load_cycles == sum(found[network.nodes[step].layer][3] for step in chain.steps)
             checked["groups" if chain.groups else "stripes"] += 1
         if chain.groups and not last.geometry.sizes.plain.is_dense:
-            stored = chain.groups * last.store_beats(planned.tilings[chain.steps[-1]].cut)
+            stored = chain.groups * last.store_beats(planned.tilings[chain.steps[-1]].tile_shape)
             assert stored == found[last.node.layer][4]
     assert checked["stripes"] > 4
     assert checked["groups"] > 0

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.compile import load_model
-from dlasim.compiler_shim.lowering.geometry import ENDLESS
+from dlasim.compiler_shim.lowering.geometry import INFINITE
 from dlasim.compiler_shim.lowering.stripe_search import STRIPES
 from dlasim.compiler_shim.lowering.stripes import StripeFinder, StripeTilings
 from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
-from dlasim.compiler_shim.lowering.tiling import CostAssumption, Machine, TilingProblem, TilingProblems
+from dlasim.compiler_shim.lowering.tiling import CostAssumption, MachineModel, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.native.backend import PLAIN
 from dlasim.sim.config import DlaConfig
@@ -35,10 +35,10 @@ def chains(
                 break
             found.append(node)
             for is_outside in (False, True) if len(found) > 1 else ():
-                yield _problems(found, Machine(config, assumption), is_outside)
+                yield _problems(found, MachineModel(config, assumption), is_outside)
 
 
-def _problems(nodes: list[DlaNode], machine: Machine, is_outside: bool) -> list[TilingProblem]:
+def _problems(nodes: list[DlaNode], machine: MachineModel, is_outside: bool) -> list[TilingProblem]:
     problems = []
     for number, node in enumerate(nodes):
         inputs = [number > 0 or not is_outside, *[True] * (len(node.inputs) - 1)]
@@ -63,7 +63,7 @@ def test_compiled_and_plain_find_the_same(
             plain, fast = [
                 StripeTilings(problems, StripeFinder(problems[0].machine, each)) for each in (PLAIN, backend)
             ]
-            budget = ENDLESS - 1
+            budget = INFINITE - 1
             while budget > 0:
                 one, other = plain.best(budget), fast.best(budget)
                 assert (one is None) == (other is None)
@@ -84,7 +84,7 @@ def test_what_is_found_fits_by_the_schedule_that_emission_follows(tmp_path: Path
         for problems in chains(seed, tmp_path, DlaConfig(), CostAssumption.NO_OVERLAP):
             finder, height = StripeFinder(problems[0].machine), problems[-1].height
             tilings = StripeTilings(problems, finder)
-            budget, found = ENDLESS - 1, tilings.best(ENDLESS - 1)
+            budget, found = INFINITE - 1, tilings.best(INFINITE - 1)
             while found is not None:
                 assert found.sram_bytes <= budget
                 assert [stripe[-1].end for stripe in found.layout.schedule] == [

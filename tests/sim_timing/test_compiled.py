@@ -20,7 +20,7 @@ from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import plan_stream
 from dlasim.sim.stream import decode_stream
 from dlasim.sim.timeline import Timeline, WalkedStream
-from dlasim.sim.walk_columns import Places, WalkColumns, list_columns
+from dlasim.sim.walk_columns import UnitOrder, WalkColumns, list_columns
 from tests.compiled import compiled
 from tests.sim_timing.stepped import SteppedMachine
 from tests.sim_timing.streams import random_config, random_limits, random_memories, random_stream
@@ -98,7 +98,7 @@ def test_same_columns_as_by_numpy(seed):
         if stream.fault is not None:
             continue
         costs = stream_costs(config, stream, len(stream), stream.batches(), PLAIN)
-        expected = list_columns(config, stream, costs, Places(costs.unit), len(stream.words))
+        expected = list_columns(config, stream, costs, UnitOrder(costs.unit), len(stream.words))
         for run in runners:
             columns = read_columns(config, words, run)
             assert (columns is not None) == (config.timing == "full")

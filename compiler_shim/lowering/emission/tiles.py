@@ -76,7 +76,7 @@ def make_tile(
         _read_second_input(stream, node, operation)
     constants = _load_constants(stream, node, start, depth)
 
-    is_single = facts.is_one_by_one
+    is_single = facts.is_channel_by_channel
     is_last = start + depth >= facts.depth
     if is_last:
         _write_output(stream, node, operation, address, is_stored)
