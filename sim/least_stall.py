@@ -14,7 +14,7 @@ from operator import add
 from dlasim.sim.formulas import RESULTS_SCALE, UnitCosts, ceil_div, output_stall_cycles, output_steps
 
 _INFINITE = 1 << 200  # more than any sum of costs
-MOST_ACCUMULATORS = 128  # with more, fills and drains of one operation are all that is counted
+MAX_ACCUMULATORS = 128  # with more, fills and drains of one operation are all that is counted
 
 
 @lru_cache(maxsize=4096)

@@ -25,7 +25,7 @@ from dlasim.isa.registers import MAX_EXTENT
 from dlasim.sim.formulas import port_cycles
 
 COPIES = 2  # of the buffers between nodes
-LEAST_GAIN = 8  # such a part of its cycles is what a chain must be able to save
+MIN_GAIN = 8  # such a part of its cycles is what a chain must be able to save
 
 
 class ChannelTilings:
@@ -63,7 +63,7 @@ def _may_gain(problems: Sequence[TilingProblem]) -> bool:
     work = [problem.work_cycles for problem in problems]
     loads = [problem.constants_load_cycles for problem in problems]
     least = max(sum(work), sum(loads))
-    return LEAST_GAIN * (sum(map(max, work, loads)) - least) >= least
+    return MIN_GAIN * (sum(map(max, work, loads)) - least) >= least
 
 
 def _are_groupable(problems: Sequence[TilingProblem]) -> bool:

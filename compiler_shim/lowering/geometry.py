@@ -19,9 +19,7 @@ from dlasim.native.record import Record
 from dlasim.native.storage import copy_of
 
 INFINITE = 1 << 62  # more than any budget
-MOST_TASK_CYCLES = (
-    1 << 25
-)  # more than a task besides its work, a result, or a transfer besides its bytes take
+MAX_TASK_CYCLES = 1 << 25  # more than a task besides its work, a result, or a transfer besides its bytes take
 
 Buffers = tuple[tuple[int, int], ...]
 _Kind = TypeVar("_Kind", bound=Record)
@@ -224,7 +222,7 @@ def _most(sizes: NodeSizes, in_bytes: int) -> int:
     channel_by_channel = out_size * (sizes.channels + 1)
     lines = sizes.stride_height + sizes.stride_width + sizes.window_height + sizes.window_width
     return (
-        tasks * (sizes.taps + sram + 2 * MOST_TASK_CYCLES)
-        + channel_by_channel * MOST_TASK_CYCLES
+        tasks * (sizes.taps + sram + 2 * MAX_TASK_CYCLES)
+        + channel_by_channel * MAX_TASK_CYCLES
         + sram * lines
     )

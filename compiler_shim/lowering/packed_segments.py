@@ -14,7 +14,7 @@ from dlasim.compiler_shim.lowering.tiling import MachineModel
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 
-MOST_SLOTS = 16  # in which the tasks of a segment are looked at
+MAX_SLOTS = 16  # in which the tasks of a segment are looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class PackedSegment:
     slots: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.tasks_of_slot = -(-self.tasks // MOST_SLOTS)
+        self.tasks_of_slot = -(-self.tasks // MAX_SLOTS)
         self.slots = -(-self.tasks // self.tasks_of_slot)
 
     @property

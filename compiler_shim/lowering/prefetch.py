@@ -31,7 +31,7 @@ from dlasim.native.shipped import SHIPPED
 from dlasim.native.storage import RecordMemory, bind, create
 
 _START = layout(TimedPiece).fields["start"].slot
-_MOST_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every number that is met
+_MAX_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every number that is met
 
 
 def add_prefetches(
@@ -59,7 +59,7 @@ def plan_prefetches(
     queues of such a depth."""
     cycles = sum([segment.compute_cycles + segment.load_cycles for segment in segments])
     pieces = sum([each.pieces for segment in segments for each in segment.constants])
-    if not pieces or reserve * cycles >= _MOST_CYCLES:
+    if not pieces or reserve * cycles >= _MAX_CYCLES:
         return NO_PREFETCHES
     run = backend.runner(LOADS)
     schedule, memories = _describe(segments, limit, queue_depth, run.is_compiled)
@@ -183,7 +183,7 @@ def _backlogs(segments: Sequence[PackedSegment], limit: int) -> list[float]:
 def _next_tensors(segments: Sequence[PackedSegment]) -> list[float]:
     """By segment, how many cycles after its end the next load of tensors must begin, so that no task has to
     wait for it; below 0 if before. As good as never where there is none."""
-    cycles, found = float(_MOST_CYCLES), list[float]()
+    cycles, found = float(_MAX_CYCLES), list[float]()
     for segment in reversed(segments):
         found.append(cycles)
         tensors = segment.tensor_cycles / segment.slots

@@ -30,7 +30,7 @@ from dlasim.native.routine import Routine, routine
 PIECES = 4
 PREFETCH_PART = 4  # a node's constants are assumed to get such a part of the SRAM before it begins
 PIECE_PART = 4  # of which pieces are no more than such a part
-NEAR = 64  # a node is near its work alone if all else adds no more than such a part of it
+MAX_OVERHEAD_PART = 64  # a node is near its work alone if all else adds no more than such a part of it
 
 
 @record
@@ -94,7 +94,7 @@ def _cut_depths(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: 
         _cut_all(sizes, machine, found, depth, budget)
         if found.tasks and found.cycles == before and not _may_be_kept(sizes, machine, depth):
             return
-        if found.tasks and found.cycles <= work + work // NEAR:
+        if found.tasks and found.cycles <= work + work // MAX_OVERHEAD_PART:
             return
         before = found.cycles if found.tasks else 0
         depth = half(depth) if depth > 1 and not sizes.is_matrix_in_sram else 0

@@ -15,14 +15,14 @@ from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES, SramPlan
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 
-LEAST_PART = 256  # of a plan's cycles: where less is to be hidden, nothing is cut
+MIN_PART = 256  # of a plan's cycles: where less is to be hidden, nothing is cut
 
 
 def hidden_cycles(plan: SramPlan) -> int:
     """What the VECTOR unit could do beside the MAC unit, at most; 0 where that is next to nothing."""
     steps = _at_changes(plan)
     hidden = sum(plan.tilings[step].cycles for step in steps if not _is_mac(plan, step))
-    return hidden if LEAST_PART * hidden >= plan.estimated_cycles else 0
+    return hidden if MIN_PART * hidden >= plan.estimated_cycles else 0
 
 
 def split_rows(plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:

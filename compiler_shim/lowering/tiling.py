@@ -13,7 +13,7 @@ from functools import cached_property
 from dlasim.compiler_shim.lowering import search, tile_costs
 from dlasim.compiler_shim.lowering.geometry import (
     INFINITE,
-    MOST_TASK_CYCLES,
+    MAX_TASK_CYCLES,
     Buffers,
     Geometry,
     InSram,
@@ -79,7 +79,7 @@ class MachineModel:
         self.constants = cost.bus_costs(self._timed, Region.CONSTANTS)
         if not self.assumes_overlap:  # loads may have to wait for their buffers, one after the other
             self.bus.outstanding = self.constants.outstanding = 1
-        self._stores = cost.bus_costs(self._timed, beside=Region.CONSTANTS)
+        self._stores = cost.bus_costs(self._timed, opposite_region=Region.CONSTANTS)
         self.is_one_memory = len(memories_of(config)) == 1
         self.word_cycles, self.queue_depth = cost.word_cycles(self._timed), cost.queue_depth(self._timed)
         self.copier = cost.unit_costs(self._timed, "OP_C_MAX")  # moves bytes within SRAM
@@ -193,7 +193,7 @@ class TilingProblem:
         taken = rows * sizes.input_width * (self.depth + self.channels) * self.channels
         taken += results * (self.depth * sizes.taps + 8) + sizes.input_height * sizes.input_width * 8
         each = taken * 64 * self.machine.most_cycles_per_byte + results * (unit.result_cycles + 1)
-        return each + self.task_cycles + MOST_TASK_CYCLES
+        return each + self.task_cycles + MAX_TASK_CYCLES
 
     @cached_property
     def chain_numbers(self) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.duration import program_cycles
 
-MOST_SRAM = 1 << 30
+MAX_SRAM = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class PlanMaker:
         self.config, self.options, self.backend, self.memory = config, options, backend, memory
         # What a simulation leaves out must not change the program.
         self.timed_machine = config.replace(timing="full")
-        self.machine = config.replace(sram_bytes=MOST_SRAM)  # all sizes have the same
+        self.machine = config.replace(sram_bytes=MAX_SRAM)  # all sizes have the same
 
     @property
     def sufficient_sram_bytes(self) -> int | None:

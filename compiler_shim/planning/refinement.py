@@ -35,11 +35,11 @@ from dlasim.sim.duration import computation_cycles, computation_ends
 FIRST_PARTS, OTHER_PARTS = (4,), (2, 8)
 ALL_PARTS = tuple(sorted(FIRST_PARTS + OTHER_PARTS))
 MIXED = 0  # instead, where each change of unit has a number of its own
-MOST_IF_LARGE = 10  # plans of larger networks that are tried in smaller tiles
-MOST_IN_OTHERS = 2  # of these, tried in other numbers of parts
-MOST_MIXED = 2  # plans of networks that are not large in which each change of unit has a number of its own
-MOST_BY_TIMES = 3  # plans whose prefetches are planned again
-MOST_BY_DEEP = 16  # plans of small networks whose prefetches are planned by the times of the deep machine
+MAX_IF_LARGE = 10  # plans of larger networks that are tried in smaller tiles
+MAX_IN_OTHERS = 2  # of these, tried in other numbers of parts
+MAX_MIXED = 2  # plans of networks that are not large in which each change of unit has a number of its own
+MAX_BY_TIMES = 3  # plans whose prefetches are planned again
+MAX_BY_DEEP = 16  # plans of small networks whose prefetches are planned by the times of the deep machine
 RESERVES = (1, 2)  # times what is needed is prefetched in plans by known times
 
 
@@ -79,7 +79,7 @@ class Refinement:
                 firsts += self._in_parts(candidate, plan, FIRST_PARTS)
         found = self._maker.time_all(firsts)[0]
         others = list[PlanCandidate]()
-        for _, candidate, _ in _fastest(found, MOST_IN_OTHERS):
+        for _, candidate, _ in _fastest(found, MAX_IN_OTHERS):
             whole = self._origin(candidate.plan).whole
             others += self._in_parts(candidate, whole, OTHER_PARTS)
         return found + self._maker.time_all(others)[0]
@@ -101,7 +101,7 @@ class Refinement:
             same = [candidate for candidate in found if candidate.kind.machine == machine]
             orders.append(sorted(same, key=lambda candidate: candidate.plan.estimated_cycles))
         by_turns = [candidate for turn in zip_longest(*orders) for candidate in turn if candidate is not None]
-        return list({id(candidate): candidate for candidate in by_turns}.values())[:MOST_IF_LARGE]
+        return list({id(candidate): candidate for candidate in by_turns}.values())[:MAX_IF_LARGE]
 
     def _in_parts(
         self, candidate: PlanCandidate, plan: SramPlan, counts: Sequence[int]
@@ -135,7 +135,7 @@ class Refinement:
 
     def _mixed(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
         """The best plans in smaller tiles, each change of unit in the number of parts that is best there."""
-        count = MOST_MIXED if node_count(timed[0][1].kind.network) <= SMALL else 1
+        count = MAX_MIXED if node_count(timed[0][1].kind.network) <= SMALL else 1
         best = dict[int, PlanCandidate]()  # by identity of the plan before it was cut
         for _, candidate, _ in sorted(timed, key=_cycles):
             best.setdefault(id(self._origin(candidate.plan)), candidate)
@@ -177,7 +177,7 @@ class Refinement:
         """The best plans, their prefetches by the times that computations were found to take, and by those
         of the deep machine; and without any."""
         found, known = list[Timed](), self._maker.memory.other_loads
-        promising = _fastest(timed, MOST_BY_TIMES)
+        promising = _fastest(timed, MAX_BY_TIMES)
         for _, candidate, lowered in promising:
             plan, identity = candidate.plan, id(candidate.plan)
             if identity not in known and plan.prefetches.loads:
@@ -196,7 +196,7 @@ class Refinement:
     def _with_deep_loads(self, timed: Sequence[Timed]) -> list[Timed]:
         """More of the best plans, their prefetches by the times of the deep machine."""
         found, known = list[Timed](), self._maker.memory.deep_loads
-        for _, candidate, _ in _fastest(timed, MOST_BY_DEEP):
+        for _, candidate, _ in _fastest(timed, MAX_BY_DEEP):
             plan, identity = candidate.plan, id(candidate.plan)
             if plan.prefetches.loads:
                 if identity not in known:
