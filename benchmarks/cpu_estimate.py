@@ -30,8 +30,8 @@ from dlasim.sim.executor import make_executor
 from dlasim.sim.host_estimate import call_cycles
 from dlasim.vp.host import Prototype
 
-MOST_OFF = 0.1  # of a network
-MOST_OFF_SINGLE = 0.15
+MAX_ERROR = 0.1  # of a network
+MAX_SINGLE_ERROR = 0.15
 HEAD = ("", "prototype", "estimate", "off")
 NETWORKS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("mnist", {}),
@@ -120,8 +120,8 @@ def main(arguments: list[str]) -> int:
         ]
         found = {model.stem: network_cycles(model) for model in models}
     print(table(HEAD, [_row(name, *cycles) for name, cycles in found.items()]))
-    missed = [title for title, real, guess in calls if abs(guess / real - 1) > MOST_OFF_SINGLE]
-    missed += [name for name, (real, guess) in found.items() if abs(guess / real - 1) > MOST_OFF]
+    missed = [title for title, real, guess in calls if abs(guess / real - 1) > MAX_SINGLE_ERROR]
+    missed += [name for name, (real, guess) in found.items() if abs(guess / real - 1) > MAX_ERROR]
     print(f"too far off: {', '.join(missed)}" if missed else "all are within reach")
     return int(bool(missed))
 

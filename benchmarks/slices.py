@@ -24,7 +24,7 @@ from dlasim.compiler_shim.compile import load_model
 from dlasim.compiler_shim.graph import Quantization
 from dlasim.compiler_shim.lowering.chain_tilings import ChainTilings
 from dlasim.compiler_shim.lowering.chains import ChainTiling
-from dlasim.compiler_shim.lowering.geometry import Cut, total_bytes
+from dlasim.compiler_shim.lowering.geometry import TileShape, total_bytes
 from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.residency import SramPlanner
@@ -51,19 +51,19 @@ MACHINES = {"64 PEs": FREE_MEMORY, "4x64 PEs": FREE_MEMORY.replace(parallel="4x6
 # Rows, channels, and how many there are in the network.
 SUMS = ((56, 24, 1), (28, 32, 2), (14, 64, 3), (14, 96, 2), (7, 160, 2))
 PARTS = (1, 2, 4, 7, 14)  # in which rows are computed
-Cuts = Mapping[str, Cut]  # by layer
+TileShapes = Mapping[str, TileShape]  # by layer
 
 
 @dataclass(frozen=True, slots=True)
 class NetworkSlice:
-    """Some layers with the shape of their input, and how often the network has them; the cuts that are
+    """Some layers with the shape of their input, and how often the network has them; the tile shapes that are
     tried, by layer."""
 
     name: str
     count: int
     input_shape: tuple[int, int, int]
     layers: Callable[[NetworkBuilder, Activation], Activation]
-    cuts: Sequence[Cuts]
+    tile_shapes: Sequence[TileShapes]
 
 
 def sum_slice(size: int, channels: int, count: int) -> NetworkSlice:
@@ -76,49 +76,53 @@ def sum_slice(size: int, channels: int, count: int) -> NetworkSlice:
         x = build.add("add", source, build.conv("project", x, channels))
         return build.conv("next", x, wide, activation="RELU6")
 
-    def cut(rows: int, group: int, depth: int, is_outer: bool = True) -> Cut:
-        return Cut(-(-size // rows), size, group, depth, is_outer, SINGLE)
+    def tile(rows: int, group: int, depth: int, is_outer: bool = True) -> TileShape:
+        return TileShape(-(-size // rows), size, group, depth, is_outer, SINGLE)
 
     heights = {-(-size // rows): rows for rows in (*PARTS, *(28, 56)[: size // 28])}.values()
     groups = sorted({channels, min(channels, 64), -(-channels // 2)})
     wide_groups = sorted({wide, *range(64, min(wide, 257), 64)})
-    project = [{"project": cut(rows, group, wide)} for rows, group in product(heights, groups)]
-    chains = [{"depthwise": cut(rows, wide, 1)} for rows in heights]  # of both, in stripes of so many rows
-    add = [cut(rows, group, 1) for rows, group in product(heights, groups)]
+    project = [{"project": tile(rows, group, wide)} for rows, group in product(heights, groups)]
+    chains = [{"depthwise": tile(rows, wide, 1)} for rows in heights]  # of both, in stripes of so many rows
+    add = [tile(rows, group, 1) for rows, group in product(heights, groups)]
     after = [
-        cut(rows, group, channels, outer)
+        tile(rows, group, channels, outer)
         for rows, group, outer in product(heights, wide_groups, (True, False))
     ]
-    cuts = [one | {"add": two, "next": three} for one, two, three in product((*project, *chains), add, after)]
-    return NetworkSlice(f"sum {size}x{size}x{channels}", count, (size, size, channels), layers, cuts)
+    tile_shapes = [
+        one | {"add": two, "next": three} for one, two, three in product((*project, *chains), add, after)
+    ]
+    return NetworkSlice(f"sum {size}x{size}x{channels}", count, (size, size, channels), layers, tile_shapes)
 
 
 class Forced(Policy):
     """Cuts the layers as it is told, and others by estimates."""
 
     __slots__ = ("cuts", "names")
-    cuts: Cuts
+    tile_shapes: TileShapes
     names: Sequence[str]
 
     def tiling(self, problem: TilingProblem, budget: int) -> Tiling | None:
-        """The cut that is to be tried, None where it does not fit."""
-        cut = self.cuts.get(self.names[problem.node.layer])
-        if cut is None:
+        """The tile shape that is to be tried, None where it does not fit."""
+        tile_shape = self.tile_shapes.get(self.names[problem.node.layer])
+        if tile_shape is None:
             return Policy.tiling(self, problem, budget)
-        buffers = problem.geometry.buffers(cut)
+        buffers = problem.geometry.buffers(tile_shape)
         size = total_bytes(buffers)
         if size > budget:
             return None
-        passes = -(-problem.depth // cut.depth)
-        spatial = -(-problem.height // cut.rows) * -(-problem.width // cut.columns)
-        tasks = spatial * -(-problem.channels // cut.channels) * passes
-        return Tiling(cut, buffers, size, problem.work_cycles, tasks, problem.constant_bytes)
+        passes = -(-problem.depth // tile_shape.depth)
+        spatial = -(-problem.height // tile_shape.rows) * -(-problem.width // tile_shape.columns)
+        tasks = spatial * -(-problem.channels // tile_shape.channels) * passes
+        return Tiling(tile_shape, buffers, size, problem.work_cycles, tasks, problem.constant_bytes)
 
     def chain_tilings(self, problems: Sequence[TilingProblem]) -> ChainTilings:
         """The depthwise convolution and the projection in stripes of so many rows; no other chain."""
-        cut = self.cuts.get("depthwise")
+        tile_shape = self.tile_shapes.get("depthwise")
         first = self.names[problems[0].node.layer]
-        return Striped(problems, cut.rows if cut and first == "depthwise" and len(problems) == 2 else 0)
+        return Striped(
+            problems, tile_shape.rows if tile_shape and first == "depthwise" and len(problems) == 2 else 0
+        )
 
 
 class Striped(ChainTilings):
@@ -154,10 +158,10 @@ def losses(part: NetworkSlice, placed: PlacedNetwork, config: DlaConfig) -> Iter
     policy = Forced(config, CompileOptions())
     policy.names = [layer.name for layer in placed.layers]
     first = policy.names.index("depthwise")
-    for cuts in part.cuts:
-        policy.cuts = cuts
+    for tile_shapes in part.tile_shapes:
+        policy.tile_shapes = tile_shapes
         planner = Resident(placed, policy)
-        planner.chain = (first, first + 1) if "depthwise" in cuts else ()
+        planner.chain = (first, first + 1) if "depthwise" in tile_shapes else ()
         with suppress(InputError):
             plan = planner.plan(config.sram_bytes)
             program = emit(placed, config, plan, None, with_constants=False).program

@@ -59,7 +59,7 @@ class DlaNode:
     matrix: int | None = None  # value that stands for weights though the network computes it: [OC][IC]
     records: int | None = None  # value: int32 [OC][3]
     table: int | None = None  # value: [256], int8, or int32 for softmax
-    one_by_one: bool = False  # a depthwise convolution by OP_CONV, one channel at a time
+    is_channel_by_channel: bool = False  # a depthwise convolution by OP_CONV, one channel at a time
     in_element_bytes: int = 1
     out_element_bytes: int = 1
     broadcast: Pair = (1, 1)  # per axis of the second input: 0 where one row or column serves all
@@ -70,7 +70,7 @@ class DlaNode:
     @property
     def is_dense(self) -> bool:
         """Whether every output channel reads every input channel."""
-        return BY_MNEMONIC[self.mnemonic].reduces_channels and not self.one_by_one
+        return BY_MNEMONIC[self.mnemonic].reduces_channels and not self.is_channel_by_channel
 
     @property
     def multiplier(self) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
-from dlasim.compiler_shim.lowering.geometry import ENDLESS
+from dlasim.compiler_shim.lowering.geometry import INFINITE
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.tiling import TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, alias_chain
@@ -26,7 +26,7 @@ from dlasim.isa.file_records import LayerKind
 from dlasim.isa.program import HostCall
 from dlasim.sim.host_estimate import DOORBELL_CYCLES, operator_cycles
 
-FAR = 4  # placements whose estimates differ by more are not compared by their programs
+MAX_PLACEMENT_COST_RATIO = 4  # placements whose estimates differ by more are not compared by their programs
 LAUNCH_CYCLES = DOORBELL_CYCLES + 200  # a stream of its own, and the wait for it
 
 
@@ -60,7 +60,7 @@ class Placements:
 
     def most_on_dla(self) -> PlacedNetwork:
         """What can run on the DLA with any amount of SRAM is there."""
-        verdicts = self._judge(ENDLESS - 1).all_on_dla()
+        verdicts = self._judge(INFINITE - 1).all_on_dla()
         return self._placed(tuple(verdict.on_dla for verdict in verdicts), verdicts)
 
     def _judge(self, sram_bytes: int) -> _Judge:
@@ -81,11 +81,12 @@ class _Verdict:
 @dataclass(frozen=True, slots=True)
 class _Costs:
     """Estimated cycles of an item: on the CPU; on the DLA alone, with all tensors in system memory and a
-    launch; on the DLA beside others, with all tensors in SRAM; and of moving its tensors in and out."""
+    launch; on the DLA in a sequence with others, with all tensors in SRAM; and of moving its tensors in and
+    out."""
 
     cpu: int
-    alone: int
-    beside: int
+    isolated_cycles: int
+    in_sequence_cycles: int
     load: int
     store: int
 
@@ -120,8 +121,12 @@ class _Judge:
         free = [costs for costs in self._costs if costs is not None]
         yield self._verdicts(self._cheapest_runs())
         yield self.all_on_dla()
-        yield self._verdicts([costs is not None and costs.alone <= costs.cpu for costs in self._costs])
-        if sum(costs.cpu for costs in free) <= FAR * sum(costs.alone for costs in free):
+        yield self._verdicts(
+            [costs is not None and costs.isolated_cycles <= costs.cpu for costs in self._costs]
+        )
+        if sum(costs.cpu for costs in free) <= MAX_PLACEMENT_COST_RATIO * sum(
+            costs.isolated_cycles for costs in free
+        ):
             yield self._verdicts([False] * len(self._fixed))
 
     def _forced(self, item: Item, nodes: Sequence[TilingProblems]) -> _Verdict | None:
@@ -147,14 +152,16 @@ class _Judge:
     def _estimate(self, item: Item, nodes: Sequence[TilingProblems], cpu: int) -> _Costs:
         machine = self._policy.machine
         rest = self._requantizing_cycles(item)
-        alone, beside = (
+        isolated_cycles, in_sequence_cycles = (
             sum(self._cycles(problems.anywhere(in_sram)) for problems in nodes) + rest
             for in_sram in (False, True)
         )
         first, last = item.dla[0], item.dla[-1]
         load = machine.load_cycles(prod(first.in_shape) * first.in_element_bytes)
         store = machine.load_cycles(prod(last.out_shape) * last.out_element_bytes)
-        return _Costs(cpu, alone + LAUNCH_CYCLES, min(alone, beside), load, store)
+        return _Costs(
+            cpu, isolated_cycles + LAUNCH_CYCLES, min(isolated_cycles, in_sequence_cycles), load, store
+        )
 
     def _requantizing_cycles(self, item: Item) -> int:
         """What an item on the DLA leaves to the CPU."""
@@ -165,7 +172,7 @@ class _Judge:
 
     def _cycles(self, problem: TilingProblem) -> int:
         tiling = self._policy.tiling(problem, self._sram_bytes)
-        return ENDLESS if tiling is None else tiling.cycles
+        return INFINITE if tiling is None else tiling.cycles
 
     def _cheapest_runs(self) -> list[bool]:
         """The cheapest sequence of DLA and CPU, where changing from one to the other costs a launch or a
@@ -176,11 +183,11 @@ class _Judge:
             stays = (verdict is None or not verdict.on_dla, verdict is None or verdict.on_dla)
             change = LAUNCH_CYCLES + known.load, LAUNCH_CYCLES + known.store
             found = []
-            for target, own in ((0, known.cpu), (1, known.beside)):
+            for target, own in ((0, known.cpu), (1, known.in_sequence_cycles)):
                 ways = [(best[source][0] + own + change[source] * (source != target), best[source][1])
                         for source in (target, 1 - target)]  # fmt: skip
                 cycles, before = min(ways, key=lambda way: way[0])
-                found.append((cycles if stays[target] else ENDLESS, [*before, bool(target)]))
+                found.append((cycles if stays[target] else INFINITE, [*before, bool(target)]))
             best = tuple(found)
         return min(best, key=lambda way: way[0])[1]
 
@@ -204,12 +211,12 @@ _FREE = _Costs(0, 0, 0, 0, 0)  # of an item that has only one place
 
 
 def _judged(costs: _Costs, on_dla: bool) -> _Verdict:
-    if on_dla and costs.alone > costs.cpu:
-        reason = f"about {costs.beside:,} cycles in a run of operators, {costs.cpu:,} on the CPU"
+    if on_dla and costs.isolated_cycles > costs.cpu:
+        reason = f"about {costs.in_sequence_cycles:,} cycles in a run of operators, {costs.cpu:,} on the CPU"
         return _Verdict(True, reason)
     if on_dla:
-        return _Verdict(True, f"about {costs.alone:,} cycles, {costs.cpu:,} on the CPU")
-    return _Verdict(False, f"about {costs.cpu:,} cycles, {costs.alone:,} on the DLA")
+        return _Verdict(True, f"about {costs.isolated_cycles:,} cycles, {costs.cpu:,} on the CPU")
+    return _Verdict(False, f"about {costs.cpu:,} cycles, {costs.isolated_cycles:,} on the DLA")
 
 
 class _Placer:
@@ -256,7 +263,7 @@ class _Placer:
 
     def _place_node(self, item: Item, node: DlaNode, left: dict[int, tuple[HostCall, int]]) -> None:
         if item.kind is LayerKind.DEPTH and self._options.depthwise == "emulated":
-            node = replace(node, mnemonic="OP_CONV", one_by_one=True)
+            node = replace(node, mnemonic="OP_CONV", is_channel_by_channel=True)
         call = None
         if self._options.requant == "cpu":
             call = requantizing_call(item.host, node, self._values)

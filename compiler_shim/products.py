@@ -18,10 +18,8 @@ from dlasim.compiler_shim.rules import MAX_PARTS, Candidate, is_spread
 from dlasim.compiler_shim.views import View
 from dlasim.isa.instructions import Init, Out, Quant
 
-_LEAST_BLOCK = (
-    8  # columns that one product transposes: its work grows with them, and there are fewer products
-)
-_MOST_TRANSPOSES = MAX_PARTS // 2  # products for one operand
+_MIN_BLOCK = 8  # columns that one product transposes: its work grows with them, and there are fewer products
+_MAX_TRANSPOSES = MAX_PARTS // 2  # products for one operand
 INT8_RANGE = {"ACT_MIN": -128, "ACT_MAX": 127}
 # Zero points and a scale that leave an element as it is.
 _AS_IT_IS = {"IN_ZP": 0, "WEIGHT_ZP": 0, "OUT_ZP": 0, "OUT_MULT": 1 << 30, "OUT_SHIFT": 1, **INT8_RANGE}
@@ -107,8 +105,8 @@ def _transpose(candidate: Candidate, position: int, size: tuple[int, int], nodes
     count = prod(value.shape[:-2])
     name = f"{candidate.outputs[0].name}/transposed_{position + 1}"
     result = candidate.add(Value(name, (count, width, height), "int8", value.scale, value.zero_point))
-    block = min(width, _LEAST_BLOCK)
-    while count * -(-width // block) > _MOST_TRANSPOSES and block < width:
+    block = min(width, _MIN_BLOCK)
+    while count * -(-width // block) > _MAX_TRANSPOSES and block < width:
         block *= 2
     ones = np.eye(block, dtype=np.int8)
     identity = candidate.add(Value("identity", (block, block), "int8", data=ones))

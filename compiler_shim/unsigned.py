@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.graph import UNSIGNED_OFFSET, Graph, Operator, Quantization, Tensor
 from dlasim.compiler_shim.operators.lookup_rows import OWN_TABLE
 
-MOST_REAL = 1 << 30  # so that a number in units of the output and its zero point fit 32 bits
+MAX_REAL = 1 << 30  # so that a number in units of the output and its zero point fit 32 bits
 _CONVERTERS = ("QUANTIZE", "DEQUANTIZE")  # these take uint8 as well as int8
 _CAST = "CAST"  # takes the numbers as they are, not what they stand for
 
@@ -192,7 +192,7 @@ def rescaling_table(source: Quantization | None, target: Quantization | None) ->
         scale = np.float32(source.scale) * (np.float32(1) / np.float32(target.scale))
         bias = np.float32(-(source.zero_point + UNSIGNED_OFFSET)) * scale
         reals = (np.arange(256, dtype=np.float32) * scale + bias).astype(np.float64)
-    if not (np.abs(reals) < MOST_REAL).all():
+    if not (np.abs(reals) < MAX_REAL).all():
         return None
     rounded = np.trunc(reals + np.copysign(0.5, reals)) + target.zero_point
     return np.asarray(np.clip(rounded, -128, 127), np.int8)

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from dlasim.errors import RunError
 
-MOST_OBJECTS = 32  # compiled kernels
-MOST_LIBRARIES = 16  # of RTL, which take a minute to build: no kernel may displace one
+MAX_OBJECTS = 32  # compiled kernels
+MAX_LIBRARIES = 16  # of RTL, which take a minute to build: no kernel may displace one
 _LIBRARY = "rtl-"
 _OBJECT = re.compile(r"[a-z][a-z0-9-]*-[0-9a-f]{20}\.o")
 _UNFINISHED = re.compile(rf"\.{_OBJECT.pattern}\.[0-9a-f]{{16}}")
 _UNFINISHED_SECONDS = 3600  # after this time its writer must have been killed
 _OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
-_MOST_BYTES = 1 << 26
+_MAX_BYTES = 1 << 26
 
 
 class Cache:
@@ -52,7 +52,7 @@ class Cache:
         try:
             with open(os.open(name, flags, dir_fd=self._folder), "rb") as file:
                 status = os.fstat(file.fileno())
-                is_file = stat.S_ISREG(status.st_mode) and status.st_size <= _MOST_BYTES
+                is_file = stat.S_ISREG(status.st_mode) and status.st_size <= _MAX_BYTES
                 return file.read() if is_file and _is_ours(status) else None
         except OSError:
             return None
@@ -100,7 +100,7 @@ class Cache:
         by_age = sorted(objects, key=lambda name: objects[name])
         libraries = [name for name in by_age if name.startswith(_LIBRARY)]
         kernels = [name for name in by_age if not name.startswith(_LIBRARY)]
-        old = [*kernels[:-MOST_OBJECTS], *libraries[:-MOST_LIBRARIES]]
+        old = [*kernels[:-MAX_OBJECTS], *libraries[:-MAX_LIBRARIES]]
         old += [name for name, written in unfinished.items() if now - written > _UNFINISHED_SECONDS]
         for name in old:
             with contextlib.suppress(OSError):  # another process may prune at the same time

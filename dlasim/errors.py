@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 # Errors of a path that the user gave, as opposed to those of a disk.
 WRONG_PATH = (FileNotFoundError, FileExistsError, IsADirectoryError, NotADirectoryError, PermissionError)
-_LONGEST_LINE = 1000
-_LONGEST_LIST = 40  # names
-_LONGEST_NAME = 100  # characters
+_MAX_LINE_LENGTH = 1000
+_MAX_LIST_LENGTH = 40  # names
+_MAX_NAME_LENGTH = 100  # characters
 
 
 class DlasimError(Exception):
@@ -47,9 +47,9 @@ def unknown(what: str, name: str, known: Iterable[str]) -> str:
     names = tuple(known)
     hint = suggestion(name, names)
     if not hint:
-        rest = ", …" if len(names) > _LONGEST_LIST else ""
-        hint = f"; known are {', '.join(names[:_LONGEST_LIST])}{rest}"
-    return f"unknown {what} {name[:_LONGEST_NAME]!r}{hint}"
+        rest = ", …" if len(names) > _MAX_LIST_LENGTH else ""
+        hint = f"; known are {', '.join(names[:_MAX_LIST_LENGTH])}{rest}"
+    return f"unknown {what} {name[:_MAX_NAME_LENGTH]!r}{hint}"
 
 
 def one_of(choices: Iterable[str]) -> str:
@@ -78,4 +78,4 @@ def is_interrupt(error: BaseException) -> bool:
 
 
 def _shown(line: str) -> str:
-    return printable(line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…", also="\t")
+    return printable(line if len(line) <= _MAX_LINE_LENGTH else line[:_MAX_LINE_LENGTH] + "…", also="\t")

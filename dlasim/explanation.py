@@ -46,7 +46,7 @@ def _rows(
             "operator": layer.operator,
             "unit": layer.target,
             "why": layer.reason,
-            "tile": tiling.cut.text if tiling is not None else "",
+            "tile": tiling.tile_shape.text if tiling is not None else "",
             "tiles": row["tiles"],
             "read_bytes": row["dma_bytes"]["read"],
             "written_bytes": row["dma_bytes"]["write"],
@@ -71,7 +71,7 @@ def _limit(loss: Losses) -> str:
 
 _ADVICE: Mapping[str, str] = {
     "bandwidth": "a higher DMA bandwidth; more SRAM where tensors travel more than once",
-    "SRAM": "more SRAM, for second buffers and for loading ahead",
+    "SRAM": "more SRAM, for second buffers and for prefetching",
     losses.OUTPUT: "more results per cycle: of MAC (--mac-results) or of VECTOR",
     losses.PORTS: "more or wider SRAM ports",
     losses.FIRST_LOAD: "a higher DMA bandwidth or a shorter latency",
@@ -84,6 +84,6 @@ def _advice(loss: Losses, tiling: Tiling | None, config: DlaConfig) -> str:
     if limit != losses.TILES:
         return _ADVICE.get(limit, "")
     lanes = config.lanes[1]
-    if tiling is not None and tiling.cut.channels % lanes:
+    if tiling is not None and tiling.tile_shape.channels % lanes:
         return f"more SRAM, for tiles of a multiple of {lanes} output channels"
     return "more SRAM, for fewer tiles or stripes"

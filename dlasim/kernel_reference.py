@@ -33,7 +33,7 @@ class HostKernels:
         """All tensors after one inference."""
         return Reference("dlasim's kernels", self.tensors(inputs))
 
-    def second_opinion(self, tensor: int, reference: Reference) -> None:
+    def compute_with_other(self, tensor: int, reference: Reference) -> None:
         """There is none."""
 
     def tensors(self, inputs: Sequence[Array], given: Mapping[int, Array] | None = None) -> Tensors:

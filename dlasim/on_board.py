@@ -14,13 +14,13 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.runner import config_of
 from dlasim.vp import HOSTS, elf_image
 from dlasim.vp.bare_metal import BareMetal, run_bare_metal
-from dlasim.vp.drive import Drive
 from dlasim.vp.elf import Firmware, parse_elf, read_elf
 from dlasim.vp.host import HostOptions, Prototype, Prototyped, shipped_firmware
 from dlasim.vp.host_report import report, rtl_warnings
 from dlasim.vp.kernel_support import refuse_missing_kernels
 from dlasim.vp.launch import Completion, Submission
 from dlasim.vp.layout import plan_memory
+from dlasim.vp.run_control import RunControl
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,15 +43,15 @@ def host_options(
     submission: str = "queue",
     inferences: int = 1,
     firmware: str | Path | None = None,
-    **drive: Any,
+    **run_control: Any,
 ) -> HostOptions:
-    """Make HostOptions from names as on the command line; `drive` has the fields of `Drive`."""
+    """Make HostOptions from names as on the command line; `run_control` has the fields of `RunControl`."""
     return HostOptions(
         cpu,
         Completion(_number(Completion, "completion", completion)),
         Submission(_number(Submission, "submission", submission)),
         inferences,
-        Drive(**drive),
+        RunControl(**run_control),
         firmware,
     )
 
@@ -82,11 +82,13 @@ def run_elf(
     executor: Executor,
     *,
     cpu: str = "ideal",
-    **drive: Any,
+    **run_control: Any,
 ) -> BareMetal:
     """Run the user's own ELF file. Without `config`, its machine is that of the program inside, if any."""
     firmware = read_elf(file)
-    return run_bare_metal(firmware, _machine_for(firmware, config, machine), executor, cpu, Drive(**drive))
+    return run_bare_metal(
+        firmware, _machine_for(firmware, config, machine), executor, cpu, RunControl(**run_control)
+    )
 
 
 def _machine_for(firmware: Firmware, config: Machine | None, machine: dict[str, Any]) -> DlaConfig:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from dlasim.compiler_shim.onnx.onnx_values import Traced
     from dlasim.sim.config import DlaConfig
 
-MOST_STEPS = 1
-MOST_SHARE = 0.005  # the reasons for what differs are in docs/numerics.md
+MAX_STEPS = 1
+MAX_SHARE = 0.005  # the reasons for what differs are in docs/numerics.md
 _AVERAGES = ("AVERAGE_POOL_2D", "MEAN", "SUM", "MINIMUM")  # as the importer of ONNX uses them
 _RESCALES = ("TABLE", "QUANTIZE")
 
@@ -102,7 +102,7 @@ class OnnxComparison:
     def passed(self) -> bool:
         """Whether the program is exact, each layer within a step, at most 0.5 % of the elements of layers
         that are not coarse differ, and the largest output is onnxruntime's for every input."""
-        is_near = self.steps <= MOST_STEPS and self.differing <= MOST_SHARE * self.elements
+        is_near = self.steps <= MAX_STEPS and self.differing <= MAX_SHARE * self.elements
         return self.program.passed and is_near and self.same_top == self.runs
 
     def as_dict(self) -> dict[str, Any]:
@@ -217,5 +217,5 @@ def _compare_outputs(
             want = want.astype(np.int16) - 128
         output.add(want, have)
         # Where two are within a step of each other, either may come first.
-        is_same &= bool(want.ravel()[np.argmax(have)] >= want.max() - MOST_STEPS)
+        is_same &= bool(want.ravel()[np.argmax(have)] >= want.max() - MAX_STEPS)
     result.same_top += is_same

@@ -12,7 +12,7 @@ from dlasim.errors import InputError, printable
 from dlasim.fileio import read_file
 from dlasim.isa.program import TensorDescriptor
 
-_LONGEST_LABEL = 60
+_MAX_LABEL_LENGTH = 60
 
 
 def dequantize(tensor: TensorDescriptor, array: NDArray[Any]) -> NDArray[Any]:
@@ -36,4 +36,4 @@ def read_labels(path: str | Path) -> list[str]:
         lines = read_file(path).decode().splitlines()
     except UnicodeDecodeError:
         raise InputError(f"{path} is not valid UTF-8; expected one label a line") from None
-    return [printable(line.strip())[:_LONGEST_LABEL] for line in lines]
+    return [printable(line.strip())[:_MAX_LABEL_LENGTH] for line in lines]

@@ -41,7 +41,7 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class OtherResult:
     """What the other interpreter computes for a tensor from the same inputs."""
 
     name: str
@@ -82,9 +82,9 @@ class ReferenceModel:
             self._as_a_whole = False
         return _Piecewise(self._graph, self._installed, self._compute).run(inputs)
 
-    def second_opinion(self, tensor: int, reference: Reference) -> Opinion | None:
+    def compute_with_other(self, tensor: int, reference: Reference) -> OtherResult | None:
         """A tensor from the interpreter that `reference` did not use; None if that cannot compute it."""
-        return _Piecewise(self._graph, self._installed, self._compute).second_opinion(tensor, reference)
+        return _Piecewise(self._graph, self._installed, self._compute).compute_with_other(tensor, reference)
 
     def close(self) -> None:
         """End the separate process, if one was started."""
@@ -117,7 +117,7 @@ class _Piecewise:
             )
         return Reference(self._name(), tensors, tuple(self._disagreements))
 
-    def second_opinion(self, tensor: int, reference: Reference) -> Opinion | None:
+    def compute_with_other(self, tensor: int, reference: Reference) -> OtherResult | None:
         """The tensor from LiteRT's kernel, if the reference took it from TFLite Micro."""
         operator = next((op for op in self._graph.operators if tensor in op.outputs), None)
         if operator is None or _prefers_litert(self._graph, operator) or self._installed != [MICRO, LITERT]:
@@ -126,7 +126,7 @@ class _Piecewise:
         if not all(index in reference.tensors for index in sources):
             return None
         found = self._outputs(LITERT, operator, [reference.tensors[index] for index in sources])
-        return None if found is None else Opinion(LITERT, found[tensor])
+        return None if found is None else OtherResult(LITERT, found[tensor])
 
     def _name(self) -> str:
         name = f"{self._installed[0]}, operator by operator"

@@ -22,7 +22,7 @@ from dlasim.sim.runner import Simulation
 if TYPE_CHECKING:
     from dlasim.compiler_shim.lowering.lower import Lowered
     from dlasim.isa.program import Program
-    from dlasim.reference import Opinion, Reference
+    from dlasim.reference import OtherResult, Reference
     from dlasim.sim.config import DlaConfig
     from dlasim.vp.host import Prototype
 
@@ -42,7 +42,7 @@ class Mismatch:
     count: int
     elements: int
     number: int = -1  # the number of the tensor in the model
-    opinion: str = ""  # what the other reference computes for the element
+    other_result: str = ""  # what the other reference computes for the element
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON, with infinities and NaN as text."""
@@ -57,7 +57,7 @@ class Mismatch:
             )
         return (
             f"{where} is {self.actual}, the reference has {self.expected} "
-            f"({self.count} of {self.elements} differ; input: {self.pattern}){self.opinion}"
+            f"({self.count} of {self.elements} differ; input: {self.pattern}){self.other_result}"
         )
 
 
@@ -183,7 +183,7 @@ class AnyReference(Protocol):
     def run(self, inputs: Sequence[NDArray[Any]]) -> Reference:
         """One inference from a fresh state."""
 
-    def second_opinion(self, tensor: int, reference: Reference) -> Opinion | None:
+    def compute_with_other(self, tensor: int, reference: Reference) -> OtherResult | None:
         """The tensor from another implementation, if there is one."""
 
 
@@ -250,12 +250,12 @@ def _with_opinion(
     """The mismatch with what the other reference computes for the element, if it can."""
     if mismatch.actual is None:
         return mismatch
-    opinion = reference.second_opinion(mismatch.number, expected)
-    if opinion is None:
+    other = reference.compute_with_other(mismatch.number, expected)
+    if other is None:
         return mismatch
-    there = opinion.values.item() if not mismatch.index else opinion.values[mismatch.index].item()
-    text = f"{opinion.name} agrees with dlasim" if there == mismatch.actual else f"{opinion.name} has {there}"
-    return replace(mismatch, opinion=f"; {text}")
+    there = other.values.item() if not mismatch.index else other.values[mismatch.index].item()
+    text = f"{other.name} agrees with dlasim" if there == mismatch.actual else f"{other.name} has {there}"
+    return replace(mismatch, other_result=f"; {text}")
 
 
 def _checked(lowered: Lowered) -> list[int]:

@@ -76,14 +76,14 @@ _IMAGES = (
 )
 _WEIGHTS = (*_ranks(4, "weights"), *_not_empty("weights"))
 _SAME_CHANNELS = Rule("input.shape[3] == output.shape[3]", "input and output must have the same channels")
-_MOST_EXTENT = 1 << 30
+_MAX_EXTENT = 1 << 30
 
 
 def _window_along(axis: int, taps: str, stride: str, pad: str, dilation: str, what: str) -> tuple[Rule, ...]:
     """The first window begins less than its length before the image, the last one inside it."""
     extent = f"({taps} - 1) * {dilation} + 1"
     return (
-        Rule(f"{extent} <= {_MOST_EXTENT}", f"a window must be at most 2^30 {what} large"),
+        Rule(f"{extent} <= {_MAX_EXTENT}", f"a window must be at most 2^30 {what} large"),
         Rule(f"{pad} < {extent}", f"{pad} must be less than the {what} of a window"),
         Rule(
             f"(output.shape[{axis}] - 1) * {stride} - {pad} < input.shape[{axis}]",

@@ -111,7 +111,7 @@ class UnaryFunction(enum.IntEnum):
     RSQRT = 7
 
 
-_LEAST, _GREATEST = -(1 << 31), (1 << 31) - 1
+_MIN_INT32, _MAX_INT32 = -(1 << 31), (1 << 31) - 1
 _GREATEST_FLOAT, _ONE = 0x7F7FFFFF, 0x3F800000  # as bit patterns
 
 
@@ -124,18 +124,18 @@ class Attribute:
     word: Word = Word.INTEGER
     count: int = 1
     values: type[enum.IntEnum] | None = None
-    least: int = _LEAST
-    greatest: int = _GREATEST
+    least: int = _MIN_INT32
+    greatest: int = _MAX_INT32
 
     @property
     def range_text(self) -> str | None:
         """What its words must be; None where any will do."""
-        if (self.least, self.greatest) == (_LEAST, _GREATEST):
+        if (self.least, self.greatest) == (_MIN_INT32, _MAX_INT32):
             return None
         if self.word is Word.FLOAT32:
             end = "finite" if self.greatest == _GREATEST_FLOAT else "at most 1"
             return f"{self.name} must be above 0 and {end}"
-        if self.greatest == _GREATEST:
+        if self.greatest == _MAX_INT32:
             return f"{self.name} must be at least {self.least}"
         return f"{self.name} must be {self.least} to {self.greatest}"
 
@@ -247,7 +247,7 @@ _ADD = (
 )
 
 
-def _per_axis(name: str, doc: str, least: int = _LEAST) -> Attribute:
+def _per_axis(name: str, doc: str, least: int = _MIN_INT32) -> Attribute:
     return Attribute(name, doc, count=MAX_RANK, least=least)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.isa import registers
-from dlasim.sim.compiled_costs import MOST_CYCLES, is_moderate, most_cycles
+from dlasim.sim.compiled_costs import MAX_CYCLES, is_moderate, most_cycles
 from dlasim.sim.footprint import STEP_LIMIT, Count
 from dlasim.sim.formulas import UnitCosts
 from dlasim.sim.operation import Batch
@@ -63,7 +63,7 @@ def _fits_64_bits(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) -
     names = OperationSizes.__dataclass_fields__
     largest = OperationSizes(**{name: int(np.max(getattr(sizes, name))) for name in names})
     cycles = most_cycles(unit, int(np.max(kind.result_cycles)))
-    return cycles < MOST_CYCLES and is_moderate(unit, kind, largest)
+    return cycles < MAX_CYCLES and is_moderate(unit, kind, largest)
 
 
 def _of_any_size(record: Any) -> Any:

@@ -57,8 +57,8 @@ _UNIT_LOW, _UNIT_MASK = UNIT_FIELD.low, (1 << UNIT_FIELD.width) - 1
 _OUTSTANDING_LOW, _OUTSTANDING_MASK = OUTSTANDING_FIELD.low, (1 << OUTSTANDING_FIELD.width) - 1
 _FIRST_REGISTER = registers.OPERANDS[0].index
 _NONE = -1
-_MOST_WORDS = 1 << 10  # different words of operations, for one machine
-_MOST_TOTAL = 1 << 61  # cycles of all operations
+_MAX_WORDS = 1 << 10  # different words of operations, for one machine
+_MAX_TOTAL = 1 << 61  # cycles of all operations
 _START = [
     pattern - (1 << 32 if register.fields[0].signed and pattern >> 31 else 0)
     for register, pattern in zip(registers.OPERANDS, reset_file(), strict=True)
@@ -217,7 +217,7 @@ def _add_operation(reader: WordReader, word: WordCosts) -> bool:
         active, latency = costs.work[0] + costs.output_stall[0] + costs.sram_stall[0], 0
     head, place = latency + unit.fill, unit.next
     total = head + active + unit.drain
-    if total > _MOST_TOTAL - reader.total:
+    if total > _MAX_TOTAL - reader.total:
         return False
     reader.total += total
     unit.next += 1
@@ -276,8 +276,8 @@ class _Machine:
         buses = [memory_costs(config, memory) for memory in memories_of(config)]
         self._count, self.is_moderate = 0, is_moderate_machine((), buses)
         self._words = RecordMemory(WordCosts, is_compiled)
-        self._words.reserve(_MOST_WORDS, 0)
-        self._known, self._older = self._numbers([0] * _MOST_WORDS), self._numbers([0] * _MOST_WORDS)
+        self._words.reserve(_MAX_WORDS, 0)
+        self._known, self._older = self._numbers([0] * _MAX_WORDS), self._numbers([0] * _MAX_WORDS)
         self._last = [_NONE] * len(KINDS)
         self._newest = self._numbers(self._last)
         self._of_reader: dict[str, object] = {
@@ -326,7 +326,7 @@ class _Machine:
         costs, opcode = word_costs(self._config, word), word & _OPCODE_MASK
         with self._lock:
             number = self._count
-            if number == _MOST_WORDS or not is_moderate_machine((costs,), ()):
+            if number == _MAX_WORDS or not is_moderate_machine((costs,), ()):
                 return False
             self._words[number].assign(costs)
             self._known.put(number, [word - (word >> 63 << 64)])

@@ -31,9 +31,9 @@ from dlasim.sim.operation_costs import (
 if TYPE_CHECKING:
     from dlasim.sim.stream import DecodedStream
 
-MOST_STEPS = 1 << 38  # about the multiplications of an operation that 64 bits are sure to suffice for
-MOST_TRANSFERRED = 1 << 40  # bytes, and runs, of a transfer, likewise
-MOST_CYCLES = 1 << 20  # of the machine for each step, result or byte, likewise
+MAX_STEPS = 1 << 38  # about the multiplications of an operation that 64 bits are sure to suffice for
+MAX_TRANSFERRED = 1 << 40  # bytes, and runs, of a transfer, likewise
+MAX_CYCLES = 1 << 20  # of the machine for each step, result or byte, likewise
 COLUMNS = ("work", "output_stall", "sram_stall", "macs", "moved_bytes", "memory")
 _FIRST = {Unit.DMA_IN: "DMA_IN", Unit.DMA_OUT: "DMA_OUT"}
 _COLUMN = {register.name: number for number, register in enumerate(registers.OPERANDS)}
@@ -43,7 +43,7 @@ _RUN_BYTES, _RUNS, _RUN_STRIDE, _PLANES, _PLANE_STRIDE = (
     for name in ("RUN_BYTES", "RUNS", "RUN_STRIDE", "PLANES", "PLANE_STRIDE")
 )
 _MAC = int(Unit.MAC)
-_MOST_LINES = 1 << 17  # of an input, under a window
+_MAX_LINES = 1 << 17  # of an input, under a window
 
 
 @record
@@ -130,7 +130,7 @@ def _cost_transfer(stream: StreamCosts, word: WordCosts, number: int) -> bool:
     """Whether 64 bits hold its numbers; if so, fill in the columns."""
     file, first = stream.file, word.region
     run_bytes, runs, planes = file[first + _RUN_BYTES], file[first + _RUNS], file[first + _PLANES]
-    if runs * planes > MOST_TRANSFERRED // run_bytes:
+    if runs * planes > MAX_TRANSFERRED // run_bytes:
         return False
     memory = stream.memory_of[file[first]]
     stream.memory[number], stream.moved_bytes[number] = memory, runs * planes * run_bytes
@@ -144,7 +144,7 @@ def _cost_transfer(stream: StreamCosts, word: WordCosts, number: int) -> bool:
 @routine
 def is_moderate(unit: UnitCosts, kind: OperationKind, sizes: OperationSizes) -> bool:
     """Whether 64 bits hold every number that the costs of an operation are made of."""
-    most = MOST_STEPS
+    most = MAX_STEPS
     most //= sizes.rows * sizes.columns
     most //= sizes.channels + unit.output_lanes
     if kind.has_window:
@@ -207,14 +207,14 @@ def _records(kind: type, records: Sequence[Record]) -> RecordMemory[Record]:
 def most_cycles(unit: UnitCosts, result_cycles: int) -> int:
     """More than a step, a result, or a line of an input costs on a unit."""
     cycles = unit.load_cycles + unit.step_group + unit.passes + unit.row_cycles + unit.fill + unit.drain
-    return cycles + max(unit.result_cycles, result_cycles) + _MOST_LINES
+    return cycles + max(unit.result_cycles, result_cycles) + _MAX_LINES
 
 
 def is_moderate_machine(words: Sequence[WordCosts], buses: Sequence[BusCosts]) -> bool:
     """Whether costs of a machine for each step, result and byte are so small that `is_moderate` suffices."""
     most = [most_cycles(word.unit, word.kind.result_cycles) for word in words]
     most += [max(bus.rate_cycles, transfer_beats(bus, 1, 1)) for bus in buses]
-    return max(most, default=0) < MOST_CYCLES
+    return max(most, default=0) < MAX_CYCLES
 
 
 def region_register(unit: Unit) -> int:

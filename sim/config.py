@@ -26,8 +26,8 @@ LIMITS = (
     "sram_bandwidth", "line_buffer_bytes", "weight_buffer_bytes", "accumulators", "mac_weights",
     "mac_results", "vector_requantizations", "vector_divisions", "dma_bandwidth", "dma_shared_bandwidth",
 )  # fmt: skip
-LEAST_RATES = ("mac_results", "vector_requantizations", "vector_divisions")
-LEAST_RATE = 0.01  # results in a cycle
+MIN_RATES = ("mac_results", "vector_requantizations", "vector_divisions")
+MIN_RATE = 0.01  # results in a cycle
 TIMINGS = ("full", "macs", "zero")
 HANDOVERS = ("results", "blocks")
 TABLES = ("memories", "buses")  # parameters that are tables, with parts such as memories.flash.bandwidth
@@ -248,9 +248,9 @@ _RANGES: dict[str, tuple[float, float]] = {
 def outside_range(name: str, value: float) -> str:
     """`must be from 1 to 255` if that is the range of the parameter and the value is outside it, else ``."""
     low, high = _RANGES[name]
-    if name in LEAST_RATES:
-        fits = value == 0 or LEAST_RATE <= value <= high
-        return "" if fits else f"must be from {LEAST_RATE} to {high}, or {UNLIMITED}"
+    if name in MIN_RATES:
+        fits = value == 0 or MIN_RATE <= value <= high
+        return "" if fits else f"must be from {MIN_RATE} to {high}, or {UNLIMITED}"
     if name == "clock_mhz":
         return "" if 0 < value <= high else f"must be above 0 and at most {high}"
     return "" if low <= value <= high else f"must be from {low} to {high}"

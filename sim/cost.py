@@ -28,15 +28,17 @@ from dlasim.sim.output_stage import batch_result_cycles, mac_result_cycles, vect
 from dlasim.sim.stream import Batches, DecodedStream
 
 RECIPROCAL_CYCLES = 8  # of OP_SOFTMAX for each pixel: leading zeros, then seven multiplications
-MOST_SPEED = 1 << 22  # parts of a transfer's speed; where more would be needed, shares are rounded
+MAX_SPEED = 1 << 22  # parts of a transfer's speed; where more would be needed, shares are rounded
 
 
-def bus_costs(config: DlaConfig, region: Region = Region.ARENA, beside: Region = Region.ARENA) -> BusCosts:
+def bus_costs(
+    config: DlaConfig, region: Region = Region.ARENA, opposite_region: Region = Region.ARENA
+) -> BusCosts:
     """The memory of a region as the formulas take it, for transfers beside such of the other direction in the
     memory of another region."""
     memories, numbers = memories_of(config), memory_numbers(config)
     memory = memories[numbers[region]]
-    part, alone = _share(config, memory, memories[numbers[beside]]) or (0, 0)
+    part, alone = _share(config, memory, memories[numbers[opposite_region]]) or (0, 0)
     return memory_costs(config, memory, alone, part)
 
 
@@ -124,7 +126,7 @@ def bus_shares(config: DlaConfig) -> tuple[int, list[int]] | None:
             fractions += [_share(config, read, written), _share(config, written, read)]
     if not any(fractions):
         return None
-    alone = min(lcm(*(fraction[1] for fraction in fractions if fraction)), MOST_SPEED)
+    alone = min(lcm(*(fraction[1] for fraction in fractions if fraction)), MAX_SPEED)
     return alone, [fraction[0] * alone // fraction[1] if fraction else alone for fraction in fractions]
 
 
@@ -137,10 +139,10 @@ def _share(config: DlaConfig, mine: MemoryTiming, other: MemoryTiming) -> tuple[
     if mine is other:
         limits.append(mine.bandwidth)
     limit = min((rate for rate in limits if rate), default=0)
-    rate, beside = transfer_rate(config, mine), transfer_rate(config, other)
-    if not limit or config.timing != "full" or limit >= rate + beside or 2 * rate <= limit:
+    rate, opposite = transfer_rate(config, mine), transfer_rate(config, other)
+    if not limit or config.timing != "full" or limit >= rate + opposite or 2 * rate <= limit:
         return None
-    twice = 2 * (limit - beside) if 2 * beside <= limit else limit
+    twice = 2 * (limit - opposite) if 2 * opposite <= limit else limit
     common = gcd(twice, 2 * rate, RATE_SCALE)
     return twice // common, 2 * rate // common
 

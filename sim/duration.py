@@ -20,7 +20,7 @@ from dlasim.sim.issue import WAIT
 from dlasim.sim.operation import reset_file
 from dlasim.sim.stream import decode_stream
 from dlasim.sim.timeline import WalkedStream
-from dlasim.sim.walk_columns import Places, WalkColumns, list_columns
+from dlasim.sim.walk_columns import UnitOrder, WalkColumns, list_columns
 
 
 def program_cycles(program: Program, config: DlaConfig, backend: Backend = SHIPPED) -> int:
@@ -94,5 +94,5 @@ def _walked(program: Program, number: int, config: DlaConfig, backend: Backend) 
     if columns is None:
         stream = decode_stream(words, reset_file(), config.fingerprint, is_legal=True)
         costs = stream_costs(config, stream, len(stream), stream.batches(), backend)
-        columns = list_columns(config, stream, costs, Places(costs.unit), len(stream.words))
+        columns = list_columns(config, stream, costs, UnitOrder(costs.unit), len(stream.words))
     return WalkedStream(config, columns, backend)

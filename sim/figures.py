@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dlasim.sim.measured import Measured
 
 Report = Mapping[str, Any]
-_MOST = 1 << 64
+_MAX_NUMBER = 1 << 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def values(table: Iterable[Figure], source: Any) -> dict[str, Any]:
 
 def is_number(value: Any) -> bool:
     """Whether a value from a file can be a figure: a finite number that is not larger than any counter."""
-    return isinstance(value, (int, float)) and abs(value) <= _MOST
+    return isinstance(value, (int, float)) and abs(value) <= _MAX_NUMBER
 
 
 def columns(table: Iterable[Figure]) -> tuple[str, ...]:

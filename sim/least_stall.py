@@ -13,8 +13,8 @@ from operator import add
 
 from dlasim.sim.formulas import RESULTS_SCALE, UnitCosts, ceil_div, output_stall_cycles, output_steps
 
-_ENDLESS = 1 << 200  # more than any sum of costs
-MOST_ACCUMULATORS = 128  # with more, fills and drains of one operation are all that is counted
+_INFINITE = 1 << 200  # more than any sum of costs
+MAX_ACCUMULATORS = 128  # with more, fills and drains of one operation are all that is counted
 
 
 @lru_cache(maxsize=4096)
@@ -68,7 +68,7 @@ class _Kinds:
     def least(self) -> int:
         """Cycles of all operations in addition to their steps, for the best way to divide the pixels."""
         block = self._unit.accumulators
-        costs = [_ENDLESS] * block  # by the pixels of the last block, 0 for a whole one
+        costs = [_INFINITE] * block  # by the pixels of the last block, 0 for a whole one
         for rest in range(1, min(block, self._pixels) + 1):
             costs[rest % block] = min(self._small(rest), self._large(rest))
         cheapest = min(costs)
@@ -78,7 +78,7 @@ class _Kinds:
         # What is to be added to each sum for a remainder: `backwards[block - 1 - remainder :]`.
         backwards = costs[::-1] * 2
         sums, best, count = costs, costs[wanted], 1
-        while best >= _ENDLESS or (count + 1) * cheapest < best:
+        while best >= _INFINITE or (count + 1) * cheapest < best:
             count += 1
             sums = [min(map(add, sums, backwards[block - 1 - remainder :])) for remainder in range(block)]
             best = min(best, sums[wanted])

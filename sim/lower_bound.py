@@ -26,7 +26,7 @@ from dlasim.sim import formulas
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import memory_costs, transfer_rate, unit_costs, units_overlap
 from dlasim.sim.formulas import ENOUGH, UnitCosts
-from dlasim.sim.least_stall import MOST_ACCUMULATORS, least_mac_cycles
+from dlasim.sim.least_stall import MAX_ACCUMULATORS, least_mac_cycles
 from dlasim.sim.memory_timing import memories_of, memory_numbers
 
 CPU = "CPU"
@@ -193,7 +193,7 @@ def _without_blocks(unit: UnitCosts) -> UnitCosts:
 def _least_mac_cycles(unit: UnitCosts, *sizes: int) -> int:
     """What operations on blocks of pixels add, where that is known."""
     is_simple = unit.pixel_rows * unit.pixel_columns == unit.load_cycles == 1
-    is_simple = is_simple and not unit.in_blocks and unit.accumulators <= MOST_ACCUMULATORS
+    is_simple = is_simple and not unit.in_blocks and unit.accumulators <= MAX_ACCUMULATORS
     if not is_simple or not unit.result_cycles:
         return 0
     fixed = (

@@ -13,8 +13,8 @@ from dlasim.sim.sizes import UNLIMITED, parse_size
 
 RATE_SCALE = 1000  # of a rate: a byte per cycle
 SYSTEM = "system"  # the memory and the bus that the parameters dma_… describe
-MOST_MEMORIES = 8
-_MOST_RATE, _MOST_CYCLES, _MOST_BYTES = 1 << 20, 1 << 20, 1 << 31
+MAX_MEMORIES = 8
+_MAX_RATE, _MAX_CYCLES, _MAX_BYTES = 1 << 20, 1 << 20, 1 << 31
 _NAME_LENGTH = 32
 
 
@@ -109,8 +109,8 @@ def _checked_buses(buses: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _checked_memories(memories: Mapping[str, Any], buses: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    if len(memories) > MOST_MEMORIES:
-        raise InputError(f"memories: at most {MOST_MEMORIES} are possible (got {len(memories)})")
+    if len(memories) > MAX_MEMORIES:
+        raise InputError(f"memories: at most {MAX_MEMORIES} are possible (got {len(memories)})")
     found: dict[str, dict[str, Any]] = {}
     holder: dict[str, str] = {}
     for name, table in memories.items():
@@ -161,9 +161,9 @@ def _rate(what: str, value: Any) -> float:
             raise InputError(f"{what} must be a number (got {value!r:.80})") from None
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(f"{what} must be a number (got {value!r:.80})")
-    if value and not 1 <= value * RATE_SCALE <= _MOST_RATE * RATE_SCALE:
+    if value and not 1 <= value * RATE_SCALE <= _MAX_RATE * RATE_SCALE:
         raise InputError(
-            f"{what} must be from {1 / RATE_SCALE} to {_MOST_RATE} bytes per cycle, or {UNLIMITED} "
+            f"{what} must be from {1 / RATE_SCALE} to {_MAX_RATE} bytes per cycle, or {UNLIMITED} "
             f"(got {value})"
         )
     return scaled(value) / RATE_SCALE
@@ -228,10 +228,10 @@ class Key(NamedTuple):
 
 KEYS = {
     "bandwidth": Key(float, _rate, is_limit=True),
-    "latency": Key(int, _whole(0, _MOST_CYCLES)),
+    "latency": Key(int, _whole(0, _MAX_CYCLES)),
     "outstanding": Key(int, _whole(1, 255)),
-    "burst_bytes": Key(int, _whole(1, _MOST_BYTES)),
-    "burst_overhead": Key(int, _whole(0, _MOST_CYCLES)),
+    "burst_bytes": Key(int, _whole(1, _MAX_BYTES)),
+    "burst_overhead": Key(int, _whole(0, _MAX_CYCLES)),
     "bus": Key(str, _text),
     "cpu_bandwidth": Key(float, _part),
     "fetch_wait": Key(int, _whole(0, 10_000)),

@@ -17,7 +17,7 @@ Integers = NDArray[np.int64]
 INT32_MIN, INT32_MAX = -(1 << 31), (1 << 31) - 1
 INT8_MIN, INT8_MAX = -128, 127
 # A multiplier whose exponent lies below this leaves nothing of an int32.
-_LEAST_EXPONENT = -31
+_MIN_EXPONENT = -31
 
 
 def quantize_multiplier(real: float) -> tuple[int, int]:
@@ -26,7 +26,7 @@ def quantize_multiplier(real: float) -> tuple[int, int]:
     multiplier = int(math.copysign(math.floor(abs(mantissa) * (1 << 31) + 0.5), mantissa))
     if multiplier == 1 << 31:
         multiplier, exponent = multiplier // 2, exponent + 1
-    if exponent < _LEAST_EXPONENT:
+    if exponent < _MIN_EXPONENT:
         return 0, 0
     return multiplier, exponent
 
@@ -37,12 +37,12 @@ def quantize_multipliers(reals: NDArray[np.float64]) -> Integers:
     multipliers = np.copysign(np.floor(np.abs(mantissas) * (1 << 31) + 0.5), mantissas).astype(np.int64)
     is_full = multipliers == 1 << 31
     found = np.stack((multipliers >> is_full, exponents + is_full), axis=1)
-    found[found[:, 1] < _LEAST_EXPONENT] = 0
+    found[found[:, 1] < _MIN_EXPONENT] = 0
     return found
 
 
 # From this exponent on, 31 bits without a right shift lose less than the second rounding does.
-_LEAST_UNSHIFTED = -12
+_MIN_UNSHIFTED = -12
 
 
 def single_rounding_multiplier(real: float) -> tuple[int, int]:
@@ -51,7 +51,7 @@ def single_rounding_multiplier(real: float) -> tuple[int, int]:
     The multiplier then has leading zeros. What it loses moves an int8 result by less than 2^-11 of a step.
     """
     multiplier, shift = quantize_multiplier(real)
-    if _LEAST_UNSHIFTED <= shift < 0:
+    if _MIN_UNSHIFTED <= shift < 0:
         return (multiplier + (1 << (-shift - 1))) >> -shift, 0
     return multiplier, shift
 

@@ -243,7 +243,7 @@ def _first_bad_write(
 def legal_patterns(columns: NDArray[np.int64], patterns: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether each operand register, by its column, allows the pattern."""
     legal = _allows(0, columns, patterns)
-    for number in range(1, _MOST_FIELDS):
+    for number in range(1, _MAX_FIELDS):
         several = np.flatnonzero(_FIELDS[columns] > number)
         legal[several] &= _allows(number, columns[several], patterns[several])
     return legal
@@ -266,8 +266,8 @@ def _field_limits(number: int) -> tuple[NDArray[np.int64], ...]:
 
 
 _FIELDS = np.array([len(register.fields) for register in registers.OPERANDS])
-_MOST_FIELDS = int(_FIELDS.max())
-_FIELD_LIMITS = tuple(_field_limits(number) for number in range(_MOST_FIELDS))
+_MAX_FIELDS = int(_FIELDS.max())
+_FIELD_LIMITS = tuple(_field_limits(number) for number in range(_MAX_FIELDS))
 assert all(
     sum(part.width for part in register.fields) == registers.REGISTER_BITS for register in registers.OPERANDS
 ), "legal_patterns relies on operand registers without unclaimed bits"

@@ -31,7 +31,7 @@ _ENTRY = ("value", "uncertainty", "source")
 _MEMORY = ("read_pj_per_byte", "write_pj_per_byte", "uncertainty", "source")
 _SRAM = ("sizes", "widths", "access_pj", "leakage_mw", "uncertainty", "source")
 _ROOT = "45nm"
-_MOST_BASES = 8
+_MAX_BASES = 8
 _FILE = ("base", "constants", "memories", "regions", "sram")
 
 
@@ -114,7 +114,7 @@ def technology_files(name: str, depth: int = 0) -> tuple[str, ...]:
     if not name.endswith(".toml"):
         return ()
     base = _base_of(name, read_toml(name))
-    return (name, *(technology_files(base, depth + 1) if base and depth <= _MOST_BASES else ()))
+    return (name, *(technology_files(base, depth + 1) if base and depth <= _MAX_BASES else ()))
 
 
 def technology_values(name: str, depth: int = 0) -> dict[str, Any]:
@@ -131,9 +131,9 @@ def technology_values(name: str, depth: int = 0) -> dict[str, Any]:
     base = _base_of(name, values)
     if base is None:
         return values
-    if depth > _MOST_BASES:
+    if depth > _MAX_BASES:
         raise InputError(
-            f"technology {name}: base leads back to itself, or through more than {_MOST_BASES} files"
+            f"technology {name}: base leads back to itself, or through more than {_MAX_BASES} files"
         )
     return _merged(technology_values(base, depth + 1), values)
 

@@ -22,7 +22,7 @@ from dlasim.sim.stream import DecodedStream
 from dlasim.sim.walk_columns import (
     EVENT_COLUMNS,
     OPERATION_COLUMNS,
-    Places,
+    UnitOrder,
     WalkColumns,
     list_columns,
     port_capacity,
@@ -65,9 +65,9 @@ def schedule(
     backend: Backend = SHIPPED,
 ) -> Timeline:
     """The timeline of a stream, up to the word `stop` where a fault ends it."""
-    places = Places(costs.unit)
-    columns = list_columns(config, stream, costs, places, len(stream.words) if stop is None else stop)
-    return WalkedStream(config, columns, backend).timeline(places, costs.latency)
+    order = UnitOrder(costs.unit)
+    columns = list_columns(config, stream, costs, order, len(stream.words) if stop is None else stop)
+    return WalkedStream(config, columns, backend).timeline(order, costs.latency)
 
 
 class WalkedStream:
@@ -127,18 +127,18 @@ class WalkedStream:
         begin[nothing_before] = issued[nothing_before]
         return issued, begin, end
 
-    def timeline(self, places: Places, latency: NDArray[np.int64]) -> Timeline:
+    def timeline(self, order: UnitOrder, latency: NDArray[np.int64]) -> Timeline:
         """What the walk found, by the number of the operation; a transfer with nothing before it waits for
         its first byte as long as its `latency`."""
         issued, begin, end = self.times()
         if self._walk.is_pipelined:
-            latency = self._latencies(latency[places.numbers], issued, begin, end)[places.of]
+            latency = self._latencies(latency[order.numbers], issued, begin, end)[order.of]
         blocked, reached = self._blocked(), self.columns.reached
         word = reached - 1
         word[-1] = reached[-1]
         blocked[:, BLOCK_EVENT] = word[blocked[:, BLOCK_EVENT]]
         return Timeline(
-            issued[places.of], begin[places.of], end[places.of], latency,
+            issued[order.of], begin[order.of], end[order.of], latency,
             tuple(_found(self._markers)[: self._walk.marker_count].tolist()), blocked,
             int(reached[-1]) * self._word_cycles, self.total,
         )  # fmt: skip

@@ -54,7 +54,7 @@ class WalkColumns:
     memories: NDArray[np.int64]
 
 
-class Places:
+class UnitOrder:
     """The operations in the order of their units, each unit's behind each other."""
 
     def __init__(self, unit: NDArray[np.int64]) -> None:
@@ -66,20 +66,20 @@ class Places:
 
 
 def list_columns(
-    config: DlaConfig, stream: DecodedStream, costs: Costs, places: Places, stop: int
+    config: DlaConfig, stream: DecodedStream, costs: Costs, order: UnitOrder, stop: int
 ) -> WalkColumns:
     """Those of a stream up to the word `stop`."""
     kinds = KINDS[stream.opcodes[:stop]]
     at = np.flatnonzero(kinds != NO_EVENT)
     kinds, words = kinds[at].astype(np.int64), stream.words[at]
     arguments = codec.extract(words, OUTSTANDING_FIELD)
-    arguments[kinds < issue.WAIT] = places.of
+    arguments[kinds < issue.WAIT] = order.of
     kinds += np.where(kinds == issue.WAIT, codec.extract(words, UNIT_FIELD), 0)
     demands, active = _demands(config, costs), costs.active
-    numbers = places.numbers
+    numbers = order.numbers
     totals = costs.total[numbers]
     return WalkColumns(
-        places.first.tolist(),
+        order.first.tolist(),
         totals.sum(dtype=np.float64),
         sum([int(demands[costs.unit == unit].max(initial=0)) for unit in UNITS]),
         np.append(at + 1, stop),

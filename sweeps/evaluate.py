@@ -31,7 +31,7 @@ from dlasim.sweeps.parameters import resolve
 OK, REFUSED, FAILED = "ok", "refused", "failed"
 FIGURES = columns(RUN_FIGURES)
 LAYER_COLUMNS = ("layer", *columns(LAYER_FIGURES))  # the first is its number
-MOST_REMEMBERED = 4  # machines, or plans; points that differ only in SRAM follow each other
+MAX_REMEMBERED = 4  # machines, or plans; points that differ only in SRAM follow each other
 # The figures that depend on the SRAM's size even where the program does not.
 _OF_SRAM = ("energy_nj", "sram_kib")
 
@@ -90,7 +90,7 @@ class GroupMemory:
     def keep(self, plan: SramPlan, entry: Entry, measured: Measured) -> None:
         """Remember what was measured with a plan."""
         self.entries[id(plan)] = entry, measured
-        if len(self.entries) > MOST_REMEMBERED:
+        if len(self.entries) > MAX_REMEMBERED:
             self.entries.popitem(last=False)
 
 
@@ -117,7 +117,7 @@ class Evaluator:
         enough, entry, measured = self._evaluate(model, values, layers)
         if enough is not None and measured is not None:
             self._enough_sram[group] = (enough, entry, measured)
-            if len(self._enough_sram) > MOST_REMEMBERED:
+            if len(self._enough_sram) > MAX_REMEMBERED:
                 self._enough_sram.popitem(last=False)
         return entry
 

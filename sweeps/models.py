@@ -22,7 +22,7 @@ from dlasim.fileio import atomic_write, read_file
 
 OnOperator = Callable[[str], None]
 _TOPOLOGY_KEYS = {"alpha": float, "resolution": int, "classes": int, "seed": int}
-_LONGEST_NAME = 100  # in an error
+_MAX_NAME_LENGTH = 100  # in an error
 _MODEL_FORM = "a model must be a name, or a table with file or topology"
 
 
@@ -85,7 +85,7 @@ def source(given: Any, folder: Path, origin: str, others: Iterable[str] = ()) ->
         files = (file.name for file in path.parent.iterdir()) if os.path.isdir(path.parent) else ()
         hint = suggestion(path.name, (*_names(), *others, *files))
         raise InputError(
-            f"{origin}: {given[:_LONGEST_NAME]!r} is neither a file nor a built-in network"
+            f"{origin}: {given[:_MAX_NAME_LENGTH]!r} is neither a file nor a built-in network"
             f"{hint or '; `dlasim model --list` lists the networks'}"
         )
     pairs = (part.partition("=") for part in arguments.split(",") if part)

@@ -19,7 +19,7 @@ _NEEDED = frozenset((
     "utilization", "dma_bytes.read", "dma_bytes.write", "sram_peak_bytes", "layers", "units",
 ))  # fmt: skip
 _CONTAINERS = {"list": list, "object": dict}
-_LONGEST_VALUE = 40
+_MAX_VALUE_LENGTH = 40
 
 
 def read_report(path: str | Path) -> dict[str, Any]:
@@ -62,7 +62,7 @@ def _wrong_figures(
         if value is None and figure.name not in needed:
             continue
         if not _fits(value, figure.unit):
-            yield f"{where}{figure.name} is {str(value)[:_LONGEST_VALUE]!r}"
+            yield f"{where}{figure.name} is {str(value)[:_MAX_VALUE_LENGTH]!r}"
 
 
 def _value(source: Mapping[str, Any], name: str) -> Any:

@@ -41,7 +41,7 @@ from dlasim.sweeps.sweep_result import SweepResult
 SCHEMA = "dlasim.sweep/1"
 FEW_POINTS = 24  # so few are done before a worker process has started
 _BATCH = 1024
-_MOST_KEPT = 4096  # points; where there are more, each is made again whenever it is needed
+_MAX_KEPT = 4096  # points; where there are more, each is made again whenever it is needed
 
 
 @dataclass(slots=True)
@@ -145,8 +145,8 @@ class _Sweep:
         if self._settings.resume:
             self._journal.refresh()
         points = self._study.points()
-        first = list(islice(points, _MOST_KEPT + 1))
-        if len(first) <= _MOST_KEPT:
+        first = list(islice(points, _MAX_KEPT + 1))
+        if len(first) <= _MAX_KEPT:
             self._kept = first
         points = chain(first, points)
         while batch := list(islice(points, _BATCH)):

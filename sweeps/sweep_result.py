@@ -26,7 +26,7 @@ _SHOWN = (
     "utilization", "dma_read_bytes", "dma_write_bytes",
 )  # fmt: skip
 _SHOWN_ROWS = 50
-_LONGEST_VALUE = 40
+_MAX_VALUE_LENGTH = 40
 TEXT = frozenset((
     "case", "model", "label", "preset", "host", "cpu", "parallel", "timing", "technology", "fusion",
     "requant", "depthwise", "tiling", "place", "dla_ops", "memories", "buses", "status", "reason", "version",
@@ -145,7 +145,7 @@ class SweepResult:
         """A cell's value; a parameter or figure that must be a number is one, since others read the table."""
         value = text if name in TEXT else typed(text)
         if name in _numbers() and value is not None and not is_number(value):
-            raise InputError(f"{self.path}: {name} must be a number (got {text[:_LONGEST_VALUE]!r})")
+            raise InputError(f"{self.path}: {name} must be a number (got {text[:_MAX_VALUE_LENGTH]!r})")
         return value
 
     def _chosen(self, head: Sequence[str], columns: Sequence[str]) -> list[tuple[int, str]]:

@@ -18,7 +18,7 @@ from dlasim.native.translator import translate
 
 _ALLOCATED, _WRITABLE = 0x2, 0x1  # flags of a section
 _RELATIVE = (2, 4)  # R_X86_64_PC32 and R_X86_64_PLT32: 32 bits, from their own place
-_LONGEST_ALIGNMENT = 64
+_MAX_ALIGNMENT = 64
 
 
 def build_flat(routine: Routine) -> tuple[bytes, int]:
@@ -55,7 +55,7 @@ def _place(elf: Any) -> tuple[dict[int, int], bytearray]:
     for number, section in enumerate(elf.iter_sections()):
         if not section["sh_flags"] & _ALLOCATED or not section.data_size:
             continue
-        if section["sh_flags"] & _WRITABLE or section["sh_addralign"] > _LONGEST_ALIGNMENT:
+        if section["sh_flags"] & _WRITABLE or section["sh_addralign"] > _MAX_ALIGNMENT:
             raise DlasimError(f"section {section.name} cannot be part of flat code")
         image += bytes(-len(image) % section["sh_addralign"])
         starts[number] = len(image)

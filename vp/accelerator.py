@@ -7,19 +7,21 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.executor import Executor
 from dlasim.vp.board import Board
 from dlasim.vp.dla_device import DlaDevice, attach_dla
-from dlasim.vp.drive import Drive
+from dlasim.vp.run_control import RunControl
 
 DLAS = ("simulator", "rtl")
 
 
-def attach_accelerator(board: Board, config: DlaConfig, executor: Executor | None, drive: Drive) -> DlaDevice:
-    """The one that `drive` names."""
-    if drive.dla not in DLAS:
-        raise InputError(f"dla must be {one_of(DLAS)} (got {drive.dla!r})")
-    if drive.dla == "rtl":
+def attach_accelerator(
+    board: Board, config: DlaConfig, executor: Executor | None, run_control: RunControl
+) -> DlaDevice:
+    """The one that `run_control` names."""
+    if run_control.dla not in DLAS:
+        raise InputError(f"dla must be {one_of(DLAS)} (got {run_control.dla!r})")
+    if run_control.dla == "rtl":
         from dlasim.vp.rtl_device import attach_rtl  # needs Verilator
 
-        return attach_rtl(board, config, drive.vcd)
-    if drive.vcd is not None:
+        return attach_rtl(board, config, run_control.vcd)
+    if run_control.vcd is not None:
         raise InputError("--vcd needs --dla rtl: only the RTL has waveforms")
     return attach_dla(board, config, executor)

@@ -18,8 +18,8 @@ from dlasim.vp.accelerator import attach_accelerator
 from dlasim.vp.board import Board, BoardConfig
 from dlasim.vp.board_result import BoardResult, FunctionProfile, Reason
 from dlasim.vp.device_loading import attach_devices
-from dlasim.vp.drive import Drive
 from dlasim.vp.elf import Firmware
+from dlasim.vp.run_control import RunControl
 
 SCHEMA = "dlasim.board/1"
 
@@ -111,17 +111,21 @@ def function_rows(profile: tuple[FunctionProfile, ...]) -> list[dict[str, Any]]:
 
 
 def run_bare_metal(
-    firmware: Firmware, config: DlaConfig, executor: Executor, cpu: str = "ideal", drive: Drive | None = None
+    firmware: Firmware,
+    config: DlaConfig,
+    executor: Executor,
+    cpu: str = "ideal",
+    run_control: RunControl | None = None,
 ) -> BareMetal:
     """From reset until the guest exits, or cannot go on, or a limit is reached."""
-    drive = drive or Drive()
+    run_control = run_control or RunControl()
     wait = fetch_wait_cycles(config)
-    board = Board(BoardConfig(cpu=cpu, log_functions=drive.log_functions, fetch_wait_cycles=wait))
-    device = attach_accelerator(board, config, executor, drive)
-    attach_devices(board, drive.devices)
+    board = Board(BoardConfig(cpu=cpu, log_functions=run_control.log_functions, fetch_wait_cycles=wait))
+    device = attach_accelerator(board, config, executor, run_control)
+    attach_devices(board, run_control.devices)
     board.load(firmware)
     try:
-        result = drive.run(board)
+        result = run_control.run(board)
     finally:
         device.close()
     runs = tuple(device.runs)

@@ -14,6 +14,7 @@ from pathlib import Path
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.vp import memory_map, profile, traps
+from dlasim.vp.block_counters import NEVER, BlockCounters
 from dlasim.vp.board_result import BoardResult, Crash, FunctionProfile, Reason
 from dlasim.vp.bus import Bus
 from dlasim.vp.clint import Clint
@@ -25,7 +26,6 @@ from dlasim.vp.device import Device
 from dlasim.vp.disassembly import disassemble
 from dlasim.vp.elf import Firmware, executable_code, read_elf
 from dlasim.vp.exit_device import ExitDevice
-from dlasim.vp.ledger import NEVER, Ledger
 from dlasim.vp.liveness import STUCK_AFTER_SECONDS, StuckWatch, regular_pauses
 from dlasim.vp.memories import Bytes, Memories
 from dlasim.vp.memory_map import AddressRange, MemoryMap
@@ -110,7 +110,7 @@ class Board:
         base, data = executable_code(firmware)
         code = decode(base, data, [function.address for function in firmware.functions])
         table = self.costs.table(code, self.config.memory_map.flash, self.config.fetch_wait_cycles)
-        counts = Ledger(table)
+        counts = BlockCounters(table)
         if self.config.log_functions:
             counts.log_functions(firmware.functions)
         cpu = Cpu([self.memories.flash, self.memories.ram], self.bus, code, counts)
@@ -136,7 +136,7 @@ class Board:
         return self._ready.cpu
 
     @property
-    def counts(self) -> Ledger:
+    def counts(self) -> BlockCounters:
         """Instructions and cycles, for debuggers and tests."""
         return self._ready.counts
 
@@ -337,6 +337,6 @@ class _Loaded:
 
     firmware: Firmware
     code: CodeTable
-    counts: Ledger
+    counts: BlockCounters
     cpu: Cpu
     stack: Bytes | None

@@ -11,7 +11,7 @@ from dlasim.vp.disassembly import REGISTER_NAMES
 from dlasim.vp.elf import Firmware
 from dlasim.vp.exit_device import RegionMark, RegionSpan, region_spans
 
-_LONGEST_CYCLE = 8  # blocks of a loop that a crash dump folds
+_MAX_CYCLE_BLOCKS = 8  # blocks of a loop that a crash dump folds
 
 _CAUSES = {
     0: "misaligned instruction address",
@@ -30,7 +30,7 @@ def fold(blocks: Sequence[int]) -> Iterator[tuple[Sequence[int], int]]:
     """Groups of blocks and how often in a row each group came: loops, the longest repetition first."""
     at = 0
     while at < len(blocks):
-        lengths = range(1, _LONGEST_CYCLE + 1)
+        lengths = range(1, _MAX_CYCLE_BLOCKS + 1)
         length = max(lengths, key=lambda length: (_repeats(blocks, at, length) - 1) * length)
         times = _repeats(blocks, at, length)
         length = length if times > 1 else 1

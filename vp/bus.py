@@ -12,7 +12,7 @@ from dlasim.vp.memory_map import PAGE_BYTES, AddressRange
 
 _ADDRESS_SPACE_BYTES = 1 << 32
 _INTERRUPT_LINES = 32
-_MOST_WATCHED_READS = 64
+_MAX_WATCHED_READS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class Bus(Device):
 
     def _note_change(self, offset: int, size: int, value: int) -> None:
         self.changes += 1
-        if len(self.last_reads) >= _MOST_WATCHED_READS:
+        if len(self.last_reads) >= _MAX_WATCHED_READS:
             self.last_reads.clear()
         self.last_reads[offset, size] = value
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dlasim.vp.block_counters import NEVER
 from dlasim.vp.device import Device
-from dlasim.vp.ledger import NEVER
 from dlasim.vp.memory_map import DeviceRegister
 
 SOFTWARE_INTERRUPT = DeviceRegister("SOFTWARE_INTERRUPT", 0x0, 4, "bit 0 is the software interrupt's line")
@@ -14,7 +14,7 @@ TIME_HIGH = DeviceRegister("TIME_HIGH", 0xBFFC, 4, "upper half of time")
 REGISTERS = (SOFTWARE_INTERRUPT, COMPARE_LOW, COMPARE_HIGH, TIME_LOW, TIME_HIGH)
 
 _WRAP = 1 << 64  # `mtime` has 64 bits
-_LONGEST = _WRAP - 1
+_MAX_TIME = _WRAP - 1
 _WORD = 0xFFFF_FFFF
 
 
@@ -30,13 +30,13 @@ class Clint(Device):
         """Time starts at zero; the timer is quiet until compare is written."""
         self._now = 0
         self._time_offset = 0
-        self._compare = _LONGEST
+        self._compare = _MAX_TIME
         self._software = 0
 
     @property
     def time(self) -> int:
         """What the guest reads as `mtime`."""
-        return (self._now + self._time_offset) & _LONGEST
+        return (self._now + self._time_offset) & _MAX_TIME
 
     def tick(self, now: int) -> None:
         """Takes note of the time; the lines follow from it."""

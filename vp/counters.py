@@ -2,7 +2,7 @@
 where it does not know the board's lines.
 
 The instructions that touch one are found beforehand and intercepted. They end their block, so what the
-ledger holds plus the part of the block before them is exact.
+block counters hold plus the part of the block before them is exact.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from dlasim.vp.block_counters import BlockCounters
 from dlasim.vp.bus import Bus
 from dlasim.vp.decode import Code
-from dlasim.vp.ledger import Ledger
 
 
 class InterceptedCpu(Protocol):
@@ -40,7 +40,7 @@ class Counters:
     _HIGH = 0x80
     _FIRST_READ_ONLY = 0xC00
 
-    def __init__(self, cpu: InterceptedCpu, counts: Ledger, code: Code, bus: Bus) -> None:
+    def __init__(self, cpu: InterceptedCpu, counts: BlockCounters, code: Code, bus: Bus) -> None:
         self._cpu = cpu
         self._ledger = counts
         self._bus = bus

@@ -21,11 +21,11 @@ from unicorn.unicorn_py3.unicorn import uclib
 from dlasim.dataclass import dataclass
 from dlasim.errors import RunError
 from dlasim.vp import decode
+from dlasim.vp.block_counters import BlockCounters
 from dlasim.vp.block_records import STOP_DEADLINE, STOP_DEBUG, STOP_NONE
 from dlasim.vp.bus import Attachment, Bus
 from dlasim.vp.counters import Counters
 from dlasim.vp.decode import Code
-from dlasim.vp.ledger import Ledger
 from dlasim.vp.memories import Bytes, Memory
 from dlasim.vp.memory_map import PAGE_BYTES
 from dlasim.vp.native_hooks import compile_hooks
@@ -43,7 +43,7 @@ _unicorn: Any = unicorn  # partly typed; through Any it is left unchecked
 
 REGISTERS = 32
 _TRANSLATIONS_BYTES = (1 << 30) + (64 << 20)  # Unicorn's buffer of 1 GiB and what else it allocates
-_MOST_ACCESS_BYTES = 4
+_MAX_ACCESS_BYTES = 4
 _X0 = riscv_const.UC_RISCV_REG_X0
 _PC = riscv_const.UC_RISCV_REG_PC
 
@@ -78,7 +78,7 @@ class Stop:
 class Cpu:
     """One hart. `run` goes on until something needs attention; the caller decides what follows."""
 
-    def __init__(self, memories: list[Memory], bus: Bus, code: Code, counts: Ledger) -> None:
+    def __init__(self, memories: list[Memory], bus: Bus, code: Code, counts: BlockCounters) -> None:
         _check_address_space()
         self._engine: Any = _unicorn.Uc(_unicorn.UC_ARCH_RISCV, _unicorn.UC_MODE_RISCV32)
         # The one model that is RV32IMAC: without F, D and supervisor mode.
@@ -86,7 +86,7 @@ class Cpu:
         # Addresses are physical. This mode lets the TLB hook decide on rights, which makes stores fast.
         self._engine.ctl_set_tlb_mode(_unicorn.UC_TLB_VIRTUAL)
         self._memories = memories  # the engine keeps only addresses
-        self._ledger = counts
+        self._counts = counts
         self._exception: tuple[int, int] | None = None
         self._failure: BaseException | None = None
         self._passing: int | None = None
@@ -115,7 +115,7 @@ class Cpu:
 
         def load(_: Any, offset: int, size: int, __: Any) -> int:
             try:
-                device.tick(self._ledger.cycles)
+                device.tick(self._counts.cycles)
                 before = device.interrupt(), device.next_event()
                 value = self._bus.load(base + offset, size)
                 if (device.interrupt(), device.next_event()) != before:
@@ -127,7 +127,7 @@ class Cpu:
 
         def store(_: Any, offset: int, size: int, value: int, __: Any) -> None:
             try:
-                device.tick(self._ledger.cycles)
+                device.tick(self._counts.cycles)
                 self._bus.store(base + offset, size, value & ((1 << 8 * size) - 1))
                 self._changed()
             except BaseException as failure:
@@ -141,15 +141,15 @@ class Cpu:
         self._engine.emu_stop()
 
     def _install_hooks(self) -> None:
-        self._ledger.counts.mstatus_id = riscv_const.UC_RISCV_REG_MSTATUS
-        self._ledger.counts.mie_id = riscv_const.UC_RISCV_REG_MIE
+        self._counts.counts.mstatus_id = riscv_const.UC_RISCV_REG_MSTATUS
+        self._counts.counts.mie_id = riscv_const.UC_RISCV_REG_MIE
         self._hooks = compile_hooks(
             _address(uclib.uc_emu_stop),
             _address(uclib.uc_reg_read),
-            taken_branches_cost=self._ledger.taken_branches_cost,
-            log_functions=self._ledger.logs_functions,
+            taken_branches_cost=self._counts.taken_branches_cost,
+            log_functions=self._counts.logs_functions,
         )
-        self._native_hook(_unicorn.UC_HOOK_BLOCK, self._hooks.block, self._ledger.address)
+        self._native_hook(_unicorn.UC_HOOK_BLOCK, self._hooks.block, self._counts.address)
         self._native_hook(_unicorn.UC_HOOK_TLB_FILL, self._hooks.fill_tlb, self._fetched.ctypes.data)
         self._engine.hook_add(_unicorn.UC_HOOK_INTR, self._on_exception)
         # No hook on memory, not even on faults: any makes all stores slow.
@@ -169,7 +169,7 @@ class Cpu:
 
     def enable_debugging(self) -> None:
         """Breakpoints and steps from now on; must come before the first run, and costs speed."""
-        self._native_hook(_unicorn.UC_HOOK_CODE, self._hooks.debug, self._ledger.address)
+        self._native_hook(_unicorn.UC_HOOK_CODE, self._hooks.debug, self._counts.address)
 
     def forget_translations(self) -> None:
         """Must follow a change of code in memory that the guest did not make itself."""
@@ -185,12 +185,12 @@ class Cpu:
         self._engine.hook_add(_unicorn.UC_HOOK_CODE, lambda *_: action(), begin=address, end=address)
 
     def break_at(self, address: int) -> Callable[[], None]:
-        """Stops before the instruction at `address`, for code that the ledger does not know; what is given
-        ends that."""
+        """Stops before the instruction at `address`, for code that the block counters do not know; what is
+        given ends that."""
 
         def stop(engine: Any, pc: int, _: int, __: Any) -> None:
             if pc != self._passing:
-                self._ledger.counts.stopped = STOP_DEBUG
+                self._counts.counts.stopped = STOP_DEBUG
                 engine.emu_stop()
             self._passing = None
 
@@ -205,10 +205,10 @@ class Cpu:
         def touched(_: Any, __: int, first: int, size: int, ___: int, ____: Any) -> None:
             if first < address + size_bytes and address < first + size:
                 hit(max(first, address))
-                self._ledger.counts.is_stepping = 1
+                self._counts.counts.is_stepping = 1
 
         kinds = loads * _unicorn.UC_HOOK_MEM_READ | stores * _unicorn.UC_HOOK_MEM_WRITE
-        lowest = max(0, address - _MOST_ACCESS_BYTES + 1)
+        lowest = max(0, address - _MAX_ACCESS_BYTES + 1)
         return self._debug_hook(kinds, touched, lowest, address + size_bytes - 1)
 
     def pass_breakpoint(self) -> None:
@@ -218,7 +218,7 @@ class Cpu:
     @property
     def resumes_inside_block(self) -> bool:
         """Whether the next run goes on where the debugger stopped inside a block: nothing is due there."""
-        return self._passing == self.pc and self._ledger.was_left_inside(self.pc)
+        return self._passing == self.pc and self._counts.was_left_inside(self.pc)
 
     def _debug_hook(self, kinds: int, action: Any, first: int, last: int) -> Callable[[], None]:
         handle = self._engine.hook_add(kinds, action, begin=first, end=last)
@@ -276,13 +276,13 @@ class Cpu:
 
     def run(self, *, step: bool = False) -> Stop:
         """Runs until a deadline, `wfi`, an exception or (when debugging) a breakpoint."""
-        counts = self._ledger.counts
+        counts = self._counts.counts
         counts.stopped = STOP_NONE
         if self._passing != self.pc:
             self._passing = None
         counts.passes_one = int(self._passing is not None)
         if self.resumes_inside_block:
-            self._ledger.reopen()
+            self._counts.reopen()
         counts.is_stepping = int(step)
         self._exception = None
         error = _unicorn.UC_ERR_OK
@@ -296,13 +296,13 @@ class Cpu:
         if not counts.passes_one:
             self._passing = None
         stop = self._why(error)
-        self._ledger.close(self.pc, may_reopen=stop.kind is StopKind.DEBUG)
+        self._counts.close(self.pc, may_reopen=stop.kind is StopKind.DEBUG)
         if stop.kind is StopKind.EXCEPTION and is_counted(stop.cause, stop.value):
-            self._ledger.charge_instruction(self.pc, 4 if self.fetch(self.pc) & 3 == 3 else 2)
+            self._counts.charge_instruction(self.pc, 4 if self.fetch(self.pc) & 3 == 3 else 2)
         return stop
 
     def _why(self, error: int) -> Stop:
-        stopped = self._ledger.counts.stopped
+        stopped = self._counts.counts.stopped
         if self._exception is not None:
             cause, self.pc = self._exception
             return Stop(StopKind.EXCEPTION, cause, trap_value(self, cause))

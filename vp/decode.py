@@ -102,7 +102,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class CodeTable:
-    """What the ledger needs to know about the code, per two-byte slot."""
+    """What the block counters need to know about the code, per two-byte slot."""
 
     base: int
     starts: npt.NDArray[np.bool_]

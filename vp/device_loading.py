@@ -23,7 +23,7 @@ from dlasim.vp.device import Device
 from dlasim.vp.memory_map import PAGE_BYTES
 
 FORM = "FILE.py:CLASS@ADDRESS[,irq=N][,size=BYTES]"
-_MOST_SOURCE_BYTES = 1 << 24
+_MAX_SOURCE_BYTES = 1 << 24
 _Result = TypeVar("_Result")
 
 
@@ -82,7 +82,7 @@ def _find_class(spec: DeviceSpec) -> type[Any]:
 
 
 def _run_file(file: str) -> ModuleType:
-    source = read_file(file, _MOST_SOURCE_BYTES)
+    source = read_file(file, _MAX_SOURCE_BYTES)
     module = ModuleType(f"dlasim_device_{Path(file).stem}")
     module.__file__ = file
     sys.modules[module.__name__] = module  # dataclasses look their module up

@@ -38,7 +38,7 @@ class RtlFigures:
     seconds: float = 0.0  # of this computer, in the RTL
 
 
-MOST_RUNS = 1 << 16  # further streams are only counted
+MAX_RUNS = 1 << 16  # further streams are only counted
 
 
 class DlaDevice(Device):
@@ -48,7 +48,7 @@ class DlaDevice(Device):
         self.dla = Dla(config, memory, executor, self._completed)
         self.runs: list[Run] = []
         self.runs_lost = 0
-        self.most_runs = MOST_RUNS
+        self.most_runs = MAX_RUNS
         self.rtl: RtlFigures | None = None  # where the RTL is behind the bus
 
     def _completed(self, run: Run) -> None:

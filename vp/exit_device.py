@@ -16,7 +16,7 @@ REGISTERS = (EXIT, RAM_BYTES, REGION_BEGIN, REGION_END)
 
 EXIT_PASS = 0x5555
 EXIT_FAIL = 0x3333
-MOST_MARKS = 1 << 18  # further ones are only counted
+MAX_MARKS = 1 << 18  # further ones are only counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class ExitDevice(Device):
         self._ram_bytes = ram_bytes
         self._counts = counts
         self.on_mark: Callable[[RegionMark], None] | None = None
-        self.most_marks = MOST_MARKS
+        self.most_marks = MAX_MARKS
         self.reset()
 
     def reset(self) -> None:

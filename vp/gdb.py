@@ -20,7 +20,7 @@ from dlasim.vp.stops import Stops
 
 _HOST = "127.0.0.1"
 _SLICE_CYCLES = 200_000  # how far the guest runs between looks for a Ctrl-C; of device accesses, 0.2 s
-_MOST_READ_BYTES = PACKET_BYTES // 2 - 8
+_MAX_READ_BYTES = PACKET_BYTES // 2 - 8
 _REGISTER_BYTES = 4
 
 _STOPPED, _INTERRUPTED, _CRASHED = "S05", "S02", "S0b"
@@ -142,7 +142,7 @@ class GdbServer:
 
     def _read_memory(self, text: str) -> str:
         address, size_bytes = map(_number, text.split(","))
-        return read_memory(self._board, address, min(size_bytes, _MOST_READ_BYTES)).hex()
+        return read_memory(self._board, address, min(size_bytes, _MAX_READ_BYTES)).hex()
 
     def _write_memory(self, text: str) -> str:
         place, data = text.split(":")

@@ -7,7 +7,7 @@ import select
 import socket
 
 PACKET_BYTES = 0x4000
-_MOST_WAITING_BYTES = 4 * PACKET_BYTES
+_MAX_WAITING_BYTES = 4 * PACKET_BYTES
 _INTERRUPT = b"\x03"
 _CHECKSUM = re.compile(rb"[0-9a-fA-F]{2}")
 
@@ -81,5 +81,5 @@ class PacketLink:
         except OSError as error:
             raise DisconnectedError from error
         self._received += data
-        if not data or len(self._received) > _MOST_WAITING_BYTES:
+        if not data or len(self._received) > _MAX_WAITING_BYTES:
             raise DisconnectedError

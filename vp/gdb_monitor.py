@@ -10,7 +10,7 @@ from dlasim.vp import memory_map
 from dlasim.vp.board import Board
 from dlasim.vp.dla_device import DlaDevice
 
-_MOST_FUNCTIONS = 15
+_MAX_FUNCTIONS = 15
 _LINES = {
     "software": memory_map.MACHINE_SOFTWARE_INTERRUPT,
     "timer": memory_map.MACHINE_TIMER_INTERRUPT,
@@ -107,7 +107,7 @@ def _blocks(board: Board, _arguments: list[str]) -> str:
 
 
 def _profile(board: Board, _arguments: list[str]) -> str:
-    functions = board.profile()[:_MOST_FUNCTIONS]
+    functions = board.profile()[:_MAX_FUNCTIONS]
     lines = [
         f"{function.cycles:14,} {function.instructions:14,} {function.entries:10,}  {function.name}"
         for function in functions

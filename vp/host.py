@@ -31,12 +31,12 @@ from dlasim.vp.board import Board, BoardConfig
 from dlasim.vp.board_result import BoardResult, Reason
 from dlasim.vp.device_loading import attach_devices
 from dlasim.vp.dla_device import DlaDevice, RtlFigures
-from dlasim.vp.drive import Drive
 from dlasim.vp.elf import Firmware, read_elf
 from dlasim.vp.exit_device import RegionMark
 from dlasim.vp.kernel_support import refuse_missing_kernels
 from dlasim.vp.launch import Completion, Launch, Submission
 from dlasim.vp.layout import plan_memory
+from dlasim.vp.run_control import RunControl
 
 # Region marks of the firmware's runtime (firmware/src/marks.h).
 MARK_INFERENCE = 0
@@ -51,7 +51,7 @@ class HostOptions:
     completion: Completion = Completion.INTERRUPT
     submission: Submission = Submission.QUEUE
     inferences: int = 1
-    drive: Drive = field(default_factory=Drive)
+    run_control: RunControl = field(default_factory=RunControl)
     firmware: str | Path | None = None  # None: the one that ships
 
 
@@ -117,7 +117,7 @@ class Prototype:
             for described, array in checked_inputs(self.program, inputs):
                 board.memories.write(self._address(described), array.tobytes())
         try:
-            result = self.options.drive.run(board)
+            result = self.options.run_control.run(board)
         finally:
             device.close()
         self._check(board, device, result)
@@ -131,9 +131,11 @@ class Prototype:
     def _board(self) -> tuple[Board, DlaDevice]:
         options = self.options
         wait = fetch_wait_cycles(self.config)
-        board = Board(BoardConfig(self.layout.memory_map, options.cpu, options.drive.log_functions, wait))
-        device = attach_accelerator(board, self.config, self._executor, options.drive)
-        attach_devices(board, options.drive.devices)
+        board = Board(
+            BoardConfig(self.layout.memory_map, options.cpu, options.run_control.log_functions, wait)
+        )
+        device = attach_accelerator(board, self.config, self._executor, options.run_control)
+        attach_devices(board, options.run_control.devices)
         device.dla.observer = self._observer()
         board.load(self._firmware)
         board.memories.write(self.layout.memory_map.program.base, self._image)

@@ -12,7 +12,7 @@ from dlasim.vp.launch import Launch
 from dlasim.vp.memory_map import PAGE_BYTES, MemoryMap
 
 REGION_ALIGNMENT = 64
-_LEAST_MEMORY_BYTES = 64 * MIB
+_MIN_MEMORY_BYTES = 64 * MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,4 +43,4 @@ def plan_memory(program: Program, firmware: Firmware, image_bytes: int) -> Board
 
 
 def _memory_bytes(needed: int) -> int:
-    return max(_LEAST_MEMORY_BYTES, needed + -needed % PAGE_BYTES)
+    return max(_MIN_MEMORY_BYTES, needed + -needed % PAGE_BYTES)

@@ -12,16 +12,16 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from dlasim.vp.block_counters import NEVER, BlockCounters
 from dlasim.vp.board_result import Reason
 from dlasim.vp.bus import Bus
 from dlasim.vp.cpu import Cpu
 from dlasim.vp.elf import Firmware
-from dlasim.vp.ledger import NEVER, Ledger
 
 STUCK_AFTER_SECONDS = 10.0
 PAUSE_SECONDS = 0.1
 
-_MOST_INSTRUCTIONS = 128  # that a guest which only waits goes through
+_MAX_INSTRUCTIONS = 128  # that a guest which only waits goes through
 _FEWEST_SAMPLES = 8  # fewer could be alike by chance
 _SHOWN_READS = 3
 
@@ -54,7 +54,7 @@ class WatchedBoard(Protocol):
         """Its registers."""
 
     @property
-    def counts(self) -> Ledger:
+    def counts(self) -> BlockCounters:
         """Which code ran."""
 
     @property
@@ -91,7 +91,7 @@ class StuckWatch:
         elif now - self._began >= self._after_seconds and self._samples >= _FEWEST_SAMPLES:
             assert self._executed is not None, "taken half-way"
             loop = self._loop(self._executed)
-            if len(loop) <= _MOST_INSTRUCTIONS:
+            if len(loop) <= _MAX_INSTRUCTIONS:
                 self.hint = self._describe(loop)
                 return Reason.STUCK
             self._restart(now)

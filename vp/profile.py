@@ -1,4 +1,4 @@
-"""Where the instructions went: a flat profile per firmware function from the ledger's counts, and the
+"""Where the instructions went: a flat profile per firmware function from the block counters, and the
 stack's high-water mark."""
 
 from __future__ import annotations
@@ -6,15 +6,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from dlasim.vp.block_counters import BlockCounters
 from dlasim.vp.board_result import FunctionProfile, FunctionSpan
 from dlasim.vp.decode import CodeTable
 from dlasim.vp.elf import Firmware
-from dlasim.vp.ledger import Ledger
 
 STACK_PAINT = 0xA5
 
 
-def function_profiles(firmware: Firmware, code: CodeTable, counts: Ledger) -> tuple[FunctionProfile, ...]:
+def function_profiles(
+    firmware: Firmware, code: CodeTable, counts: BlockCounters
+) -> tuple[FunctionProfile, ...]:
     """All functions that ran, most cycles first."""
     executed = counts.executed()
     instructions = executed * code.starts
@@ -36,7 +38,7 @@ def function_profiles(firmware: Firmware, code: CodeTable, counts: Ledger) -> tu
     return tuple(sorted(profiles, key=lambda profile: (-profile.cycles, profile.address)))
 
 
-def function_spans(firmware: Firmware, counts: Ledger) -> tuple[FunctionSpan, ...]:
+def function_spans(firmware: Firmware, counts: BlockCounters) -> tuple[FunctionSpan, ...]:
     """Who ran when, from the log of function changes; what a function calls interrupts its span."""
     changes, _ = counts.function_changes()
     names = ["", *(function.name for function in firmware.functions)]

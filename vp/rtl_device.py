@@ -19,7 +19,7 @@ from dlasim.vp.board import Board
 from dlasim.vp.dla_device import BoardMemory, DlaDevice, RtlFigures
 
 _CYCLES_AT_ONCE = 500  # of one call, so that Ctrl-C need not wait for the end of a long stream
-_MOST_EVENTS = 1024  # that one call tells of: a marker and an end in each cycle, and one after the last
+_MAX_EVENTS = 1024  # that one call tells of: a marker and an end in each cycle, and one after the last
 _UNALIGNED = 1  # an address with this bit is of no register, so the RTL refuses to write it
 _END = 1
 _RTL, _SIMULATOR = 0, 1
@@ -54,7 +54,7 @@ class RtlDevice(DlaDevice):
             if not self._library.dla_trace(self._handle, str(waveform).encode(), period):
                 raise RunError(f"cannot write {waveform}")
         self._library.dla_reset(self._handle)
-        self._events = (ctypes.c_uint64 * _MOST_EVENTS)()
+        self._events = (ctypes.c_uint64 * _MAX_EVENTS)()
         self._cycle = 0  # up to which the RTL has come
         self._started = 0  # when its running stream began
         self.rtl = self._figures = RtlFigures()
@@ -101,7 +101,7 @@ class RtlDevice(DlaDevice):
         done = 0
         while done < cycles and self._is_running:
             some = min(cycles - done, _CYCLES_AT_ONCE)
-            ran = self._library.dla_run(self._handle, some, self._events, _MOST_EVENTS, ctypes.byref(count))
+            ran = self._library.dla_run(self._handle, some, self._events, _MAX_EVENTS, ctypes.byref(count))
             for event in self._events[: count.value]:
                 if event & 1 == _END:
                     end = self._cycle + done + (event >> 1)

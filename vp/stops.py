@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dlasim.errors import InputError
 from dlasim.vp.board import Board
 
-_MOST = 64  # each of them slows the guest
+_MAX_STOPS = 64  # each of them slows the guest
 _BREAKPOINTS = ("0", "1")
 _WATCHPOINTS = {"2": ("watch", False, True), "3": ("rwatch", True, False), "4": ("awatch", True, True)}
 _ADDRESSES = 1 << 32
@@ -35,8 +35,8 @@ class Stops:
             return
         if key in self._removals:
             return
-        if len(self._removals) >= _MOST:
-            raise InputError(f"at most {_MOST} watchpoints and breakpoints in RAM can be set")
+        if len(self._removals) >= _MAX_STOPS:
+            raise InputError(f"at most {_MAX_STOPS} watchpoints and breakpoints in RAM can be set")
         self._removals[key] = self._break(address) if kind in _BREAKPOINTS else self._watch(*key)
 
     def remove(self, kind: str, address: int, size_bytes: int) -> None:

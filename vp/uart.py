@@ -14,7 +14,7 @@ REGISTERS = (DATA, LINE_STATUS)
 RECEIVED = 0x01
 READY_TO_SEND = 0x20
 _IDLE = 0x40
-MOST_BYTES = 1 << 20  # kept of what was sent, at least
+MAX_BYTES = 1 << 20  # kept of what was sent, at least
 
 
 class Uart(Device):
@@ -53,8 +53,8 @@ class Uart(Device):
         """Sends the low byte."""
         if offset == DATA.offset:
             self.sent.append(value & 0xFF)
-            if len(self.sent) >= 2 * MOST_BYTES:
-                del self.sent[:-MOST_BYTES]
+            if len(self.sent) >= 2 * MAX_BYTES:
+                del self.sent[:-MAX_BYTES]
             if self.listener:
                 self.listener(value & 0xFF)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from dlasim.compiler_shim.lowering.geometry import Buffers, Cut, total_bytes
+from dlasim.compiler_shim.lowering.geometry import Buffers, TileShape, total_bytes
 from dlasim.compiler_shim.lowering.tile_buffers import align
 from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
 from dlasim.compiler_shim.lowering.tiling import Tiling
@@ -30,10 +30,10 @@ Schedule = tuple[tuple[Rows, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class ChainLayout:
-    """The pieces of a chain, and the buffers that they take: by node its cut, its own buffers and its tasks,
-    and by link the bytes between two nodes. There is a schedule of stripes, or a number of groups."""
+    """The pieces of a chain, and the buffers that they take: by node its tile shape, its own buffers and its
+    tasks, and by link the bytes between two nodes. There is a schedule of stripes, or a number of groups."""
 
-    cuts: tuple[Cut, ...]
+    tile_shapes: tuple[TileShape, ...]
     buffers: tuple[Buffers, ...]
     inner: tuple[int, ...]
     tasks: tuple[int, ...]
@@ -101,7 +101,7 @@ class ChainTiling:
         """What `explain` tells of one node of the chain."""
         layout = self.layout
         buffers = layout.buffers[number]
-        return Tiling(layout.cuts[number], buffers, total_bytes(buffers), 0, layout.tasks[number], 0)
+        return Tiling(layout.tile_shapes[number], buffers, total_bytes(buffers), 0, layout.tasks[number], 0)
 
 
 def best_segments(run: Sequence[int], cost: Callable[[tuple[int, ...]], float]) -> list[tuple[int, ...]]:

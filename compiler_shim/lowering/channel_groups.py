@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.chains import ChainLayout, ChainTiling
-from dlasim.compiler_shim.lowering.geometry import Cut, Geometry
+from dlasim.compiler_shim.lowering.geometry import Geometry, TileShape
 from dlasim.compiler_shim.lowering.search import smaller_group
 from dlasim.compiler_shim.lowering.tile_buffers import DOUBLE, align
 from dlasim.compiler_shim.lowering.tile_costs import contention_both, task_traffic, work_cycles
@@ -25,7 +25,7 @@ from dlasim.isa.registers import MAX_EXTENT
 from dlasim.sim.formulas import port_cycles
 
 COPIES = 2  # of the buffers between nodes
-LEAST_GAIN = 8  # such a part of its cycles is what a chain must be able to save
+MIN_GAIN = 8  # such a part of its cycles is what a chain must be able to save
 
 
 class ChannelTilings:
@@ -63,7 +63,7 @@ def _may_gain(problems: Sequence[TilingProblem]) -> bool:
     work = [problem.work_cycles for problem in problems]
     loads = [problem.constants_load_cycles for problem in problems]
     least = max(sum(work), sum(loads))
-    return LEAST_GAIN * (sum(map(max, work, loads)) - least) >= least
+    return MIN_GAIN * (sum(map(max, work, loads)) - least) >= least
 
 
 def _are_groupable(problems: Sequence[TilingProblem]) -> bool:
@@ -72,7 +72,7 @@ def _are_groupable(problems: Sequence[TilingProblem]) -> bool:
     for number, problem in enumerate(problems):
         node, geometry = problem.node, problem.geometry
         sizes = geometry.sizes.plain
-        if sizes.input_count > 1 or node.one_by_one or sizes.has_matrix:
+        if sizes.input_count > 1 or node.is_channel_by_channel or sizes.has_matrix:
             return False
         if max(problem.height, problem.width, sizes.input_height, sizes.input_width) > MAX_EXTENT:
             return False
@@ -88,12 +88,14 @@ def _sums(number: int, geometry: Geometry) -> bool:
     return number > 0 and bool(geometry.sizes.plain.is_dense)
 
 
-def _cut(number: int, geometry: Geometry, size: int) -> Cut:
+def _tile_shape(number: int, geometry: Geometry, size: int) -> TileShape:
     """What a node computes at once, with so many channels in a group."""
     channels, depth = size, geometry.depth
     if _sums(number, geometry):
         channels, depth = geometry.channels, size
-    return Cut(geometry.height, geometry.width, channels, depth, weights_outer=True, double=DOUBLE)
+    return TileShape(
+        geometry.height, geometry.width, channels, depth, is_channels_outer=True, is_double=DOUBLE
+    )
 
 
 class _GroupLayouts(dict[int, ChainLayout]):
@@ -104,12 +106,19 @@ class _GroupLayouts(dict[int, ChainLayout]):
         self._geometries = geometries
 
     def __missing__(self, size: int) -> ChainLayout:
-        cuts = [_cut(number, geometry, size) for number, geometry in enumerate(self._geometries)]
-        buffers = [geometry.buffers(cut) for geometry, cut in zip(self._geometries, cuts, strict=True)]
+        tile_shapes = [
+            _tile_shape(number, geometry, size) for number, geometry in enumerate(self._geometries)
+        ]
+        buffers = [
+            geometry.buffers(tile_shape)
+            for geometry, tile_shape in zip(self._geometries, tile_shapes, strict=True)
+        ]
         inner = [COPIES * align(each.height * each.width * size) for each in self._geometries[:-1]]
         groups = -(-self._geometries[0].channels // size)
-        tasks = (groups,) * len(cuts)
-        made = self[size] = ChainLayout(tuple(cuts), tuple(buffers), tuple(inner), tasks, groups=groups)
+        tasks = (groups,) * len(tile_shapes)
+        made = self[size] = ChainLayout(
+            tuple(tile_shapes), tuple(buffers), tuple(inner), tasks, groups=groups
+        )
         return made
 
 
@@ -123,10 +132,12 @@ def _estimate(problems: Sequence[TilingProblem], layouts: _GroupLayouts, size: i
     groups, channels = layout.groups, problems[0].channels
     busy = dict.fromkeys(Unit, 0)
     after = crossing = 0
-    for number, (problem, cut) in enumerate(zip(problems, layout.cuts, strict=True)):
+    for number, (problem, tile_shape) in enumerate(zip(problems, layout.tile_shapes, strict=True)):
         sizes, machine = problem.geometry.sizes.plain, problem.machine_costs.plain
-        stall, moved = task_traffic(sizes, machine, Tile(*cut))
-        taken = work_cycles(sizes, machine, cut.channels, cut.depth) + groups * problem.task_cycles
+        stall, moved = task_traffic(sizes, machine, Tile(*tile_shape))
+        taken = (
+            work_cycles(sizes, machine, tile_shape.channels, tile_shape.depth) + groups * problem.task_cycles
+        )
         taken += stall * channels // size  # the last group has fewer channels
         busy[BY_MNEMONIC[problem.node.mnemonic].unit] += taken
         after += taken // groups if number else 0
@@ -134,7 +145,7 @@ def _estimate(problems: Sequence[TilingProblem], layouts: _GroupLayouts, size: i
     loads = _loads(problems, layout, costs)
     written = problems[-1].geometry.written_bytes
     stores = 1 if _sums(len(problems) - 1, problems[-1].geometry) else groups
-    sending = problems[-1].store_beats(layout.cuts[-1])
+    sending = problems[-1].store_beats(layout.tile_shapes[-1])
     store = sending + (costs.bus.latency if written else 0)
     contention, store_contention = contention_both(costs, loads.tensors, loads.constants, stores * sending)
     crossing += costs.dma_shares_ports * (loads.read_bytes + written)
@@ -166,21 +177,21 @@ class _Loads(NamedTuple):
 
 def _loads(problems: Sequence[TilingProblem], layout: ChainLayout, costs: MachineCosts) -> _Loads:
     tensors = constants = waits = first = read = 0
-    for number, (problem, cut) in enumerate(zip(problems, layout.cuts, strict=True)):
+    for number, (problem, tile_shape) in enumerate(zip(problems, layout.tile_shapes, strict=True)):
         (size, copies), *_ = layout.buffers[number]
-        input_beats, _, beats = problem.load_beats(cut)
+        input_beats, _, beats = problem.load_beats(tile_shape)
         if size:
             times = layout.groups if copies > 1 else 1
             tensors, first, read = tensors + times * input_beats, first + input_beats, read + times * size
             waits += times * latency_cycles(costs.bus, input_beats)
-        size = problem.geometry.constant_bytes(cut.channels, cut.depth)
+        size = problem.geometry.constant_bytes(tile_shape.channels, tile_shape.depth)
         if size:
             times = 1 if problem.geometry.sizes.plain.table_bytes else layout.groups
             read += times * size
-            times -= costs.loads_ahead
+            times -= costs.assumes_prefetch
             constants, waits = (
                 constants + times * beats,
                 waits + times * latency_cycles(costs.constants, beats),
             )
-            first += 0 if number or costs.loads_ahead else beats
+            first += 0 if number or costs.assumes_prefetch else beats
     return _Loads(tensors, constants, waits, first, read)

@@ -98,4 +98,4 @@ def _slice(
         chosen = weights[first : first + channels]
         return np.ascontiguousarray(chosen[..., start : start + depth])
     chosen = weights.reshape(*node.kernel, node.out_shape[2])[..., first : first + channels]
-    return np.ascontiguousarray(np.moveaxis(chosen, -1, 0) if node.one_by_one else chosen)
+    return np.ascontiguousarray(np.moveaxis(chosen, -1, 0) if node.is_channel_by_channel else chosen)

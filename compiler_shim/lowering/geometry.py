@@ -18,10 +18,8 @@ from dlasim.isa.instructions import BY_MNEMONIC, RECORD_BYTES
 from dlasim.native.record import Record
 from dlasim.native.storage import copy_of
 
-ENDLESS = 1 << 62  # more than any budget
-MOST_TASK_CYCLES = (
-    1 << 25
-)  # more than a task besides its work, a result, or a transfer besides its bytes take
+INFINITE = 1 << 62  # more than any budget
+MAX_TASK_CYCLES = 1 << 25  # more than a task besides its work, a result, or a transfer besides its bytes take
 
 Buffers = tuple[tuple[int, int], ...]
 _Kind = TypeVar("_Kind", bound=Record)
@@ -35,25 +33,25 @@ class InSram(NamedTuple):
     matrix: bool = False
 
 
-class Cut(NamedTuple):
+class TileShape(NamedTuple):
     """Rows, columns, output channels and input channels of a tile, and the order of the tiles.
 
-    `weights_outer`: all pixels for one group of channels before the next group; else the other way round.
-    `double`: which buffers that are filled more than once have a second copy (`tile_buffers`).
+    `is_channels_outer`: all pixels for one group of channels before the next group; else the other way round.
+    `is_double`: which buffers that are filled more than once have a second copy (`tile_buffers`).
     """
 
     rows: int
     columns: int
     channels: int
     depth: int
-    weights_outer: bool
-    double: int
+    is_channels_outer: bool
+    is_double: int
 
     @property
     def text(self) -> str:
         """The tile as people read it: rows x columns x output channels / input channels, and the order."""
-        order = "channels outer" if self.weights_outer else "pixels outer"
-        buffers = ("", ", double", ", double but constants")[self.double]
+        order = "channels outer" if self.is_channels_outer else "pixels outer"
+        buffers = ("", ", double", ", double but constants")[self.is_double]
         return f"{self.rows}x{self.columns}x{self.channels}/{self.depth} {order}{buffers}"
 
 
@@ -165,11 +163,11 @@ class Geometry:
         """Bytes of the weights, records and table of a group of output channels, as they are packed."""
         return tile_buffers.constant_bytes(self.sizes.plain, channels, depth)
 
-    def buffers(self, cut: Cut) -> Buffers:
+    def buffers(self, tile_shape: TileShape) -> Buffers:
         """Sizes and copies of all buffers: of each input, the constants, the accumulator and the output."""
         group, listed = ChannelGroup(), BufferSizes()
-        tile = Tile(*cut)
-        tile_buffers.describe_group(self.sizes.plain, cut.channels, cut.depth, group)
+        tile = Tile(*tile_shape)
+        tile_buffers.describe_group(self.sizes.plain, tile_shape.channels, tile_shape.depth, group)
         tile_buffers.list_buffers(self.sizes.plain, group, tile, listed)
         return self.as_buffers(listed)
 
@@ -221,6 +219,10 @@ def _most(sizes: NodeSizes, in_bytes: int) -> int:
     weights = sizes.channels * sizes.depth * sizes.weight_bytes
     constants = weights + sizes.channels * RECORD_BYTES + sizes.table_bytes
     sram = 2 * (in_bytes + 4 * out_size + constants + 4 * out_size) + 4 * out_size + 64  # rounded up
-    one_by_one = out_size * (sizes.channels + 1)
+    channel_by_channel = out_size * (sizes.channels + 1)
     lines = sizes.stride_height + sizes.stride_width + sizes.window_height + sizes.window_width
-    return tasks * (sizes.taps + sram + 2 * MOST_TASK_CYCLES) + one_by_one * MOST_TASK_CYCLES + sram * lines
+    return (
+        tasks * (sizes.taps + sram + 2 * MAX_TASK_CYCLES)
+        + channel_by_channel * MAX_TASK_CYCLES
+        + sram * lines
+    )

@@ -1,4 +1,4 @@
-"""The records of the routine that plans loads ahead."""
+"""The records of the routine that plans prefetches."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class TimedPiece(Record):
     end_slot: int = 0
     start: int = 0
     arrival: int = 0
-    host: int = 0
-    host_slot: int = 0
+    loading_segment: int = 0
+    loading_slot: int = 0
 
 
 @record
-class UsedPlace(Record):
-    """Bytes that have been used, and the cycle in which that ends."""
+class FreedRange(Record):
+    """Bytes that have been used, and the cycle from which on they are free."""
 
     start: int = 0
     end: int = 0
@@ -75,13 +75,13 @@ class UsedPlace(Record):
 
 @record
 class LoadSchedule(Record):
-    """Segments in order, in an SRAM of `limit` bytes. Up to `reserve` times what is needed is loaded ahead.
+    """Segments in order, in an SRAM of `limit` bytes. Up to `reserve` times what is needed is prefetched.
 
     Ranges are the bytes that a segment occupies; buffers of constants (`range_owners`) are free once all of
-    these are loaded ahead. `order` are the pieces in the order of their use, from `waiting` on those without
-    a place. `live` are those that are in their places. Two lists of ranges, `busy` and `apart`, serve to find
-    a place; `apart` has the piece's buffers, too. `ends` are when the last slots end, at `last` the latest:
-    two, or as many as a unit's queue holds, the running one included.
+    these are prefetched. `order` are the pieces in the order of their use, from `waiting` on those without
+    a place. `live` are those that are in their places. Two lists of ranges, `busy` and `blocked`, serve to
+    find an address; `blocked` has the piece's buffers, too. `ends` are when the last slots end, at `last` the
+    latest: two, or as many as a unit's queue holds, the running one included.
     """
 
     segments: Records[TimedSegment] = pointer(TimedSegment)
@@ -90,13 +90,13 @@ class LoadSchedule(Record):
     range_owners: Numbers = pointer(int)
     constants: Records[TimedConstants] = pointer(TimedConstants)
     pieces: Records[TimedPiece] = pointer(TimedPiece)
-    used: Records[UsedPlace] = pointer(UsedPlace)
+    freed: Records[FreedRange] = pointer(FreedRange)
     order: Numbers = pointer(int)
     live: Numbers = pointer(int)
     busy_starts: Numbers = pointer(int)
     busy_ends: Numbers = pointer(int)
-    apart_starts: Numbers = pointer(int)
-    apart_ends: Numbers = pointer(int)
+    blocked_starts: Numbers = pointer(int)
+    blocked_ends: Numbers = pointer(int)
     ends: Numbers = pointer(int)
     last: int = 0
     queue_depth: int = 0
@@ -106,15 +106,15 @@ class LoadSchedule(Record):
     reserve: int = 0
     waiting: int = 0
     live_count: int = 0
-    used_count: int = 0
+    freed_count: int = 0
     busy_count: int = 0
-    apart_count: int = 0
+    blocked_count: int = 0
     bus: int = 0
     issued: int = 0
-    stock: int = 0  # cycles of loads for later segments
+    prefetched_cycles: int = 0  # cycles of loads for later segments
     is_from_top: int = 0
     last_constants: int = 0
-    without_place: int = 0  # the piece at which nothing was found, until a place becomes free
+    unplaced_piece: int = 0  # the piece at which nothing was found, until a range becomes free
     best_start: int = 0
     best_time: int = 0
     best_is_written: int = 0

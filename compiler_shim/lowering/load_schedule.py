@@ -1,30 +1,30 @@
-"""Follows tasks and loads in time, and plans when pieces of constants are loaded ahead; a routine.
+"""Follows tasks and loads in time, and plans when pieces of constants are prefetched; a routine.
 
 A task's own loads come first. While the bus would wait for a task to end, it loads pieces of constants for
 later tasks, in the order of their use: each into a place in SRAM that nothing else uses from then on until
-its own use. Not much more is loaded ahead than the segments that load for longer than they compute need.
+its own use. Not much more is prefetched than the segments that load for longer than they compute need.
 """
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.lowering.load_places import covered_bytes, find_place, is_free
 from dlasim.compiler_shim.lowering.load_records import NONE, LoadSchedule, TimedSegment
+from dlasim.compiler_shim.lowering.prefetch_addresses import covered_bytes, find_address, is_free
 from dlasim.native.routine import Routine, routine
 
 
 @routine
 def plan_loads(schedule: LoadSchedule) -> int:
     """Plan the loads of one slot after the other. Returns how many pieces have places."""
-    schedule.is_from_top, schedule.last_constants, schedule.without_place = 1, NONE, NONE
+    schedule.is_from_top, schedule.last_constants, schedule.unplaced_piece = 1, NONE, NONE
     _list_pieces(schedule)
     for number in range(schedule.segment_count):
         segment = schedule.segments[number]
         for each in range(segment.first_constants, segment.first_constants + segment.constants):
-            schedule.stock -= schedule.constants[each].placed * schedule.constants[each].cycles
+            schedule.prefetched_cycles -= schedule.constants[each].placed * schedule.constants[each].cycles
         for slot in range(segment.slots):
             _forget(schedule, number, slot)
             _compute(schedule, segment, slot)
-            _load_ahead(schedule, segment, number, slot)
+            _prefetch(schedule, segment, number, slot)
         _forget(schedule, number, segment.slots)
         _leave(schedule, segment)
     for number in range(schedule.segment_count):
@@ -39,7 +39,7 @@ _LOWERING = "dlasim.compiler_shim.lowering"
 LOADS = Routine(
     plan_loads,
     "loads",
-    (__name__, *(f"{_LOWERING}.{name}" for name in ("load_places", "load_records", "tile_buffers"))),
+    (__name__, *(f"{_LOWERING}.{name}" for name in ("prefetch_addresses", "load_records", "tile_buffers"))),
 )
 
 
@@ -78,7 +78,7 @@ def _forget(schedule: LoadSchedule, number: int, end_slot: int) -> None:
         piece = schedule.pieces[index]
         constants = schedule.constants[piece.constants]
         if constants.segment == number and piece.end_slot <= end_slot:
-            _note_used(schedule, piece.start, piece.start + constants.size)
+            _note_freed(schedule, piece.start, piece.start + constants.size)
         else:
             schedule.live[kept] = index
             kept += 1
@@ -90,16 +90,16 @@ def _leave(schedule: LoadSchedule, segment: TimedSegment) -> None:
     """What a segment occupies is free when it ends."""
     for each in range(segment.first_range, segment.first_range + segment.ranges):
         if not is_free(schedule, each):
-            _note_used(schedule, schedule.range_starts[each], schedule.range_ends[each])
-    schedule.without_place = NONE
+            _note_freed(schedule, schedule.range_starts[each], schedule.range_ends[each])
+    schedule.unplaced_piece = NONE
 
 
 @routine
-def _note_used(schedule: LoadSchedule, start: int, end: int) -> None:
-    used = schedule.used[schedule.used_count]
-    used.start, used.end, used.time = start, end, schedule.ends[schedule.last]
-    schedule.used_count += 1
-    schedule.without_place = NONE
+def _note_freed(schedule: LoadSchedule, start: int, end: int) -> None:
+    freed = schedule.freed[schedule.freed_count]
+    freed.start, freed.end, freed.time = start, end, schedule.ends[schedule.last]
+    schedule.freed_count += 1
+    schedule.unplaced_piece = NONE
 
 
 @routine
@@ -128,7 +128,7 @@ def _compute(schedule: LoadSchedule, segment: TimedSegment, slot: int) -> None:
 
 
 @routine
-def _load_ahead(schedule: LoadSchedule, segment: TimedSegment, number: int, slot: int) -> None:
+def _prefetch(schedule: LoadSchedule, segment: TimedSegment, number: int, slot: int) -> None:
     """Loads for later tasks while the bus would wait."""
     latest = NONE
     while schedule.waiting < schedule.piece_count and schedule.bus < schedule.ends[schedule.last]:
@@ -139,9 +139,9 @@ def _load_ahead(schedule: LoadSchedule, segment: TimedSegment, number: int, slot
             schedule.waiting += 1
             continue
         is_later = 1 if constants.segment > number else 0
-        if is_later and schedule.stock >= schedule.reserve * segment.backlog + constants.cycles:
+        if is_later and schedule.prefetched_cycles >= schedule.reserve * segment.backlog + constants.cycles:
             return
-        if index == schedule.without_place:
+        if index == schedule.unplaced_piece:
             return
         if latest == NONE:
             latest = _latest(schedule, segment, slot)
@@ -149,9 +149,9 @@ def _load_ahead(schedule: LoadSchedule, segment: TimedSegment, number: int, slot
             return
         # A wait for the segment before would keep tasks from running beside it.
         is_beside = 1 if number and segment.is_other_unit and slot + 1 < segment.slots else 0
-        find_place(schedule, piece, constants, number - is_beside)
+        find_address(schedule, piece, constants, number - is_beside)
         if schedule.best_start == NONE:
-            schedule.without_place = NONE if is_beside else index
+            schedule.unplaced_piece = NONE if is_beside else index
             return
         if schedule.best_time + constants.cycles > latest:
             return
@@ -160,12 +160,12 @@ def _load_ahead(schedule: LoadSchedule, segment: TimedSegment, number: int, slot
         schedule.waiting += 1
         schedule.bus = schedule.best_time + constants.cycles
         piece.start, piece.arrival = schedule.best_start, schedule.bus
-        piece.host, piece.host_slot = number, slot
+        piece.loading_segment, piece.loading_slot = number, slot
         schedule.live[schedule.live_count] = index
         schedule.live_count += 1
         constants.placed += 1
         if is_later:
-            schedule.stock += constants.cycles
+            schedule.prefetched_cycles += constants.cycles
 
 
 @routine

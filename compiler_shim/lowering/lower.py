@@ -21,7 +21,7 @@ from dlasim.compiler_shim.lowering.memory import (
     resolve_alias,
     variables,
 )
-from dlasim.compiler_shim.lowering.sram_plan import Ahead, SramPlan
+from dlasim.compiler_shim.lowering.sram_plan import Prefetch, SramPlan
 from dlasim.compiler_shim.lowering.tiling import Tiling
 from dlasim.compiler_shim.lowering.work import list_work
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, PlacedNetwork
@@ -120,7 +120,7 @@ class _Lowering:
         for step, tiling in self._sram.tilings.items():
             node = self._network.nodes[step]
             assert isinstance(node, DlaNode)
-            tiles += tiling.tasks * (tiling.cut.channels if node.one_by_one else 1)
+            tiles += tiling.tasks * (tiling.tile_shape.channels if node.is_channel_by_channel else 1)
             if tiles > MAX_TILES:
                 layer = self._network.layers[node.layer]
                 raise InputError(
@@ -169,7 +169,7 @@ class _Lowering:
             return
         chained = self._sram.chained
         for step in steps:
-            chain, loads = self._sram.chains.get(step), self._sram.ahead.loads.get(step, ())
+            chain, loads = self._sram.chains.get(step), self._sram.prefetches.loads.get(step, ())
             if chain is not None:
                 self._allocate(chain.steps, loads)
                 self._emitter.chain(chain, loads)
@@ -180,7 +180,7 @@ class _Lowering:
         self._streams.append(steps)
         self._steps.append(p.Step(StepKind.STREAM, len(self._streams) - 1))
 
-    def _allocate(self, steps: Sequence[int], loads: Sequence[Ahead]) -> None:
+    def _allocate(self, steps: Sequence[int], loads: Sequence[Prefetch]) -> None:
         """Give the emitter the nodes of a segment, and of its loads for later tasks."""
         for step in (*steps, *[load.step for load in loads]):
             if step not in self._allocated:
@@ -190,8 +190,16 @@ class _Lowering:
     def _allocated_node(self, step: int) -> AllocatedNode:
         node, sram = self._nodes[step], self._sram
         tensors = [self._tensor_location(each) if each else NO_LOCATION for each in node.operands]
-        ahead, between = sram.ahead.addresses.get(step, ()), self._between.get(step, 0)
-        return AllocatedNode(step, node, sram.tilings[step].cut, tensors, sram.buffers[step], ahead, between)
+        prefetch_addresses, between = sram.prefetches.addresses.get(step, ()), self._between.get(step, 0)
+        return AllocatedNode(
+            step,
+            node,
+            sram.tilings[step].tile_shape,
+            tensors,
+            sram.buffers[step],
+            prefetch_addresses,
+            between,
+        )
 
     def _tensor_location(self, operand: NodeOperand) -> Location:
         base, first, pixel, line, element_bytes = operand

@@ -1,4 +1,4 @@
-"""A plan as the planner of loads ahead sees it: nodes and chains, what they occupy, load and compute."""
+"""A plan as the planner of prefetches sees it: nodes and chains, what they occupy, load and compute."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from math import fsum
 from dlasim.compiler_shim.lowering.allocation import Gap
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.tile_buffers import align
-from dlasim.compiler_shim.lowering.tiling import Machine
+from dlasim.compiler_shim.lowering.tiling import MachineModel
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 
-MOST_SLOTS = 16  # in which the tasks of a segment are looked at
+MAX_SLOTS = 16  # in which the tasks of a segment are looked at
 
 
 @dataclass(frozen=True, slots=True)
 class Constants:
     """The constants of a node: its step, how many pieces, bytes of the largest, cycles of loading one, the
     buffers that they have, and whether pieces are loaded again. If not, the buffers are free where all pieces
-    are loaded ahead."""
+    are prefetched."""
 
     step: int
     pieces: int
@@ -48,7 +48,7 @@ class PackedSegment:
     slots: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.tasks_of_slot = -(-self.tasks // MOST_SLOTS)
+        self.tasks_of_slot = -(-self.tasks // MAX_SLOTS)
         self.slots = -(-self.tasks // self.tasks_of_slot)
 
     @property
@@ -69,7 +69,7 @@ class PackedSegment:
 
 
 def describe(
-    plan: SramPlan, machine: Machine, computing: Mapping[int, float] | None = None
+    plan: SramPlan, machine: MachineModel, computing: Mapping[int, float] | None = None
 ) -> list[PackedSegment]:
     """The segments of a plan on a machine; `computing` are the cycles of the nodes by step, if known."""
     chained, found, before = plan.chained, list[PackedSegment](), None
@@ -91,17 +91,17 @@ def _unit(plan: SramPlan, step: int) -> Unit | None:
 
 
 def _describe_node(
-    plan: SramPlan, step: int, machine: Machine, computing: Mapping[int, float] | None
+    plan: SramPlan, step: int, machine: MachineModel, computing: Mapping[int, float] | None
 ) -> PackedSegment:
     problem, tiling = plan.problems[step].on(machine), plan.tilings[step]
-    constants, loads = _constants(plan, step, machine), problem.tensor_cycles(tiling.cut)
+    constants, loads = _constants(plan, step, machine), problem.tensor_cycles(tiling.tile_shape)
     compute = problem.compute_cycles(tiling.tasks) if computing is None else computing[step]
     occupied = [*plan.residents.during((step,)), *_buffers(plan, step)]
     return PackedSegment(step, occupied, constants, tiling.tasks, compute, loads)
 
 
 def _describe_chain(
-    plan: SramPlan, step: int, machine: Machine, computing: Mapping[int, float] | None
+    plan: SramPlan, step: int, machine: MachineModel, computing: Mapping[int, float] | None
 ) -> PackedSegment:
     """MAC and VECTOR work side by side."""
     chain = plan.chains[step]
@@ -127,8 +127,8 @@ def _buffers(plan: SramPlan, step: int) -> list[Gap]:
     ]
 
 
-def _constants(plan: SramPlan, step: int, machine: Machine) -> list[Constants]:
-    """The constants of a node that may be loaded ahead. Those of a host's tensor may not."""
+def _constants(plan: SramPlan, step: int, machine: MachineModel) -> list[Constants]:
+    """The constants of a node that may be prefetched. Those of a host's tensor may not."""
     problem, tiling = plan.problems[step], plan.tilings[step]
     place = len(problem.in_sram.inputs)
     size, pieces = tiling.buffers[place][0], problem.first_pieces(tiling)

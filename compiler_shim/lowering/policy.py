@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from dlasim.compiler_shim.lowering.chain_tilings import ChainTilings
-from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, total_bytes
+from dlasim.compiler_shim.lowering.geometry import INFINITE, TileShape, total_bytes
 from dlasim.compiler_shim.lowering.search import half
 from dlasim.compiler_shim.lowering.stripes import StripeFinder
-from dlasim.compiler_shim.lowering.tiling import Finder, Hope, Machine, Tiling, TilingProblem
+from dlasim.compiler_shim.lowering.tiling import CostAssumption, Finder, MachineModel, Tiling, TilingProblem
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.dataclass import dataclass
 from dlasim.native.backend import Backend
@@ -34,10 +34,10 @@ class Policy:
     config: DlaConfig
     options: CompileOptions
     backend: Backend = SHIPPED
-    hope: Hope = Hope.NONE
+    assumption: CostAssumption = CostAssumption.NO_OVERLAP
     by_groups: bool = True  # of channels, in chains
-    machine: Machine = field(init=False)
-    first_machine: Machine = field(init=False)
+    machine: MachineModel = field(init=False)
+    first_machine: MachineModel = field(init=False)
     _finder: Finder = field(init=False)
     _stripes: StripeFinder = field(init=False)
     _known: dict[tuple[object, ...], _Known] = field(default_factory=dict)
@@ -45,9 +45,9 @@ class Policy:
     _chains: dict[object, ChainTilings] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.machine = Machine(self.config, self.hope)
+        self.machine = MachineModel(self.config, self.assumption)
         # Nothing comes before the first node.
-        self.first_machine = Machine(self.config, min(self.hope, Hope.OVERLAP))
+        self.first_machine = MachineModel(self.config, min(self.assumption, CostAssumption.OVERLAP))
         self._finder = Finder(self.backend, by_channels=self.options.tiling != "auto")
         self._stripes = StripeFinder(self.machine, self.backend)
 
@@ -81,7 +81,7 @@ class Policy:
         return (self._known.get(problem.kind) or self._find_most(problem)).sufficient_bytes
 
     def _find_most(self, problem: TilingProblem) -> _Known:
-        most, sufficient = self._finder.find(problem, ENDLESS - 1)
+        most, sufficient = self._finder.find(problem, INFINITE - 1)
         known = self._known[problem.kind] = _Known(sufficient, most)
         return known
 
@@ -93,7 +93,7 @@ class Policy:
         return known.answers[budget]
 
     def _find(self, problem: TilingProblem, known: _Known, budget: int) -> Tiling | None:
-        if not problem.machine.loads_ahead:
+        if not problem.machine.assumes_prefetch:
             larger = self._within(problem, known, 1 << budget.bit_length())
             if larger is None or larger.sram_bytes <= budget:
                 return larger
@@ -117,5 +117,7 @@ def keeps_tensors(options: CompileOptions) -> bool:
 
 def _single_bytes(problem: TilingProblem, rows: int, columns: int, depth: int) -> int:
     """Bytes of single buffers for the fewest output channels."""
-    cut = Cut(rows, columns, problem.geometry.step, depth, weights_outer=True, double=False)
-    return total_bytes(problem.geometry.buffers(cut))
+    tile_shape = TileShape(
+        rows, columns, problem.geometry.step, depth, is_channels_outer=True, is_double=False
+    )
+    return total_bytes(problem.geometry.buffers(tile_shape))

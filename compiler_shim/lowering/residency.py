@@ -19,6 +19,7 @@ from dlasim.compiler_shim.lowering.memory import (
     sram_candidates,
 )
 from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.search import MAX_OVERHEAD_PART
 from dlasim.compiler_shim.lowering.sram_plan import Residents, SramPlan
 from dlasim.compiler_shim.lowering.states import Segment, State, StateSearch, state_of, values_of
 from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT
@@ -26,7 +27,6 @@ from dlasim.compiler_shim.lowering.tiling import TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.errors import InputError
 
-NEAR = 64  # as in `search`
 TRAFFIC_WEIGHT = 1 / 1024  # cycles that a byte over the bus counts for besides its time
 
 
@@ -177,7 +177,10 @@ class SramPlanner:
         tiling = self._policy.tiling(problem, budget) if budget > 0 else None
         if tiling is None or (self._policy.by_groups and _loads_for_longer(problem)):
             return False
-        return tiling.cycles <= problem.work_cycles + problem.work_cycles // NEAR + problem.constants_cycles
+        return (
+            tiling.cycles
+            <= problem.work_cycles + problem.work_cycles // MAX_OVERHEAD_PART + problem.constants_cycles
+        )
 
     def _budget(self, resident: State) -> int:
         """The SRAM that values leave for buffers."""

@@ -1,4 +1,4 @@
-"""Finds the cheapest cut of a node within a budget of SRAM; a routine."""
+"""Finds the cheapest tile shape of a node within a budget of SRAM; a routine."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from dlasim.native.record import Record, member, record
 from dlasim.native.routine import Routine, routine
 
 PIECES = 4
-AHEAD_PART = 4  # a node's constants are assumed to get such a part of the SRAM before it begins
+PREFETCH_PART = 4  # a node's constants are assumed to get such a part of the SRAM before it begins
 PIECE_PART = 4  # of which pieces are no more than such a part
-NEAR = 64  # a node is near its work alone if all else adds no more than such a part of it
+MAX_OVERHEAD_PART = 64  # a node is near its work alone if all else adds no more than such a part of it
 
 
 @record
 class Search(Record):
     """What the search works on and finds.
 
-    With a budget of `sufficient_bytes` or more it always finds the same. `best` is the cut with the fewest
-    cycles, then tasks, then bytes of SRAM; 0 tasks where no cut fits.
+    With a budget of `sufficient_bytes` or more it always finds the same. `best` is the tile shape with the
+    fewest cycles, then tasks, then bytes of SRAM; 0 tasks where no tile shape fits.
     """
 
     group: ChannelGroup = member(ChannelGroup)
@@ -54,7 +54,7 @@ class Search(Record):
 
 @routine
 def search(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: int, by_channels: int) -> int:
-    """Find the best cut within a budget, or the paper's."""
+    """Find the best tile shape within a budget, or the paper's."""
     found.sufficient_bytes = found.tasks = 0
     if by_channels:
         _cut_channels(sizes, machine, found, budget)
@@ -94,7 +94,7 @@ def _cut_depths(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: 
         _cut_all(sizes, machine, found, depth, budget)
         if found.tasks and found.cycles == before and not _may_be_kept(sizes, machine, depth):
             return
-        if found.tasks and found.cycles <= work + work // NEAR:
+        if found.tasks and found.cycles <= work + work // MAX_OVERHEAD_PART:
             return
         before = found.cycles if found.tasks else 0
         depth = half(depth) if depth > 1 and not sizes.is_matrix_in_sram else 0
@@ -149,7 +149,8 @@ def _set_group(sizes: NodeSizes, found: Search, channels: int, depth: int) -> No
 
 @routine
 def _cut_channels(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: int) -> None:
-    """The paper's cut: the whole input, single buffers, and as many output channels as fit beside it."""
+    """The paper's tile shape: the whole input, single buffers, and as many output channels as fit beside
+    it."""
     step = sizes.step
     low, high = 0, sizes.channels // step + 1
     steps = high - 1
@@ -171,8 +172,8 @@ def _cut_channels(sizes: NodeSizes, machine: MachineCosts, found: Search, budget
 
 @routine
 def _find_sufficient_bytes(sizes: NodeSizes, machine: MachineCosts, found: Search, depth: int) -> None:
-    """The budget in which every cut worth trying is as large as it can be: with all channels, or with second
-    buffers for everything in the largest part of them, which takes more than any smaller part."""
+    """The budget in which every tile shape worth trying is as large as it can be: with all channels, or with
+    second buffers for everything in the largest part of them, which takes more than any smaller part."""
     channels, lanes = sizes.channels, machine.unit.output_lanes
     part, _ = smaller_group(channels, sizes.step, lanes, channels, 1)
     rows = min(sizes.height, MAX_EXTENT) if sizes.width <= MAX_EXTENT else 1
@@ -181,7 +182,7 @@ def _find_sufficient_bytes(sizes: NodeSizes, machine: MachineCosts, found: Searc
         if size:
             _set_group(sizes, found, size, depth)
             found.sufficient_bytes = max(found.sufficient_bytes, sram_bytes(sizes, found.group, found.tile))
-    if machine.loads_ahead and not sizes.has_matrix:
+    if machine.assumes_prefetch and not sizes.has_matrix:
         whole = PIECE_PART * constant_bytes(sizes, channels, depth)
         found.sufficient_bytes = max(found.sufficient_bytes, whole)
 
@@ -195,8 +196,8 @@ def _cut_all(sizes: NodeSizes, machine: MachineCosts, found: Search, depth: int,
         describe_costs(sizes, machine, size, depth, found.group)
         constants = found.group.constant_bytes
         is_small = 1
-        if machine.loads_ahead and constants and not sizes.has_matrix:
-            found.group.pieces_ahead = budget // AHEAD_PART // constants
+        if machine.assumes_prefetch and constants and not sizes.has_matrix:
+            found.group.prefetched_pieces = budget // PREFETCH_PART // constants
             is_small = constants * PIECE_PART <= budget or size <= sizes.step
         tasks = found.group.groups * found.group.passes
         if is_small and (
@@ -240,16 +241,16 @@ def _consider(sizes: NodeSizes, machine: MachineCosts, found: Search) -> None:
 
 
 @routine
-def choose_largest(sizes: NodeSizes, found: Search, outer: int, double: int, budget: int) -> int:
+def choose_largest(sizes: NodeSizes, found: Search, outer: int, is_double: int, budget: int) -> int:
     """Make the tile the largest that fits, evened out, 0 for none; columns are cut only below one row."""
     height, width, tile = sizes.height, sizes.width, found.tile
     if width <= MAX_EXTENT:
-        _set_tile(tile, min(height, MAX_EXTENT), width, outer, double)
+        _set_tile(tile, min(height, MAX_EXTENT), width, outer, is_double)
         rows = _most_lines(sizes, found, 1, budget)
         if rows:
             tile.rows = even(height, rows)
             return 1
-    _set_tile(tile, 1, min(width, MAX_EXTENT), outer, double)
+    _set_tile(tile, 1, min(width, MAX_EXTENT), outer, is_double)
     columns = _most_lines(sizes, found, 0, budget)
     if columns:
         tile.columns = even(width, columns)

@@ -11,25 +11,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from dlasim.compiler_shim.lowering.sram_plan import NOTHING_AHEAD, SramPlan
+from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES, SramPlan
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 
-LEAST_PART = 256  # of a plan's cycles: where less is to be hidden, nothing is cut
+MIN_PART = 256  # of a plan's cycles: where less is to be hidden, nothing is cut
 
 
 def hidden_cycles(plan: SramPlan) -> int:
     """What the VECTOR unit could do beside the MAC unit, at most; 0 where that is next to nothing."""
     steps = _at_changes(plan)
     hidden = sum(plan.tilings[step].cycles for step in steps if not _is_mac(plan, step))
-    return hidden if LEAST_PART * hidden >= plan.estimated_cycles else 0
+    return hidden if MIN_PART * hidden >= plan.estimated_cycles else 0
 
 
 def split_rows(plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
-    """The plan with some nodes in so many parts, without loads ahead; None where none can be cut."""
+    """The plan with some nodes in so many parts, without prefetches; None where none can be cut."""
     found = {step: _split(plan.problems[step], plan.tilings[step], count) for step, count in parts.items()}
     smaller = {step: tiling for step, tiling in found.items() if tiling is not None}
-    return replace(plan, tilings={**plan.tilings, **smaller}, ahead=NOTHING_AHEAD) if smaller else None
+    return replace(plan, tilings={**plan.tilings, **smaller}, prefetches=NO_PREFETCHES) if smaller else None
 
 
 def changes_of_unit(plan: SramPlan) -> list[list[int]]:
@@ -63,12 +63,14 @@ def _is_mac(plan: SramPlan, step: int) -> bool:
 
 def _split(problem: TilingProblem, tiling: Tiling, parts: int) -> Tiling | None:
     """A tiling in rows of a part of the height, if that loads nothing again but rows that windows share."""
-    cut = tiling.cut
+    tile_shape = tiling.tile_shape
     rows = -(-problem.height // parts)
-    is_whole = cut.columns == problem.width and cut.depth == problem.depth and rows < cut.rows
-    groups = -(-problem.channels // cut.channels)
-    if not is_whole or (groups > 1 and not (cut.weights_outer and all(problem.in_sram.inputs))):
+    is_whole = (
+        tile_shape.columns == problem.width and tile_shape.depth == problem.depth and rows < tile_shape.rows
+    )
+    groups = -(-problem.channels // tile_shape.channels)
+    if not is_whole or (groups > 1 and not (tile_shape.is_channels_outer and all(problem.in_sram.inputs))):
         return None
-    smaller = cut._replace(rows=rows, weights_outer=True)
+    smaller = tile_shape._replace(rows=rows, is_channels_outer=True)
     tasks = -(-problem.height // rows) * groups
-    return replace(tiling, cut=smaller, tasks=tasks)
+    return replace(tiling, tile_shape=smaller, tasks=tasks)

@@ -37,7 +37,7 @@ class Residents:
         return list(found.values())
 
 
-class Ahead(NamedTuple):
+class Prefetch(NamedTuple):
     """Loads of some pieces of a step's constants, after a task of another segment or an earlier one of its
     own."""
 
@@ -48,16 +48,16 @@ class Ahead(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class AheadPlan:
+class PrefetchPlan:
     """By the first step of a segment the loads that it makes for later tasks, and by step the addresses of
     the first pieces of its constants, which are loaded so."""
 
-    loads: Mapping[int, Sequence[Ahead]]
+    loads: Mapping[int, Sequence[Prefetch]]
     addresses: Mapping[int, tuple[int, ...]]
-    peak_bytes: int = 0  # the most SRAM that is in use during a segment; 0 where nothing is loaded ahead
+    peak_bytes: int = 0  # the most SRAM that is in use during a segment; 0 where nothing is prefetched
 
 
-NOTHING_AHEAD = AheadPlan({}, {})
+NO_PREFETCHES = PrefetchPlan({}, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,10 @@ class SramPlan:
     problems: Mapping[int, TilingProblem]
     tilings: Mapping[int, Tiling]
     buffers: Mapping[int, tuple[tuple[int, ...], ...]]
-    packed_bytes: int  # the most that is in use without loads ahead
+    packed_bytes: int  # the most that is in use without prefetches
     chains: Mapping[int, Chain]  # by first step
     inner: frozenset[int]  # values that only exist in stripes
-    ahead: AheadPlan = NOTHING_AHEAD
+    prefetches: PrefetchPlan = NO_PREFETCHES
 
     @property
     def addresses(self) -> Mapping[int, int]:
@@ -83,7 +83,7 @@ class SramPlan:
     @property
     def peak_bytes(self) -> int:
         """The most SRAM that is in use at a time."""
-        return self.ahead.peak_bytes or self.packed_bytes
+        return self.prefetches.peak_bytes or self.packed_bytes
 
     @property
     def estimated_cycles(self) -> int:

@@ -1,9 +1,9 @@
 """Searches which tensors stay in SRAM, and which nodes run as chains: a shortest path over states.
 
 A state is a place between two nodes with the tensors that are in SRAM there. From it the next node alone, or
-the next few as a chain, lead to later states; the estimate of each such segment is that of its best cut for
-the SRAM that the state leaves. Where many tensors are alive at once, only the cheapest states of a place are
-followed.
+the next few as a chain, lead to later states; the estimate of each such segment is that of its best tile
+shapes for the SRAM that the state leaves. Where many tensors are alive at once, only the cheapest states of a
+place are followed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dlasim.compiler_shim.lowering.allocation import LiveRange
 from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
 from dlasim.dataclass import dataclass
 
-MOST_STATES = 6  # that are followed from one place
+MAX_STATES = 6  # that are followed from one place
 
 State = int  # values as a set: bit n is value n
 Segment = tuple[int, ...]
@@ -97,7 +97,7 @@ class StateSearch:
         places[0][0] = Path(0)
         for place, paths in enumerate(places[:-1]):
             ranked = sorted(paths.items(), key=lambda item: (item[1].cycles, values_of(item[0])))
-            for state, path in ranked[:MOST_STATES]:
+            for state, path in ranked[:MAX_STATES]:
                 for segment in self._segments(place, state):
                     self._follow(places[place + len(segment)], state, path, segment)
         return min(places[-1].values(), key=lambda path: path.cycles, default=None)

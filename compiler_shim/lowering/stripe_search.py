@@ -24,7 +24,7 @@ from dlasim.native.routine import Routine, routine
 from dlasim.sim.formulas import UnitCosts, lane_cycles, port_cycles, stall_cycles
 
 CONSTANTS = 2  # place among a node's buffers
-_LARGEST = 1 << 62  # more than any budget
+_INFINITE = 1 << 62  # more than any budget
 
 
 @record
@@ -82,7 +82,7 @@ class StripeSearch(Record):
 def cut_stripes(chain: StripeSearch, budget: int) -> int:
     """Find the cheapest rows of a stripe that fit: in the fewest stripes, or in more as long as that
     helps."""
-    chain.first, chain.end, chain.rows = 0, _LARGEST, 0
+    chain.first, chain.end, chain.rows = 0, _INFINITE, 0
     constants = 0
     for number in range(chain.count):
         sizes = chain.nodes[number].sizes[0]
@@ -235,7 +235,7 @@ def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
         waits += stripes * latency_cycles(costs.bus, input_beats) if group.input_pixel else 0
         waits += stripes * latency_cycles(costs.bus, second_beats) if group.second_pixel else 0
         read += chain.buffers.buffers[CONSTANTS].size_bytes
-        if not costs.loads_ahead:
+        if not costs.assumes_prefetch:
             waits += latency_cycles(costs.constants, constant_beats) if group.constant_bytes else 0
             constants, first = constants + constant_beats, first + constant_beats
     sending = store_beats(sizes, costs, group, chain.tile)
@@ -247,7 +247,7 @@ def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
     contention, store_contention = contention_both(costs, tensors, constants, stripes * sending)
     ports = port_cycles(costs.unit.port_rate, crossing)
     lead, task = first + latency, compute // stripes
-    if costs.is_hopeful:
+    if costs.assumes_overlap:
         sent = lead + task + (stripes - 1) * store + store_contention
         busiest = max(max(lead + compute, move_in + contention + task), max(sent, lead + ports))
     else:

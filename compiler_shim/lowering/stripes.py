@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.chains import ChainLayout, ChainTiling, Rows, Schedule
-from dlasim.compiler_shim.lowering.geometry import ENDLESS, Buffers, Cut, Geometry
+from dlasim.compiler_shim.lowering.geometry import INFINITE, Buffers, Geometry, TileShape
 from dlasim.compiler_shim.lowering.stripe_search import STRIPES, StripeSearch
-from dlasim.compiler_shim.lowering.tiling import Machine, TilingProblem
+from dlasim.compiler_shim.lowering.tiling import MachineModel, TilingProblem
 from dlasim.native.backend import PLAIN, Backend, Runner
 from dlasim.native.shipped import SHIPPED
 from dlasim.native.storage import create, point, write_first
@@ -67,7 +67,7 @@ class StripeFinder:
     """Finds stripes of chains on a machine, by compiled code where the backend has it and its numbers
     suffice."""
 
-    def __init__(self, machine: Machine, backend: Backend = SHIPPED) -> None:
+    def __init__(self, machine: MachineModel, backend: Backend = SHIPPED) -> None:
         self._machine = machine
         self._plain, self._fastest = self._prepared(PLAIN), self._prepared(backend)
 
@@ -124,27 +124,29 @@ def _is_moderate(problems: Sequence[TilingProblem]) -> bool:
     """Whether 64 bits hold every number that the search meets."""
     height = max([problem.height for problem in problems])
     stripes = height * height * sum([problem.most_cycles_of_stripe for problem in problems])
-    return stripes + sum([problem.work_cycles for problem in problems]) < ENDLESS
+    return stripes + sum([problem.work_cycles for problem in problems]) < INFINITE
 
 
 def _layout(shapes: Sequence[tuple[Geometry, Reach]], rows: int) -> ChainLayout:
     """The stripes of a chain, and the buffers that they take; the inner tensors stay in SRAM."""
     schedule = make_schedule([reach for _, reach in shapes], rows)
-    cuts: list[Cut] = []
+    tile_shapes: list[TileShape] = []
     buffers: list[Buffers] = []
     inner: list[int] = []
-    double = len(schedule) > 1
+    is_double = len(schedule) > 1
     for number, (shape, _) in enumerate(shapes):
         column = [stripe[number] for stripe in schedule]
         most = max([rows.end - rows.first for rows in column])
-        cut = Cut(most, shape.width, shape.channels, shape.depth, weights_outer=True, double=double)
-        cuts.append(cut)
-        buffers.append(shape.buffers(cut))
+        tile_shape = TileShape(
+            most, shape.width, shape.channels, shape.depth, is_channels_outer=True, is_double=is_double
+        )
+        tile_shapes.append(tile_shape)
+        buffers.append(shape.buffers(tile_shape))
         if number + 1 < len(shapes):
             row_bytes = shape.width * shape.channels
             inner.append(max([rows.end - rows.base for rows in column]) * row_bytes)
     tasks = (len(schedule),) * len(shapes)
-    return ChainLayout(tuple(cuts), tuple(buffers), tuple(inner), tasks, schedule)
+    return ChainLayout(tuple(tile_shapes), tuple(buffers), tuple(inner), tasks, schedule)
 
 
 class _Layouts(dict[int, ChainLayout]):

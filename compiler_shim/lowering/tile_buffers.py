@@ -96,17 +96,17 @@ def load_counts(sizes: NodeSizes, group: ChannelGroup, spatial: int, outer: int)
 
 @routine
 def buffer_copies(
-    sizes: NodeSizes, group: ChannelGroup, spatial: int, outer: int, double: int
+    sizes: NodeSizes, group: ChannelGroup, spatial: int, outer: int, is_double: int
 ) -> tuple[int, int, int, int]:
     """Buffers for the first and the second input, the constants and the output: a second one for what is
-    filled more than once, as `double` says."""
+    filled more than once, as `is_double` says."""
     inputs, constants = load_counts(sizes, group, spatial, outer)
     tiles = spatial * group.groups
-    more = 0 if double == SINGLE else 1
+    more = 0 if is_double == SINGLE else 1
     return (
         1 + more if inputs > 1 else 1,
         1 + more if tiles * group.passes > 1 else 1,
-        2 if constants > 1 and double == DOUBLE else 1,
+        2 if constants > 1 and is_double == DOUBLE else 1,
         1 + more if tiles > 1 else 1,
     )
 

@@ -82,7 +82,7 @@ def task_traffic(sizes: NodeSizes, machine: MachineCosts, tile: Tile) -> tuple[i
     """Cycles that the output stage and the SRAM's ports add to the work of a task, and the bytes that cross
     the ports."""
     channels, operations = tile.channels, 1
-    if machine.is_one_by_one:
+    if machine.is_channel_by_channel:
         channels, operations = 1, tile.channels
     unit, pixels = machine.unit, tile.rows * tile.columns
     turns = pixel_turns(unit, tile.rows, tile.columns)
@@ -225,11 +225,11 @@ def estimate(
     compute = group.work_cycles + tasks * group.task_cycles + tasks * stall * share // WHOLE
     first, other, fixed = load_beats(sizes, machine, group, tile)
     start = first + other + fixed  # before the first computation
-    ahead = 0 if sizes.has_matrix else machine.loads_ahead
-    if ahead:
+    prefetch = 0 if sizes.has_matrix else machine.assumes_prefetch
+    if prefetch:
         copies = 2 if tile.is_double == DOUBLE and constant_loads > 1 else 1
         start -= fixed
-        constant_loads -= min(max(group.pieces_ahead, copies), constant_loads)
+        constant_loads -= min(max(group.prefetched_pieces, copies), constant_loads)
     beats_in = input_loads * first + tasks * other + constant_loads * fixed
     beats_out = tiles * store_beats(sizes, machine, group, tile)
     tensor_beats = input_loads * first + tasks * other
@@ -249,7 +249,7 @@ def estimate(
     cycles = compute + move_in + move_out
     if tile.is_double and tasks > 1:
         if tile.is_double == DOUBLE_TENSORS and constants:  # what computes with others waits for them
-            compute += (constant_loads - 1 + ahead) * (fixed + memory.latency)
+            compute += (constant_loads - 1 + prefetch) * (fixed + memory.latency)
         contention = store_contention = contention_cycles(machine.bus, beats_in, beats_out)
         if not machine.is_one_memory:
             contention, store_contention = contention_both(
@@ -258,7 +258,7 @@ def estimate(
         moved = tasks * moved * share // WHOLE + machine.dma_shares_ports * (read + tiles * output)
         ports = port_cycles(machine.unit.port_rate, moved)
         store = move_out // tiles
-        if machine.is_hopeful:
+        if machine.assumes_overlap:
             start += latency if start else 0
             task = compute // tasks
             sent = start + task + move_out - store + store_contention

@@ -72,7 +72,7 @@ class MachineCosts(Record):
     that reads its input again for each group of output channels, and whether each output channel is an
     operation of its own; cycles of a task besides its work, and of each of a task's channels; whether
     estimates assume that loads, computations and stores overlap perfectly, and that the first constants are
-    loaded ahead.
+    prefetched.
     """
 
     bus: BusCosts = member(BusCosts)
@@ -83,11 +83,11 @@ class MachineCosts(Record):
     unit: UnitCosts = member(UnitCosts)
     is_mac: int = 0
     rereads_input: int = 0
-    is_one_by_one: int = 0
+    is_channel_by_channel: int = 0
     task_cycles: int = 0
     channel_cycles: int = 0
-    is_hopeful: int = 0
-    loads_ahead: int = 0
+    assumes_overlap: int = 0
+    assumes_prefetch: int = 0
 
 
 @record
@@ -143,7 +143,7 @@ class ChannelGroup(Record):
     output_pixel: int = 0
     work_cycles: int = 0
     task_cycles: int = 0
-    pieces_ahead: int = 0
+    prefetched_pieces: int = 0
     lines: Lines = member(Lines)
 
 

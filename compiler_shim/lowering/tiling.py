@@ -12,13 +12,13 @@ from functools import cached_property
 
 from dlasim.compiler_shim.lowering import search, tile_costs
 from dlasim.compiler_shim.lowering.geometry import (
-    ENDLESS,
-    MOST_TASK_CYCLES,
+    INFINITE,
+    MAX_TASK_CYCLES,
     Buffers,
-    Cut,
     Geometry,
     InSram,
     Prepared,
+    TileShape,
     geometries_of,
 )
 from dlasim.compiler_shim.lowering.search import Search
@@ -38,15 +38,15 @@ from dlasim.sim.memory_timing import memories_of
 
 PreparedCosts = Prepared[MachineCosts]
 WORDS_PER_TASK = 14  # command words of a typical task, for estimates
-ONE_BY_ONE_WORDS = 5  # command words for each channel after the first
+WORDS_PER_CHANNEL = 5  # command words for each channel after the first
 
 
 @dataclass(frozen=True, slots=True)
 class Tiling:
-    """A cut with what it takes: `buffers` are (bytes, copies) of each input, the constants, the accumulator
-    and the output, 0 bytes where there is none."""
+    """A tile shape with what it takes: `buffers` are (bytes, copies) of each input, the constants, the
+    accumulator and the output, 0 bytes where there is none."""
 
-    cut: Cut
+    tile_shape: TileShape
     buffers: Buffers
     sram_bytes: int  # all buffers together
     cycles: int
@@ -54,29 +54,32 @@ class Tiling:
     read_bytes: int
 
 
-class Hope(IntEnum):
+class CostAssumption(IntEnum):
     """What estimates assume: no more than what a node is sure of; that its loads, computations and stores
     overlap perfectly; and also that its first constants are there when it begins."""
 
-    NONE = 0
+    NO_OVERLAP = 0
     OVERLAP = 1
-    AHEAD = 2
+    PREFETCHED = 2
 
 
-class Machine:
+class MachineModel:
     """A configuration as nodes meet it."""
 
-    def __init__(self, config: DlaConfig, hope: Hope = Hope.NONE) -> None:
-        self.config, self.hope = config, hope
-        self.is_hopeful, self.loads_ahead = hope is not Hope.NONE, hope is Hope.AHEAD
+    def __init__(self, config: DlaConfig, assumption: CostAssumption = CostAssumption.NO_OVERLAP) -> None:
+        self.config, self.assumption = config, assumption
+        self.assumes_overlap, self.assumes_prefetch = (
+            assumption is not CostAssumption.NO_OVERLAP,
+            assumption is CostAssumption.PREFETCHED,
+        )
         # A simulation may leave terms out; what is left out must not change the program.
         self._timed = config if config.timing == "full" else config.replace(timing="full")
         # The inputs and outputs of the network count as if they were where the arena is.
         self.bus = cost.bus_costs(self._timed)
         self.constants = cost.bus_costs(self._timed, Region.CONSTANTS)
-        if not self.is_hopeful:  # loads may have to wait for their buffers, one after the other
+        if not self.assumes_overlap:  # loads may have to wait for their buffers, one after the other
             self.bus.outstanding = self.constants.outstanding = 1
-        self._stores = cost.bus_costs(self._timed, beside=Region.CONSTANTS)
+        self._stores = cost.bus_costs(self._timed, opposite_region=Region.CONSTANTS)
         self.is_one_memory = len(memories_of(config)) == 1
         self.word_cycles, self.queue_depth = cost.word_cycles(self._timed), cost.queue_depth(self._timed)
         self.copier = cost.unit_costs(self._timed, "OP_C_MAX")  # moves bytes within SRAM
@@ -90,7 +93,7 @@ class Machine:
 
     def costs(self, node: DlaNode) -> PreparedCosts:
         """What the routines read of it for nodes like this."""
-        kind = (node.mnemonic, node.one_by_one, node.fields.get("mode", 0))
+        kind = (node.mnemonic, node.is_channel_by_channel, node.fields.get("mode", 0))
         found = self._costs.get(kind)
         if found is None:
             found = self._costs[kind] = Prepared(self._costs_of(node))
@@ -115,8 +118,8 @@ class Machine:
         unit = cost.unit_costs(self._timed, node.mnemonic, node.fields.get("mode", 0))
         operation, words = unit.fill + unit.drain, WORDS_PER_TASK * self.word_cycles
         task, channel = operation + words, 0
-        if node.one_by_one:
-            task, channel = words, operation + ONE_BY_ONE_WORDS * self.word_cycles
+        if node.is_channel_by_channel:
+            task, channel = words, operation + WORDS_PER_CHANNEL * self.word_cycles
             unit.output_lanes = 1
         return MachineCosts(
             bus=self.bus,
@@ -127,25 +130,33 @@ class Machine:
             unit=unit,
             is_mac=int(is_mac),
             rereads_input=int(instruction.reduces_channels),
-            is_one_by_one=int(node.one_by_one),
+            is_channel_by_channel=int(node.is_channel_by_channel),
             task_cycles=task,
             channel_cycles=channel,
-            is_hopeful=int(self.is_hopeful),
-            loads_ahead=int(self.loads_ahead),
+            assumes_overlap=int(self.assumes_overlap),
+            assumes_prefetch=int(self.assumes_prefetch),
         )
 
 
 class TilingProblem:
     """One node on one machine, with its tensors in SRAM or in memory."""
 
-    def __init__(self, node: DlaNode, machine: Machine, costs: PreparedCosts, geometry: Geometry) -> None:
+    def __init__(
+        self, node: DlaNode, machine: MachineModel, costs: PreparedCosts, geometry: Geometry
+    ) -> None:
         self.node, self.machine, self.machine_costs, self.geometry = node, machine, costs, geometry
         self.height, self.width, self.channels = node.out_shape
         self.depth, self.in_sram = geometry.depth, geometry.in_sram
-        self.kind = (geometry, node.mnemonic, node.one_by_one, node.fields.get("mode", 0), machine.hope)
+        self.kind = (
+            geometry,
+            node.mnemonic,
+            node.is_channel_by_channel,
+            node.fields.get("mode", 0),
+            machine.assumption,
+        )
         self.link = (geometry, node.pad[0])  # all that matters of it in a chain
         self._elsewhere: TilingProblem | None = None
-        self._tensor_cycles = dict[Cut, int]()
+        self._tensor_cycles = dict[TileShape, int]()
 
     @cached_property
     def work_cycles(self) -> int:
@@ -161,7 +172,7 @@ class TilingProblem:
     @cached_property
     def constants_cycles(self) -> int:
         """Cycles of loading all constants at once, unless that happens ahead."""
-        return self.constants_load_cycles if self.constant_bytes and not self.machine.loads_ahead else 0
+        return self.constants_load_cycles if self.constant_bytes and not self.machine.assumes_prefetch else 0
 
     @cached_property
     def constants_load_cycles(self) -> int:
@@ -182,7 +193,7 @@ class TilingProblem:
         taken = rows * sizes.input_width * (self.depth + self.channels) * self.channels
         taken += results * (self.depth * sizes.taps + 8) + sizes.input_height * sizes.input_width * 8
         each = taken * 64 * self.machine.most_cycles_per_byte + results * (unit.result_cycles + 1)
-        return each + self.task_cycles + MOST_TASK_CYCLES
+        return each + self.task_cycles + MAX_TASK_CYCLES
 
     @cached_property
     def chain_numbers(self) -> tuple[int, ...]:
@@ -200,33 +211,33 @@ class TilingProblem:
         if self.node.table is not None:
             return 1
         groups, passes = self._groups(tiling), self._passes(tiling)
-        return passes if tiling.cut.weights_outer and self.loads_again(tiling) else groups * passes
+        return passes if tiling.tile_shape.is_channels_outer and self.loads_again(tiling) else groups * passes
 
     def loads_again(self, tiling: Tiling) -> bool:
         """Whether pieces of its constants are loaded for several tiles, not once for all."""
         groups, passes = self._groups(tiling), self._passes(tiling)
-        between = passes if tiling.cut.weights_outer else groups * passes
+        between = passes if tiling.tile_shape.is_channels_outer else groups * passes
         return self.node.table is None and between > 1 and self.tiles(tiling) > groups
 
-    def tensor_cycles(self, cut: Cut) -> int:
+    def tensor_cycles(self, tile_shape: TileShape) -> int:
         """Cycles of all loads of tensors."""
-        if cut not in self._tensor_cycles:
-            self._tensor_cycles[cut] = tile_costs.tensor_load_cycles(*self._tiles(cut))
-        return self._tensor_cycles[cut]
+        if tile_shape not in self._tensor_cycles:
+            self._tensor_cycles[tile_shape] = tile_costs.tensor_load_cycles(*self._tiles(tile_shape))
+        return self._tensor_cycles[tile_shape]
 
-    def load_beats(self, cut: Cut) -> tuple[int, int, int]:
+    def load_beats(self, tile_shape: TileShape) -> tuple[int, int, int]:
         """Cycles on the bus for a tile of the first and the second input, and for the constants."""
-        return tile_costs.load_beats(*self._tiles(cut))
+        return tile_costs.load_beats(*self._tiles(tile_shape))
 
-    def store_beats(self, cut: Cut) -> int:
+    def store_beats(self, tile_shape: TileShape) -> int:
         """Cycles on the bus for a tile of the output."""
-        return tile_costs.store_beats(*self._tiles(cut))
+        return tile_costs.store_beats(*self._tiles(tile_shape))
 
-    def _tiles(self, cut: Cut) -> tuple[NodeSizes, MachineCosts, ChannelGroup, Tile]:
-        """Tiles of a cut, as the routines read them."""
+    def _tiles(self, tile_shape: TileShape) -> tuple[NodeSizes, MachineCosts, ChannelGroup, Tile]:
+        """Tiles of a shape, as the routines read them."""
         sizes, group = self.geometry.sizes.plain, ChannelGroup()
-        describe_group(sizes, cut.channels, cut.depth, group)
-        return sizes, self.machine_costs.plain, group, Tile(*cut)
+        describe_group(sizes, tile_shape.channels, tile_shape.depth, group)
+        return sizes, self.machine_costs.plain, group, Tile(*tile_shape)
 
     def compute_cycles(self, tasks: int) -> int:
         """About the cycles of all computations in so many tasks."""
@@ -236,7 +247,7 @@ class TilingProblem:
     def _least_cycles(self) -> int:
         return tile_costs.least_cycles(self.geometry.sizes.plain, self.machine_costs.plain)
 
-    def on(self, machine: Machine) -> TilingProblem:
+    def on(self, machine: MachineModel) -> TilingProblem:
         """The same on another machine; the last one that was asked for is kept."""
         if self._elsewhere is not None and self._elsewhere.machine is machine:
             return self._elsewhere
@@ -246,21 +257,21 @@ class TilingProblem:
         return self._elsewhere
 
     def _groups(self, tiling: Tiling) -> int:
-        return -(-self.channels // tiling.cut.channels)
+        return -(-self.channels // tiling.tile_shape.channels)
 
     def _passes(self, tiling: Tiling) -> int:
-        return -(-self.depth // tiling.cut.depth)
+        return -(-self.depth // tiling.tile_shape.depth)
 
     @property
     def is_moderate(self) -> bool:
         """Whether 64 bits hold every number that the search for its tiling meets."""
-        return self.geometry.most * self.machine.most_cycles_per_byte < ENDLESS
+        return self.geometry.most * self.machine.most_cycles_per_byte < INFINITE
 
 
 class TilingProblems(dict[InSram, TilingProblem]):
     """One node on one machine, by where its tensors live."""
 
-    def __init__(self, node: DlaNode, machine: Machine) -> None:
+    def __init__(self, node: DlaNode, machine: MachineModel) -> None:
         super().__init__()
         self._node, self._machine = node, machine
         self._costs, self._geometries = machine.costs(node), geometries_of(node)
@@ -298,8 +309,8 @@ class Finder:
         )
         if not tasks:
             return None, found.sufficient_bytes
-        rows, columns, channels, depth, outer, double = found.best.flatten()
-        cut = Cut(rows, columns, channels, depth, outer == 1, double)
+        rows, columns, channels, depth, outer, is_double = found.best.flatten()
+        tile_shape = TileShape(rows, columns, channels, depth, outer == 1, is_double)
         buffers = geometry.as_buffers(found.buffers)
-        tiling = Tiling(cut, buffers, found.sram_bytes, found.cycles, found.tasks, found.read_bytes)
+        tiling = Tiling(tile_shape, buffers, found.sram_bytes, found.cycles, found.tasks, found.read_bytes)
         return tiling, found.sufficient_bytes

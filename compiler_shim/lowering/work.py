@@ -30,7 +30,7 @@ def _computations(network: PlacedNetwork) -> Iterator[_Row]:
             continue
         height, width, channels = node.out_shape
         pixels, depth = height * width, node.in_shape[2] if node.is_dense else 1
-        if node.one_by_one:
+        if node.is_channel_by_channel:
             pixels, channels = pixels * channels, 1
         taps = node.kernel[0] * node.kernel[1]
         yield node.layer, BY_MNEMONIC[node.mnemonic].opcode, pixels, taps, depth, channels

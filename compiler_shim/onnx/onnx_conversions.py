@@ -10,7 +10,7 @@ from dlasim.compiler_shim.onnx.onnx_emitter import RefusedError
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxNode
 from dlasim.compiler_shim.onnx.onnx_values import Array, OnnxActivation, OnnxConstant, RealInput
 
-_MOST = {"int8": 127, "uint8": 255}
+_MAX_VALUES = {"int8": 127, "uint8": 255}
 
 
 def quantize(converter: Converter, node: OnnxNode) -> None:
@@ -48,7 +48,7 @@ def _quantized_input(
 def _quantized_constant(converter: Converter, node: OnnxNode, value: OnnxConstant) -> OnnxConstant:
     """Weights that the file quantizes at run time."""
     found, dtype = converter.raw_parameters(node)
-    if dtype not in _MOST:
+    if dtype not in _MAX_VALUES:
         raise RefusedError(f"a constant of {dtype} is not supported")
     shape = [1] * value.real.ndim
     axis = found.axis % max(value.real.ndim, 1)
@@ -60,7 +60,7 @@ def _quantized_constant(converter: Converter, node: OnnxNode, value: OnnxConstan
         shape[axis] = len(found.scales)
     steps = value.real.astype(np.float32) / np.array(found.scales, np.float32).reshape(shape)
     numbers = np.rint(np.nan_to_num(steps).clip(-1e6, 1e6)) + np.array(found.zero_points).reshape(shape)
-    most = _MOST[dtype]
+    most = _MAX_VALUES[dtype]
     data = np.clip(numbers, most - 255, most).astype(dtype)
     return OnnxConstant(data, Quantization(found.scales, found.zero_points, axis))
 

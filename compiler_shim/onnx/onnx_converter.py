@@ -16,7 +16,7 @@ import numpy as np
 from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
 from dlasim.compiler_shim.graph import UNSIGNED_OFFSET, Graph, Quantization, label
 from dlasim.compiler_shim.onnx.onnx_emitter import OnnxEmitter, RefusedError
-from dlasim.compiler_shim.onnx.onnx_folding import MOST_ELEMENTS, fold_constants
+from dlasim.compiler_shim.onnx.onnx_folding import MAX_ELEMENTS, fold_constants
 from dlasim.compiler_shim.onnx.onnx_reader import OnnxModel, OnnxNode, Port
 from dlasim.compiler_shim.onnx.onnx_values import (
     Known,
@@ -36,8 +36,8 @@ from dlasim.compiler_shim.recipes import ONNX, as_page_shows
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 
-_MOST_FOLDED = 1 << 24
-_MOST_NAMED = 3
+_MAX_FOLDED = 1 << 24
+_MAX_NAMED = 3
 _SEES_CHANNELS = frozenset(
     ("Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "Resize",
      "BatchNormalization", "DepthToSpace", "SpaceToDepth", "InstanceNormalization")
@@ -176,7 +176,7 @@ class Converter(OnnxEmitter):
         if result is None:
             return False
         self._folded += max(0, result.size - sum(item.size for item in given))
-        if result.size > max(MOST_ELEMENTS, sum(item.size for item in given)) or self._folded > _MOST_FOLDED:
+        if result.size > max(MAX_ELEMENTS, sum(item.size for item in given)) or self._folded > _MAX_FOLDED:
             raise RefusedError(f"its constant result {list(result.shape)} is too large")
         self.values[node.outputs[0]] = OnnxConstant(result)
         return True
@@ -187,8 +187,8 @@ class Converter(OnnxEmitter):
             found[node.kind, reason].append(label(node.name))
         parts = []
         for (kind, reason), names in found.items():
-            more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-            parts.append(f"{label(kind)} ({', '.join(names[:_MOST_NAMED])}{more}): {reason[:200]}")
+            more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+            parts.append(f"{label(kind)} ({', '.join(names[:_MAX_NAMED])}{more}): {reason[:200]}")
         raise InputError(f"{self._name}: cannot place {'; '.join(parts)}")
 
     def _output(self, name: str) -> OnnxActivation:

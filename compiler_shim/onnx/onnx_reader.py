@@ -15,7 +15,7 @@ from dlasim.dataclass import dataclass
 from dlasim.errors import InputError, printable
 from dlasim.fileio import read_file
 
-LEAST_OPSET = 13
+MIN_OPSET = 13
 STANDARD, MICROSOFT = "", "com.microsoft"
 _DOMAINS = {"": STANDARD, "ai.onnx": STANDARD, MICROSOFT: MICROSOFT}
 
@@ -73,8 +73,8 @@ def read_onnx(path: str | Path, name: str | None = None) -> OnnxModel:
 def _check_opset(model: Message, name: str) -> None:
     versions = {entry.get("domain", ""): entry.get("version", 0) for entry in model["opset_import"]}
     opset = versions.get("", versions.get("ai.onnx", 0))
-    if opset < LEAST_OPSET:
-        raise InputError(f"{name}: its opset must be at least {LEAST_OPSET} (got {opset}); convert it with "
+    if opset < MIN_OPSET:
+        raise InputError(f"{name}: its opset must be at least {MIN_OPSET} (got {opset}); convert it with "
                          f"onnx.version_converter, or export it anew")  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from dlasim.errors import InputError
 
 Message = dict[str, Any]
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-_MOST_STEPS = 4_000_000  # fields and packed numbers; the largest networks have some hundred thousand
+_MAX_STEPS = 4_000_000  # fields and packed numbers; the largest networks have some hundred thousand
 _DEEPEST = 24
 _NUMBERS = {"float": "<f4", "double": "<f8"}
 _CODES = {"float": "<f", "double": "<d"}
@@ -40,7 +40,7 @@ class WireReader:
 
     def __init__(self, data: bytes, schema: Schema, name: str) -> None:
         self._data, self._schema, self._name = memoryview(data), schema, name
-        self._steps_left = _MOST_STEPS
+        self._steps_left = _MAX_STEPS
 
     def message(self, kind: str) -> Message:
         """The whole file as one message."""
@@ -52,7 +52,7 @@ class WireReader:
     def _step(self, count: int = 1) -> None:
         self._steps_left -= count
         if self._steps_left < 0:
-            raise self._bad(f"describing the network takes more than {_MOST_STEPS:,} fields")
+            raise self._bad(f"describing the network takes more than {_MAX_STEPS:,} fields")
 
     def _message(self, kind: str, at: int, end: int, depth: int) -> Message:
         if depth > _DEEPEST:

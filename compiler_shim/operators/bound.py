@@ -21,7 +21,7 @@ from dlasim.sim.numerics import quantize_multiplier, quantize_multipliers, singl
 Shape = tuple[int, ...]
 # Some messages show values of the file, which may be many.
 _MAX_REASON = 300
-_MOST_SHIFT = 31  # of OUT_SHIFT, and of 32-bit arithmetic
+_MAX_SHIFT = 31  # of OUT_SHIFT, and of 32-bit arithmetic
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +175,8 @@ class BoundOperator:
 
     def multiplier(self, real: float) -> tuple[int, int]:
         """A ratio of scales as multiplier and shift; one that no reference can shift by is refused."""
-        found = quantize_multiplier(real) if math.isfinite(real) else (0, _MOST_SHIFT + 1)
-        if found[1] > _MOST_SHIFT:
+        found = quantize_multiplier(real) if math.isfinite(real) else (0, _MAX_SHIFT + 1)
+        if found[1] > _MAX_SHIFT:
             self.refuse(f"its scales give a factor of {real:.3g}, but it must be below 2^31")
         return found
 
@@ -189,7 +189,7 @@ class BoundOperator:
         """`product_multiplier` of each, as rows."""
         if not self.rounds_once and np.isfinite(reals).all():
             found = quantize_multipliers(reals)
-            if found[:, 1].max(initial=0) <= _MOST_SHIFT:
+            if found[:, 1].max(initial=0) <= _MAX_SHIFT:
                 return found
         pairs = [self.product_multiplier(float(real)) for real in reals]
         return np.array(pairs, np.int64).reshape(-1, 2)

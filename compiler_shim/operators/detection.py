@@ -10,7 +10,7 @@ from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shap
 from dlasim.isa.host_attributes import float_word
 
 _SIDES = ("y_scale", "x_scale", "h_scale", "w_scale")
-_MOST = 1 << 16  # detections, and classes of one
+_MAX_DETECTIONS = 1 << 16  # detections, and classes of one
 
 
 def detection_shape(op: BoundOperator) -> list[Shape]:
@@ -25,12 +25,15 @@ def detection_shape(op: BoundOperator) -> list[Shape]:
     )
     for name in ("max_detections", "max_classes_per_detection", "detections_per_class", "num_classes"):
         value = op.option(name)
-        op.require(1 <= value <= _MOST, f"{name} must be from 1 to {_MOST} (got {value})")
+        op.require(1 <= value <= _MAX_DETECTIONS, f"{name} must be from 1 to {_MAX_DETECTIONS} (got {value})")
     classes = op.option("num_classes")
     fits = scores[2] - classes in (0, 1)
     op.require(fits, f"num_classes must be {scores[2]}, or one less with a background (got {classes})")
     detections = op.option("max_detections") * op.option("max_classes_per_detection")
-    op.require(detections <= _MOST, f"it may give {detections} detections, but at most {_MOST} are supported")
+    op.require(
+        detections <= _MAX_DETECTIONS,
+        f"it may give {detections} detections, but at most {_MAX_DETECTIONS} are supported",
+    )
     return [(1, detections, 4), (1, detections), (1, detections), (1,)]
 
 

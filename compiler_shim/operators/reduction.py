@@ -8,7 +8,7 @@ from dlasim.compiler_shim.graph import Tensor
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.isa.host_ops import SUM_LEFT_SHIFT, ReduceFunction
 
-_MOST_PRODUCT_SHIFT = 7  # of the fixed point in which TFLite multiplies int64
+_MAX_PRODUCT_SHIFT = 7  # of the fixed point in which TFLite multiplies int64
 _FUNCTIONS = {
     "SUM": ReduceFunction.SUM,
     "REDUCE_PROD": ReduceFunction.PROD,
@@ -41,7 +41,7 @@ def _product(op: BoundOperator, values: Tensor, output: Tensor) -> KernelCall:
     count = values.elements // max(output.elements, 1)
     op.require(count > 0, "its input is empty")
     multiplier, shift = op.multiplier(op.scale(values) / op.scale(output) ** (1.0 / count))
-    op.require(shift <= _MOST_PRODUCT_SHIFT, "its scales give a factor of 2^7 or more")
+    op.require(shift <= _MAX_PRODUCT_SHIFT, "its scales give a factor of 2^7 or more")
     return _rescaled(op, "PRODUCT", (multiplier, shift))
 
 

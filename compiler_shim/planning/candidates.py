@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.tiling import Hope
+from dlasim.compiler_shim.lowering.tiling import CostAssumption
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.dataclass import dataclass
 from dlasim.sim.config import DlaConfig
@@ -22,7 +22,7 @@ class PlanKind:
     network: PlacedNetwork
     machine: DlaConfig
     tiling: str
-    hope: Hope = Hope.NONE
+    assumption: CostAssumption = CostAssumption.NO_OVERLAP
     by_groups: bool = True
 
 
@@ -38,10 +38,10 @@ class PlanCandidate:
         """Of plans with the same key, one is timed. Small networks hardly take other time with other
         addresses."""
         plan, network = self.plan, self.kind.network
-        same = network, plan.addresses.keys(), plan.tilings, plan.chains, plan.ahead.loads
+        same = network, plan.addresses.keys(), plan.tilings, plan.chains, plan.prefetches.loads
         if node_count(network) <= SMALLER:
             return same
-        return *same, plan.addresses, plan.buffers, plan.ahead.addresses
+        return *same, plan.addresses, plan.buffers, plan.prefetches.addresses
 
     def commands(self) -> object:
         """All that decides about the commands. Plans for different machines often have the same, but other
@@ -51,10 +51,10 @@ class PlanCandidate:
             self.kind.network,
             tuple(plan.addresses.items()),
             tuple(plan.buffers.items()),
-            tuple([(step, tiling.cut) for step, tiling in plan.tilings.items()]),
+            tuple([(step, tiling.tile_shape) for step, tiling in plan.tilings.items()]),
             tuple([(each.steps, each.schedule, each.groups, each.inner_addresses) for each in chains]),
-            tuple([(step, tuple(loads)) for step, loads in plan.ahead.loads.items()]),
-            tuple(plan.ahead.addresses.items()),
+            tuple([(step, tuple(loads)) for step, loads in plan.prefetches.loads.items()]),
+            tuple(plan.prefetches.addresses.items()),
         )
 
 

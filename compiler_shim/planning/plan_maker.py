@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
-from dlasim.compiler_shim.lowering.ahead import load_ahead
 from dlasim.compiler_shim.lowering.lower import Lowered, emit
 from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
+from dlasim.compiler_shim.lowering.prefetch import add_prefetches
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.tiling import Hope, Machine
+from dlasim.compiler_shim.lowering.tiling import CostAssumption, MachineModel
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, Timed
@@ -20,7 +20,7 @@ from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.duration import program_cycles
 
-MOST_SRAM = 1 << 30
+MAX_SRAM = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +40,12 @@ class PlanMemory:
 
     placements: Placements | None = None
     sufficient_bytes: int = 0
-    policies: dict[tuple[DlaConfig, str, Hope, bool], Policy] = field(default_factory=dict)
+    policies: dict[tuple[DlaConfig, str, CostAssumption, bool], Policy] = field(default_factory=dict)
     planners: dict[PlanKind, SramPlanner] = field(default_factory=dict)
     # Or why there is none.
     plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(default_factory=dict)
     parted: dict[int, PartedPlan] = field(default_factory=dict)  # by identity, a plan in smaller tiles
-    other_loads: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other loads ahead
+    other_loads: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other prefetches
     deep_loads: dict[int, SramPlan] = field(default_factory=dict)  # likewise, with the deep machine's
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
     timed: dict[object, int] = field(default_factory=dict)  # cycles by what decides about the commands
@@ -60,7 +60,7 @@ class PlanMaker:
         self.config, self.options, self.backend, self.memory = config, options, backend, memory
         # What a simulation leaves out must not change the program.
         self.timed_machine = config.replace(timing="full")
-        self.machine = config.replace(sram_bytes=MOST_SRAM)  # all sizes have the same
+        self.machine = config.replace(sram_bytes=MAX_SRAM)  # all sizes have the same
 
     @property
     def sufficient_sram_bytes(self) -> int | None:
@@ -69,13 +69,13 @@ class PlanMaker:
         return enough if enough <= self.config.sram_bytes else None
 
     @property
-    def cost_machine(self) -> Machine:
+    def cost_machine(self) -> MachineModel:
         """The machine at hand, as nodes meet it."""
         return self.costs_on(self.machine)
 
-    def costs_on(self, machine: DlaConfig) -> Machine:
+    def costs_on(self, machine: DlaConfig) -> MachineModel:
         """A machine as nodes meet it."""
-        return self.policy(machine, self.options.tiling, Hope.NONE).machine
+        return self.policy(machine, self.options.tiling, CostAssumption.NO_OVERLAP).machine
 
     def plan(self, kind: PlanKind, size: int, apart: bool = False) -> SramPlan:
         """The plan for so much SRAM; `apart` with tensors apart from the step before."""
@@ -84,7 +84,7 @@ class PlanMaker:
             try:
                 plan = self.planner(kind).plan(size, apart)
                 may_load = kind.tiling == "auto" and keeps_tensors(self.options)
-                known[key] = self.load_ahead(plan) if may_load else plan
+                known[key] = self.add_prefetches(plan) if may_load else plan
             except InputError as error:
                 known[key] = str(error)  # the error itself would keep everything here alive
         found = known[key]
@@ -92,31 +92,33 @@ class PlanMaker:
             raise InputError(found)
         return found
 
-    def load_ahead(
+    def add_prefetches(
         self,
         plan: SramPlan,
         computing: Mapping[int, float] | None = None,
         reserve: int = 1,
         machine: DlaConfig | None = None,
     ) -> SramPlan:
-        """The plan with loads ahead, by the times of the machine at hand or of another."""
+        """The plan with prefetches, by the times of the machine at hand or of another."""
         costs = self.costs_on(machine or self.machine)
-        return load_ahead(plan, costs, computing, reserve, self.backend)
+        return add_prefetches(plan, costs, computing, reserve, self.backend)
 
     def planner(self, kind: PlanKind) -> SramPlanner:
         """Plans the SRAM of a kind's network."""
         known = self.memory.planners
         if kind not in known:
-            policy = self.policy(kind.machine, kind.tiling, kind.hope, kind.by_groups)
+            policy = self.policy(kind.machine, kind.tiling, kind.assumption, kind.by_groups)
             known[kind] = SramPlanner(kind.network, policy)
         return known[kind]
 
-    def policy(self, machine: DlaConfig, tiling: str, hope: Hope, by_groups: bool = True) -> Policy:
+    def policy(
+        self, machine: DlaConfig, tiling: str, assumption: CostAssumption, by_groups: bool = True
+    ) -> Policy:
         """Picks tilings for a machine."""
-        known, key = self.memory.policies, (machine, tiling, hope, by_groups)
+        known, key = self.memory.policies, (machine, tiling, assumption, by_groups)
         if key not in known:
             options = replace(self.options, tiling=tiling)
-            known[key] = Policy(machine, options, self.backend, hope, by_groups)
+            known[key] = Policy(machine, options, self.backend, assumption, by_groups)
         return known[key]
 
     def time_all(self, candidates: Iterable[PlanCandidate]) -> tuple[list[Timed], list[InputError]]:

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from dlasim.compiler_shim.lowering.geometry import ENDLESS
+from dlasim.compiler_shim.lowering.geometry import INFINITE
 from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.lowering.policy import keeps_tensors
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
-from dlasim.compiler_shim.lowering.tiling import Hope
+from dlasim.compiler_shim.lowering.tiling import CostAssumption
 from dlasim.compiler_shim.nodes import PlacedNetwork
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.partition import UnplacedNetwork
@@ -39,16 +39,20 @@ from dlasim.errors import InputError
 from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
 
-MAY_BE_FASTER = 1.2  # the paper's tiling is tried where its estimate is within so much of the other
-STEPS = 8  # in which SRAM grows from one power of two to the next, where plans for smaller sizes are tried
-LEAST_PART = 64  # of the SRAM: there are no plans for less than that
-MOST_TASKS = 1 << 14  # nor such with more than that
-SCARCE = 32  # with such a part of what can be used, large networks get a plan for half the bandwidth
-NEAR = 1.005  # a plan for less SRAM is tried while its estimate is within so much of the best
-NEAR_IF_SMALL = 1.05  # likewise
-NEAR_WITH_HOPE = 1.7  # likewise, of plans that hope to load ahead: more SRAM only raises what they hope for
+SIMPLE_TILING_RATIO = 1.2  # the paper's tiling is tried where its estimate is within so much of the other
+SIZE_STEPS = (
+    8  # in which SRAM grows from one power of two to the next, where plans for smaller sizes are tried
+)
+MIN_PART = 64  # of the SRAM: there are no plans for less than that
+MAX_TASKS = 1 << 14  # nor such with more than that
+# With such a part of what can be used, large networks get a plan for half the bandwidth.
+SCARCE_SRAM_PART = 32
+SIZE_ESTIMATE_RATIO = 1.005  # a plan for less SRAM is tried while its estimate is within so much of the best
+SMALL_SIZE_ESTIMATE_RATIO = 1.05  # likewise
+# Likewise, of plans that assume prefetches: more SRAM lowers their estimates without end.
+PREFETCH_SIZE_RATIO = 1.7
 
-NEAR_IN_TIME = 1.05  # likewise, while its cycles are within so much of the least found
+SIZE_CYCLES_RATIO = 1.05  # likewise, while its cycles are within so much of the least found
 
 
 def fastest_plan(
@@ -91,12 +95,14 @@ class _PlanSearch:
         self._maker, config, memory = maker, maker.config, maker.memory
         self._own_and_worst = dict.fromkeys((maker.machine, worst_machine(maker.machine)))
         if memory.placements is None:
-            memory.placements = Placements(network, maker.policy(config, maker.options.tiling, Hope.NONE))
+            memory.placements = Placements(
+                network, maker.policy(config, maker.options.tiling, CostAssumption.NO_OVERLAP)
+            )
             memory.sufficient_bytes = self._sufficient_bytes(memory.placements.most_on_dla())
         self._placements = memory.placements
         self._size = min(config.sram_bytes, memory.sufficient_bytes)
         self._refinement = Refinement(maker, self._is_extra)
-        self._distinct, self._least = Distinct(), ENDLESS
+        self._distinct, self._least = Distinct(), INFINITE
         self._timed: list[Timed] = []
         self._refusals: list[InputError] = []
 
@@ -141,9 +147,9 @@ class _PlanSearch:
         return cycles
 
     def _kinds(self, placed: PlacedNetwork) -> Iterator[PlanKind]:
-        """With low hopes and with high ones, also as for machines that are worse, since those may not be
-        faster: for small networks in one way, for all in every way in which this one is better than the
-        default."""
+        """With pessimistic assumptions and with optimistic ones, also as for machines that are worse, since
+        those may not be faster: for small networks in one way, for all in every way in which this one is
+        better than the default."""
         tiling = self._maker.options.tiling
         if not keeps_tensors(self._maker.options):
             yield PlanKind(placed, self._maker.machine, tiling)
@@ -157,35 +163,39 @@ class _PlanSearch:
             machines += slower_machines(self._maker.machine)[:1]
             machines += slower_machines(deep_machine(self._maker.machine))
         for machine in dict.fromkeys(machines):
-            for hope in Hope if size <= SMALLER else (Hope.NONE, Hope.AHEAD):
-                yield PlanKind(placed, machine, tiling, hope)
-        if size > SMALL and SCARCE * self._size <= self._maker.memory.sufficient_bytes:
+            for assumption in (
+                CostAssumption if size <= SMALLER else (CostAssumption.NO_OVERLAP, CostAssumption.PREFETCHED)
+            ):
+                yield PlanKind(placed, machine, tiling, assumption)
+        if size > SMALL and SCARCE_SRAM_PART * self._size <= self._maker.memory.sufficient_bytes:
             for slower in slower_machines(self._maker.machine)[:1]:
-                yield PlanKind(placed, slower, tiling, Hope.AHEAD)
+                yield PlanKind(placed, slower, tiling, CostAssumption.PREFETCHED)
 
     def _try_sizes(self, kind: PlanKind) -> Iterator[SramPlan]:
         """Time the plan for the machine's SRAM, and those for smaller sizes while they are nearly as good."""
         plan = self._maker.plan(kind, self._size)
-        most, before = _near(kind) * plan.estimated_cycles, ENDLESS
+        most, before = _size_estimate_ratio(kind) * plan.estimated_cycles, INFINITE
         for size in (self._size, *self._smaller_sizes(kind, plan)):
             try:
                 plan = self._maker.plan(kind, size)
             except InputError:
                 return
-            if plan.estimated_cycles > most or (size < self._size and plan.tasks > MOST_TASKS):
+            if plan.estimated_cycles > most or (size < self._size and plan.tasks > MAX_TASKS):
                 return
             cycles = self._time(PlanCandidate(kind, plan, size))
             yield plan
             if plan.has_groups:
                 self._try_without_groups(kind, size)
             if cycles is not None:
-                may_improve = kind.hope is Hope.AHEAD and cycles < before  # less SRAM is less hope
-                if cycles > NEAR_IN_TIME * self._least and not may_improve:
+                may_improve = (
+                    kind.assumption is CostAssumption.PREFETCHED and cycles < before
+                )  # less SRAM prefetches less
+                if cycles > SIZE_CYCLES_RATIO * self._least and not may_improve:
                     return
                 before = cycles
 
     def _try_without_groups(self, kind: PlanKind, size: int) -> None:
-        """Time the plan without chains in groups of channels, whose estimates leave out loads ahead."""
+        """Time the plan without chains in groups of channels, whose estimates leave out prefetches."""
         if size == self._size or node_count(kind.network) <= SMALL:
             other = replace(kind, by_groups=False)
             with suppress(InputError):
@@ -204,7 +214,7 @@ class _PlanSearch:
         elif node_count(kind.network) > SMALL:
             yield from _steps(self._size, power)[:1]
         is_fine = is_small and not self._refinement.hidden_cycles(plan)
-        while power * LEAST_PART >= self._size:
+        while power * MIN_PART >= self._size:
             yield power
             if is_fine:
                 yield from _steps(power, power // 2)
@@ -223,17 +233,17 @@ class _PlanSearch:
         kind = PlanKind(placed, self._maker.machine, "output-channel")
         with suppress(InputError):
             plan = self._maker.plan(kind, self._size)
-            if plan.estimated_cycles <= MAY_BE_FASTER * estimate:
+            if plan.estimated_cycles <= SIMPLE_TILING_RATIO * estimate:
                 self._time(PlanCandidate(kind, plan, self._size))
 
 
 def _steps(size: int, power: int) -> range:
     """Sizes of SRAM below one and above a power of two."""
-    step = max(power // STEPS, 1)
+    step = max(power // SIZE_STEPS, 1)
     return range((size - 1) // step * step, power, -step)
 
 
-def _near(kind: PlanKind) -> float:
-    if kind.hope is not Hope.NONE:
-        return NEAR_WITH_HOPE
-    return NEAR_IF_SMALL if node_count(kind.network) <= SMALLER else NEAR
+def _size_estimate_ratio(kind: PlanKind) -> float:
+    if kind.assumption is not CostAssumption.NO_OVERLAP:
+        return PREFETCH_SIZE_RATIO
+    return SMALL_SIZE_ESTIMATE_RATIO if node_count(kind.network) <= SMALLER else SIZE_ESTIMATE_RATIO

@@ -1,4 +1,4 @@
-"""Changes the best plans: smaller tiles, so that both units work side by side, and other loads ahead, by the
+"""Changes the best plans: smaller tiles, so that both units work side by side, and other prefetches, by the
 times that the computations were found to take."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.lowering.policy import keeps_tensors
 from dlasim.compiler_shim.lowering.splitting import changes_of_unit, hidden_cycles, split_rows
-from dlasim.compiler_shim.lowering.sram_plan import NOTHING_AHEAD, SramPlan
+from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES, SramPlan
 from dlasim.compiler_shim.planning.candidates import (
     SMALL,
     SMALLER,
@@ -35,12 +35,12 @@ from dlasim.sim.duration import computation_cycles, computation_ends
 FIRST_PARTS, OTHER_PARTS = (4,), (2, 8)
 ALL_PARTS = tuple(sorted(FIRST_PARTS + OTHER_PARTS))
 MIXED = 0  # instead, where each change of unit has a number of its own
-MOST_IF_LARGE = 10  # plans of larger networks that are tried in smaller tiles
-MOST_IN_OTHERS = 2  # of these, tried in other numbers of parts
-MOST_MIXED = 2  # plans of networks that are not large in which each change of unit has a number of its own
-MOST_BY_TIMES = 3  # plans whose loads ahead are planned again
-MOST_BY_DEEP = 16  # plans of small networks whose loads ahead are planned by the times of the deep machine
-RESERVES = (1, 2)  # times what is needed is loaded ahead in plans by known times
+MAX_IF_LARGE = 10  # plans of larger networks that are tried in smaller tiles
+MAX_IN_OTHERS = 2  # of these, tried in other numbers of parts
+MAX_MIXED = 2  # plans of networks that are not large in which each change of unit has a number of its own
+MAX_BY_TIMES = 3  # plans whose prefetches are planned again
+MAX_BY_DEEP = 16  # plans of small networks whose prefetches are planned by the times of the deep machine
+RESERVES = (1, 2)  # times what is needed is prefetched in plans by known times
 
 
 class Refinement:
@@ -79,7 +79,7 @@ class Refinement:
                 firsts += self._in_parts(candidate, plan, FIRST_PARTS)
         found = self._maker.time_all(firsts)[0]
         others = list[PlanCandidate]()
-        for _, candidate, _ in _fastest(found, MOST_IN_OTHERS):
+        for _, candidate, _ in _fastest(found, MAX_IN_OTHERS):
             whole = self._origin(candidate.plan).whole
             others += self._in_parts(candidate, whole, OTHER_PARTS)
         return found + self._maker.time_all(others)[0]
@@ -101,7 +101,7 @@ class Refinement:
             same = [candidate for candidate in found if candidate.kind.machine == machine]
             orders.append(sorted(same, key=lambda candidate: candidate.plan.estimated_cycles))
         by_turns = [candidate for turn in zip_longest(*orders) for candidate in turn if candidate is not None]
-        return list({id(candidate): candidate for candidate in by_turns}.values())[:MOST_IF_LARGE]
+        return list({id(candidate): candidate for candidate in by_turns}.values())[:MAX_IF_LARGE]
 
     def _in_parts(
         self, candidate: PlanCandidate, plan: SramPlan, counts: Sequence[int]
@@ -129,11 +129,13 @@ class Refinement:
     def _cut(self, plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
         """The plan with some nodes in so many parts."""
         smaller = split_rows(plan, parts)
-        return self._maker.load_ahead(smaller) if smaller is not None and plan.ahead.loads else smaller
+        return (
+            self._maker.add_prefetches(smaller) if smaller is not None and plan.prefetches.loads else smaller
+        )
 
     def _mixed(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
         """The best plans in smaller tiles, each change of unit in the number of parts that is best there."""
-        count = MOST_MIXED if node_count(timed[0][1].kind.network) <= SMALL else 1
+        count = MAX_MIXED if node_count(timed[0][1].kind.network) <= SMALL else 1
         best = dict[int, PlanCandidate]()  # by identity of the plan before it was cut
         for _, candidate, _ in sorted(timed, key=_cycles):
             best.setdefault(id(self._origin(candidate.plan)), candidate)
@@ -172,31 +174,33 @@ class Refinement:
         return (lowered or self._maker.emit(candidate, False)).program
 
     def _with_other_loads(self, timed: Sequence[Timed]) -> list[Timed]:
-        """The best plans, their loads ahead by the times that computations were found to take, and by those
+        """The best plans, their prefetches by the times that computations were found to take, and by those
         of the deep machine; and without any."""
         found, known = list[Timed](), self._maker.memory.other_loads
-        promising = _fastest(timed, MOST_BY_TIMES)
+        promising = _fastest(timed, MAX_BY_TIMES)
         for _, candidate, lowered in promising:
             plan, identity = candidate.plan, id(candidate.plan)
-            if identity not in known and plan.ahead.loads:
+            if identity not in known and plan.prefetches.loads:
                 computing, least = self._computing(candidate, self._program(candidate, lowered))
                 if least >= min(promising[:1] + found, key=_cycles)[0]:
                     continue  # no other loads make it the fastest
-                known[identity] = [self._maker.load_ahead(plan, computing, reserve) for reserve in RESERVES]
-                known[identity].append(replace(plan, ahead=NOTHING_AHEAD))
-                known[identity].append(self._maker.load_ahead(plan, machine=self._deep))
+                known[identity] = [
+                    self._maker.add_prefetches(plan, computing, reserve) for reserve in RESERVES
+                ]
+                known[identity].append(replace(plan, prefetches=NO_PREFETCHES))
+                known[identity].append(self._maker.add_prefetches(plan, machine=self._deep))
             others = [replace(candidate, plan=other) for other in known.get(identity, ())]
             found += self._maker.time_all(others)[0]
         return found
 
     def _with_deep_loads(self, timed: Sequence[Timed]) -> list[Timed]:
-        """More of the best plans, their loads ahead by the times of the deep machine."""
+        """More of the best plans, their prefetches by the times of the deep machine."""
         found, known = list[Timed](), self._maker.memory.deep_loads
-        for _, candidate, _ in _fastest(timed, MOST_BY_DEEP):
+        for _, candidate, _ in _fastest(timed, MAX_BY_DEEP):
             plan, identity = candidate.plan, id(candidate.plan)
-            if plan.ahead.loads:
+            if plan.prefetches.loads:
                 if identity not in known:
-                    known[identity] = self._maker.load_ahead(plan, machine=self._deep)
+                    known[identity] = self._maker.add_prefetches(plan, machine=self._deep)
                 found += self._maker.time_all([replace(candidate, plan=known[identity])])[0]
         return found
 

@@ -19,7 +19,7 @@ _CODES = {
 }
 _SCALARS = {_INT: _INT, _UINT: _UINT, _FLOAT: _FLOAT, _BOOL: _UINT}
 _INDIRECT = {_INDIRECT_INT: _INT, _INDIRECT_UINT: _UINT, _INDIRECT_FLOAT: _FLOAT}
-_LONGEST_NAME = 100
+_MAX_NAME_LENGTH = 100
 
 
 class FlexibleError(ValueError):
@@ -61,7 +61,7 @@ class _Map:
 
     def _name(self, entry: int) -> str:
         start = _target(self._data, self._keys + entry * self._key_width, self._key_width)
-        end = self._data.find(b"\0", start, start + _LONGEST_NAME)
+        end = self._data.find(b"\0", start, start + _MAX_NAME_LENGTH)
         if end < 0:
             raise FlexibleError(f"the name at {start} has no end")
         return self._data[start:end].decode("utf-8", "replace")

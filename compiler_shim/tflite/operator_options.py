@@ -22,7 +22,7 @@ _AS_FIELD: Mapping[str, Callable[[Any], Option]] = {
     "int32": int,
     "bool": bool,
 }
-_MOST = {"float32": float(np.finfo(np.float32).max), "int32": (1 << 31) - 1, "bool": 1}
+_MAX_VALUES = {"float32": float(np.finfo(np.float32).max), "int32": (1 << 31) - 1, "bool": 1}
 
 
 def kind_of(code: Values) -> str:
@@ -64,7 +64,7 @@ def _flexible_options(options: Options, data: Any, where: str) -> dict[str, Opti
     for field in options.fields:
         assert field is not None
         value = values.get(field.name, field.default)
-        most = _MOST[field.kind]
+        most = _MAX_VALUES[field.kind]
         if not math.isfinite(value) or abs(value) > most:
             raise InputError(f"{where}: {field.name} must be from -{most} to {most} (got {value})")
         found[field.name] = _AS_FIELD[field.kind](value)

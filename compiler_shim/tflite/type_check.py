@@ -22,7 +22,7 @@ _ADVICE = (
     "use full-integer post-training quantization (a representative_dataset, supported_ops = "
     f"[tf.lite.OpsSet.TFLITE_BUILTINS_INT8]), {as_page_shows(KERAS, PYTORCH)}"
 )
-_MOST_NAMED = 4
+_MAX_NAMED = 4
 
 
 class TypeCheck:
@@ -92,7 +92,7 @@ class TypeCheck:
         if not _takes_floats(graph, operator):
             sources = [graph.tensors[index] for index in operator.inputs if index >= 0]
             names = [label(tensor.name) for tensor in sources if not tensor.is_constant]
-            cut = " and ".join(names if len(names) <= _MOST_NAMED else [*names[:_MOST_NAMED], "others"])
+            cut = " and ".join(names if len(names) <= _MAX_NAMED else [*names[:_MAX_NAMED], "others"])
             quantize = "quantize it too, or " if operator.kind in OPERATORS else ""
             raise InputError(
                 f"{self._where(operator)}: computes in float32, in which dlasim has no exact form of "

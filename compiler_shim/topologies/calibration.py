@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 
 # Enough samples that statistics are steady, few enough that large images cost little.
 _ELEMENTS = 700_000
-_MOST_SAMPLES = 64
+_MAX_SAMPLES = 64
 _COARSE_POINTS = 5
 
 
 def calibration_inputs(shape: tuple[int, ...], seed: int) -> NDArray[np.int8]:
     """Seeded int8 samples of this shape, one per row: uniform noise in turn with smooth pictures."""
     rng = np.random.default_rng(seed)
-    pairs = max(1, min(_MOST_SAMPLES, _ELEMENTS // int(np.prod(shape))) // 2)
+    pairs = max(1, min(_MAX_SAMPLES, _ELEMENTS // int(np.prod(shape))) // 2)
     noise = rng.integers(-128, 128, (pairs, *shape), dtype=np.int8)
     smooth = np.stack([_smooth(rng, shape) for _ in range(pairs)])
     return np.stack([noise, smooth], axis=1).reshape(2 * pairs, *shape)

@@ -10,7 +10,7 @@ from dlasim.compiler_shim.topologies.arithmetic import FloatArray
 from dlasim.compiler_shim.topologies.builder import Activation, NetworkBuilder
 from dlasim.compiler_shim.topologies.normalization import ACTIVATED, LINEAR
 
-_LEAST_VARIANCE = 1e-3
+_MIN_VARIANCE = 1e-3
 _ERF = np.vectorize(math.erf, otypes=[float])
 
 
@@ -110,7 +110,7 @@ def _normalize(build: NetworkBuilder, name: str, source: Activation) -> Activati
     centred = build.subtract(f"{name}/centred", source, build.mean_channels(f"{name}/mean", source))
     squares = build.multiply(f"{name}/squares", centred, centred)
     variance = build.mean_channels(f"{name}/variance", squares)
-    epsilon = build.constant(f"{name}/epsilon", np.array(_LEAST_VARIANCE))
+    epsilon = build.constant(f"{name}/epsilon", np.array(_MIN_VARIANCE))
     variance = build.add(f"{name}/add_epsilon", variance, epsilon)
     step = variance.quantization.scale  # RSQRT of 0 is the greatest value that there is
     inverse = build.unary(

@@ -1,6 +1,7 @@
 """Generates `dlasim/choices.py`: the keywords of the Python API, with the types that mypy and editors check.
 
-Names and types come from DlaConfig, CompileOptions and Drive, the texts from the options of the command line.
+Names and types come from DlaConfig, CompileOptions and RunControl, the texts from the options of the command
+line.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dlasim.on_board import host_options
 from dlasim.sim.config import ALIASES, LIMITS, TABLES
 from dlasim.sim.sizes import UNLIMITED
 from dlasim.sweeps.parameters import Parameter, catalogue
-from dlasim.vp.drive import Drive
+from dlasim.vp.run_control import RunControl
 
 _HEAD = '''\
 """The keywords of `run`, `compile`, `verify`, `explain` and `sweep`, with their types.
@@ -135,8 +136,8 @@ def _host_rows() -> Iterator[tuple[str, str, str]]:
     texts = {name: (kind, text) for _, name, kind, text in (*FIRMWARE, *DEBUGGING)}
     parameters = signature(host_options).parameters.values()
     kinds = {parameter.name: str(parameter.annotation) for parameter in parameters}
-    kinds |= {field.name: str(field.type) for field in fields(Drive)}
-    for name in ("drive", "inferences"):  # the fields of Drive, and what `repeat` sets
+    kinds |= {field.name: str(field.type) for field in fields(RunControl)}
+    for name in ("run_control", "inferences"):  # the fields of RunControl, and what `repeat` sets
         del kinds[name]
     for name, kind in kinds.items():
         option, text = texts.get(name, (None, ""))

@@ -16,7 +16,7 @@ from dlasim.errors import printable
 if TYPE_CHECKING:
     from dlasim.explanation import Explanation
 
-_MOST_SHOWN = 5
+_MAX_SHOWN = 5
 _EPILOG = """\b
 Examples:
   dlasim explain model.tflite
@@ -81,7 +81,7 @@ def _worst(rows: Explanation) -> Iterator[str]:
     """The layers that lose most, and what would help."""
     losing = sorted((row for row in rows if row["limit"]), key=lambda row: -row["lost_cycles"])
     total = rows.report["cycles"]["total"]
-    for row in losing[:_MOST_SHOWN]:
+    for row in losing[:_MAX_SHOWN]:
         share = 100 * row["lost_cycles"] / total
         yield (
             f"{row['name']} loses {row['lost_cycles']:,} cycles ({share:.1f} % of all) to {row['limit']}; "

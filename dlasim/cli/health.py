@@ -45,7 +45,7 @@ _FEATURES = {
     "aarch64": {"NEON": "asimd", "dot product": "asimddp", "int8 matrix": "i8mm"},
 }
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)\s*([^;]*?)\s*(?:;.*?extra\s*==\s*[\"']([^\"']+)[\"'].*)?")
-_LONGEST_SECONDS = 60
+_MAX_SECONDS = 60
 _CPUINFO = Path("/proc/cpuinfo")
 
 
@@ -191,7 +191,7 @@ def _compiled() -> list[Compiled]:
     try:
         with start("dlasim.cli.compiled_code", stdin=quiet, stdout=subprocess.PIPE, stderr=quiet) as process:
             try:
-                output, _ = process.communicate(timeout=_LONGEST_SECONDS)
+                output, _ = process.communicate(timeout=_MAX_SECONDS)
             finally:
                 process.kill()
         return [Compiled(**each) for each in json.loads(output)]

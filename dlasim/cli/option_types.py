@@ -8,7 +8,7 @@ import click
 
 from dlasim.errors import one_of
 
-_LONGEST_VALUE = 60
+_MAX_VALUE_LENGTH = 60
 
 # click.ParamType is generic in newer releases only; a subscript would fail with older ones.
 
@@ -19,7 +19,7 @@ class _Value(click.ParamType):  # type: ignore[type-arg]
     ) -> NoReturn:
         """Fail with `--flag must be … (got …)`."""
         flag = param.opts[0] if param is not None else "the value"
-        shown = value[:_LONGEST_VALUE] if _is_number(value) else repr(value[:_LONGEST_VALUE])
+        shown = value[:_MAX_VALUE_LENGTH] if _is_number(value) else repr(value[:_MAX_VALUE_LENGTH])
         raise click.UsageError(f"{flag} {wanted} (got {shown})", ctx)
 
 
@@ -72,7 +72,9 @@ class Choice(click.Choice):  # type: ignore[type-arg]
         except click.BadParameter:
             flag = param.opts[0] if param is not None else "the value"
             wanted = one_of(map(str, self.choices))
-            raise click.UsageError(f"{flag} must be {wanted} (got {value[:_LONGEST_VALUE]!r})", ctx) from None
+            raise click.UsageError(
+                f"{flag} must be {wanted} (got {value[:_MAX_VALUE_LENGTH]!r})", ctx
+            ) from None
 
 
 class Size(_Value):

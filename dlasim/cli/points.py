@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dlasim.sweeps.sweep_result import SweepResult
 
 SHOWN_POINTS = 20
-LEAST_OF_A_MODEL = 3  # however many models
+MIN_OF_A_MODEL = 3  # however many models
 _IN_LABEL = frozenset(("pes", "parallel", "sram_bytes"))  # which the column `machine` has
 _SHOWN_COLUMNS = (
     "case", "model", "label", "clock_mhz", "status", "cycles_total", "milliseconds", "cycles_dla",
@@ -39,7 +39,7 @@ def print_points(result: SweepResult, swept: list[str]) -> None:
 
 def shown_of_each(models: int) -> int:
     """How many points of each model are shown where all would be too many."""
-    return max(SHOWN_POINTS // models, LEAST_OF_A_MODEL)
+    return max(SHOWN_POINTS // models, MIN_OF_A_MODEL)
 
 
 def _few(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dlasim.sweeps.study import Study
     from dlasim.sweeps.sweep import Outcome
 
-_LONGEST_NAME = 100  # of a folder, in characters
+_MAX_NAME_LENGTH = 100  # of a folder, in characters
 _EPILOG = """\b
 Examples:
   dlasim sweep mobilenet_v1 --pes 64,128 --sram 512KiB,1MiB --parallel input,output
@@ -168,7 +168,7 @@ def _list_studies(as_json: bool) -> None:
 
 def _folder_name(name: str) -> str:
     """The study's name as a folder name; a study from elsewhere must not choose another location."""
-    return printable(name).replace("/", "_")[:_LONGEST_NAME]
+    return printable(name).replace("/", "_")[:_MAX_NAME_LENGTH]
 
 
 def _given_axes(given: dict[str, Any]) -> dict[str, Any]:

@@ -31,10 +31,10 @@ _SMALLER = {min: "<", max: ">"}
 
 NUMBERS = Array(int, is_pointer=True)
 
-Value = Any  # an ir.Value of a number, a Place, or a list of them for a tuple
+Value = Any  # an ir.Value of a number, a TypedPointer, or a list of them for a tuple
 
 
-class Place(NamedTuple):
+class TypedPointer(NamedTuple):
     """A pointer, and what it points at: a record's class, or an array."""
 
     pointer: ir.Value
@@ -48,8 +48,8 @@ class RoutineSignature(NamedTuple):
     returned: Any
 
 
-def _bare(value: Value) -> ir.Value:
-    return value.pointer if isinstance(value, Place) else value
+def _pointer_or_value(value: Value) -> ir.Value:
+    return value.pointer if isinstance(value, TypedPointer) else value
 
 
 def constant(number: int) -> ir.Constant:
@@ -74,7 +74,7 @@ class Expressions:
         assert isinstance(python, FunctionType)
         self._python, self._function, self._ask = python, function, ask
         self._builder = ir.IRBuilder(function.append_basic_block("entry"))
-        self._variables: dict[str, Value] = {}  # where each is: a Place for a record or an array
+        self._variables: dict[str, Value] = {}  # where each is: a TypedPointer for a record or an array
 
     @property
     def _is_over(self) -> bool:
@@ -109,7 +109,7 @@ class Expressions:
                 return [self._value(part) for part in parts]
             case ast.Subscript(value=whole, slice=place):
                 values = self._value(whole)
-                if isinstance(values, Place):
+                if isinstance(values, TypedPointer):
                     return self._load(self._element(node, values, place))
                 match place:
                     case ast.Constant(value=int(number)) if isinstance(values, list) and number < len(values):
@@ -178,9 +178,9 @@ class Expressions:
 
         self._branch(truth, lambda: note(then), lambda: note(otherwise))
         (one, _), (other, _) = found
-        if isinstance(one, Place):
+        if isinstance(one, TypedPointer):
             assert one.kind == other.kind, "one type"
-            return Place(self._merge([(value.pointer, block) for value, block in found]), one.kind)
+            return TypedPointer(self._merge([(value.pointer, block) for value, block in found]), one.kind)
         if isinstance(one, list):
             assert len(one) == len(other), "one type"
             return [self._merge([(value[n], block) for value, block in found]) for n in range(len(one))]
@@ -238,16 +238,20 @@ class Expressions:
         if not is_routine(called):
             raise self._refuse(node)
         function, signature = self._ask(called)
-        if [value.kind if isinstance(value, Place) else int for value in arguments] != signature.parameters:
+        if [
+            value.kind if isinstance(value, TypedPointer) else int for value in arguments
+        ] != signature.parameters:
             raise self._refuse(node)
-        given = builder.call(function, [_bare(value) for value in arguments])
+        given = builder.call(function, [_pointer_or_value(value) for value in arguments])
         if isinstance(given.type, ir.LiteralStructType):
             return [builder.extract_value(given, number) for number in range(len(given.type.elements))]
-        return Place(given, signature.returned) if given.type == MEMORY else given
+        return TypedPointer(given, signature.returned) if given.type == MEMORY else given
 
     def _method(self, node: ast.AST, name: str, one: Value, other: Value) -> Value:
         """`assign` and `equals` of records: slot by slot."""
-        is_of_one_kind = isinstance(one, Place) and isinstance(other, Place) and one.kind == other.kind
+        is_of_one_kind = (
+            isinstance(one, TypedPointer) and isinstance(other, TypedPointer) and one.kind == other.kind
+        )
         if name not in ("assign", "equals") or not is_of_one_kind or not is_record(one.kind):
             raise self._refuse(node)
         builder, truth = self._builder, ir.Constant(FLAG, True)
@@ -270,36 +274,36 @@ class Expressions:
         """What a variable holds."""
         if isinstance(place, list):
             return [self._builder.load(each) for each in place]
-        if isinstance(place, Place):
-            return Place(self._builder.load(place.pointer), place.kind)
+        if isinstance(place, TypedPointer):
+            return TypedPointer(self._builder.load(place.pointer), place.kind)
         return self._builder.load(place)
 
-    def _load(self, place: Place) -> Value:
+    def _load(self, place: TypedPointer) -> Value:
         """What is at a place: a number is read; a record and an array are where they are."""
         if place.kind is int:
             return self._builder.load(place.pointer)
         if isinstance(place.kind, Array) and place.kind.is_pointer:
-            return Place(self._builder.inttoptr(self._builder.load(place.pointer), MEMORY), place.kind)
+            return TypedPointer(self._builder.inttoptr(self._builder.load(place.pointer), MEMORY), place.kind)
         return place
 
-    def _field(self, node: ast.Attribute) -> Place:
+    def _field(self, node: ast.Attribute) -> TypedPointer:
         """Where a field of a record is."""
         whole = self._value(node.value)
-        if not isinstance(whole, Place) or not is_record(whole.kind):
+        if not isinstance(whole, TypedPointer) or not is_record(whole.kind):
             raise self._refuse(node)
         found = layout(whole.kind).fields.get(node.attr)
         if found is None:
             raise self._refuse(node)
-        return Place(self._builder.gep(whole.pointer, [constant(found.slot)]), found.kind)
+        return TypedPointer(self._builder.gep(whole.pointer, [constant(found.slot)]), found.kind)
 
-    def _element(self, node: ast.AST, whole: Place, place: ast.expr) -> Place:
+    def _element(self, node: ast.AST, whole: TypedPointer, place: ast.expr) -> TypedPointer:
         """Where an element of an array is."""
         if not isinstance(whole.kind, Array):
             raise self._refuse(node)
         element = whole.kind.element
         number, slots = self._value(place), slots_of(element)
         at = number if slots == 1 else self._builder.mul(number, constant(slots))
-        return Place(self._builder.gep(whole.pointer, [at]), element)
+        return TypedPointer(self._builder.gep(whole.pointer, [at]), element)
 
     def _known(self, node: ast.expr) -> Value:
         """A number, or a tuple of numbers, that stands in the source or in a module."""

@@ -17,9 +17,9 @@ from dlasim.native.expressions import (
     NUMBER,
     NUMBERS,
     Expressions,
-    Place,
     RoutineError,
     RoutineSignature,
+    TypedPointer,
     Value,
     constant,
 )
@@ -126,7 +126,7 @@ class _Body(Expressions):
         """The whole body."""
         kinds = self._signature.parameters
         for argument, value, kind in zip(self._tree.args.args, self._function.args, kinds, strict=True):
-            self._set(argument.arg, value if kind is int else Place(value, kind))
+            self._set(argument.arg, value if kind is int else TypedPointer(value, kind))
         self._run(self._tree.body)
         if not self._is_over:
             if isinstance(self._function.function_type.return_type, ir.VoidType):
@@ -185,9 +185,9 @@ class _Body(Expressions):
             case _:
                 raise self._refuse(target)
 
-    def _store(self, target: ast.expr, value: Value, place: Place) -> None:
+    def _store(self, target: ast.expr, value: Value, place: TypedPointer) -> None:
         """A number into a record or an array; records are copied by `assign`."""
-        if place.kind is not int or isinstance(value, list | Place):
+        if place.kind is not int or isinstance(value, list | TypedPointer):
             raise self._refuse(target)
         self._builder.store(value, place.pointer)
 
@@ -201,22 +201,22 @@ class _Body(Expressions):
     def _room(self, value: Value) -> Value:
         if isinstance(value, list):
             return [self._room(part) for part in value]
-        if isinstance(value, Place):
-            return Place(self._builder.alloca(MEMORY), value.kind)
+        if isinstance(value, TypedPointer):
+            return TypedPointer(self._builder.alloca(MEMORY), value.kind)
         return self._builder.alloca(NUMBER)
 
     def _keep(self, room: Value, value: Value) -> None:
         if isinstance(value, list):
             for each, part in zip(room, value, strict=True):
                 self._keep(each, part)
-        elif isinstance(value, Place):
+        elif isinstance(value, TypedPointer):
             assert room.kind == value.kind, "one type"
             self._builder.store(value.pointer, room.pointer)
         else:
             self._builder.store(value, room)
 
     def _return(self, value: Value) -> None:
-        if isinstance(value, Place):
+        if isinstance(value, TypedPointer):
             value = value.pointer
         if isinstance(value, list):
             struct: ir.Value = ir.Constant(self._function.function_type.return_type, ir.Undefined)

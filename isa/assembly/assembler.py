@@ -86,14 +86,14 @@ class _Assembler:
         try:
             statement = parse_instruction(line, token)
         except Refused:
-            self._builder.add_lost_word(line.number)
+            self._builder.add_placeholder_word(line.number)
             raise
         return self._builder.add_word(line, token, statement)
 
     def _directive(self, line: Line, token: Token) -> None:
         handler = _DIRECTIVES.get(token.text.lower())
         if handler is None:
-            self._builder.lose_section()
+            self._builder.mark_section_unknown()
             hint = meant(token.text, _DIRECTIVES, "the directives are")
             line.fail(f"unknown directive {token}{hint}", token)
         handler(self._builder, line, token)

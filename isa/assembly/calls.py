@@ -30,7 +30,7 @@ class UnresolvedCall:
         )
 
 
-class Lost:
+class FailedDefinitions:
     """Names whose definitions have errors; using them is not reported as a further error."""
 
     def __init__(self) -> None:
@@ -53,10 +53,12 @@ class Lost:
 class Tensors:
     """The tensors of a program by name."""
 
-    def __init__(self, source: SourceText, tensors: Sequence[TensorDescriptor], lost: Lost) -> None:
+    def __init__(
+        self, source: SourceText, tensors: Sequence[TensorDescriptor], failed: FailedDefinitions
+    ) -> None:
         self._source = source
         self._count = len(tensors)
-        self._lost = lost
+        self._failed = failed
         self._by_name: dict[str, list[int]] = {}
         for i, tensor in enumerate(tensors):
             self._by_name.setdefault(tensor.name, []).append(i)
@@ -70,7 +72,7 @@ class Tensors:
 
     def _named(self, token: Token) -> int:
         found = self._by_name.get(token.text, [])
-        if self._lost.may_hold(token.text):
+        if self._failed.may_hold(token.text):
             raise Refused
         if not found:
             hint = meant(token.text, self._by_name, "the tensors are")
@@ -84,7 +86,7 @@ class Tensors:
 
     def _numbered(self, token: Token) -> int:
         value = number(self._source, token)
-        if value >= self._count and not self._lost:
+        if value >= self._count and not self._failed:
             known = (
                 f"they are numbered 0 to {self._count - 1}" if self._count else "the program has no tensors"
             )

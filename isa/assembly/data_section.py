@@ -95,7 +95,7 @@ def _placed(handler: Handler) -> Handler:
         try:
             handler(builder, line, token)
         except Refused:
-            builder.offsets_are_lost |= len(builder.constants) == before
+            builder.offsets_are_unknown |= len(builder.constants) == before
             raise
 
     return directive

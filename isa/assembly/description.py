@@ -39,7 +39,7 @@ def _equ(builder: Builder, line: Line, directive: Token) -> None:
         value = builder.now(line, -(1 << 63), (1 << 64) - 1)
         line.expect_end()
     except Refused:
-        builder.symbols.lose(name)
+        builder.symbols.mark_erroneous(name)
         raise
     builder.symbols.define(name, value)
 
@@ -47,9 +47,9 @@ def _equ(builder: Builder, line: Line, directive: Token) -> None:
 def _config(builder: Builder, line: Line, directive: Token) -> None:
     if builder.config is not None:
         line.fail("a program has only one .config", directive)
-    builder.sizes_are_lost = True
+    builder.sizes_are_unknown = True
     builder.set_config(*_machine(builder, line, directive))
-    builder.sizes_are_lost = False
+    builder.sizes_are_unknown = False
 
 
 def _machine(builder: Builder, line: Line, directive: Token) -> tuple[p.Requirement, frozenset[Region]]:
@@ -117,7 +117,7 @@ def _tensor(builder: Builder, line: Line, directive: Token) -> None:
         name = line.expect_kind("the tensor's name", Kind.STRING, Kind.NAME)
         _describe_tensor(builder, line, name)
     except Refused:
-        builder.lost_tensors.add(name.text if name else None)
+        builder.failed_tensors.add(name.text if name else None)
         raise
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from dlasim.errors import suggestion
 
-_MOST_LISTED = 20
+_MAX_LISTED = 20
 
 
 def joined(names: Iterable[str], word: str = "or") -> str:
@@ -19,7 +19,7 @@ def meant(name: str, known: Iterable[str], what: str = "") -> str:
     """`; did you mean X?` if a known name is close; otherwise, given `what`, the known names if few."""
     names = list(known)
     hint = suggestion(name, names)
-    if hint or not what or not 0 < len(names) <= _MOST_LISTED:
+    if hint or not what or not 0 < len(names) <= _MAX_LISTED:
         return hint
     return f"; {what} {joined(names, 'and')}"
 

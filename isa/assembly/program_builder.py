@@ -12,7 +12,7 @@ import numpy as np
 from dlasim.dataclass import dataclass
 from dlasim.isa import codec
 from dlasim.isa import program as p
-from dlasim.isa.assembly.calls import Lost, Tensors, UnresolvedCall
+from dlasim.isa.assembly.calls import FailedDefinitions, Tensors, UnresolvedCall
 from dlasim.isa.assembly.error_text import must_be
 from dlasim.isa.assembly.lexer import Token
 from dlasim.isa.assembly.lines import LineTable
@@ -44,7 +44,7 @@ class _OpenStream:
     place: TextPosition
     first_word: int
     must_halt: bool
-    is_lost: bool = False  # some of its lines may not be what they seem
+    is_erroneous: bool = False  # some of its lines may not be what they seem
 
 
 @dataclass(slots=True)
@@ -78,10 +78,10 @@ class Builder:
         self.debug_places: list[TextPosition] = []
         self.work: list[tuple[int, ...]] = []
         # What is unknown after an error, so that nothing more is said of what follows from it.
-        self.offsets_are_lost = self.sizes_are_lost = False
-        self.lost_tensors, self.lost_layers = Lost(), Lost()
-        self._section_is_lost = False
-        self._lost_words: set[int] = set()
+        self.offsets_are_unknown = self.sizes_are_unknown = False
+        self.failed_tensors, self.failed_layers = FailedDefinitions(), FailedDefinitions()
+        self._section_is_unknown = False
+        self._placeholder_words: set[int] = set()
         self._streams: list[p.Stream] = []
         self._spans: list[tuple[int, int, int]] = []
         self._to_halt: list[tuple[TextPosition, int]] = []
@@ -153,38 +153,38 @@ class Builder:
         self.commands.append(word)
         self.lines.of_words.append(line)
 
-    def add_lost_word(self, line: int) -> None:
+    def add_placeholder_word(self, line: int) -> None:
         """An instruction with an error still takes its place, so that the words after it keep theirs."""
         if self.mode is Mode.STREAM:
-            self._lost_words.add(len(self.commands))
+            self._placeholder_words.add(len(self.commands))
             self.add_known_word(0, line)
 
     def add_label(self, token: Token) -> None:
         """A label is an offset in the constants, or the index of a command word."""
-        if self.mode is Mode.NOTHING or self._section_is_lost:
-            self.symbols.lose(token)
-        if self.mode is Mode.NOTHING and not self._section_is_lost:
+        if self.mode is Mode.NOTHING or self._section_is_unknown:
+            self.symbols.mark_erroneous(token)
+        if self.mode is Mode.NOTHING and not self._section_is_unknown:
             self.source.fail(token.place, f"label {token} must be in .data or in a stream; put one above it")
-        if self.mode is Mode.DATA and self.offsets_are_lost:
-            self.symbols.lose(token)
-        elif not self._section_is_lost:
+        if self.mode is Mode.DATA and self.offsets_are_unknown:
+            self.symbols.mark_erroneous(token)
+        elif not self._section_is_unknown:
             self.symbols.define(token, len(self.constants) if self.mode is Mode.DATA else len(self.commands))
 
     def enter(self, mode: Mode) -> None:
         """What follows belongs to a section of this kind."""
-        self.mode, self._section_is_lost = mode, False
+        self.mode, self._section_is_unknown = mode, False
 
     def is_in(self, mode: Mode) -> bool:
         """Whether this is a section of a kind; where a line above made that unclear, it may well be."""
-        found = self.mode is mode or self._section_is_lost
-        self._section_is_lost |= not found
+        found = self.mode is mode or self._section_is_unknown
+        self._section_is_unknown |= not found
         return found
 
-    def lose_section(self) -> None:
+    def mark_section_unknown(self) -> None:
         """After an unknown directive, which may have begun another section."""
-        self._section_is_lost = True
+        self._section_is_unknown = True
         if self._open_stream is not None:
-            self._open_stream.is_lost = True
+            self._open_stream.is_erroneous = True
 
     def open_stream(self, place: TextPosition, must_halt: bool, after: int) -> None:
         """Begin a command stream and its step."""
@@ -199,9 +199,9 @@ class Builder:
         if stream is None:
             return
         words = len(self.commands) - stream.first_word
-        if not words and not stream.is_lost:
+        if not words and not stream.is_erroneous:
             self.source.note(stream.place, "this stream has no instructions; it needs a HALT at least")
-        if words and stream.must_halt and not stream.is_lost:
+        if words and stream.must_halt and not stream.is_erroneous:
             self._to_halt.append((stream.place, len(self.commands) - 1))
         self._streams.append(p.Stream(stream.first_word, words))
 
@@ -240,7 +240,7 @@ class Builder:
         self._resolve()
         self._check_halts()
         self._check_debug()
-        tensors = Tensors(self.source, self.tensors, self.lost_tensors)
+        tensors = Tensors(self.source, self.tensors, self.failed_tensors)
         calls = tuple(call.resolve(tensors) for call in self.calls)
         requirement = self._requirement()
         self.source.check()
@@ -278,7 +278,7 @@ class Builder:
 
     def _check_halts(self) -> None:
         for place, last in self._to_halt:
-            if self.commands[last] != _HALT and last not in self._lost_words:
+            if self.commands[last] != _HALT and last not in self._placeholder_words:
                 self.source.note(
                     place, "this stream does not end with HALT; add it, or write halt=no if it is to fault"
                 )
@@ -286,7 +286,7 @@ class Builder:
     def _check_debug(self) -> None:
         count = len(self.commands)
         for place, row in zip(self.debug_places, self.debug, strict=True):
-            if row[0] >= count and not self._section_is_lost:
+            if row[0] >= count and not self._section_is_unknown:
                 known = f"they are numbered 0 to {count - 1}" if count else "the program has none"
                 self.source.note(place, f"there is no command word {row[0]}; {known}")
 
@@ -300,9 +300,9 @@ class Builder:
             if region not in self._given_sizes:
                 need = replace(need, **{member: self._end_of(region)})
         room = {region: int(getattr(need, member)) for region, member in members.items()}
-        if not self.offsets_are_lost:
+        if not self.offsets_are_unknown:
             room[Region.CONSTANTS] = len(self.constants)
-        if not self.sizes_are_lost:
+        if not self.sizes_are_unknown:
             self._check_tensors(room)
         return need
 

@@ -43,7 +43,7 @@ def _word(builder: Builder, line: Line, directive: Token) -> None:
     try:
         statement = parse_word(line)
     except Refused:
-        builder.add_lost_word(line.number)
+        builder.add_placeholder_word(line.number)
         raise
     builder.add_word(line, directive, statement)
 
@@ -123,7 +123,7 @@ def _layer(builder: Builder, line: Line, directive: Token) -> None:
             index = _layer_index(builder, line)
         line.expect_end()
     except Refused:
-        builder.lost_layers.add(name.text if name else None)
+        builder.failed_layers.add(name.text if name else None)
         raise
     finally:
         builder.open_layer(directive.place, index)
@@ -144,7 +144,7 @@ def _layer_index(builder: Builder, line: Line) -> int:
         return _layer_by_name(builder, line, line.take())
     start = line.next
     index = builder.now(line)
-    if index >= len(builder.layers) and not builder.lost_layers:
+    if index >= len(builder.layers) and not builder.failed_layers:
         known = counted(len(builder.layers), "layer")
         line.fail(f"there is no layer {index}; the text has {known} above this line", start)
     return index
@@ -152,7 +152,7 @@ def _layer_index(builder: Builder, line: Line) -> int:
 
 def _layer_by_name(builder: Builder, line: Line, name: Token) -> int:
     found = [i for i, layer in enumerate(builder.layers) if layer.name == name.text]
-    if builder.lost_layers.may_hold(name.text):
+    if builder.failed_layers.may_hold(name.text):
         raise Refused
     if not found:
         hint = meant(name.text, [layer.name for layer in builder.layers])

@@ -14,7 +14,7 @@ from dlasim.isa.assembly.source import Refused, SourceText
 
 LIMIT = 1 << 64  # no intermediate result may reach it
 _MAX_DIGITS = 80
-_MOST_LINES = 5  # listed where a name is used again
+_MAX_LINES = 5  # listed where a name is used again
 _UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _NUMBERS = "12, 0x1F, 0b101, 0o17 or 64KiB (MiB, GiB)"
 
@@ -37,12 +37,12 @@ def number(source: SourceText, token: Token) -> int:
 class Symbol:
     """A name with its value; `line` is where it was defined, 0 if it always is.
 
-    A symbol that is lost has no value because its own definition has an error.
+    A symbol that is erroneous has no value because its own definition has an error.
     """
 
     value: int
     line: int
-    is_lost: bool = False
+    is_erroneous: bool = False
 
 
 class Symbols:
@@ -60,28 +60,28 @@ class Symbols:
         """A name of this program; each is defined once."""
         known = self._table.get(token.text)
         if known is not None:
-            if known.is_lost:
+            if known.is_erroneous:
                 raise Refused
             where = f"in line {known.line}" if known.line else "by the assembler; choose another name"
             self._source.fail(token.place, f"{token} is already defined {where}")
         self._table[token.text] = Symbol(value, token.place.line)
 
-    def lose(self, token: Token) -> None:
+    def mark_erroneous(self, token: Token) -> None:
         """Mark a name whose definition has an error; using it is not reported as a further error."""
-        self._table.setdefault(token.text, Symbol(0, token.place.line, is_lost=True))
+        self._table.setdefault(token.text, Symbol(0, token.place.line, is_erroneous=True))
 
     def get(self, name: str) -> int | None:
         """The value of a name, None as long as it has none."""
         symbol = self._table.get(name)
-        if symbol is not None and symbol.is_lost:
+        if symbol is not None and symbol.is_erroneous:
             raise Refused
         return None if symbol is None else symbol.value
 
     def note_unknown(self, uses: Sequence[Token]) -> None:
         """Keep the error that a name is defined nowhere, at the first place that uses it."""
         first, lines = uses[0], sorted({token.place.line for token in uses[1:]})
-        again = f" (used again in line {', '.join(map(str, lines[:_MOST_LINES]))}" if lines else ""
-        more = f" and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
+        again = f" (used again in line {', '.join(map(str, lines[:_MAX_LINES]))}" if lines else ""
+        more = f" and {len(lines) - _MAX_LINES} more" if len(lines) > _MAX_LINES else ""
         end = ")" if lines else ""
         hint = self.hint(first)
         self._source.note(first.place, f"{first} is not defined{again}{more}{end}{hint}")

@@ -19,7 +19,7 @@ from dlasim.isa.documents.sheets import sheet
 
 WIDTH = 100
 _INDENT = "  "
-_LEAST_COLUMN = 24  # the last column never gets narrower, however wide the others are
+_MIN_COLUMN = 24  # the last column never gets narrower, however wide the others are
 
 
 def render(shown: Sheet) -> str:
@@ -66,7 +66,7 @@ def _columns(rows: tuple[tuple[str, ...], ...]) -> Iterator[str]:
     left = sum(widths) + 2 * len(widths) + len(_INDENT)
     for row in rows:
         start = _INDENT + "".join(cell.ljust(width + 2) for cell, width in zip(row[:-1], widths, strict=True))
-        wrapped = textwrap.wrap(row[-1], max(_LEAST_COLUMN, WIDTH - left)) or [""]
+        wrapped = textwrap.wrap(row[-1], max(_MIN_COLUMN, WIDTH - left)) or [""]
         yield (start + wrapped[0]).rstrip()
         yield from (" " * left + line for line in wrapped[1:])
 

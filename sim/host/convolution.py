@@ -14,7 +14,7 @@ from dlasim.sim.numerics import INT8_MAX, INT8_MIN, limit, requant, wrap32
 
 # float32 holds every integer up to here, so sums below it are exact in any order.
 _EXACT_FLOAT32 = 1 << 24
-_MOST_ELEMENTS = 1 << 24  # of windows laid out at once
+_MAX_ELEMENTS = 1 << 24  # of windows laid out at once
 _CALL_ELEMENTS = 1 << 15  # as many elements take as long as a call of NumPy or three
 # Requantization in pieces that stay in the processor's cache.
 _BLOCK_ELEMENTS = 1 << 16
@@ -66,7 +66,7 @@ def _blocks(rows: Spans, columns: Spans, depth: int) -> list[tuple[Spans, Spans]
         row_blocks, column_blocks = way
         sizes = [[_hull(block)[1] * len(block) for block in blocks] for blocks in way]
         widest = max((_hull(block)[1] * len(block) for block in column_blocks), default=0)
-        if widest * max(map(len, row_blocks), default=0) * depth > _MOST_ELEMENTS:
+        if widest * max(map(len, row_blocks), default=0) * depth > _MAX_ELEMENTS:
             return math.inf
         return sum(sizes[0]) * sum(sizes[1]) * depth + _CALL_ELEMENTS * len(row_blocks) * len(column_blocks)
 
@@ -85,7 +85,7 @@ def _add_taps(sums: Array, image: Array, weights: Array, rows: Spans, columns: S
     """Add what windows see through these taps, so many output rows at a time that memory stays small."""
     (top, height), (left, width) = _hull(rows), _hull(columns)
     row_elements = len(image) * width * len(rows) * len(columns) * image.shape[3]
-    step = max(1, _MOST_ELEMENTS // max(1, row_elements))
+    step = max(1, _MAX_ELEMENTS // max(1, row_elements))
     chosen = weights[:, [row.tap for row in rows]][:, :, [column.tap for column in columns]]
     inside = [column.within(left, left + width) for column in columns]
     for first in range(top, top + height, step):

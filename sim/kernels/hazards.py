@@ -14,8 +14,8 @@ from dlasim.isa.instructions import Extent
 from dlasim.sim.footprint import Box, Count, Footprint, all_footprints
 from dlasim.sim.operation import Batch
 
-MOST_TAPS = 1 << 20
-MOST_STAGED = 1 << 31
+MAX_TAPS = 1 << 20
+MAX_STAGED = 1 << 31
 
 
 def needs_reference(batch: Batch) -> NDArray[np.bool_]:
@@ -81,7 +81,7 @@ def _is_extreme(batch: Batch) -> NDArray[np.bool_]:
         )
         taps = taps * kernel
         padded = padded * (outputs * stride + kernel * dilation)
-    extreme: NDArray[np.bool_] = taps > MOST_TAPS
+    extreme: NDArray[np.bool_] = taps > MAX_TAPS
     if batch.instruction.reads_weights:  # pooling stages nothing
-        extreme = extreme | (padded > MOST_STAGED)
+        extreme = extreme | (padded > MAX_STAGED)
     return extreme

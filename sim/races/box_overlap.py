@@ -19,7 +19,7 @@ from dlasim.dataclass import dataclass
 from dlasim.sim.races.boxes import Boxes, Ints, expand
 
 TERMS = 4
-MOST_AT_ONCE = 1 << 18
+MAX_AT_ONCE = 1 << 18
 
 
 def intersect(left: Boxes, right: Boxes) -> NDArray[np.bool_]:
@@ -104,7 +104,7 @@ class _Search:
         if depth == TERMS - 1:
             self._found[pairs[least <= most]] = True
             return
-        for rows, position in expand(np.maximum(most - least + 1, 0), MOST_AT_ONCE):
+        for rows, position in expand(np.maximum(most - least + 1, 0), MAX_AT_ONCE):
             open_rows = ~self._found[pairs[rows]]
             rows, position = rows[open_rows], position[open_rows]
             if len(rows):

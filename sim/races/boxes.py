@@ -12,7 +12,7 @@ from dlasim.sim.footprint import Box
 
 Ints = NDArray[np.int64]
 
-LONGEST_RUN = 1 << 60  # keeps sums of a few boxes within 64 bits
+MAX_RUN_BYTES = 1 << 60  # keeps sums of a few boxes within 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def canonical(box: Box, count: int) -> Boxes:
         np.array(np.broadcast_to(column, count), np.int64)
         for column in (box.address, box.planes, box.plane_stride, box.runs, box.run_stride, box.run_bytes)
     )
-    run_bytes = np.minimum(run_bytes, LONGEST_RUN)
+    run_bytes = np.minimum(run_bytes, MAX_RUN_BYTES)
     planes = np.where(plane_stride == 0, 1, planes)
     runs = np.where(run_stride == 0, 1, runs)
     for _ in range(2):  # once runs have merged, planes may

@@ -24,7 +24,7 @@ from dlasim.sim.stream import DecodedStream, decode_stream
 
 LIMIT = 20
 PAIRS_AT_ONCE = 1 << 16
-_MOST_OUTSTANDING = BY_MNEMONIC["WAIT"].field("max_outstanding").highest
+_MAX_OUTSTANDING = BY_MNEMONIC["WAIT"].field("max_outstanding").highest
 _NO_LAYER = ""
 
 TextOf = Callable[[int], str]  # of a word, by its number
@@ -193,7 +193,7 @@ class _StreamCheck:
         assert byte is not None, "the two tests for a common byte disagree"
         between = int(order.issued[order.unit[before], after] - order.rank[before]) - 1
         return Race(
-            self._access(earlier), self._access(later), byte % SPACE_BYTES, min(between, _MOST_OUTSTANDING)
+            self._access(earlier), self._access(later), byte % SPACE_BYTES, min(between, _MAX_OUTSTANDING)
         )
 
     def uninitialised(self, written: WrittenMap, limit: int) -> tuple[UninitialisedRead, ...]:

@@ -20,7 +20,7 @@ from dlasim.sim.races.boxes import Ints, expand
 from dlasim.sim.races.order import Order
 
 PAIRS_AT_ONCE = 1 << 20  # bounds memory
-MOST_BY_TIME = 1 << 17  # pairs of one block; more are listed by address
+MAX_BY_TIME = 1 << 17  # pairs of one block; more are listed by address
 SMALLEST_BLOCK = 512  # operations
 
 
@@ -87,7 +87,7 @@ class PairFinder:
         first = 0
         while first < operations:
             done = int(pairs[first - 1]) if first else 0
-            last = int(np.searchsorted(pairs, done + MOST_BY_TIME, side="right"))
+            last = int(np.searchsorted(pairs, done + MAX_BY_TIME, side="right"))
             last = min(max(last, first + SMALLEST_BLOCK), operations)
             yield first, last
             first = last
@@ -122,7 +122,7 @@ class PairFinder:
     def _overlapping(self, window: _Window, begin: int) -> Iterator[tuple[Ints, Ints]]:
         if not len(window.later):
             return
-        if int((window.last - window.first).sum()) <= MOST_BY_TIME:
+        if int((window.last - window.first).sum()) <= MAX_BY_TIME:
             pairs = self._by_time(window)
         else:
             pairs = self._by_address(window, begin)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dlasim.sim.runner import Inference
 
 Report = Mapping[str, Any]
-_LONGEST_TITLE = 80
+_MAX_TITLE_LENGTH = 80
 _EXPLAINED = ("why", "tile", "bound_cycles", "lost_cycles", "limit", "advice")
 
 
@@ -71,7 +71,7 @@ def title_of(report: Report) -> str:
     """What the page of a report is called."""
     config = report["config"]
     name = str(report["program"]) or "program"
-    short = name if len(name) <= _LONGEST_TITLE else f"{name[:_LONGEST_TITLE]}…"
+    short = name if len(name) <= _MAX_TITLE_LENGTH else f"{name[:_MAX_TITLE_LENGTH]}…"
     return f"{short} on {config['pes']} PEs ({config['parallel']})"
 
 

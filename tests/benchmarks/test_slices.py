@@ -27,8 +27,12 @@ def least_loss(slices, part, config):
 def test_a_chain_hides_a_sum_that_whole_tiles_do_not(slices):
     part = slices.sum_slice(14, 16, 1)
     config = slices.FREE_MEMORY
-    whole = [cuts for cuts in part.cuts if "project" in cuts and all(cut.rows == 14 for cut in cuts.values())]
-    chains = [cuts for cuts in part.cuts if "depthwise" in cuts]
+    whole = [
+        tile_shapes
+        for tile_shapes in part.tile_shapes
+        if "project" in tile_shapes and all(tile_shape.rows == 14 for tile_shape in tile_shapes.values())
+    ]
+    chains = [tile_shapes for tile_shapes in part.tile_shapes if "depthwise" in tile_shapes]
     # 14 * 14 * 16 sums of three products each, two of which VECTOR scales in a cycle, beside nothing.
-    assert least_loss(slices, replace(part, cuts=whole), config) >= 14 * 14 * 16 * 3 // 4
-    assert 0 <= least_loss(slices, replace(part, cuts=chains[::3]), config) < 14 * 14 * 16 * 3 // 4
+    assert least_loss(slices, replace(part, tile_shapes=whole), config) >= 14 * 14 * 16 * 3 // 4
+    assert 0 <= least_loss(slices, replace(part, tile_shapes=chains[::3]), config) < 14 * 14 * 16 * 3 // 4

@@ -22,7 +22,7 @@ from dlasim.sim.config import DlaConfig
 from dlasim.sim.races import check_program
 from dlasim.verification import verify
 from tests.compiler.listed_parts import IN_LITERT_ALONE
-from tests.compiler.networks import MOST_ELEMENTS, random_network
+from tests.compiler.networks import MAX_ELEMENTS, random_network
 from tests.compiler.steps import missing_wait
 from tests.tflite.unsigned_form import has_unsigned_form, unsigned_form
 
@@ -38,7 +38,7 @@ class Case:
 
     seed: int
     operators: int
-    most_elements: int = MOST_ELEMENTS
+    most_elements: int = MAX_ELEMENTS
     is_line: bool = False
     is_unsigned: bool = False
     is_mixed: bool = False
@@ -85,7 +85,7 @@ def random_case(seed: int) -> Case:
     if np.random.default_rng([seed, 3]).random() < 0.15:
         options["requant"] = "cpu"
     # A tile for each element takes long.
-    most = MOST_ELEMENTS if machine["sram_bytes"] >= 1_000 else 400
+    most = MAX_ELEMENTS if machine["sram_bytes"] >= 1_000 else 400
     case = Case(seed, int(rng.integers(1, 13)), most, machine=machine, options=options)
     if seed % UNSIGNED_STEP or not has_unsigned_form(random_network(seed, case.operators, most)):
         return case

@@ -7,9 +7,9 @@ import numpy as np
 from dlasim.compiler_shim.graph import Operator, Option, Tensor
 from tests.compiler.network_builder import Activation, MisfitError, RandomNetwork
 
-_MOST_BOXES = 40
-_LEAST_BOXES = 2
-_MOST_SCALE = 0.25  # with it the exponent of a size stays below 16, where dlasim limits it
+_MAX_BOXES = 40
+_MIN_BOXES = 2
+_MAX_SCALE = 0.25  # with it the exponent of a size stays below 16, where dlasim limits it
 
 
 def detections(net: RandomNetwork) -> None:
@@ -21,8 +21,8 @@ def detections(net: RandomNetwork) -> None:
     elements = int(np.prod(source.shape))
     classes, background, extra = net.number(1, 6), net.number(0, 1), net.choice(0, 0, 2)
     widths = (4 + extra, classes + background)
-    boxes = min(_MOST_BOXES, elements // sum(widths))
-    if boxes < _LEAST_BOXES or source.quantization.scale > _MOST_SCALE:
+    boxes = min(_MAX_BOXES, elements // sum(widths))
+    if boxes < _MIN_BOXES or source.quantization.scale > _MAX_SCALE:
         raise MisfitError
     line = _reshaped(net, source, (1, elements))
     encodings = _floats(net, line, 0, (1, boxes, widths[0]))

@@ -8,9 +8,9 @@ from math import ceil
 
 import numpy as np
 
-from dlasim.compiler_shim.lowering.geometry import Cut, InSram
+from dlasim.compiler_shim.lowering.geometry import InSram, TileShape
 from dlasim.compiler_shim.lowering.tile_buffers import DOUBLE, DOUBLE_TENSORS, SINGLE
-from dlasim.compiler_shim.lowering.tiling import Machine, Tiling, TilingProblem, TilingProblems
+from dlasim.compiler_shim.lowering.tiling import MachineModel, Tiling, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.sim import config as configs
 from dlasim.sim import cost
@@ -25,34 +25,37 @@ def random_node(rng: np.random.Generator, most: int) -> DlaNode:
         """Up to `high`, else any order of magnitude up to the most."""
         return int(rng.integers(low, high + 1) if high is not None else (most + 1) ** rng.uniform())
 
-    kind = str(rng.choice(["OP_CONV", "OP_DEPTH_CONV", "one by one", "OP_E_ADD", "OP_POOL", "OP_C_MAX"]))
+    kind = str(
+        rng.choice(["OP_CONV", "OP_DEPTH_CONV", "channel by channel", "OP_E_ADD", "OP_POOL", "OP_C_MAX"])
+    )
     channels, multiplier = size(), 1
     kernel = stride = dilation = broadcast = (1, 1)
     inputs: tuple[int, ...] = (0,)
-    if kind in ("OP_CONV", "OP_DEPTH_CONV", "one by one", "OP_POOL"):
+    if kind in ("OP_CONV", "OP_DEPTH_CONV", "channel by channel", "OP_POOL"):
         kernel, stride, dilation = (
             (size(1, 3), size(1, 3)),
             (size(1, 2), size(1, 2)),
             (size(1, 2), size(1, 2)),
         )
-    if kind in ("OP_DEPTH_CONV", "one by one"):
+    if kind in ("OP_DEPTH_CONV", "channel by channel"):
         multiplier = size(1, 3)
     if kind in ("OP_E_ADD", "OP_C_MAX"):
         inputs, broadcast = (0, 1), (size(0, 1), size(0, 1))
     height, width = size(), size()
-    has_constants = kind in ("OP_CONV", "OP_DEPTH_CONV", "one by one")
+    has_constants = kind in ("OP_CONV", "OP_DEPTH_CONV", "channel by channel")
     in_shape = (
         max((height - 1) * stride[0] + size(-1, 3), 1),
         max((width - 1) * stride[1] + size(-1, 3), 1),
         size() if kind == "OP_CONV" else channels,
     )
     return DlaNode(
-        "OP_CONV" if kind == "one by one" else kind, 0, inputs, 9, in_shape,
+        "OP_CONV" if kind == "channel by channel" else kind, 0, inputs, 9, in_shape,
         (height, width, channels * multiplier), kernel, stride, dilation,
         weights=2 if has_constants else None,
         records=3 if has_constants and rng.integers(4) else None,
         table=4 if kind == "OP_POOL" and rng.integers(2) else None,
-        one_by_one=kind == "one by one", out_element_bytes=int(rng.choice([1, 4])), broadcast=broadcast,
+        is_channel_by_channel=kind == "channel by channel",
+        out_element_bytes=int(rng.choice([1, 4])), broadcast=broadcast,
     )  # fmt: skip
 
 
@@ -82,29 +85,31 @@ def random_problem(rng: np.random.Generator, most: int, config: DlaConfig | None
     """A node on a machine, its tensors anywhere."""
     node = random_node(rng, most)
     in_sram = InSram(tuple(bool(rng.integers(3) == 0) for _ in node.inputs), bool(rng.integers(3) == 0))
-    return TilingProblems(node, Machine(random_config(rng) if config is None else config))[in_sram]
+    return TilingProblems(node, MachineModel(random_config(rng) if config is None else config))[in_sram]
 
 
 class Walk:
-    """The tiles of a cut one after the other, as they would run."""
+    """The tiles of a shape one after the other, as they would run."""
 
-    def __init__(self, problem: TilingProblem, cut: Cut) -> None:
-        self._problem, self._node, self.cut = problem, problem.node, cut
+    def __init__(self, problem: TilingProblem, tile_shape: TileShape) -> None:
+        self._problem, self._node, self.tile_shape = problem, problem.node, tile_shape
         self.tiles = list(self._tiles())
 
     def _tiles(self) -> Iterator[tuple[int, int, int, int]]:
         """First row, column, output channel and input channel of each."""
         height, width, channels = self._node.out_shape
         depth = self._node.in_shape[2] if self._node.is_dense else 1
-        pixels = list(product(range(0, height, self.cut.rows), range(0, width, self.cut.columns)))
-        groups = range(0, channels, self.cut.channels)
+        pixels = list(
+            product(range(0, height, self.tile_shape.rows), range(0, width, self.tile_shape.columns))
+        )
+        groups = range(0, channels, self.tile_shape.channels)
         order = (
             [(pixel, group) for group in groups for pixel in pixels]
-            if self.cut.weights_outer
+            if self.tile_shape.is_channels_outer
             else [(pixel, group) for pixel in pixels for group in groups]
         )
         for (row, column), group in order:
-            for first in range(0, depth, self.cut.depth):
+            for first in range(0, depth, self.tile_shape.depth):
                 yield row, column, group, first
 
     def _spread(self, axis: int, size: int) -> int:
@@ -115,19 +120,26 @@ class Walk:
 
     def parts(self) -> list[tuple[int, int]]:
         """For each input and the constants: bytes of a full tile, and how often one is loaded."""
-        node, cut, in_sram = self._node, self.cut, self._problem.in_sram
-        deep = cut.depth if node.is_dense else -(-cut.channels // node.multiplier)
+        node, tile_shape, in_sram = self._node, self.tile_shape, self._problem.in_sram
+        deep = tile_shape.depth if node.is_dense else -(-tile_shape.channels // node.multiplier)
         taps = node.kernel[0] * node.kernel[1]
-        sizes = [self._spread(0, cut.rows) * self._spread(1, cut.columns) * deep]
+        sizes = [self._spread(0, tile_shape.rows) * self._spread(1, tile_shape.columns) * deep]
         keys = [
             [(row, column, first if node.is_dense else group) for row, column, group, first in self.tiles]
         ]
         if len(node.inputs) > 1:
             tall, wide = node.broadcast
-            sizes.append((cut.rows if tall else 1) * (cut.columns if wide else 1) * cut.channels)
+            sizes.append(
+                (tile_shape.rows if tall else 1) * (tile_shape.columns if wide else 1) * tile_shape.channels
+            )
             keys.append(list(range(len(self.tiles))))
-        weights = cut.channels * taps * (cut.depth if node.is_dense else 1) * (node.weights is not None)
-        constants = -(-weights // 4) * 4 + cut.channels * 12 * (node.records is not None)
+        weights = (
+            tile_shape.channels
+            * taps
+            * (tile_shape.depth if node.is_dense else 1)
+            * (node.weights is not None)
+        )
+        constants = -(-weights // 4) * 4 + tile_shape.channels * 12 * (node.records is not None)
         sizes = [
             0 if is_in_sram else size * node.in_element_bytes
             for size, is_in_sram in zip(sizes, in_sram.inputs, strict=True)
@@ -140,44 +152,50 @@ class Walk:
 
     def buffers(self) -> tuple[tuple[int, int], ...]:
         """Bytes and copies."""
-        node, cut = self._node, self.cut
+        node, tile_shape = self._node, self.tile_shape
         *inputs, (size, loads) = self.parts()
-        constants = (size, 1 + (cut.double == DOUBLE and loads > 1))
-        inputs = [(size, 1 + (cut.double != SINGLE and loads > 1)) for size, loads in inputs]
+        constants = (size, 1 + (tile_shape.is_double == DOUBLE and loads > 1))
+        inputs = [(size, 1 + (tile_shape.is_double != SINGLE and loads > 1)) for size, loads in inputs]
         inputs = [part if part[0] else (0, 1) for part in inputs]
-        pixels = cut.rows * cut.columns * cut.channels
+        pixels = tile_shape.rows * tile_shape.columns * tile_shape.channels
         sums = 4 * pixels * any(first for *_, first in self.tiles)
         outputs = {tile[:3] for tile in self.tiles}
-        output = (pixels * node.out_element_bytes, 1 + (cut.double != SINGLE and len(outputs) > 1))
+        output = (pixels * node.out_element_bytes, 1 + (tile_shape.is_double != SINGLE and len(outputs) > 1))
         return (*inputs, constants, (sums, 1), (0, 1) if self._problem.in_sram.output else output)
 
     def work(self) -> int:
         """Cycles on the lanes, by the simulator's formulas."""
-        node, cut, config = self._node, self.cut, self._problem.machine.config
+        node, tile_shape, config = self._node, self.tile_shape, self._problem.machine.config
         height, width, channels = node.out_shape
         pixels, taps = height * width, node.kernel[0] * node.kernel[1]
-        groups = [min(cut.channels, channels - group) for group in range(0, channels, cut.channels)]
+        groups = [
+            min(tile_shape.channels, channels - group) for group in range(0, channels, tile_shape.channels)
+        ]
         if node.weights is None:
             unit = cost.unit_costs(config, "OP_FILL")
             return sum(lane_cycles(unit, pixels, taps, 1, group) for group in groups)
-        if not node.is_dense and not node.one_by_one:
+        if not node.is_dense and not node.is_channel_by_channel:
             unit = cost.unit_costs(config, "OP_DEPTH_CONV")
             return sum(lane_cycles(unit, pixels, taps, 1, group) for group in groups)
         unit = cost.unit_costs(config, "OP_CONV")
-        if node.one_by_one:
+        if node.is_channel_by_channel:
             return channels * lane_cycles(unit, pixels, taps, 1, 1)
         depth = node.in_shape[2]
-        passes = [min(cut.depth, depth - first) for first in range(0, depth, cut.depth)]
+        passes = [min(tile_shape.depth, depth - first) for first in range(0, depth, tile_shape.depth)]
         shapes = product(passes, groups)
         return sum(lane_cycles(unit, pixels, taps, deep, group) for deep, group in shapes)
 
     def cycles(self) -> int:
         """Loads, computation and stores one after the other, or beside each other with double buffers."""
-        node, cut, config = self._node, self.cut, self._problem.machine.config
+        node, tile_shape, config = self._node, self.tile_shape, self._problem.machine.config
         is_mac = node.weights is not None
         ends = config.mac_fill + config.mac_drain if is_mac else config.vector_fill + config.vector_drain
         words = 14 * config.issue_cycles
-        task = (ends + 5 * config.issue_cycles) * cut.channels + words if node.one_by_one else ends + words
+        task = (
+            (ends + 5 * config.issue_cycles) * tile_shape.channels + words
+            if node.is_channel_by_channel
+            else ends + words
+        )
         compute = self.work() + len(self.tiles) * task
         *loads, store = self.beats()
         parts = [(beats, loads) for beats, (size, loads) in zip(loads, self.parts(), strict=True) if size]
@@ -186,11 +204,11 @@ class Walk:
         move_in = beats_in + sum(loads for _, loads in parts) * config.dma_latency
         move_out = beats_out + stores * config.dma_latency
         total = compute + move_in + move_out
-        if cut.double != SINGLE and len(self.tiles) > 1:
+        if tile_shape.is_double != SINGLE and len(self.tiles) > 1:
             first = sum(beats for beats, _ in parts) + config.dma_latency
             last = store + config.dma_latency if stores else 0
             size, fills = self.parts()[-1]
-            if cut.double == DOUBLE_TENSORS and size:
+            if tile_shape.is_double == DOUBLE_TENSORS and size:
                 compute += (fills - 1) * (loads[-1] + config.dma_latency)
             rate, shared = config.dma_bandwidth or 1 << 40, config.dma_shared_bandwidth or 1 << 41
             rate = min(rate, shared)
@@ -201,20 +219,20 @@ class Walk:
 
     def beats(self) -> list[int]:
         """Cycles on the bus of a full tile of each input, of the constants and of the output."""
-        node, cut, in_sram = self._node, self.cut, self._problem.in_sram
+        node, tile_shape, in_sram = self._node, self.tile_shape, self._problem.in_sram
         _, width, channels = node.out_shape
-        deep = cut.depth if node.is_dense else -(-cut.channels // node.multiplier)
-        box = (self._spread(0, cut.rows), self._spread(1, cut.columns), deep)
+        deep = tile_shape.depth if node.is_dense else -(-tile_shape.channels // node.multiplier)
+        box = (self._spread(0, tile_shape.rows), self._spread(1, tile_shape.columns), deep)
         boxes = [(node.in_shape[1:], box)]
         if len(node.inputs) > 1:
             tall, wide = node.broadcast
-            box = (cut.rows if tall else 1, cut.columns if wide else 1, cut.channels)
+            box = (tile_shape.rows if tall else 1, tile_shape.columns if wide else 1, tile_shape.channels)
             boxes.append(((width if wide else 1, channels), box))
         found = [
             0 if is_in_sram else self._bus(self._runs(*box, node.in_element_bytes))
             for box, is_in_sram in zip(boxes, in_sram.inputs, strict=True)
         ]
-        box = (cut.rows, cut.columns, cut.channels)
+        box = (tile_shape.rows, tile_shape.columns, tile_shape.channels)
         out = 0 if in_sram.output else self._bus(self._runs((width, channels), box, node.out_element_bytes))
         return [*found, self._bus([self.parts()[-1][0]]), out]
 
@@ -248,7 +266,7 @@ class Walk:
         """All of it."""
         buffers = self.buffers()
         sram = sum(-(-size // 4) * 4 * copies for size, copies in buffers)
-        return Tiling(self.cut, buffers, sram, self.cycles(), len(self.tiles), self.read_bytes())
+        return Tiling(self.tile_shape, buffers, sram, self.cycles(), len(self.tiles), self.read_bytes())
 
 
 def sizes_of_groups(problem: TilingProblem) -> list[int]:
@@ -256,7 +274,7 @@ def sizes_of_groups(problem: TilingProblem) -> list[int]:
     node, config = problem.node, problem.machine.config
     channels, step = node.out_shape[2], 1 if node.is_dense else node.multiplier
     lanes = config.lanes[1] if node.is_dense else config.depthwise_lanes
-    lanes = 1 if node.one_by_one else lanes if node.weights is not None else config.vector_lanes
+    lanes = 1 if node.is_channel_by_channel else lanes if node.weights is not None else config.vector_lanes
     unit = max(lanes // step, 1) * step
     sizes = {channels}
     for parts in (2, 3, 4, 5, 6, 12, 24, 48, 96):
@@ -268,7 +286,7 @@ def sizes_of_groups(problem: TilingProblem) -> list[int]:
     return sorted(sizes | ({step} if step < channels else set()), reverse=True)
 
 
-def largest(problem: TilingProblem, shape: Cut, budget: int) -> Tiling | None:
+def largest(problem: TilingProblem, shape: TileShape, budget: int) -> Tiling | None:
     """The most rows that fit, evened out, else the most columns of one row."""
     height, width, _ = problem.node.out_shape
     for axis, whole in (("rows", height), ("columns", width)):
@@ -285,7 +303,7 @@ def candidates(problem: TilingProblem, budget: int) -> list[Tiling]:
     constants; smaller tiles; fewer input channels where nothing else fits, or while that helps much."""
     node = problem.node
     depth = node.in_shape[2] if node.is_dense else 1
-    work = Walk(problem, Cut(*node.out_shape, depth, True, SINGLE)).work()
+    work = Walk(problem, TileShape(*node.out_shape, depth, True, SINGLE)).work()
     found: list[Tiling] = []
     before = 0
     while True:
@@ -300,19 +318,19 @@ def candidates_of_depth(problem: TilingProblem, budget: int, depth: int) -> Iter
     """Those of so many input channels at a time."""
     is_all_in_sram = all(problem.in_sram.inputs) and problem.in_sram.output
     for channels, outer in product(sizes_of_groups(problem), (True, False)):
-        double = largest(problem, Cut(1, 1, channels, depth, outer, DOUBLE), budget)
+        double = largest(problem, TileShape(1, 1, channels, depth, outer, DOUBLE), budget)
         smaller = double
         while smaller is not None:
             yield smaller
-            rows = smaller.cut.rows
+            rows = smaller.tile_shape.rows
             if rows < 8 or is_all_in_sram:
                 break
-            smaller = Walk(problem, smaller.cut._replace(rows=-(-rows // 4))).tiling()
+            smaller = Walk(problem, smaller.tile_shape._replace(rows=-(-rows // 4))).tiling()
         if outer and channels < problem.channels:
-            tensors = largest(problem, Cut(1, 1, channels, depth, outer, DOUBLE_TENSORS), budget)
+            tensors = largest(problem, TileShape(1, 1, channels, depth, outer, DOUBLE_TENSORS), budget)
             yield from [] if tensors is None else [tensors]
-        single = largest(problem, Cut(1, 1, channels, depth, outer, SINGLE), budget)
-        is_whole = double is not None and double.cut[:2] == problem.node.out_shape[:2]
+        single = largest(problem, TileShape(1, 1, channels, depth, outer, SINGLE), budget)
+        is_whole = double is not None and double.tile_shape[:2] == problem.node.out_shape[:2]
         if single is not None and not is_whole:
             yield single
 

@@ -7,8 +7,8 @@ import numpy as np
 from dlasim import api
 from dlasim.inputs import noise
 from dlasim.sim.runner import Simulation
-from dlasim.vp.drive import Drive
 from dlasim.vp.host import HostOptions, Prototype
+from dlasim.vp.run_control import RunControl
 from tests.compiler.cases import Outcome
 
 HANGS_AFTER = 2_000_000_000
@@ -22,7 +22,7 @@ def hosts_differ(outcome: Outcome, seed: int) -> str:
     inputs = noise(program.inputs, seed=seed)
     try:
         expected = Simulation(program, config, api.make_executor("auto")).run(inputs)
-        options = HostOptions(drive=Drive(max_instructions=HANGS_AFTER))
+        options = HostOptions(run_control=RunControl(max_instructions=HANGS_AFTER))
         found = Prototype(program, config, api.make_executor("auto"), options).run(inputs)
     except Exception as error:  # whatever it is, it has to be reported
         return f"on the hosts: {type(error).__name__}: {error}"

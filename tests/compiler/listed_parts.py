@@ -16,7 +16,7 @@ IN_LITERT_ALONE = frozenset(
     ("POW", "REDUCE_ANY", "REDUCE_PROD", "SELECT", "SQRT", "TILE", "TOPK_V2", "WHERE")
 )
 _COMPARISONS = ("EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL", "NOT_EQUAL")
-_MOST_TILED = 3
+_MAX_TILED = 3
 
 
 def _scaled(net: RandomNetwork, scale: float) -> Quantization:
@@ -123,7 +123,7 @@ def spread(net: RandomNetwork) -> None:
     source = net.any_activation()
     rank = len(source.shape)
     if net.chance(0.5):
-        repeats = [net.choice(1, 1, net.number(1, _MOST_TILED)) for _ in range(rank)]
+        repeats = [net.choice(1, 1, net.number(1, _MAX_TILED)) for _ in range(rank)]
         shape = tuple(size * count for size, count in zip(source.shape, repeats, strict=True))
         net.output("TILE", [source.index, net.constant(np.array(repeats))], shape, source.quantization, {})
         return

@@ -37,7 +37,7 @@ ARRAYS = (("input", 64), ("input", 128), ("output", 64), ("output", 128), ("8x8"
 SIZES: dict[str, int] = {
     "smallest": 0, "64KiB": 64 * KIB, "512KiB": 512 * KIB, "1MiB": MIB, "256MiB": 256 * MIB,
 }  # fmt: skip
-MOST_TILES = 2_500
+MAX_TILES = 2_500
 """What "smallest" means with `auto`: any SRAM that holds a few bytes of each tensor works, with a tile for
 each element and a command stream in proportion; the smallest that is worth trying keeps to this many."""
 
@@ -129,12 +129,12 @@ def sram_bytes(model: Model, point: Point) -> int:
 
 
 def smallest_sram(model: Model, point: Point) -> int:
-    """By bisection the smallest SRAM that is not refused and needs no more than MOST_TILES tiles."""
+    """By bisection the smallest SRAM that is not refused and needs no more than MAX_TILES tiles."""
     if point not in model.smallest:
         too_small, enough = 15, 256 * MIB
         while enough - too_small > 1:
             middle = (too_small + enough) // 2
-            if _tiles(model.network, point, middle) <= MOST_TILES:
+            if _tiles(model.network, point, middle) <= MAX_TILES:
                 enough = middle
             else:
                 too_small = middle

@@ -10,8 +10,8 @@ from dlasim.compiler_shim.graph import Graph, Operator, Quantization, Tensor
 Shape = tuple[int, ...]
 ACTIVATIONS = ("NONE", "NONE", "RELU", "RELU6")
 TYPICAL_SPREAD = 50  # of the raw values of an activation
-MOST_ELEMENTS = 40_000
-MOST_MACS = 1_500_000
+MAX_ELEMENTS = 40_000
+MAX_MACS = 1_500_000
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class MisfitError(Exception):
 class RandomNetwork:
     """A network under construction."""
 
-    def __init__(self, seed: int, most_elements: int = MOST_ELEMENTS, is_line: bool = False) -> None:
+    def __init__(self, seed: int, most_elements: int = MAX_ELEMENTS, is_line: bool = False) -> None:
         self.rng = np.random.default_rng(seed)
         self.most_elements = most_elements
         self.is_line = is_line
@@ -45,7 +45,7 @@ class RandomNetwork:
     @property
     def most_macs(self) -> int:
         """Of one operator."""
-        return MOST_MACS if self.most_elements == MOST_ELEMENTS else 20 * self.most_elements
+        return MAX_MACS if self.most_elements == MAX_ELEMENTS else 20 * self.most_elements
 
     # Drawing
 
@@ -72,9 +72,9 @@ class RandomNetwork:
             return (1, self.number(12, 60), self.number(4, 40), self.choice(1, 3, 8, 13, 16))
         if self.chance(0.12):
             return (self.choice(1, 1, 3), self.size(min(300, self.most_elements // 3)))
-        side = 40 if self.most_elements == MOST_ELEMENTS else 9
+        side = 40 if self.most_elements == MAX_ELEMENTS else 9
         height, width = self.size(side), self.size(side)
-        if self.most_elements == MOST_ELEMENTS and self.chance(0.05):
+        if self.most_elements == MAX_ELEMENTS and self.chance(0.05):
             height, width = self.choice((1, 900), (400, 1), (120, 60), (3, 300))
         channels = max(1, min(self.size(130), self.most_elements // (height * width)))
         batch = self.choice(2, 3) if self.chance(0.08) else 1

@@ -16,7 +16,7 @@ from tests.compiler.detection_parts import detections
 from tests.compiler.listed_parts import LISTED
 from tests.compiler.network_builder import (
     ACTIVATIONS,
-    MOST_ELEMENTS,
+    MAX_ELEMENTS,
     Activation,
     MisfitError,
     RandomNetwork,
@@ -395,7 +395,7 @@ def _grow(net: RandomNetwork, operators: int, is_mixed: bool) -> None:
 def random_network(
     seed: int,
     operators: int,
-    most_elements: int = MOST_ELEMENTS,
+    most_elements: int = MAX_ELEMENTS,
     is_line: bool = False,
     is_mixed: bool = False,
 ) -> Graph:

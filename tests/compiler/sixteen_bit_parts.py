@@ -8,7 +8,7 @@ from dlasim.compiler_shim.graph import Quantization
 from tests.compiler.network_builder import Activation, MisfitError, RandomNetwork
 
 _UNIT = 1 / 32768
-_MOST_STEPS = 6
+_MAX_STEPS = 6
 
 
 def _wide(
@@ -80,7 +80,7 @@ def lstm(net: RandomNetwork) -> None:
     """An LSTM over rows of what there is."""
     source = net.any_activation()
     elements = int(np.prod(source.shape))
-    depths = [size for size in range(1, 41) if elements % size == 0 and elements // size <= _MOST_STEPS]
+    depths = [size for size in range(1, 41) if elements % size == 0 and elements // size <= _MAX_STEPS]
     if not depths:
         raise MisfitError
     depth, units = net.choice(*depths), net.number(1, 12)

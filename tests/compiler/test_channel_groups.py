@@ -79,7 +79,7 @@ def prefer_groups(monkeypatch):
         if found is None:
             return None
         chosen.append(found)
-        return replace(found, cycles=len(found.layout.cuts) < 3)  # the longest chain is free
+        return replace(found, cycles=len(found.layout.tile_shapes) < 3)  # the longest chain is free
 
     monkeypatch.setattr(channel_groups, "_may_gain", lambda problems: True)
     monkeypatch.setattr(ChannelTilings, "best", cheapest)
@@ -157,7 +157,7 @@ def test_a_chain_in_groups_is_chosen_where_it_saves_time(tmp_path, monkeypatch):
 
 
 def test_a_plan_without_groups_is_a_candidate_beside_one_with_them(tmp_path, monkeypatch):
-    """Here all weights come ahead, which the estimate of a chain does not see."""
+    """Here all weights are prefetched, which the estimate of a chain does not see."""
     network = load_model(write(large_classifier, tmp_path, channels=320))
     config, options = DlaConfig().replace(sram_bytes=2048 * KIB), CompileOptions(place="dla")
     chosen = program_cycles(lower_for(network, config, options, False).program, config)

@@ -39,7 +39,7 @@ from dlasim.sim.sizes import KIB
 NETWORKS = ("resnet8", "ds_cnn", "mnist", "autoencoder", "mobilenet_v1", "mobilenet_v2")
 ATTENTION = "vit"
 MACHINES = 40
-LEAST, MOST = 0.9, 1.25  # the estimate of a random machine, as a share of what the machine takes
+MIN_RATIO, MAX_RATIO = 0.9, 1.25  # the estimate of a random machine, as a share of what the machine takes
 TYPICAL = 1.05  # the same, or its inverse, in the geometric mean
 FORMULAS = [function for function in vars(formulas).values() if is_routine(function)]
 # The machine settles contention cycle by cycle (`sim/contention.py`); the formula is its sum over a layer.
@@ -143,7 +143,7 @@ def test_estimates_hold_on_random_machines(networks: dict[str, UnplacedNetwork])
         except InputError:
             continue  # too little SRAM for the paper's tiling
         ratio = lowered.estimated_cycles / machine_cycles(lowered, config)
-        assert LEAST <= ratio <= MOST, (seed, name, ratio)
+        assert MIN_RATIO <= ratio <= MAX_RATIO, (seed, name, ratio)
         ratios.append(ratio)
     assert len(ratios) > MACHINES * 3 // 4
     assert exp(sum(abs(log(ratio)) for ratio in ratios) / len(ratios)) <= TYPICAL
@@ -181,7 +181,7 @@ def test_a_layer_in_one_tile_costs_what_the_machine_says(
         if tiling.tasks == 1:
             problem = planned.problems[step]
             sizes, machine = problem.geometry.sizes.plain, problem.machine_costs.plain
-            tile, group = Tile(*tiling.cut), ChannelGroup()
+            tile, group = Tile(*tiling.tile_shape), ChannelGroup()
             tile_buffers.describe_group(sizes, tile.channels, tile.depth, group)
             expected = (
                 tile_costs.work_cycles(sizes, machine, tile.channels, tile.depth),
@@ -213,7 +213,7 @@ def test_a_chain_loads_for_as_long_as_the_machine_says(
             assert chain.load_cycles == sum(found[network.nodes[step].layer][3] for step in chain.steps)
             checked["groups" if chain.groups else "stripes"] += 1
         if chain.groups and not last.geometry.sizes.plain.is_dense:
-            stored = chain.groups * last.store_beats(planned.tilings[chain.steps[-1]].cut)
+            stored = chain.groups * last.store_beats(planned.tilings[chain.steps[-1]].tile_shape)
             assert stored == found[last.node.layer][4]
     assert checked["stripes"] > 4
     assert checked["groups"] > 0

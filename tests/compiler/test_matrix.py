@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tests.compiler.matrix import (
-    MOST_TILES,
+    MAX_TILES,
     Point,
     _tiles,
     all_points,
@@ -86,7 +86,7 @@ def test_the_smallest_sram_is_the_smallest(models, name):
             assert layer[2] == size
             assert check(model, point, size - 1) == "refused"
         else:
-            assert _tiles(model.network, point, size - 1) > MOST_TILES >= _tiles(model.network, point, size)
+            assert _tiles(model.network, point, size - 1) > MAX_TILES >= _tiles(model.network, point, size)
 
 
 @pytest.mark.parametrize("name", ["ds_cnn", "resnet8"])

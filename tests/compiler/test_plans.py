@@ -1,4 +1,4 @@
-"""Plans: timed as by the simulator, not slower on a better machine or for `auto`, loads made ahead."""
+"""Plans: timed as by the simulator, not slower on a better machine or for `auto`, prefetches."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.lowering import lower
-from dlasim.compiler_shim.lowering.ahead import load_ahead
 from dlasim.compiler_shim.lowering.lower import emit
 from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.prefetch import add_prefetches
 from dlasim.compiler_shim.lowering.residency import SramPlanner
-from dlasim.compiler_shim.lowering.tiling import Hope
+from dlasim.compiler_shim.lowering.tiling import CostAssumption
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import place
 from dlasim.compiler_shim.planning import plan_maker
@@ -130,7 +130,7 @@ def test_no_single_improvement_of_a_machine_costs_time(name, tmp_path):
 @pytest.mark.filterwarnings("ignore")  # TensorFlow's own
 @pytest.mark.parametrize("parallel", ["8x8", "output"])
 def test_a_faster_output_stage_is_not_slower(parallel, tmp_path):
-    """The loads ahead that are best on the worse machine are not those by the times of the better one."""
+    """The prefetches that are best on the worse machine are not those by the times of the better one."""
     pytest.importorskip("tensorflow", reason="TensorFlow is not installed: nothing to convert with")
     network = load_model(keras_network("gru", tmp_path))
     config = DlaConfig().replace(parallel=parallel, sram_bytes=64 * KIB)
@@ -155,12 +155,12 @@ def test_auto_is_not_slower_than_a_forced_choice(seed, tmp_path):
 def test_weights_are_loaded_ahead(tmp_path):
     network = built_in(tmp_path, "mobilenet_v2", alpha=0.35, resolution=96)
     config = FREE.replace(sram_bytes=128 * KIB)
-    policy = Policy(config, CompileOptions(), hope=Hope.AHEAD)
+    policy = Policy(config, CompileOptions(), assumption=CostAssumption.PREFETCHED)
     placed = place(network, policy)
     plan = SramPlanner(placed, policy).plan(config.sram_bytes)
     with_loads, without = (
         emit(placed, config, each, None, with_constants=False).program
-        for each in (load_ahead(plan, policy.machine), plan)
+        for each in (add_prefetches(plan, policy.machine), plan)
     )
     assert program_cycles(with_loads, config) < 0.99 * program_cycles(without, config)
     assert not check_program(with_loads).races

@@ -60,7 +60,7 @@ def test_random_networks_are_the_same_on_both_hosts(make, tmp_path):
 
 def test_buffers_whose_constants_are_loaded_again_stay_occupied(tmp_path):
     """Found at random: three groups of channels, the weights of each loaded in two passes for each tile. A
-    group's weights came ahead to where the group before loaded its own once more."""
+    group's weights were prefetched to where the group before loaded its own once more."""
     machine = {"dma_latency": 500, "dma_shared_bandwidth": 4}
     case = Case(7_000_494, 5, machine=machine, options={"requant": "cpu"})
     kinds = [operator.kind for operator in random_network(case.seed, case.operators).operators]

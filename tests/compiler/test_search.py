@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.lowering import geometry as geometries
-from dlasim.compiler_shim.lowering.geometry import ENDLESS, Cut, InSram
+from dlasim.compiler_shim.lowering.geometry import INFINITE, InSram, TileShape
 from dlasim.compiler_shim.lowering.search import MAX_EXTENT, SEARCH, Search
 from dlasim.compiler_shim.lowering.tile_buffers import DOUBLE, SINGLE
 from dlasim.compiler_shim.lowering.tile_records import BufferSize, ChannelGroup, Lines, Tile
-from dlasim.compiler_shim.lowering.tiling import Finder, Machine, TilingProblems
+from dlasim.compiler_shim.lowering.tiling import Finder, MachineModel, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.native.backend import PLAIN
 from dlasim.native.record import layout
@@ -35,18 +35,18 @@ def test_the_best_of_all_candidates_is_found():
     for seed in range(CASES):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, most=9)
-        _, sufficient = Finder(PLAIN, by_channels=False).find(problem, ENDLESS - 1)
+        _, sufficient = Finder(PLAIN, by_channels=False).find(problem, INFINITE - 1)
         budget = int(sufficient ** rng.uniform())
-        for asked in (budget, ENDLESS - 1):
+        for asked in (budget, INFINITE - 1):
             found, _ = Finder(PLAIN, by_channels=False).find(problem, asked)
             tried = candidates(problem, asked)
             if found is None:
                 assert not tried
                 none += 1
                 continue
-            assert Walk(problem, found.cut).tiling() == found
+            assert Walk(problem, found.tile_shape).tiling() == found
             assert rank(found) == min(map(rank, tried))
-            cut_deep += found.cut.depth < problem.depth
+            cut_deep += found.tile_shape.depth < problem.depth
     assert cut_deep > 0
     assert none > 0
 
@@ -58,11 +58,11 @@ def test_input_channels_are_cut_so_that_the_line_buffer_holds_the_input(line_buf
         parallel="64x1", sram_bandwidth=8, sram_ports=2, line_buffer_bytes=line_buffer
     )
     node = DlaNode("OP_CONV", 0, (0,), 9, (7, 7, 960), (7, 7, 160), weights=2, records=3)
-    problem = TilingProblems(node, Machine(config))[InSram((True,), True)]
+    problem = TilingProblems(node, MachineModel(config))[InSram((True,), True)]
     work = 49 * 960 * 160 // 64
-    for budget in (32 << 10, ENDLESS - 1):
+    for budget in (32 << 10, INFINITE - 1):
         found, _ = Finder(PLAIN, by_channels=False).find(problem, budget)
-        assert (found.cut.depth < 960) == is_cut
+        assert (found.tile_shape.depth < 960) == is_cut
         assert (found.cycles < 1.2 * work) == is_cut
 
 
@@ -75,7 +75,7 @@ def test_the_sufficient_budget_fits_every_group_whole_with_second_buffers():
         while depths[-1] > 1:
             depths.append(-(-depths[-1] // 2))
         shapes = product(sizes_of_groups(problem), depths, (True, False), (SINGLE, DOUBLE))
-        tilings = [Walk(problem, Cut(height, width, *shape)).tiling() for shape in shapes]
+        tilings = [Walk(problem, TileShape(height, width, *shape)).tiling() for shape in shapes]
         assert sufficient == max(tiling.sram_bytes for tiling in tilings)
 
 
@@ -87,18 +87,19 @@ def test_the_papers_cut_has_the_most_channels_that_fit():
         step = problem.geometry.step
         sizes = range(step, channels + 1, step)
         tilings = [
-            Walk(problem, Cut(height, width, size, problem.depth, True, False)).tiling() for size in sizes
+            Walk(problem, TileShape(height, width, size, problem.depth, True, False)).tiling()
+            for size in sizes
         ]
         for budget in (
             tilings[int(rng.integers(len(tilings)))].sram_bytes,
             tilings[0].sram_bytes - 1,
-            ENDLESS,
+            INFINITE,
         ):
             found, sufficient = Finder(PLAIN, by_channels=True).find(problem, budget)
             assert sufficient == tilings[-1].sram_bytes
             assert found == max(
                 (tiling for tiling in tilings if tiling.sram_bytes <= budget),
-                key=lambda tiling: tiling.cut.channels,
+                key=lambda tiling: tiling.tile_shape.channels,
                 default=None,
             )
 
@@ -115,7 +116,7 @@ def test_compiled_and_plain_find_the_same(most, by_channels):
         moderate += problem.is_moderate
         _, sufficient = plain.find(problem, 1)
         some = int(sufficient ** rng.uniform(0.3, 1)), int(sufficient * rng.uniform(0.01, 1))
-        for budget in (1, *some, sufficient, ENDLESS - 1):
+        for budget in (1, *some, sufficient, INFINITE - 1):
             assert fast.find(problem, budget) == plain.find(problem, budget)
     assert len(calls) == 5 * moderate > 5 * CASES // 4
     assert most == 60 or moderate < CASES  # there plain Python stands in
@@ -129,7 +130,7 @@ def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
 
         def write(record: object, number: int) -> None:
             nonlocal largest_seen
-            assert abs(number) < ENDLESS
+            assert abs(number) < INFINITE
             largest_seen = max(largest_seen, number)
             slot.__set__(record, number)
 
@@ -144,10 +145,10 @@ def test_no_number_of_a_moderate_geometry_leaves_64_bits(monkeypatch):
         rng = np.random.default_rng(seed)
         problem = random_problem(rng, MAX_EXTENT + 9, extreme_config(rng))
         if problem.is_moderate:
-            for budget in (int(rng.integers(1, 1 << 20)), ENDLESS - 1):
+            for budget in (int(rng.integers(1, 1 << 20)), INFINITE - 1):
                 finder.find(problem, budget)
     assert largest_seen > 1 << 36
-    assert 3 * configs._RANGES["dma_latency"][1] < geometries.MOST_TASK_CYCLES
+    assert 3 * configs._RANGES["dma_latency"][1] < geometries.MAX_TASK_CYCLES
 
 
 @pytest.mark.parametrize("is_compiled", [False, True])

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.compile import load_model
-from dlasim.compiler_shim.lowering.geometry import ENDLESS
+from dlasim.compiler_shim.lowering.geometry import INFINITE
 from dlasim.compiler_shim.lowering.stripe_search import STRIPES
 from dlasim.compiler_shim.lowering.stripes import StripeFinder, StripeTilings
 from dlasim.compiler_shim.lowering.tile_records import MAX_CHAIN
-from dlasim.compiler_shim.lowering.tiling import Hope, Machine, TilingProblem, TilingProblems
+from dlasim.compiler_shim.lowering.tiling import CostAssumption, MachineModel, TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.native.backend import PLAIN
 from dlasim.sim.config import DlaConfig
@@ -22,7 +22,9 @@ from tests.compiler.exhaustive_tilings import extreme_config
 SEEDS = 8
 
 
-def chains(seed: int, folder: Path, config: DlaConfig, hope: Hope) -> Iterator[list[TilingProblem]]:
+def chains(
+    seed: int, folder: Path, config: DlaConfig, assumption: CostAssumption
+) -> Iterator[list[TilingProblem]]:
     """Every chain of a random network on a machine: the tensors at its ends in SRAM, or in memory."""
     network = load_model(write_model(striped_case(seed), folder))
     nodes = [node for item in network.items for node in item.dla]
@@ -33,10 +35,10 @@ def chains(seed: int, folder: Path, config: DlaConfig, hope: Hope) -> Iterator[l
                 break
             found.append(node)
             for is_outside in (False, True) if len(found) > 1 else ():
-                yield _problems(found, Machine(config, hope), is_outside)
+                yield _problems(found, MachineModel(config, assumption), is_outside)
 
 
-def _problems(nodes: list[DlaNode], machine: Machine, is_outside: bool) -> list[TilingProblem]:
+def _problems(nodes: list[DlaNode], machine: MachineModel, is_outside: bool) -> list[TilingProblem]:
     problems = []
     for number, node in enumerate(nodes):
         inputs = [number > 0 or not is_outside, *[True] * (len(node.inputs) - 1)]
@@ -47,19 +49,21 @@ def _problems(nodes: list[DlaNode], machine: Machine, is_outside: bool) -> list[
     return problems
 
 
-@pytest.mark.parametrize("hope", Hope)
+@pytest.mark.parametrize("assumption", CostAssumption)
 @pytest.mark.parametrize("is_extreme", [False, True])
-def test_compiled_and_plain_find_the_same(hope: Hope, is_extreme: bool, tmp_path: Path) -> None:
+def test_compiled_and_plain_find_the_same(
+    assumption: CostAssumption, is_extreme: bool, tmp_path: Path
+) -> None:
     backend, calls = compiled(STRIPES)
     cut = 0
     for seed in range(SEEDS):
         rng = np.random.default_rng(seed)
         config = extreme_config(rng) if is_extreme else DlaConfig()
-        for problems in chains(seed, tmp_path, config, hope):
+        for problems in chains(seed, tmp_path, config, assumption):
             plain, fast = [
                 StripeTilings(problems, StripeFinder(problems[0].machine, each)) for each in (PLAIN, backend)
             ]
-            budget = ENDLESS - 1
+            budget = INFINITE - 1
             while budget > 0:
                 one, other = plain.best(budget), fast.best(budget)
                 assert (one is None) == (other is None)
@@ -77,10 +81,10 @@ def test_what_is_found_fits_by_the_schedule_that_emission_follows(tmp_path: Path
     """Also where stripes of even sizes keep more rows than larger ones; otherwise packing would not end."""
     fitted = 0
     for seed in range(SEEDS):
-        for problems in chains(seed, tmp_path, DlaConfig(), Hope.NONE):
+        for problems in chains(seed, tmp_path, DlaConfig(), CostAssumption.NO_OVERLAP):
             finder, height = StripeFinder(problems[0].machine), problems[-1].height
             tilings = StripeTilings(problems, finder)
-            budget, found = ENDLESS - 1, tilings.best(ENDLESS - 1)
+            budget, found = INFINITE - 1, tilings.best(INFINITE - 1)
             while found is not None:
                 assert found.sram_bytes <= budget
                 assert [stripe[-1].end for stripe in found.layout.schedule] == [

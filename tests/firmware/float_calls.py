@@ -12,16 +12,16 @@ from dlasim.isa.host_ops import BinaryFunction, CompareFunction, ReduceFunction,
 from dlasim.sim.host import TensorSpec
 from tests.firmware.kernel_calls import TYPES, Array, Call, Random, broadcast_shapes, call, elements
 
-GREATEST, LEAST_NORMAL, LEAST = 3.4028235e38, 1.17549435e-38, 1e-45
+MAX_FLOAT, MIN_NORMAL, MIN_FLOAT = 3.4028235e38, 1.17549435e-38, 1e-45
 SPECIALS = np.array(
     [
-        0, np.inf, np.nan, LEAST, 1e-40, LEAST_NORMAL, GREATEST, 1, 0.5, 0.49999997, 1.5, 2.5, 8388607.5,
+        0, np.inf, np.nan, MIN_FLOAT, 1e-40, MIN_NORMAL, MAX_FLOAT, 1, 0.5, 0.49999997, 1.5, 2.5, 8388607.5,
         8388608, 16777215, 1e10, 2.0**62, 2.0**63,
     ],
     np.float32,
 )  # fmt: skip
 SPECIALS = np.concatenate([SPECIALS, -SPECIALS])
-ENDS = ((-np.inf, np.inf), (-GREATEST, GREATEST), (0, 6), (-1, 1), (np.nan, 0.5))
+ENDS = ((-np.inf, np.inf), (-MAX_FLOAT, MAX_FLOAT), (0, 6), (-1, 1), (np.nan, 0.5))
 
 
 def floats(rng: Random, count: int) -> Array:

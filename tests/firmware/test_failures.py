@@ -18,10 +18,10 @@ from dlasim.isa.registers import Region
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.runner import Simulation, config_of
 from dlasim.vp.bare_metal import run_bare_metal
-from dlasim.vp.drive import Drive
 from dlasim.vp.elf import parse_elf, read_elf
 from dlasim.vp.host import HostOptions, Prototype, shipped_firmware
 from dlasim.vp.launch import Completion, Submission
+from dlasim.vp.run_control import RunControl
 
 HANGS_AFTER = 50_000_000
 BAD_PROGRAM, WRONG_MACHINE, NO_KERNEL = 2, 3, 5
@@ -47,7 +47,7 @@ def executor():
 
 def run(program, config=None, inputs=(), **options):
     machine = config or config_of(program)
-    options.setdefault("drive", Drive(max_instructions=HANGS_AFTER))
+    options.setdefault("run_control", RunControl(max_instructions=HANGS_AFTER))
     return Prototype(program, machine, executor(), HostOptions(**options)).run(inputs)
 
 
@@ -143,12 +143,15 @@ def test_the_firmware_would_refuse_it_too(program_of_a_later_version, monkeypatc
 def test_the_limit_of_instructions_ends_a_run(network):
     program = api.compile(network("mnist"), place="cpu").program
     with pytest.raises(RunError, match="limit of instructions was reached after 100"):
-        run(program, inputs=noise(program.inputs, 0), drive=Drive(max_instructions=100_000))
+        run(program, inputs=noise(program.inputs, 0), run_control=RunControl(max_instructions=100_000))
 
 
 def test_an_endless_program_too(firmware):
     done = run_bare_metal(
-        read_elf(firmware("endless")), DlaConfig(), executor(), drive=Drive(max_instructions=50_000)
+        read_elf(firmware("endless")),
+        DlaConfig(),
+        executor(),
+        run_control=RunControl(max_instructions=50_000),
     )
     with pytest.raises(RunError, match=r"limit of instructions .* main\+"):
         done.check()

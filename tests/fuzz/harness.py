@@ -21,7 +21,7 @@ CORPUS = Path(__file__).parent / "corpus"
 SECONDS = 5.0  # of processor time, so that a busy machine changes nothing; what is slower is a defect
 WAITING_SECONDS = 60.0  # by the clock: nothing here has anything to wait for
 MEMORY_BYTES = 1 << 30  # beyond what the process has; what asks for more is a defect
-LONGEST_MESSAGE = 2000
+MAX_MESSAGE_LENGTH = 2000
 COLLECT_EVERY = 20
 RUNNING = "running"  # the input that is being tried: what is there after a crash of the process caused it
 
@@ -39,7 +39,7 @@ class Target:
     check: Callable[[bytes], None]
     is_text: bool = False
     lines: int = 1  # of a message
-    longest_message: int = LONGEST_MESSAGE
+    longest_message: int = MAX_MESSAGE_LENGTH
     reserved_bytes: int = 0  # of addresses that stay unused, as an emulator reserves them
     damage: Callable[[Random, Sequence[bytes]], bytes] | None = None  # instead of that to bytes and text
 

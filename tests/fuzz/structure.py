@@ -41,7 +41,7 @@ _NAMES = (
 )
 _LENGTHS = (0, 1, 2, 3, 4, 5, 8, 9, 300)
 _EXTENTS = (0, 1, 1, 2, 3, 5, 7, 16, 17, 64, 100, 255, 1000, 4096, 70_000)
-_MOST_BYTES = 1 << 18  # of a constant: evil is not a matter of size
+_MAX_BYTES = 1 << 18  # of a constant: evil is not a matter of size
 
 
 def evil(random: Random, seeds: Sequence[bytes]) -> bytes:
@@ -215,7 +215,7 @@ def _refill(model: Table, tensor: Table) -> None:
     name = enum_names("TensorType").get(tensor.get("type", 0), "int8")
     width = np.dtype(name).itemsize if name in _WIDTHS else 1
     size = math.prod(int(extent) for extent in tensor["shape"]) * width
-    if len(data) and 0 <= size <= _MOST_BYTES:
+    if len(data) and 0 <= size <= _MAX_BYTES:
         buffers[number]["data"] = np.resize(np.asarray(data, np.uint8), size)
 
 

@@ -57,7 +57,7 @@ NETWORKS = (
 )  # fmt: skip
 EMULATOR_BYTES = 2 << 30  # Unicorn's buffer for translated code takes one
 GRAPH_HEAD_BYTES = 24
-MOST_CYCLES = 200_000  # beyond this, computing is slow and no news
+MAX_CYCLES = 200_000  # beyond this, computing is slow and no news
 MACHINE = config.DlaConfig(sram_bytes=8192)
 MACHINES = (
     MACHINE,
@@ -151,7 +151,7 @@ def _check_evil(data: bytes) -> None:
     found = check_program(program)
     assert not found.races, f"a race: {found.races[0]}"
     timed = _without_faults(program, machine)
-    if timed.total_cycles <= MOST_CYCLES:
+    if timed.total_cycles <= MAX_CYCLES:
         computed = Simulation(program, machine, make_executor("auto")).run(noise(program.inputs, 0))
         assert computed.total_cycles == timed.total_cycles, "computing takes time of its own"
 
@@ -338,7 +338,7 @@ def _check_stream(data: bytes) -> None:
     words = [*_words(data)[:400], HALT]
     timed = Bench(functional=False)
     timed.run(words)
-    if timed.dla.now > MOST_CYCLES:
+    if timed.dla.now > MAX_CYCLES:
         return
     computed = Bench()
     computed.run(words)

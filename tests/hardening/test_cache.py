@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dlasim.cache import MOST_LIBRARIES, MOST_OBJECTS, Cache, cache_folder, open_cache
+from dlasim.cache import MAX_LIBRARIES, MAX_OBJECTS, Cache, cache_folder, open_cache
 from dlasim.errors import RunError
 
 NOBODY = 65534
@@ -147,26 +147,26 @@ def test_only_files_of_our_names_are_pruned(private: Path) -> None:
         file.touch()
         os.utime(file, (1, 1))
     (private / f"linked-{1:020x}.o").symlink_to(theirs[0])
-    ours = [private / f"search-{number:020x}.o" for number in range(MOST_OBJECTS + 5)]
+    ours = [private / f"search-{number:020x}.o" for number in range(MAX_OBJECTS + 5)]
     for number, file in enumerate(ours):
         file.touch()
         os.utime(file, (100 + number, 100 + number))
     with Cache(private) as cache:
         cache.prune()
     assert all(file.exists() for file in theirs)
-    assert [file.exists() for file in ours] == [False] * 5 + [True] * MOST_OBJECTS
+    assert [file.exists() for file in ours] == [False] * 5 + [True] * MAX_OBJECTS
 
 
 def test_kernels_and_libraries_do_not_displace_each_other(private: Path) -> None:
-    libraries = [private / f"rtl-{number:020x}.o" for number in range(MOST_LIBRARIES + 2)]
-    kernels = [private / f"search-{number:020x}.o" for number in range(MOST_OBJECTS + 3)]
+    libraries = [private / f"rtl-{number:020x}.o" for number in range(MAX_LIBRARIES + 2)]
+    kernels = [private / f"search-{number:020x}.o" for number in range(MAX_OBJECTS + 3)]
     for age, file in enumerate((*libraries, *kernels)):  # every library is older than every kernel
         file.touch()
         os.utime(file, (100 + age, 100 + age))
     with Cache(private) as cache:
         cache.prune()
-    assert [file.exists() for file in libraries] == [False] * 2 + [True] * MOST_LIBRARIES
-    assert [file.exists() for file in kernels] == [False] * 3 + [True] * MOST_OBJECTS
+    assert [file.exists() for file in libraries] == [False] * 2 + [True] * MAX_LIBRARIES
+    assert [file.exists() for file in kernels] == [False] * 3 + [True] * MAX_OBJECTS
 
 
 def test_what_a_killed_process_began_is_pruned(private: Path) -> None:

@@ -59,7 +59,7 @@ LAYOUTS = {"all taps": (1 << 24, 1 << 50), "few rows": (500, 1 << 24), "single t
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("seed", range(40))
 def test_convolution(monkeypatch, seed, layout):
-    monkeypatch.setattr(convolution, "_MOST_ELEMENTS", LAYOUTS[layout][0])
+    monkeypatch.setattr(convolution, "_MAX_ELEMENTS", LAYOUTS[layout][0])
     monkeypatch.setattr(convolution, "_CALL_ELEMENTS", LAYOUTS[layout][1])
     rng = np.random.default_rng(seed)
     axes = window(rng), window(rng)

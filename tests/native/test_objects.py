@@ -95,7 +95,7 @@ def test_sources_that_change_meanwhile_build_nothing(
 
 
 def test_the_oldest_objects_go(built: Path) -> None:
-    for number in range(caches.MOST_OBJECTS + 4):
+    for number in range(caches.MAX_OBJECTS + 4):
         other = built.with_name(f"other-{number:020x}.o")
         other.touch()
         os.utime(other, (number, number))
@@ -103,7 +103,7 @@ def test_the_oldest_objects_go(built: Path) -> None:
     library.build(SUMS.unit)
     left = {path.name for path in built.parent.glob("*.o")}
     oldest = {f"other-{number:020x}.o" for number in range(5)}
-    assert len(left) == caches.MOST_OBJECTS
+    assert len(left) == caches.MAX_OBJECTS
     assert built.name in left
     assert not left & oldest
 

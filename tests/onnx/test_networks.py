@@ -20,8 +20,8 @@ from dlasim.errors import InputError
 from tests.onnx.float_networks import NETWORKS, quantize
 
 # Of the elements of all layers but averages and SOFTMAX (two roundings give up to 0.9 %).
-MOST_SHARE = 0.0005
-MOST_SHARE_OF_ALL = 0.005
+MAX_SHARE = 0.0005
+MAX_SHARE_OF_ALL = 0.005
 FORMS = {
     "qdq-uint8": ("qdq", "uint8", True, {}),
     "qlinear-int8": ("qlinear", "int8", True, {}),
@@ -70,11 +70,11 @@ def test_it_is_within_a_step_of_onnxruntime(folder: Path, name: str, form: str) 
     found = dlasim.verify(path, runs=2, sram="64KiB", fusion=FUSION[form])
     assert found.program.passed, found.program.mismatch
     assert found.steps <= 1
-    assert found.differing <= MOST_SHARE * found.elements
+    assert found.differing <= MAX_SHARE * found.elements
     differing, elements = (
         sum(getattr(layer, name) for layer in found.layers) for name in ("differing", "elements")
     )
-    assert differing <= MOST_SHARE_OF_ALL * elements
+    assert differing <= MAX_SHARE_OF_ALL * elements
     assert found.same_top == found.runs == 5
     assert found.elements > 500
     assert found.passed

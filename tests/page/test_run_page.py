@@ -151,7 +151,7 @@ def test_a_layer_is_marked_everywhere(show: Callable[..., Any], text: str) -> No
         assert page.locator(place).count() == 1
     assert page.locator("#network-chart .row.chosen").get_attribute("data-layer") == "2"
     whole = page.locator("#window").inner_text()
-    page.locator("#zoom-layer").click()  # weights may be loaded ahead, so a layer may begin in cycle 0
+    page.locator("#zoom-layer").click()  # weights may be prefetched, so a layer may begin in cycle 0
     assert page.locator("#window").inner_text() != whole
 
 

@@ -81,7 +81,7 @@ def test_a_search_in_small_pieces_finds_the_same(monkeypatch: pytest.MonkeyPatch
     expected = [bool(bytes_of(left.one(i)) & bytes_of(right.one(i))) for i in range(size)]
     assert 0.2 < np.mean(expected) < 0.9
     assert intersect(left, right).tolist() == expected
-    monkeypatch.setattr(box_overlap, "MOST_AT_ONCE", 7)
+    monkeypatch.setattr(box_overlap, "MAX_AT_ONCE", 7)
     assert intersect(left, right).tolist() == expected
 
 

@@ -31,7 +31,7 @@ def as_repairs(report: RaceReport) -> list[Repair]:
 def listing(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each way of listing pairs, also where a stream this small would not take it."""
     if request.param != "by time":
-        monkeypatch.setattr(pairs, "MOST_BY_TIME", 0)
+        monkeypatch.setattr(pairs, "MAX_BY_TIME", 0)
         monkeypatch.setattr(pairs, "PAIRS_AT_ONCE", 37)
         monkeypatch.setattr(checker_module, "PAIRS_AT_ONCE", 5)
     if request.param == "by place in blocks of 5":

@@ -20,7 +20,7 @@ from tests.rtl.streams import MEMORY_BYTES, StreamMaker, is_streamable, places
 from tests.sim_engines.generate import Limits, make_operation
 
 STREAMS = 150
-MOST_CYCLES = 100_000
+MAX_CYCLES = 100_000
 LIMITS = Limits(pixels=4, channels=10, kernel=3, sram_bytes=3000)
 _CFG = BY_MNEMONIC["CFG"].opcode
 _EXTREMES = (
@@ -71,7 +71,7 @@ def compare_damaged(rtl: RtlMachine, config: DlaConfig, number: int) -> Fault | 
     rng = np.random.default_rng([number, *config.name.encode()])
     maker = StreamMaker(rng, config.sram_bytes, config.fingerprint, LIMITS)
     words = damaged(rng, maker.stream(int(rng.integers(1, 6)), waits=0.2))
-    if not len(words) or _cycles(config, words) > MOST_CYCLES:
+    if not len(words) or _cycles(config, words) > MAX_CYCLES:
         return None
     rtl.memory[:] = rng.integers(0, 256, MEMORY_BYTES, np.uint8)
     found = compare_stream(rtl, config, words, reset_file(), maker.sram, places())

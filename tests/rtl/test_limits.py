@@ -26,7 +26,7 @@ NETWORKS = 0.02  # of the simulator's cycles, and of its bytes at the SRAM's por
 EXCEPTIONS = {
     ("mnist", "default, one port of 8"): (
         0.04,
-        "3.75 %: before a convolution's first step its weights take turns with input, VECTOR and loads ahead",
+        "3.75 %: before a convolution's first step its weights take turns with input, VECTOR and prefetches",
     ),
     ("ds_cnn", "default, one port of 8"): (
         0.035,
@@ -35,7 +35,7 @@ EXCEPTIONS = {
     ("aww", "default, one port of 8"): (0.035, "3.06 %: ds_cnn with other weights"),
     ("vww", "default, one port of 8"): (0.035, "3.18 %: convolutions, as in ds_cnn"),
     ("vww", "one port"): (0.025, "2.12 %: convolutions and depthwise ones"),
-    ("mnist", "one port"): (0.03, "2.90 %: loads ahead take turns with the words of convolutions"),
+    ("mnist", "one port"): (0.03, "2.90 %: prefetches take turns with the words of convolutions"),
     ("mnist", "8x8 with limits"): (
         0.03,
         "2.61 %: blocks of one pixel wait for accumulators; filters 400 bytes apart meet in banks",

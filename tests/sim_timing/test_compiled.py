@@ -20,7 +20,7 @@ from dlasim.sim.operation import reset_file
 from dlasim.sim.plan import plan_stream
 from dlasim.sim.stream import decode_stream
 from dlasim.sim.timeline import Timeline, WalkedStream
-from dlasim.sim.walk_columns import Places, WalkColumns, list_columns
+from dlasim.sim.walk_columns import UnitOrder, WalkColumns, list_columns
 from tests.compiled import compiled
 from tests.sim_timing.stepped import SteppedMachine
 from tests.sim_timing.streams import random_config, random_limits, random_memories, random_stream
@@ -98,7 +98,7 @@ def test_same_columns_as_by_numpy(seed):
         if stream.fault is not None:
             continue
         costs = stream_costs(config, stream, len(stream), stream.batches(), PLAIN)
-        expected = list_columns(config, stream, costs, Places(costs.unit), len(stream.words))
+        expected = list_columns(config, stream, costs, UnitOrder(costs.unit), len(stream.words))
         for run in runners:
             columns = read_columns(config, words, run)
             assert (columns is not None) == (config.timing == "full")
@@ -125,7 +125,7 @@ def test_no_walk_is_shorter_than_the_busiest_unit(seed):
     assert closest > 0.9
 
 
-MOST = 1 << 62  # where numbers are cut
+MAX_NUMBER = 1 << 62  # where numbers are cut
 WHOLE = 255 * 255  # pixels
 FEW = {"OUT_SIZE": 0x00FF_00FF, "IN_CHANNELS": 1 << 14, "OUT_CHANNELS": 1 << 14}
 
@@ -144,7 +144,7 @@ def test_columns_of_streams_that_64_bits_cannot_hold_are_for_numpy(monkeypatch):
     columns = read_columns(config, words, PLAIN.runner(READ))
     assert columns is not None
     for most in (int(columns.cycles), int(columns.cycles) - 1):
-        monkeypatch.setattr(compiled_columns, "_MOST_TOTAL", most)
+        monkeypatch.setattr(compiled_columns, "_MAX_TOTAL", most)
         assert (read_columns(config, words, PLAIN.runner(READ)) is None) == (most < columns.cycles)
 
 
@@ -167,7 +167,7 @@ def test_costs_of_mac_that_64_bits_cannot_hold_are_for_python(size, answers):
     costs = costs_of("OP_CONV", sizes, DlaConfig())
     height, width = sizes.get("KERNEL", 0x0001_0001) & 0xFFFF, sizes.get("KERNEL", 0x0001_0001) >> 16
     macs = WHOLE * height * width * sizes["IN_CHANNELS"] * sizes["OUT_CHANNELS"]
-    assert costs.macs.tolist() == [min(macs, MOST)]
+    assert costs.macs.tolist() == [min(macs, MAX_NUMBER)]
     assert macs >= 1 << 44
     assert answers == [None]
 
@@ -180,7 +180,7 @@ def test_costs_of_vector_that_64_bits_cannot_hold_are_for_python(kernel, channel
     registers = FEW | {"KERNEL": kernel, "OUT_CHANNELS": channels}
     costs = costs_of("OP_POOL", registers, DlaConfig(vector_lanes=4))
     work = WHOLE * (kernel & 0xFFFF) * (kernel >> 16) * -(-channels // 4)
-    assert costs.work.tolist() == [min(work, MOST)]
+    assert costs.work.tolist() == [min(work, MAX_NUMBER)]
     assert work >= 1 << 44
     assert answers == [None]
 
@@ -202,8 +202,8 @@ def test_costs_of_dma_that_64_bits_cannot_hold_are_for_python(
     """Runs that do not touch each other, eight bytes a cycle."""
     sizes = {f"{prefix}_RUN_BYTES": run_bytes, f"{prefix}_RUNS": runs, f"{prefix}_PLANES": planes}
     costs = costs_of(instruction, sizes, DlaConfig(dma_bandwidth=8))
-    assert costs.dma_bytes.tolist() == [min(run_bytes * runs * planes, MOST)]
-    assert costs.work.tolist() == [min(-(-run_bytes // 8) * runs * planes, MOST)]
+    assert costs.dma_bytes.tolist() == [min(run_bytes * runs * planes, MAX_NUMBER)]
+    assert costs.work.tolist() == [min(-(-run_bytes // 8) * runs * planes, MAX_NUMBER)]
     assert answers == [None]
 
 

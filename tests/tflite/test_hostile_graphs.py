@@ -16,7 +16,7 @@ TRIALS = 3000
 NUMBERS = (0, 1, -1, 2, 3, 5, -2, 7, 100, -100, 2**31 - 1, -(2**31), 65536)
 SIZES = (0, 1, 2, 3, 5, 100, 70_000)
 TYPES = ("int8", "int32", "int64", "float32", "bool", "int16", "uint8")
-MOST_ELEMENTS = 1_000_000
+MAX_ELEMENTS = 1_000_000
 
 
 def other_option(value, rng):
@@ -39,7 +39,7 @@ def other_shape(tensor, rng):
         shape.pop()
     else:
         shape.append(rng.choice((1, 2)))
-    if tensor.data is not None and np.prod(shape, dtype=float) > MOST_ELEMENTS:
+    if tensor.data is not None and np.prod(shape, dtype=float) > MAX_ELEMENTS:
         return tensor
     data = None if tensor.data is None else np.resize(tensor.data, shape)
     return replace(tensor, shape=tuple(shape), data=data)
@@ -84,7 +84,7 @@ def switched(index: int, tensor: Tensor, inputs: set[int]) -> tuple[Tensor, set[
     """A constant as an input of the network, and the other way round."""
     if tensor.data is not None:
         return replace(tensor, data=None), inputs | {index}
-    if index in inputs and np.prod(tensor.shape, dtype=float) <= MOST_ELEMENTS:
+    if index in inputs and np.prod(tensor.shape, dtype=float) <= MAX_ELEMENTS:
         return replace(tensor, data=np.ones(tensor.shape, tensor.dtype)), inputs - {index}
     return tensor, inputs
 

@@ -235,8 +235,8 @@ int main(void)
 
 
 def test_what_a_guest_writes_is_bounded(build, monkeypatch):
-    monkeypatch.setattr(uart, "MOST_BYTES", 1000)
-    monkeypatch.setattr(exit_device, "MOST_MARKS", 500)
+    monkeypatch.setattr(uart, "MAX_BYTES", 1000)
+    monkeypatch.setattr(exit_device, "MAX_MARKS", 500)
     heard = bytearray()
     board = Board()
     board.uart.listener = heard.append

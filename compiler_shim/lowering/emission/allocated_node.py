@@ -8,7 +8,7 @@ from typing import NamedTuple
 from dlasim.compiler_shim.lowering.constants import pack
 from dlasim.compiler_shim.lowering.emission.network_nodes import NetworkNode
 from dlasim.compiler_shim.lowering.emission.records import BUFFERS, NONE, BufferFill
-from dlasim.compiler_shim.lowering.geometry import Cut
+from dlasim.compiler_shim.lowering.geometry import TileShape
 from dlasim.compiler_shim.lowering.tile_buffers import align
 from dlasim.compiler_shim.nodes import Value
 from dlasim.native.record import slots_of
@@ -24,22 +24,22 @@ class AllocatedNode(NamedTuple):
     """A step of the network with its tiling, the locations of its operands, and the addresses of its buffers:
     for each of inputs, constants, accumulator and output one address per copy.
 
-    The first pieces of its constants are loaded ahead, to the addresses in `ahead`. In a chain, what lies
+    The first pieces of its constants are prefetched to `prefetch_addresses`. In a chain, what lies
     between it and the next node is at `between_address`.
     """
 
     step: int
     fixed: NetworkNode
-    cut: Cut
+    tile_shape: TileShape
     operands: Sequence[Location]
     buffers: tuple[tuple[int, ...], ...]
-    ahead: tuple[int, ...] = ()
+    prefetch_addresses: tuple[int, ...] = ()
     between_address: int = 0
 
     @property
     def passes(self) -> int:
         """Passes over the input channels."""
-        return -(-self.fixed.facts.depth // self.cut.depth)
+        return -(-self.fixed.facts.depth // self.tile_shape.depth)
 
     @property
     def pieces(self) -> int:
@@ -49,33 +49,42 @@ class AllocatedNode(NamedTuple):
             return 1
         if facts.has_matrix or not (facts.weight_bytes or facts.record_bytes):
             return 0
-        return -(-facts.channels // self.cut.channels) * self.passes
+        return -(-facts.channels // self.tile_shape.channels) * self.passes
 
     @property
     def shared(self) -> tuple[object, ...] | None:
         """Other nodes of which this is the same have the same pieces."""
         constants = self.fixed.shared
-        return constants and (constants, self.cut.channels, self.cut.depth)
+        return constants and (constants, self.tile_shape.channels, self.tile_shape.depth)
 
     @property
     def repeats(self) -> int:
         """The most operations that compute a tile."""
-        return self.cut.channels if self.fixed.node.one_by_one else 1
+        return self.tile_shape.channels if self.fixed.node.is_channel_by_channel else 1
 
     def pack(self, piece: int, values: Sequence[Value]) -> Callable[[], bytes]:
         """Makes a piece of its constants from the network's values."""
-        cut, facts = self.cut, self.fixed.facts
+        tile_shape, facts = self.tile_shape, self.fixed.facts
         group, number = divmod(piece, self.passes)
-        first, start = group * cut.channels, number * cut.depth
-        channels, depth = min(cut.channels, facts.channels - first), min(cut.depth, facts.depth - start)
+        first, start = group * tile_shape.channels, number * tile_shape.depth
+        channels, depth = (
+            min(tile_shape.channels, facts.channels - first),
+            min(tile_shape.depth, facts.depth - start),
+        )
         size = align(channels * facts.weight_bytes * depth)
         return lambda: pack(self.fixed.node, values, first, channels, start, depth, size)
 
     def numbers(self, first_constant: int) -> list[int]:
         """The slots of its `Node`."""
-        cut = self.cut
-        numbers = [self.step, first_constant, len(self.ahead), self.between_address]
-        numbers += [cut.rows, cut.columns, cut.channels, cut.depth, int(cut.weights_outer)]
+        tile_shape = self.tile_shape
+        numbers = [self.step, first_constant, len(self.prefetch_addresses), self.between_address]
+        numbers += [
+            tile_shape.rows,
+            tile_shape.columns,
+            tile_shape.channels,
+            tile_shape.depth,
+            int(tile_shape.is_channels_outer),
+        ]
         for location in self.operands:
             numbers += location
         first, *second, constants, accumulator, output = self.buffers

@@ -11,7 +11,7 @@ CFG_REGISTER = codec.encode_cfg(registers.OPERANDS[1].name, 0) - CFG_WORD
 CFG_VALUE = _CFG.field("value").low
 WAIT_WORD = codec.encode("WAIT", unit=0, max_outstanding=0)
 WAIT_UNIT, WAIT_OUTSTANDING = _WAIT.field("unit").low, _WAIT.field("max_outstanding").low
-MOST_OUTSTANDING = _WAIT.field("max_outstanding").highest
+MAX_OUTSTANDING = _WAIT.field("max_outstanding").highest
 HALT_WORD = codec.encode("HALT")
 READ_WORD, WRITE_WORD, COPY_WORD = (
     codec.encode(mnemonic) for mnemonic in ("OP_DMA_READ", "OP_DMA_WRITE", "OP_C_MAX")

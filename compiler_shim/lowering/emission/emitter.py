@@ -30,7 +30,7 @@ from dlasim.compiler_shim.lowering.emission.records import (
     StripeRows,
 )
 from dlasim.compiler_shim.lowering.emission.streams import EMIT
-from dlasim.compiler_shim.lowering.sram_plan import Ahead
+from dlasim.compiler_shim.lowering.sram_plan import Prefetch
 from dlasim.compiler_shim.nodes import PlacedNetwork
 from dlasim.isa.file_records import SLICE, SPAN
 from dlasim.isa.instructions import UNITS
@@ -62,7 +62,7 @@ class Emitter:
         self._stream = create(StreamBuilder, is_compiled)
         self._stream.keeps_slices, self._stream.fingerprint = int(keeps_slices), fingerprint
         self._words, self._offsets = NumberMemory(is_compiled), NumberMemory(is_compiled)
-        self._ahead_addresses = NumberMemory(is_compiled)
+        self._prefetch_addresses = NumberMemory(is_compiled)
         self._nodes = RecordMemory(Node, is_compiled)
         self._nodes.reserve(len(network.nodes), 0)
         self._segments = RecordMemory(EmittedSegment, is_compiled)
@@ -81,38 +81,38 @@ class Emitter:
             "spans": self._spans,
             "slices": self._slices,
             "constant_offsets": self._offsets,
-            "ahead_addresses": self._ahead_addresses,
+            "prefetch_addresses": self._prefetch_addresses,
         }
         self._pool, self._values, self._keeps_slices = pool, network.values, keeps_slices
         self._placed: dict[int, tuple[AllocatedNode, int]] = {}  # by step, with the place of its constants
         self._shared: dict[tuple[object, ...], int] = {}  # places of constants
-        self._addresses: list[int] = []  # of constants that come ahead, by place
+        self._addresses: list[int] = []  # of prefetched constants, by place
         self._known_places = 0  # of constants, that the routine has seen
         self._segment_rows: list[tuple[int, ...]] = []  # this and the following: of what waits
         self._stripe_rows: list[Rows] = []
-        self._load_rows: list[Ahead] = []
+        self._load_rows: list[Prefetch] = []
         self._steps: list[int] = []
         self._operations = self._most_operations = 0  # in all, and of one task with its loads
         self.streams: list[tuple[int, int]] = []
 
     def put(self, allocated: AllocatedNode) -> None:
-        """A node that is to be emitted, or some of its constants ahead of it. Where none of them come ahead,
-        it shares those of an earlier image of a batch."""
-        shared, ahead = allocated.shared, allocated.ahead
-        place = self._shared.get(shared) if shared and not ahead else None
+        """A node that is to be emitted, or some of its constants ahead of it. Where none of them are
+        prefetched, it shares those of an earlier image of a batch."""
+        shared, prefetched = allocated.shared, allocated.prefetch_addresses
+        place = self._shared.get(shared) if shared and not prefetched else None
         if place is None:
             place = len(self._addresses)
-            self._addresses += [*ahead, *[0] * (allocated.pieces - len(ahead))]
+            self._addresses += [*prefetched, *[0] * (allocated.pieces - len(prefetched))]
         self._placed[allocated.step] = allocated, place
         self._nodes.write(allocated.step, allocated.numbers(place))
 
-    def node(self, step: int, tasks: int, loads: Sequence[Ahead] = ()) -> None:
+    def node(self, step: int, tasks: int, loads: Sequence[Prefetch] = ()) -> None:
         """All tasks of a node, and between them loads for later tasks."""
         allocated, _ = self._placed[step]
         operations = allocated.fixed.facts.inputs + 1 + allocated.repeats + 1
         self._add_segment((step,), tasks, 0, operations, loads)
 
-    def chain(self, chain: Chain, loads: Sequence[Ahead] = ()) -> None:
+    def chain(self, chain: Chain, loads: Sequence[Prefetch] = ()) -> None:
         """All rounds of a chain, and between them loads for later tasks."""
         repeats = sum([self._placed[step][0].repeats for step in chain.steps])
         operations = repeats + 4 * len(chain.steps) + 1
@@ -163,7 +163,7 @@ class Emitter:
         return self._slices.array(self._stream.slice_count).astype("<u4").view(SLICE.dtype).ravel()
 
     def _add_segment(
-        self, steps: Sequence[int], tasks: int, groups: int, operations: int, loads: Sequence[Ahead]
+        self, steps: Sequence[int], tasks: int, groups: int, operations: int, loads: Sequence[Prefetch]
     ) -> None:
         """Let a segment wait. A task is no more than so many operations, loads for later tasks apart."""
         for step in steps:
@@ -185,7 +185,7 @@ class Emitter:
         self._stripes.write(0, [number for row in self._stripe_rows for number in row])
         self._loads.write(0, [number for row in self._load_rows for number in row])
         known, self._known_places = self._known_places, len(self._addresses)
-        self._ahead_addresses.put(known, self._addresses[known:])
+        self._prefetch_addresses.put(known, self._addresses[known:])
         self._offsets.put(known, [NONE] * (self._known_places - known))
 
     def _reserve(self, operations: int) -> None:

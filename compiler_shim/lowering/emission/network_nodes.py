@@ -78,7 +78,7 @@ def facts_memory(network: PlacedNetwork, is_compiled: bool) -> RecordMemory[Node
 def _constants(node: DlaNode) -> tuple[object, ...]:
     """What decides about packed constants, besides how they are cut: the images of a batch share them."""
     size = () if node.table is not None else (node.out_shape[2], node.in_shape[2])
-    return node.weights, node.records, node.table, node.mnemonic, node.one_by_one, size
+    return node.weights, node.records, node.table, node.mnemonic, node.is_channel_by_channel, size
 
 
 def _operands(network: PlacedNetwork, node: DlaNode) -> tuple[NodeOperand, NodeOperand | None, NodeOperand]:
@@ -118,7 +118,7 @@ def _facts(node: DlaNode) -> NodeFacts:
         window_width=geometry.reach[1],
         is_dense=int(node.is_dense),
         channel_multiplier=1 if node.is_dense else node.multiplier,
-        is_one_by_one=int(node.one_by_one),
+        is_channel_by_channel=int(node.is_channel_by_channel),
         inputs=len(node.inputs),
         second_has_rows=node.broadcast[0],
         second_has_columns=node.broadcast[1],

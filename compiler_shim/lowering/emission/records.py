@@ -127,7 +127,7 @@ class NodeFacts(Record):
     window_width: int = 0
     is_dense: int = 0
     channel_multiplier: int = 0
-    is_one_by_one: int = 0
+    is_channel_by_channel: int = 0
     inputs: int = 0
     second_has_rows: int = 0
     second_has_columns: int = 0
@@ -152,16 +152,16 @@ class NodeFacts(Record):
 
 @record
 class Node(Record):
-    """A node as a plan has it: its cut, tensors and buffers, and how far the buffers are filled.
+    """A node as a plan has it: its tile shape, tensors and buffers, and how far the buffers are filled.
 
-    Its pieces of constants have their places in `constant_offsets` and `ahead_addresses` from
-    `first_constant` on. So many of them as `ahead` come ahead of their tasks. In a chain, what lies between
-    it and the next node is at `between_address`.
+    Its pieces of constants have their places in `constant_offsets` and `prefetch_addresses` from
+    `first_constant` on. So many of them as `prefetched` come ahead of their tasks. In a chain, what lies
+    between it and the next node is at `between_address`.
     """
 
     step: int = 0
     first_constant: int = 0
-    ahead: int = 0
+    prefetched: int = 0
     between_address: int = 0
     tile_rows: int = 0
     tile_columns: int = 0
@@ -278,4 +278,4 @@ class StreamBuilder(Record):
     spans: Records[Span] = pointer(Span)
     slices: Records[Slice] = pointer(Slice)
     constant_offsets: Numbers = pointer(int)
-    ahead_addresses: Numbers = pointer(int)
+    prefetch_addresses: Numbers = pointer(int)

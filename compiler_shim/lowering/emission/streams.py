@@ -42,7 +42,7 @@ def emit(stream: StreamBuilder) -> int:
             if stream.operation_count + segment.operations > stream.operation_limit:
                 return 1
             _segment_task(stream, segment, stream.task)
-            _load_ahead(stream, segment, stream.task)
+            _prefetch(stream, segment, stream.task)
             stream.task += 1
         stream.segment += 1
         stream.task = 0
@@ -97,14 +97,14 @@ def _write(stream: StreamBuilder, count: int, store: int, is_stored: int) -> Non
 
 
 @routine
-def _load_ahead(stream: StreamBuilder, segment: EmittedSegment, task: int) -> None:
+def _prefetch(stream: StreamBuilder, segment: EmittedSegment, task: int) -> None:
     """The loads for later tasks that come after a task."""
     end = segment.first_load + segment.loads
     while stream.load_number < end and stream.loads[stream.load_number].task <= task:
         load = stream.loads[stream.load_number]
         node = stream.nodes[load.step]
         for piece in range(load.first, load.first + load.pieces):
-            load_piece(stream, node, piece, stream.ahead_addresses[node.first_constant + piece])
+            load_piece(stream, node, piece, stream.prefetch_addresses[node.first_constant + piece])
         stream.load_number += 1
 
 

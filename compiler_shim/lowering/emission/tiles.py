@@ -76,7 +76,7 @@ def make_tile(
         _read_second_input(stream, node, operation)
     constants = _load_constants(stream, node, start, depth)
 
-    is_single = facts.is_one_by_one
+    is_single = facts.is_channel_by_channel
     is_last = start + depth >= facts.depth
     if is_last:
         _write_output(stream, node, operation, address, is_stored)
@@ -130,11 +130,11 @@ def _fill(stream: StreamBuilder, node: Node, number: int, box: TensorBox) -> tup
         return fill.address, 0
     fill.count = count + 1
     fill.box.assign(box)
-    ahead = node.ahead if number == CONSTANTS else 0
-    if count < ahead:
-        fill.address = stream.ahead_addresses[node.first_constant + count]
+    prefetched = node.prefetched if number == CONSTANTS else 0
+    if count < prefetched:
+        fill.address = stream.prefetch_addresses[node.first_constant + count]
         return fill.address, 0
-    fill.address = buffer.addresses[(count - ahead) % buffer.copies]
+    fill.address = buffer.addresses[(count - prefetched) % buffer.copies]
     return fill.address, 1
 
 

@@ -16,7 +16,7 @@ from dlasim.compiler_shim.lowering.emission.commands import (
     CFG_REGISTER,
     CFG_VALUE,
     CFG_WORD,
-    MOST_OUTSTANDING,
+    MAX_OUTSTANDING,
     WAIT_OUTSTANDING,
     WAIT_UNIT,
     WAIT_WORD,
@@ -188,7 +188,7 @@ def _wait_for(stream: StreamBuilder, operation: PlannedOperation, unit: int) -> 
     number = _newest_conflict(stream, operation, unit)
     if number == NONE:
         return
-    outstanding = min(stream.issued[unit] - number - 1, MOST_OUTSTANDING)
+    outstanding = min(stream.issued[unit] - number - 1, MAX_OUTSTANDING)
     append_word(stream, WAIT_WORD | unit << WAIT_UNIT | outstanding << WAIT_OUTSTANDING)
     _retire(stream, unit, stream.issued[unit] - outstanding)
 

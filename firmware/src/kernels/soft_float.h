@@ -49,7 +49,7 @@ struct float_parts take_apart(uint32_t magnitude);
  * stands for whatever lies below, too. */
 float round_off(uint32_t sign, int32_t exponent, uint32_t significand);
 
-/* Cut off; the nearest of both ends where that is beyond 64 bits, 0 for NaN. */
+/* TileShape off; the nearest of both ends where that is beyond 64 bits, 0 for NaN. */
 int64_t truncate(float value);
 
 #endif

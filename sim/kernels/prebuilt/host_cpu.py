@@ -12,7 +12,7 @@ _LINUX_NAMES = {
     "sahf": "lahf_lm", "sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2", "bmi": "bmi1", "lzcnt": "abm",
     "avxvnni": "avx_vnni", "avx512vnni": "avx512_vnni",
 }  # fmt: skip
-_MOST_BYTES = 1 << 14  # of which the first CPU of many takes less
+_MAX_BYTES = 1 << 14  # of which the first CPU of many takes less
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def this_cpu() -> LinuxCpu | None:
         return None
     try:
         with open("/proc/cpuinfo", "rb") as file:
-            lines = file.read(_MOST_BYTES).decode(errors="replace").splitlines()
+            lines = file.read(_MAX_BYTES).decode(errors="replace").splitlines()
     except OSError:
         return None
     flags = [line.partition(":")[2] for line in lines if line.startswith("flags")]

@@ -1,6 +1,6 @@
 // The page of a sweep.
 
-const MOST_ROWS = 50; // of each model
+const MAX_ROWS = 50; // of each model
 const SHOWN = ["cycles_total", "milliseconds", "energy_nj", "area_kge", "sram_kib", "utilization", "dma_read_bytes", "dma_write_bytes", "cycles_cpu", "cpu_instructions"];
 const SHORT = { utilization: "used", dma_read_bytes: "read", dma_write_bytes: "written" };
 const PARTS = [["conv", "CONV"], ["requant", "REQUANT"], ["depth", "DEPTH"], ["fc", "FC"], ["pool", "POOL"], ["eltwise", "ELTWISE"], ["act", "ACT"], ["stall", "memory stalls"]];
@@ -161,11 +161,11 @@ function bestSection(points, view) {
   const render = () => {
     const goal = view.y;
     const worth = points.column(goal.name);
-    note.textContent = `The points${models.length > 1 ? " of each model" : ""} with the ${goal.more ? "most" : "least"} ${goal.text} among those that pass the filters, at most ${MOST_ROWS}. Choose one to mark it in the charts.`;
+    note.textContent = `The points${models.length > 1 ? " of each model" : ""} with the ${goal.more ? "most" : "least"} ${goal.text} among those that pass the filters, at most ${MAX_ROWS}. Choose one to mark it in the charts.`;
     lists.forEach(({ model, list }) => {
       const members = membersOf(points, model).filter((number) => points.active[number] && worth[number] !== null);
       members.sort((one, other) => (worth[one] - worth[other]) * (goal.more ? -1 : 1) || one - other);
-      list.show(members.slice(0, MOST_ROWS));
+      list.show(members.slice(0, MAX_ROWS));
       list.mark(points.chosen);
     });
   };

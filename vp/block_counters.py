@@ -1,4 +1,5 @@
-"""The ledger: what the native hooks count, as Python sets it up and reads it (`block_records`).
+"""The counters of basic blocks: what the native hooks count, as Python sets it up and reads it
+(`block_records`).
 
 A block is charged when the next one starts. So counters read inside a block, by a device or a counter
 register, are those of its start, and a block left early is charged for just the part that ran.
@@ -33,7 +34,7 @@ _LOG_ENTRIES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class _Left:
+class _InterruptedBlock:
     """A block that the CPU left inside: where, its first slot, and the counts at its start."""
 
     pc: int
@@ -42,7 +43,7 @@ class _Left:
     cycles: int
 
 
-class Ledger:
+class BlockCounters:
     """Owns the counts; the emulator must be stopped, or inside a callback, when it is used."""
 
     def __init__(self, code: CodeTable) -> None:
@@ -51,7 +52,7 @@ class Ledger:
         self.counts = counts = create(Counts, is_compiled=True)
         bind(counts, "slots", Column(self._records, is_compiled=True))
         self._slots = len(code.costs)
-        self._left: _Left | None = None
+        self._interrupted: _InterruptedBlock | None = None
         self._log: npt.NDArray[np.int64] | None = None
         for column, values in ((_INSTRUCTION_SUM, code.starts), (_CYCLE_SUM, code.costs)):
             self._records[1:, column] = np.cumsum(np.append(values, np.zeros(_SLOTS_BEYOND, np.int64)))
@@ -104,7 +105,7 @@ class Ledger:
 
     def close(self, pc: int, *, may_reopen: bool = False) -> None:
         """Charges the running block up to `pc`, where it was left; all of it if it jumped away to there."""
-        self._left = None
+        self._interrupted = None
         counts = self.counts
         first = counts.open_first if counts.resume_first == NO_SLOT else counts.resume_first
         counts.resume_first = NO_SLOT
@@ -116,7 +117,7 @@ class Ledger:
         left_at = pc if start <= pc <= end else end
         last = self._records[self._slot(left_at)]
         if may_reopen and start < pc < end:
-            self._left = _Left(pc, first, self.instructions, self.cycles)
+            self._interrupted = _InterruptedBlock(pc, first, self.instructions, self.cycles)
         self.counts.instructions, self.counts.cycles = self.counts_at(left_at)
         if left_at != pc:
             self.counts.cycles += int(last[_TAKEN_CYCLES])
@@ -127,22 +128,22 @@ class Ledger:
 
     def was_left_inside(self, pc: int) -> bool:
         """Whether the CPU stopped at `pc` in the middle of a block, and could go on there."""
-        return self._left is not None and self._left.pc == pc
+        return self._interrupted is not None and self._interrupted.pc == pc
 
     @property
     def device_cycles(self) -> int:
         """What devices take for now: the start of the running block, also if it was left inside."""
-        return self.cycles if self._left is None else self._left.cycles
+        return self.cycles if self._interrupted is None else self._interrupted.cycles
 
     def reopen(self) -> None:
         """Takes back the charge of the block that was left, so that going on inside it changes nothing."""
-        left = self._left
+        left = self._interrupted
         assert left is not None
         self._records[left.first, _EDGES] -= 1
         self._records[self._slot(left.pc)][_EDGES] += 1
         self.counts.instructions, self.counts.cycles = left.instructions, left.cycles
         self.counts.resume_first = left.first
-        self._left = None
+        self._interrupted = None
 
     def charge_instruction(self, pc: int, size_bytes: int) -> None:
         """Charges one instruction by itself: one that trapped."""

@@ -1,4 +1,4 @@
-"""Finds places in SRAM for pieces of constants that are loaded ahead: routines."""
+"""Finds SRAM addresses for pieces of constants that are prefetched: routines."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from dlasim.native.routine import Numbers, routine
 
 
 @routine
-def find_place(schedule: LoadSchedule, piece: TimedPiece, constants: TimedConstants, number: int) -> None:
-    """Find a place that is free from a segment on until the piece is used up, and the cycle in which its load
-    can begin. Best is one that is free now, and that the segment after the piece's does not use either: a
-    single piece's own buffer, or a place apart from the buffers, which are for pieces that have no place."""
+def find_address(schedule: LoadSchedule, piece: TimedPiece, constants: TimedConstants, number: int) -> None:
+    """Find an address that is free from a segment on until the piece is used up, and the cycle in which its
+    load can begin. Best is one that is free now, and that the segment after the piece's does not use either:
+    a single piece's own buffer, or a range apart from the buffers, which are for pieces that have no
+    address."""
     if piece.constants != schedule.last_constants:  # the next one has room while this one is in use
         schedule.last_constants, schedule.is_from_top = piece.constants, 1 - schedule.is_from_top
     now = max(schedule.bus, schedule.issued)
     kept = 0
-    for place in range(schedule.used_count):
-        used = schedule.used[place]
-        if used.time > now:
-            schedule.used[kept].assign(used)
+    for place in range(schedule.freed_count):
+        freed = schedule.freed[place]
+        if freed.time > now:
+            schedule.freed[kept].assign(freed)
             kept += 1
-    schedule.used_count = kept
+    schedule.freed_count = kept
     schedule.best_start = NONE
     _collect(schedule, piece.constants, constants.segment, number)
     starts, ends = schedule.busy_starts, schedule.busy_ends
@@ -31,8 +32,8 @@ def find_place(schedule: LoadSchedule, piece: TimedPiece, constants: TimedConsta
             if schedule.range_owners[each] == piece.constants:
                 start, end = schedule.range_starts[each], schedule.range_ends[each]
                 _try_between(schedule, constants, starts, ends, schedule.busy_count, start, end, now)
-    apart, apart_ends, count = schedule.apart_starts, schedule.apart_ends, schedule.apart_count
-    _try_between(schedule, constants, apart, apart_ends, count, 0, schedule.limit, now)
+    blocked, blocked_ends, count = schedule.blocked_starts, schedule.blocked_ends, schedule.blocked_count
+    _try_between(schedule, constants, blocked, blocked_ends, count, 0, schedule.limit, now)
     if not constants.is_loaded_again:
         _try_between(schedule, constants, starts, ends, schedule.busy_count, 0, schedule.limit, now)
 
@@ -58,7 +59,7 @@ def covered_bytes(schedule: LoadSchedule, number: int) -> int:
     for index in range(schedule.piece_count):
         piece = schedule.pieces[index]
         constants = schedule.constants[piece.constants]
-        if piece.start != NONE and piece.host <= number and number <= constants.segment:
+        if piece.start != NONE and piece.loading_segment <= number and number <= constants.segment:
             end = piece.start + constants.size
             count = _insert(schedule.busy_starts, schedule.busy_ends, count, piece.start, end)
     total = 0
@@ -69,7 +70,7 @@ def covered_bytes(schedule: LoadSchedule, number: int) -> int:
 
 @routine
 def _collect(schedule: LoadSchedule, own: int, last: int, number: int) -> None:
-    """List what segments occupy, from one to another, and pieces that are in their places; apart, with the
+    """List what segments occupy, from one to another, and pieces that are in their places; blocked, with the
     buffers of some constants, too."""
     schedule.busy_count = 0
     for between in range(number, last + 1):
@@ -87,15 +88,15 @@ def _collect(schedule: LoadSchedule, own: int, last: int, number: int) -> None:
             schedule.busy_starts, schedule.busy_ends, schedule.busy_count, piece.start, end
         )
     for place in range(schedule.busy_count):
-        schedule.apart_starts[place] = schedule.busy_starts[place]
-        schedule.apart_ends[place] = schedule.busy_ends[place]
-    schedule.apart_count = schedule.busy_count
+        schedule.blocked_starts[place] = schedule.busy_starts[place]
+        schedule.blocked_ends[place] = schedule.busy_ends[place]
+    schedule.blocked_count = schedule.busy_count
     segment = schedule.segments[last]
     for each in range(segment.first_range, segment.first_range + segment.ranges):
         if schedule.range_owners[each] == own:
             start, end = schedule.range_starts[each], schedule.range_ends[each]
-            schedule.apart_count = _insert(
-                schedule.apart_starts, schedule.apart_ends, schedule.apart_count, start, end
+            schedule.blocked_count = _insert(
+                schedule.blocked_starts, schedule.blocked_ends, schedule.blocked_count, start, end
             )
 
 
@@ -147,20 +148,20 @@ def _try_gap(schedule: LoadSchedule, constants: TimedConstants, start: int, end:
     low = -(-start // ALIGNMENT) * ALIGNMENT
     high = (end - constants.size) // ALIGNMENT * ALIGNMENT
     if low <= high:
-        _try_place(schedule, constants, high if schedule.is_from_top else low, now)
-        _try_place(schedule, constants, low if schedule.is_from_top else high, now)
+        _try_address(schedule, constants, high if schedule.is_from_top else low, now)
+        _try_address(schedule, constants, low if schedule.is_from_top else high, now)
 
 
 @routine
-def _try_place(schedule: LoadSchedule, constants: TimedConstants, start: int, now: int) -> None:
-    """Keep a place if it is the best so far."""
+def _try_address(schedule: LoadSchedule, constants: TimedConstants, start: int, now: int) -> None:
+    """Keep an address if it is the best so far."""
     if schedule.best_start != NONE and schedule.best_time == now and not schedule.best_is_written:
         return
     end, time, is_written = start + constants.size, now, 0
-    for place in range(schedule.used_count):
-        used = schedule.used[place]
-        if used.start < end and start < used.end:
-            time = max(time, used.time)
+    for place in range(schedule.freed_count):
+        freed = schedule.freed[place]
+        if freed.start < end and start < freed.end:
+            time = max(time, freed.time)
     if constants.segment + 1 < schedule.segment_count:
         following = schedule.segments[constants.segment + 1]
         for each in range(following.first_range, following.first_range + following.ranges):

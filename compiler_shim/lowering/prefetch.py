@@ -1,4 +1,4 @@
-"""Plans which constants are loaded ahead: while earlier nodes compute, as far as the SRAM between allows.
+"""Plans which constants are prefetched: while earlier nodes compute, as far as the SRAM between allows.
 
 What must be loaded before a segment begins, because it and those after it load for longer than they compute,
 is found from the last to the first. `load_schedule` then finds when each piece is loaded, and where to.
@@ -14,16 +14,16 @@ from math import fsum
 from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.load_records import (
     NONE,
+    FreedRange,
     LoadSchedule,
     TimedConstants,
     TimedPiece,
     TimedSegment,
-    UsedPlace,
 )
 from dlasim.compiler_shim.lowering.load_schedule import LOADS
 from dlasim.compiler_shim.lowering.packed_segments import PackedSegment, describe
-from dlasim.compiler_shim.lowering.sram_plan import NOTHING_AHEAD, Ahead, AheadPlan, SramPlan
-from dlasim.compiler_shim.lowering.tiling import Machine
+from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES, Prefetch, PrefetchPlan, SramPlan
+from dlasim.compiler_shim.lowering.tiling import MachineModel
 from dlasim.native.backend import Backend
 from dlasim.native.number_memory import NumberMemory
 from dlasim.native.record import layout
@@ -31,40 +31,40 @@ from dlasim.native.shipped import SHIPPED
 from dlasim.native.storage import RecordMemory, bind, create
 
 _START = layout(TimedPiece).fields["start"].slot
-_MOST_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every number that is met
+_MAX_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every number that is met
 
 
-def load_ahead(
+def add_prefetches(
     plan: SramPlan,
-    machine: Machine,
+    machine: MachineModel,
     computing: Mapping[int, float] | None = None,
     reserve: int = 1,
     backend: Backend = SHIPPED,
 ) -> SramPlan:
-    """The plan with loads ahead; `computing` are the cycles of the nodes by step, if they have been timed. So
-    many times what is needed may be loaded ahead."""
+    """The plan with prefetches; `computing` are the cycles of the nodes by step, if they have been timed. So
+    many times what is needed may be prefetched."""
     segments = describe(plan, machine, computing)
-    ahead = plan_ahead(segments, plan.sram_bytes, machine.queue_depth, reserve, backend)
-    return replace(plan, ahead=ahead)
+    prefetches = plan_prefetches(segments, plan.sram_bytes, machine.queue_depth, reserve, backend)
+    return replace(plan, prefetches=prefetches)
 
 
-def plan_ahead(
+def plan_prefetches(
     segments: Sequence[PackedSegment],
     limit: int,
     queue_depth: int,
     reserve: int = 1,
     backend: Backend = SHIPPED,
-) -> AheadPlan:
+) -> PrefetchPlan:
     """The loads that segments make for later tasks in an SRAM of `limit` bytes, on a machine whose units have
     queues of such a depth."""
     cycles = sum([segment.compute_cycles + segment.load_cycles for segment in segments])
     pieces = sum([each.pieces for segment in segments for each in segment.constants])
-    if not pieces or reserve * cycles >= _MOST_CYCLES:
-        return NOTHING_AHEAD
+    if not pieces or reserve * cycles >= _MAX_CYCLES:
+        return NO_PREFETCHES
     run = backend.runner(LOADS)
     schedule, memories = _describe(segments, limit, queue_depth, run.is_compiled)
     schedule.reserve = reserve
-    return _list_loads(segments, schedule, memories) if run(schedule) else NOTHING_AHEAD
+    return _list_loads(segments, schedule, memories) if run(schedule) else NO_PREFETCHES
 
 
 class _Memories:
@@ -74,21 +74,21 @@ class _Memories:
         self.segments = RecordMemory(TimedSegment, is_compiled)
         self.constants = RecordMemory(TimedConstants, is_compiled)
         self.pieces = RecordMemory(TimedPiece, is_compiled)
-        self.used = RecordMemory(UsedPlace, is_compiled)
+        self.freed = RecordMemory(FreedRange, is_compiled)
         self.range_starts, self.range_ends = NumberMemory(is_compiled), NumberMemory(is_compiled)
         self.range_owners = NumberMemory(is_compiled)
         self.order, self.live = NumberMemory(is_compiled), NumberMemory(is_compiled)
         self.busy_starts, self.busy_ends = NumberMemory(is_compiled), NumberMemory(is_compiled)
-        self.apart_starts, self.apart_ends = NumberMemory(is_compiled), NumberMemory(is_compiled)
+        self.blocked_starts, self.blocked_ends = NumberMemory(is_compiled), NumberMemory(is_compiled)
         self.ends = NumberMemory(is_compiled)
 
     def reserve(self, ranges: int, pieces: int) -> None:
         """Make room for what the routine writes."""
         self.pieces.reserve(pieces, 0)
-        self.used.reserve(ranges + pieces, 0)
+        self.freed.reserve(ranges + pieces, 0)
         for memory in (self.order, self.live):
             memory.reserve(pieces, 0)
-        for memory in (self.busy_starts, self.busy_ends, self.apart_starts, self.apart_ends):
+        for memory in (self.busy_starts, self.busy_ends, self.blocked_starts, self.blocked_ends):
             memory.reserve(ranges + pieces + 1, 0)
 
 
@@ -141,23 +141,25 @@ def _describe(
     return schedule, memories
 
 
-def _list_loads(segments: Sequence[PackedSegment], schedule: LoadSchedule, memories: _Memories) -> AheadPlan:
+def _list_loads(
+    segments: Sequence[PackedSegment], schedule: LoadSchedule, memories: _Memories
+) -> PrefetchPlan:
     """The loads of pieces that have places, in the order in which they are made."""
-    loads, addresses = defaultdict[int, list[Ahead]](list), defaultdict[int, list[int]](list)
+    loads, addresses = defaultdict[int, list[Prefetch]](list), defaultdict[int, list[int]](list)
     steps = [each.step for segment in segments for each in segment.constants]
     in_order = memories.pieces.array(schedule.piece_count)[memories.order.take(0, schedule.piece_count)]
-    for constants, _, _, start, _, host, slot in in_order[in_order[:, _START] != NONE].tolist():
-        step, segment = steps[constants], segments[host]
+    for constants, _, _, start, _, loading_segment, slot in in_order[in_order[:, _START] != NONE].tolist():
+        step, segment = steps[constants], segments[loading_segment]
         task = min((slot + 1) * segment.tasks_of_slot, segment.tasks) - 1
         here, found = loads[segment.step], addresses[step]
         found.append(start)
         if here and here[-1].step == step and here[-1].task == task:
             first = here.pop().first
-            here.append(Ahead(step, task, first, len(found) - first))
+            here.append(Prefetch(step, task, first, len(found) - first))
         else:
-            here.append(Ahead(step, task, len(found) - 1, 1))
+            here.append(Prefetch(step, task, len(found) - 1, 1))
     places = {step: tuple(found) for step, found in addresses.items()}
-    return AheadPlan(dict(loads), places, schedule.peak)
+    return PrefetchPlan(dict(loads), places, schedule.peak)
 
 
 def _backlogs(segments: Sequence[PackedSegment], limit: int) -> list[float]:
@@ -181,7 +183,7 @@ def _backlogs(segments: Sequence[PackedSegment], limit: int) -> list[float]:
 def _next_tensors(segments: Sequence[PackedSegment]) -> list[float]:
     """By segment, how many cycles after its end the next load of tensors must begin, so that no task has to
     wait for it; below 0 if before. As good as never where there is none."""
-    cycles, found = float(_MOST_CYCLES), list[float]()
+    cycles, found = float(_MAX_CYCLES), list[float]()
     for segment in reversed(segments):
         found.append(cycles)
         tensors = segment.tensor_cycles / segment.slots

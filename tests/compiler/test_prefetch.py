@@ -1,4 +1,4 @@
-"""Loads ahead: no two things in one place at a time, the same results, and the bus at work."""
+"""Prefetches: no two things in one place at a time, the same results, and the bus at work."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.graph import Quantization
-from dlasim.compiler_shim.lowering.ahead import load_ahead, plan_ahead
 from dlasim.compiler_shim.lowering.packed_segments import Constants, PackedSegment, describe
 from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.prefetch import add_prefetches, plan_prefetches
 from dlasim.compiler_shim.lowering.residency import SramPlanner
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import place
@@ -37,12 +37,12 @@ def overlap(one, other):
     return one[0] < other[1] and other[0] < one[1]
 
 
-def check_places(segments, ahead, limit):
+def check_places(segments, prefetches, limit):
     """That a piece is loaded once, before it is used, to bytes that nothing else has until then. Times are
     (segment, task). Returns how many pieces there are."""
     number_of = {segment.step: number for number, segment in enumerate(segments)}
     loaded = defaultdict(list)  # by step
-    for step, loads in ahead.loads.items():
+    for step, loads in prefetches.loads.items():
         for load in loads:
             assert 0 <= load.task < segments[number_of[step]].tasks
             loaded[load.step] += [((number_of[step], load.task), number) for number in load_range(load)]
@@ -50,7 +50,7 @@ def check_places(segments, ahead, limit):
     for number, segment in enumerate(segments):
         for constants in segment.constants:
             pieces = loaded.pop(constants.step, [])
-            addresses = ahead.addresses.get(constants.step, ())
+            addresses = prefetches.addresses.get(constants.step, ())
             assert [piece for _, piece in pieces] == list(range(len(addresses)))
             for (begin, piece), address in zip(pieces, addresses, strict=True):
                 gap = (address, address + constants.piece_bytes)
@@ -60,7 +60,7 @@ def check_places(segments, ahead, limit):
                 assert begin < (number, first), "it is there before the task that reads it"
                 lives.append((begin, (number, end), gap))
                 for between in range(begin[0], number + 1):
-                    taken = occupied(segments[between], ahead, constants if between == number else None)
+                    taken = occupied(segments[between], prefetches, constants if between == number else None)
                     assert not any(overlap(gap, each) for each in taken)
     assert not loaded
     for (begin, end, gap), (other_begin, other_end, other) in combinations(lives, 2):
@@ -70,30 +70,30 @@ def check_places(segments, ahead, limit):
     return len(lives)
 
 
-def occupied(segment, ahead, own):
-    """What a segment occupies, without the buffers of constants that are all loaded ahead, and of its own."""
+def occupied(segment, prefetches, own):
+    """What a segment occupies, without the buffers of constants that are all prefetched, and of its own."""
     free = set()
     for each in segment.constants:
-        is_whole = len(ahead.addresses.get(each.step, ())) == each.pieces
+        is_whole = len(prefetches.addresses.get(each.step, ())) == each.pieces
         if not each.is_loaded_again and (is_whole or each is own):
             free |= set(each.gaps)
     return [gap for gap in segment.occupied if gap not in free]
 
 
-def most_in_use(segments, ahead):
-    """The most bytes that a segment's ranges and pieces cover; 0 where nothing is loaded ahead."""
+def most_in_use(segments, prefetches):
+    """The most bytes that a segment's ranges and pieces cover; 0 where nothing is prefetched."""
     host = {}
     number_of = {segment.step: number for number, segment in enumerate(segments)}
-    for step, loads in ahead.loads.items():
+    for step, loads in prefetches.loads.items():
         host |= {(load.step, piece): number_of[step] for load in loads for piece in load_range(load)}
     most = 0
     for number, segment in enumerate(segments):
         used = set()
-        for start, end in occupied(segment, ahead, None):
+        for start, end in occupied(segment, prefetches, None):
             used |= set(range(start, end, 16))
         for later, other in enumerate(segments):
             for each in other.constants:
-                for piece, address in enumerate(ahead.addresses.get(each.step, ())):
+                for piece, address in enumerate(prefetches.addresses.get(each.step, ())):
                     if host[each.step, piece] <= number <= later:
                         used |= set(range(address, address + each.piece_bytes, 16))
         most = max(most, 16 * len(used))
@@ -150,11 +150,11 @@ def test_places_of_random_segments():
         limit = 16 * int(rng.integers(256, 1024))
         segments = random_segments(rng, limit)
         reserve, depth = int(rng.integers(1, 3)), int(rng.integers(1, 8))
-        ahead = plan_ahead(segments, limit, depth, reserve)
-        assert ahead == plan_ahead(segments, limit, depth, reserve, PLAIN)
-        seen["pieces"] += check_places(segments, ahead, limit)
-        seen["own"] += sum(load.step == step for step, loads in ahead.loads.items() for load in loads)
-        assert ahead.peak_bytes == most_in_use(segments, ahead)
+        prefetches = plan_prefetches(segments, limit, depth, reserve)
+        assert prefetches == plan_prefetches(segments, limit, depth, reserve, PLAIN)
+        seen["pieces"] += check_places(segments, prefetches, limit)
+        seen["own"] += sum(load.step == step for step, loads in prefetches.loads.items() for load in loads)
+        assert prefetches.peak_bytes == most_in_use(segments, prefetches)
     assert seen["pieces"] > 800
     assert seen["own"] > 100
 
@@ -165,11 +165,11 @@ def test_a_place_that_is_taken_is_noticed():
         PackedSegment(0, [(0, 64)], [], 1, 900, 0),
         PackedSegment(1, [(64, 96)], [Constants(1, 1, 32, 10, ((64, 96),))], 1, 100, 0),
     ]
-    ahead = plan_ahead(segments, 256, DEPTH)
-    assert check_places(segments, ahead, 256) == 1
+    prefetches = plan_prefetches(segments, 256, DEPTH)
+    assert check_places(segments, prefetches, 256) == 1
     segments[0].occupied.append((0, 256))
     with pytest.raises(AssertionError):
-        check_places(segments, ahead, 256)
+        check_places(segments, prefetches, 256)
 
 
 @pytest.mark.parametrize(("tensors", "pieces"), [(0, 1), (10, 0)])
@@ -180,7 +180,7 @@ def test_a_load_may_take_longer_than_all_that_follows(tensors, pieces):
         PackedSegment(1, [(64, 128)], [], 1, 50, tensors),
         PackedSegment(2, [(128, 160)], [Constants(2, 1, 32, 1000, ((128, 160),))], 1, 50, 0),
     ]
-    loads = plan_ahead(segments, 256, DEPTH).loads.get(0, [])
+    loads = plan_prefetches(segments, 256, DEPTH).loads.get(0, [])
     assert sum(load.pieces for load in loads) == pieces
 
 
@@ -197,8 +197,8 @@ def test_places_of_random_networks(first, tmp_path):
         except InputError:
             continue  # the SRAM is too small
         segments = describe(plan, policy.machine)
-        ahead = plan_ahead(segments, config.sram_bytes, config.queue_depth)
-        count += check_places(segments, ahead, config.sram_bytes)
+        prefetches = plan_prefetches(segments, config.sram_bytes, config.queue_depth)
+        count += check_places(segments, prefetches, config.sram_bytes)
     assert count > 5
 
 
@@ -220,9 +220,9 @@ def test_a_layer_loads_its_own_next_pieces(bandwidth, tmp_path):
     path = classifier(tmp_path)
     network = load_model(path)
     policy = Policy(config, CompileOptions())
-    plan = load_ahead(SramPlanner(place(network, policy), policy).plan(config.sram_bytes), policy.machine)
+    plan = add_prefetches(SramPlanner(place(network, policy), policy).plan(config.sram_bytes), policy.machine)
     lowered = lower_for(network, config, CompileOptions())
-    assert any(load.step == step for step, loads in plan.ahead.loads.items() for load in loads)
+    assert any(load.step == step for step, loads in plan.prefetches.loads.items() for load in loads)
     assert not check_program(lowered.program).races
     assert verify(path, lowered, config, runs=2).passed
 

@@ -13,7 +13,7 @@ Line = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Drive:
+class RunControl:
     """How to run, and what to call during the run; none of it changes the guest's time."""
 
     max_instructions: int | None = None
