@@ -13,9 +13,10 @@ from dlasim.native.routine import Routine, routine
 
 
 @routine
-def plan_loads(schedule: LoadSchedule) -> int:
-    """Plan the loads of one slot after the other. Returns how many pieces have places."""
-    schedule.is_from_top, schedule.last_constants, schedule.unplaced_piece = 1, NONE, NONE
+def plan_loads(schedule: LoadSchedule, reserve: int) -> int:
+    """Plan the loads of one slot after the other; up to `reserve` times what is needed is prefetched. Returns
+    how many pieces have places."""
+    _start(schedule, reserve)
     _list_pieces(schedule)
     for number in range(schedule.segment_count):
         segment = schedule.segments[number]
@@ -44,6 +45,16 @@ LOADS = Routine(
 
 
 @routine
+def _start(schedule: LoadSchedule, reserve: int) -> None:
+    """As if nothing had been planned yet."""
+    schedule.is_from_top, schedule.last_constants, schedule.unplaced_piece = 1, NONE, NONE
+    schedule.reserve, schedule.waiting, schedule.prefetched_cycles, schedule.peak = reserve, 0, 0, 0
+    schedule.live_count = schedule.freed_count = schedule.bus = schedule.issued = 0
+    for place in range(schedule.last + 1):
+        schedule.ends[place] = 0
+
+
+@routine
 def _list_pieces(schedule: LoadSchedule) -> None:
     """Note which slots use each piece, and the order of their use. A chain may use any piece to its end."""
     count, listed = 0, 0
@@ -52,6 +63,7 @@ def _list_pieces(schedule: LoadSchedule) -> None:
         for each in range(segment.first_constants, segment.first_constants + segment.constants):
             constants = schedule.constants[each]
             constants.first_piece = count
+            constants.is_given_up = constants.loaded = constants.placed = 0
             for place in range(constants.pieces):
                 piece = schedule.pieces[count + place]
                 first, end = place * constants.tasks, (place + 1) * constants.tasks

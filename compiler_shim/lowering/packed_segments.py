@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from math import fsum
+from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.allocation import Gap
+from dlasim.compiler_shim.lowering.chains import Chain
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
 from dlasim.compiler_shim.lowering.tile_buffers import align
 from dlasim.compiler_shim.lowering.tiling import MachineModel
@@ -68,53 +70,99 @@ class PackedSegment:
         return self.tasks // constants.pieces
 
 
-def describe(
-    plan: SramPlan, machine: MachineModel, computing: Mapping[int, float] | None = None
-) -> list[PackedSegment]:
-    """The segments of a plan on a machine; `computing` are the cycles of the nodes by step, if known."""
-    chained, found, before = plan.chained, list[PackedSegment](), None
-    for step in sorted(plan.tilings):
-        if step in plan.chains:
-            segment, last = _describe_chain(plan, step, machine, computing), plan.chains[step].steps[-1]
-        elif step not in chained:
-            segment, last = _describe_node(plan, step, machine, computing), step
+class PackedPlan:
+    """A plan whose segments are described for several machines, or with several times."""
+
+    def __init__(self, plan: SramPlan) -> None:
+        self.plan = plan
+        chained = plan.chained
+        self._parts = list[_Part]()
+        for step in sorted(plan.tilings):
+            if step in plan.chains:
+                self._parts.append(_Part(plan, plan.chains[step].steps, plan.chains[step]))
+            elif step not in chained:
+                self._parts.append(_Part(plan, (step,)))
+
+    def segments(
+        self, machine: MachineModel, computing: Mapping[int, float] | None = None
+    ) -> list[PackedSegment]:
+        """Its segments on a machine; `computing` are the cycles of the nodes by step, if known."""
+        found, before = list[PackedSegment](), None
+        for part in self._parts:
+            segment = part.on(machine, computing)
+            segment.is_other_unit = before not in (None, part.units[0])
+            found.append(segment)
+            before = part.units[-1]
+        return found
+
+
+class _Part:
+    """A node or a chain of a plan, and what does not depend on the machine."""
+
+    def __init__(self, plan: SramPlan, steps: Sequence[int], chain: Chain | None = None) -> None:
+        self._plan, self._steps, self._chain = plan, steps, chain
+        self._problems = [plan.problems[step] for step in steps]
+        self.units = [BY_MNEMONIC[problem.node.mnemonic].unit for problem in self._problems]
+        self._occupied = list(plan.residents.during(steps))
+        if chain is not None:
+            self._occupied += chain.inner_gaps
+        for step in steps:
+            self._occupied += _buffers(plan, step)
+        self._loaded = [loaded for step in steps if (loaded := _LoadedConstants.of(plan, step)) is not None]
+
+    def on(self, machine: MachineModel, computing: Mapping[int, float] | None) -> PackedSegment:
+        """The segment on a machine; units of a chain work side by side."""
+        tasks = self._plan.tilings[self._steps[0]].tasks if self._chain is None else self._chain.rounds
+        of_unit: dict[Unit | None, float] = defaultdict(float)
+        for step, unit, problem in zip(self._steps, self.units, self._problems, strict=True):
+            compute = problem.on(machine).compute_cycles(tasks) if computing is None else computing[step]
+            of_unit[unit] += compute
+        constants = [each.on(machine) for each in self._loaded if machine.constants_cycles(each.piece_bytes)]
+        if self._chain is None:
+            shape = self._plan.tilings[self._steps[0]].tile_shape
+            loads: float = self._problems[0].on(machine).tensor_cycles(shape)
         else:
-            continue
-        segment.is_other_unit = before not in (None, _unit(plan, step))
-        found.append(segment)
-        before = _unit(plan, last)
-    return found
+            fixed = sum([each.pieces * each.piece_cycles for each in constants])
+            loads = max(self._chain.load_cycles - fixed, 0)
+        return PackedSegment(
+            self._steps[0],
+            self._occupied,
+            constants,
+            tasks,
+            max(of_unit.values()),
+            loads,
+            is_chain=self._chain is not None,
+        )
 
 
-def _unit(plan: SramPlan, step: int) -> Unit | None:
-    return BY_MNEMONIC[plan.problems[step].node.mnemonic].unit
+class _LoadedConstants(NamedTuple):
+    """The constants of a node that may be prefetched."""
 
+    step: int
+    pieces: int
+    piece_bytes: int
+    part: float  # of the cycles of a whole piece that one takes on average: the last piece is smaller
+    gaps: tuple[Gap, ...]
+    is_loaded_again: bool
 
-def _describe_node(
-    plan: SramPlan, step: int, machine: MachineModel, computing: Mapping[int, float] | None
-) -> PackedSegment:
-    problem, tiling = plan.problems[step].on(machine), plan.tilings[step]
-    constants, loads = _constants(plan, step, machine), problem.tensor_cycles(tiling.tile_shape)
-    compute = problem.compute_cycles(tiling.tasks) if computing is None else computing[step]
-    occupied = [*plan.residents.during((step,)), *_buffers(plan, step)]
-    return PackedSegment(step, occupied, constants, tiling.tasks, compute, loads)
+    @classmethod
+    def of(cls, plan: SramPlan, step: int) -> _LoadedConstants | None:
+        """Those of a step of a plan, None where there are none, or only those of a host's tensor."""
+        problem, tiling = plan.problems[step], plan.tilings[step]
+        place = len(problem.in_sram.inputs)
+        size, pieces = tiling.buffers[place][0], problem.first_pieces(tiling)
+        if not size or problem.node.matrix is not None:
+            return None
+        is_loaded_again = problem.loads_again(tiling)
+        part = 1.0 if is_loaded_again else min(problem.constant_bytes / (pieces * size), 1.0)
+        gaps = tuple([(address, address + align(size)) for address in plan.buffers[step][place]])
+        return cls(step, pieces, size, part, gaps, is_loaded_again)
 
-
-def _describe_chain(
-    plan: SramPlan, step: int, machine: MachineModel, computing: Mapping[int, float] | None
-) -> PackedSegment:
-    """MAC and VECTOR work side by side."""
-    chain = plan.chains[step]
-    occupied, constants = [*plan.residents.during(chain.steps), *chain.inner_gaps], list[Constants]()
-    of_unit: dict[Unit | None, float] = defaultdict(float)
-    for member in chain.steps:
-        occupied += _buffers(plan, member)
-        constants += _constants(plan, member, machine)
-        problem = plan.problems[member].on(machine)
-        cycles = problem.compute_cycles(chain.rounds) if computing is None else computing[member]
-        of_unit[_unit(plan, member)] += cycles
-    loads = max(chain.load_cycles - sum([each.pieces * each.piece_cycles for each in constants]), 0)
-    return PackedSegment(step, occupied, constants, chain.rounds, max(of_unit.values()), loads, is_chain=True)
+    def on(self, machine: MachineModel) -> Constants:
+        """The same with the cycles of a load on a machine."""
+        cycles = machine.constants_cycles(self.piece_bytes) * self.part
+        size = align(self.piece_bytes)
+        return Constants(self.step, self.pieces, size, cycles, self.gaps, self.is_loaded_again)
 
 
 def _buffers(plan: SramPlan, step: int) -> list[Gap]:
@@ -125,20 +173,3 @@ def _buffers(plan: SramPlan, step: int) -> list[Gap]:
         for address in addresses
         if size
     ]
-
-
-def _constants(plan: SramPlan, step: int, machine: MachineModel) -> list[Constants]:
-    """The constants of a node that may be prefetched. Those of a host's tensor may not."""
-    problem, tiling = plan.problems[step], plan.tilings[step]
-    place = len(problem.in_sram.inputs)
-    size, pieces = tiling.buffers[place][0], problem.first_pieces(tiling)
-    if not size or problem.node.matrix is not None:
-        return []
-    cycles = machine.constants_cycles(size)
-    if not cycles:
-        return []  # loads take no time on this machine
-    is_loaded_again = problem.loads_again(tiling)
-    # The last piece is smaller than the others.
-    part = 1.0 if is_loaded_again else min(problem.constant_bytes / (pieces * size), 1.0)
-    gaps = tuple([(address, address + align(size)) for address in plan.buffers[step][place]])
-    return [Constants(step, pieces, align(size), cycles * part, gaps, is_loaded_again)]

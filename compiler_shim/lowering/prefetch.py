@@ -21,7 +21,7 @@ from dlasim.compiler_shim.lowering.load_records import (
     TimedSegment,
 )
 from dlasim.compiler_shim.lowering.load_schedule import LOADS
-from dlasim.compiler_shim.lowering.packed_segments import PackedSegment, describe
+from dlasim.compiler_shim.lowering.packed_segments import PackedPlan, PackedSegment
 from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES, Prefetch, PrefetchPlan, SramPlan
 from dlasim.compiler_shim.lowering.tiling import MachineModel
 from dlasim.native.backend import Backend
@@ -35,36 +35,38 @@ _MAX_CYCLES = 1 << 60  # of all segments: with more, 64 bits do not hold every n
 
 
 def add_prefetches(
-    plan: SramPlan,
+    plan: PackedPlan,
     machine: MachineModel,
     computing: Mapping[int, float] | None = None,
-    reserve: int = 1,
+    reserves: Sequence[int] = (1,),
     backend: Backend = SHIPPED,
-) -> SramPlan:
-    """The plan with prefetches; `computing` are the cycles of the nodes by step, if they have been timed. So
-    many times what is needed may be prefetched."""
-    segments = describe(plan, machine, computing)
-    prefetches = plan_prefetches(segments, plan.sram_bytes, machine.queue_depth, reserve, backend)
-    return replace(plan, prefetches=prefetches)
+) -> list[SramPlan]:
+    """The plan with prefetches; `computing` are the cycles of the nodes by step, if they have been timed. For
+    each of the reserves: so many times what is needed may be prefetched."""
+    segments, limit = plan.segments(machine, computing), plan.plan.sram_bytes
+    found = plan_prefetches(segments, limit, machine.queue_depth, reserves, backend)
+    return [replace(plan.plan, prefetches=prefetches) for prefetches in found]
 
 
 def plan_prefetches(
     segments: Sequence[PackedSegment],
     limit: int,
     queue_depth: int,
-    reserve: int = 1,
+    reserves: Sequence[int] = (1,),
     backend: Backend = SHIPPED,
-) -> PrefetchPlan:
+) -> list[PrefetchPlan]:
     """The loads that segments make for later tasks in an SRAM of `limit` bytes, on a machine whose units have
-    queues of such a depth."""
+    queues of such a depth; for each of the reserves."""
     cycles = sum([segment.compute_cycles + segment.load_cycles for segment in segments])
     pieces = sum([each.pieces for segment in segments for each in segment.constants])
-    if not pieces or reserve * cycles >= _MAX_CYCLES:
-        return NO_PREFETCHES
+    if not pieces or max(reserves) * cycles >= _MAX_CYCLES:
+        return [NO_PREFETCHES for _ in reserves]
     run = backend.runner(LOADS)
     schedule, memories = _describe(segments, limit, queue_depth, run.is_compiled)
-    schedule.reserve = reserve
-    return _list_loads(segments, schedule, memories) if run(schedule) else NO_PREFETCHES
+    return [
+        _list_loads(segments, schedule, memories) if run(schedule, reserve) else NO_PREFETCHES
+        for reserve in reserves
+    ]
 
 
 class _Memories:
@@ -134,7 +136,7 @@ def _describe(
     memories.range_owners.put(0, owners)
     schedule.segment_count, schedule.piece_count = len(segments), sum([each.pieces for each in constants])
     schedule.limit, schedule.queue_depth, schedule.last = limit, queue_depth, max(queue_depth, 2) - 1
-    memories.ends.put(0, [0] * (schedule.last + 1))
+    memories.ends.reserve(schedule.last + 1, 0)
     memories.reserve(len(gaps), schedule.piece_count)
     for name in vars(memories):
         bind(schedule, name, getattr(memories, name))

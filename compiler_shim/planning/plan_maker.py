@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
 from dlasim.compiler_shim.lowering.lower import Lowered, emit
+from dlasim.compiler_shim.lowering.packed_segments import PackedPlan
 from dlasim.compiler_shim.lowering.policy import Policy, keeps_tensors
 from dlasim.compiler_shim.lowering.prefetch import add_prefetches
 from dlasim.compiler_shim.lowering.residency import SramPlanner
@@ -84,7 +85,7 @@ class PlanMaker:
             try:
                 plan = self.planner(kind).plan(size, apart)
                 may_load = kind.tiling == "auto" and keeps_tensors(self.options)
-                known[key] = self.add_prefetches(plan) if may_load else plan
+                known[key] = self.with_prefetches(plan) if may_load else plan
             except InputError as error:
                 known[key] = str(error)  # the error itself would keep everything here alive
         found = known[key]
@@ -92,16 +93,19 @@ class PlanMaker:
             raise InputError(found)
         return found
 
-    def add_prefetches(
+    def with_prefetches(self, plan: SramPlan) -> SramPlan:
+        """The plan with prefetches by estimates."""
+        return self.prefetching(PackedPlan(plan), self.machine)[0]
+
+    def prefetching(
         self,
-        plan: SramPlan,
+        plan: PackedPlan,
+        machine: DlaConfig,
         computing: Mapping[int, float] | None = None,
-        reserve: int = 1,
-        machine: DlaConfig | None = None,
-    ) -> SramPlan:
-        """The plan with prefetches, by the times of the machine at hand or of another."""
-        costs = self.costs_on(machine or self.machine)
-        return add_prefetches(plan, costs, computing, reserve, self.backend)
+        reserves: Sequence[int] = (1,),
+    ) -> list[SramPlan]:
+        """A plan with prefetches by the times of a machine, for each of the reserves."""
+        return add_prefetches(plan, self.costs_on(machine), computing, reserves, self.backend)
 
     def planner(self, kind: PlanKind) -> SramPlanner:
         """Plans the SRAM of a kind's network."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dlasim.compiler_shim.lowering.lower import Lowered
+from dlasim.compiler_shim.lowering.packed_segments import PackedPlan
 from dlasim.compiler_shim.lowering.policy import keeps_tensors
 from dlasim.compiler_shim.lowering.splitting import changes_of_unit, hidden_cycles, split_rows
 from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES, SramPlan
@@ -129,9 +130,9 @@ class Refinement:
     def _cut(self, plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
         """The plan with some nodes in so many parts."""
         smaller = split_rows(plan, parts)
-        return (
-            self._maker.add_prefetches(smaller) if smaller is not None and plan.prefetches.loads else smaller
-        )
+        if smaller is None or not plan.prefetches.loads:
+            return smaller
+        return self._maker.with_prefetches(smaller)
 
     def _mixed(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
         """The best plans in smaller tiles, each change of unit in the number of parts that is best there."""
@@ -184,11 +185,12 @@ class Refinement:
                 computing, least = self._computing(candidate, self._program(candidate, lowered))
                 if least >= min(promising[:1] + found, key=_cycles)[0]:
                     continue  # no other loads make it the fastest
+                packed = PackedPlan(plan)
                 known[identity] = [
-                    self._maker.add_prefetches(plan, computing, reserve) for reserve in RESERVES
+                    *self._maker.prefetching(packed, self._maker.machine, computing, RESERVES),
+                    *self._maker.prefetching(packed, self._deep),
+                    replace(plan, prefetches=NO_PREFETCHES),
                 ]
-                known[identity].append(replace(plan, prefetches=NO_PREFETCHES))
-                known[identity].append(self._maker.add_prefetches(plan, machine=self._deep))
             others = [replace(candidate, plan=other) for other in known.get(identity, ())]
             found += self._maker.time_all(others)[0]
         return found
@@ -200,7 +202,7 @@ class Refinement:
             plan, identity = candidate.plan, id(candidate.plan)
             if plan.prefetches.loads:
                 if identity not in known:
-                    known[identity] = self._maker.add_prefetches(plan, machine=self._deep)
+                    (known[identity],) = self._maker.prefetching(PackedPlan(plan), self._deep)
                 found += self._maker.time_all([replace(candidate, plan=known[identity])])[0]
         return found
 

@@ -10,7 +10,7 @@ import pytest
 
 from dlasim.compiler_shim.compile import load_model, lower_for
 from dlasim.compiler_shim.graph import Quantization
-from dlasim.compiler_shim.lowering.packed_segments import Constants, PackedSegment, describe
+from dlasim.compiler_shim.lowering.packed_segments import Constants, PackedPlan, PackedSegment
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.prefetch import add_prefetches, plan_prefetches
 from dlasim.compiler_shim.lowering.residency import SramPlanner
@@ -150,8 +150,10 @@ def test_places_of_random_segments():
         limit = 16 * int(rng.integers(256, 1024))
         segments = random_segments(rng, limit)
         reserve, depth = int(rng.integers(1, 3)), int(rng.integers(1, 8))
-        prefetches = plan_prefetches(segments, limit, depth, reserve)
-        assert prefetches == plan_prefetches(segments, limit, depth, reserve, PLAIN)
+        found = plan_prefetches(segments, limit, depth, (reserve, 1, reserve))
+        assert found == plan_prefetches(segments, limit, depth, (reserve, 1, reserve), PLAIN)
+        prefetches = found[0]
+        assert found[2] == prefetches  # nothing stays of what was planned before
         seen["pieces"] += check_places(segments, prefetches, limit)
         seen["own"] += sum(load.step == step for step, loads in prefetches.loads.items() for load in loads)
         assert prefetches.peak_bytes == most_in_use(segments, prefetches)
@@ -165,7 +167,7 @@ def test_a_place_that_is_taken_is_noticed():
         PackedSegment(0, [(0, 64)], [], 1, 900, 0),
         PackedSegment(1, [(64, 96)], [Constants(1, 1, 32, 10, ((64, 96),))], 1, 100, 0),
     ]
-    prefetches = plan_prefetches(segments, 256, DEPTH)
+    (prefetches,) = plan_prefetches(segments, 256, DEPTH)
     assert check_places(segments, prefetches, 256) == 1
     segments[0].occupied.append((0, 256))
     with pytest.raises(AssertionError):
@@ -180,7 +182,7 @@ def test_a_load_may_take_longer_than_all_that_follows(tensors, pieces):
         PackedSegment(1, [(64, 128)], [], 1, 50, tensors),
         PackedSegment(2, [(128, 160)], [Constants(2, 1, 32, 1000, ((128, 160),))], 1, 50, 0),
     ]
-    loads = plan_prefetches(segments, 256, DEPTH).loads.get(0, [])
+    loads = plan_prefetches(segments, 256, DEPTH)[0].loads.get(0, [])
     assert sum(load.pieces for load in loads) == pieces
 
 
@@ -196,8 +198,8 @@ def test_places_of_random_networks(first, tmp_path):
             plan = SramPlanner(placed, policy).plan(config.sram_bytes)
         except InputError:
             continue  # the SRAM is too small
-        segments = describe(plan, policy.machine)
-        prefetches = plan_prefetches(segments, config.sram_bytes, config.queue_depth)
+        segments = PackedPlan(plan).segments(policy.machine)
+        (prefetches,) = plan_prefetches(segments, config.sram_bytes, config.queue_depth)
         count += check_places(segments, prefetches, config.sram_bytes)
     assert count > 5
 
@@ -220,7 +222,8 @@ def test_a_layer_loads_its_own_next_pieces(bandwidth, tmp_path):
     path = classifier(tmp_path)
     network = load_model(path)
     policy = Policy(config, CompileOptions())
-    plan = add_prefetches(SramPlanner(place(network, policy), policy).plan(config.sram_bytes), policy.machine)
+    packed = PackedPlan(SramPlanner(place(network, policy), policy).plan(config.sram_bytes))
+    (plan,) = add_prefetches(packed, policy.machine)
     lowered = lower_for(network, config, CompileOptions())
     assert any(load.step == step for step, loads in plan.prefetches.loads.items() for load in loads)
     assert not check_program(lowered.program).races
