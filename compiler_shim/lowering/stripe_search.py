@@ -132,7 +132,7 @@ def _fits(chain: StripeSearch, size_bytes: int, budget: int) -> bool:
 
 @routine
 def _describe(chain: StripeSearch, rows: int) -> None:
-    """What stripes of so many rows hold and move; `stripes.make_schedule` says which rows are in each."""
+    """What stripes of so many rows hold and move."""
     last = chain.count - 1
     height = chain.nodes[last].sizes[0].height
     for number in range(chain.count):
@@ -141,12 +141,10 @@ def _describe(chain: StripeSearch, rows: int) -> None:
     chain.stripes = chain.copies_cycles = chain.copied_bytes = 0
     top = 0
     while top < height:
-        _set_needs(chain, top + rows, height)
+        begin_stripe(chain, top + rows)
         for number in range(chain.count):
-            _follow_node(chain, number)
-        for number in range(chain.count):
-            node = chain.nodes[number]
-            node.done, node.base = node.need, node.start
+            _note_rows(chain, chain.nodes[number], number == last)
+        end_stripe(chain)
         chain.stripes += 1
         top += rows
     chain.sram_bytes = 0
@@ -161,38 +159,41 @@ def _describe(chain: StripeSearch, rows: int) -> None:
 
 
 @routine
-def _set_needs(chain: StripeSearch, end: int, height: int) -> None:
-    """The row before which each node computes in a stripe; at the end also rows that nothing reads."""
+def begin_stripe(chain: StripeSearch, end: int) -> None:
+    """For each node, the row before which it computes in the stripe that ends with row `end` of the last
+    node, and the first row that later stripes read. The last stripe has also rows that nothing reads."""
     last = chain.count - 1
-    if end >= height:
-        for number in range(chain.count):
-            chain.nodes[number].need = chain.nodes[number].sizes[0].height
-        return
-    chain.nodes[last].need = end
-    number = last - 1
+    is_last = 1 if end >= chain.nodes[last].sizes[0].height else 0
+    number = last
     while number >= 0:
-        node, follower = chain.nodes[number], chain.nodes[number + 1]
-        sizes = follower.sizes[0]
-        end = (end - 1) * sizes.stride_height - follower.pad + sizes.window_height
-        end = max(node.done, min(end, node.sizes[0].height))
-        node.need = end
+        node = chain.nodes[number]
+        height = node.sizes[0].height
+        node.need, node.start = height if is_last else end, node.done
+        if number < last:
+            follower = chain.nodes[number + 1]
+            node.need = height if is_last else max(node.done, min(end, height))
+            read = follower.done * follower.sizes[0].stride_height - follower.pad
+            node.start = min(max(read, 0), node.done)
+        end = (node.need - 1) * node.sizes[0].stride_height - node.pad + node.sizes[0].window_height
         number -= 1
 
 
 @routine
-def _follow_node(chain: StripeSearch, number: int) -> None:
+def end_stripe(chain: StripeSearch) -> None:
+    """The next stripe follows."""
+    for number in range(chain.count):
+        node = chain.nodes[number]
+        node.done, node.base = node.need, node.start
+
+
+@routine
+def _note_rows(chain: StripeSearch, node: ChainNode, is_last: int) -> None:
     """What a node does in a stripe."""
-    node = chain.nodes[number]
-    sizes = node.sizes[0]
-    node.start = node.done
     node.most = max(node.most, node.need - node.done)
-    if number == chain.count - 1:
+    if is_last:
         return
-    follower = chain.nodes[number + 1]
-    read = max(follower.done * follower.sizes[0].stride_height - follower.pad, 0)
-    node.start = min(read, node.done)
     node.held = max(node.held, node.need - node.start)
-    kept = (node.done - node.start) * sizes.width * sizes.channels
+    kept = (node.done - node.start) * node.sizes[0].width * node.sizes[0].channels
     if node.start > node.base and kept:
         unit = chain.copier
         work = lane_cycles(unit, 1, 1, 1, kept)

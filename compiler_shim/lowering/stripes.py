@@ -9,57 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from dlasim.compiler_shim.lowering.chains import ChainLayout, ChainTiling, Rows, Schedule
 from dlasim.compiler_shim.lowering.geometry import INFINITE, Buffers, Geometry, TileShape
-from dlasim.compiler_shim.lowering.stripe_search import STRIPES, StripeSearch
+from dlasim.compiler_shim.lowering.stripe_search import STRIPES, StripeSearch, begin_stripe, end_stripe
 from dlasim.compiler_shim.lowering.tiling import MachineModel, TilingProblem
 from dlasim.native.backend import PLAIN, Backend, Runner
 from dlasim.native.shipped import SHIPPED
 from dlasim.native.storage import create, point, write_first
 
 
-class Reach(NamedTuple):
-    """How the rows of a node's output follow from those of its input."""
-
-    height: int
-    stride: int
-    pad: int
-    span: int  # input rows from the first tap to the last
-
-    def first_read(self, first: int) -> int:
-        """The first row of the input that rows from `first` on read."""
-        return max(first * self.stride - self.pad, 0)
-
-    def read_end(self, end: int) -> int:
-        """The row after the last that rows before `end` read, were the input endless."""
-        return (end - 1) * self.stride - self.pad + self.span
-
-
-def reach_of(geometry: Geometry, pad: int) -> Reach:
-    """The reach of nodes with so many rows of padding at the top."""
-    return Reach(geometry.height, geometry.sizes.plain.stride_height, pad, geometry.reach[0])
-
-
-def make_schedule(nodes: Sequence[Reach], rows: int) -> Schedule:
-    """The stripes of a chain whose last node computes `rows` rows in each."""
-    heights = [node.height for node in nodes]
-    done, base = [0] * len(nodes), [0] * len(nodes)
+def make_schedule(links: Sequence[tuple[Geometry, int]], rows: int) -> Schedule:
+    """The stripes of a chain whose last node computes `rows` rows in each; of each node its geometry, and its
+    rows of padding at the top."""
+    chain = create(StripeSearch, is_compiled=False)
+    chain.count = len(links)
+    nodes = [chain.nodes[number] for number in range(chain.count)]
+    for node, (geometry, pad) in zip(nodes, links, strict=True):
+        point(node, "sizes", geometry.sizes.plain)
+        node.pad = pad
     stripes = []
-    for top in range(0, heights[-1], rows):
-        need = list(heights)  # at the end also rows that nothing reads
-        if top + rows < heights[-1]:
-            end = need[-1] = top + rows
-            for number in range(len(nodes) - 2, -1, -1):
-                end = nodes[number + 1].read_end(end)
-                end = need[number] = max(done[number], min(end, heights[number]))
-        starts = [
-            min(node.first_read(row), own) for node, row, own in zip(nodes[1:], done[1:], done, strict=False)
-        ]
-        starts.append(done[-1])
-        stripes.append(tuple(map(Rows, done, need, base, starts)))
-        done, base = need, starts
+    for end in range(rows, links[-1][0].height + rows, rows):
+        begin_stripe(chain, end)
+        stripes.append(tuple([Rows(node.done, node.need, node.base, node.start) for node in nodes]))
+        end_stripe(chain)
     return tuple(stripes)
 
 
@@ -127,14 +100,14 @@ def _is_moderate(problems: Sequence[TilingProblem]) -> bool:
     return stripes + sum([problem.work_cycles for problem in problems]) < INFINITE
 
 
-def _layout(shapes: Sequence[tuple[Geometry, Reach]], rows: int) -> ChainLayout:
+def _layout(links: Sequence[tuple[Geometry, int]], rows: int) -> ChainLayout:
     """The stripes of a chain, and the buffers that they take; the inner tensors stay in SRAM."""
-    schedule = make_schedule([reach for _, reach in shapes], rows)
+    schedule = make_schedule(links, rows)
     tile_shapes: list[TileShape] = []
     buffers: list[Buffers] = []
     inner: list[int] = []
     is_double = len(schedule) > 1
-    for number, (shape, _) in enumerate(shapes):
+    for number, (shape, _) in enumerate(links):
         column = [stripe[number] for stripe in schedule]
         most = max([rows.end - rows.first for rows in column])
         tile_shape = TileShape(
@@ -142,10 +115,10 @@ def _layout(shapes: Sequence[tuple[Geometry, Reach]], rows: int) -> ChainLayout:
         )
         tile_shapes.append(tile_shape)
         buffers.append(shape.buffers(tile_shape))
-        if number + 1 < len(shapes):
+        if number + 1 < len(links):
             row_bytes = shape.width * shape.channels
             inner.append(max([rows.end - rows.base for rows in column]) * row_bytes)
-    tasks = (len(schedule),) * len(shapes)
+    tasks = (len(schedule),) * len(links)
     return ChainLayout(tuple(tile_shapes), tuple(buffers), tuple(inner), tasks, schedule)
 
 
@@ -154,10 +127,10 @@ class _Layouts(dict[int, ChainLayout]):
 
     def __init__(self, links: Sequence[tuple[Geometry, int]]) -> None:
         super().__init__()
-        self._shapes = [(shape, reach_of(shape, pad)) for shape, pad in links]
+        self._links = links
 
     def __missing__(self, rows: int) -> ChainLayout:
-        made = self[rows] = _layout(self._shapes, rows)
+        made = self[rows] = _layout(self._links, rows)
         return made
 
 
