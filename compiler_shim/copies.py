@@ -1,7 +1,8 @@
 """Calls that only move elements, as copies between views of their tensors.
 
 A copy is OP_POOL with a window of one pixel. Its strides, and those of transfers, serve slices, transposes of
-any kind and interleaved pixels. `sharing.py` removes those copies that another node can make unnecessary.
+any kind and interleaved pixels. `copy_elimination.py` removes those copies that another node can make
+unnecessary.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from dlasim.compiler_shim.conversions import delay_conversions
+from dlasim.compiler_shim.conversion_sinking import sink_conversions
 from dlasim.compiler_shim.dilation import fold_dilation
 from dlasim.compiler_shim.folding import fold
 from dlasim.compiler_shim.graph import Graph, Operator, Tensor
@@ -32,7 +32,7 @@ def prepare(model: ReadModel, name: str) -> Graph:
     check.inputs(model.graph)
     signed = _signed(model)
     graph = _resolve(replace(signed, graph=fold_dilation(separate_states(signed.graph))), name)
-    graph = delay_conversions(fold_transposes(graph))
+    graph = sink_conversions(fold_transposes(graph))
     check.operators(graph)
     check.interface(graph)
     return graph
@@ -55,7 +55,7 @@ def _resolve(model: ReadModel, name: str) -> Graph:
         op = bind(operator, tensors, name, model.graph.rounds_once)
         values = None
         if op is not None:
-            _settle_shapes(op, tensors, model.open_shapes)
+            _infer_shapes(op, tensors, model.open_shapes)
             if not variables.intersection(operator.outputs):
                 values = fold(replace(op, outputs=tuple(tensors[index] for index in operator.outputs)))
         if values is None:
@@ -66,7 +66,7 @@ def _resolve(model: ReadModel, name: str) -> Graph:
     return replace(model.graph, tensors=tuple(tensors), operators=tuple(kept))
 
 
-def _settle_shapes(op: BoundOperator, tensors: list[Tensor], open_shapes: frozenset[int]) -> None:
+def _infer_shapes(op: BoundOperator, tensors: list[Tensor], open_shapes: frozenset[int]) -> None:
     for index, shape in zip(op.output_numbers, infer_shapes(op), strict=True):
         declared = tensors[index].shape
         op.require(

@@ -6,20 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
 
+from dlasim.compiler_shim.copy_elimination import eliminate_copies
 from dlasim.compiler_shim.lowering.geometry import INFINITE
 from dlasim.compiler_shim.lowering.policy import Policy
 from dlasim.compiler_shim.lowering.tiling import TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, alias_chain
 from dlasim.compiler_shim.partition import Item, UnplacedNetwork
 from dlasim.compiler_shim.requantization import (
-    leaving_sums,
     requantized_on_cpu,
     requantized_on_dla,
     requantizes,
     requantizing_call,
+    storing_sums,
     sums_of,
 )
-from dlasim.compiler_shim.sharing import share
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.isa.file_records import LayerKind
@@ -231,7 +231,7 @@ class _Placer:
         for item, verdict in zip(self._network.items, verdicts, strict=True):
             self._place(item, verdict)
         net = self._network
-        return share(
+        return eliminate_copies(
             PlacedNetwork(
                 net.name,
                 tuple(self._values),
@@ -268,16 +268,18 @@ class _Placer:
         if self._options.requant == "cpu":
             call = requantizing_call(item.host, node, self._values)
         if call is not None:
-            self._leave_sums(node, call, left)
+            self._split_requantization(node, call, left)
         elif requantizes(node) and self._options.fusion == "none":
             sums = self._new_sums(node.output)
-            self._nodes.append(leaving_sums(node, sums))
+            self._nodes.append(storing_sums(node, sums))
             layer = self._requantizing_layer(item, LayerKind.REQUANT, "dla", "--fusion none")
             self._nodes.append(requantized_on_dla(node, sums, layer))
         else:
             self._nodes.append(node)
 
-    def _leave_sums(self, node: DlaNode, call: HostCall, left: dict[int, tuple[HostCall, int]]) -> None:
+    def _split_requantization(
+        self, node: DlaNode, call: HostCall, left: dict[int, tuple[HostCall, int]]
+    ) -> None:
         """The node with its sums as output; a part of the tensor becomes the same part of all sums."""
         output = call.outputs[0]
         if output not in left:
@@ -288,7 +290,7 @@ class _Placer:
             if number != output and output in alias_chain(self._values, number):
                 self._values.append(replace(part, name=f"{part.name}/int32", dtype="int32", alias=sums))
                 sums = len(self._values) - 1
-        self._nodes.append(leaving_sums(node, sums))
+        self._nodes.append(storing_sums(node, sums))
 
     def _new_sums(self, output: int) -> int:
         self._values.append(sums_of(self._values[output]))

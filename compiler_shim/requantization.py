@@ -10,7 +10,7 @@ from dlasim.isa.host_attributes import decode_attributes, encode_attributes
 from dlasim.isa.instructions import BY_MNEMONIC, Out, Quant
 from dlasim.isa.program import HostCall
 
-_KEPT = ("OUT_ZP", "ACT_MIN", "ACT_MAX")
+_CLAMP_REGISTERS = ("OUT_ZP", "ACT_MIN", "ACT_MAX")
 
 
 def sums_of(output: Value) -> Value:
@@ -18,7 +18,7 @@ def sums_of(output: Value) -> Value:
     return Value(f"{output.name}/int32", output.shape, "int32")
 
 
-def leaving_sums(node: DlaNode, sums: int) -> DlaNode:
+def storing_sums(node: DlaNode, sums: int) -> DlaNode:
     """The convolution that stores its sums, bias included, in that value."""
     mnemonic = BY_MNEMONIC[node.mnemonic].sums or node.mnemonic
     fields = {**node.fields, "out": Out.INT32, "quant": Quant.TENSOR}
@@ -35,7 +35,7 @@ def requantized_on_dla(node: DlaNode, sums: int, layer: int) -> DlaNode:
     return DlaNode(
         "OP_REQUANT", layer, (sums,), node.output, node.out_shape, node.out_shape,
         fields={"quant": Quant.CHANNEL}, in_element_bytes=4, records=node.records,
-        registers={name: value for name, value in node.registers.items() if name in _KEPT},
+        registers={name: value for name, value in node.registers.items() if name in _CLAMP_REGISTERS},
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from dlasim.isa.limits import MAX_RANK
 
 # ADD and SUB keep this many bits below the point while they add.
 ADD_LEFT_SHIFT = 20
+INT16_ADD_LEFT_SHIFT = 15  # of int16
 # SQUARED_DIFFERENCE keeps so many while it subtracts, and twice as many in the square.
 DIFFERENCE_LEFT_SHIFT = 7
 # COMPARE keeps so many.

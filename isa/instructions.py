@@ -118,7 +118,7 @@ class Operand:
     extent: Extent
     writes: bool = False
     element_bytes: int = INT8_BYTES
-    wide_when: When | None = None  # int32 elements where this holds
+    int32_when: When | None = None  # int32 elements where this holds
     present_when: tuple[When, ...] = ()  # any of these; empty: always
 
     @property
@@ -243,13 +243,13 @@ _QUANT = Field(
     names=_names(Quant),
 )
 
-_WIDE_OUT = When("out", (Out.INT32,))
+_INT32_OUT = When("out", (Out.INT32,))
 _NEEDS_RECORDS = (When("init", (Init.BIAS,)), When("quant", (Quant.CHANNEL,)))
 _ACC = Operand("ACC", Extent.OUTPUT, element_bytes=INT32_BYTES, present_when=(When("init", (Init.PARTIAL,)),))
 _RECORDS = Operand("PARAM_ADDR", Extent.RECORDS, element_bytes=INT32_BYTES, present_when=_NEEDS_RECORDS)
 _OUT8 = Operand("OUT", Extent.OUTPUT, writes=True)
 _OUT32 = Operand("OUT", Extent.OUTPUT, writes=True, element_bytes=INT32_BYTES)
-_OUT_EITHER = Operand("OUT", Extent.OUTPUT, writes=True, wide_when=_WIDE_OUT)
+_OUT_EITHER = Operand("OUT", Extent.OUTPUT, writes=True, int32_when=_INT32_OUT)
 _IN8 = Operand("IN", Extent.OUTPUT)
 _IN32 = Operand("IN", Extent.OUTPUT, element_bytes=INT32_BYTES)
 _IN2_8 = Operand("IN2", Extent.OUTPUT)
@@ -652,7 +652,7 @@ def _check_table() -> None:
         )
         fields = {field.name for field in instruction.fields}
         for operand in instruction.operands:
-            conditions = (*operand.present_when, *((operand.wide_when,) if operand.wide_when else ()))
+            conditions = (*operand.present_when, *((operand.int32_when,) if operand.int32_when else ()))
             assert {c.field for c in conditions} <= fields, f"{instruction.mnemonic}: condition on no field"
         _check_traits(instruction)
 

@@ -84,10 +84,10 @@ def _check_operand(report: FaultReport, footprint: Footprint, sram_bytes: int) -
     box, operand, present = footprint.box, footprint.operand, footprint.present
     if present is not True and not present.any():
         return
-    wide = np.equal(footprint.element_bytes, INT32_BYTES)
-    if wide.any():
+    is_int32 = np.equal(footprint.element_bytes, INT32_BYTES)
+    if is_int32.any():
         alignment = box.address | box.plane_stride | box.run_stride
-        fails = present & wide & (alignment % INT32_BYTES != 0)
+        fails = present & is_int32 & (alignment % INT32_BYTES != 0)
         report.note(Fault.MISALIGNED, fails, box.address, partial(fault_text.misaligned, footprint))
     report.note(
         Fault.SRAM_RANGE,

@@ -104,13 +104,13 @@ class DlaConfig:
                 "give only one of parallel and pes"
             )
         if self.memories or self.buses:
-            self._settle_memories()
+            self._normalize_memories()
 
-    def _settle_memories(self) -> None:
+    def _normalize_memories(self) -> None:
         """Check both tables, and keep them in one form."""
-        from dlasim.sim.memory_tables import settle  # few machines have any
+        from dlasim.sim.memory_tables import normalize_tables  # few machines have any
 
-        memories, buses = settle(self.memories, self.buses)
+        memories, buses = normalize_tables(self.memories, self.buses)
         object.__setattr__(self, "memories", memories)
         object.__setattr__(self, "buses", buses)
 

@@ -105,7 +105,7 @@ def catch_up(walk: Walk, now: int) -> None:
 
 
 @routine
-def settle(walk: Walk, unit: int, index: int) -> int:
+def find_end(walk: Walk, unit: int, index: int) -> int:
     """When an operation ends, given all that have been pushed."""
     state = walk.units[unit]
     while state.done <= index:

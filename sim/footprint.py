@@ -126,11 +126,11 @@ def is_present(fields: Mapping[str, Count], operand: Operand) -> Truth:
 
 def element_bytes(fields: Mapping[str, Count], operand: Operand) -> Count:
     """The bytes of an operand's elements with these values of the instruction's fields."""
-    condition = operand.wide_when
+    condition = operand.int32_when
     if condition is None:
         return operand.element_bytes
-    wide = fields[condition.field] == condition.values[0]
-    return operand.element_bytes + wide * (INT32_BYTES - operand.element_bytes)
+    is_int32 = fields[condition.field] == condition.values[0]
+    return operand.element_bytes + is_int32 * (INT32_BYTES - operand.element_bytes)
 
 
 def _footprint(operation: Operation | Batch, operand: Operand) -> Footprint:

@@ -15,7 +15,7 @@ from dlasim.isa import host_ops
 from dlasim.isa.host_attributes import decode_attributes
 from dlasim.isa.program import HostCall, Program
 from dlasim.sim import host_loops as loops
-from dlasim.sim import plain_rates
+from dlasim.sim import unquantized_rates
 from dlasim.sim.host_work import Shape, Work
 
 DOORBELL_CYCLES = 40
@@ -64,10 +64,10 @@ RATES = {
     "SVDF": Rates(more=loops.filters),
     "MATRIX_SUMS": Rates(written=15, more=loops.sums_of_products),
     "LSTM_CELL": Rates(call=630, written=184),
-    "CONV_2D_16": Rates(mac=7.8, written=158, more=loops.wide_windows),
+    "CONV_2D_16": Rates(mac=7.8, written=158, more=loops.int16_windows),
     "FULLY_CONNECTED_16": Rates(mac=7.8, written=100),
-    "TRANSPOSE_CONV_16": Rates(written=130, more=loops.wide_transposed),
-    "ARITHMETIC_16": Rates(call=210, more=loops.wide_arithmetic),
+    "TRANSPOSE_CONV_16": Rates(written=130, more=loops.int16_transposed),
+    "ARITHMETIC_16": Rates(call=210, more=loops.int16_arithmetic),
     "POOL_16": Rates(written=35, more=loops.window_elements(9.2)),
     "MEAN_16": Rates(read=20.5, written=80),
     "SOFTMAX_16": Rates(written=60, more=loops.pixels(110)),
@@ -77,15 +77,15 @@ RATES = {
     "DECODE_BOXES": Rates(written=940),
     "SUPPRESS_BOXES": Rates(more=loops.detections),
     "DEQUANTIZE": Rates(call=210, written=98.5),
-    "CAST": Rates(more=plain_rates.conversions),
-    "BINARY": Rates(more=plain_rates.plain_binary),
-    "UNARY": Rates(more=plain_rates.plain_unary),
-    "ARG_MAX": Rates(more=plain_rates.search),
-    "REDUCE": Rates(more=plain_rates.reduction),
-    "CUMULATIVE_SUM": Rates(more=plain_rates.running_sums),
+    "CAST": Rates(more=unquantized_rates.conversions),
+    "BINARY": Rates(more=unquantized_rates.unquantized_binary),
+    "UNARY": Rates(more=unquantized_rates.unquantized_unary),
+    "ARG_MAX": Rates(more=unquantized_rates.search),
+    "REDUCE": Rates(more=unquantized_rates.reduction),
+    "CUMULATIVE_SUM": Rates(more=unquantized_rates.running_sums),
     "TOP_K": Rates(call=290, more=loops.greatest),
     "L2_NORMALIZATION": Rates(read=30, more=loops.pixels(400)),
-    "COMPARE": Rates(more=plain_rates.comparison),
+    "COMPARE": Rates(more=unquantized_rates.comparison),
     "SELECT": Rates(written=51),
 }
 OTHERS = Rates(read=16, written=16)  # the firmware has no kernel to measure

@@ -43,7 +43,7 @@ def transposed(work: Work) -> float:
     return blocks * (120 * prod(work.output[:3]) + taps * (65 + 20 * work.input(1)[3]))
 
 
-def wide_transposed(work: Work) -> float:
+def int16_transposed(work: Work) -> float:
     """For each output channel 14 for each tap of a row that reaches a row, and for each tap that reaches
     a pixel 39 and 8.2 for each input channel."""
     if not _are_images(work):
@@ -216,7 +216,7 @@ def greatest(work: Work) -> float:
     return rows * (each * length + (33 if work.read_type == "int16" else 40) * passed)
 
 
-def wide_windows(work: Work) -> float:
+def int16_windows(work: Work) -> float:
     """42 for each run of products: a row of the window, or a tap where other pixels or groups lie between."""
     weights, at = work.input(1), work.attributes
     if len(weights) != 4:
@@ -225,7 +225,7 @@ def wide_windows(work: Work) -> float:
     return 42 * work.written * weights[1] * (1 if is_joined else weights[2])
 
 
-def wide_arithmetic(work: Work) -> float:
+def int16_arithmetic(work: Work) -> float:
     """66 for each sum, 33 for each product, 282 for each quotient, 110 for each row."""
     function = 0 if work.attributes is None else int(work.attributes.function)
     rates: dict[int, int] = {host_ops.WideFunction.MUL: 33, host_ops.WideFunction.DIV: 282}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dlasim.isa.instructions import Unit
 from dlasim.native.routine import Routine, routine
 from dlasim.sim import contention
-from dlasim.sim.contention import UNIT_COUNT, Walk, catch_up, settle
+from dlasim.sim.contention import UNIT_COUNT, Walk, catch_up, find_end
 
 # The kind of an event: the unit of an operation, WAIT and the unit waited for, IRQ or HALT.
 WAIT = UNIT_COUNT
@@ -53,7 +53,7 @@ def _wait_for(walk: Walk, unit: int, allowed: int, event: int) -> None:
     index = state.pushed - allowed - 1
     if index < 0:
         return
-    end = settle(walk, unit, index) if unit < walk.sharing else walk.ends[state.first + index]
+    end = find_end(walk, unit, index) if unit < walk.sharing else walk.ends[state.first + index]
     if end > walk.now:
         block = walk.blocks[walk.block_count]
         block.start, block.end = walk.now, end

@@ -23,7 +23,7 @@ def scaled(rate: float) -> int:
     return round(rate * RATE_SCALE)
 
 
-def settle(memories: Any, buses: Any) -> tuple[str, str]:
+def normalize_tables(memories: Any, buses: Any) -> tuple[str, str]:
     """Both tables as text in one form; they may be given as text or as tables. Refuses what is wrong."""
     rates = _checked_buses(_tables("buses", buses))
     tables = _checked_memories(_tables("memories", memories), rates)

@@ -88,7 +88,7 @@ def requant(values: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Integ
     return rounding_divide(high_multiply(shifted, multiplier), np.maximum(-exponent, 0))
 
 
-def requant_wide(values: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Integers:
+def requant_int64(values: ArrayLike, multiplier: ArrayLike, shift: ArrayLike) -> Integers:
     """The same of 64-bit sums: the multiplier cut to 15 bits, one rounding, half up; the low 32 bits."""
     factor = np.minimum((np.asarray(multiplier, np.int64) + (1 << 15)) >> 16, 0x7FFF)
     drop = 15 - np.clip(np.asarray(shift, np.int64), -31, 14)

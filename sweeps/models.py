@@ -106,13 +106,13 @@ def blueprint(found: Source, whole: bool = False) -> Blueprint:
         for number, value in enumerate(network.values)
         if value.data is not None
     )
-    bare = list(network.values)
+    stripped_values = list(network.values)
     for number, _ in constants:
-        data = bare[number].data
+        data = stripped_values[number].data
         assert data is not None
-        assert data.shape == bare[number].shape
-        bare[number] = replace(bare[number], data=None)
-    return Blueprint(content, replace(network, values=tuple(bare)), constants)
+        assert data.shape == stripped_values[number].shape
+        stripped_values[number] = replace(stripped_values[number], data=None)
+    return Blueprint(content, replace(network, values=tuple(stripped_values)), constants)
 
 
 def _source_table(given: Mapping[str, Any], folder: Path, origin: str) -> Source:

@@ -24,7 +24,7 @@ _MAX_READ_BYTES = PACKET_BYTES // 2 - 8
 _REGISTER_BYTES = 4
 
 _STOPPED, _INTERRUPTED, _CRASHED = "S05", "S02", "S0b"
-_OVER = {  # as signals, which is how gdb knows endings
+_SIGNALS = {  # as signals, which is how gdb knows endings
     Reason.MAX_INSTRUCTIONS: "S18",  # SIGXCPU
     Reason.MAX_CYCLES: "S18",
     Reason.DEADLOCK: "S06",  # SIGABRT
@@ -207,7 +207,7 @@ class GdbServer:
     def _ending(self, reason: Reason) -> str:
         if reason is Reason.EXIT:
             return f"W{(self._board.exit.exit_code or 0) & 0xFF:02x}"
-        return _OVER.get(reason, _CRASHED)
+        return _SIGNALS.get(reason, _CRASHED)
 
     # --- about the server ---
 

@@ -39,7 +39,7 @@ class BufferPacker:
             if found is not None:
                 self.problems[step], self.tilings[step] = problem, tiling
                 self.buffers[step] = _grouped(tiling.buffers, iter(found))
-                self._settle(taken, tiling.sram_bytes)
+                self._assign_addresses(taken, tiling.sram_bytes)
                 return True
             budget = min(budget - 1, tiling.sram_bytes - 1)
         return False
@@ -62,10 +62,10 @@ class BufferPacker:
         for number, step in enumerate(steps):
             self.problems[step], self.tilings[step] = problems[number], tiling.tiling(number)
             self.buffers[step] = _grouped(layout.buffers[number], addresses)
-        self._settle(taken, tiling.sram_bytes)
+        self._assign_addresses(taken, tiling.sram_bytes)
         return tuple(addresses)
 
-    def _settle(self, taken: Sequence[allocation.Gap], buffer_bytes: int) -> None:
+    def _assign_addresses(self, taken: Sequence[allocation.Gap], buffer_bytes: int) -> None:
         self.peak_bytes = max(self.peak_bytes, sum(end - start for start, end in taken) + buffer_bytes)
         self._from_top = not self._from_top  # so that the next node's first loads need not wait
 

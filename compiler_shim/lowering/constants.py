@@ -13,13 +13,13 @@ from dlasim.compiler_shim.nodes import DlaNode, Value
 from dlasim.dataclass import dataclass
 from dlasim.native.routine import routine
 
-ALIGNMENT = 16
+MEMORY_ALIGNMENT = 16  # of values in system memory
 
 
 @routine
 def pooled(size_bytes: int) -> int:
     """What a blob of so many bytes takes of the region."""
-    return -(-size_bytes // ALIGNMENT) * ALIGNMENT
+    return -(-size_bytes // MEMORY_ALIGNMENT) * MEMORY_ALIGNMENT
 
 
 @dataclass(slots=True)

@@ -10,11 +10,11 @@ from weakref import WeakKeyDictionary
 
 from dlasim.compiler_shim.lowering import allocation
 from dlasim.compiler_shim.lowering.allocation import LiveRange
+from dlasim.compiler_shim.lowering.constants import MEMORY_ALIGNMENT
 from dlasim.compiler_shim.nodes import DlaNode, PlacedNetwork
 from dlasim.dataclass import dataclass
 from dlasim.isa.registers import Region
 
-ALIGNMENT = 16
 _Fact = TypeVar("_Fact")
 
 
@@ -149,7 +149,7 @@ def plan_system(network: PlacedNetwork, live_ranges: Mapping[int, LiveRange]) ->
     inputs_bytes = _assign_consecutive(network, network.inputs, Region.INPUTS, locations)
     outputs_bytes = _assign_consecutive(network, network.outputs, Region.OUTPUTS, locations)
     shared = [live_range for value, live_range in live_ranges.items() if value not in locations]
-    addresses = allocation.assign_addresses(shared, ALIGNMENT)
+    addresses = allocation.assign_addresses(shared, MEMORY_ALIGNMENT)
     assert addresses is not None
     locations |= {value: (Region.ARENA, address) for value, address in addresses.items()}
     arena = max((addresses[live_range.key] + live_range.size_bytes for live_range in shared), default=0)
@@ -164,5 +164,5 @@ def _assign_consecutive(
         base = resolve_alias(network, value)
         assert base not in locations, "partitioning copies an output that is also an input or another output"
         locations[base] = (region, end)
-        end += -(-network.values[base].size_bytes // ALIGNMENT) * ALIGNMENT
+        end += -(-network.values[base].size_bytes // MEMORY_ALIGNMENT) * MEMORY_ALIGNMENT
     return end

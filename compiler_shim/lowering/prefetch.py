@@ -171,13 +171,13 @@ def _backlogs(segments: Sequence[PackedSegment], limit: int) -> list[float]:
     constants = [each for segment in segments for each in segment.constants]
     size = sum([each.pieces * each.piece_bytes for each in constants])
     cycles_per_byte = fsum([each.pieces * each.piece_cycles for each in constants]) / max(size, 1)
-    spare = [max(each.compute_cycles, each.tensor_cycles) - each.load_cycles for each in segments]
+    slack_cycles = [max(each.compute_cycles, each.tensor_cycles) - each.load_cycles for each in segments]
     backlogs = [0.0] * (len(segments) + 1)
     for number in range(len(segments) - 1, 0, -1):
-        backlog = max(backlogs[number + 1] - spare[number], segments[number].first_cycles)
+        backlog = max(backlogs[number + 1] - slack_cycles[number], segments[number].first_cycles)
         backlogs[number] = min(backlog, min(free[number - 1], free[number]) * cycles_per_byte)
     possible = 0.0
-    for number, more in enumerate(spare):
+    for number, more in enumerate(slack_cycles):
         possible = backlogs[number + 1] = max(min(backlogs[number + 1], possible + more), 0)
     return backlogs[1:]
 

@@ -77,7 +77,7 @@ class SramPlanner:
         self._budgets.clear()
         resident, segments = self._choose()
         while True:
-            residents = self._settle(resident, segments)
+            residents = self._assign_addresses(resident, segments)
             stuck = None
             if residents is not None:
                 stuck = self._pack_nodes(residents, segments or self._segments(residents))
@@ -195,7 +195,7 @@ class SramPlanner:
         matrices = [self._matrices[step] for step in steps if step in self._matrices]
         return state_of([*(v for each in values for v in each), *matrices])
 
-    def _settle(self, resident: list[int], segments: Sequence[Segment]) -> Residents | None:
+    def _assign_addresses(self, resident: list[int], segments: Sequence[Segment]) -> Residents | None:
         chosen = {value: self._live_ranges[value] for value in resident}
         live_ranges = extend_live_ranges(
             self._network, chosen, [steps for steps in segments if len(steps) > 1]

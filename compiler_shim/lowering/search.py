@@ -9,11 +9,11 @@ from dlasim.compiler_shim.lowering.tile_buffers import (
     constant_bytes,
     describe_group,
     describe_lines,
+    has_transfers,
     lines_bytes,
     list_buffers,
     spatial_tiles,
     sram_bytes,
-    travels,
 )
 from dlasim.compiler_shim.lowering.tile_costs import describe_costs, estimate, least_cycles
 from dlasim.compiler_shim.lowering.tile_records import (
@@ -216,7 +216,7 @@ def _cut_group(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: i
         if choose_largest(sizes, found, outer, DOUBLE, budget):
             spatial = spatial_tiles(sizes, tile.rows, tile.columns)
             _consider(sizes, machine, found)
-            while tile.rows >= 2 * PIECES and travels(sizes):  # less wait for the first and the last
+            while tile.rows >= 2 * PIECES and has_transfers(sizes):  # less wait for the first and the last
                 tile.rows = -(-tile.rows // PIECES)
                 _consider(sizes, machine, found)
         if outer and found.group.groups > 1 and choose_largest(sizes, found, 1, DOUBLE_TENSORS, budget):

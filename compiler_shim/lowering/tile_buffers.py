@@ -188,6 +188,6 @@ def _set_buffer(buffer: BufferSize, size_bytes: int, copies: int) -> None:
 
 
 @routine
-def travels(sizes: NodeSizes) -> bool:
+def has_transfers(sizes: NodeSizes) -> bool:
     """Whether any tensor lives outside of SRAM."""
     return sizes.input_bytes + sizes.second_bytes + sizes.output_bytes > 0

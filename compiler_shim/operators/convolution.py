@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from dlasim.compiler_shim.graph import Tensor
-from dlasim.compiler_shim.operators import wide
+from dlasim.compiler_shim.operators import int16
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.windows import (
     dilated,
@@ -19,15 +19,15 @@ from dlasim.compiler_shim.operators.windows import (
 
 def convolution(op: BoundOperator) -> list[KernelCall]:
     """CONV_2D."""
-    if wide.is_wide(op):
-        return wide.convolution(op, depthwise=False)
+    if int16.is_int16(op):
+        return int16.convolution(op, depthwise=False)
     return [_windowed(op, "CONV_2D", channel_axis=0)]
 
 
 def depthwise(op: BoundOperator) -> list[KernelCall]:
     """DEPTHWISE_CONV_2D."""
-    if wide.is_wide(op):
-        return wide.convolution(op, depthwise=True)
+    if int16.is_int16(op):
+        return int16.convolution(op, depthwise=True)
     return [_windowed(op, "DEPTHWISE_CONV_2D", channel_axis=3)]
 
 
@@ -51,8 +51,8 @@ def fully_connected(op: BoundOperator) -> list[KernelCall]:
     """FULLY_CONNECTED."""
     weights_format = op.option("weights_format")
     op.require(weights_format == "DEFAULT", f"weights_format {weights_format} is not supported")
-    if wide.is_wide(op):
-        return wide.fully_connected(op)
+    if int16.is_int16(op):
+        return int16.fully_connected(op)
     values, weights = op.input(0), op.input(1)
     _check(op, values, weights)
     return [
@@ -69,8 +69,8 @@ def fully_connected(op: BoundOperator) -> list[KernelCall]:
 
 def transpose_convolution(op: BoundOperator) -> list[KernelCall]:
     """TRANSPOSE_CONV."""
-    if wide.is_wide(op, 2):
-        return wide.transpose_convolution(op)
+    if int16.is_int16(op, 2):
+        return int16.transpose_convolution(op)
     weights, values, output = op.input(1), op.input(2), op.output()
     _check(op, values, weights)
     return [

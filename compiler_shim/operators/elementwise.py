@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from dlasim.compiler_shim.graph import Tensor
-from dlasim.compiler_shim.operators import lookup, wide
+from dlasim.compiler_shim.operators import int16, lookup
 from dlasim.compiler_shim.operators.activations import ACTIVATIONS, float_range, integer_range
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.errors import InputError
@@ -20,11 +20,11 @@ _WORTH_A_TABLE = 512  # elements
 
 
 def arithmetic(op: BoundOperator) -> list[KernelCall]:
-    """ADD, SUB, MUL and DIV: rescaled where they are int8 or int16, else plain."""
-    if wide.is_wide(op):
-        return wide.arithmetic(op)
+    """ADD, SUB, MUL and DIV: rescaled where they are int8 or int16, else unquantized."""
+    if int16.is_int16(op):
+        return int16.arithmetic(op)
     if op.output().dtype != "int8":
-        return plain(op)
+        return unquantized(op)
     for position in (0, 1):
         op.types(op.input(position), "int8")
     order = _operand_order(op)
@@ -117,11 +117,11 @@ def _multiplier(op: BoundOperator, prefix: str, real: float) -> dict[str, int]:
 
 
 def squared_difference(op: BoundOperator) -> list[KernelCall]:
-    """SQUARED_DIFFERENCE: rescaled where it is int8 or int16, else plain."""
-    if wide.is_wide(op):
-        return wide.arithmetic(op)
+    """SQUARED_DIFFERENCE: rescaled where it is int8 or int16, else unquantized."""
+    if int16.is_int16(op):
+        return int16.arithmetic(op)
     if op.output().dtype != "int8":
-        return plain(op)
+        return unquantized(op)
     for tensor in (op.input(0), op.input(1), op.output()):
         op.types(tensor, "int8")
     scales = [op.scale(op.input(position)) for position in (0, 1)]
@@ -172,7 +172,7 @@ def extremum(op: BoundOperator) -> list[KernelCall]:
     return [op.call("BINARY", numbers, function=function, clamp_min=0, clamp_max=0)]
 
 
-def plain(op: BoundOperator) -> list[KernelCall]:
+def unquantized(op: BoundOperator) -> list[KernelCall]:
     """Arithmetic of float32 and integers that have no scale."""
     output = op.output()
     op.same_types(op.input(0), op.input(1), output)
@@ -182,12 +182,12 @@ def plain(op: BoundOperator) -> list[KernelCall]:
             "BINARY",
             op.input_numbers,
             function=BinaryFunction[op.kind],
-            **_plain_clamp(op, output),
+            **_unquantized_clamp(op, output),
         )
     ]
 
 
-def _plain_clamp(op: BoundOperator, output: Tensor) -> dict[str, int]:
+def _unquantized_clamp(op: BoundOperator, output: Tensor) -> dict[str, int]:
     activation = op.activation
     op.require(activation in ACTIVATIONS, f"fused activation {activation} is not supported")
     if output.dtype == "float32":
@@ -206,7 +206,7 @@ def _plain_clamp(op: BoundOperator, output: Tensor) -> dict[str, int]:
 def power(op: BoundOperator) -> list[KernelCall]:
     """POW of int32; exponents below 0, which TensorFlow refuses when it meets one, count as 0."""
     op.types(op.output(), "int32")
-    return plain(op)
+    return unquantized(op)
 
 
 def float_unary(op: BoundOperator) -> list[KernelCall]:
@@ -217,8 +217,8 @@ def float_unary(op: BoundOperator) -> list[KernelCall]:
 
 def inverse_square_root(op: BoundOperator) -> list[KernelCall]:
     """RSQRT: a table where it is int8 or int16."""
-    if wide.is_wide(op):
-        return wide.inverse_square_root(op)
+    if int16.is_int16(op):
+        return int16.inverse_square_root(op)
     op.types(op.input(), "int8", "float32")
     is_table = op.input().dtype == "int8"
     return lookup.inverse_square_root(op) if is_table else [_unary(op, UnaryFunction.RSQRT)]
@@ -226,8 +226,8 @@ def inverse_square_root(op: BoundOperator) -> list[KernelCall]:
 
 def square_root(op: BoundOperator) -> list[KernelCall]:
     """SQRT: a table where it is int8; int16 goes through float32."""
-    if wide.is_wide(op):
-        return wide.square_root(op)
+    if int16.is_int16(op):
+        return int16.square_root(op)
     op.types(op.input(), "int8", "float32")
     return lookup.square_root(op) if op.input().dtype == "int8" else [_unary(op, UnaryFunction.SQRT)]
 

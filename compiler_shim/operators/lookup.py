@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dlasim.compiler_shim.operators import wide
+from dlasim.compiler_shim.operators import int16
 from dlasim.compiler_shim.operators.activations import quantized_range
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall
 from dlasim.sim import numerics
@@ -45,12 +45,12 @@ def looked_up(table: Callable[[BoundOperator], NDArray[Any]]) -> Lowering:
     return lower
 
 
-def or_wide(lowering: Lowering, of_int16: Lowering) -> Lowering:
+def or_int16(lowering: Lowering, of_int16: Lowering) -> Lowering:
     """The lowering of an operator that is a table of int8, and has another form of int16."""
 
     @functools.wraps(lowering)
     def lower(op: BoundOperator) -> list[KernelCall]:
-        return of_int16(op) if wide.is_wide(op) else lowering(op)
+        return of_int16(op) if int16.is_int16(op) else lowering(op)
 
     return lower
 
@@ -256,36 +256,36 @@ def hard_swish(op: BoundOperator) -> NDArray[np.int8]:
     op.require(out_exponent <= 0, "its output scale is less than 1/128 of its input scale")
     gate_multiplier, gate_exponent = op.multiplier(fine / (3 / 32768))
     # From 0 to 1 in Q0.15: how much of the input passes.
-    gate = (_gate(values, _short(gate_multiplier), gate_exponent) + (1 << 15)) >> 1
-    product = gate * _short_product(values, _short(out_multiplier))
+    gate = (_gate(values, _int16_multiplier(gate_multiplier), gate_exponent) + (1 << 15)) >> 1
+    product = gate * _multiply_int16(values, _int16_multiplier(out_multiplier))
     truncated = np.sign(product) * (np.abs(product) >> 15)
-    return _limited(op, _short_divide(truncated, -out_exponent))
+    return _limited(op, _divide_int16(truncated, -out_exponent))
 
 
 def _gate(values: Integers, multiplier: int, exponent: int) -> Integers:
     """x / 3 limited to [-1, 1] in Q0.15; the last bit of a left shift comes after the product."""
     left = max(exponent, 0)
-    early = _short_limited(values << max(left - 1, 0))
-    late = _short_limited(_short_product(early, multiplier) << min(left, 1))
-    return _short_divide(late, max(-exponent, 0))
+    early = _saturate_int16(values << max(left - 1, 0))
+    late = _saturate_int16(_multiply_int16(early, multiplier) << min(left, 1))
+    return _divide_int16(late, max(-exponent, 0))
 
 
-def _short(multiplier: int) -> int:
+def _int16_multiplier(multiplier: int) -> int:
     return min((multiplier + (1 << 15)) >> 16, _INT16_MAX)
 
 
-def _short_divide(values: Integers, exponent: int) -> Integers:
+def _divide_int16(values: Integers, exponent: int) -> Integers:
     """By a power of two; beyond 16 bits, gemmlowp's mask overflows and it rounds away from zero."""
     if exponent > 15:
         return np.where(values < 0, -1, 1)
     return rounding_divide(values, exponent)
 
 
-def _short_product(values: Integers, factor: int) -> Integers:
+def _multiply_int16(values: Integers, factor: int) -> Integers:
     product: Integers = (values * factor + (1 << 14)) >> 15
     return product
 
 
-def _short_limited(values: Integers) -> Integers:
+def _saturate_int16(values: Integers) -> Integers:
     limited: Integers = np.clip(values, _INT16_MIN, _INT16_MAX)
     return limited

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.operators import elementwise, lookup, wide
+from dlasim.compiler_shim.operators import elementwise, int16, lookup
 from dlasim.compiler_shim.operators.definition import OperatorDefinition, Options
 from dlasim.compiler_shim.operators.fields import SchemaField, flag
 
@@ -51,7 +51,7 @@ ROWS = (
         "LEAKY_RELU",
         "a -> a",
         elementwise.same_shape,
-        lookup.or_wide(lookup.leaky_relu, wide.leaky_relu),
+        lookup.or_int16(lookup.leaky_relu, int16.leaky_relu),
         ("LUT", "LEAKY_16"),
         dla=("OP_ACT_LUT",),
         options=Options("LeakyReluOptions", (SchemaField("alpha", "float32", 0.0),)),
@@ -61,7 +61,7 @@ ROWS = (
         "LOGISTIC",
         "a -> a",
         elementwise.same_shape,
-        lookup.or_wide(lookup.logistic, wide.sigmoid),
+        lookup.or_int16(lookup.logistic, int16.sigmoid),
         ("LUT", "SIGMOID_16"),
         dla=("OP_ACT_LUT",),
         version=2,
@@ -70,7 +70,7 @@ ROWS = (
         "RELU",
         "a -> a",
         elementwise.same_shape,
-        lookup.or_wide(lookup.relu, wide.relu),
+        lookup.or_int16(lookup.relu, int16.relu),
         ("LUT", "LEAKY_16"),
         dla=("OP_ACT_LUT",),
         version=2,
@@ -79,7 +79,7 @@ ROWS = (
         "RELU6",
         "a -> a",
         elementwise.same_shape,
-        lookup.or_wide(lookup.relu6, wide.relu),
+        lookup.or_int16(lookup.relu6, int16.relu),
         ("LUT", "LEAKY_16"),
         dla=("OP_ACT_LUT",),
         version=2,
@@ -88,7 +88,7 @@ ROWS = (
         "RELU_N1_TO_1",
         "a -> a",
         elementwise.same_shape,
-        lookup.or_wide(lookup.relu_n1_to_1, wide.relu),
+        lookup.or_int16(lookup.relu_n1_to_1, int16.relu),
         ("LUT", "LEAKY_16"),
         dla=("OP_ACT_LUT",),
     ),
@@ -104,7 +104,7 @@ ROWS = (
         "TANH",
         "a -> a",
         elementwise.same_shape,
-        lookup.or_wide(lookup.tanh, wide.sigmoid),
+        lookup.or_int16(lookup.tanh, int16.sigmoid),
         ("LUT", "SIGMOID_16"),
         dla=("OP_ACT_LUT",),
         version=2,

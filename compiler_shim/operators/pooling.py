@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.compiler_shim.operators import wide
+from dlasim.compiler_shim.operators import int16
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall, Shape
 from dlasim.compiler_shim.operators.windows import window_attributes, window_grid
 from dlasim.sim.numerics import mean_multiplier, single_rounding_multiplier, softmax_table
@@ -14,8 +14,8 @@ _SCALE_TOLERANCE = 0.001  # TensorFlow's, for int16: its converter writes 1/6553
 
 def pool(op: BoundOperator) -> list[KernelCall]:
     """AVERAGE_POOL_2D and MAX_POOL_2D."""
-    if wide.is_wide(op):
-        return wide.pool(op)
+    if int16.is_int16(op):
+        return int16.pool(op)
     op.types(op.input(), "int8")
     height, width = op.option("filter_height"), op.option("filter_width")
     return [
@@ -35,8 +35,8 @@ def mean(op: BoundOperator) -> list[KernelCall]:
     """MEAN over constant axes."""
     values, output = op.input(), op.output()
     axes = {op.axis(axis, len(values.shape)) for axis in op.integers(1)}
-    if wide.is_wide(op):
-        return wide.mean(op, axes)
+    if int16.is_int16(op):
+        return int16.mean(op, axes)
     op.types(values, "int8")
     count = 1
     for axis in axes:
@@ -60,8 +60,8 @@ def mean(op: BoundOperator) -> list[KernelCall]:
 
 def softmax(op: BoundOperator) -> list[KernelCall]:
     """SOFTMAX."""
-    if wide.is_wide(op):
-        return wide.softmax(op)
+    if int16.is_int16(op):
+        return int16.softmax(op)
     values, output = op.input(), op.output()
     op.types(values, "int8")
     op.types(output, "int8", "int16")

@@ -22,8 +22,8 @@ _FUNCTIONS = {
 def reduction(op: BoundOperator) -> list[KernelCall]:
     """REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, REDUCE_ANY and REDUCE_ALL, and SUM of what has no scale."""
     values, output = op.input(), op.output()
-    wide = ("int16",) if op.kind in ("REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD") else ()
-    op.types(values, "int8", "int32", "int64", "bool", "float32", *wide)
+    int16 = ("int16",) if op.kind in ("REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD") else ()
+    op.types(values, "int8", "int32", "int64", "bool", "float32", *int16)
     if values.dtype in ("int8", "int16") and op.kind == "REDUCE_PROD":
         return [_product(op, values, output)]
     if values.dtype in ("int8", "int16"):

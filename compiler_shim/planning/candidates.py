@@ -66,7 +66,7 @@ def node_count(network: PlacedNetwork) -> int:
     return sum(isinstance(node, DlaNode) for node in network.nodes)
 
 
-class Distinct:
+class ProgramDeduplicator:
     """Tells candidates that give the same program as one before."""
 
     def __init__(self) -> None:

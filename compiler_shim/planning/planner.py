@@ -21,9 +21,9 @@ from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import (
     SMALL,
     SMALLER,
-    Distinct,
     PlanCandidate,
     PlanKind,
+    ProgramDeduplicator,
     Timed,
     node_count,
 )
@@ -102,7 +102,7 @@ class _PlanSearch:
         self._placements = memory.placements
         self._size = min(config.sram_bytes, memory.sufficient_bytes)
         self._refinement = Refinement(maker, self._is_extra)
-        self._distinct, self._least = Distinct(), INFINITE
+        self._deduplicator, self._least = ProgramDeduplicator(), INFINITE
         self._timed: list[Timed] = []
         self._refusals: list[InputError] = []
 
@@ -135,7 +135,7 @@ class _PlanSearch:
 
     def _time(self, candidate: PlanCandidate) -> int | None:
         """The cycles of a plan; None if one that gives the same program has been timed, or there is none."""
-        if not self._distinct.is_new(candidate):
+        if not self._deduplicator.is_new(candidate):
             return None
         timed, refusals = self._maker.time_all([candidate])
         self._timed += timed

@@ -36,7 +36,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
     health = examine()
     say(json.dumps(_as_data(health), indent=2) if as_json else "\n".join(_as_text(health)))
-    ctx.exit(0 if health.is_well else 1)
+    ctx.exit(0 if health.is_healthy else 1)
 
 
 def _as_text(health: Health) -> list[str]:
@@ -53,11 +53,11 @@ def _as_text(health: Health) -> list[str]:
     for extra in health.extras:
         state = "ready" if extra.is_ready else f"to install: {extra.command}"
         lines += [f"  {extra.name:<12} {extra.purpose}; {state}"]
-        if extra.is_begun:
+        if extra.is_partly_installed:
             lines += [f"  {_package_line(package)}" for package in extra.packages if package.state != "ok"]
     lines += ["", "Programs"]
     lines += [_tool_line(tool) for tool in health.programs]
-    if not health.is_well:
+    if not health.is_healthy:
         lines += ["", "A required package is missing or too old: run pip install --upgrade dlasim"]
     return lines
 
@@ -82,4 +82,4 @@ def _as_data(health: Health) -> dict[str, Any]:
     data = dataclasses.asdict(health)
     for extra, entry in zip(health.extras, data["extras"], strict=True):
         entry |= {"is_ready": extra.is_ready, "command": extra.command}
-    return data | {"is_well": health.is_well}
+    return data | {"is_healthy": health.is_healthy}

@@ -37,7 +37,7 @@ def _describe(error: BaseException, program: str) -> tuple[str, int]:
     if isinstance(error, click.ClickException):
         return _describe_click(error, program)
     if isinstance(error, DlasimError):
-        return f"{program}: {error}{_meant(error, program)}", error.exit_code
+        return f"{program}: {error}{_suggestion(error, program)}", error.exit_code
     if isinstance(error, click.Abort) or is_interrupt(error):
         return f"{program}: interrupted", INTERRUPTED
     if isinstance(error, MemoryError):
@@ -62,7 +62,7 @@ def _describe_click(error: click.ClickException, program: str) -> tuple[str, int
     return f"{program}: {message}", code
 
 
-def _meant(error: BaseException, program: str) -> str:
+def _suggestion(error: BaseException, program: str) -> str:
     """A suggestion for a file that does not exist, else an empty string."""
     missing = error.__context__
     if not isinstance(missing, FileNotFoundError) or missing.filename is None:

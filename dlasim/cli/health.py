@@ -73,7 +73,7 @@ class Extra:
         return all(package.state == "ok" for package in self.packages)
 
     @property
-    def is_begun(self) -> bool:
+    def is_partly_installed(self) -> bool:
         """Whether some but not all packages are installed, so that the missing ones are worth listing."""
         return not self.is_ready and any(package.state == "ok" for package in self.packages)
 
@@ -119,7 +119,7 @@ class Health:
     compiled: tuple[Compiled, ...] = ()  # empty if the packages that it needs are missing
 
     @property
-    def is_well(self) -> bool:
+    def is_healthy(self) -> bool:
         """Whether every required package is installed and new enough."""
         return all(package.state == "ok" for package in self.required)
 

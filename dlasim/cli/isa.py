@@ -44,7 +44,7 @@ def _text(names: tuple[str, ...]) -> str:
 
     if not names:
         return plain_text.overview(topics().values())
-    return "\n".join(plain_text.render(sheet(thing)) for thing in find_all(names))
+    return "\n".join(plain_text.render(sheet(entry)) for entry in find_all(names))
 
 
 def _markdown(names: tuple[str, ...]) -> str:
@@ -54,7 +54,7 @@ def _markdown(names: tuple[str, ...]) -> str:
 
     if not names:
         return "\n".join(render() for render in pages.PAGES.values())
-    return "\n".join(markdown.render(sheet(thing)) for thing in find_all(names))
+    return "\n".join(markdown.render(sheet(entry)) for entry in find_all(names))
 
 
 def _json(names: tuple[str, ...]) -> str:
@@ -63,7 +63,7 @@ def _json(names: tuple[str, ...]) -> str:
     from dlasim.isa.documents.catalogue import find_all
     from dlasim.isa.documents.json_form import form
 
-    return json.dumps([form(thing) for thing in find_all(names)], indent=2) + "\n"
+    return json.dumps([form(entry) for entry in find_all(names)], indent=2) + "\n"
 
 
 def _c(names: tuple[str, ...]) -> str:
@@ -72,4 +72,4 @@ def _c(names: tuple[str, ...]) -> str:
 
     if not names:
         return "\n".join(render() for render in c_entry.HEADERS.values())
-    return "\n".join(line for thing in find_all(names) for line in c_entry.lines(thing)) + "\n"
+    return "\n".join(line for entry in find_all(names) for line in c_entry.lines(entry)) + "\n"

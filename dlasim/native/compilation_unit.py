@@ -11,7 +11,7 @@ from pathlib import Path
 from dlasim.cache import cache_folder
 from dlasim.dataclass import dataclass
 
-_COMPILER = ("dlasim.native.build", "dlasim.native.target")
+_COMPILER = ("dlasim.native.build", "dlasim.native.target", "dlasim.native.host_system")
 _TRANSLATOR = tuple(f"dlasim.native.{name}" for name in ("expressions", "record", "translator"))  # routines
 
 

@@ -7,9 +7,11 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+from dlasim.native.host_system import CpuFeatures
+
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Target(CpuFeatures):
     """A CPU as LLVM knows it, and how many pixels and vectors of 16 channels its registers hold as sums."""
 
     cpu: str
@@ -21,11 +23,6 @@ class Target:
     def has(self, feature: str) -> bool:
         """Whether the CPU has a feature, by LLVM's name."""
         return f"+{feature}" in self.features.split(",")
-
-    @property
-    def has_vnni(self) -> bool:
-        """Whether one instruction multiplies and adds four bytes per lane."""
-        return self.has("avx512vnni") or self.has("avxvnni")
 
     def for_kind(self, kind: str) -> Target:
         """The CPU as kernels of a kind see it: portable ones do without VNNI."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dlasim.errors import InputError
 from dlasim.isa.assembly import data_section, description, steps
 from dlasim.isa.assembly.data_section import hex_bytes
-from dlasim.isa.assembly.error_text import meant
+from dlasim.isa.assembly.error_text import suggestion_text
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
 from dlasim.isa.assembly.program_builder import Builder, Mode
@@ -94,6 +94,6 @@ class _Assembler:
         handler = _DIRECTIVES.get(token.text.lower())
         if handler is None:
             self._builder.mark_section_unknown()
-            hint = meant(token.text, _DIRECTIVES, "the directives are")
+            hint = suggestion_text(token.text, _DIRECTIVES, "the directives are")
             line.fail(f"unknown directive {token}{hint}", token)
         handler(self._builder, line, token)

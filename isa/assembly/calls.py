@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.assembly.error_text import joined, meant
+from dlasim.isa.assembly.error_text import joined, suggestion_text
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.source import Refused, SourceText
 from dlasim.isa.assembly.symbol_expressions import number
@@ -75,7 +75,7 @@ class Tensors:
         if self._failed.may_hold(token.text):
             raise Refused
         if not found:
-            hint = meant(token.text, self._by_name, "the tensors are")
+            hint = suggestion_text(token.text, self._by_name, "the tensors are")
             self._source.fail(token.place, f"unknown tensor {token}{hint}")
         if len(found) > 1:
             numbers = joined(str(i) for i in found[:8])

@@ -15,7 +15,7 @@ def joined(names: Iterable[str], word: str = "or") -> str:
     return f"{', '.join(most)} {word} {last}" if most else last
 
 
-def meant(name: str, known: Iterable[str], what: str = "") -> str:
+def suggestion_text(name: str, known: Iterable[str], what: str = "") -> str:
     """`; did you mean X?` if a known name is close; otherwise, given `what`, the known names if few."""
     names = list(known)
     hint = suggestion(name, names)

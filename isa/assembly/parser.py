@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
-from dlasim.isa.assembly.error_text import joined, meant
+from dlasim.isa.assembly.error_text import joined, suggestion_text
 from dlasim.isa.assembly.lexer import Kind, Token, tokenize
 from dlasim.isa.assembly.source import SourceText
 from dlasim.isa.assembly.symbol_expressions import SymbolicExpression, number
@@ -80,7 +80,7 @@ class Line:
         token = self.next
         folded = [name.casefold() for name in names]
         if token.kind is not Kind.NAME or token.text.casefold() not in folded:
-            hint = meant(token.text, names) if token.kind is Kind.NAME else ""
+            hint = suggestion_text(token.text, names) if token.kind is Kind.NAME else ""
             self.fail(f"expected {what} ({joined(names)}), found {token}{hint}")
         return folded.index(self.take().text.casefold())
 
@@ -90,7 +90,9 @@ class Line:
         while not self.at_end:
             key = self.expect_kind(f"a keyword ({joined(readers)})", Kind.NAME)
             if key.text not in readers:
-                self.fail(f"unknown keyword {key}{meant(key.text, readers, 'the keywords are')}", key)
+                self.fail(
+                    f"unknown keyword {key}{suggestion_text(key.text, readers, 'the keywords are')}", key
+                )
             if key.text in found:
                 self.fail(f"{key} is given twice", key)
             self.expect("=")

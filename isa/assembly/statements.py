@@ -7,7 +7,7 @@ from functools import cache
 from dlasim.dataclass import dataclass
 from dlasim.errors import counted
 from dlasim.isa import registers
-from dlasim.isa.assembly.error_text import joined, meant
+from dlasim.isa.assembly.error_text import joined, suggestion_text
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
 from dlasim.isa.assembly.source import SourceText
@@ -68,7 +68,7 @@ def parse_instruction(line: Line, mnemonic: Token) -> Statement:
     """An instruction; its mnemonic has just been taken."""
     instruction = BY_MNEMONIC.get(mnemonic.text.upper())
     if instruction is None:
-        hint = meant(mnemonic.text, BY_MNEMONIC)
+        hint = suggestion_text(mnemonic.text, BY_MNEMONIC)
         line.fail(
             f"unknown instruction {mnemonic}{hint}; `dlasim isa` lists all".replace("?;", "?"), mnemonic
         )
@@ -115,7 +115,9 @@ def _next_field(line: Line, instruction: Instruction, missing: list[Field]) -> F
         names = [field.name for field in instruction.fields]
         if name in names:
             line.fail(f"{key} is given twice", key)
-        line.fail(f"{instruction.mnemonic} has no field {key}{meant(name, names, 'its fields are')}", key)
+        line.fail(
+            f"{instruction.mnemonic} has no field {key}{suggestion_text(name, names, 'its fields are')}", key
+        )
     return found
 
 
@@ -139,7 +141,7 @@ def _register(line: Line) -> Register:
     token = line.expect_kind("a register", Kind.NAME, Kind.NUMBER)
     register = registers.BY_NAME.get(token.text.upper())
     if register is None:
-        hint = meant(token.text, _OPERAND_NAMES) or "; `dlasim isa registers` lists all"
+        hint = suggestion_text(token.text, _OPERAND_NAMES) or "; `dlasim isa registers` lists all"
         line.fail(f"unknown register {token}{hint}", token)
     if not register.is_operand:
         line.fail(

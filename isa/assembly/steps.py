@@ -8,7 +8,7 @@ from dlasim.errors import counted
 from dlasim.isa import host_ops
 from dlasim.isa import program as p
 from dlasim.isa.assembly.calls import UnresolvedCall
-from dlasim.isa.assembly.error_text import joined, meant
+from dlasim.isa.assembly.error_text import joined, suggestion_text
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.parser import Line
 from dlasim.isa.assembly.program_builder import Builder, Mode
@@ -101,7 +101,7 @@ def _operator(line: Line) -> host_ops.HostOperator:
     else:
         operator = host_ops.BY_NAME.get(token.text.upper())
     if operator is None:
-        hint = meant(token.text, host_ops.BY_NAME) or "; `dlasim isa host` lists all"
+        hint = suggestion_text(token.text, host_ops.BY_NAME) or "; `dlasim isa host` lists all"
         line.fail(f"unknown host operator {token}{hint}", token)
     return operator
 
@@ -155,7 +155,7 @@ def _layer_by_name(builder: Builder, line: Line, name: Token) -> int:
     if builder.failed_layers.may_hold(name.text):
         raise Refused
     if not found:
-        hint = meant(name.text, [layer.name for layer in builder.layers])
+        hint = suggestion_text(name.text, [layer.name for layer in builder.layers])
         hint = hint or "; to define it, write its operator and kind as well: .layer NAME, OPERATOR, KIND"
         line.fail(f"unknown layer {name}{hint}", name)
     if len(found) > 1:
@@ -204,7 +204,7 @@ def _work(builder: Builder, line: Line, directive: Token) -> None:
     instruction = BY_MNEMONIC.get(token.text.upper())
     if instruction is None or not instruction.is_operation:
         operations = [row.mnemonic for row in INSTRUCTIONS if row.is_operation]
-        line.fail(f"unknown operation {token}{meant(token.text, operations)}", token)
+        line.fail(f"unknown operation {token}{suggestion_text(token.text, operations)}", token)
     line.accept(",")
     given = line.keywords(
         {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dlasim.dataclass import dataclass
-from dlasim.isa.assembly.error_text import meant
+from dlasim.isa.assembly.error_text import suggestion_text
 from dlasim.isa.assembly.lexer import Kind, Token
 from dlasim.isa.assembly.source import Refused, SourceText
 
@@ -88,7 +88,7 @@ class Symbols:
 
     def hint(self, token: Token) -> str:
         """The known name that was probably meant."""
-        return meant(token.text, self._table)
+        return suggestion_text(token.text, self._table)
 
 
 @dataclass(frozen=True, slots=True)

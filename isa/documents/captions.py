@@ -95,10 +95,10 @@ def elements(instruction: Instruction, operand: Operand) -> str:
         return "records"
     if operand.extent.name in ("TRANSFER", "TABLE"):
         return "bytes"
-    if operand.wide_when is None:
+    if operand.int32_when is None:
         return "int32" if operand.element_bytes == INT32_BYTES else "int8"
-    assert operand.wide_when == When("out", (Out.INT32,))
-    return f"int8; int32 if {condition(instruction, operand.wide_when)}"
+    assert operand.int32_when == When("out", (Out.INT32,))
+    return f"int8; int32 if {condition(instruction, operand.int32_when)}"
 
 
 def operand_name(operand: Operand) -> str:
@@ -122,13 +122,13 @@ def overlap(instruction: Instruction) -> str:
 
 def _fits_place(operand: Operand, output: Operand) -> bool:
     """Whether the output can lie on an operand element by element."""
-    widths = {output.element_bytes, INT32_BYTES if output.wide_when else output.element_bytes}
+    widths = {output.element_bytes, INT32_BYTES if output.int32_when else output.element_bytes}
     return operand.extent is output.extent and operand.element_bytes in widths
 
 
 def _in_place(instruction: Instruction, operand: Operand, output: Operand) -> str:
-    needs_wide = operand.element_bytes != output.element_bytes and output.wide_when
-    return f"{operand.register} ({condition(instruction, needs_wide)})" if needs_wide else operand.register
+    needs_int32 = operand.element_bytes != output.element_bytes and output.int32_when
+    return f"{operand.register} ({condition(instruction, needs_int32)})" if needs_int32 else operand.register
 
 
 def paragraphs(doc: str) -> Iterator[tuple[bool, list[str]]]:

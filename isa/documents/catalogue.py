@@ -16,7 +16,7 @@ from dlasim.isa.host_ops import HOST_OPERATORS, HostOperator
 from dlasim.isa.instructions import INSTRUCTIONS, Instruction
 from dlasim.isa.registers import REGISTERS, Register
 
-Thing: TypeAlias = Instruction | Register | Fault | FileRecord | HostOperator | type[enum.IntEnum]
+CatalogueEntry: TypeAlias = Instruction | Register | Fault | FileRecord | HostOperator | type[enum.IntEnum]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Topic:
 
     name: str
     doc: str
-    entries: Mapping[str, Thing]
+    entries: Mapping[str, CatalogueEntry]
 
 
 @cache
@@ -54,38 +54,40 @@ def enumeration_doc(kind: type[enum.IntEnum]) -> str:
     return dict(file_records.ENUMS)[kind]
 
 
-def find(name: str) -> tuple[Thing, ...]:
+def find(name: str) -> tuple[CatalogueEntry, ...]:
     """What `name` means, whatever its case: a topic or an entry; OP_ may be left out or added."""
     wanted = name.strip().lower()
     if wanted in topics():
         return tuple(topics()[wanted].entries.values())
-    for match in (str.lower, _bare):
-        if found := tuple(thing for key, thing in _everything() if match(key) == match(wanted)):
+    for match in (str.lower, _without_prefix):
+        if found := tuple(entry for key, entry in _everything() if match(key) == match(wanted)):
             return found
     raise InputError(_unknown(name))
 
 
-def find_all(names: Iterable[str]) -> tuple[Thing, ...]:
+def find_all(names: Iterable[str]) -> tuple[CatalogueEntry, ...]:
     """Several names at once, in the order given; without any, everything."""
-    found = tuple(thing for name in names for thing in find(name))
-    return found or tuple(thing for _, thing in _everything())
+    found = tuple(entry for name in names for entry in find(name))
+    return found or tuple(entry for _, entry in _everything())
 
 
-def _everything() -> list[tuple[str, Thing]]:
+def _everything() -> list[tuple[str, CatalogueEntry]]:
     return [entry for topic in topics().values() for entry in topic.entries.items()]
 
 
-def _bare(name: str) -> str:
+def _without_prefix(name: str) -> str:
     return name.lower().removeprefix("op_")
 
 
 def _unknown(name: str) -> str:
     from difflib import get_close_matches
 
-    meant = {topic: topic for topic in topics()}
+    targets = {topic: topic for topic in topics()}
     for key, _ in _everything():
-        meant |= {key.lower(): key, _bare(key): key}
-    close = dict.fromkeys(meant[match] for match in get_close_matches(name.lower(), meant, n=3, cutoff=0.6))
+        targets |= {key.lower(): key, _without_prefix(key): key}
+    close = dict.fromkeys(
+        targets[match] for match in get_close_matches(name.lower(), targets, n=3, cutoff=0.6)
+    )
     if close:
         return f"unknown name {name!r}; did you mean {' or '.join(close)}?"
     return f"unknown name {name!r}; `dlasim isa` lists all, by topic: {', '.join(topics())}"

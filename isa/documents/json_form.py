@@ -7,7 +7,7 @@ from typing import Any
 
 from dlasim.isa.bits import Field
 from dlasim.isa.documents import captions
-from dlasim.isa.documents.catalogue import Thing, enumeration_doc
+from dlasim.isa.documents.catalogue import CatalogueEntry, enumeration_doc
 from dlasim.isa.faults import FAULT_DOCS, Fault
 from dlasim.isa.file_records import FileRecord
 from dlasim.isa.host_checks import RULES
@@ -16,19 +16,19 @@ from dlasim.isa.instructions import Instruction
 from dlasim.isa.registers import Register
 
 
-def form(thing: Thing) -> dict[str, Any]:
+def form(entry: CatalogueEntry) -> dict[str, Any]:
     """An entry; `kind` says what it is."""
-    if isinstance(thing, Instruction):
-        return _instruction(thing)
-    if isinstance(thing, Register):
-        return _register(thing)
-    if isinstance(thing, Fault):
-        return {"kind": "fault", "name": thing.name, "code": int(thing), "doc": FAULT_DOCS[thing]}
-    if isinstance(thing, FileRecord):
-        return _record(thing)
-    if isinstance(thing, HostOperator):
-        return _host_operator(thing)
-    return _enumeration(thing)
+    if isinstance(entry, Instruction):
+        return _instruction(entry)
+    if isinstance(entry, Register):
+        return _register(entry)
+    if isinstance(entry, Fault):
+        return {"kind": "fault", "name": entry.name, "code": int(entry), "doc": FAULT_DOCS[entry]}
+    if isinstance(entry, FileRecord):
+        return _record(entry)
+    if isinstance(entry, HostOperator):
+        return _host_operator(entry)
+    return _enumeration(entry)
 
 
 def _field(field: Field) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def overview(topics: Iterable[Topic]) -> str:
         if topic.name in ("registers", "host"):
             lines += _wrap(", ".join(topic.entries), _INDENT)
         else:
-            lines += _columns(tuple((name, sheet(thing).summary) for name, thing in topic.entries.items()))
+            lines += _columns(tuple((name, sheet(entry).summary) for name, entry in topic.entries.items()))
         lines += [""]
     return "\n".join([*lines, "Look one up with `dlasim isa NAME`."]) + "\n"
 

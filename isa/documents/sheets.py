@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterator
 
 from dlasim.isa.documents import captions
-from dlasim.isa.documents.catalogue import Thing, enumeration_doc
+from dlasim.isa.documents.catalogue import CatalogueEntry, enumeration_doc
 from dlasim.isa.documents.sheet_elements import Block, CodeBlock, Link, Prose, References, Sheet, SheetTable
 from dlasim.isa.faults import FAULT_DOCS, Fault
 from dlasim.isa.file_records import FileRecord
@@ -22,19 +22,19 @@ _ACCESS = {
 }
 
 
-def sheet(thing: Thing) -> Sheet:
+def sheet(entry: CatalogueEntry) -> Sheet:
     """The sheet of an entry."""
-    if isinstance(thing, Instruction):
-        return instruction_sheet(thing)
-    if isinstance(thing, Register):
-        return register_sheet(thing)
-    if isinstance(thing, Fault):
-        return fault_sheet(thing)
-    if isinstance(thing, FileRecord):
-        return record_sheet(thing)
-    if isinstance(thing, HostOperator):
-        return host_sheet(thing)
-    return enumeration_sheet(thing)
+    if isinstance(entry, Instruction):
+        return instruction_sheet(entry)
+    if isinstance(entry, Register):
+        return register_sheet(entry)
+    if isinstance(entry, Fault):
+        return fault_sheet(entry)
+    if isinstance(entry, FileRecord):
+        return record_sheet(entry)
+    if isinstance(entry, HostOperator):
+        return host_sheet(entry)
+    return enumeration_sheet(entry)
 
 
 def instruction_link(mnemonic: str) -> Link:

@@ -60,8 +60,8 @@ def _uses() -> Iterator[str]:
 def _use(instruction: Instruction, operand: Operand) -> str:
     present = " || ".join(_holds(instruction, when) for when in operand.present_when) or "1'b1"
     wide = "1'b1" if operand.element_bytes == 4 else "1'b0"
-    if operand.wide_when:
-        wide = _holds(instruction, operand.wide_when)
+    if operand.int32_when:
+        wide = _holds(instruction, operand.int32_when)
     disjoint = "1'b1" if operand.writes or operand.extent is Extent.INPUT else "1'b0"
     extent = f"EXTENT_{operand.extent.name}"
     return f"uses.{_MEMBERS[operand.register]} = {{{present}, {wide}, {disjoint}, {extent}}};"

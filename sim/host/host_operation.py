@@ -17,17 +17,17 @@ from dlasim.sim.host import (
     convolution,
     detection,
     elementwise,
+    int16,
     movement,
     pooling,
     recurrent,
     resize,
     rows,
-    sixteen_bits,
 )
 from dlasim.sim.host.call import Array, Call, TensorSpec
 
 Kernel = Callable[[Call], list[Array]]
-_MODULES = (convolution, detection, elementwise, movement, pooling, recurrent, resize, rows, sixteen_bits)
+_MODULES = (convolution, detection, elementwise, movement, pooling, recurrent, resize, rows, int16)
 
 
 class HostOperation:

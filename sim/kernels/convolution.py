@@ -134,8 +134,8 @@ def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> N
     constants_at = tile_at + PIXELS * VECTORS * BYTES32
     starts_at = constants_at + VECTORS * CONSTANT_BYTES
     rows_at = starts_at + VECTORS * BYTES32
-    spare_at = rows_at + 2 * BYTES32
-    packed_at = spare_at + LANES * BYTES32
+    scratch_offset = rows_at + 2 * BYTES32
+    packed_at = scratch_offset + LANES * BYTES32
     needed = packed_at + (taps * groups + LANES) * VECTORS * BYTES32
     if needed > capacity:
         return needed
@@ -146,8 +146,8 @@ def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> N
         table_at(arena, offsets_at), table_at(arena, taps_at), table_at(arena, tile_at),
     )  # fmt: skip
     constants, starts = table_at(arena, constants_at), table_at(arena, starts_at)
-    rows, spare_rows = table_at(arena, rows_at), table_at(arena, rows_at + BYTES32)
-    spare, packed = shifted(arena, spare_at), shifted(arena, packed_at)
+    rows, scratch_rows = table_at(arena, rows_at), table_at(arena, rows_at + BYTES32)
+    scratch, packed = shifted(arena, scratch_offset), shifted(arena, packed_at)
 
     stage_input(row, sram, stage, height, width)
     place_outputs(row, outs, accs)
@@ -160,7 +160,7 @@ def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> N
         y, x = (tap, 0) if merged else (tap // kernel_w, tap % kernel_w)
         tap_places[tap] = (y * dilation_h * width + x * dilation_w) * channels * STAGED_BYTES
     for i in range(LANES):
-        spare_rows[i] = i * BYTES32
+        scratch_rows[i] = i * BYTES32
     if row[WEIGHT_ZP] != 0:
         for i in range(pixels):
             offsets[i] = window_offset(row, stage, places[i], tap_places, taps, run)
@@ -171,7 +171,7 @@ def convolve(row: Pointer, sram: Pointer, arena: Pointer, capacity: Number) -> N
         for v in range(columns):
             channel_constants(row, sram, channel + v * LANES, table_at(constants, v * CONSTANT_BYTES))
         pack_block(
-            row, sram, channel, columns, taps, run, groups, rows, spare, spare_rows, packed
+            row, sram, channel, columns, taps, run, groups, rows, scratch, scratch_rows, packed
         )  # fmt: skip
         fold_offset(row, columns, taps * groups, packed, constants, starts)
         at = 0

@@ -41,8 +41,8 @@ def pack_rows(
     rows: Pointer,
     start: Number,
     count: Number,
-    spare: Pointer,
-    spare_rows: Pointer,
+    scratch: Pointer,
+    scratch_rows: Pointer,
     packed: Pointer,
     at: Number,
     stride: Number,
@@ -57,9 +57,9 @@ def pack_rows(
     if done < count:
         for i in range(LANES):
             for j in range(length // 4):
-                put32(spare, i * BYTES32 + 4 * j, 0)
-            copy_bytes(spare, i * BYTES32, sram, rows[i] + start + done, count - done)
-        transpose_groups(spare, spare_rows, packed, at, stride)
+                put32(scratch, i * BYTES32 + 4 * j, 0)
+            copy_bytes(scratch, i * BYTES32, sram, rows[i] + start + done, count - done)
+        transpose_groups(scratch, scratch_rows, packed, at, stride)
 
 
 @kernel
@@ -72,8 +72,8 @@ def pack_block(
     run: Number,
     groups: Number,
     rows: Pointer,
-    spare: Pointer,
-    spare_rows: Pointer,
+    scratch: Pointer,
+    scratch_rows: Pointer,
     packed: Pointer,
 ) -> None:
     """The weights of up to `columns` x 16 outputs as [tap][group][output]."""
@@ -85,11 +85,11 @@ def pack_block(
             rows[i] = row[WEIGHT_ADDR] + min(channel + v * LANES + i, last) * weights
         at = v * BYTES32
         if groups * (GROUP_BYTES // STAGED_BYTES) == run:
-            pack_rows(sram, rows, 0, weights, spare, spare_rows, packed, at, stride)
+            pack_rows(sram, rows, 0, weights, scratch, scratch_rows, packed, at, stride)
         else:
             for tap in range(taps):
                 here = at + tap * groups * stride
-                pack_rows(sram, rows, tap * run, run, spare, spare_rows, packed, here, stride)
+                pack_rows(sram, rows, tap * run, run, scratch, scratch_rows, packed, here, stride)
 
 
 @inlined

@@ -89,24 +89,24 @@ def convolve_unpacked(row: Pointer, sram: Pointer, arena: Pointer, capacity: Num
     sums_at = pixels * patch * STAGED_BYTES
     rows_at = sums_at + 4 * BYTES32
     outs_at = rows_at + 2 * BYTES32
-    spare_at = outs_at + 2 * BYTES32
-    tile_at = spare_at + ROWS * BYTES32
+    scratch_offset = outs_at + 2 * BYTES32
+    tile_at = scratch_offset + ROWS * BYTES32
     constants_at = tile_at + BYTES32
     needed = constants_at + CONSTANT_BYTES
     if needed > capacity:
         return needed
-    stage, spare = stage_at(arena, 0), shifted(arena, spare_at)
+    stage, scratch = stage_at(arena, 0), shifted(arena, scratch_offset)
     sums, more = table_at(arena, sums_at), table_at(arena, sums_at + 2 * BYTES32)
-    rows, spare_rows = table_at(arena, rows_at), table_at(arena, rows_at + BYTES32)
+    rows, scratch_rows = table_at(arena, rows_at), table_at(arena, rows_at + BYTES32)
     outs, accs = table_at(arena, outs_at), table_at(arena, outs_at + BYTES32)
     tile, constants = table_at(arena, tile_at), table_at(arena, constants_at)
 
     place_outputs(row, outs, accs)
     fold = 128 + row[IN_ZP] if IS_QUAD else 0
     for i in range(ROWS):
-        spare_rows[i] = i * BYTES32
+        scratch_rows[i] = i * BYTES32
         for lane in range(LANES):
-            put32(spare, i * BYTES32 + 4 * lane, 0)
+            put32(scratch, i * BYTES32 + 4 * lane, 0)
         sums[i] = 0
         more[i] = 0
     for pixel in range(pixels):
@@ -126,8 +126,8 @@ def convolve_unpacked(row: Pointer, sram: Pointer, arena: Pointer, capacity: Num
                     dot_rows(ROWS, stage, patch_at, sram, rows, turns, fold, sums)
                 if rest > 0:
                     for i in range(ROWS):
-                        copy_bytes(spare, i * BYTES32, sram, rows[i] + done, rest)
-                    dot_rows(ROWS, stage, patch_at + turns * BYTES32, spare, spare_rows, 1, fold, more)
+                        copy_bytes(scratch, i * BYTES32, sram, rows[i] + done, rest)
+                    dot_rows(ROWS, stage, patch_at + turns * BYTES32, scratch, scratch_rows, 1, fold, more)
                 for i in range(ROWS):
                     tile[o + i] = sums[i] + more[i] + constants[o + i] - offset
             finish(row, sram, tile, 1, 0, 1, pixel, outs, accs, constants, channel)

@@ -90,7 +90,7 @@ def head(figure: Any, title: str, note: str = "") -> None:
         figure.suptitle("\n".join(lines), fontsize=8 if note else 9, linespacing=1.4)
 
 
-def tear(axes: Any, x: float, y: float, height: float) -> None:
+def draw_axis_break(axes: Any, x: float, y: float, height: float) -> None:
     """The mark of a bar that goes on beyond the axis."""
     for points in (-9, -6):
         shifted = axes.transData + ScaledTranslation(points / 72, 0, axes.figure.dpi_scale_trans)
@@ -236,19 +236,19 @@ def rotate_crowded_labels(figure: Any, axes: Iterable[Any]) -> None:
 
 
 def place_labels(
-    figure: Any, axes: Any, spots: Sequence[tuple[float, float, str]], sides: Sequence[Side] | None = None,
+    figure: Any, axes: Any, points: Sequence[tuple[float, float, str]], sides: Sequence[Side] | None = None,
     avoid: Sequence[tuple[float, float]] = (), line: Sequence[tuple[float, float]] = (),
 ) -> None:  # fmt: skip
     """Write a label next to each point, where it covers no point, no other text, no point to avoid and no
     part of a line of steps. A label that is too long breaks at its commas. Labels that do not fit are left
     out, so the most important come first. The figure must be laid out, and stays so."""
     taken = [_box(figure, text) for text in visible_texts(figure)]
-    dots = [_dot(axes.transData.transform((x, y))) for x, y, _ in spots]
+    dots = [_dot(axes.transData.transform((x, y))) for x, y, _ in points]
     dots += [_dot(axes.transData.transform(point), 1) for point in avoid]
     corners = [axes.transData.transform(corner) for corner in line]
     dots += [Bbox.union([_dot(one, 1), _dot(other, 1)]) for one, other in pairwise(corners)]
     inside = axes.get_window_extent().padded(1)
-    for x, y, words in spots:
+    for x, y, words in points:
         forms = dict.fromkeys((words, words.replace(", ", ",\n")))
         for form, (dx, dy, across, up) in product(forms, sides or AROUND):
             leader = {"arrowstyle": "-", "color": GREY, "linewidth": 0.4} if abs(dx) + abs(dy) > 18 else None
@@ -325,8 +325,8 @@ def _box(figure: Any, text: Any) -> Any:
     return Text.get_window_extent(text, renderer)
 
 
-def _dot(spot: Any, radius: float = 3) -> Any:
-    x, y = spot
+def _dot(point: Any, radius: float = 3) -> Any:
+    x, y = point
     return Bbox([[x - radius, y - radius], [x + radius, y + radius]])
 
 

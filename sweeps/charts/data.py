@@ -18,8 +18,8 @@ AnyRow = TypeVar("AnyRow", bound=Mapping[str, Any])
 MACHINE = ("sram_bytes", "pes", "parallel")  # in the order in which the paper labels its bars
 MAX_LABEL = 44
 _SHOWN_VALUES = 4
-_SPEAK_FOR_THEMSELVES = ("case", "model", "preset", "cpu", "dla_ops")
-_STAND_FOR_OTHERS = ("case", "preset")
+_SHOWN_WITHOUT_NAME = ("case", "model", "preset", "cpu", "dla_ops")
+_SUBSUMING = ("case", "preset")
 _NAMES = {"sram_bytes": "SRAM", "pes": "PEs", "cpu": "CPU core", "dla_ops": "operators on the DLA"}
 _MODES = {"input": "I", "output": "O"}
 
@@ -95,7 +95,7 @@ def varying(rows: Sequence[Row], *shown: str) -> list[str]:
     parameters that only change with it."""
     names = [name for name in ("model", "case", *MACHINE, *names_in(rows[0])) if name in rows[0]]
     found = [name for name in dict.fromkeys(names) if _differs(rows, name)]
-    for name in _STAND_FOR_OTHERS:
+    for name in _SUBSUMING:
         if name in found:
             kept = ("model", name, *shown)
             found = [other for other in found if other in kept or _differs_within(rows, other, name)]
@@ -165,14 +165,14 @@ def panels(rows: list[Row], *names: str) -> list[tuple[str, list[Row]]]:
 def best_point(rows: Iterable[Row], point: int | None) -> Row:
     """The row of that point, or the one with the fewest cycles of the whole timing model."""
     if point is None:
-        return min(wholly_timed(list(rows)), key=lambda row: row["cycles_total"])
+        return min(with_full_timing(list(rows)), key=lambda row: row["cycles_total"])
     found = next((row for row in rows if row["point"] == point), None)
     if found is None:
         raise InputError(f"point {point} is not among the rows with figures")
     return found
 
 
-def wholly_timed(rows: Sequence[AnyRow]) -> Sequence[AnyRow]:
+def with_full_timing(rows: Sequence[AnyRow]) -> Sequence[AnyRow]:
     """The rows in which everything takes time, if there are such; the others are not fast machines."""
     return [row for row in rows if row.get("timing", "full") == "full"] or rows
 
@@ -184,7 +184,7 @@ def point_title(rows: Sequence[Row], chosen: Row, point: int | None) -> str:
     if point is not None or len(rows) == 1:
         return text
     models = " and of all models" if _differs(rows, "model") else ""
-    timed = wholly_timed(rows)
+    timed = with_full_timing(rows)
     which = " with timing full" if len(timed) < len(rows) else ""
     return f"{text} (point {chosen['point']}: the fewest cycles of {len(timed):,} points{which}{models})"
 
@@ -219,7 +219,7 @@ def long_text(name: str, value: Any) -> str:
         return f"{text} parallel" if value in _MODES else f"grid {text}"
     if name == "sram_bytes":
         return f"{text} SRAM"
-    return text if name in _SPEAK_FOR_THEMSELVES and value != "" else f"{axis_name(name)} {text}"
+    return text if name in _SHOWN_WITHOUT_NAME and value != "" else f"{axis_name(name)} {text}"
 
 
 def _short_text(name: str, value: Any) -> str:

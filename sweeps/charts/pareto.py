@@ -69,9 +69,9 @@ def front(rows: list[Row], *objectives: str | Measure) -> list[Row]:
     first, *others = measures
     least: dict[tuple[Any, ...], Row] = {}  # of rows that differ in the first objective only, the best
     for row in rows:
-        spot = tuple(one.cost(row[one.name]) for one in others)
-        if spot not in least or first.cost(row[first.name]) < first.cost(least[spot][first.name]):
-            least[spot] = row
+        point = tuple(one.cost(row[one.name]) for one in others)
+        if point not in least or first.cost(row[first.name]) < first.cost(least[point][first.name]):
+            least[point] = row
     ordered = sorted(
         least.values(), key=lambda row: tuple(one.cost(row[one.name]) for one in reversed(measures))
     )
@@ -107,12 +107,12 @@ def _draw(parts: dict[Any, list[Row]], goal: Measure, costs: list[Measure], titl
     canvas.thin_ticks(figure, [axis for axes, *_ in fronts for axis in (axes.xaxis, axes.yaxis)])
     for axes, cost, best, rows in fronts:
         names = dict(zip(map(id, common or rows), labels(common or rows), strict=True))
-        spots = [
+        points = [
             (cost.shown(row[cost.name]), goal.shown(row[goal.name]), names[id(row)] or str(row["label"]))
             for row in best
         ]
         sides = canvas.ABOVE if goal.more_is_better else canvas.BELOW
-        canvas.place_labels(figure, axes, spots, sides, line=_steps([spot[:2] for spot in spots], cost))
+        canvas.place_labels(figure, axes, points, sides, line=_steps([point[:2] for point in points], cost))
     return figure
 
 
@@ -144,19 +144,19 @@ def _note(goal: Measure, costs: list[Measure], models: int, shared: str) -> str:
 def _panel(
     axes: Any, rows: list[Row], cost: Measure, goal: Measure, overall: set[int], several: bool
 ) -> list[Row]:
-    spots = sorted({(cost.shown(row[cost.name]), goal.shown(row[goal.name])) for row in rows})
+    points = sorted({(cost.shown(row[cost.name]), goal.shown(row[goal.name])) for row in rows})
     axes.scatter(
-        *zip(*spots, strict=True), s=7, color=palette.GREY, label="points", rasterized=len(spots) > 2000
+        *zip(*points, strict=True), s=7, color=palette.GREY, label="points", rasterized=len(points) > 2000
     )
     best = front(rows, goal, cost)
     line = [(cost.shown(row[cost.name]), goal.shown(row[goal.name])) for row in best]
     axes.plot(*zip(*_steps(line, cost), strict=True), color=palette.BLUE, linewidth=1,
               label="front of the two figures")  # fmt: skip
-    both = [spot for spot, row in zip(line, best, strict=True) if id(row) in overall]
+    both = [point for point, row in zip(line, best, strict=True) if id(row) in overall]
     if both:
         text = "no point is better in all figures" if several else "no point is better in both"
         axes.scatter(*zip(*both, strict=True), s=14, color=palette.RED, zorder=3, label=text)
-    _scale(axes.xaxis, [x for x, _ in spots], cost, 2 if is_parameter(cost.name) else 10)
+    _scale(axes.xaxis, [x for x, _ in points], cost, 2 if is_parameter(cost.name) else 10)
     return best
 
 

@@ -12,7 +12,7 @@ from dlasim.sweeps.charts import canvas, palette
 from dlasim.sweeps.charts.data import Table
 from dlasim.sweeps.charts.layers import chosen_point
 from dlasim.sweeps.charts.measures import count_text
-from dlasim.sweeps.charts.roofs import bytes_per_cycle, roofline_spot
+from dlasim.sweeps.charts.roofs import bytes_per_cycle, roofline_point
 
 _WIDEST_NAME = 22
 Point = tuple[float, float]
@@ -22,31 +22,31 @@ def draw(result: Table, where: str | None = None, title: str = "", point: int | 
     """MACs per cycle over MACs per byte. Bytes are those of the direction that takes longer, time is
     computing or moving, whichever takes longer, so the roof holds for every layer."""
     chosen = chosen_point(result, where, point)
-    spots = [
-        (*roofline_spot(layer, layer), layer, name)
+    points = [
+        (*roofline_point(layer, layer), layer, name)
         for layer, name in zip(chosen.layers, chosen.short_names(_WIDEST_NAME), strict=True)
         if layer["macs"] and layer["unit"] == "dla"
     ]
-    if not spots:
+    if not points:
         raise InputError(f"point {chosen.row['point']} has no layer with MACs on the DLA")
     figure, axes = canvas.new(7, 4.6)
     pes, rate = chosen.row["pes"], bytes_per_cycle(chosen.row)
-    known = [x for x, *_ in spots if x is not None] + ([pes / rate] if rate else []) or [1.0]
+    known = [x for x, *_ in points if x is not None] + ([pes / rate] if rate else []) or [1.0]
     left, right = min(known) / 3, max(known) * 4
     still = right / 1.4  # where layers stand that move nothing
-    for kind in dict.fromkeys(layer["kind"] for _, _, layer, _ in spots):
-        mine = [(x or still, y) for x, y, layer, _ in spots if layer["kind"] == kind]
+    for kind in dict.fromkeys(layer["kind"] for _, _, layer, _ in points):
+        mine = [(x or still, y) for x, y, layer, _ in points if layer["kind"] == kind]
         axes.scatter(*zip(*mine, strict=True), s=22, zorder=3, label=kind, **canvas.dots(kind))
     axes.set_xlim(left, right)
-    axes.set_ylim(min(y for _, y, *_ in spots) / 2, pes * 2.2)
+    axes.set_ylim(min(y for _, y, *_ in points) / 2, pes * 2.2)
     canvas.log_axis(axes.xaxis, 10, count_text)
     canvas.log_axis(axes.yaxis, 10, count_text)
     axes.set_xlabel(
-        "MACs per byte moved" + (" (right edge: nothing moved)" if None in (x for x, *_ in spots) else "")
+        "MACs per byte moved" + (" (right edge: nothing moved)" if None in (x for x, *_ in points) else "")
     )
     axes.set_ylabel("MACs per cycle")
     canvas.legend(figure, axes.get_legend_handles_labels()[0])
-    costly = sorted(spots, key=lambda spot: -spot[2]["cycles"])
+    costly = sorted(points, key=lambda point: -point[2]["cycles"])
     canvas.head(
         figure,
         title or chosen.title,

@@ -12,7 +12,7 @@ def bytes_per_cycle(machine: Mapping[str, Any]) -> int:
     return min((rate for rate in rates if rate), default=0)
 
 
-def roofline_spot(layer: Mapping[str, Any], machine: Mapping[str, Any]) -> tuple[float | None, float]:
+def roofline_point(layer: Mapping[str, Any], machine: Mapping[str, Any]) -> tuple[float | None, float]:
     """MACs per byte (None where nothing moves) and MACs per cycle.
 
     Bytes are those of the direction that takes longer, time is computing or moving, whichever takes longer.

@@ -188,7 +188,7 @@ def _draw(
         canvas.format_axis(axes.xaxis, most=7)
     title, shared = titles
     notes = [shared] if title else []
-    notes += ["torn bars are longer than the axis: their figures say how long"] if cut else []
+    notes += ["broken bars are longer than the axis: their figures say how long"] if cut else []
     grid[-1][0].set_xlabel("cycles")
     canvas.head(figure, title or shared, "; ".join(filter(None, notes)))
     canvas.legend(figure, _legend(grid, shown))
@@ -210,7 +210,7 @@ def _draw_panel(
             lefts = [left + value for left, value in zip(lefts, values, strict=True)]
     for place, length, name in zip(part.places, lengths, part.names, strict=True):
         if length > end:
-            canvas.tear(axes, end, place, 0.5)
+            canvas.draw_axis_break(axes, end, place, 0.5)
         style = {"ha": "left", "va": "center", "fontsize": 6}
         text = f"{write(length)}  {name}".strip()
         axes.annotate(text, (min(length, end), place), (2.5, 0), textcoords="offset points", **style)

@@ -83,8 +83,8 @@ def joined(rows: Integers) -> Integers:
                           min(buffer[2], other[2]), max(buffer[3], other[3])]  # fmt: skip
         for other in others:
             mine.remove(other)
-            other[4] = _GONE
-    return np.array([row for row in found if row[4] != _GONE], np.int64).reshape(-1, 6)
+            other[4] = _MERGED
+    return np.array([row for row in found if row[4] != _MERGED], np.int64).reshape(-1, 6)
 
 
 def _belong(one: list[int], other: list[int]) -> bool:
@@ -94,4 +94,4 @@ def _belong(one: list[int], other: list[int]) -> bool:
     return one[0] < other[1] + gap and other[0] < one[1] + gap
 
 
-_GONE = -2  # the layer of a buffer that became part of another
+_MERGED = -2  # the layer of a buffer that became part of another

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dlasim.isa.instructions import UNITS
 from dlasim.sim.config import DlaConfig
 from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, UNIT_FIGURES, Figure
-from dlasim.sweeps.charts.roofs import bytes_per_cycle, roofline_spot
+from dlasim.sweeps.charts.roofs import bytes_per_cycle, roofline_point
 from dlasim.sweeps.page.document import document
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ def _roofline(report: Report) -> dict[str, Any]:
     return {
         "pes": machine["pes"],
         "bytes_per_cycle": bytes_per_cycle(machine),
-        "spots": [
-            roofline_spot(_flat(layer), machine) if layer["macs"] and layer["unit"] == "dla" else None
+        "points": [
+            roofline_point(_flat(layer), machine) if layer["macs"] and layer["unit"] == "dla" else None
             for layer in report["layers"]
         ],
     }

@@ -9,7 +9,7 @@ from typing import Any
 
 from dlasim.errors import InputError
 from dlasim.sim.sizes import size_text
-from dlasim.sweeps.charts.data import Table, axis_name, labels, varying, wholly_timed
+from dlasim.sweeps.charts.data import Table, axis_name, labels, varying, with_full_timing
 from dlasim.sweeps.charts.measures import describe
 from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.evaluate import FIGURES
@@ -124,7 +124,7 @@ def _best(rows: Rows) -> dict[str, int]:
     """By figure, the row with the least of it among those in which everything takes time."""
     found = {}
     for name in ("cycles_total", "energy_nj"):
-        known = [row for row in wholly_timed(rows) if row.get(name) is not None]
+        known = [row for row in with_full_timing(rows) if row.get(name) is not None]
         if known:
             found[name] = rows.index(min(known, key=lambda row: row[name]))
     return found

@@ -34,7 +34,7 @@ def test_json_tells_the_installed_versions() -> None:
     found = {package["name"]: package["found"] for package in data["required"]}
     assert found["click"] == metadata.version("click")
     assert {extra["name"] for extra in data["extras"]} == set(health.EXTRAS)
-    assert data["is_well"] is True
+    assert data["is_healthy"] is True
 
 
 def test_every_extra_of_the_package_has_a_purpose() -> None:

@@ -11,7 +11,7 @@ _UNIT = 1 / 32768
 _MAX_STEPS = 6
 
 
-def _wide(
+def _int16(
     net: RandomNetwork, kind: str, inputs: list[int], like: Activation, scale: float, **options
 ) -> Activation:
     """An operator with an int16 result, which no later part reads but through this one."""
@@ -28,7 +28,7 @@ def chain(net: RandomNetwork) -> None:
     """A few operators of int16 between two QUANTIZE."""
     source = net.any_activation()
     scale = source.quantization.scale / 128
-    one = _wide(net, "QUANTIZE", [source.index], source, scale)
+    one = _int16(net, "QUANTIZE", [source.index], source, scale)
     for _ in range(net.number(1, 3)):
         kind = net.choice(
             "ADD", "SUB", "MUL", "LOGISTIC", "TANH", "LEAKY_RELU", "RELU", "CONV_2D", "FULLY_CONNECTED"
@@ -37,12 +37,12 @@ def chain(net: RandomNetwork) -> None:
         if kind in ("ADD", "SUB", "MUL"):
             result = now * (net.choice(0.7, 1.0, 2.0) if kind != "MUL" else 9000 * now)
             activation = net.choice("NONE", "RELU")
-            one = _wide(net, kind, [one.index, one.index], one, result, fused_activation_function=activation)
+            one = _int16(net, kind, [one.index, one.index], one, result, fused_activation_function=activation)
         elif kind in ("LOGISTIC", "TANH"):
-            one = _wide(net, kind, [one.index], one, _UNIT)
+            one = _int16(net, kind, [one.index], one, _UNIT)
         elif kind in ("LEAKY_RELU", "RELU"):
             options = {"alpha": 0.25} if kind == "LEAKY_RELU" else {}
-            one = _wide(net, kind, [one.index], one, now * net.choice(0.6, 1.0), **options)
+            one = _int16(net, kind, [one.index], one, now * net.choice(0.6, 1.0), **options)
         else:
             one = _product(net, kind, one)
     net.output(
@@ -73,7 +73,7 @@ def _product(net: RandomNetwork, kind: str, one: Activation) -> Activation:
     windows = (
         {"padding": "SAME", "stride_h": 1, "stride_w": 1} if kind == "CONV_2D" else {"keep_num_dims": True}
     )
-    return _wide(net, kind, operands, one, one.quantization.scale * net.choice(0.6, 1.0), **windows)
+    return _int16(net, kind, operands, one, one.quantization.scale * net.choice(0.6, 1.0), **windows)
 
 
 def lstm(net: RandomNetwork) -> None:

@@ -6,15 +6,15 @@ import pytest
 import dlasim
 from dlasim.compiler_shim.tflite.writer import write_tflite
 from tests.oracle import random_inputs, run_tflite_micro
-from tests.tflite.sixteen_bit_operators import WIDE_BUILDERS, random_wide_graph
+from tests.tflite.sixteen_bit_operators import INT16_BUILDERS, random_int16_graph
 
 SHAPE = (12, 12, 3)
 
 
 @pytest.mark.parametrize("host", ["none", "riscv"])
-@pytest.mark.parametrize("kind", sorted(WIDE_BUILDERS))
+@pytest.mark.parametrize("kind", sorted(INT16_BUILDERS))
 def test_operator(kind, host, tmp_path):
-    graph = random_wide_graph(kind, 1)
+    graph = random_int16_graph(kind, 1)
     path = tmp_path / "model.tflite"
     path.write_bytes(write_tflite(graph))
     inputs = random_inputs(path)

@@ -331,7 +331,7 @@ def svdf(rng: Random) -> Iterator[Call]:
     yield Call("SVDF", inputs, output, attributes, (TensorSpec((batch, filters * memory), state_type),))
 
 
-def wide_clamps(rng):
+def int16_clamps(rng):
     least, greatest = sorted(int(n) for n in rng.integers(-32768, 32768, 2))
     return (
         {"clamp_min": least, "clamp_max": greatest}
@@ -340,7 +340,7 @@ def wide_clamps(rng):
     )
 
 
-def wide_records(rng, channels, terms, wide_sums):
+def int16_records(rng, channels, terms, wide_sums):
     """As `records`, with biases of 64 bits; the sums use the int16 range."""
     low = (
         rng.integers(-(1 << 31), 1 << 31, channels)
@@ -358,7 +358,7 @@ def int16(rng, *shape):
     return elements(rng, "int16", shape)
 
 
-def wide_convolution(rng: Random) -> Iterator[Call]:
+def int16_convolution(rng: Random) -> Iterator[Call]:
     depth, groups, per_group = (int(n) for n in rng.integers(1, 5, 3))
     depth = 300 if rng.integers(6) == 0 else depth
     batch, height, width, channels = image_shape(rng, depth * groups)
@@ -367,44 +367,44 @@ def wide_convolution(rng: Random) -> Iterator[Call]:
     weights = int8(rng, filters, rows, columns, depth)
     inputs = [
         int16(rng, batch, height, width, channels), weights,
-        wide_records(rng, filters, rows * columns * depth, wide_sums),
+        int16_records(rng, filters, rows * columns * depth, wide_sums),
     ]  # fmt: skip
-    attributes = {**names, **wide_clamps(rng), "wide_sums": wide_sums}
+    attributes = {**names, **int16_clamps(rng), "wide_sums": wide_sums}
     yield call("CONV_2D_16", inputs, (batch, *grid, filters), "int16", **attributes)
 
 
-def wide_matrix(rng: Random) -> Iterator[Call]:
+def int16_matrix(rng: Random) -> Iterator[Call]:
     rows, depth, channels = (int(n) for n in rng.integers(1, 12, 3))
     wide_sums = int(rng.integers(2))
     depth = 700 if rng.integers(6) == 0 else depth
     inputs = [
         int16(rng, rows, depth),
         int8(rng, channels, depth),
-        wide_records(rng, channels, depth, wide_sums),
+        int16_records(rng, channels, depth, wide_sums),
     ]
     yield call(
-        "FULLY_CONNECTED_16", inputs, (rows, channels), "int16", **wide_clamps(rng), wide_sums=wide_sums
+        "FULLY_CONNECTED_16", inputs, (rows, channels), "int16", **int16_clamps(rng), wide_sums=wide_sums
     )
 
 
-def wide_transposed(rng: Random) -> Iterator[Call]:
+def int16_transposed(rng: Random) -> Iterator[Call]:
     batch, height, width, depth = image_shape(rng, int(rng.integers(1, 6)))
     rows, columns, filters, down, across = (int(n) for n in rng.integers(1, 5, 5))
     grid = (int(rng.integers(1, 12)), int(rng.integers(1, 12)))
     wide_sums = int(rng.integers(2))
     inputs = [
         int16(rng, batch, height, width, depth), int8(rng, filters, rows, columns, depth),
-        wide_records(rng, filters, rows * columns * depth, wide_sums),
+        int16_records(rng, filters, rows * columns * depth, wide_sums),
     ]  # fmt: skip
     yield call(
         "TRANSPOSE_CONV_16", inputs, (batch, *grid, filters), "int16",
         stride_height=down, stride_width=across,
         pad_top=int(rng.integers(0, 3)), pad_left=int(rng.integers(0, 3)),
-        **wide_clamps(rng), wide_sums=wide_sums,
+        **int16_clamps(rng), wide_sums=wide_sums,
     )  # fmt: skip
 
 
-def wide_arithmetic(rng: Random) -> Iterator[Call]:
+def int16_arithmetic(rng: Random) -> Iterator[Call]:
     for function in WideFunction:
         shapes, result = broadcast_shapes(rng)
         given = pairs(rng, "input1", "input2")
@@ -414,20 +414,20 @@ def wide_arithmetic(rng: Random) -> Iterator[Call]:
         inputs = [int16(rng, *shape) for shape in shapes]
         if function == WideFunction.DIV and rng.integers(2):
             inputs[1] //= 1 << 12  # small divisors, and 0
-        yield call("ARITHMETIC_16", inputs, result, "int16", function=function, **given, **wide_clamps(rng))
+        yield call("ARITHMETIC_16", inputs, result, "int16", function=function, **given, **int16_clamps(rng))
 
 
-def wide_pool(rng: Random) -> Iterator[Call]:
+def int16_pool(rng: Random) -> Iterator[Call]:
     for function in PoolFunction:
         batch, height, width, channels = image_shape(rng, int(rng.integers(1, 6)))
         (rows, columns), grid, names = window(rng, (height, width), dilation=False)
         yield call(
             "POOL_16", [int16(rng, batch, height, width, channels)], (batch, *grid, channels), "int16",
-            function=function, **names, filter_height=rows, filter_width=columns, **wide_clamps(rng),
+            function=function, **names, filter_height=rows, filter_width=columns, **int16_clamps(rng),
         )  # fmt: skip
 
 
-def wide_mean(rng: Random) -> Iterator[Call]:
+def int16_mean(rng: Random) -> Iterator[Call]:
     shape = tuple(int(n) for n in rng.integers(1, 5, 4))
     mask = int(rng.integers(1, 16))
     kept = tuple(size for axis, size in enumerate(shape) if not mask >> axis & 1)
@@ -438,7 +438,7 @@ def wide_mean(rng: Random) -> Iterator[Call]:
     )  # fmt: skip
 
 
-def wide_softmax(rng: Random) -> Iterator[Call]:
+def int16_softmax(rng: Random) -> Iterator[Call]:
     shape = int(rng.integers(1, 4)), int(rng.choice([1, 2, 10, 300]))
     multiplier, shift = scale(rng, -6, 3)
     yield call(
@@ -447,7 +447,7 @@ def wide_softmax(rng: Random) -> Iterator[Call]:
     )  # fmt: skip
 
 
-def wide_functions(rng: Random) -> Iterator[Call]:
+def int16_functions(rng: Random) -> Iterator[Call]:
     shape = tuple(int(n) for n in rng.integers(1, 9, 2))
     yield call("LUT_16", [int16(rng, *shape), int16(rng, 513)], shape, "int16")
     for function in SigmoidFunction:
@@ -460,7 +460,7 @@ def wide_functions(rng: Random) -> Iterator[Call]:
         shape,
         "int16",
         **pairs(rng, "positive", "negative"),
-        **wide_clamps(rng),
+        **int16_clamps(rng),
     )
 
 

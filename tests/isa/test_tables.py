@@ -82,7 +82,7 @@ _NOP, _CONV = BY_MNEMONIC["NOP"], BY_MNEMONIC["OP_CONV"]
         (
             Instruction(
                 "NEW", 0x3F, Unit.MAC, "", "",
-                operands=(Operand("IN", Extent.INPUT, wide_when=When("out", (1,))),),
+                operands=(Operand("IN", Extent.INPUT, int32_when=When("out", (1,))),),
             ),
             "condition on no field",
         ),

@@ -15,6 +15,7 @@ import pytest
 
 from dlasim.errors import DlasimError
 from dlasim.native import shipped
+from dlasim.native.host_system import is_x86_linux
 from dlasim.native.number_memory import NumberMemory
 from dlasim.native.routine import Routine
 from dlasim.native.translator import TranslationUnit
@@ -47,7 +48,7 @@ def test_they_are_of_these_sources(routine: Routine) -> None:
     assert {path.name for path in shipped.FOLDER.glob("*.bin")} == {f"{name}.bin" for name in NAMES}
 
 
-@pytest.mark.skipif(not shipped._is_this_system(), reason="routines ship for x86-64 Linux alone")
+@pytest.mark.skipif(not is_x86_linux(), reason="routines ship for x86-64 Linux alone")
 @pytest.mark.parametrize("damage", ["none", "missing", "cut", "one bit", "no manifest", "odd manifest"])
 def test_a_damaged_installation_runs_plain_python(damage: str, folder: Path) -> None:
     (search,) = (each for each in ROUTINES if each.unit.name == "search")
@@ -88,7 +89,7 @@ def test_memory_that_cannot_be_executed_is_no_error(monkeypatch: pytest.MonkeyPa
     assert shipped._find(ROUTINES[0]) is None
 
 
-@pytest.mark.skipif(not shipped._is_this_system(), reason="flat code is for x86-64 Linux")
+@pytest.mark.skipif(not is_x86_linux(), reason="flat code is for x86-64 Linux")
 def test_flat_code_computes_what_python_does() -> None:
     code, entry = flat_code.build_flat(SUMS)
     run = shipped._ShippedFunction(code, entry, SUMS.unit.arguments).run
@@ -121,7 +122,7 @@ from dlasim.sweeps.compiled import ROUTINES
 print([is_shipped(each) for each in ROUTINES], "llvmlite" in sys.modules)
 """
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{[shipped._is_this_system()] * len(ROUTINES)} False\n"
+    assert done.stdout == f"{[is_x86_linux()] * len(ROUTINES)} False\n"
 
 
 @pytest.mark.parametrize("routine", ROUTINES, ids=NAMES)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dlasim.native.host_system import is_x86_linux
 from dlasim.native.library import Library
 from dlasim.native.loaded_object import LoadedObject, UnsupportedObjectError
 from dlasim.native.machine_function import MachineFunction
@@ -22,7 +23,7 @@ from dlasim.sim import kernels
 from dlasim.sim.kernels import engine, loader, operation_rows, prebuilt
 from dlasim.sim.kernels.loader import COMPILED_MODULES, KINDS, kernel_unit
 from dlasim.sim.kernels.prebuilt import LEVELS, Level
-from dlasim.sim.kernels.prebuilt.host_cpu import is_x86_linux, this_cpu
+from dlasim.sim.kernels.prebuilt.host_cpu import this_cpu
 from dlasim.sim.reference import execute
 from tests.sim_engines.generate import COMPUTED, LARGE, SMALL, Scene, random_scene
 

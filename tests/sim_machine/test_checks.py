@@ -121,8 +121,10 @@ def expected(values: Values, instruction, fields: dict[str, int]) -> set[Fault]:
         conditions = operand.present_when
         if conditions and not any(fields[c.field] in c.values for c in conditions):
             continue
-        wide_when = operand.wide_when
-        wide = operand.element_bytes == 4 or bool(wide_when and fields[wide_when.field] in wide_when.values)
+        int32_when = operand.int32_when
+        wide = operand.element_bytes == 4 or bool(
+            int32_when and fields[int32_when.field] in int32_when.values
+        )
         runs = operand_runs(values, operand, wide)
         if wide and any(values.number(name) % 4 for name in operand.registers):
             found.add(Fault.MISALIGNED)

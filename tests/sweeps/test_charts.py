@@ -284,13 +284,13 @@ def test_labels_of_a_front_keep_clear_of_its_line() -> None:
         axes.set_xlim(0, 4)
         axes.set_ylim(0, 4)
         corners = [(1, 3), (2, 3), (2, 1), (3.5, 1)]
-        spots = [
+        points = [
             (1, 3, "32K 8 O, DMA bandwidth 16, DMA latency 16"),
             (2, 1, "32K 16 O"),
             (3.5, 1, "32K 32 O"),
         ]
         canvas.lay_out(figure)
-        canvas.place_labels(figure, axes, spots, canvas.BELOW, line=corners)
+        canvas.place_labels(figure, axes, points, canvas.BELOW, line=corners)
         boxes = [text.get_window_extent() for text in axes.texts]
         assert len(boxes) == 3
         for one, other in pairwise(axes.transData.transform(corners)):

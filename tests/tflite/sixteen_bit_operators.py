@@ -27,7 +27,7 @@ def _widened(quantization: Quantization, finer: float = 2.0**-8) -> Quantization
     return one_scale(quantization.scale * finer)
 
 
-def _wide(kind: str) -> Callable[[Maker], Graph]:
+def _int16(kind: str) -> Callable[[Maker], Graph]:
     """The int8 network with its activations, and some biases, in more bits."""
 
     def build(make: Maker) -> Graph:
@@ -68,9 +68,9 @@ def _wide(kind: str) -> Callable[[Maker], Graph]:
     return build
 
 
-WIDE_BUILDERS: dict[str, Callable[[Maker], Graph]] = {kind: _wide(kind) for kind in _SHARED}
+INT16_BUILDERS: dict[str, Callable[[Maker], Graph]] = {kind: _int16(kind) for kind in _SHARED}
 
 
-def random_wide_graph(kind: str, seed: int) -> Graph:
+def random_int16_graph(kind: str, seed: int) -> Graph:
     """A network of one operator of this kind with random shapes, options, scales and constants."""
-    return WIDE_BUILDERS[kind](Maker(seed))
+    return INT16_BUILDERS[kind](Maker(seed))

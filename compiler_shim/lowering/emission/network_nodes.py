@@ -171,7 +171,7 @@ def _words(mnemonic: str, is_dense: bool, fields: tuple[tuple[str, int], ...]) -
     alone = codec.encode(mnemonic, **given)
     if not is_dense:
         return alone, alone, alone, alone
-    bare = BY_MNEMONIC[mnemonic].sums or mnemonic
-    first = codec.encode(bare, **given | {"out": Out.INT32})
-    middle = codec.encode(bare, **given | {"out": Out.INT32, "init": Init.PARTIAL})
+    sums_mnemonic = BY_MNEMONIC[mnemonic].sums or mnemonic
+    first = codec.encode(sums_mnemonic, **given | {"out": Out.INT32})
+    middle = codec.encode(sums_mnemonic, **given | {"out": Out.INT32, "init": Init.PARTIAL})
     return alone, first, middle, codec.encode(mnemonic, **given | {"init": Init.PARTIAL})

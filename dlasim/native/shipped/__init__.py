@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 from collections.abc import Callable
 from functools import cache
 from mmap import MAP_PRIVATE, PROT_EXEC, PROT_READ, mmap
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from dlasim.native.backend import Backend, CompiledRunner, Runner
+from dlasim.native.host_system import is_x86_linux
 from dlasim.native.machine_function import MachineFunction
 from dlasim.native.routine import Routine
 
@@ -65,7 +65,7 @@ def _known(routine: Routine) -> Callable[..., int] | None:
 
 def _find(routine: Routine) -> Callable[..., int] | None:
     """A routine's code; None where none fits, or its sources are others by now."""
-    if not _is_this_system():
+    if not is_x86_linux():
         return None
     try:
         listed = _manifest()[routine.unit.name]
@@ -93,7 +93,3 @@ def _executable(code: bytes) -> mmap:
         return mmap(descriptor, len(code), MAP_PRIVATE, PROT_READ | PROT_EXEC)
     finally:
         os.close(descriptor)
-
-
-def _is_this_system() -> bool:
-    return sys.platform == "linux" and os.uname().machine == "x86_64" and sys.maxsize > 1 << 32

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from importlib import resources
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from dlasim.dataclass import dataclass
 from dlasim.native.compilation_unit import CompilationUnit
+from dlasim.native.host_system import CpuFeatures, is_x86_linux
 from dlasim.native.object_file import unseal
-from dlasim.sim.kernels.prebuilt.host_cpu import is_x86_linux
 
 if TYPE_CHECKING:
     from dlasim.native.target import Target
@@ -22,13 +22,6 @@ MANIFEST = "manifest.json"
 _V2 = "+cx16,+popcnt,+sahf,+sse3,+sse4.1,+sse4.2,+ssse3"
 _V3 = f"{_V2},+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe,+xsave"
 _V4 = f"{_V3},+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl"
-
-
-class Cpu(Protocol):
-    """A CPU, by what it has."""
-
-    def has(self, feature: str) -> bool:
-        """Whether it has a feature, by LLVM's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +44,7 @@ class Level:
 
         return describe(self.cpu, self.features, is_x86=True)
 
-    def runs_on(self, host: Cpu) -> bool:
+    def runs_on(self, host: CpuFeatures) -> bool:
         """Whether a CPU has all that the code needs, and registers for what it keeps in them."""
         return all(map(host.has, (name.removeprefix("+") for name in self.features.split(","))))
 
@@ -65,7 +58,7 @@ LEVELS = (  # the first that runs on a CPU is the fastest
 )
 
 
-def find(unit: CompilationUnit, host: Cpu) -> bytes | None:
+def find(unit: CompilationUnit, host: CpuFeatures) -> bytes | None:
     """The code of a unit for a CPU; None where none fits, or its sources are others by now."""
     if not is_x86_linux():
         return None

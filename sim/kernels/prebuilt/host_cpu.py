@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from functools import cache
 
 from dlasim.dataclass import dataclass
+from dlasim.native.host_system import CpuFeatures, is_x86_linux
 
 _LINUX_NAMES = {
     "sahf": "lahf_lm", "sse3": "pni", "sse4.1": "sse4_1", "sse4.2": "sse4_2", "bmi": "bmi1", "lzcnt": "abm",
@@ -16,7 +15,7 @@ _MAX_BYTES = 1 << 14  # of which the first CPU of many takes less
 
 
 @dataclass(frozen=True, slots=True)
-class LinuxCpu:
+class LinuxCpu(CpuFeatures):
     """A CPU as Linux knows it."""
 
     flags: frozenset[str]
@@ -24,16 +23,6 @@ class LinuxCpu:
     def has(self, feature: str) -> bool:
         """Whether the CPU has a feature, by LLVM's name."""
         return _LINUX_NAMES.get(feature, feature) in self.flags
-
-    @property
-    def has_vnni(self) -> bool:
-        """Whether one instruction multiplies and adds four bytes per lane."""
-        return self.has("avx512vnni") or self.has("avxvnni")
-
-
-def is_x86_linux() -> bool:
-    """Whether this is a system that kernels ship for."""
-    return sys.platform == "linux" and os.uname().machine == "x86_64" and sys.maxsize > 1 << 32
 
 
 @cache

@@ -44,14 +44,14 @@ _FLOAT_REDUCE_RATES: Mapping[int, float] = {
 }
 
 
-def plain_binary(work: Work) -> float:
+def unquantized_binary(work: Work) -> float:
     """So many for each element as its function takes, 90 for each row of bytes and 125 for each other."""
     rates, usual = (_FLOAT_RATES, 0.0) if work.reads_floats else (_INTEGER_RATES, 19.5)
     each, row = (13.0, 90) if work.element_bytes == 1 else (rates.get(_function(work), usual), 125)
     return each * work.written + row * (work.written // row_length(work))
 
 
-def plain_unary(work: Work) -> float:
+def unquantized_unary(work: Work) -> float:
     """So many for each element as its function takes."""
     return (_FLOAT_UNARY_RATES.get(_function(work), 0) if work.reads_floats else 13) * work.written
 

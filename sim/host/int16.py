@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from dlasim.isa.host_ops import PoolFunction, SigmoidFunction, WideFunction
+from dlasim.isa.host_ops import INT16_ADD_LEFT_SHIFT, PoolFunction, SigmoidFunction, WideFunction
 from dlasim.sim.host.call import Array, Call
 from dlasim.sim.host.convolution import convolved, exact_product, transposed_sums
 from dlasim.sim.host.pooling import pooled_maxima, window_sums
 from dlasim.sim.interpolation import INT16_MAX, limited16, logistic16, lookup513, tanh16
-from dlasim.sim.numerics import quotient, requant, requant_wide, rounded_average, wrap32
-
-_ADD_LEFT_SHIFT = 15
+from dlasim.sim.numerics import quotient, requant, requant_int64, rounded_average, wrap32
 
 
 def conv_2d(call: Call) -> list[Array]:
@@ -36,7 +34,7 @@ def _finished(call: Call, sums: Array) -> Array:
     """Bias, requantization and clamp, channel by channel."""
     low, high, multiplier, shift = call.inputs[2].astype(np.int64).T
     if call.attributes.wide_sums:
-        scaled = requant_wide(sums + (high << 32) + (low & 0xFFFF_FFFF), multiplier, shift)
+        scaled = requant_int64(sums + (high << 32) + (low & 0xFFFF_FFFF), multiplier, shift)
     else:
         scaled = requant(wrap32(sums + low), multiplier, shift)
     return _clamped(call, scaled).reshape(call.shape)
@@ -61,8 +59,8 @@ def arithmetic(call: Call) -> list[Array]:
         one = requant(first, at.input1_multiplier, at.input1_shift)
         result = wrap32((one - requant(second, at.input2_multiplier, at.input2_shift)) ** 2)
     else:
-        one = requant(first << _ADD_LEFT_SHIFT, at.input1_multiplier, at.input1_shift)
-        other = requant(second << _ADD_LEFT_SHIFT, at.input2_multiplier, at.input2_shift)
+        one = requant(first << INT16_ADD_LEFT_SHIFT, at.input1_multiplier, at.input1_shift)
+        other = requant(second << INT16_ADD_LEFT_SHIFT, at.input2_multiplier, at.input2_shift)
         result = one + other if at.function == WideFunction.ADD else one - other
     return [_clamped(call, requant(result, at.output_multiplier, at.output_shift))]
 

@@ -12,7 +12,14 @@ from dlasim.compiler_shim.operators.activations import quantized_range
 from dlasim.compiler_shim.operators.bound import BoundOperator, KernelCall
 from dlasim.compiler_shim.operators.windows import transposed_attributes, window_attributes
 from dlasim.isa.host_attributes import float_word
-from dlasim.isa.host_ops import BinaryFunction, PoolFunction, SigmoidFunction, UnaryFunction, WideFunction
+from dlasim.isa.host_ops import (
+    INT16_ADD_LEFT_SHIFT,
+    BinaryFunction,
+    PoolFunction,
+    SigmoidFunction,
+    UnaryFunction,
+    WideFunction,
+)
 from dlasim.sim.interpolation import (
     EXPONENTIALS,
     INT16_MAX,
@@ -24,13 +31,12 @@ from dlasim.sim.interpolation import (
 )
 from dlasim.sim.numerics import mean_multiplier
 
-_ADD_LEFT_SHIFT = 15
-_MAX_WIDE_SHIFT = 7  # of TensorFlow's 64-bit requantization
+_MAX_INT64_SHIFT = 7  # of TensorFlow's 64-bit requantization
 _OUTPUT_SCALE = 1 / 32768  # of SOFTMAX, LOGISTIC and TANH
 _TOLERANCE = 0.001
 
 
-def is_wide(op: BoundOperator, position: int = 0) -> bool:
+def is_int16(op: BoundOperator, position: int = 0) -> bool:
     """Whether an input is int16, and so everything else but weights and biases."""
     if op.input(position).dtype != "int16":
         return False
@@ -110,8 +116,8 @@ def _records(
         for scale in op.scale(values) * np.broadcast_to(scales, channels) / op.scale(op.output())
     ]
     if wide_sums:
-        fits = all(shift <= _MAX_WIDE_SHIFT for _, shift in pairs)
-        op.require(fits, f"its scales give a factor of 2^{_MAX_WIDE_SHIFT} or more")
+        fits = all(shift <= _MAX_INT64_SHIFT for _, shift in pairs)
+        op.require(fits, f"its scales give a factor of 2^{_MAX_INT64_SHIFT} or more")
     records = np.zeros((channels, 4), np.int32)
     records[:, 0] = bias.astype(np.int32)
     records[:, 1] = (bias >> 32).astype(np.int32)
@@ -121,7 +127,7 @@ def _records(
 
 def arithmetic(op: BoundOperator) -> list[KernelCall]:
     """ADD, SUB, MUL, DIV and SQUARED_DIFFERENCE."""
-    is_wide(op, 1)
+    is_int16(op, 1)
     scales, output = [op.scale(op.input(position)) for position in (0, 1)], op.scale(op.output())
     if op.kind == "MUL":
         reals = {"input1_": 0.0, "input2_": 0.0, "output_": scales[0] * scales[1] / output}
@@ -133,7 +139,7 @@ def arithmetic(op: BoundOperator) -> list[KernelCall]:
         reals = {"input1_": scales[0] / common, "input2_": scales[1] / common, "output_": result}
     else:
         common = 2 * max(scales)
-        result = common / ((1 << _ADD_LEFT_SHIFT) * output)
+        result = common / ((1 << INT16_ADD_LEFT_SHIFT) * output)
         reals = {"input1_": scales[0] / common, "input2_": scales[1] / common, "output_": result}
     return [
         op.call(

@@ -16,17 +16,17 @@ from dlasim.compiler_shim.views import Layout, dense_layout, is_whole
 from dlasim.isa.instructions import BY_MNEMONIC
 
 
-def share(network: PlacedNetwork) -> PlacedNetwork:
+def eliminate_copies(network: PlacedNetwork) -> PlacedNetwork:
     """The network with as few copies as possible, and the layouts of all operands in their nodes."""
     if not any(
         isinstance(node, DlaNode) and (node.is_copy or node.layouts or node.matrix is not None)
         for node in network.nodes
     ):
         return network
-    return _Sharing(network).run()
+    return _CopyElimination(network).run()
 
 
-class _Sharing:
+class _CopyElimination:
     def __init__(self, network: PlacedNetwork) -> None:
         self._network = network
         self._values = list(network.values)
@@ -50,10 +50,10 @@ class _Sharing:
         for step, node in list(self._nodes.items()):
             if isinstance(node, DlaNode) and node.is_copy:
                 source, target = node.inputs[0], node.output
-                if self._is_free(source) and self._join(step, source, target):
+                if self._is_free(source) and self._coalesce(step, source, target):
                     continue
                 if self._is_free(target) and self._writers[self._root(target)] == {step}:
-                    self._join(step, target, source)
+                    self._coalesce(step, target, source)
         nodes = []
         for node in self._nodes.values():
             if isinstance(node, DlaNode):
@@ -74,7 +74,7 @@ class _Sharing:
         view = whole_view(self._values, value)
         return view is not None and is_whole(view, self._values[root].size_bytes)
 
-    def _join(self, step: int, value: int, host: int) -> bool:
+    def _coalesce(self, step: int, value: int, host: int) -> bool:
         """Let a tensor be the part that `host` is, without the copy; False if some node has no view of it."""
         root, base = self._root(value), self._root(host)
         if root == base or self._values[base].data is not None or base in self._variables:

@@ -6,7 +6,7 @@ import pytest
 
 from dlasim import api
 from dlasim.compiler_shim.compile import load_graph
-from dlasim.compiler_shim.conversions import delay_conversions
+from dlasim.compiler_shim.conversion_sinking import sink_conversions
 from dlasim.compiler_shim.float_tables import find_float_tables
 from dlasim.compiler_shim.graph import Graph, Quantization
 from dlasim.compiler_shim.tflite.writer import write_tflite
@@ -55,4 +55,4 @@ def test_each_quantization_has_a_table_of_its_own(path: Path) -> None:
 @pytest.mark.parametrize("reason", ["float_output", "float_reader"])
 def test_what_is_needed_in_float32_is_converted_at_once(reason: str) -> None:
     graph = picked(**{reason: True})
-    assert delay_conversions(graph) is graph
+    assert sink_conversions(graph) is graph

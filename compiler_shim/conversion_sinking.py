@@ -26,12 +26,12 @@ _PICKS = frozenset(
 )
 
 
-def delay_conversions(graph: Graph) -> Graph:
+def sink_conversions(graph: Graph) -> Graph:
     """The graph with such a DEQUANTIZE at each QUANTIZE of its result; new tensors come last."""
-    return _Delay(graph).run()
+    return _Sinking(graph).run()
 
 
-class _Delay:
+class _Sinking:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
         self._tensors = list(graph.tensors)
@@ -46,7 +46,7 @@ class _Delay:
         operators: list[Operator] = []
         for operator in self._graph.operators:
             sources = [number for number in operator.inputs if number in self._converted]
-            if operator.kind == "DEQUANTIZE" and self._can_wait(operator):
+            if operator.kind == "DEQUANTIZE" and self._can_sink(operator):
                 self._converted[operator.outputs[0]] = operator.inputs[0]
             elif not sources:
                 operators.append(operator)
@@ -58,7 +58,7 @@ class _Delay:
             return self._graph
         return replace(self._graph, tensors=tuple(self._tensors), operators=tuple(operators))
 
-    def _can_wait(self, operator: Operator) -> bool:
+    def _can_sink(self, operator: Operator) -> bool:
         """Whether all that reads the result picks elements, at least once, for a QUANTIZE to int8."""
         source, result = operator.inputs[0], operator.outputs[0]
         if self._tensors[source].dtype != "int8" or self._tensors[source].is_constant:
