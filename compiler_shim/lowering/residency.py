@@ -149,8 +149,11 @@ class SramPlanner:
         return taken
 
     def sufficient_bytes(self) -> int:
-        """So much SRAM that more is of no use: for all values and the buffers of every node, or for those of
-        any two nodes where nothing stays in SRAM, and for the constants of the nodes that follow."""
+        """The SRAM size above which the plan no longer changes.
+
+        At the step that needs most, it has room for all live values, the node's buffers and the constants of
+        all later nodes. If nothing stays in SRAM, it is twice the largest buffers of a node.
+        """
         budgets, constants = [], []
         for step in self._nodes:
             problem = self._problem(step, self._may_stay if self._policy.keeps_tensors else 0)

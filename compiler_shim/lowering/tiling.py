@@ -55,8 +55,8 @@ class Tiling:
 
 
 class Hope(IntEnum):
-    """What estimates assume: no more than what a node is sure of; that its loads, computations and stores
-    overlap perfectly; and also that its first constants are there when it begins."""
+    """What estimates assume: only the overlap that a node's buffers guarantee; that its loads, computations
+    and stores overlap perfectly; or in addition that its first constants have been prefetched."""
 
     NONE = 0
     OVERLAP = 1
@@ -64,7 +64,7 @@ class Hope(IntEnum):
 
 
 class Machine:
-    """A configuration as nodes meet it."""
+    """The cost model of a configuration: what the estimates of tilings need to know of it."""
 
     def __init__(self, config: DlaConfig, hope: Hope = Hope.NONE) -> None:
         self.config, self.hope = config, hope

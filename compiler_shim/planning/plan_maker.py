@@ -70,11 +70,11 @@ class PlanMaker:
 
     @property
     def cost_machine(self) -> Machine:
-        """The machine at hand, as nodes meet it."""
+        """The cost model of the machine at hand."""
         return self.costs_on(self.machine)
 
     def costs_on(self, machine: DlaConfig) -> Machine:
-        """A machine as nodes meet it."""
+        """The cost model of a machine."""
         return self.policy(machine, self.options.tiling, Hope.NONE).machine
 
     def plan(self, kind: PlanKind, size: int, apart: bool = False) -> SramPlan:

@@ -141,9 +141,12 @@ class _PlanSearch:
         return cycles
 
     def _kinds(self, placed: PlacedNetwork) -> Iterator[PlanKind]:
-        """With low hopes and with high ones, also as for machines that are worse, since those may not be
-        faster: for small networks in one way, for all in every way in which this one is better than the
-        default."""
+        """The kinds of plans to try: with cautious and with optimistic estimates, for this machine and for
+        worse ones, so that a better machine is never slower.
+
+        The worst machine has the default's values wherever this one is better than the default. Small
+        networks also get plans for machines that are worse in one way each, and for less bandwidth.
+        """
         tiling = self._maker.options.tiling
         if not keeps_tensors(self._maker.options):
             yield PlanKind(placed, self._maker.machine, tiling)

@@ -85,8 +85,11 @@ class Refinement:
         return found + self._maker.time_all(others)[0]
 
     def _promising(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
-        """The plans that could become faster than the fastest; of large networks not all: by turns the next
-        by time and by each machine's estimates, whose order is often that of the times in smaller tiles."""
+        """The plans that smaller tiles could make the fastest.
+
+        Of a large network only some: taken in turn from the list sorted by time and from those sorted by each
+        machine's estimates, because that order often matches the times with smaller tiles.
+        """
         least, fastest, _ = timed[0]
         found = list[PlanCandidate]()
         for cycles, candidate, _ in timed:
