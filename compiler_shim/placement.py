@@ -141,7 +141,7 @@ class _Judge:
             problem = problems.anywhere(in_sram=False)
             if self._policy.tiling(problem, self._sram_bytes) is None:
                 needed, there = self._policy.needed(problem), self._sram_bytes
-                return _Verdict(False, f"needs {needed} bytes of SRAM, there are {there}")
+                return _Verdict(False, f"needs {needed} bytes of SRAM, but the machine has {there}")
         return None
 
     def _estimate(self, item: Item, nodes: Sequence[TilingProblems], cpu: int) -> _Costs:
@@ -205,7 +205,7 @@ _FREE = _Costs(0, 0, 0, 0, 0)  # of an item that has only one place
 
 def _judged(costs: _Costs, on_dla: bool) -> _Verdict:
     if on_dla and costs.alone > costs.cpu:
-        reason = f"about {costs.beside:,} cycles in a run of operators, {costs.cpu:,} on the CPU"
+        reason = f"about {costs.beside:,} cycles together with its neighbours, {costs.cpu:,} on the CPU"
         return _Verdict(True, reason)
     if on_dla:
         return _Verdict(True, f"about {costs.alone:,} cycles, {costs.cpu:,} on the CPU")

@@ -306,7 +306,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         0x02,
         Unit.ISSUE,
         "write an operand register",
-        "The register keeps the value until it is written again, over HALT too. Operations read a "
+        "The register keeps the value until it is written again, even across HALT. Operations read a "
         "snapshot of the register file when they issue, so a later CFG never disturbs one that "
         "waits in a queue.",
         fields=(

@@ -205,8 +205,8 @@ RUN_FIGURES: tuple[Figure, ...] = (
     Figure("", "ms", "cycles.total at the machine's clock", column="milliseconds", derive=_milliseconds),
     Figure(
         "bound_cycles", "cycles",
-        "what the most loaded unit needs for compulsory work and traffic only; null for a program that does "
-        "not say its work",
+        "what the most loaded unit needs for compulsory work and traffic only; null for a program without "
+        "section WORK",
         lambda run: run.bound.cycles if run.bound else None, "bound_cycles", "bound", "the-lower-bound",
     ),
     Figure(
@@ -274,7 +274,7 @@ RUN_FIGURES: tuple[Figure, ...] = (
         _part("total"), "energy_nj", "energy", page="cost-model",
     ),
     Figure(
-        "energy_nj.uncertainty", "nJ", "how far the total may be off, by the constants' uncertainties",
+        "energy_nj.uncertainty", "nJ", "uncertainty of the total, from the uncertainties of the constants",
         _part("uncertainty"), "energy_uncertainty_nj", page="cost-model",
     ),
     *(
@@ -314,7 +314,7 @@ RUN_FIGURES: tuple[Figure, ...] = (
         "cpu.instructions", "instructions", "of the inference; null without a board",
         lambda _: None, "cpu_instructions",
     ),
-    Figure("cpu.estimated", "truth", "whether cycles.cpu is an estimate", lambda _: True),
+    Figure("cpu.estimated", "boolean", "whether cycles.cpu is an estimate", lambda _: True),
     Figure(
         "cpu.setup_instructions", "instructions", "before and after the inference; only with --host riscv",
         column="cpu_setup_instructions",
@@ -332,7 +332,7 @@ RUN_FIGURES: tuple[Figure, ...] = (
         column="ram_peak_bytes",
     ),
     Figure(
-        "", "s", "that emulating the board took on this computer",
+        "", "s", "time that emulating the board took on this computer",
         column="simulation_seconds", derive=lambda report: report.get("simulation_seconds"),
     ),
     Figure(

@@ -214,8 +214,8 @@ class Simulation:
             position += -(-size // REGION_ALIGNMENT) * REGION_ALIGNMENT
         if position > MAX_MEMORY_BYTES:
             raise InputError(
-                f"{self.program.label} needs {position} bytes of system memory; at most {MAX_MEMORY_BYTES} "
-                "are possible"
+                f"{self.program.label} needs {position} bytes of system memory, but the limit is "
+                f"{MAX_MEMORY_BYTES}"
             )
         return layout, position
 

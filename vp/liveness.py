@@ -137,6 +137,7 @@ class StuckWatch:
         ]
         reading = f"reading {'; '.join(reads)}; " if reads else ""
         return (
-            f"for {self._after_seconds:g} s it has run only {around}, {reading}"
-            "and no device will change that; let it run longer with --stuck-after SECONDS (0: for ever)"
+            f"for {self._after_seconds:g} s it has executed only {around}, {reading}"
+            "and no device has an event that could end the wait; --stuck-after SECONDS waits longer "
+            "(0: for ever)"
         )

@@ -171,7 +171,7 @@ def _check_width(graph: Graph, operator: Operator, where: str, only: str = "") -
         fits = class_ == "*" or tensor.dtype in CLASSES[class_]
         if tensor.dtype == "uint16" or (tensor.dtype == "int16" and not fits):
             raise InputError(
-                f"{where}: {label(tensor.name)} is {tensor.dtype}, which {operator.kind} does not take: "
+                f"{where}: {label(tensor.name)} is {tensor.dtype}, which {operator.kind} does not support: "
                 f"quantize it as int8: {_ADVICE}"
             )
 
