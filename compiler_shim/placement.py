@@ -220,7 +220,7 @@ class _Placer:
         self._layers: list[LayerInfo] = []
 
     def run(self, verdicts: Sequence[_Verdict]) -> PlacedNetwork:
-        """Item by item."""
+        """Place the network item by item."""
         for item, verdict in zip(self._network.items, verdicts, strict=True):
             self._place(item, verdict)
         net = self._network

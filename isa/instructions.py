@@ -21,7 +21,7 @@ SOFTMAX_PASSES = 3  # over a row: its greatest element, the sum, the results
 
 
 class Unit(enum.IntEnum):
-    """The in-order units that run beside each other, and the issue stage that feeds them."""
+    """The in-order units that run in parallel, and the issue stage that feeds them."""
 
     DMA_IN = 0
     DMA_OUT = 1

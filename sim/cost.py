@@ -113,8 +113,8 @@ def transfer_rate(config: DlaConfig, memory: MemoryTiming) -> int:
 
 
 def bus_shares(config: DlaConfig) -> tuple[int, list[int]] | None:
-    """How fast a transfer is alone, and how fast a read and a write are beside each other, for each memory of
-    the read and then each of the write; None where two never slow each other down."""
+    """The speed of a transfer alone, and the speeds of a read and a write that run at the same time, for each
+    memory of the read and then each of the write; None if two transfers never slow each other down."""
     if config.timing != "full":
         return None
     memories = memories_of(config)

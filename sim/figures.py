@@ -43,7 +43,7 @@ class Figure:
     macs_only: bool = False  # of a layer without MACs it says nothing
 
     def cell(self, report: Report) -> Any:
-        """Its cell in a row of a table."""
+        """The figure's cell in a row of a table."""
         if self.derive is not None:
             return self.derive(report)
         value: Any = report
@@ -163,7 +163,7 @@ def _area(*names: str) -> Callable[[Measured], float]:
 
 
 def _memory(*names: str) -> Callable[[Measured], float]:
-    """Of these memories together."""
+    """The size of these memories together."""
     return lambda run: sum(memory_kib(run.config)[name] for name in names)
 
 

@@ -82,7 +82,7 @@ def check_config(program: Program, config: DlaConfig) -> None:
 
 
 def check_host_calls(program: Program) -> None:
-    """Refuse a program with a host call that breaks the rules of its operator, as the firmware does."""
+    """Reject a program with a host call that breaks the rules of its operator, as the firmware does."""
     from dlasim.isa.host_ops import BY_CODE
     from dlasim.isa.host_validation import refusal, view
 

@@ -45,21 +45,21 @@ def regular_pauses(pause: Callable[[], None]) -> Iterator[None]:
 
 
 class WatchedBoard(Protocol):
-    """What is looked at."""
+    """The part of a board that a watch needs."""
 
     bus: Bus
 
     @property
     def cpu(self) -> Cpu:
-        """Its registers."""
+        """The CPU, for its registers."""
 
     @property
     def counts(self) -> Ledger:
-        """Which code ran."""
+        """The counters that say which code ran."""
 
     @property
     def firmware(self) -> Firmware:
-        """For names."""
+        """The firmware, for the names of its functions."""
 
 
 class StuckWatch:

@@ -90,7 +90,7 @@ def parameters(config: DlaConfig) -> dict[str, int]:
 
 
 def beat_bytes(config: DlaConfig) -> int:
-    """What one transfer alone moves in a cycle."""
+    """The bytes that one transfer alone moves in a cycle."""
     ports = config.sram_bandwidth * min(config.sram_ports, config.sram_banks)
     return min(rate for rate in (config.dma_bandwidth, config.dma_shared_bandwidth, ports) if rate)
 

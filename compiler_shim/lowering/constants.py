@@ -18,7 +18,7 @@ ALIGNMENT = 16
 
 @routine
 def pooled(size_bytes: int) -> int:
-    """What a blob of so many bytes takes of the region."""
+    """The bytes that a blob of this size takes in the region."""
     return -(-size_bytes // ALIGNMENT) * ALIGNMENT
 
 

@@ -182,7 +182,7 @@ class Geometry:
 
 
 class Geometries(dict[InSram, Geometry]):
-    """Those of one shape, by where the tensors live."""
+    """The geometries of one shape, by where its tensors are."""
 
     def __init__(self, shape: NodeShape) -> None:
         super().__init__()

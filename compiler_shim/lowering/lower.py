@@ -115,7 +115,7 @@ class _Lowering:
         return plan_system(self._network, extend_live_ranges(self._network, live_ranges, chains))
 
     def _check_tile_limit(self) -> None:
-        """Refuse a program with too many tiles, as a large layer in a tiny SRAM makes."""
+        """Reject a program with too many tiles, as a large layer in a tiny SRAM makes."""
         tiles = 0
         for step, tiling in self._sram.tilings.items():
             node = self._network.nodes[step]

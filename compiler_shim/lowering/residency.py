@@ -71,8 +71,8 @@ class SramPlanner:
         self._chains: dict[Segment, _KnownChain] = {}
 
     def plan(self, sram_bytes: int, apart: bool = False) -> SramPlan:
-        """Plan so much SRAM. `apart` where it is large enough: a tensor is written to bytes that the step
-        before does not use, so that both steps can run side by side."""
+        """Plan the SRAM for a size. With `apart`, tensors are written, as far as there is room, to bytes that
+        the previous step does not use, so that both steps can run in parallel."""
         self._limit, self._apart = sram_bytes, apart
         self._budgets.clear()
         resident, segments = self._choose()
@@ -166,7 +166,7 @@ class SramPlanner:
         return max(map(sum, zip(budgets, taken, ahead, strict=True)), default=0)
 
     def segment_cycles(self, steps: Segment, resident: State) -> float:
-        """Estimated cycles of a node or a chain beside values in SRAM."""
+        """Estimated cycles of a node or a chain while these values are in SRAM."""
         return self._segment_cost(steps, resident, self._budget(resident))
 
     def is_link(self, step: int) -> bool:
@@ -209,7 +209,7 @@ class SramPlanner:
         return None if addresses is None else Residents(addresses, live_ranges)
 
     def _pack_nodes(self, residents: Residents, segments: Sequence[Segment]) -> SramPlan | int:
-        """The plan, or the step at which the buffers do not fit beside the resident values."""
+        """The plan, or the step whose buffers do not fit next to the resident values."""
         packer = BufferPacker(self._limit)
         chains: dict[int, Chain] = {}
         inner: set[int] = set()
@@ -291,7 +291,7 @@ class SramPlanner:
         return inf if chain is None else chain.cycles + TRAFFIC_WEIGHT * chain.moved_bytes
 
     def _chain_tilings(self, steps: Segment, resident: State) -> ChainTilings:
-        """Those of a chain, where of the values that it reads or writes these are in SRAM."""
+        """The tilings of a chain if these of the values that it reads or writes are in SRAM."""
         chain = self._chains.get(steps)
         if chain is None:
             chain = self._chains[steps] = _KnownChain(self._values_used(steps))

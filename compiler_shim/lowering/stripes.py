@@ -38,7 +38,7 @@ class Reach(NamedTuple):
 
 
 def reach_of(geometry: Geometry, pad: int) -> Reach:
-    """The reach of nodes with so many rows of padding at the top."""
+    """The reach of nodes with this many rows of padding at the top."""
     return Reach(geometry.height, geometry.sizes.plain.stride_height, pad, geometry.reach[0])
 
 

@@ -175,7 +175,8 @@ class TilingProblem:
 
     @cached_property
     def most_cycles_of_stripe(self) -> int:
-        """More than any number that the search for stripes meets in one stripe of a row, work apart."""
+        """An upper bound of every number that the search for stripes computes for one stripe of a row, except
+        work."""
         sizes, unit = self.geometry.sizes.plain, self.machine_costs.plain.unit
         results = self.height * self.width * self.channels
         rows = self.height * sizes.kernel_height  # of the input, as often as they are read
@@ -229,7 +230,7 @@ class TilingProblem:
         return sizes, self.machine_costs.plain, group, Tile(*cut)
 
     def compute_cycles(self, tasks: int) -> int:
-        """About the cycles of all computations in so many tasks."""
+        """About the cycles of all computations in this many tasks."""
         return self._least_cycles + tasks * self.task_cycles
 
     @cached_property

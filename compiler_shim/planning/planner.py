@@ -76,7 +76,7 @@ class ChosenPlan:
 
     @property
     def sufficient_sram_bytes(self) -> int | None:
-        """With so much SRAM or more the program is the same; None where the machine has less."""
+        """The SRAM size from which on the program stays the same; None if the machine has less."""
         return self._maker.sufficient_sram_bytes
 
     def lower(self, with_constants: bool = True) -> Lowered:
@@ -101,7 +101,7 @@ class _PlanSearch:
         self._refusals: list[InputError] = []
 
     def _sufficient_bytes(self, network: PlacedNetwork) -> int:
-        """Plans use no more SRAM than so much: a machine with more gets the same program."""
+        """The most SRAM that plans use: a machine with more gets the same program."""
         kind = PlanKind(network, self._maker.machine, self._maker.options.tiling)
         most = self._maker.planner(kind).sufficient_bytes()
         return 1 << max(most - 1, 0).bit_length()

@@ -134,7 +134,7 @@ def command(file: str, **given: Any) -> None:
 
 
 def _check_combinations(given: dict[str, Any]) -> None:
-    """Refuse options that have no effect together."""
+    """Reject options that have no effect together."""
     if given["timing_only"] and any(given[name] for name in ("inputs", "output", "top")):
         raise click.UsageError(
             "--timing-only computes no tensors and cannot be combined with --input, --output or --top"
