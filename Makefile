@@ -82,7 +82,7 @@ golden: $(VENV)/ready-test ## rewrite the golden files; read their diff before c
 	$(PYTEST) --update-golden
 	$(BIN)/python tools/page_pictures.py
 
-firmware: $(VENV)/ready-dev ## rebuild the firmware that ships
+firmware: $(VENV)/ready-dev ## rebuild the prebuilt firmware
 	$(BIN)/python tools/build_firmware.py
 
 kernels: $(VENV)/ready-dev ## rebuild the kernels that ship as machine code

@@ -126,7 +126,7 @@ class Forced(Policy):
 
 
 class Striped(ChainTilings):
-    """Stripes of so many rows; 0 for none."""
+    """Stripes of `rows` rows; 0 for none."""
 
     def __init__(self, problems: Sequence[TilingProblem], rows: int) -> None:
         finder = StripeFinder(problems[0].machine)
@@ -136,7 +136,7 @@ class Striped(ChainTilings):
         self._striped = ChainTiling(layouts, rows, work, 0, 0) if rows else None
 
     def best(self, budget: int) -> ChainTiling | None:
-        """It, if it fits."""
+        """The tiling, if it fits."""
         striped = self._striped
         return striped if striped is not None and striped.sram_bytes <= budget else None
 

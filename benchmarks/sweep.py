@@ -2,7 +2,7 @@
 what 100,000 rows take.
 
 Where Vela, the compiler for Ethos-U, is in PATH (`pip install ethos-u-vela`), its time for one configuration
-stands beside a point of ours and beside `dlasim compile`.
+is printed next to that of a point of ours and of `dlasim compile`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def sweep(model: Path, out: Path, jobs: int) -> float:
 
 
 def beside_vela(folder: Path, point: float) -> None:
-    """One configuration by Vela, a whole process, beside a point of ours and beside `dlasim compile`."""
+    """One configuration by Vela, a whole process, compared with a point of ours and `dlasim compile`."""
     vela = shutil.which("vela")
     if vela is None:
         print("Vela is not in PATH: no peer to compare with")

@@ -1,8 +1,8 @@
 """Writes docs/zoo.md: models tried, compiled, bit-exact. `python benchmarks/zoo.py [--write] [FOLDER]`.
 
-The built-in networks, and every .tflite below FOLDER, each compiled for two machines and held to TensorFlow
-tensor by tensor; counted by source and by the types of their tensors, refusals by reason. Prints the page;
-with --write it goes where it belongs. Fails if a model that compiles is not bit-exact.
+The built-in networks, and every .tflite below FOLDER, each compiled for two machines and compared with
+TensorFlow tensor by tensor; counted by source and by the types of their tensors, refusals by reason. Prints
+the page; with --write it goes where it belongs. Fails if a model that compiles is not bit-exact.
 The prose is compared/zoo.md.in.
 """
 

@@ -1,6 +1,6 @@
 """Dilated convolutions as TensorFlow's converter spells them, put back together.
 
-Where shapes are open, SPACE_TO_BATCH_ND sorts the pixels into a batch of images, a convolution without
+Where shapes are dynamic, SPACE_TO_BATCH_ND sorts the pixels into a batch of images, a convolution without
 dilation runs over these, and BATCH_TO_SPACE_ND sorts its results back. That is PAD, then one convolution with
 dilation: the same sums of the same products.
 """

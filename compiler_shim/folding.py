@@ -1,4 +1,4 @@
-"""Operators whose inputs are all constant, computed at import: mostly the arithmetic of open shapes.
+"""Operators whose inputs are all constant, computed at import: mostly the arithmetic of dynamic shapes.
 
 The kernels are those that the simulator runs on the host. Leaving an operator in place is always right, so
 whatever is unusual stays.

@@ -39,7 +39,7 @@ def prepare(model: ReadModel, name: str) -> Graph:
 
 
 def _signed(model: ReadModel) -> ReadModel:
-    """The model with int8 for uint8; a new tensor has an open shape if the one that it stands for has."""
+    """The model with int8 for uint8; a new tensor has a dynamic shape if the one that it replaces has."""
     graph = to_signed(model.graph)
     new = range(len(model.graph.tensors), len(graph.tensors))
     open_shapes = model.open_shapes.union(new) if model.open_shapes else model.open_shapes

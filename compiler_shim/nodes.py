@@ -74,7 +74,7 @@ class DlaNode:
 
     @property
     def multiplier(self) -> int:
-        """Output channels for each input channel, where channels stay apart."""
+        """Output channels for each input channel, if channels stay separate."""
         return self.out_shape[2] // self.in_shape[2]
 
     @property

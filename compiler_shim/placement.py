@@ -146,7 +146,7 @@ class _Judge:
             problem = problems.anywhere(in_sram=False)
             if self._policy.tiling(problem, self._sram_bytes) is None:
                 needed, there = self._policy.needed(problem), self._sram_bytes
-                return _Verdict(False, f"needs {needed} bytes of SRAM, there are {there}")
+                return _Verdict(False, f"needs {needed} bytes of SRAM, but the machine has {there}")
         return None
 
     def _estimate(self, item: Item, nodes: Sequence[TilingProblems], cpu: int) -> _Costs:
@@ -212,7 +212,8 @@ _FREE = _Costs(0, 0, 0, 0, 0)  # of an item that has only one place
 
 def _judged(costs: _Costs, on_dla: bool) -> _Verdict:
     if on_dla and costs.isolated_cycles > costs.cpu:
-        reason = f"about {costs.in_sequence_cycles:,} cycles in a run of operators, {costs.cpu:,} on the CPU"
+        together = f"about {costs.in_sequence_cycles:,} cycles together with its neighbours"
+        reason = f"{together}, {costs.cpu:,} on the CPU"
         return _Verdict(True, reason)
     if on_dla:
         return _Verdict(True, f"about {costs.isolated_cycles:,} cycles, {costs.cpu:,} on the CPU")
@@ -227,7 +228,7 @@ class _Placer:
         self._layers: list[LayerInfo] = []
 
     def run(self, verdicts: Sequence[_Verdict]) -> PlacedNetwork:
-        """Item by item."""
+        """Place the network item by item."""
         for item, verdict in zip(self._network.items, verdicts, strict=True):
             self._place(item, verdict)
         net = self._network

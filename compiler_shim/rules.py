@@ -66,20 +66,22 @@ def rule_int8(candidate: Candidate) -> str | None:
 def rule_batch(candidate: Candidate) -> str | None:
     """A batch has at most 256 images, one operation each."""
     images = max(prod(value.shape[:-3]) for value in candidate.operands)
-    return None if images <= MAX_PARTS else f"a batch of {images}, the DLA takes at most {MAX_PARTS}"
+    return (
+        None if images <= MAX_PARTS else f"a batch of {images} images; the DLA supports at most {MAX_PARTS}"
+    )
 
 
 def rule_groups(candidate: Candidate) -> str | None:
     """A convolution has at most 256 groups, one operation each."""
     groups = candidate.inputs[0].shape[3] // candidate.inputs[1].shape[3]
-    return None if groups <= MAX_PARTS else f"{groups} groups, the DLA takes at most {MAX_PARTS}"
+    return None if groups <= MAX_PARTS else f"{groups} groups; the DLA supports at most {MAX_PARTS}"
 
 
 def rule_constant_weights(candidate: Candidate) -> str | None:
     """Weights and biases are constants."""
     for value in candidate.inputs[1:]:
         if value.data is None:
-            return f"{label(value.name)} is computed by the network, the DLA takes constant weights"
+            return f"{label(value.name)} is not constant; the DLA needs constant weights"
     return None
 
 
@@ -90,7 +92,7 @@ def rule_extents(candidate: Candidate) -> str | None:
     sizes += [
         value for name, value in given.items() if name.startswith(("stride", "dilation", "filter", "pad"))
     ]
-    return None if all(0 <= size <= MAX_EXTENT for size in sizes) else f"an extent beyond {MAX_EXTENT}"
+    return None if all(0 <= size <= MAX_EXTENT for size in sizes) else f"a size is larger than {MAX_EXTENT}"
 
 
 def rule_window_overlaps_input(candidate: Candidate) -> str | None:
@@ -107,9 +109,10 @@ def rule_window_overlaps_input(candidate: Candidate) -> str | None:
 
 
 def rule_reduced_extents(candidate: Candidate) -> str | None:
-    """What MEAN, SUM and REDUCE reduce, and what is in front of it, has at most 65,535 elements."""
+    """The dimensions that MEAN, SUM or REDUCE reduces have at most 65,535 elements together, and so have
+    those that it keeps before the last of them."""
     outer, reduced, _ = reduced_extents(candidate)
-    return None if max(outer, reduced) <= MAX_EXTENT else f"an extent beyond {MAX_EXTENT}"
+    return None if max(outer, reduced) <= MAX_EXTENT else f"a size is larger than {MAX_EXTENT}"
 
 
 def reduced_extents(candidate: Candidate) -> tuple[int, int, int]:

@@ -272,7 +272,7 @@ def sweep(
     settings = Settings(folder, jobs, scheduler, resume, store, visible=False)
     outcome = run_study(build_study(targets, dict(axes), where, layers), settings)
     if outcome.first_failure:
-        raise RunError(f"{outcome.statuses['failed']} points failed, the first: {outcome.first_failure}")
+        raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")
     if out is None:
         outcome.result.own_folder()
     return outcome.result

@@ -155,7 +155,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _make_private(folder: int) -> None:
-    """Refuse a folder that another user owns or may write to; make it unreadable for others."""
+    """Reject a folder that another user owns or may write to; make it unreadable for others."""
     status = os.fstat(folder)
     if not _is_ours(status):
         raise PermissionError(f"the folder belongs to user {status.st_uid}, or others may write to it")

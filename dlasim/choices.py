@@ -91,11 +91,11 @@ class Choices(TypedDict, total=False):
     timing: Literal["full", "macs", "zero"]
     """What takes time: everything, only multiply-accumulates, or nothing."""
     technology: str
-    """Constants of energy: 45nm, 45nm-flash, or a FILE.toml that replaces some of them."""
+    """Energy constants: 45nm, 45nm-flash, or a FILE.toml that replaces some of them."""
     fusion: Literal["none", "requant", "full"]
-    """What is fused: nothing, the steps of a layer, or layers through the SRAM."""
+    """What to fuse: nothing, the steps of a layer, or also layers, keeping tensors in SRAM."""
     requant: Literal["dla", "cpu"]
-    """Where the int32 sums of convolutions are scaled to int8; for cpu, the DLA stores them with bias."""
+    """Where to scale the int32 sums of convolutions to int8; with cpu, the DLA stores the sums with bias."""
     depthwise: Literal["cpu", "emulated", "native"]
     """Run depthwise layers on the CPU, with OP_CONV, or with their own instruction."""
     tiling: Literal["output-channel", "auto"]
@@ -188,11 +188,11 @@ class Axes(TypedDict, total=False):
     timing: str | Sequence[str]
     """What takes time: everything, only multiply-accumulates, or nothing."""
     technology: str | Sequence[str]
-    """Constants of energy: 45nm, 45nm-flash, or a FILE.toml that replaces some of them."""
+    """Energy constants: 45nm, 45nm-flash, or a FILE.toml that replaces some of them."""
     fusion: str | Sequence[str]
-    """What is fused: nothing, the steps of a layer, or layers through the SRAM."""
+    """What to fuse: nothing, the steps of a layer, or also layers, keeping tensors in SRAM."""
     requant: str | Sequence[str]
-    """Where the int32 sums of convolutions are scaled to int8; for cpu, the DLA stores them with bias."""
+    """Where to scale the int32 sums of convolutions to int8; with cpu, the DLA stores the sums with bias."""
     depthwise: str | Sequence[str]
     """Run depthwise layers on the CPU, with OP_CONV, or with their own instruction."""
     tiling: str | Sequence[str]
@@ -207,7 +207,7 @@ class HostChoices(TypedDict, total=False):
     """The options of the board, for `host="riscv"`."""
 
     cpu: str
-    """Cycles of its instructions: ideal, two_stage, five_stage, or a FILE.toml. Default: ideal."""
+    """CPU core (cycles per instruction): ideal, two_stage, five_stage, or a FILE.toml. Default: ideal."""
     completion: Literal["interrupt", "polling"]
     """How the firmware detects that a stream has finished. Default: interrupt."""
     submission: Literal["queue", "registers"]

@@ -70,9 +70,9 @@ def _limit(loss: Losses) -> str:
 
 
 _ADVICE: Mapping[str, str] = {
-    "bandwidth": "a higher DMA bandwidth; more SRAM where tensors travel more than once",
+    "bandwidth": "a higher DMA bandwidth; or more SRAM, if tensors are transferred more than once",
     "SRAM": "more SRAM, for second buffers and for prefetching",
-    losses.OUTPUT: "more results per cycle: of MAC (--mac-results) or of VECTOR",
+    losses.OUTPUT: "a higher output rate of MAC (--mac-results) or VECTOR (--vector-requantizations)",
     losses.PORTS: "more or wider SRAM ports",
     losses.FIRST_LOAD: "a higher DMA bandwidth or a shorter latency",
     losses.ISSUE: "fewer issue cycles, a shorter DMA latency; more SRAM for fewer tiles",

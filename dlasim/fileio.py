@@ -39,7 +39,7 @@ def atomic_write(path: str | Path, data: bytes | str) -> None:
 
 
 def keep_apart(sources: Iterable[str | Path | None], targets: Iterable[str | Path | None]) -> None:
-    """Refuse to overwrite a file that is also read, or to write two outputs to one file.
+    """Reject to overwrite a file that is also read, or to write two outputs to one file.
 
     Links, hard links and different paths to one file count as the same file. None means not given.
     """

@@ -81,8 +81,8 @@ def _read_picture(path: str | Path, tensor: TensorDescriptor) -> NDArray[Any]:
     """The pixels from 0 to 1, scaled to the input's height and width."""
     if len(tensor.shape) != 4 or tensor.shape[0] != 1 or tensor.shape[3] not in _MODES:
         raise InputError(
-            f"input {printable(tensor.name)} has shape {list(tensor.shape)}, {path} is a picture; "
-            "expected [1, height, width, 1 or 3]"
+            f"input {printable(tensor.name)}: a picture ({path}) needs shape [1, height, width, 1 or 3], "
+            f"but the input has {list(tensor.shape)}"
         )
     _, height, width, channels = tensor.shape
     try:
@@ -116,7 +116,7 @@ def _read_sound(path: str | Path, tensor: TensorDescriptor) -> NDArray[Any]:
     if len(samples) != needed:
         raise InputError(
             f"input {printable(tensor.name)} takes {needed:,} samples {list(tensor.shape)}, "
-            f"{path} has {len(samples):,}"
+            f"but {path} has {len(samples):,}"
         )
     limits = np.iinfo(samples.dtype)
     span = limits.max - limits.min

@@ -101,7 +101,7 @@ def application(program: Program) -> bytes:
     """An ELF file of the shipped firmware and a program, which needs no other input to run."""
     refuse_missing_kernels(program)
     elf = shipped_firmware().read_bytes()
-    firmware = parse_elf(elf, "the firmware that ships")
+    firmware = parse_elf(elf, "the prebuilt firmware")
     image = container.write(program)
     return elf_image.embed(elf, firmware, image, plan_memory(program, firmware, len(image)).launch)
 

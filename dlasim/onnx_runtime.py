@@ -42,7 +42,7 @@ class OnnxReference:
             self._session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # its errors have no common class
             text = printable(" ".join(str(error).split()))[:200]
-            raise InputError(f"{path}: onnxruntime refuses the model: {text}") from None
+            raise InputError(f"{path}: onnxruntime rejects the model: {text}") from None
         self.outputs = [output.name for output in self._session.get_outputs()][: -len(traced) or None]
         self._types = {item.name: item.type for item in self._session.get_inputs()}
 

@@ -31,9 +31,9 @@ def highest(array: NDArray[Any], count: int) -> list[tuple[int, float]]:
 
 
 def read_labels(path: str | Path) -> list[str]:
-    """The names of the classes, one a line."""
+    """The names of the classes, one per line."""
     try:
         lines = read_file(path).decode().splitlines()
     except UnicodeDecodeError:
-        raise InputError(f"{path} is not valid UTF-8; expected one label a line") from None
+        raise InputError(f"{path} is not valid UTF-8; expected one label per line") from None
     return [printable(line.strip())[:_MAX_LABEL_LENGTH] for line in lines]

@@ -86,7 +86,7 @@ class RunResult:
         return Chart(self._table(), kind, settings)
 
     def to_html(self, path: str | Path, before: RunResult | None = None) -> Path:
-        """Write a page to explore, one file that needs no network; returns its path.
+        """Write an interactive page, one self-contained HTML file that works offline; returns its path.
 
         With `before` it is the difference of two runs, layer by layer.
         """

@@ -22,7 +22,7 @@ SOFTMAX_PASSES = 3  # over a row: its greatest element, the sum, the results
 
 
 class Unit(enum.IntEnum):
-    """The in-order units that run beside each other, and the issue stage that feeds them."""
+    """The in-order units that run in parallel, and the issue stage that feeds them."""
 
     DMA_IN = 0
     DMA_OUT = 1
@@ -307,7 +307,7 @@ INSTRUCTIONS: tuple[Instruction, ...] = (
         0x02,
         Unit.ISSUE,
         "write an operand register",
-        "The register keeps the value until it is written again, over HALT too. Operations read a "
+        "The register keeps the value until it is written again, even across HALT. Operations read a "
         "snapshot of the register file when they issue, so a later CFG never disturbs one that "
         "waits in a queue.",
         fields=(

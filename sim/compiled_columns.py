@@ -79,12 +79,13 @@ class ReadUnit(Record):
 
 @record
 class WordReader(Record):
-    """The `count` words of a stream up to HALT, of which those before `position` have been read, with so many
-    `events`; and the columns.
+    """Reads the words of a stream up to HALT, and fills the columns.
 
-    `opcodes` has the kind of event of each, `is_signed` says it of registers. Of the words of operations
-    `known` are those whose costs are in `costs.words`: the newest of each opcode, and the next older one of
-    each. `latencies` are by memory. `costs` works out one operation at a time.
+    `count`: words of the stream. `position`: words that have been read. `events`: events that were found in
+    them. `opcodes`: the kind of event of each opcode. `is_signed`: which registers are signed. `known`: the
+    words of operations whose costs are in `costs.words`. `newest`: by opcode, the index of its newest known
+    word. `older`: by known word, the index of the one before it with the same opcode. `latencies`: by memory.
+    `costs` works out one operation at a time.
     """
 
     count: int = 0

@@ -52,14 +52,15 @@ class Block(Record):
 class Walk(Record):
     """The issue stage and what units share, as a stream is walked.
 
-    The first `sharing` units may slow each other down. `alone` is the speed of an operation; `speeds` are
-    those of a read and a write beside each other, by the memory of either, of which there are `memory_count`.
-    `capacity` is what the ports give, 0 for no limit. The latencies of so many `outstanding` transfers of a
-    memory can overlap; `is_pipelined` says whether any do.
+    The first `sharing` units may slow each other down. `alone`: the speed of an operation alone. `speeds`:
+    the speeds of a read and a write that run at the same time, by the memory of each, of which there are
+    `memory_count`. `capacity`: bytes that the ports move, 0 for no limit. `outstanding`: by memory, the
+    transfers whose latencies can overlap; `is_pipelined`: whether any do.
 
-    Of each event the columns hold the words issued until then, its kind and an argument; of each operation
-    its cycles alone, and once it is known when it was issued and when it ends. Where units share, its cycles
-    before, while and after it is active count, what it wants of the ports meanwhile, and its memory.
+    The columns hold, for each event, the words issued until then, its kind and an argument. For each
+    operation they hold its cycles alone and, once known, when it was issued and when it ends. Where units
+    share, they also hold its cycles before, while and after it is active, its demand on the ports meanwhile,
+    and its memory.
     """
 
     units: list[UnitState] = array(UnitState, UNIT_COUNT)

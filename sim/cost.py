@@ -34,8 +34,8 @@ MAX_SPEED = 1 << 22  # parts of a transfer's speed; where more would be needed, 
 def bus_costs(
     config: DlaConfig, region: Region = Region.ARENA, opposite_region: Region = Region.ARENA
 ) -> BusCosts:
-    """The memory of a region as the formulas take it, for transfers beside such of the other direction in the
-    memory of another region."""
+    """The bus parameters for transfers of a region, while transfers of the other direction access the region
+    `opposite_region`."""
     memories, numbers = memories_of(config), memory_numbers(config)
     memory = memories[numbers[region]]
     part, alone = _share(config, memory, memories[numbers[opposite_region]]) or (0, 0)
@@ -43,7 +43,7 @@ def bus_costs(
 
 
 def memory_costs(config: DlaConfig, memory: MemoryTiming, alone: int = 0, shared: int = 0) -> BusCosts:
-    """A memory as the formulas take it."""
+    """The bus parameters of a memory."""
     rate = transfer_rate(config, memory)
     common = gcd(rate, RATE_SCALE)
     return BusCosts(
@@ -63,7 +63,7 @@ def dma_shares_ports(config: DlaConfig) -> bool:
 
 
 def unit_costs(config: DlaConfig, mnemonic: str, mode: int = 0) -> UnitCosts:
-    """The unit of a compute instruction as the formulas take it; `mode` is that of a pool."""
+    """The parameters of a compute instruction's unit; `mode` is that of a pool."""
     instruction = BY_MNEMONIC[mnemonic]
     line_buffer = config.line_buffer_bytes or ENOUGH
     if instruction.unit is Unit.VECTOR:
@@ -115,8 +115,8 @@ def transfer_rate(config: DlaConfig, memory: MemoryTiming) -> int:
 
 
 def bus_shares(config: DlaConfig) -> tuple[int, list[int]] | None:
-    """How fast a transfer is alone, and how fast a read and a write are beside each other, for each memory of
-    the read and then each of the write; None where two never slow each other down."""
+    """The speed of a transfer alone, and the speeds of a read and a write that run at the same time, for each
+    memory of the read and then each of the write; None if two transfers never slow each other down."""
     if config.timing != "full":
         return None
     memories = memories_of(config)
@@ -131,8 +131,8 @@ def bus_shares(config: DlaConfig) -> tuple[int, list[int]] | None:
 
 
 def _share(config: DlaConfig, mine: MemoryTiming, other: MemoryTiming) -> tuple[int, int] | None:
-    """The part of its own speed that a transfer has beside one of the other direction, as a fraction; None
-    for all of it. What the two share gives each a half; what one does not need goes to the other."""
+    """The fraction of its full speed at which a transfer runs while one of the other direction is active;
+    None for full speed. A shared bus or memory gives each half; what one does not need goes to the other."""
     limits = []
     if mine.bus == other.bus:
         limits.append(mine.bus_bandwidth)

@@ -100,8 +100,8 @@ class EnergyModel:
         return table
 
     def _memory_of(self, region: Region) -> MemoryEnergy:
-        """That of the named memory of a region: of the technology's memory which that names as its energy, or
-        of one with its own name; else where the technology places the region."""
+        """The technology's memory for a region: the one that the machine's named memory gives in `energy`,
+        else the one with the same name, else the one that the technology assigns to the region."""
         memory = memories_of(self.config)[memory_numbers(self.config)[region]]
         known = self.technology.memories
         if memory.energy and memory.energy not in known:

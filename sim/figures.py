@@ -44,7 +44,7 @@ class Figure:
     more_is_better: bool = False
 
     def cell(self, report: Report) -> Any:
-        """Its cell in a row of a table."""
+        """The figure's cell in a row of a table."""
         if self.derive is not None:
             return self.derive(report)
         value: Any = report
@@ -164,7 +164,7 @@ def _area(*names: str) -> Callable[[Measured], float]:
 
 
 def _memory(*names: str) -> Callable[[Measured], float]:
-    """Of these memories together."""
+    """The size of these memories together."""
     return lambda run: sum(memory_kib(run.config)[name] for name in names)
 
 
@@ -206,8 +206,8 @@ RUN_FIGURES: tuple[Figure, ...] = (
     Figure("", "ms", "cycles.total at the machine's clock", column="milliseconds", derive=_milliseconds),
     Figure(
         "bound_cycles", "cycles",
-        "what the most loaded unit needs for compulsory work and traffic only; null for a program that does "
-        "not say its work",
+        "what the most loaded unit needs for compulsory work and traffic only; null for a program without "
+        "section WORK",
         lambda run: run.bound.cycles if run.bound else None, "bound_cycles", "bound", "the-lower-bound",
     ),
     Figure(
@@ -275,7 +275,7 @@ RUN_FIGURES: tuple[Figure, ...] = (
         _part("total"), "energy_nj", "energy", page="cost-model",
     ),
     Figure(
-        "energy_nj.uncertainty", "nJ", "how far the total may be off, by the constants' uncertainties",
+        "energy_nj.uncertainty", "nJ", "uncertainty of the total, from the uncertainties of the constants",
         _part("uncertainty"), "energy_uncertainty_nj", page="cost-model",
     ),
     *(
@@ -315,7 +315,7 @@ RUN_FIGURES: tuple[Figure, ...] = (
         "cpu.instructions", "instructions", "of the inference; null without a board",
         lambda _: None, "cpu_instructions",
     ),
-    Figure("cpu.estimated", "truth", "whether cycles.cpu is an estimate", lambda _: True),
+    Figure("cpu.estimated", "boolean", "whether cycles.cpu is an estimate", lambda _: True),
     Figure(
         "cpu.setup_instructions", "instructions", "before and after the inference; only with --host riscv",
         column="cpu_setup_instructions",
@@ -333,7 +333,7 @@ RUN_FIGURES: tuple[Figure, ...] = (
         column="ram_peak_bytes",
     ),
     Figure(
-        "", "s", "that emulating the board took on this computer",
+        "", "s", "time that emulating the board took on this computer",
         column="simulation_seconds", derive=lambda report: report.get("simulation_seconds"),
     ),
     Figure(

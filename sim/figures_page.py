@@ -17,7 +17,7 @@ _HEAD = """\
 machine. All three take their figures from one table, `sim/figures.py`; this page lists it. The report also
 has `schema`, `program`, `config`, `outputs` and `command`, which say what was run.
 """
-_COLUMNS = ("`--json`", "column of a sweep", "printed as", "unit", "is")
+_COLUMNS = ("`--json`", "column of a sweep", "printed as", "unit", "meaning")
 
 
 def page() -> str:
@@ -35,7 +35,7 @@ def page() -> str:
         "`units` holds these for `DMA_IN`, `DMA_OUT`, `MAC` and `VECTOR`; a sweep has columns such as",
         "`unit_mac_work`. They are the cycles in which the following holds; together they are `cycles.dla`.",
         "",
-        *_table(("`--json`", "printed as", "unit", "is"), UNIT_FIGURES),
+        *_table(("`--json`", "printed as", "unit", "meaning"), UNIT_FIGURES),
         "",
         "## Of each layer",
         "",

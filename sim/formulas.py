@@ -94,7 +94,7 @@ def excess(value: int, limit: int) -> int:
 
 @routine
 def pixel_turns(unit: UnitCosts, rows: int, columns: int) -> int:
-    """How many times the lanes take so many rows and columns of pixels."""
+    """The turns in which the lanes take these rows and columns of pixels."""
     return ceil_div(rows, unit.pixel_rows) * ceil_div(columns, unit.pixel_columns)
 
 
@@ -146,7 +146,8 @@ def transfer_beats(bus: BusCosts, run_bytes: int, runs: int) -> int:
 
 @routine
 def contention_cycles(bus: BusCosts, beats: int, other_beats: int) -> int:
-    """How much longer transfers take that need so many cycles on the bus alone, beside others that do."""
+    """How many cycles contention adds to transfers that need `beats` cycles on the bus alone, while others
+    need `other_beats`."""
     if not bus.alone:
         return 0
     together = beats - excess(beats, other_beats)
@@ -161,7 +162,7 @@ def port_cycles(port_rate: int, moved_bytes: int) -> int:
 
 @routine
 def output_cycles(results: int, cycles_each: int) -> int:
-    """Cycles that the output stage needs for so many results, of which each takes a fraction of one."""
+    """Cycles that the output stage needs for these results, each of which takes a fraction of a cycle."""
     return ceil_div(results * cycles_each, RESULTS_SCALE)
 
 
@@ -209,7 +210,7 @@ def block_outputs(unit: UnitCosts, rows: int, columns: int) -> tuple[int, int]:
 
 @routine
 def lines_under(outputs: int, stride: int, window: int, size: int) -> int:
-    """Rows or columns of an input of so many that windows of neighbouring outputs read."""
+    """Rows or columns that the windows of neighbouring outputs read, of an input that has `size` of them."""
     read = (outputs - 1) * (stride - excess(stride, window)) + window
     return read - excess(read, size)
 

@@ -92,7 +92,7 @@ def matrices(work: Work) -> float:
 
 
 def window_elements(rate: float) -> Callable[[Work], float]:
-    """So many cycles for each element of each window."""
+    """A rate of cycles for each element of each window."""
 
     def cycles(work: Work) -> float:
         at = work.attributes
@@ -105,8 +105,8 @@ _MANY_ELEMENTS = 512  # from which sums look up what they add
 
 
 def sums(rate: float) -> Callable[[Work], float]:
-    """For few elements 61 for each and 145 for each row; for more of them so many for each, 110 for each row,
-    and 12,600 for tables."""
+    """For few elements 61 for each and 145 for each row; for many a rate for each, 110 for each row, and
+    12,600 for tables."""
 
     def cycles(work: Work) -> float:
         rows = work.written // row_length(work)
@@ -118,12 +118,12 @@ def sums(rate: float) -> Callable[[Work], float]:
 
 
 def rows(rate: float) -> Callable[[Work], float]:
-    """So many cycles for each row."""
+    """A rate of cycles for each row."""
     return lambda work: rate * (work.written // row_length(work))
 
 
 def pixels(rate: float) -> Callable[[Work], float]:
-    """So many cycles for each pixel of the output, or row of channels."""
+    """A rate of cycles for each pixel of the output, or row of channels."""
     return lambda work: rate * (work.written // max((1, *work.output)[-1], 1))
 
 
@@ -173,7 +173,7 @@ def strided(work: Work) -> float:
 
 
 def picked(rate: float, length_of: Callable[[Work], int]) -> Callable[[Work], float]:
-    """So many cycles for each run."""
+    """A rate of cycles for each run, and those of moving it."""
 
     def cycles(work: Work) -> float:
         length = max(length_of(work), 1)

@@ -25,7 +25,7 @@ class Work:
 
     @property
     def element_bytes(self) -> int:
-        """Of the output."""
+        """Bytes of an element of the output."""
         return _BYTES[self.written_type]
 
     @property

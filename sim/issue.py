@@ -48,7 +48,7 @@ WALK = Routine(walk_events, "issue", (__name__, contention.__name__, "dlasim.isa
 
 @routine
 def _wait_for(walk: Walk, unit: int, allowed: int, event: int) -> None:
-    """Stand still until no more than so many of a unit's operations are outstanding."""
+    """Stall until at most `allowed` operations of a unit are outstanding."""
     state = walk.units[unit]
     index = state.pushed - allowed - 1
     if index < 0:

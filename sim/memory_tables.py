@@ -110,7 +110,7 @@ def _checked_buses(buses: Mapping[str, Any]) -> dict[str, Any]:
 
 def _checked_memories(memories: Mapping[str, Any], buses: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     if len(memories) > MAX_MEMORIES:
-        raise InputError(f"memories: at most {MAX_MEMORIES} are possible (got {len(memories)})")
+        raise InputError(f"memories: at most {MAX_MEMORIES} are allowed (got {len(memories)})")
     found: dict[str, dict[str, Any]] = {}
     holder: dict[str, str] = {}
     for name, table in memories.items():
@@ -123,7 +123,7 @@ def _checked_memories(memories: Mapping[str, Any], buses: Mapping[str, Any]) -> 
                 raise InputError(unknown(f"key of memories.{name}", str(key), KEYS))
             checked[key] = KEYS[key].check(f"memories.{name}.{key}", value)
         if not checked.get("regions"):
-            raise InputError(f"memories.{name} holds nothing; give it regions, such as constants")
+            raise InputError(f"memories.{name} has no regions; set regions, such as constants")
         cpu, all_of_it = (checked.get(key, 0) for key in ("cpu_bandwidth", "bandwidth"))
         if cpu and not cpu < all_of_it:
             raise InputError(

@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MemoryTiming:
-    """A memory. `bandwidth` is what it moves for the DMA, and `bus_bandwidth` what its bus moves, both ways
-    together, in thousandths of a byte per cycle, 0 for no limit. So many transfers of a DMA unit may be
-    `outstanding`: the next one's latency passes while others move their bytes."""
+    """A memory.
+
+    `bandwidth`: what it moves for the DMA, and `bus_bandwidth`: what its bus moves in both directions
+    together, in thousandths of a byte per cycle, 0 for no limit. `outstanding`: transfers of a DMA unit that
+    may overlap: the latency of the next passes while others move their bytes.
+    """
 
     name: str
     regions: tuple[str, ...]

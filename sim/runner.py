@@ -82,7 +82,7 @@ def check_config(program: Program, config: DlaConfig) -> None:
 
 
 def check_host_calls(program: Program) -> None:
-    """Refuse a program with a host call that breaks the rules of its operator, as the firmware does."""
+    """Reject a program with a host call that breaks the rules of its operator, as the firmware does."""
     from dlasim.isa.host_ops import BY_CODE
     from dlasim.isa.host_validation import refusal, view
 
@@ -214,8 +214,8 @@ class Simulation:
             position += -(-size // REGION_ALIGNMENT) * REGION_ALIGNMENT
         if position > MAX_MEMORY_BYTES:
             raise InputError(
-                f"{self.program.label} needs {position} bytes of system memory; at most {MAX_MEMORY_BYTES} "
-                "are possible"
+                f"{self.program.label} needs {position} bytes of system memory, but the limit is "
+                f"{MAX_MEMORY_BYTES}"
             )
         return layout, position
 

@@ -26,7 +26,7 @@ from dlasim.sim.stream import Batches
 def stream_accesses(
     config: DlaConfig, batches: Batches, sram_bytes: NDArray[np.int64], width: int
 ) -> NDArray[np.float64]:
-    """Accesses of operations in order whose bytes at the ports are known, of words of so many bytes."""
+    """Accesses of operations in order, in words of `width` bytes, from their bytes at the ports."""
     accesses = np.zeros(len(sram_bytes))
     for chosen, batch in batches:
         if batch.instruction.is_transfer:
@@ -42,7 +42,7 @@ _INPUTS = (Extent.INPUT, Extent.ROWS_OF_INPUT)
 
 
 def transfer_accesses(batch: Batch, width: int) -> Count:
-    """Accesses of transfers, of words of so many bytes."""
+    """Accesses of transfers, in words of `width` bytes."""
     (footprint,) = all_footprints(batch)
     return _words(footprint.box, footprint.box.run_bytes, width)
 
@@ -92,7 +92,7 @@ def _block_lanes(unit: UnitCosts, batch: Batch) -> Count:
 
 
 def _crossing_bytes(unit: UnitCosts, batch: Batch, footprint: Footprint) -> Count:
-    """Those of an operand other than weights, for a group of output channels or a VECTOR operation."""
+    """Bytes of an operand other than weights, for a group of output channels or a VECTOR operation."""
     operand = footprint.operand
     if operand.extent is Extent.INPUT:
         return window_bytes(unit, describe_kind(batch.instruction, batch.fields, 0), batch_sizes(batch))
@@ -105,15 +105,17 @@ def _crossing_bytes(unit: UnitCosts, batch: Batch, footprint: Footprint) -> Coun
 
 
 def _filter_bytes(batch: Batch) -> Count:
-    """Of an output channel."""
+    """Bytes of the weights of an output channel."""
     taps = product(*batch.pair("KERNEL")) if batch.instruction.has_window else 1
     return taps if batch.instruction.is_depthwise else product(taps, batch.value("IN_CHANNELS"))
 
 
 def _filter_words(unit: UnitCosts, batch: Batch, width: int) -> Count:
-    """Accesses that bring all weights once. Of a convolution a word of each lane's filter crosses after the
-    other; of filters shorter than a word, and of a tap of a depthwise convolution, those of a group are one
-    run."""
+    """Accesses that bring all weights once.
+
+    In a convolution, the filters of the lanes cross in turn, a word at a time. Filters that are shorter than
+    a word, and those of one tap of a depthwise convolution, cross as one run for each group.
+    """
     (footprint,) = (each for each in all_footprints(batch) if each.operand.extent in _WEIGHTS)
     address, channels, size = footprint.box.address, batch.value("OUT_CHANNELS"), _filter_bytes(batch)
     lanes = np.minimum(channels, unit.output_lanes)
@@ -125,8 +127,11 @@ def _filter_words(unit: UnitCosts, batch: Batch, width: int) -> Count:
 
 
 def _words(box: Box, part: Count, width: int) -> Count:
-    """Words that the runs of a box touch, if first so many bytes of each run cross, then as many more of each
-    until all have. What follows in the same word or in the next shares it, be it of a run or of a plane."""
+    """Words that the runs of a box touch, if first `part` bytes of each run cross, then as many more of each
+    until all have.
+
+    A run or a plane that continues in the same word or in the next shares it.
+    """
     near = (part <= box.run_stride) & (box.run_stride <= width)
     follows = (box.run_stride == part) | near | (box.runs == 1)
     dense = follows & ((box.plane_stride == box.runs * box.run_stride) | (box.planes == 1))
@@ -152,6 +157,6 @@ def _part_words(
 
 
 def _touched(begins: Count, run_bytes: Count, common: Count, width: int) -> Count:
-    """Words of a run that begins so many bytes behind any multiple of `common`, a divisor of the width: the
+    """Words of a run that begins `begins` bytes after a multiple of `common`, a divisor of the width: the
     mean over those multiples."""
     return 1 + (begins + run_bytes - 1) // common * common / width

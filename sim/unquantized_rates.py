@@ -1,4 +1,4 @@
-"""Cycles of host operators on plain numbers of any type: integers, and float32 without an FPU."""
+"""Cycles of host operators on unquantized numbers of any type: integers, and float32 without an FPU."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ _FLOAT_REDUCE_RATES: Mapping[int, float] = {
 
 
 def unquantized_binary(work: Work) -> float:
-    """So many for each element as its function takes, 90 for each row of bytes and 125 for each other."""
+    """The function's rate for each element, 90 for each row of bytes and 125 for each other row."""
     rates, usual = (_FLOAT_RATES, 0.0) if work.reads_floats else (_INTEGER_RATES, 19.5)
     each, row = (13.0, 90) if work.element_bytes == 1 else (rates.get(_function(work), usual), 125)
     return each * work.written + row * (work.written // row_length(work))
 
 
 def unquantized_unary(work: Work) -> float:
-    """So many for each element as its function takes."""
+    """The function's rate for each element."""
     return (_FLOAT_UNARY_RATES.get(_function(work), 0) if work.reads_floats else 13) * work.written
 
 
@@ -77,7 +77,7 @@ def reduction(work: Work) -> float:
 
 
 def _columns(rate: float) -> Callable[[Work], float]:
-    """So many cycles for each run along the axis."""
+    """A rate of cycles for each run along the axis."""
 
     def cycles(work: Work) -> float:
         axis = 0 if work.attributes is None else work.attributes.axis

@@ -32,11 +32,13 @@ OPERATION_COLUMNS = ("totals", "heads", "actives", "tails", "demands", "memories
 
 @dataclass(frozen=True, slots=True)
 class WalkColumns:
-    """Of each event the words issued until then, its kind and its argument; the last is the end of the
-    stream. Of each operation, by units and each unit's from place `first` on, its cycles alone; those before,
-    while and after it is active; what it wants of the ports meanwhile, and its memory.
+    """The columns of a stream, by event and by operation.
 
-    All take so many `cycles`, one after the other, and such of different units want at most so much of the
+    For each event: the words issued until then (`reached`), its kind and its argument; the last event is the
+    end of the stream. For each operation: its cycles alone (`totals`); its cycles before (`heads`), while
+    (`actives`) and after (`tails`) it is active; its demand on the ports meanwhile, and its memory.
+    Operations are sorted by unit; those of a unit begin at its entry of `first`. `cycles`: the sum of all
+    operations, one after the other. `most_demand`: the most that operations of different units demand of the
     ports together.
     """
 
@@ -68,7 +70,7 @@ class UnitOrder:
 def list_columns(
     config: DlaConfig, stream: DecodedStream, costs: Costs, order: UnitOrder, stop: int
 ) -> WalkColumns:
-    """Those of a stream up to the word `stop`."""
+    """The columns of a stream up to the word `stop`."""
     kinds = KINDS[stream.opcodes[:stop]]
     at = np.flatnonzero(kinds != NO_EVENT)
     kinds, words = kinds[at].astype(np.int64), stream.words[at]
@@ -95,7 +97,7 @@ def list_columns(
 
 
 def _demands(config: DlaConfig, costs: Costs) -> NDArray[np.int64]:
-    """What each operation wants of the ports in a cycle, in DEMAND_STEPS."""
+    """The demand of each operation on the ports in a cycle, in DEMAND_STEPS."""
     active = costs.active
     wanted = np.ceil(costs.sram_bytes * float(DEMAND_STEPS) / np.maximum(active, 1))
     demands = np.where(active > 0, np.minimum(wanted, port_capacity(config)), 0).astype(np.int64)
@@ -105,5 +107,5 @@ def _demands(config: DlaConfig, costs: Costs) -> NDArray[np.int64]:
 
 
 def port_capacity(config: DlaConfig) -> int:
-    """What the ports give in a cycle, in DEMAND_STEPS; 0 for no limit."""
+    """The most that the ports move in a cycle, in DEMAND_STEPS; 0 for no limit."""
     return port_rate(config) * DEMAND_STEPS if config.timing == "full" else 0

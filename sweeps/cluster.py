@@ -28,7 +28,8 @@ def evaluate_chunk(
     """
     if version != code_version():
         raise InputError(
-            f"a worker runs another dlasim (code {code_version()}, expected {version}); install the same"
+            f"a worker runs another version of dlasim (code {code_version()}, expected {version}); "
+            "install the same version on all workers"
         )
     if name not in _evaluators:
         _evaluators.clear()

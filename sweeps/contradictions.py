@@ -26,7 +26,8 @@ class Contradictions:
         """One line for the user; empty if all points can exist."""
         if not self.impossible:
             return ""
-        return f"{self.impossible:,} of {self.points:,} machines cannot exist, the first: {self.reason}"
+        share = f"{self.impossible:,} of {self.points:,} points"
+        return f"{share} have contradictory parameters; the first: {self.reason}"
 
 
 def find_contradictions(study: Study, given: Mapping[str, str]) -> Contradictions:

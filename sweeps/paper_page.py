@@ -185,8 +185,9 @@ def _page(study: Study, result: SweepResult, missing: Mapping[str, str]) -> Iter
     if not is_papers:
         yield ""
         yield (
-            "The paper's findings are about MobileNetV1-224. Here they are asked of other networks, of which "
-            "the paper says nothing: one that does not hold here contradicts no measurement of the paper."
+            "The paper's findings are about MobileNetV1-224. This page evaluates them on other networks, "
+            "which the paper did not measure. A finding that does not hold here does not contradict the "
+            "paper."
         )
     for model in models:
         yield from _findings(result, model, "" if is_papers else f" for {plain(model)}")

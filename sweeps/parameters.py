@@ -118,7 +118,7 @@ def resolve(values: Mapping[str, Any]) -> tuple[DlaConfig, CompileOptions]:
 
 
 def toml_files(values: Mapping[str, Any]) -> dict[str, str]:
-    """Those of the parameters that name a file."""
+    """The parameters that name a file."""
     given = {name: str(values.get(name, "")) for name in FILE_PARAMETERS}
     return {name: value for name, value in given.items() if value.endswith(".toml")}
 

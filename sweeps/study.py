@@ -87,7 +87,7 @@ class Study:
     path: str = ""  # of the file that it was read from
 
     def check(self) -> None:
-        """Refuse values that are wrong in every point."""
+        """Reject values that are wrong in every point."""
         if not self.models:
             raise InputError(f"study {self.name} has no models; list them under models = [...]")
         labels = [model.label for model in self.models]

@@ -48,7 +48,7 @@ def build_study(
     study.check()
     found = find_contradictions(study, flags or {name: f"the keyword {name}" for name in axes})
     if found.impossible == found.points > 0:
-        raise InputError(f"no machine can exist: {found.reason}")
+        raise InputError(f"all points have contradictory parameters; the first: {found.reason}")
     return study
 
 

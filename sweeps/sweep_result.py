@@ -91,8 +91,8 @@ class SweepResult:
         return Chart(self, kind or fitting_kind(self, settings.get("where")), settings)
 
     def to_html(self, path: str | Path, where: str | None = None) -> Path:
-        """Write a page to explore, one file that needs no network, by default of all points; returns its
-        path."""
+        """Write an interactive page, one self-contained HTML file that works offline, by default of all
+        points; returns its path."""
         from dlasim.fileio import atomic_write
         from dlasim.sweeps.page.sweep import sweep_page
 

@@ -1,5 +1,5 @@
 """Builds the firmware with the cross compiler of the `firmware` extra (ziglang): always the same bytes from
-the same sources and compiler. With --check, compares with the ELF that ships and fails on a difference.
+the same sources and compiler. With --check, compares with the prebuilt ELF and fails on a difference.
 """
 
 from __future__ import annotations
@@ -87,9 +87,9 @@ def _zig(*arguments: str) -> None:
 def main() -> int:
     """Build, or compare."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare with the ELF that ships")
+    parser.add_argument("--check", action="store_true", help="compare with the prebuilt ELF")
     parser.add_argument("--main", type=Path, default=FIRMWARE / "src" / "main.c", help="another main()")
-    parser.add_argument("-o", "--output", type=Path, help="where the ELF goes (default: the one that ships)")
+    parser.add_argument("-o", "--output", type=Path, help="where the ELF goes (default: the prebuilt one)")
     given = parser.parse_args()
     compiler = compiler_name()
     if given.check:
@@ -105,13 +105,13 @@ def main() -> int:
 def _check(compiler: str) -> int:
     shipped = COMPILER_NOTE.read_text(encoding="utf-8").strip()
     if compiler != shipped:
-        print(f"cannot compare: this is {compiler}, the firmware that ships was built with {shipped}")
+        print(f"cannot compare: this is {compiler}, the prebuilt firmware was built with {shipped}")
         return 1
     with tempfile.TemporaryDirectory() as folder:
         fresh = Path(folder) / "firmware.elf"
         build(fresh)
         same = fresh.read_bytes() == PREBUILT.read_bytes()
-    print("the firmware that ships is what its sources give" if same else "stale: run `make firmware`")
+    print("the prebuilt firmware matches its sources" if same else "stale: run `make firmware`")
     return 0 if same else 1
 
 

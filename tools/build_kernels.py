@@ -24,7 +24,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "sim" / "kernels" / "prebuilt"
 def main() -> int:
     """Build, or compare."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare with the objects that ship")
+    parser.add_argument("--check", action="store_true", help="compare with the prebuilt objects")
     parser.add_argument("--level", type=int, help=argparse.SUPPRESS)  # one of them, in a process of its own
     parser.add_argument("--output", type=Path, default=FOLDER, help="folder for the objects")
     given = parser.parse_args()
@@ -63,7 +63,7 @@ def _check() -> int:
     shipped = json.loads((FOLDER / MANIFEST).read_bytes())
     wanted = _manifest()
     if shipped["sources"] != wanted["sources"]:
-        print("the kernels that ship are stale: run `make kernels`")
+        print("the prebuilt kernels are stale: run `make kernels`")
         return 1
     if shipped["compiler"] != wanted["compiler"]:
         print(f"cannot compare: this is {wanted['compiler']}, they were built with {shipped['compiler']}")
@@ -73,7 +73,7 @@ def _check() -> int:
         names = [level.file for level in LEVELS]
         fresh = {name: Path(folder, name).read_bytes() for name in names}
     changed = [name for name in names if fresh[name] != (FOLDER / name).read_bytes()]
-    print(f"stale: {', '.join(changed)}" if changed else "the kernels that ship are what their sources give")
+    print(f"stale: {', '.join(changed)}" if changed else "the prebuilt kernels match their sources")
     return 1 if changed else 0
 
 

@@ -22,7 +22,7 @@ from dlasim.sweeps.compiled import ROUTINES
 def main() -> int:
     """Build, or compare."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare with the routines that ship")
+    parser.add_argument("--check", action="store_true", help="compare with the prebuilt routines")
     given = parser.parse_args()
     if given.check:
         return check()
@@ -59,7 +59,7 @@ def check() -> int:
     print(
         f"stale: {', '.join(changed)}: run `make routines`"
         if changed
-        else "the routines that ship are what their sources give"
+        else "the prebuilt routines match their sources"
     )
     return 1 if changed else 0
 

@@ -14,7 +14,7 @@ VENV = ".venv/bin in your PATH"
 STEPS = (
     ("What is installed, and what is missing for what", "doctor"),
     ("A built-in int8 network, written without TensorFlow", f"model resnet8 -o {OUT}/resnet8.tflite"),
-    ("Compiled for a machine of 64 PEs and 64 KiB, and held to TensorFlow bit for bit",
+    ("Compiled for a machine of 64 PEs and 64 KiB, and compared with TensorFlow bit for bit",
      f"verify {OUT}/resnet8.tflite --sram 64KiB"),
     ("Its cycles, layer by layer", f"run {OUT}/resnet8.tflite --sram 64KiB --output {OUT}"),
     ("The same program, run by RISC-V firmware on the virtual prototype",

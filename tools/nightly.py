@@ -1,4 +1,4 @@
-"""The whole matrix: every model on every machine with every choice of options, held to TensorFlow.
+"""The whole matrix: every model on every machine with every choice of options, compared with TensorFlow.
 
     python tools/nightly.py [--models GLOB] [--journal FILE] [--fresh] [--minutes N]
 

@@ -329,8 +329,8 @@ def _check_address_space() -> None:
         mmap.mmap(-1, _TRANSLATIONS_BYTES).close()
     except OSError as error:
         raise RunError(
-            f"the emulated CPU needs {_TRANSLATIONS_BYTES >> 20} MiB of address space, mostly never "
-            "used, and cannot get it; raise the limit (`ulimit -v` shows it in KiB)"
+            f"cannot reserve {_TRANSLATIONS_BYTES >> 20} MiB of address space for the emulated CPU; raise "
+            "the limit (`ulimit -v` shows it in KiB)"
         ) from error
 
 

@@ -112,33 +112,33 @@ class _Guarded(Device):
         self._inner = inner
 
     def load(self, offset: int, size: int) -> int:
-        """The device's; anything but an integer is an error."""
+        """Load from the device; anything but an integer is an error."""
         return self._integer(f"load({offset:#x}, {size})", lambda: self._inner.load(offset, size))
 
     def store(self, offset: int, size: int, value: int) -> None:
-        """The device's."""
+        """Store to the device."""
         call = f"store({offset:#x}, {size}, {value:#x})"
         self._guard(call, lambda: self._inner.store(offset, size, value))
 
     def describe(self, offset: int, value: int) -> tuple[str, str]:
-        """The device's."""
+        """Describe an access to the device."""
         return self._guard("describe()", lambda: self._inner.describe(offset, value))
 
     def tick(self, now: int) -> None:
-        """The device's."""
+        """Tell the device the time."""
         self._guard(f"tick({now})", lambda: self._inner.tick(now))
 
     def next_event(self) -> int | None:
-        """The device's; anything but an integer or None is an error."""
+        """Ask the device for its next event; anything but an integer or None is an error."""
         event = self._guard("next_event()", self._inner.next_event)
         return None if event is None else self._integer("next_event()", lambda: event)
 
     def interrupt(self) -> bool:
-        """The device's."""
+        """Ask the device for its interrupt."""
         return self._guard("interrupt()", lambda: bool(self._inner.interrupt()))
 
     def reset(self) -> None:
-        """The device's."""
+        """Reset the device."""
         self._guard("reset()", self._inner.reset)
 
     def _guard(self, call: str, action: Callable[[], _Result]) -> _Result:

@@ -29,7 +29,7 @@ class BoardMemory:
 
 @dataclass(slots=True)
 class RtlFigures:
-    """Of all streams since reset."""
+    """The figures of the RTL over all streams since reset."""
 
     streams: int = 0
     cycles: int = 0

@@ -52,7 +52,7 @@ class HostOptions:
     submission: Submission = Submission.QUEUE
     inferences: int = 1
     run_control: RunControl = field(default_factory=RunControl)
-    firmware: str | Path | None = None  # None: the one that ships
+    firmware: str | Path | None = None  # None: the prebuilt one
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Prototyped:
 
     @property
     def outputs(self) -> list[NDArray[Any]]:
-        """Of the last inference."""
+        """The outputs of the last inference."""
         return self.inference.outputs
 
 

@@ -70,8 +70,9 @@ def rtl_warnings(rtl: RtlFigures | None) -> list[str]:
     if rtl is None or not rtl.different_streams:
         return []
     return [
-        f"{rtl.different_streams} of {rtl.streams} streams took other cycles in the RTL ({rtl.cycles:,} "
-        f"together) than in the simulator ({rtl.simulator_cycles:,}); cycles of layers are the simulator's"
+        f"{rtl.different_streams} of {rtl.streams} streams took a different number of cycles in the RTL "
+        f"({rtl.cycles:,} in total) than in the simulator ({rtl.simulator_cycles:,}); the cycles of layers "
+        "are the simulator's"
     ]
 
 

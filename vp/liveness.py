@@ -45,21 +45,21 @@ def regular_pauses(pause: Callable[[], None]) -> Iterator[None]:
 
 
 class WatchedBoard(Protocol):
-    """What is looked at."""
+    """The part of a board that a watch needs."""
 
     bus: Bus
 
     @property
     def cpu(self) -> Cpu:
-        """Its registers."""
+        """The CPU, for its registers."""
 
     @property
     def counts(self) -> BlockCounters:
-        """Which code ran."""
+        """The counters that say which code ran."""
 
     @property
     def firmware(self) -> Firmware:
-        """For names."""
+        """The firmware, for the names of its functions."""
 
 
 class StuckWatch:
@@ -137,6 +137,7 @@ class StuckWatch:
         ]
         reading = f"reading {'; '.join(reads)}; " if reads else ""
         return (
-            f"for {self._after_seconds:g} s it has run only {around}, {reading}"
-            "and no device will change that; let it run longer with --stuck-after SECONDS (0: for ever)"
+            f"for {self._after_seconds:g} s it has executed only {around}, {reading}"
+            "and no device has an event that could end the wait; --stuck-after SECONDS waits longer "
+            "(0: for ever)"
         )

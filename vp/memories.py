@@ -90,7 +90,7 @@ def _page_aligned(size_bytes: int) -> Bytes:
         return np.frombuffer(mmap.mmap(-1, size_bytes), np.uint8)
     except OSError as error:
         raise RunError(
-            f"the board needs {size_bytes >> 20} MiB of address space for a memory and cannot get it; "
+            f"cannot reserve {size_bytes >> 20} MiB of address space for a memory of the board; "
             "raise the limit (`ulimit -v` shows it in KiB)"
         ) from error
 

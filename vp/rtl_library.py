@@ -66,7 +66,7 @@ _INSTALL = "install Verilator and a C++ compiler (Debian: apt-get install verila
 
 
 def refusal(config: DlaConfig) -> str:
-    """Why there is no RTL of this machine, or nothing."""
+    """Why the RTL does not support this machine, or nothing."""
     for name, wanted, is_allowed in _LIMITS:
         value = getattr(config, name)
         if not is_allowed(value):
@@ -93,7 +93,7 @@ def parameters(config: DlaConfig) -> dict[str, int]:
 
 
 def beat_bytes(config: DlaConfig) -> int:
-    """What one transfer alone moves in a cycle."""
+    """The bytes that one transfer alone moves in a cycle."""
     (memory,) = memories_of(config)
     return transfer_rate(config, memory) // RATE_SCALE
 
@@ -101,7 +101,7 @@ def beat_bytes(config: DlaConfig) -> int:
 def load(config: DlaConfig, waveform: str = "") -> ctypes.CDLL:
     """The library of a machine; with a waveform's suffix, one that can write it."""
     if reason := refusal(config):
-        raise InputError(f"--dla rtl: there is no RTL of this machine: {reason}")
+        raise InputError(f"--dla rtl: the RTL does not support this machine: {reason}")
     return _library(_object(config, waveform))
 
 

@@ -111,7 +111,7 @@ class _GraphReader:
         )
 
     def _check_kinds(self, rows: list[Any]) -> None:
-        """Refuses operators that dlasim does not know, all at once."""
+        """Rejects operators that dlasim does not know, all at once."""
         kinds = [row["kind"] for row in rows if isinstance(row, dict) and isinstance(row.get("kind"), str)]
         unexpected = list(dict.fromkeys(kind for kind in kinds if kind not in OPERATORS))
         if len(unexpected) > 1:

@@ -162,7 +162,7 @@ scale counts as int8.
 ## What is checked
 
 A reader checks header, length and checksum, then each field: that it is there, its type and range, that
-names are known, that references and offsets exist. Then the network goes the way of every model: shapes,
-operands and quantization must fit each operator. The first fault ends reading with one line; only unknown
-operators are listed all at once.
+names are known, that references and offsets exist. Then the network is checked like any other model: shapes,
+operands and quantization must be valid for each operator. Reading stops at the first error, which is reported
+in one line; only unknown operators are all listed at once.
 """

@@ -45,7 +45,7 @@ def assign_addresses(
 
 
 def gaps(taken: Iterable[Gap], limit: int) -> list[Gap]:
-    """What is free below `limit` beside the (start, end) ranges taken."""
+    """The ranges below `limit` that the (start, end) ranges `taken` leave free."""
     free, position = [], 0
     for start, end in sorted(taken):
         if start > position:

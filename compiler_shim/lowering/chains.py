@@ -42,7 +42,7 @@ class ChainLayout:
 
     @property
     def sram_bytes(self) -> int:
-        """All buffers together."""
+        """The size of all buffers together."""
         return sum(map(total_bytes, self.buffers)) + sum(map(align, self.inner))
 
 
@@ -88,7 +88,7 @@ class ChainTiling:
 
     @property
     def sram_bytes(self) -> int:
-        """All buffers together."""
+        """The size of all buffers together."""
         return self.layout.sram_bytes
 
     def chain(self, steps: tuple[int, ...], inner_addresses: tuple[int, ...]) -> Chain:

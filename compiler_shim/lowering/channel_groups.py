@@ -67,8 +67,8 @@ def _may_gain(problems: Sequence[TilingProblem]) -> bool:
 
 
 def _are_groupable(problems: Sequence[TilingProblem]) -> bool:
-    """Whether each node but the first and the last keeps channels apart, and each can be cut between any two
-    of them."""
+    """Whether each node but the first and the last keeps channels separate, and each can be cut between any
+    two channels."""
     for number, problem in enumerate(problems):
         node, geometry = problem.node, problem.geometry
         sizes = geometry.sizes.plain
@@ -89,7 +89,7 @@ def _sums(number: int, geometry: Geometry) -> bool:
 
 
 def _tile_shape(number: int, geometry: Geometry, size: int) -> TileShape:
-    """What a node computes at once, with so many channels in a group."""
+    """What a node computes at once, with `size` channels in a group."""
     channels, depth = size, geometry.depth
     if _sums(number, geometry):
         channels, depth = geometry.channels, size
@@ -171,7 +171,7 @@ class _Loads(NamedTuple):
 
     @property
     def cycles(self) -> int:
-        """Of all loads."""
+        """Cycles of all loads."""
         return self.tensors + self.constants + self.waits
 
 

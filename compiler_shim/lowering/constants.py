@@ -18,7 +18,7 @@ MEMORY_ALIGNMENT = 16  # of values in system memory
 
 @routine
 def pooled(size_bytes: int) -> int:
-    """What a blob of so many bytes takes of the region."""
+    """The bytes that a blob of this size takes in the region."""
     return -(-size_bytes // MEMORY_ALIGNMENT) * MEMORY_ALIGNMENT
 
 

@@ -81,7 +81,8 @@ class NodeShape(NamedTuple):
 
 
 class Prepared(Generic[_Kind]):
-    """A record that routines only read, where each of the two ways to run them finds it."""
+    """A read-only record in both forms: a Python object for plain routines, and a packed copy for compiled
+    ones."""
 
     def __init__(self, plain: _Kind) -> None:
         self.plain = plain
@@ -179,7 +180,7 @@ class Geometry:
 
 
 class Geometries(dict[InSram, Geometry]):
-    """Those of one shape, by where the tensors live."""
+    """The geometries of one shape, by where its tensors are."""
 
     def __init__(self, shape: NodeShape) -> None:
         super().__init__()

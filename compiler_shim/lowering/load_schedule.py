@@ -159,7 +159,7 @@ def _prefetch(schedule: LoadSchedule, segment: TimedSegment, number: int, slot: 
             latest = _latest(schedule, segment, slot)
         if max(schedule.bus, schedule.issued) + constants.cycles > latest:
             return
-        # A wait for the segment before would keep tasks from running beside it.
+        # A wait for the segment before would keep tasks from running in parallel with it.
         is_beside = 1 if number and segment.is_other_unit and slot + 1 < segment.slots else 0
         find_address(schedule, piece, constants, number - is_beside)
         if schedule.best_start == NONE:

@@ -115,7 +115,7 @@ class _Lowering:
         return plan_system(self._network, extend_live_ranges(self._network, live_ranges, chains))
 
     def _check_tile_limit(self) -> None:
-        """Refuse a program with too many tiles, as a large layer in a tiny SRAM makes."""
+        """Reject a program with too many tiles, as a large layer in a tiny SRAM makes."""
         tiles = 0
         for step, tiling in self._sram.tilings.items():
             node = self._network.nodes[step]
@@ -125,16 +125,16 @@ class _Lowering:
                 layer = self._network.layers[node.layer]
                 raise InputError(
                     f"layer {layer.name} ({layer.operator}) would be cut into {tiling.tasks:,} tiles to fit "
-                    f"{self._config.sram_bytes} bytes of SRAM, and a program holds at most "
-                    f"{MAX_TILES:,} in all: give it more SRAM"
+                    f"{self._config.sram_bytes} bytes of SRAM, but a program can hold at most "
+                    f"{MAX_TILES:,} in total; use more SRAM (--sram)"
                 )
 
     def _check_operation_limit(self, operations: int) -> None:
         if operations > p.MAX_OPERATIONS:
             raise InputError(
                 f"network {self._network.name} would take {operations:,} operations with "
-                f"{self._config.sram_bytes} bytes of SRAM, and a program holds at most "
-                f"{p.MAX_OPERATIONS:,}: give it more SRAM"
+                f"{self._config.sram_bytes} bytes of SRAM, but a program can hold at most "
+                f"{p.MAX_OPERATIONS:,}; use more SRAM (--sram)"
             )
 
     def run(self) -> Lowered:

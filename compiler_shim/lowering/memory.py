@@ -42,7 +42,7 @@ class SystemPlan:
 
 
 def resolve_alias(network: PlacedNetwork, value: int) -> int:
-    """The value whose bytes this one shares; itself if it is no alias."""
+    """The value whose bytes this one shares, or the value itself if it is not an alias."""
     while (alias := network.values[value].alias) is not None:
         value = alias
     return value

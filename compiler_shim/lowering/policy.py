@@ -69,7 +69,7 @@ class Policy:
         return self._within(problem, known, budget)
 
     def chain_tilings(self, problems: Sequence[TilingProblem]) -> ChainTilings:
-        """Those of a chain of these nodes."""
+        """The tilings of a chain of these nodes."""
         kinds = tuple([(problem.kind, problem.link) for problem in problems])
         found = self._chains.get(kinds)
         if found is None:

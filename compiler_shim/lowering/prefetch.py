@@ -165,8 +165,11 @@ def _list_loads(
 
 
 def _backlogs(segments: Sequence[PackedSegment], limit: int) -> list[float]:
-    """By segment the cycles of loads for later ones that are to be made before it ends: what they have no
-    time for, as far as there is room, and as it and earlier ones have time."""
+    """For each segment, the cycles of prefetches that must be done before it ends.
+
+    These are the loads for which later segments have no time, limited by the free SRAM and by the bus time
+    that this and earlier segments have left.
+    """
     free = [limit - allocation.covered(segment.occupied) for segment in segments]
     constants = [each for segment in segments for each in segment.constants]
     size = sum([each.pieces * each.piece_bytes for each in constants])

@@ -71,8 +71,8 @@ class SramPlanner:
         self._chains: dict[Segment, _KnownChain] = {}
 
     def plan(self, sram_bytes: int, apart: bool = False) -> SramPlan:
-        """Plan so much SRAM. `apart` where it is large enough: a tensor is written to bytes that the step
-        before does not use, so that both steps can run side by side."""
+        """Plan the SRAM for a size. With `apart`, tensors are written, as far as there is room, to bytes that
+        the previous step does not use, so that both steps can run in parallel."""
         self._limit, self._apart = sram_bytes, apart
         self._budgets.clear()
         resident, segments = self._choose()
@@ -130,9 +130,9 @@ class SramPlanner:
         """Whether all values together leave every node as much SRAM as it can use, and no chain can help."""
         for step, used in self._alive_bytes.items():
             problem, budget = self._problem(step, self._may_stay), self._limit - used
-            beside = self._policy.tiling(problem, budget) if budget > 0 else None
+            shared = self._policy.tiling(problem, budget) if budget > 0 else None
             alone = self._policy.tiling(problem, self._limit)
-            if beside is None or alone is None or beside.cycles > alone.cycles:
+            if shared is None or alone is None or shared.cycles > alone.cycles:
                 return False
             if self._policy.by_groups and step - 1 in self._links and _loads_for_longer(problem):
                 return False
@@ -149,8 +149,11 @@ class SramPlanner:
         return taken
 
     def sufficient_bytes(self) -> int:
-        """So much SRAM that more is of no use: for all values and the buffers of every node, or for those of
-        any two nodes where nothing stays in SRAM, and for the constants of the nodes that follow."""
+        """The SRAM size above which the plan no longer changes.
+
+        At the step that needs most, it has room for all live values, the node's buffers and the constants of
+        all later nodes. If nothing stays in SRAM, it is twice the largest buffers of a node.
+        """
         budgets, constants = [], []
         for step in self._nodes:
             problem = self._problem(step, self._may_stay if self._policy.keeps_tensors else 0)
@@ -163,7 +166,7 @@ class SramPlanner:
         return max(map(sum, zip(budgets, taken, ahead, strict=True)), default=0)
 
     def segment_cycles(self, steps: Segment, resident: State) -> float:
-        """Estimated cycles of a node or a chain beside values in SRAM."""
+        """Estimated cycles of a node or a chain while these values are in SRAM."""
         return self._segment_cost(steps, resident, self._budget(resident))
 
     def is_link(self, step: int) -> bool:
@@ -209,7 +212,7 @@ class SramPlanner:
         return None if addresses is None else Residents(addresses, live_ranges)
 
     def _pack_nodes(self, residents: Residents, segments: Sequence[Segment]) -> SramPlan | int:
-        """The plan, or the step at which the buffers do not fit beside the resident values."""
+        """The plan, or the step whose buffers do not fit next to the resident values."""
         packer = BufferPacker(self._limit)
         chains: dict[int, Chain] = {}
         inner: set[int] = set()
@@ -291,7 +294,7 @@ class SramPlanner:
         return inf if chain is None else chain.cycles + TRAFFIC_WEIGHT * chain.moved_bytes
 
     def _chain_tilings(self, steps: Segment, resident: State) -> ChainTilings:
-        """Those of a chain, where of the values that it reads or writes these are in SRAM."""
+        """The tilings of a chain if these of the values that it reads or writes are in SRAM."""
         chain = self._chains.get(steps)
         if chain is None:
             chain = self._chains[steps] = _KnownChain(self._values_used(steps))

@@ -102,7 +102,8 @@ def _cut_depths(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: 
 
 @routine
 def _may_be_kept(sizes: NodeSizes, machine: MachineCosts, depth: int) -> int:
-    """Whether the line buffer could hold the whole input of fewer input channels, but not of so many."""
+    """Whether the line buffer could hold the whole input if a tile read fewer input channels, but cannot with
+    `depth` of them."""
     pixels = sizes.input_height * sizes.input_width * sizes.input_element_bytes
     can_help = machine.is_mac and machine.rereads_input and machine.unit.port_rate
     return 1 if can_help and pixels <= machine.unit.line_buffer < pixels * depth else 0
@@ -149,8 +150,7 @@ def _set_group(sizes: NodeSizes, found: Search, channels: int, depth: int) -> No
 
 @routine
 def _cut_channels(sizes: NodeSizes, machine: MachineCosts, found: Search, budget: int) -> None:
-    """The paper's tile shape: the whole input, single buffers, and as many output channels as fit beside
-    it."""
+    """The paper's tiling: the whole input, single buffers, and as many output channels as fit next to it."""
     step = sizes.step
     low, high = 0, sizes.channels // step + 1
     steps = high - 1

@@ -19,7 +19,8 @@ MIN_PART = 256  # of a plan's cycles: where less is to be hidden, nothing is cut
 
 
 def hidden_cycles(plan: SramPlan) -> int:
-    """What the VECTOR unit could do beside the MAC unit, at most; 0 where that is next to nothing."""
+    """The most cycles that the VECTOR unit could work in parallel with the MAC unit; 0 if they are
+    negligible."""
     steps = _at_changes(plan)
     hidden = sum(plan.tilings[step].cycles for step in steps if not _is_mac(plan, step))
     return hidden if MIN_PART * hidden >= plan.estimated_cycles else 0
@@ -44,8 +45,8 @@ def changes_of_unit(plan: SramPlan) -> list[list[int]]:
 
 
 def _at_changes(plan: SramPlan) -> Sequence[int]:
-    """The steps outside chains that compute rows in the VECTOR unit beside others for the MAC unit, and the
-    others."""
+    """The steps outside chains where the unit changes between MAC and VECTOR: those that compute rows in the
+    VECTOR unit, and their neighbours in the MAC unit."""
     chained = plan.chained
     steps = [step for step in sorted(plan.tilings) if step not in chained]
     found = set[int]()

@@ -62,7 +62,7 @@ NO_PREFETCHES = PrefetchPlan({}, {})
 
 @dataclass(frozen=True, slots=True)
 class SramPlan:
-    """A plan for so much SRAM: the values that stay in it; for each DLA node its problem, tiling and buffer
+    """A plan for a size of SRAM: the values that stay in it; for each DLA node its problem, tiling and buffer
     addresses."""
 
     sram_bytes: int

@@ -44,7 +44,8 @@ class SegmentCosts(Protocol):
     """What the search asks of the planner."""
 
     def segment_cycles(self, steps: Segment, resident: State) -> float:
-        """Estimated cycles of a node or a chain beside values in SRAM; endless where it does not fit."""
+        """Estimated cycles of a node or a chain while these values are in SRAM; infinite if it does not
+        fit."""
 
     def is_link(self, step: int) -> bool:
         """Whether a step and the next can be in one chain."""

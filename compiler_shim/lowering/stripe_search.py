@@ -29,12 +29,12 @@ _INFINITE = 1 << 62  # more than any budget
 
 @record
 class ChainNode(Record):
-    """A node of a chain: its sizes and costs, rows of padding at the top, cycles of its work and of each of
-    its tasks besides; then what the search notes of the current stripe, and of all.
+    """A node of a chain, and what the search notes of the current stripe and of all stripes.
 
-    In a stripe it computes rows from `done` to `need`; its output's buffer starts at row `base`, and at
-    `start` in the next stripe. `most` are the most rows that it computes in one, `held` those that the buffer
-    holds. `stall` and `moved` are those of a task of so many rows.
+    `pad`: rows of padding at the top. `work_cycles`: cycles of its work. `task_cycles`: cycles of each of its
+    tasks in addition. In a stripe the node computes rows from `done` to `need`. The buffer of its output
+    starts at row `base`, and at `start` in the next stripe. `most`: the most rows that it computes in a
+    stripe. `held`: rows that the buffer holds.
     """
 
     sizes: Records[NodeSizes] = pointer(NodeSizes)
@@ -122,7 +122,7 @@ def cut_stripes(chain: StripeSearch, budget: int) -> int:
 
 @routine
 def _fits(chain: StripeSearch, size_bytes: int, budget: int) -> bool:
-    """Whether so many bytes are within the budget; notes for which budgets the answer is the same."""
+    """Whether this many bytes fit the budget; notes for which budgets the answer is the same."""
     if size_bytes <= budget:
         chain.first = max(chain.first, size_bytes)
         return True
@@ -132,7 +132,7 @@ def _fits(chain: StripeSearch, size_bytes: int, budget: int) -> bool:
 
 @routine
 def _describe(chain: StripeSearch, rows: int) -> None:
-    """What stripes of so many rows hold and move."""
+    """What stripes of this many rows hold and move."""
     last = chain.count - 1
     height = chain.nodes[last].sizes[0].height
     for number in range(chain.count):
@@ -214,7 +214,8 @@ def _list_buffers(chain: StripeSearch, number: int) -> None:
 
 @routine
 def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
-    """Cycles, bytes over the bus, and cycles of all loads; loads and stores run beside the computation."""
+    """Cycles, bytes over the bus, and cycles of all loads; loads and stores run in parallel with the
+    computation."""
     stripes, costs = chain.stripes, chain.nodes[0].costs[0]
     group, compute, crossing = chain.group, chain.copies_cycles, chain.copied_bytes
     tensors = constants = waits = first = read = 0

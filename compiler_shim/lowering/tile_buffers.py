@@ -25,7 +25,7 @@ def align(size: int) -> int:
 
 @routine
 def packed_bytes(channels: int, depth: int, weight_bytes: int, record_bytes: int, table_bytes: int) -> int:
-    """Bytes of the table, or of weights and records, of output channels over so many input channels."""
+    """Bytes of the table, or of weights and records, for these numbers of output and input channels."""
     if table_bytes:
         return table_bytes
     return align(channels * weight_bytes * depth) + channels * record_bytes
@@ -52,7 +52,7 @@ def describe_group(sizes: NodeSizes, channels: int, depth: int, group: ChannelGr
 
 @routine
 def extent(size: int, stride: int, window: int, whole: int) -> int:
-    """Rows of the input that so many rows of the output read; or columns."""
+    """Rows of the input that `size` rows of the output read; or columns."""
     read = (size - 1) * stride + window
     return read if read < whole else whole
 
@@ -156,7 +156,7 @@ def describe_lines(sizes: NodeSizes, group: ChannelGroup, tile: Tile, by_rows: i
 
 @routine
 def lines_bytes(lines: Lines, size: int) -> int:
-    """What all buffers take together for one of several tiles of so many lines."""
+    """The size of all buffers together for one of several tiles of `size` lines."""
     read = extent(size, lines.stride, lines.window, lines.input_lines)
     return (
         lines.steady_bytes

@@ -194,12 +194,13 @@ def store_beats(sizes: NodeSizes, machine: MachineCosts, group: ChannelGroup, ti
 def contention_both(
     machine: MachineCosts, tensor_beats: int, constant_beats: int, beats_out: int
 ) -> tuple[int, int]:
-    """How much longer loads and stores take that need so many cycles on the bus alone."""
+    """How many cycles contention adds to loads and to stores, from the cycles that each needs on the bus
+    alone."""
     beats_in = tensor_beats + constant_beats
     if machine.is_one_memory:
         cycles = contention_cycles(machine.bus, beats_in, beats_out)
         return cycles, cycles
-    rest = excess(beats_out, tensor_beats)  # of the stores, which run beside loads of constants
+    rest = excess(beats_out, tensor_beats)  # of the stores, which run while constants are loaded
     loads = contention_cycles(machine.bus, tensor_beats, beats_out)
     stores = contention_cycles(machine.bus, beats_out - rest, tensor_beats)
     loads += contention_cycles(machine.constants, constant_beats, rest)

@@ -1,7 +1,7 @@
 """The records that the routines on tiles read and fill.
 
-`NodeSizes` and `MachineCosts` hold everything that matters of a node and of a configuration. A `ChannelGroup`
-is what tiles of so many output channels over so many input channels share, whatever their rows and columns.
+`NodeSizes` and `MachineCosts` hold all that routines need of a node and of a configuration. A `ChannelGroup`
+holds what tiles with the same numbers of output and input channels share, whatever their rows and columns.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ MAX_CHAIN = 6  # nodes
 
 @record
 class NodeSizes(Record):
-    """A node's sizes. `depth` is the input channels that one output channel reads, `step` the output channels
-    that cannot be parted, `multiplier` those of an input channel where channels stay apart; tensor bytes are
-    those of a channel of a pixel that travels, 0 for a tensor that stays in SRAM and where there is none;
-    element bytes are the same wherever tensors are; strides are those of whole tensors, in elements, the
-    second input's those of a matrix instead. `loaded_weight_bytes` are `weight_bytes`, or 0 for a matrix in
-    SRAM. `common` is the greatest common divisor of stride and dilation."""
+    """A node's sizes.
+
+    `depth`: input channels that one output channel reads. `step`: output channels that must stay in one tile.
+    `multiplier`: output channels per input channel, if channels stay separate. `input_bytes`, `second_bytes`
+    and `output_bytes`: bytes to transfer for each channel of a pixel; 0 if the tensor stays in SRAM or does
+    not exist. Element bytes do not depend on where a tensor is. Strides are in elements of the whole tensor;
+    those of the second input are the matrix's if there is one. `loaded_weight_bytes`: `weight_bytes`, or 0
+    for a matrix in SRAM. `common`: greatest common divisor of stride and dilation.
+    """
 
     height: int = 0
     width: int = 0
@@ -65,13 +68,15 @@ class NodeSizes(Record):
 
 @record
 class MachineCosts(Record):
-    """A machine as one class of nodes meets it.
+    """The cost model of a machine for one class of nodes.
 
-    The memory of tensors, that of constants, and that of tensors for stores beside loads of constants, and
-    whether all are one; whether transfers share the ports with the units; the unit that computes; whether
-    that reads its input again for each group of output channels, and whether each output channel is an
-    operation of its own; cycles of a task besides its work, and of each of a task's channels; whether
-    estimates assume that loads, computations and stores overlap perfectly, and that the first constants are
+    `bus`, `constants`: the memories of tensors and of constants. `stores`: the memory of tensors, while
+    constants are loaded. `is_one_memory`: whether all three are the same memory. `dma_shares_ports`: whether
+    transfers share the ports with the units. `unit`: the unit that computes. `rereads_input`: whether it
+    reads its input again for each group of output channels. `is_channel_by_channel`: whether each output
+    channel is an operation of its own. `task_cycles`, `channel_cycles`: cycles of a task in addition to its
+    work, and of each of its channels. `assumes_overlap`: whether estimates assume that loads, computations and
+    stores overlap perfectly. `assumes_prefetch`: whether they also assume that the first constants have been
     prefetched.
     """
 
@@ -105,10 +110,10 @@ class Tile(Record):
 
 @record
 class Lines(Record):
-    """What one of several tiles takes by its lines: rows, or columns of one row.
+    """The SRAM that one of several tiles needs, as a function of its lines (rows, or columns of one row).
 
-    `steady_bytes` are always there; each buffer has bytes of a line and copies; `start` and `slope` are those
-    of the straight line that would describe the whole if nothing were rounded up.
+    `steady_bytes` do not depend on the lines. Each buffer has bytes per line, and copies. `start` and `slope`
+    describe the straight line that the sum would be without rounding.
     """
 
     steady_bytes: int = 0
@@ -128,10 +133,10 @@ class Lines(Record):
 
 @record
 class ChannelGroup(Record):
-    """What tiles of so many channels share.
+    """What tiles with the same numbers of channels share.
 
-    How many groups there are, and passes over the input channels; bytes of constants, and of a pixel of the
-    inputs, the accumulator and the output; cycles of work over all groups, and of a task besides.
+    The number of groups, and of passes over the input channels; bytes of constants, and of a pixel of the
+    inputs, the accumulator and the output; cycles of work over all groups, and of a task in addition.
     """
 
     groups: int = 0

@@ -55,8 +55,8 @@ class Tiling:
 
 
 class CostAssumption(IntEnum):
-    """What estimates assume: no more than what a node is sure of; that its loads, computations and stores
-    overlap perfectly; and also that its first constants are there when it begins."""
+    """What estimates assume: only the overlap that a node's buffers guarantee; that its loads, computations
+    and stores overlap perfectly; or in addition that its first constants have been prefetched."""
 
     NO_OVERLAP = 0
     OVERLAP = 1
@@ -64,7 +64,7 @@ class CostAssumption(IntEnum):
 
 
 class MachineModel:
-    """A configuration as nodes meet it."""
+    """The cost model of a configuration: what the estimates of tilings need to know of it."""
 
     def __init__(self, config: DlaConfig, assumption: CostAssumption = CostAssumption.NO_OVERLAP) -> None:
         self.config, self.assumption = config, assumption
@@ -186,7 +186,8 @@ class TilingProblem:
 
     @cached_property
     def most_cycles_of_stripe(self) -> int:
-        """More than any number that the search for stripes meets in one stripe of a row, work apart."""
+        """An upper bound of every number that the search for stripes computes for one stripe of a row, except
+        work."""
         sizes, unit = self.geometry.sizes.plain, self.machine_costs.plain.unit
         results = self.height * self.width * self.channels
         rows = self.height * sizes.kernel_height  # of the input, as often as they are read
@@ -240,7 +241,7 @@ class TilingProblem:
         return sizes, self.machine_costs.plain, group, Tile(*tile_shape)
 
     def compute_cycles(self, tasks: int) -> int:
-        """About the cycles of all computations in so many tasks."""
+        """About the cycles of all computations in this many tasks."""
         return self._least_cycles + tasks * self.task_cycles
 
     @cached_property

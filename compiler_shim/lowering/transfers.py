@@ -10,8 +10,9 @@ from dlasim.sim.formulas import BusCosts, ceil_div, excess, merge_runs, transfer
 def transfer_shape(
     rows: int, columns: int, run_bytes: int, pixel_bytes: int, line_bytes: int
 ) -> tuple[int, int, int, int]:
-    """A box of `run_bytes` of each pixel, in a tensor with so many bytes from a pixel to the next, and from a
-    row to the next: bytes of a run, runs, the stride between them, and planes of them, a line apart."""
+    """The box that moves `run_bytes` of each pixel of a tensor whose pixels are `pixel_bytes` and whose rows
+    are `line_bytes` apart: bytes of a run, runs, the stride between them, and planes of runs, a line
+    apart."""
     if run_bytes == pixel_bytes:
         run_bytes *= columns
         if run_bytes == line_bytes:
@@ -34,6 +35,6 @@ def box_beats(
 
 @routine
 def latency_cycles(bus: BusCosts, beats: int) -> int:
-    """Cycles that the latency adds to each of many transfers in a row that take so many cycles on the bus: as
-    many as are outstanding share one latency."""
+    """Cycles that the latency adds to each of many transfers in a row, each of `beats` cycles on the bus: the
+    outstanding ones share one latency."""
     return excess(ceil_div(bus.latency + beats, bus.outstanding), beats)

@@ -97,7 +97,7 @@ def _elementwise(converter: Converter, node: OnnxNode, first: Known, second: Kno
             numbers.append(_operand(converter, value, whole.order, f"{name}/operand {place}"))
             continue
         if not isinstance(value, OnnxActivation) or value.curve is not None:
-            raise RefusedError(f"nothing quantizes {node.inputs[place][:60]} before it")
+            raise RefusedError(f"its input {node.inputs[place][:60]} is not quantized")
         value = _extended(
             converter, converter.with_reshape(value, name), len(shape), f"{name}/operand {place}"
         )

@@ -112,7 +112,7 @@ class Converter(OnnxEmitter):
         outputs = [value.number for value in found]
         missing = [port.name for port in self._model.inputs if port.name not in self._inputs]
         if missing:
-            raise InputError(f"{self._name}: nothing quantizes input {label(missing[0])}: {_RECIPE}")
+            raise InputError(f"{self._name}: input {label(missing[0])} is not quantized; {_RECIPE}")
         graph = self.builder.graph(outputs)
         inputs = tuple(self._inputs[port.name] for port in self._model.inputs)
         numbers = tuple(traced.number for traced in inputs)
@@ -134,12 +134,13 @@ class Converter(OnnxEmitter):
             raise InputError(f"{self._name}: computes in float32; dlasim runs int8 networks: {_RECIPE}")
 
     def _sizes(self, port: Port) -> tuple[int, ...]:
-        """The shape of an input; a batch that is left open is 1."""
+        """The shape of an input; a dynamic batch is 1."""
         sizes = [1 if size is None and axis == 0 else size for axis, size in enumerate(port.shape)]
         if None in sizes:
             raise InputError(
-                f"{self._name}: input {label(port.name)} leaves dimension {sizes.index(None)} open; only the "
-                "batch, dimension 0, may be: fix it with onnxruntime.tools.make_dynamic_shape_fixed"
+                f"{self._name}: dimension {sizes.index(None)} of input {label(port.name)} is dynamic; only "
+                "the batch (dimension 0) may be dynamic. Fix it with "
+                "onnxruntime.tools.make_dynamic_shape_fixed"
             )
         return tuple(size for size in sizes if size is not None)
 
@@ -189,7 +190,7 @@ class Converter(OnnxEmitter):
         for (kind, reason), names in found.items():
             more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
             parts.append(f"{label(kind)} ({', '.join(names[:_MAX_NAMED])}{more}): {reason[:200]}")
-        raise InputError(f"{self._name}: cannot place {'; '.join(parts)}")
+        raise InputError(f"{self._name}: unsupported operators: {'; '.join(parts)}")
 
     def _output(self, name: str) -> OnnxActivation:
         value = self.values.get(name)
@@ -260,7 +261,7 @@ class Converter(OnnxEmitter):
         """An input that the network computes, whose numbers are those of its scale."""
         value = self.activation(node, position)
         if value.curve is not None:
-            raise RefusedError(f"nothing quantizes {label(node.inputs[position])} before it")
+            raise RefusedError(f"its input {label(node.inputs[position])} is not quantized")
         return value
 
     def constant(self, node: OnnxNode, position: int) -> OnnxConstant:

@@ -33,7 +33,7 @@ class OnnxNode:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """An input or output of the network; a size of the shape is None where the file leaves it open."""
+    """An input or output of the network; a dynamic dimension is None."""
 
     name: str
     dtype: str

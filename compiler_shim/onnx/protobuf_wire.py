@@ -52,7 +52,7 @@ class WireReader:
     def _step(self, count: int = 1) -> None:
         self._steps_left -= count
         if self._steps_left < 0:
-            raise self._bad(f"describing the network takes more than {_MAX_STEPS:,} fields")
+            raise self._bad(f"it has more than {_MAX_STEPS:,} fields and numbers")
 
     def _message(self, kind: str, at: int, end: int, depth: int) -> Message:
         if depth > _DEEPEST:
@@ -91,7 +91,7 @@ class WireReader:
         value, shift = 0, 0
         while True:
             if at >= end or shift > 63:
-                raise self._bad(f"at byte {at}: a number that does not end")
+                raise self._bad(f"at byte {at}: an unterminated varint")
             byte = self._data[at]
             value |= (byte & 0x7F) << shift
             at, shift = at + 1, shift + 7
@@ -120,7 +120,7 @@ class WireReader:
 
     def _expect(self, field: WireField, wire: int, expected: int) -> None:
         if wire != expected:
-            raise self._bad(f"field {field.name} has wire type {wire}, {expected} expected")
+            raise self._bad(f"field {field.name} has wire type {wire}; expected {expected}")
 
     def _number(self, field: WireField, wire: int, start: int, end: int) -> int | float:
         if field.kind == "int":

@@ -75,11 +75,11 @@ class BoundOperator:
         return self.operator.outputs
 
     def refuse(self, reason: str) -> NoReturn:
-        """Refuses the model at this operator."""
+        """Rejects the model at this operator."""
         raise InputError(f"{self.where}: {reason[:_MAX_REASON]}")
 
     def require(self, condition: bool, reason: str) -> None:
-        """Refuses the model unless the condition holds."""
+        """Rejects the model unless the condition holds."""
         if not condition:
             self.refuse(reason)
 
@@ -144,14 +144,14 @@ class BoundOperator:
         return axis % rank
 
     def types(self, tensor: Tensor, *allowed: str) -> None:
-        """Refuses a tensor of another type."""
+        """Rejects a tensor of another type."""
         self.require(
             tensor.dtype in allowed,
             f"{tensor.name} must be {one_of(allowed)} (got {tensor.dtype})",
         )
 
     def same_types(self, *tensors: Tensor) -> None:
-        """Refuses tensors of different types."""
+        """Rejects tensors of different types."""
         found = sorted({tensor.dtype for tensor in tensors})
         self.require(len(found) == 1, f"its operands have different types: {', '.join(found)}")
 

@@ -107,9 +107,7 @@ def where_shape(op: BoundOperator) -> list[Shape]:
     """WHERE of what is known beforehand; of anything else the size depends on what the network computes."""
     condition = op.input(0)
     if condition.data is None:
-        op.refuse(
-            "its condition must be constant: else its output's size depends on what the network computes"
-        )
+        op.refuse("its condition must be constant, because the size of its output depends on it")
     return [(int(np.count_nonzero(condition.data)), len(condition.shape))]
 
 

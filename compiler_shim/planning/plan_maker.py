@@ -36,7 +36,7 @@ class PartedPlan:
 class PlanMemory:
     """What has been found for one network on machines that differ only in their SRAM.
 
-    A plan depends on the SRAM that it is for; its cycles do not depend on the SRAM that there is beside.
+    A plan depends on the SRAM that it is for; its cycles do not depend on how much more SRAM the machine has.
     """
 
     placements: Placements | None = None
@@ -65,21 +65,22 @@ class PlanMaker:
 
     @property
     def sufficient_sram_bytes(self) -> int | None:
-        """With so much SRAM or more the program is the same; None where the machine has less."""
+        """The SRAM size from which on the program stays the same; None if the machine has less."""
         enough = self.memory.sufficient_bytes
         return enough if enough <= self.config.sram_bytes else None
 
     @property
     def cost_machine(self) -> MachineModel:
-        """The machine at hand, as nodes meet it."""
+        """The cost model of the machine at hand."""
         return self.costs_on(self.machine)
 
     def costs_on(self, machine: DlaConfig) -> MachineModel:
-        """A machine as nodes meet it."""
+        """The cost model of a machine."""
         return self.policy(machine, self.options.tiling, CostAssumption.NO_OVERLAP).machine
 
     def plan(self, kind: PlanKind, size: int, apart: bool = False) -> SramPlan:
-        """The plan for so much SRAM; `apart` with tensors apart from the step before."""
+        """The plan for a size of SRAM; with `apart`, tensors are in bytes that the previous step does not
+        use."""
         known, key = self.memory.plans, (kind, size, apart)
         if key not in known:
             try:
@@ -126,7 +127,7 @@ class PlanMaker:
         return known[key]
 
     def time_all(self, candidates: Iterable[PlanCandidate]) -> tuple[list[Timed], list[InputError]]:
-        """The times of those of which a program can be made, and why there is none of others."""
+        """The times of the candidates for which a program can be made, and why the others have none."""
         timed: list[Timed] = []
         refusals: list[InputError] = []
         for candidate in candidates:

@@ -80,7 +80,7 @@ class ChosenPlan:
 
     @property
     def sufficient_sram_bytes(self) -> int | None:
-        """With so much SRAM or more the program is the same; None where the machine has less."""
+        """The SRAM size from which on the program stays the same; None if the machine has less."""
         return self._maker.sufficient_sram_bytes
 
     def lower(self, with_constants: bool = True) -> Lowered:
@@ -107,7 +107,7 @@ class _PlanSearch:
         self._refusals: list[InputError] = []
 
     def _sufficient_bytes(self, network: PlacedNetwork) -> int:
-        """Plans use no more SRAM than so much: a machine with more gets the same program."""
+        """The most SRAM that plans use: a machine with more gets the same program."""
         kind = PlanKind(network, self._maker.machine, self._maker.options.tiling)
         most = self._maker.planner(kind).sufficient_bytes()
         return 1 << max(most - 1, 0).bit_length()
@@ -147,9 +147,12 @@ class _PlanSearch:
         return cycles
 
     def _kinds(self, placed: PlacedNetwork) -> Iterator[PlanKind]:
-        """With pessimistic assumptions and with optimistic ones, also as for machines that are worse, since
-        those may not be faster: for small networks in one way, for all in every way in which this one is
-        better than the default."""
+        """The kinds of plans to try: with cautious and with optimistic estimates, for this machine and for
+        worse ones, so that a better machine is never slower.
+
+        The worst machine has the default's values wherever this one is better than the default. Small
+        networks also get plans for machines that are worse in one way each, and for less bandwidth.
+        """
         tiling = self._maker.options.tiling
         if not keeps_tensors(self._maker.options):
             yield PlanKind(placed, self._maker.machine, tiling)

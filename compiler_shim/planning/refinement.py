@@ -68,9 +68,12 @@ class Refinement:
         return hidden_cycles(plan) if self._may_split else 0
 
     def _split_promising(self, timed: Sequence[Timed]) -> list[Timed]:
-        """Promising plans in smaller tiles, so that the MAC and the VECTOR unit work side by side: all in the
-        same number of parts, with tensors apart and the first one also with its own addresses; those that are
-        best then also in other numbers."""
+        """Promising plans in smaller tiles, so that the MAC and the VECTOR unit work in parallel.
+
+        First each plan is cut into the same number of parts at all changes of unit, with tensors in bytes
+        that the previous step does not use; the first plan also with its own addresses. Then the best of
+        these are also cut into other numbers of parts.
+        """
         firsts = list[PlanCandidate]()
         for number, candidate in enumerate(self._promising(timed)):
             plans = [] if number else [candidate.plan]
@@ -86,8 +89,11 @@ class Refinement:
         return found + self._maker.time_all(others)[0]
 
     def _promising(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
-        """The plans that could become faster than the fastest; of large networks not all: by turns the next
-        by time and by each machine's estimates, whose order is often that of the times in smaller tiles."""
+        """The plans that smaller tiles could make the fastest.
+
+        Of a large network only some: taken in turn from the list sorted by time and from those sorted by each
+        machine's estimates, because that order often matches the times with smaller tiles.
+        """
         least, fastest, _ = timed[0]
         found = list[PlanCandidate]()
         for cycles, candidate, _ in timed:
@@ -113,7 +119,7 @@ class Refinement:
                 yield replace(candidate, plan=smaller)
 
     def _smaller(self, plan: SramPlan, parts: int) -> SramPlan | None:
-        """A plan with all nodes at changes of unit in so many parts; None where none can be cut."""
+        """A plan with all nodes at changes of unit in this many parts; None where none can be cut."""
         known = self._maker.memory.parted.setdefault(id(plan), PartedPlan(plan)).smaller
         if parts not in known:
             steps = [step for site in changes_of_unit(plan) for step in site]
@@ -128,7 +134,7 @@ class Refinement:
         return self._maker.memory.parted.setdefault(id(plan), PartedPlan(plan))
 
     def _cut(self, plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
-        """The plan with some nodes in so many parts."""
+        """The plan with some nodes cut into the given numbers of parts."""
         smaller = split_rows(plan, parts)
         if smaller is None or not plan.prefetches.loads:
             return smaller
@@ -207,8 +213,10 @@ class Refinement:
         return found
 
     def _computing(self, candidate: PlanCandidate, program: Program) -> tuple[dict[int, float], int]:
-        """By step the cycles of its computations, those of a layer in the shares of their estimates; and the
-        least that the program takes."""
+        """The cycles of the computations of each step, and the least that the program takes.
+
+        The cycles of a layer are divided among its steps in proportion to their estimates.
+        """
         machine, plan = self._maker.cost_machine, candidate.plan
         cycles, least = computation_cycles(program, self._maker.timed_machine, self._maker.backend)
         shares, sums = dict[int, int](), defaultdict[int, int](int)
@@ -227,7 +235,7 @@ def _cycles(timed: Timed) -> int:
 
 
 def _fastest(timed: Sequence[Timed], count: int) -> list[Timed]:
-    """So many of the fastest, each with other commands."""
+    """The `count` fastest, each with different commands."""
     found = dict[object, Timed]()
     for each in sorted(timed, key=_cycles):
         if len(found) == count:

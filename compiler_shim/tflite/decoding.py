@@ -51,7 +51,7 @@ class Decoder:
     def _work(self, size_bytes: int) -> None:
         self._work_left_bytes -= size_bytes
         if self._work_left_bytes < 0:
-            raise self._bad(f"describing the network takes more than {_MAX_WORK_BYTES} bytes")
+            raise self._bad(f"its tables take more than {_MAX_WORK_BYTES} bytes to read")
 
     def _scalar(self, kind: str, position: int) -> Any:
         code = "<" + SCALARS[kind]
@@ -78,9 +78,7 @@ class Decoder:
         vtable = position - struct.unpack_from("<i", self._data, self._claim(position, 4))[0]
         size_bytes = struct.unpack_from("<H", self._data, self._claim(vtable, 4))[0]
         if size_bytes < 4:
-            raise self._bad(
-                f"a table's description at {vtable} has {size_bytes} bytes, at least 4 are needed"
-            )
+            raise self._bad(f"the vtable at {vtable} has {size_bytes} bytes; at least 4 are needed")
         count = (size_bytes - 4) // 2
         self._work(_TABLE_WORK_BYTES + size_bytes)
         return struct.unpack_from(f"<{count}H", self._data, self._claim(vtable + 4, 2 * count))

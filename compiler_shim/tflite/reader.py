@@ -24,7 +24,7 @@ _NAMELESS = ("", "main")
 
 @dataclass(frozen=True, slots=True)
 class ReadModel:
-    """A graph, and which of its tensors had dimensions left open: their shapes are guesses."""
+    """A graph, and which of its tensors have dynamic dimensions: their shapes are guesses."""
 
     graph: Graph
     open_shapes: frozenset[int]

@@ -79,7 +79,7 @@ class ResourceRemover:
         inputs, outputs = ([int(number) for number in operator[side][:3]] for side in ("inputs", "outputs"))
         right = (len(inputs), len(outputs)) == _OPERANDS[kind]
         if not right or not all(0 <= number < len(tensors) for number in (*inputs, *outputs)):
-            raise self._bad(f"{kind} has tensors that it cannot have")
+            raise self._bad(f"{kind} has the wrong number of tensors, or one that does not exist")
         return inputs, outputs
 
     def _variable(self, operator: Values) -> _Variable:
@@ -111,7 +111,7 @@ class ResourceRemover:
                     raise self._bad("CALL_ONCE in a subgraph that CALL_ONCE runs is not supported")
                 continue
             if inputs[0] not in handles:
-                raise self._bad(f"{kind} reads a handle that no VAR_HANDLE before it gives")
+                raise self._bad(f"{kind} reads a handle that no earlier VAR_HANDLE creates")
             variable = handles[inputs[0]]
             value = tensors[outputs[0] if kind == "READ_VARIABLE" else inputs[1]]
             if not is_main:
@@ -137,8 +137,9 @@ class ResourceRemover:
     def _read_initial_values(self, operator: Values) -> None:
         options = operator["builtin_options"] or {}
         index = options.get("init_subgraph_index", 0)
-        if not 0 < index < len(self._model["subgraphs"]):
-            raise self._bad(f"CALL_ONCE runs subgraph {index}, the file has {len(self._model['subgraphs'])}")
+        count = len(self._model["subgraphs"])
+        if not 0 < index < count:
+            raise self._bad(f"CALL_ONCE runs subgraph {index}, but the file has only {count} subgraphs")
         graph = self._model["subgraphs"][index]
         others = self._without_handles(graph, graph["tensors"], is_main=False)
         if others:

@@ -19,7 +19,7 @@ _MAX_TENSOR_BYTES = (1 << 31) - 1
 
 
 class TensorReader:
-    """Makes Tensors of a file's tables, and notes which are variables and which have open dimensions."""
+    """Makes Tensors of a file's tables, and notes which are variables and which have dynamic dimensions."""
 
     def __init__(self, buffers: Sequence[Values], file_name: str) -> None:
         self._buffers = buffers
@@ -29,7 +29,7 @@ class TensorReader:
 
     @property
     def open_shapes(self) -> frozenset[int]:
-        """Tensors whose shape the file leaves open, at least in part."""
+        """Tensors with a dynamic dimension."""
         return frozenset(self._open_dimensions)
 
     def tensor(self, index: int, values: Values) -> Tensor:
@@ -48,13 +48,13 @@ class TensorReader:
         return Tensor(name, shape, dtype, quantization, data)
 
     def check_inputs(self, graph: Graph) -> None:
-        """Refuses inputs of which more than the batch, the first dimension, is open."""
+        """Rejects inputs with dynamic dimensions other than the batch, the first one."""
         for index in graph.inputs:
             if any(self._open_dimensions.get(index, ())):
                 raise InputError(
-                    f"{self._file_name}: input {label(graph.tensors[index].name)} leaves dimensions "
-                    f"{list(self._open_dimensions[index])} open; only the batch, dimension 0, may be: "
-                    "convert the model with a fixed input shape"
+                    f"{self._file_name}: dimensions {list(self._open_dimensions[index])} of input "
+                    f"{label(graph.tensors[index].name)} are dynamic; only the batch (dimension 0) may be "
+                    "dynamic. Convert the model with a fixed input shape"
                 )
 
     def _shape(self, index: int, values: Values, where: str) -> tuple[int, ...]:

@@ -32,7 +32,7 @@ class TypeCheck:
         self._name = name
 
     def inputs(self, graph: Graph) -> None:
-        """Refuses a model whose inputs are of a wrong type, naming the first operator that computes so."""
+        """Rejects a model whose inputs are of a wrong type, naming the first operator that computes so."""
         for dtype in sorted({graph.tensors[index].dtype for index in graph.inputs}):
             given = {index for index in graph.inputs if graph.tensors[index].dtype == dtype}
             readers = [operator for operator in graph.operators if given & set(operator.inputs)]
@@ -45,7 +45,7 @@ class TypeCheck:
             _check_width(graph, user, self._where(user), dtype)
 
     def operators(self, graph: Graph) -> None:
-        """Refuses operators whose tensors are not of an int8 network: why the first, and which others."""
+        """Rejects operators whose tensors are not of an int8 network: why the first, and which others."""
         reason, refused = "", []
         for operator in graph.operators:
             try:
@@ -69,7 +69,7 @@ class TypeCheck:
                 _check_quantization(tensor, where)
 
     def interface(self, graph: Graph) -> None:
-        """Refuses inputs and outputs of a type that no program can hold, which no operator need have met."""
+        """Rejects inputs and outputs of a type that no program can hold, which no operator need have met."""
         for what, indices in (("input", graph.inputs), ("output", graph.outputs)):
             for tensor in (graph.tensors[index] for index in indices):
                 if tensor.dtype not in DataType.__members__:
@@ -83,7 +83,7 @@ class TypeCheck:
         return f"{self._name}: {operator.location} ({operator.kind})"
 
     def _check_floats(self, graph: Graph, operator: Operator) -> None:
-        """Refuses floats that int8 tensors do not lead to, and operators that dlasim has no float form of."""
+        """Rejects floats that int8 tensors do not lead to, and operators that dlasim has no float form of."""
         dtypes = [tensor.dtype for tensor in _tensors(graph, operator) if tensor.dtype in _FLOATS]
         if not dtypes or operator.kind == "QUANTIZE":
             return
@@ -156,7 +156,7 @@ def _is_accessory(graph: Graph, operator: Operator) -> bool:
 
 
 def _check_width(graph: Graph, operator: Operator, where: str, only: str = "") -> None:
-    """Refuses uint8 without a scale, and 16 bits where the operator has none: the reason and the way out.
+    """Rejects uint8 without a scale, and 16 bits where the operator has none: the reason and the way out.
 
     Before uint8 has become int8, it is asked of the tensors of one type only.
     """
@@ -171,13 +171,14 @@ def _check_width(graph: Graph, operator: Operator, where: str, only: str = "") -
         fits = class_ == "*" or tensor.dtype in CLASSES[class_]
         if tensor.dtype == "uint16" or (tensor.dtype == "int16" and not fits):
             raise InputError(
-                f"{where}: {label(tensor.name)} is {tensor.dtype}, which {operator.kind} does not take: "
+                f"{where}: {label(tensor.name)} is {tensor.dtype}, which {operator.kind} does not support: "
                 f"quantize it as int8: {_ADVICE}"
             )
 
 
 def _check_classes(graph: Graph, operator: Operator, where: str) -> None:
-    """Holds each operand to its class; all operands of class x have one type, and so have those of a."""
+    """Checks each operand against its class; all operands of class x have one type, and so have those of
+    a."""
     shared: set[str] = set()
     for class_, tensor in _operands(graph, operator):
         if class_ == "*":

@@ -52,7 +52,7 @@ def command(model: str, output: str, as_json: bool, **given: Any) -> None:
     if output.endswith(".dlag"):
         if base is not None or machine or options:
             raise click.UsageError(
-                f"{output} is for any machine: give options of the machine when you use it"
+                f"{output} does not depend on a machine; give machine options when you compile or run it"
             )
         return _write_graph(model, output, as_json)
     from dlasim import api

@@ -87,7 +87,7 @@ MACHINE: tuple[tuple[str, str, Any, str], ...] = (
         "--technology",
         "technology",
         TEXT,
-        "Constants of energy: 45nm, 45nm-flash, or a FILE.toml that replaces some of them.",
+        "Energy constants: 45nm, 45nm-flash, or a FILE.toml that replaces some of them.",
     ),
 )
 COMPILE: tuple[tuple[str, str, Any, str], ...] = (
@@ -95,13 +95,13 @@ COMPILE: tuple[tuple[str, str, Any, str], ...] = (
         "--fusion",
         "fusion",
         Choice(["none", "requant", "full"]),
-        "What is fused: nothing, the steps of a layer, or layers through the SRAM.",
+        "What to fuse: nothing, the steps of a layer, or also layers, keeping tensors in SRAM.",
     ),
     (
         "--requant",
         "requant",
         Choice(["dla", "cpu"]),
-        "Where the int32 sums of convolutions are scaled to int8; for cpu, the DLA stores them with bias.",
+        "Where to scale the int32 sums of convolutions to int8; with cpu, the DLA stores the sums with bias.",
     ),
     (
         "--depthwise",

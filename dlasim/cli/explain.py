@@ -32,9 +32,10 @@ Examples:
 def command(model: str, as_json: bool, **given: Any) -> None:
     """Show for each operator of MODEL where it runs and why, its tiling, its DMA traffic and its cycles.
 
-    `tile` is ROWSxCOLUMNSxOUTPUTS/INPUTS of one tile, in pixels and channels; `channels outer` keeps a group
-    of weights while it goes over the image, `pixels outer` keeps the pixels; `double` loads the next tile
-    during this one. `lost` are the cycles above the layer's lower bound, `limit` what causes most of them.
+    `tile` is ROWSxCOLUMNSxOUTPUTS/INPUTS of one tile, in pixels and channels. With `channels outer` a group
+    of weights stays loaded while the tiles cover the image; with `pixels outer` the pixels stay loaded.
+    `double` means double-buffered: the next tile is loaded while this one is computed. `lost` is the number
+    of cycles above the layer's lower bound, `limit` what causes most of them.
     """
     import json
 
@@ -84,8 +85,8 @@ def _worst(rows: Explanation) -> Iterator[str]:
     for row in losing[:_MAX_SHOWN]:
         share = 100 * row["lost_cycles"] / total
         yield (
-            f"{row['name']} loses {row['lost_cycles']:,} cycles ({share:.1f} % of all) to {row['limit']}; "
-            f"what helps: {row['advice']}"
+            f"{row['name']} loses {row['lost_cycles']:,} cycles ({share:.1f} % of the total) to "
+            f"{row['limit']}; remedy: {row['advice']}"
         )
 
 
@@ -99,7 +100,8 @@ def _on_cpu(rows: Explanation) -> Iterator[str]:
     total = rows.report["cycles"]["total"]
     for operator, spent in cycles.most_common():
         share = 100 * spent / total
-        yield f"on the CPU: {count[operator]} {printable(operator)}, {spent:,} cycles ({share:.1f} % of all)"
+        what = f"{count[operator]} {printable(operator)}"
+        yield f"on the CPU: {what}, {spent:,} cycles ({share:.1f} % of the total)"
 
 
 def _bound(report: Mapping[str, Any]) -> str:

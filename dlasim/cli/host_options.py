@@ -20,7 +20,7 @@ FIRMWARE: tuple[tuple[str, str, Any, str], ...] = (
         "--cpu",
         "cpu",
         str,
-        "Cycles of its instructions: ideal, two_stage, five_stage, or a FILE.toml.  [default: ideal]",
+        "CPU core (cycles per instruction): ideal, two_stage, five_stage, or a FILE.toml.  [default: ideal]",
     ),
     (
         "--completion",

@@ -37,7 +37,7 @@ Examples:
     "--output",
     default=None,
     metavar="CHART",
-    help="A .png, .svg or .pdf file; DIR/KIND.png without it, REPORT-KIND.png for a report.",
+    help="The chart: a .png, .svg or .pdf file.  [default: DIR/KIND.png, or REPORT-KIND.png for a report]",
 )
 @click.option("--where", default=None, metavar="CONDITION", help="Draw only rows for which this holds.")
 @click.option("--title", default=None, metavar="TEXT", help="Title of the chart.")

@@ -22,7 +22,11 @@ and the network's graph.
 @click.command("report", epilog=_EPILOG)
 @click.argument("sources", metavar="RUN.json|DIR|results.csv…", nargs=-1, required=True)
 @click.option(
-    "-o", "--output", required=True, metavar="PAGE.html", help="The page, one file that needs no network."
+    "-o",
+    "--output",
+    required=True,
+    metavar="PAGE.html",
+    help="The page, one self-contained HTML file that works offline.",
 )
 @click.option("--where", default=None, metavar="CONDITION", help="Show only points for which this holds.")
 @click.option("--json", "as_json", is_flag=True, help="Print the page's file and size as JSON.")

@@ -48,18 +48,22 @@ Examples:
 @click.option(
     "--normalize",
     metavar="LOW,HIGH",
-    help="What the lowest and highest value of a picture or sound become; also imagenet, or auto: the range "
-    "of the input's type.  [default: auto]",
+    help="Map the lowest and highest value of a picture or sound to LOW and HIGH; imagenet: use ImageNet's "
+    "means and deviations; auto: the range of the input's type.  [default: auto]",
 )
 @click.option("-o", "--output", metavar="DIR", help="Write the outputs to DIR/output_0.npy and so on.")
 @click.option("--dequantize", is_flag=True, help="Write outputs as real numbers (float32).")
 @click.option(
     "--top", type=Number(int, 1, 1000), metavar="N", help="Print the N highest values of the first output."
 )
-@click.option("--labels", metavar="FILE", help="Names of the classes for --top, one a line.")
+@click.option("--labels", metavar="FILE", help="File with the class names for --top, one per line.")
 @click.option("--timing-only", is_flag=True, help="Count cycles without computing tensors.")
 @click.option("--report", metavar="FILE", help="Write the report as JSON; FILE.csv: the table of layers.")
-@click.option("--html", metavar="PAGE.html", help="Write a page to explore, one file that needs no network.")
+@click.option(
+    "--html",
+    metavar="PAGE.html",
+    help="Write an interactive page: one self-contained HTML file that works offline.",
+)
 @click.option("--trace", metavar="T.json", help="Write a timeline for Perfetto (ui.perfetto.dev).")
 @click.option(
     "--repeat", default=1, type=Number(int, 1, 1_000_000), metavar="N", help="Number of inferences to run."
@@ -130,7 +134,7 @@ def command(file: str, **given: Any) -> None:
 
 
 def _check_combinations(given: dict[str, Any]) -> None:
-    """Refuse options that have no effect together."""
+    """Reject options that have no effect together."""
     if given["timing_only"] and any(given[name] for name in ("inputs", "output", "top")):
         raise click.UsageError(
             "--timing-only computes no tensors and cannot be combined with --input, --output or --top"

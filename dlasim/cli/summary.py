@@ -149,7 +149,7 @@ def _bound(report: dict[str, Any]) -> list[str]:
         return []
     return [
         f"bound      {report['bound_cycles']:,} cycles ({report['bound_unit']}): the total is "
-        f"{report['bound_ratio']:.3f} times that"
+        f"{report['bound_ratio']:.3f} times the bound"
     ]
 
 

@@ -48,7 +48,7 @@ def _axes(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command("sweep", cls=SectionedCommand, epilog=_EPILOG)
 @click.argument("targets", metavar="MODEL…|STUDY", nargs=-1)
-@click.option("--list", "as_list", is_flag=True, help="Show the studies that ship.")
+@click.option("--list", "as_list", is_flag=True, help="List the built-in studies.")
 @click.option("--json", "as_json", is_flag=True, help="Print the rows, or the list, as JSON.")
 @preset_option("NAMES")
 @config_option
@@ -110,7 +110,7 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
         _list_studies(given["as_json"])
         return
     if not targets:
-        raise click.UsageError("name a MODEL, or a STUDY (`dlasim sweep --list` shows those that ship)")
+        raise click.UsageError("MODEL or STUDY is missing; `dlasim sweep --list` lists the built-in studies")
     axes = _given_axes(given)
     from dlasim.cli.invocation import invocation
     from dlasim.cli.points import print_points
@@ -140,14 +140,14 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
     _print_outcome(study, outcome)
     if not outcome.statuses["ok"] and not outcome.first_failure:
         points = counted(outcome.points, "point")
-        raise RunError(f"none of {points} can run, the first: {outcome.first_refusal}")
+        raise RunError(f"none of {points} can run; the first: {outcome.first_refusal}")
     missing: dict[str, str] = {}
     for path in write_outputs(study, outcome.result, missing):
         say(f"wrote {path}", err=True)
     for name, why in missing.items():
         say(f"left out {name}: {why}", err=True)
     if outcome.first_failure:
-        raise RunError(f"{outcome.statuses['failed']} points failed, the first: {outcome.first_failure}")
+        raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")
 
 
 def _list_studies(as_json: bool) -> None:

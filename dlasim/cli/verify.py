@@ -43,10 +43,9 @@ Examples:
 def command(model: str, runs: int, seed: int, engine: str, as_json: bool, **given: Any) -> None:
     """Compare every tensor of MODEL, bit for bit, with TensorFlow's reference.
 
-    The inputs are all lowest, all highest, the zero point, and random. The program is also checked for
-    data races.
-    The exit code is 0 only if everything is equal; else it is 1, and the error names the first layer and
-    element that differ, with both values.
+    The model is run on inputs that are entirely the lowest value, the highest value or the zero point, and on
+    random inputs. The program is also checked for data races. The exit code is 0 only if everything is equal;
+    otherwise it is 1, and the error names the first layer and element that differ, with both values.
 
     An ONNX model is compared with onnxruntime, which rescales in float32: the result says how many elements
     of each layer and of the outputs differ, and by how many steps. The exit code is 0 if no layer differs by

@@ -8,7 +8,7 @@
 #define DLA_ISA_MAJOR 1u
 #define DLA_WORD_BYTES 8u
 
-/* The units that run beside each other, and the issue stage that feeds them. */
+/* The units that run in parallel, and the issue stage that feeds them. */
 enum dla_unit {
     DLA_UNIT_DMA_IN = 0,
     DLA_UNIT_DMA_OUT = 1,

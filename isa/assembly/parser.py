@@ -36,7 +36,7 @@ class Line:
         return self.next.kind is Kind.END
 
     def fail(self, what: str, token: Token | None = None) -> NoReturn:
-        """Refuse the line for an error at a token, or at the next one."""
+        """Reject the line for an error at a token, or at the next one."""
         self.source.fail((token or self.next).place, what)
 
     def take(self) -> Token:

@@ -56,13 +56,13 @@ class Sections:
         self._strings = bytes(self.part(Section.STRINGS).data)
 
     def fail(self, what: str) -> NoReturn:
-        """Refuse the file."""
+        """Reject the file."""
         # A name from the file may hold anything; the message stays one line of a readable length.
         shown = printable(what[:MAX_MESSAGE_CHARACTERS])
         raise InputError(f"{self._origin} is not a valid program: {shown}")
 
     def require(self, holds: bool | np.bool_, what: str) -> None:
-        """Refuse the file unless this holds."""
+        """Reject the file unless this holds."""
         if not holds:
             self.fail(what)
 

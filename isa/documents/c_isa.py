@@ -23,7 +23,7 @@ def _lines() -> Iterator[str]:
         yield c_text.define(f"DLA_ISA_{part.name.upper()}", f"{part.default}u")
     yield c_text.define("DLA_WORD_BYTES", f"{WORD_BYTES}u")
     yield ""
-    yield from c_text.comment("The units that run beside each other, and the issue stage that feeds them.")
+    yield from c_text.comment("The units that run in parallel, and the issue stage that feeds them.")
     yield from c_text.enumeration("DLA_UNIT", ((unit.name, unit, "") for unit in Unit))
     yield from c_text.comment("ERROR_CODE.")
     yield from c_text.enumeration("DLA_FAULT", ((fault.name, fault, FAULT_DOCS[fault]) for fault in Fault))

@@ -188,7 +188,7 @@ def _draw(
         canvas.format_axis(axes.xaxis, most=7)
     title, shared = titles
     notes = [shared] if title else []
-    notes += ["broken bars are longer than the axis: their figures say how long"] if cut else []
+    notes += ["broken bars are longer than the axis; the number next to each gives its length"] if cut else []
     grid[-1][0].set_xlabel("cycles")
     canvas.head(figure, title or shared, "; ".join(filter(None, notes)))
     canvas.legend(figure, _legend(grid, shown))

@@ -65,8 +65,8 @@ def _inference(result: Table, row: Row) -> tuple[Program, Inference]:
         return _simulate(result, row)
     if result.ran is not None:
         return result.ran
-    raise InputError(f"{result.path} is a report, which does not say what happened when: use "
-                     "`dlasim run --trace FILE.json`, or sweep the model")  # fmt: skip
+    raise InputError(f"{result.path} is a report, which has no timeline; use `dlasim run --trace FILE.json`, "
+                     "or plot a sweep of the model")  # fmt: skip
 
 
 def _simulate(result: Table, row: Row) -> tuple[Program, Inference]:
@@ -78,11 +78,11 @@ def _simulate(result: Table, row: Row) -> tuple[Program, Inference]:
         )
         content = model["content"]
     except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(f"{about} does not say what model {row['model']} is: sweep again") from None
+        raise InputError(f"{about} does not describe model {row['model']}; run the sweep again") from None
     if source.path and not Path(source.path).exists():
-        raise InputError(f"{source.path} is gone: a timeline simulates the model again")
+        raise InputError(f"{source.path} no longer exists; a timeline needs it to simulate the model again")
     if blueprint(source).content != content:
-        raise InputError(f"{source.file()} has changed since the sweep: sweep again")
+        raise InputError(f"{source.file()} has changed since the sweep; run the sweep again")
     values = {name: row[name] for name in catalogue() if name != "preset"}
     if row["host"] == "riscv":
         from dlasim.sweeps.prototype import prototype_inference  # the emulator takes its time to load

@@ -325,7 +325,15 @@ def test_a_graph_file_is_for_any_machine(folder: Path, tmp_path: Path) -> None:
     found = json.loads(succeed("compile", "mnist", "-o", again, "--json").stdout)
     assert found["bytes"] == again.stat().st_size
     for option in (("--pes", 128), ("--fusion", "none"), ("--preset", "paper")):
-        fail(2, "is for any machine", "compile", folder / "mnist.tflite", "-o", tmp_path / "x.dlag", *option)
+        fail(
+            2,
+            "does not depend on a machine",
+            "compile",
+            folder / "mnist.tflite",
+            "-o",
+            tmp_path / "x.dlag",
+            *option,
+        )
         assert not (tmp_path / "x.dlag").exists()
 
 

@@ -104,7 +104,9 @@ def test_a_picture_that_may_be_an_attack_is_refused(tmp_path: Path, monkeypatch:
 
 
 def test_what_does_not_fit_is_said(picture: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"has shape .* is a picture; expected"):
+    with pytest.raises(
+        InputError, match=r"input x: a picture \(.*\) needs shape .* but the input has \[1, 640\]"
+    ):
         prepare_inputs([tensor((1, 640))], [picture])
     with pytest.raises(InputError, match="normalize must be LOW,HIGH"):
         prepare_inputs([tensor((1, 32, 32, 3), "float32", 0.0)], [picture])

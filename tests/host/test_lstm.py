@@ -63,7 +63,7 @@ def test_activations_of_sixteen_bits_are_refused(tmp_path):
     tensors = tuple(wide.get(number, tensor) for number, tensor in enumerate(graph.tensors))
     (tmp_path / "wide.tflite").write_bytes(write_tflite(replace(graph, tensors=tensors)))
     with pytest.raises(
-        InputError, match="int16, which UNIDIRECTIONAL_SEQUENCE_LSTM does not take: quantize it as int8"
+        InputError, match="int16, which UNIDIRECTIONAL_SEQUENCE_LSTM does not support: quantize it as int8"
     ):
         dlasim.compile(tmp_path / "wide.tflite")
 

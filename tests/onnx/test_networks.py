@@ -31,9 +31,9 @@ FORMS = {
 # The compiler's search, which takes most of the time, sees the same network in each form: once is enough.
 FUSION = dict.fromkeys(FORMS, "requant") | {"qdq-uint8": "full"}
 # onnxruntime's QLinear form leaves its HardSwish between layers in float32.
-HARD_SWISH = r"cannot place GlobalAveragePool .*: nothing quantizes hardswish"
+HARD_SWISH = r"unsupported operators: GlobalAveragePool .*: its input hardswish.* is not quantized"
 # And it has no QLinear form of ReduceMean.
-REDUCE_MEAN = r"cannot place ReduceMean .*: no QuantizeLinear reads its result"
+REDUCE_MEAN = r"unsupported operators: ReduceMean .*: no QuantizeLinear reads its result"
 REFUSED = {
     ("efficientnet", "qlinear-int8"): HARD_SWISH,
     ("efficientnet", "qlinear-uint8-weights"): HARD_SWISH,

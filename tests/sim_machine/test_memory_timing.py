@@ -52,7 +52,7 @@ def test_a_file_and_parts_describe_the_same_machine(tmp_path):
         ({"memories.flash.regions": "weights"}, "memories.flash.regions: unknown region 'WEIGHTS'"),
         ({"memories.flash.regions": "arena+arena"}, "memories.flash.regions names ARENA twice"),
         ({"memories.rom.regions": "constants"}, "region CONSTANTS is in two memories: flash and rom"),
-        ({"memories.rom.latency": 1}, "memories.rom holds nothing; give it regions"),
+        ({"memories.rom.latency": 1}, "memories.rom has no regions; set regions"),
         ({"memories.system.latency": 1}, "memories.system is described by the parameters dma_"),
         ({"memories.a b.latency": 1}, "memories: a name has letters, digits, - and _"),
         (

@@ -41,7 +41,7 @@ def test_machines_that_cannot_exist_are_refused_before_anything_runs(tmp_path: P
     ):
         done = sweep(*arguments, "--out", out)
         assert done.exit_code == 2, done.output
-        assert "no machine can exist: the grid" in done.stderr
+        assert "all points have contradictory parameters; the first: the grid" in done.stderr
         assert origins in done.stderr
         assert done.stderr.count("\n") == 1
         assert not out.exists()
@@ -51,15 +51,15 @@ def test_some_machines_that_cannot_exist_are_a_warning(tmp_path: Path) -> None:
     done = sweep("mnist", "--pes", "32,64", "--parallel", "8x8,output", "--jobs", 1, "--out", tmp_path)
     assert done.exit_code == 0
     assert (
-        "warning: 1 of 4 machines cannot exist, the first: the grid 8x8 has 64 PEs, but pes is 32"
-        in done.stderr
+        "warning: 1 of 4 points have contradictory parameters; the first: the grid 8x8 has 64 PEs, but "
+        "pes is 32" in done.stderr
     )
 
 
 def test_a_sweep_of_which_nothing_runs_fails_with_the_reason(tmp_path: Path) -> None:
     done = sweep("mnist", "--sram", "1KiB", "--tiling", "output-channel", "--jobs", 1, "--out", tmp_path)
     assert done.exit_code == 1
-    assert "none of 1 point can run, the first: mnist 1K 64 O: layer conv_0 (CONV_2D) needs" in done.stderr
+    assert "none of 1 point can run; the first: mnist 1K 64 O: layer conv_0 (CONV_2D) needs" in done.stderr
     assert (tmp_path / "results.csv").exists()
 
 

@@ -76,7 +76,7 @@ def test_an_int8_model_with_an_open_batch_computes_the_same_after_import(tensorf
     [
         ("float", None, r"operator 0 \(CONV_2D\): computes in float32"),
         ("float16", None, r"\(CONV_2D\): computes in float32"),
-        ("int16", "int16", r"\(RESIZE_BILINEAR\): .* is int16, which RESIZE_BILINEAR does not take"),
+        ("int16", "int16", r"\(RESIZE_BILINEAR\): .* is int16, which RESIZE_BILINEAR does not support"),
     ],
 )
 def test_other_quantizations_are_refused(

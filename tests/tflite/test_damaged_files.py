@@ -241,7 +241,7 @@ def test_a_file_that_repeats_itself_is_refused_in_time():
     # Offsets only point forward, so the shared table has to lie behind the vector.
     model = model[:first] + _forward_vector(first, count)
     struct.pack_into("<I", model, slot, start - slot)
-    assert "describing the network takes more than" in refusal(bytes(model))
+    assert "its tables take more than" in refusal(bytes(model))
 
 
 def _forward_vector(first, count):

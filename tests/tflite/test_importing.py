@@ -187,7 +187,7 @@ def test_16_bits_are_refused_with_a_reason(tmp_path):
     graph = random_graph("HARD_SWISH", 0)
     tensors = tuple(replace(tensor, quantization=SCALED) for tensor in graph.tensors)
     message = refusal(write_tflite(retyped(replace(graph, tensors=tensors), "int16", 0, 1)), tmp_path)
-    assert "is int16, which HARD_SWISH does not take: quantize it as int8" in message
+    assert "is int16, which HARD_SWISH does not support: quantize it as int8" in message
 
 
 def test_the_states_of_svdf_may_have_16_bits(tmp_path):

@@ -34,7 +34,7 @@ from tests.rtl.machines import machine
 def test_machines_without_rtl(change: dict[str, object], message: str) -> None:
     with pytest.raises(InputError) as caught:
         rtl_library.load(machine("8x8 shared bus").replace(**change))
-    assert str(caught.value) == f"--dla rtl: there is no RTL of this machine: {message}"
+    assert str(caught.value) == f"--dla rtl: the RTL does not support this machine: {message}"
 
 
 def test_without_verilator(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -189,7 +189,7 @@ class Emitter:
         self._offsets.put(known, [NONE] * (self._known_places - known))
 
     def _reserve(self, operations: int) -> None:
-        """Room for so many more."""
+        """Make room for this many more operations."""
         stream = self._stream
         used = stream.used_slots if stream.is_open else 0
         words = stream.word_count

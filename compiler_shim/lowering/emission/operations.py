@@ -50,7 +50,7 @@ def begin(operation: PlannedOperation, unit: int, word: int, layer: int) -> None
 
 @routine
 def set_register(operation: PlannedOperation, number: int, value: int) -> None:
-    """One more register."""
+    """Add a register with its value."""
     count = operation.register_count
     operation.registers[count] = number
     operation.values[count] = value

@@ -81,8 +81,8 @@ class InFlight(Record):
 
 @record
 class TensorLocation(Record):
-    """Where a tensor lies: at an SRAM address, or at an offset of a region, with so many bytes from a pixel
-    to the next and from a row to the next."""
+    """Where a tensor is: at an SRAM address, or at an offset in a region; and its strides, in bytes from a
+    pixel to the next and from a row to the next."""
 
     space: int = NONE
     offset: int = NONE

@@ -1,5 +1,5 @@
 /* Whether the host calls of a program may be made. The compiler's always may; a program by hand may ask for
- * anything, and kernels rely on what is checked here: they would read and write beside their tensors. */
+ * anything, and kernels rely on what is checked here: they would read and write outside their tensors. */
 #include "check.h"
 
 #include "dla_host_checks.h"

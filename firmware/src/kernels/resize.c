@@ -3,7 +3,7 @@
 #include "fixed_point.h"
 #include "string.h"
 
-/* The pixel nearest to an entry of the tables: programs written by hand may point beside the image. */
+/* The pixel nearest to an entry of the tables: programs written by hand may point outside the image. */
 static inline int32_t inside(int32_t position, uint32_t size) { return clamp(position, 0, (int32_t)size - 1); }
 
 enum status resize_nearest(const struct call *call)

@@ -94,7 +94,7 @@ function layerSection(data, report, names) {
 }
 
 function timeSection(data, report, names) {
-  if (!data.timeline) return missing("timeline", "Timeline and SRAM map", "A report does not say what happened when. `dlasim run MODEL --html page.html` writes a page with both.");
+  if (!data.timeline) return missing("timeline", "Timeline and SRAM map", "A report has no timeline. `dlasim run MODEL --html page.html` writes a page with both.");
   const { timeline, sram } = data;
   const time = new TimeWindow(timeline.end);
   const go = () => {
