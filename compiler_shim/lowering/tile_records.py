@@ -75,9 +75,9 @@ class MachineCosts(Record):
     transfers share the ports with the units. `unit`: the unit that computes. `rereads_input`: whether it
     reads its input again for each group of output channels. `is_channel_by_channel`: whether each output
     channel is an operation of its own. `task_cycles`, `channel_cycles`: cycles of a task in addition to its
-    work, and of each of its channels. `assumes_overlap`: whether estimates assume that loads, computations and
-    stores overlap perfectly. `assumes_prefetch`: whether they also assume that the first constants have been
-    prefetched.
+    work, and of each of its channels. `assumes_overlap`: whether estimates assume that loads, computations
+    and stores overlap perfectly. `assumes_prefetch`: whether they also assume that the first constants have
+    been prefetched.
     """
 
     bus: BusCosts = member(BusCosts)
