@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlasim.native.record import Record, Records, pointer, record
+from dlasim.native.record import Record, Records, member, pointer, record
 from dlasim.native.routine import Numbers
 
 NONE = -1
@@ -74,6 +74,15 @@ class FreedRange(Record):
 
 
 @record
+class RangeList(Record):
+    """Ranges of bytes in order, of which none touches another."""
+
+    starts: Numbers = pointer(int)
+    ends: Numbers = pointer(int)
+    count: int = 0
+
+
+@record
 class LoadSchedule(Record):
     """Segments in order, in an SRAM of `limit` bytes. Up to `reserve` times what is needed is prefetched.
 
@@ -93,11 +102,9 @@ class LoadSchedule(Record):
     freed: Records[FreedRange] = pointer(FreedRange)
     order: Numbers = pointer(int)
     live: Numbers = pointer(int)
-    busy_starts: Numbers = pointer(int)
-    busy_ends: Numbers = pointer(int)
-    blocked_starts: Numbers = pointer(int)
-    blocked_ends: Numbers = pointer(int)
     ends: Numbers = pointer(int)
+    busy: RangeList = member(RangeList)
+    blocked: RangeList = member(RangeList)
     last: int = 0
     queue_depth: int = 0
     segment_count: int = 0
@@ -107,8 +114,6 @@ class LoadSchedule(Record):
     waiting: int = 0
     live_count: int = 0
     freed_count: int = 0
-    busy_count: int = 0
-    blocked_count: int = 0
     bus: int = 0
     issued: int = 0
     prefetched_cycles: int = 0  # cycles of loads for later segments

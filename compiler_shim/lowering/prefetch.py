@@ -80,9 +80,9 @@ class _Memories:
         self.range_starts, self.range_ends = NumberMemory(is_compiled), NumberMemory(is_compiled)
         self.range_owners = NumberMemory(is_compiled)
         self.order, self.live = NumberMemory(is_compiled), NumberMemory(is_compiled)
-        self.busy_starts, self.busy_ends = NumberMemory(is_compiled), NumberMemory(is_compiled)
-        self.blocked_starts, self.blocked_ends = NumberMemory(is_compiled), NumberMemory(is_compiled)
         self.ends = NumberMemory(is_compiled)
+        self._busy = [NumberMemory(is_compiled) for _ in range(2)]
+        self._blocked = [NumberMemory(is_compiled) for _ in range(2)]
 
     def reserve(self, ranges: int, pieces: int) -> None:
         """Make room for what the routine writes."""
@@ -90,8 +90,17 @@ class _Memories:
         self.freed.reserve(ranges + pieces, 0)
         for memory in (self.order, self.live):
             memory.reserve(pieces, 0)
-        for memory in (self.busy_starts, self.busy_ends, self.blocked_starts, self.blocked_ends):
+        for memory in (*self._busy, *self._blocked):
             memory.reserve(ranges + pieces + 1, 0)
+
+    def bind(self, schedule: LoadSchedule) -> None:
+        """Let a schedule point at it."""
+        for name, memory in vars(self).items():
+            if not name.startswith("_"):
+                bind(schedule, name, memory)
+        for ranges, (starts, ends) in ((schedule.busy, self._busy), (schedule.blocked, self._blocked)):
+            bind(ranges, "starts", starts)
+            bind(ranges, "ends", ends)
 
 
 def _describe(
@@ -138,8 +147,7 @@ def _describe(
     schedule.limit, schedule.queue_depth, schedule.last = limit, queue_depth, max(queue_depth, 2) - 1
     memories.ends.reserve(schedule.last + 1, 0)
     memories.reserve(len(gaps), schedule.piece_count)
-    for name in vars(memories):
-        bind(schedule, name, getattr(memories, name))
+    memories.bind(schedule)
     return schedule, memories
 
 

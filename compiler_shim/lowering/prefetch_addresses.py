@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from dlasim.compiler_shim.lowering.load_records import NONE, LoadSchedule, TimedConstants, TimedPiece
+from dlasim.compiler_shim.lowering.load_records import (
+    NONE,
+    LoadSchedule,
+    RangeList,
+    TimedConstants,
+    TimedPiece,
+)
 from dlasim.compiler_shim.lowering.tile_buffers import ALIGNMENT
-from dlasim.native.routine import Numbers, routine
+from dlasim.native.routine import routine
 
 
 @routine
@@ -25,17 +31,15 @@ def find_address(schedule: LoadSchedule, piece: TimedPiece, constants: TimedCons
     schedule.freed_count = kept
     schedule.best_start = NONE
     _collect(schedule, piece.constants, constants.segment, number)
-    starts, ends = schedule.busy_starts, schedule.busy_ends
     segment = schedule.segments[constants.segment]
     if constants.pieces == 1 and not constants.is_loaded_again:
         for each in range(segment.first_range, segment.first_range + segment.ranges):
             if schedule.range_owners[each] == piece.constants:
                 start, end = schedule.range_starts[each], schedule.range_ends[each]
-                _try_between(schedule, constants, starts, ends, schedule.busy_count, start, end, now)
-    blocked, blocked_ends, count = schedule.blocked_starts, schedule.blocked_ends, schedule.blocked_count
-    _try_between(schedule, constants, blocked, blocked_ends, count, 0, schedule.limit, now)
+                _try_between(schedule, constants, schedule.busy, start, end)
+    _try_between(schedule, constants, schedule.blocked, 0, schedule.limit)
     if not constants.is_loaded_again:
-        _try_between(schedule, constants, starts, ends, schedule.busy_count, 0, schedule.limit, now)
+        _try_between(schedule, constants, schedule.busy, 0, schedule.limit)
 
 
 @routine
@@ -51,20 +55,19 @@ def is_free(schedule: LoadSchedule, number: int) -> int:
 @routine
 def covered_bytes(schedule: LoadSchedule, number: int) -> int:
     """Bytes that are in use during a segment."""
-    segment, count = schedule.segments[number], 0
+    segment, busy = schedule.segments[number], schedule.busy
+    busy.count = 0
     for each in range(segment.first_range, segment.first_range + segment.ranges):
         if not is_free(schedule, each):
-            start, end = schedule.range_starts[each], schedule.range_ends[each]
-            count = _insert(schedule.busy_starts, schedule.busy_ends, count, start, end)
+            _insert(busy, schedule.range_starts[each], schedule.range_ends[each])
     for index in range(schedule.piece_count):
         piece = schedule.pieces[index]
         constants = schedule.constants[piece.constants]
         if piece.start != NONE and piece.loading_segment <= number and number <= constants.segment:
-            end = piece.start + constants.size
-            count = _insert(schedule.busy_starts, schedule.busy_ends, count, piece.start, end)
+            _insert(busy, piece.start, piece.start + constants.size)
     total = 0
-    for place in range(count):
-        total += schedule.busy_ends[place] - schedule.busy_starts[place]
+    for place in range(busy.count):
+        total += busy.ends[place] - busy.starts[place]
     return total
 
 
@@ -72,39 +75,31 @@ def covered_bytes(schedule: LoadSchedule, number: int) -> int:
 def _collect(schedule: LoadSchedule, own: int, last: int, number: int) -> None:
     """List what segments occupy, from one to another, and pieces that are in their places; blocked, with the
     buffers of some constants, too."""
-    schedule.busy_count = 0
+    busy, blocked = schedule.busy, schedule.blocked
+    busy.count = 0
     for between in range(number, last + 1):
         segment = schedule.segments[between]
         for each in range(segment.first_range, segment.first_range + segment.ranges):
             if not is_free(schedule, each) and (between < last or schedule.range_owners[each] != own):
-                start, end = schedule.range_starts[each], schedule.range_ends[each]
-                schedule.busy_count = _insert(
-                    schedule.busy_starts, schedule.busy_ends, schedule.busy_count, start, end
-                )
+                _insert(busy, schedule.range_starts[each], schedule.range_ends[each])
     for place in range(schedule.live_count):
         piece = schedule.pieces[schedule.live[place]]
-        end = piece.start + schedule.constants[piece.constants].size
-        schedule.busy_count = _insert(
-            schedule.busy_starts, schedule.busy_ends, schedule.busy_count, piece.start, end
-        )
-    for place in range(schedule.busy_count):
-        schedule.blocked_starts[place] = schedule.busy_starts[place]
-        schedule.blocked_ends[place] = schedule.busy_ends[place]
-    schedule.blocked_count = schedule.busy_count
+        _insert(busy, piece.start, piece.start + schedule.constants[piece.constants].size)
+    for place in range(busy.count):
+        blocked.starts[place], blocked.ends[place] = busy.starts[place], busy.ends[place]
+    blocked.count = busy.count
     segment = schedule.segments[last]
     for each in range(segment.first_range, segment.first_range + segment.ranges):
         if schedule.range_owners[each] == own:
-            start, end = schedule.range_starts[each], schedule.range_ends[each]
-            schedule.blocked_count = _insert(
-                schedule.blocked_starts, schedule.blocked_ends, schedule.blocked_count, start, end
-            )
+            _insert(blocked, schedule.range_starts[each], schedule.range_ends[each])
 
 
 @routine
-def _insert(starts: Numbers, ends: Numbers, count: int, start: int, end: int) -> int:
-    """Add a range to a list of ranges in order, of which none touches another; returns how many there are."""
+def _insert(ranges: RangeList, start: int, end: int) -> None:
+    """Add a range to a list."""
+    starts, ends, count = ranges.starts, ranges.ends, ranges.count
     if start >= end:
-        return count
+        return
     first = 0
     while first < count and ends[first] < start:
         first += 1
@@ -120,41 +115,35 @@ def _insert(starts: Numbers, ends: Numbers, count: int, start: int, end: int) ->
         for place in range(last, count):
             starts[place - last + first + 1], ends[place - last + first + 1] = starts[place], ends[place]
     starts[first], ends[first] = start, end
-    return count + 1 - (last - first)
+    ranges.count = count + 1 - (last - first)
 
 
 @routine
 def _try_between(
-    schedule: LoadSchedule,
-    constants: TimedConstants,
-    starts: Numbers,
-    ends: Numbers,
-    count: int,
-    low: int,
-    high: int,
-    now: int,
+    schedule: LoadSchedule, constants: TimedConstants, ranges: RangeList, low: int, high: int
 ) -> None:
     """Try the gaps of a list of ranges, between two addresses."""
-    for number in range(count + 1):
-        gap = count - number if schedule.is_from_top else number
-        start = ends[gap - 1] if gap else 0
-        end = starts[gap] if gap < count else schedule.limit
-        _try_gap(schedule, constants, max(start, low), min(end, high), now)
+    for number in range(ranges.count + 1):
+        gap = ranges.count - number if schedule.is_from_top else number
+        start = ranges.ends[gap - 1] if gap else 0
+        end = ranges.starts[gap] if gap < ranges.count else schedule.limit
+        _try_gap(schedule, constants, max(start, low), min(end, high))
 
 
 @routine
-def _try_gap(schedule: LoadSchedule, constants: TimedConstants, start: int, end: int, now: int) -> None:
+def _try_gap(schedule: LoadSchedule, constants: TimedConstants, start: int, end: int) -> None:
     """Try both ends of a gap."""
     low = -(-start // ALIGNMENT) * ALIGNMENT
     high = (end - constants.size) // ALIGNMENT * ALIGNMENT
     if low <= high:
-        _try_address(schedule, constants, high if schedule.is_from_top else low, now)
-        _try_address(schedule, constants, low if schedule.is_from_top else high, now)
+        _try_address(schedule, constants, high if schedule.is_from_top else low)
+        _try_address(schedule, constants, low if schedule.is_from_top else high)
 
 
 @routine
-def _try_address(schedule: LoadSchedule, constants: TimedConstants, start: int, now: int) -> None:
+def _try_address(schedule: LoadSchedule, constants: TimedConstants, start: int) -> None:
     """Keep an address if it is the best so far."""
+    now = max(schedule.bus, schedule.issued)
     if schedule.best_start != NONE and schedule.best_time == now and not schedule.best_is_written:
         return
     end, time, is_written = start + constants.size, now, 0
