@@ -98,7 +98,7 @@ def sum_slice(size: int, channels: int, count: int) -> NetworkSlice:
 class Forced(Policy):
     """Cuts the layers as it is told, and others by estimates."""
 
-    __slots__ = ("cuts", "names")
+    __slots__ = ("names", "tile_shapes")
     tile_shapes: TileShapes
     names: Sequence[str]
 
