@@ -57,7 +57,7 @@ class Chain:
     inner_addresses: tuple[int, ...]
     inner_bytes: tuple[int, ...]
     cycles: int
-    load_cycles: int  # of these, at most those in which something is loaded
+    tensor_cycles: int  # of the loads of tensors
 
     @property
     def rounds(self) -> int:
@@ -79,7 +79,7 @@ class ChainTiling:
     size: int  # of a piece: rows of the last node's output, or channels of the first's
     cycles: int
     moved_bytes: int
-    load_cycles: int
+    tensor_cycles: int
 
     @property
     def layout(self) -> ChainLayout:
@@ -94,7 +94,7 @@ class ChainTiling:
     def chain(self, steps: tuple[int, ...], inner_addresses: tuple[int, ...]) -> Chain:
         """The chain of these steps with its buffers at these addresses."""
         made = self.layout
-        cycles = self.cycles, self.load_cycles
+        cycles = self.cycles, self.tensor_cycles
         return Chain(steps, made.schedule, made.groups, inner_addresses, made.inner, *cycles)
 
     def tiling(self, number: int) -> Tiling:

@@ -25,7 +25,7 @@ from dlasim.isa.registers import MAX_EXTENT
 from dlasim.sim.formulas import port_cycles
 
 COPIES = 2  # of the buffers between nodes
-MIN_GAIN = 8  # such a part of its cycles is what a chain must be able to save
+MIN_GAIN_PART = 8  # a chain must be able to save an eighth of its cycles
 
 
 class ChannelTilings:
@@ -63,7 +63,7 @@ def _may_gain(problems: Sequence[TilingProblem]) -> bool:
     work = [problem.work_cycles for problem in problems]
     loads = [problem.constants_load_cycles for problem in problems]
     least = max(sum(work), sum(loads))
-    return MIN_GAIN * (sum(map(max, work, loads)) - least) >= least
+    return MIN_GAIN_PART * (sum(map(max, work, loads)) - least) >= least
 
 
 def _are_groupable(problems: Sequence[TilingProblem]) -> bool:
@@ -156,42 +156,46 @@ def _estimate(problems: Sequence[TilingProblem], layouts: _GroupLayouts, size: i
         port_cycles(costs.unit.port_rate, crossing),
     )
     cycles = loads.first + max(costs.bus.latency, costs.constants.latency) + busiest + store
-    return ChainTiling(layouts, size, cycles, loads.read_bytes + written, loads.cycles)
+    return ChainTiling(layouts, size, cycles, loads.read_bytes + written, loads.tensor_cycles)
 
 
 class _Loads(NamedTuple):
-    """Cycles on the bus for tensors and for constants, what latency adds, what the first group waits for, and
-    all bytes."""
+    """Cycles on the bus for tensors and for constants, what latency adds to each, what the first group waits
+    for, and all bytes."""
 
     tensors: int
+    tensors_wait: int
     constants: int
-    waits: int
+    constants_wait: int
     first: int
     read_bytes: int
 
     @property
+    def tensor_cycles(self) -> int:
+        """Cycles of the loads of tensors."""
+        return self.tensors + self.tensors_wait
+
+    @property
     def cycles(self) -> int:
         """Cycles of all loads."""
-        return self.tensors + self.constants + self.waits
+        return self.tensor_cycles + self.constants + self.constants_wait
 
 
 def _loads(problems: Sequence[TilingProblem], layout: ChainLayout, costs: MachineCosts) -> _Loads:
-    tensors = constants = waits = first = read = 0
+    tensors = tensors_wait = constants = constants_wait = first = read = 0
     for number, (problem, tile_shape) in enumerate(zip(problems, layout.tile_shapes, strict=True)):
         (size, copies), *_ = layout.buffers[number]
         input_beats, _, beats = problem.load_beats(tile_shape)
         if size:
             times = layout.groups if copies > 1 else 1
             tensors, first, read = tensors + times * input_beats, first + input_beats, read + times * size
-            waits += times * latency_cycles(costs.bus, input_beats)
+            tensors_wait += times * latency_cycles(costs.bus, input_beats)
         size = problem.geometry.constant_bytes(tile_shape.channels, tile_shape.depth)
         if size:
             times = 1 if problem.geometry.sizes.plain.table_bytes else layout.groups
             read += times * size
             times -= costs.assumes_prefetch
-            constants, waits = (
-                constants + times * beats,
-                waits + times * latency_cycles(costs.constants, beats),
-            )
+            constants += times * beats
+            constants_wait += times * latency_cycles(costs.constants, beats)
             first += 0 if number or costs.assumes_prefetch else beats
-    return _Loads(tensors, constants, waits, first, read)
+    return _Loads(tensors, tensors_wait, constants, constants_wait, first, read)

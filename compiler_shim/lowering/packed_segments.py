@@ -120,10 +120,12 @@ class _Part:
         constants = [each.on(machine) for each in self._loaded if machine.constants_cycles(each.piece_bytes)]
         if self._chain is None:
             shape = self._plan.tilings[self._steps[0]].tile_shape
-            loads: float = self._problems[0].on(machine).tensor_cycles(shape)
+            loads: float = self._problems[0].tensor_cycles(shape, machine)
+            if constants:
+                (again,) = [loaded.loads_again for loaded in self._loaded]
+                loads += again * constants[0].piece_cycles
         else:
-            fixed = sum([each.pieces * each.piece_cycles for each in constants])
-            loads = max(self._chain.load_cycles - fixed, 0)
+            loads = self._chain.tensor_cycles
         return PackedSegment(
             self._steps[0],
             self._occupied,
@@ -143,7 +145,7 @@ class _LoadedConstants(NamedTuple):
     piece_bytes: int
     part: float  # of the cycles of a whole piece that one takes on average: the last piece is smaller
     gaps: tuple[Gap, ...]
-    is_loaded_again: bool
+    loads_again: int  # of pieces that were loaded before
 
     @classmethod
     def of(cls, plan: SramPlan, step: int) -> _LoadedConstants | None:
@@ -153,16 +155,16 @@ class _LoadedConstants(NamedTuple):
         size, pieces = tiling.buffers[place][0], problem.first_pieces(tiling)
         if not size or problem.node.matrix is not None:
             return None
-        is_loaded_again = problem.loads_again(tiling)
-        part = 1.0 if is_loaded_again else min(problem.constant_bytes / (pieces * size), 1.0)
+        loads_again = problem.constant_loads(tiling.tile_shape) - pieces if problem.loads_again(tiling) else 0
+        part = 1.0 if loads_again else min(problem.constant_bytes / (pieces * size), 1.0)
         gaps = tuple([(address, address + align(size)) for address in plan.buffers[step][place]])
-        return cls(step, pieces, size, part, gaps, is_loaded_again)
+        return cls(step, pieces, size, part, gaps, loads_again)
 
     def on(self, machine: MachineModel) -> Constants:
         """The same with the cycles of a load on a machine."""
         cycles = machine.constants_cycles(self.piece_bytes) * self.part
         size = align(self.piece_bytes)
-        return Constants(self.step, self.pieces, size, cycles, self.gaps, self.is_loaded_again)
+        return Constants(self.step, self.pieces, size, cycles, self.gaps, self.loads_again > 0)
 
 
 def _buffers(plan: SramPlan, step: int) -> list[Gap]:

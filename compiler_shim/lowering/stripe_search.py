@@ -67,7 +67,7 @@ class StripeSearch(Record):
     rows: int = 0
     cycles: int = 0
     moved_bytes: int = 0
-    load_cycles: int = 0
+    tensor_cycles: int = 0
     # of the stripes that are looked at
     stripes: int = 0
     copies_cycles: int = 0
@@ -109,7 +109,7 @@ def cut_stripes(chain: StripeSearch, budget: int) -> int:
     cycles, moved, loads = _estimate(chain)
     is_better = 1
     while is_better:
-        chain.rows, chain.cycles, chain.moved_bytes, chain.load_cycles = rows, cycles, moved, loads
+        chain.rows, chain.cycles, chain.moved_bytes, chain.tensor_cycles = rows, cycles, moved, loads
         is_better = 0
         rows = -(-rows // 2)  # less wait for the first loads and the last store
         if rows > 1:
@@ -214,11 +214,11 @@ def _list_buffers(chain: StripeSearch, number: int) -> None:
 
 @routine
 def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
-    """Cycles, bytes over the bus, and cycles of all loads; loads and stores run in parallel with the
-    computation."""
+    """Cycles, bytes over the bus, and cycles of the loads of tensors; loads and stores run in parallel with
+    the computation."""
     stripes, costs = chain.stripes, chain.nodes[0].costs[0]
     group, compute, crossing = chain.group, chain.copies_cycles, chain.copied_bytes
-    tensors = constants = waits = first = read = 0
+    tensors = constants = waits = constants_wait = first = read = 0
     for number in range(chain.count):
         node = chain.nodes[number]
         sizes = node.sizes[0]
@@ -238,14 +238,14 @@ def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
         waits += stripes * latency_cycles(costs.bus, second_beats) if group.second_pixel else 0
         read += chain.buffers.buffers[CONSTANTS].size_bytes
         if not costs.assumes_prefetch:
-            waits += latency_cycles(costs.constants, constant_beats) if group.constant_bytes else 0
+            constants_wait += latency_cycles(costs.constants, constant_beats) if group.constant_bytes else 0
             constants, first = constants + constant_beats, first + constant_beats
     sending = store_beats(sizes, costs, group, chain.tile)
     written = sizes.height * sizes.width * sizes.channels * sizes.output_bytes
     crossing += costs.dma_shares_ports * (read + written)
     latency = max(costs.bus.latency, costs.constants.latency) if constants else costs.bus.latency
     store = sending + (costs.bus.latency if written else 0)
-    move_in = tensors + waits + constants
+    move_in = tensors + waits + constants + constants_wait
     contention, store_contention = contention_both(costs, tensors, constants, stripes * sending)
     ports = port_cycles(costs.unit.port_rate, crossing)
     lead, task = first + latency, compute // stripes
@@ -255,7 +255,7 @@ def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
     else:
         busiest = max(max(compute, move_in + contention), max(stripes * store + store_contention, ports))
         busiest += lead
-    return busiest + store, read + written, move_in
+    return busiest + store, read + written, tensors + waits
 
 
 STRIPES = Routine(

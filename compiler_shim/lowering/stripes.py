@@ -78,7 +78,9 @@ class StripeTilings:
                 return known
         found, tiling = self._finder.find(self._problems, self._is_moderate, budget), None
         if found.rows:
-            tiling = ChainTiling(self.layouts, found.rows, found.cycles, found.moved_bytes, found.load_cycles)
+            tiling = ChainTiling(
+                self.layouts, found.rows, found.cycles, found.moved_bytes, found.tensor_cycles
+            )
         self._known.append((found.first, found.end, tiling))
         return tiling
 

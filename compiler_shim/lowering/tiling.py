@@ -23,7 +23,7 @@ from dlasim.compiler_shim.lowering.geometry import (
 )
 from dlasim.compiler_shim.lowering.search import Search
 from dlasim.compiler_shim.lowering.stripe_search import ChainNode
-from dlasim.compiler_shim.lowering.tile_buffers import describe_group
+from dlasim.compiler_shim.lowering.tile_buffers import describe_group, load_counts, spatial_tiles
 from dlasim.compiler_shim.lowering.tile_records import ChannelGroup, MachineCosts, NodeSizes, Tile
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.dataclass import dataclass
@@ -156,7 +156,7 @@ class TilingProblem:
         )
         self.link = (geometry, node.pad[0])  # all that matters of it in a chain
         self._elsewhere: TilingProblem | None = None
-        self._tensor_cycles = dict[TileShape, int]()
+        self._tensor_cycles = dict[tuple[TileShape, MachineModel], int]()
 
     @cached_property
     def work_cycles(self) -> int:
@@ -171,7 +171,7 @@ class TilingProblem:
 
     @cached_property
     def constants_cycles(self) -> int:
-        """Cycles of loading all constants at once, unless that happens ahead."""
+        """Cycles of loading all constants at once; 0 where estimates assume that they are prefetched."""
         return self.constants_load_cycles if self.constant_bytes and not self.machine.assumes_prefetch else 0
 
     @cached_property
@@ -220,11 +220,20 @@ class TilingProblem:
         between = passes if tiling.tile_shape.is_channels_outer else groups * passes
         return self.node.table is None and between > 1 and self.tiles(tiling) > groups
 
-    def tensor_cycles(self, tile_shape: TileShape) -> int:
-        """Cycles of all loads of tensors."""
-        if tile_shape not in self._tensor_cycles:
-            self._tensor_cycles[tile_shape] = tile_costs.tensor_load_cycles(*self._tiles(tile_shape))
-        return self._tensor_cycles[tile_shape]
+    def tensor_cycles(self, tile_shape: TileShape, machine: MachineModel) -> int:
+        """Cycles of all loads of tensors on a machine."""
+        key = tile_shape, machine
+        if key not in self._tensor_cycles:
+            sizes, _, group, tile = self._tiles(tile_shape)
+            costs = machine.costs(self.node).plain
+            self._tensor_cycles[key] = tile_costs.tensor_load_cycles(sizes, costs, group, tile)
+        return self._tensor_cycles[key]
+
+    def constant_loads(self, tile_shape: TileShape) -> int:
+        """How often pieces of the constants are loaded, if none is prefetched."""
+        sizes, _, group, tile = self._tiles(tile_shape)
+        spatial = spatial_tiles(sizes, tile.rows, tile.columns)
+        return load_counts(sizes, group, spatial, tile.is_channels_outer)[1]
 
     def load_beats(self, tile_shape: TileShape) -> tuple[int, int, int]:
         """Cycles on the bus for a tile of the first and the second input, and for the constants."""

@@ -15,6 +15,7 @@ from dlasim.compiler_shim.lowering.tiling import CostAssumption, MachineModel
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.compiler_shim.placement import Placements
 from dlasim.compiler_shim.planning.candidates import PlanCandidate, PlanKind, Timed
+from dlasim.compiler_shim.planning.worse_machines import worst_machine
 from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.native.backend import Backend
@@ -46,8 +47,8 @@ class PlanMemory:
     # Or why there is none.
     plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(default_factory=dict)
     parted: dict[int, PartedPlan] = field(default_factory=dict)  # by identity, a plan in smaller tiles
-    other_loads: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other prefetches
-    deep_loads: dict[int, SramPlan] = field(default_factory=dict)  # likewise, with the deep machine's
+    known_times: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other prefetches
+    estimated_times: dict[tuple[int, DlaConfig], SramPlan] = field(default_factory=dict)  # likewise
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
     timed: dict[object, int] = field(default_factory=dict)  # cycles by what decides about the commands
 
@@ -62,6 +63,7 @@ class PlanMaker:
         # What a simulation leaves out must not change the program.
         self.timed_machine = config.replace(timing="full")
         self.machine = config.replace(sram_bytes=MAX_SRAM)  # all sizes have the same
+        self._worst_bandwidth = worst_machine(self.machine).dma_bandwidth
 
     @property
     def sufficient_sram_bytes(self) -> int | None:
@@ -85,8 +87,7 @@ class PlanMaker:
         if key not in known:
             try:
                 plan = self.planner(kind).plan(size, apart)
-                may_load = kind.tiling == "auto" and keeps_tensors(self.options)
-                known[key] = self.with_prefetches(plan) if may_load else plan
+                known[key] = self.with_prefetches(kind, plan) if self.may_prefetch(kind) else plan
             except InputError as error:
                 known[key] = str(error)  # the error itself would keep everything here alive
         found = known[key]
@@ -94,9 +95,15 @@ class PlanMaker:
             raise InputError(found)
         return found
 
-    def with_prefetches(self, plan: SramPlan) -> SramPlan:
-        """The plan with prefetches by estimates."""
-        return self.prefetching(PackedPlan(plan), self.machine)[0]
+    def may_prefetch(self, kind: PlanKind) -> bool:
+        """Whether plans of a kind have prefetches."""
+        return kind.tiling == "auto" and keeps_tensors(self.options)
+
+    def with_prefetches(self, kind: PlanKind, plan: SramPlan) -> SramPlan:
+        """A plan of a kind with prefetches by the estimates of the kind's machine, so that it is the plan of
+        that machine; of a slower one with the worst machine's bandwidth, which only its tiles are for."""
+        bandwidth = max(kind.machine.dma_bandwidth, self._worst_bandwidth)
+        return self.prefetching(PackedPlan(plan), kind.machine.replace(dma_bandwidth=bandwidth))[0]
 
     def prefetching(
         self,

@@ -93,7 +93,6 @@ class ChosenPlan:
 class _PlanSearch:
     def __init__(self, network: UnplacedNetwork, maker: PlanMaker) -> None:
         self._maker, config, memory = maker, maker.config, maker.memory
-        self._own_and_worst = dict.fromkeys((maker.machine, worst_machine(maker.machine)))
         if memory.placements is None:
             memory.placements = Placements(
                 network, maker.policy(config, maker.options.tiling, CostAssumption.NO_OVERLAP)
@@ -158,7 +157,7 @@ class _PlanSearch:
             yield PlanKind(placed, self._maker.machine, tiling)
             return
         size = node_count(placed)
-        machines = list(self._own_and_worst)
+        machines = self._own_and_worst(size)
         if size <= SMALL:
             machines += worse_machines(self._maker.machine)
         if size <= SMALLER:
@@ -173,6 +172,15 @@ class _PlanSearch:
         if size > SMALL and SCARCE_SRAM_PART * self._size <= self._maker.memory.sufficient_bytes:
             for slower in slower_machines(self._maker.machine)[:1]:
                 yield PlanKind(placed, slower, tiling, CostAssumption.PREFETCHED)
+
+    def _own_and_worst(self, nodes: int) -> list[DlaConfig]:
+        """The machine, and the worst one where that is another; for networks of up to 32 layers, which also
+        get plans for machines that are worse in one way, with a deep pipeline at that."""
+        own = self._maker.machine
+        worst = worst_machine(own)
+        if worst == own:
+            return [own]
+        return [own, deep_machine(own) if nodes <= SMALL else worst]
 
     def _try_sizes(self, kind: PlanKind) -> Iterator[SramPlan]:
         """Time the plan for the machine's SRAM, and those for smaller sizes while they are nearly as good."""
@@ -210,7 +218,8 @@ class _PlanSearch:
         get steps below, if their VECTOR unit has no work that smaller tiles could hide."""
         if not keeps_tensors(self._maker.options) or self._is_extra(kind):
             return
-        is_small = kind.machine in self._own_and_worst and node_count(kind.network) <= SMALLER
+        nodes = node_count(kind.network)
+        is_small = nodes <= SMALLER and kind.machine in self._own_and_worst(nodes)
         power = 1 << (self._size - 1).bit_length() >> 1
         if self._size < 2 * power or is_small:
             yield from _steps(self._size, power)
@@ -226,7 +235,8 @@ class _PlanSearch:
     def _is_extra(self, kind: PlanKind) -> bool:
         """Whether it is a large network's plan for half the bandwidth, which is made for one size and not cut
         further."""
-        return node_count(kind.network) > SMALL and kind.machine not in self._own_and_worst
+        nodes = node_count(kind.network)
+        return nodes > SMALL and kind.machine not in self._own_and_worst(nodes)
 
     def _try_simpler(self, placed: PlacedNetwork, estimate: int) -> None:
         """Time the plan with the paper's tiling, which may be estimated too high where the SRAM is tiny.

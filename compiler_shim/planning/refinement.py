@@ -29,6 +29,7 @@ from dlasim.compiler_shim.planning.plan_maker import PartedPlan, PlanMaker
 from dlasim.compiler_shim.planning.worse_machines import deep_machine
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
+from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import units_overlap
 from dlasim.sim.duration import computation_cycles, computation_ends
 
@@ -40,7 +41,7 @@ MAX_IF_LARGE = 10  # plans of larger networks that are tried in smaller tiles
 MAX_IN_OTHERS = 2  # of these, tried in other numbers of parts
 MAX_MIXED = 2  # plans of networks that are not large in which each change of unit has a number of its own
 MAX_BY_TIMES = 3  # plans whose prefetches are planned again
-MAX_BY_DEEP = 16  # plans of small networks whose prefetches are planned by the times of the deep machine
+MAX_BY_ESTIMATES = 16  # plans of small networks with prefetches by the estimates of two machines
 RESERVES = (1, 2)  # times what is needed is prefetched in plans by known times
 
 
@@ -58,9 +59,10 @@ class Refinement:
         found = sorted(timed, key=_cycles)
         found += self._split_promising(found)
         found += self._maker.time_all(self._mixed(found))[0]
-        found += self._with_other_loads(found)
+        others = self._with_known_times(found)
         if node_count(found[0][1].kind.network) <= SMALLER:
-            found += self._with_deep_loads(found)
+            others += self._with_estimated_times(found)
+        found += others
         return min(found, key=_cycles)
 
     def hidden_cycles(self, plan: SramPlan) -> int:
@@ -115,15 +117,15 @@ class Refinement:
     ) -> Iterator[PlanCandidate]:
         """A plan of a candidate's kind and size in smaller tiles, in several numbers of parts."""
         for parts in counts:
-            if (smaller := self._smaller(plan, parts)) is not None:
+            if (smaller := self._smaller(candidate.kind, plan, parts)) is not None:
                 yield replace(candidate, plan=smaller)
 
-    def _smaller(self, plan: SramPlan, parts: int) -> SramPlan | None:
-        """A plan with all nodes at changes of unit in this many parts; None where none can be cut."""
+    def _smaller(self, kind: PlanKind, plan: SramPlan, parts: int) -> SramPlan | None:
+        """A kind's plan with all nodes at changes of unit in this many parts; None where none can be cut."""
         known = self._maker.memory.parted.setdefault(id(plan), PartedPlan(plan)).smaller
         if parts not in known:
             steps = [step for site in changes_of_unit(plan) for step in site]
-            known[parts] = self._cut(plan, dict.fromkeys(steps, parts))
+            known[parts] = self._cut(kind, plan, dict.fromkeys(steps, parts))
         return known[parts]
 
     def _origin(self, plan: SramPlan) -> PartedPlan:
@@ -133,12 +135,12 @@ class Refinement:
                 return parted
         return self._maker.memory.parted.setdefault(id(plan), PartedPlan(plan))
 
-    def _cut(self, plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
-        """The plan with some nodes cut into the given numbers of parts."""
+    def _cut(self, kind: PlanKind, plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
+        """The plan with some nodes cut into the given numbers of parts, and prefetches as for its kind."""
         smaller = split_rows(plan, parts)
         if smaller is None or not plan.prefetches.loads:
             return smaller
-        return self._maker.with_prefetches(smaller)
+        return self._maker.with_prefetches(kind, smaller)
 
     def _mixed(self, timed: Sequence[Timed]) -> list[PlanCandidate]:
         """The best plans in smaller tiles, each change of unit in the number of parts that is best there."""
@@ -162,13 +164,14 @@ class Refinement:
         if self._is_extra(candidate.kind) or not self.hidden_cycles(parted.whole) or len(sites) < 2:
             return None
         if MIXED not in parted.smaller:
-            plans = {1: parted.whole} | {parts: self._smaller(parted.whole, parts) for parts in ALL_PARTS}
+            kind, whole = candidate.kind, parted.whole
+            plans = {1: whole} | {parts: self._smaller(kind, whole, parts) for parts in ALL_PARTS}
             ends = dict[int, NDArray[np.int64]]()
             for parts, plan in plans.items():
                 if plan is not None:
                     with suppress(InputError):  # too many tiles or operations
                         ends[parts] = self._ends(replace(candidate, plan=plan), programs.get(id(plan)))
-            parted.smaller[MIXED] = self._cut(parted.whole, _best_parts(parted.whole, sites, ends))
+            parted.smaller[MIXED] = self._cut(kind, whole, _best_parts(whole, sites, ends))
         return parted.smaller[MIXED]
 
     def _ends(self, candidate: PlanCandidate, lowered: Lowered | None) -> NDArray[np.int64]:
@@ -180,10 +183,10 @@ class Refinement:
         """A candidate's program, if it was made for timing, else made now."""
         return (lowered or self._maker.emit(candidate, False)).program
 
-    def _with_other_loads(self, timed: Sequence[Timed]) -> list[Timed]:
-        """The best plans, their prefetches by the times that computations were found to take, and by those
-        of the deep machine; and without any."""
-        found, known = list[Timed](), self._maker.memory.other_loads
+    def _with_known_times(self, timed: Sequence[Timed]) -> list[Timed]:
+        """The best plans, their prefetches by the times that computations were found to take, and by the
+        estimates of the deep machine; and without any."""
+        found, known = list[Timed](), self._maker.memory.known_times
         promising = _fastest(timed, MAX_BY_TIMES)
         for _, candidate, lowered in promising:
             plan, identity = candidate.plan, id(candidate.plan)
@@ -194,23 +197,29 @@ class Refinement:
                 packed = PackedPlan(plan)
                 known[identity] = [
                     *self._maker.prefetching(packed, self._maker.machine, computing, RESERVES),
-                    *self._maker.prefetching(packed, self._deep),
+                    self._as_on(self._deep, plan, packed),
                     replace(plan, prefetches=NO_PREFETCHES),
                 ]
             others = [replace(candidate, plan=other) for other in known.get(identity, ())]
             found += self._maker.time_all(others)[0]
         return found
 
-    def _with_deep_loads(self, timed: Sequence[Timed]) -> list[Timed]:
-        """More of the best plans, their prefetches by the times of the deep machine."""
-        found, known = list[Timed](), self._maker.memory.deep_loads
-        for _, candidate, _ in _fastest(timed, MAX_BY_DEEP):
-            plan, identity = candidate.plan, id(candidate.plan)
-            if plan.prefetches.loads:
-                if identity not in known:
-                    (known[identity],) = self._maker.prefetching(PackedPlan(plan), self._deep)
-                found += self._maker.time_all([replace(candidate, plan=known[identity])])[0]
-        return found
+    def _with_estimated_times(self, timed: Sequence[Timed]) -> list[Timed]:
+        """More of the best plans, their prefetches by the estimates of this machine and of the deep one."""
+        others = [
+            replace(candidate, plan=self._as_on(machine, candidate.plan))
+            for _, candidate, _ in _fastest(timed, MAX_BY_ESTIMATES)
+            if self._maker.may_prefetch(candidate.kind)
+            for machine in dict.fromkeys((self._maker.machine, self._deep))
+        ]
+        return self._maker.time_all(others)[0]
+
+    def _as_on(self, machine: DlaConfig, plan: SramPlan, packed: PackedPlan | None = None) -> SramPlan:
+        """A plan with prefetches by the estimates of a machine."""
+        known, key = self._maker.memory.estimated_times, (id(plan), machine)
+        if key not in known:
+            (known[key],) = self._maker.prefetching(packed or PackedPlan(plan), machine)
+        return known[key]
 
     def _computing(self, candidate: PlanCandidate, program: Program) -> tuple[dict[int, float], int]:
         """The cycles of the computations of each step, and the least that the program takes.
