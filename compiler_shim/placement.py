@@ -7,8 +7,8 @@ from dataclasses import replace
 from math import prod
 
 from dlasim.compiler_shim.copy_elimination import eliminate_copies
-from dlasim.compiler_shim.lowering.geometry import INFINITE
 from dlasim.compiler_shim.lowering.policy import Policy
+from dlasim.compiler_shim.lowering.tile_records import INFINITE
 from dlasim.compiler_shim.lowering.tiling import TilingProblem, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode, HostNode, LayerInfo, PlacedNetwork, alias_chain
 from dlasim.compiler_shim.partition import Item, UnplacedNetwork

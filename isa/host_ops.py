@@ -113,7 +113,7 @@ class UnaryFunction(enum.IntEnum):
 
 
 _MIN_INT32, _MAX_INT32 = -(1 << 31), (1 << 31) - 1
-_GREATEST_FLOAT, _ONE = 0x7F7FFFFF, 0x3F800000  # as bit patterns
+_MAX_FLOAT, _ONE = 0x7F7FFFFF, 0x3F800000  # as bit patterns
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Attribute:
         if (self.least, self.greatest) == (_MIN_INT32, _MAX_INT32):
             return None
         if self.word is Word.FLOAT32:
-            end = "finite" if self.greatest == _GREATEST_FLOAT else "at most 1"
+            end = "finite" if self.greatest == _MAX_FLOAT else "at most 1"
             return f"{self.name} must be above 0 and {end}"
         if self.greatest == _MAX_INT32:
             return f"{self.name} must be at least {self.least}"
@@ -269,7 +269,7 @@ _WIDE_CLAMP = (_int16("clamp_min", "least output value"), _int16("clamp_max", "g
 _WIDE_SUMS = Attribute("wide_sums", "1: sums and biases have 64 bits", least=0, greatest=1)
 
 # Bit patterns of the least and the greatest float32 above 0 that are numbers.
-_SCALE = Attribute("scale", "real value of one step", Word.FLOAT32, least=1, greatest=_GREATEST_FLOAT)
+_SCALE = Attribute("scale", "real value of one step", Word.FLOAT32, least=1, greatest=_MAX_FLOAT)
 
 
 HOST_OPERATORS = (

@@ -202,11 +202,6 @@ class Instruction:
         return any(operand.extent is Extent.EXPONENTIALS for operand in self.operands)
 
     @property
-    def multiplies_matrices(self) -> bool:
-        """Whether each pixel of its input is a row of a matrix."""
-        return any(operand.extent is Extent.MATRIX for operand in self.operands)
-
-    @property
     def pads_window(self) -> bool:
         """Whether taps of the window outside the input read PAD_VALUE, rather than being left out."""
         return "PAD_VALUE" in self.parameters

@@ -18,7 +18,6 @@ from dlasim.isa.instructions import BY_MNEMONIC, RECORD_BYTES
 from dlasim.native.record import Record
 from dlasim.native.storage import copy_of
 
-INFINITE = 1 << 62  # more than any budget
 MAX_TASK_CYCLES = 1 << 25  # more than a task besides its work, a result, or a transfer besides its bytes take
 
 Buffers = tuple[tuple[int, int], ...]

@@ -76,12 +76,12 @@ class PackedPlan:
     def __init__(self, plan: SramPlan) -> None:
         self.plan = plan
         chained = plan.chained
-        self._parts = list[_Part]()
+        self._parts = list[_PlanPart]()
         for step in sorted(plan.tilings):
             if step in plan.chains:
-                self._parts.append(_Part(plan, plan.chains[step].steps, plan.chains[step]))
+                self._parts.append(_PlanPart(plan, plan.chains[step].steps, plan.chains[step]))
             elif step not in chained:
-                self._parts.append(_Part(plan, (step,)))
+                self._parts.append(_PlanPart(plan, (step,)))
 
     def segments(
         self, machine: MachineModel, computing: Mapping[int, float] | None = None
@@ -96,7 +96,7 @@ class PackedPlan:
         return found
 
 
-class _Part:
+class _PlanPart:
     """A node or a chain of a plan, and what does not depend on the machine."""
 
     def __init__(self, plan: SramPlan, steps: Sequence[int], chain: Chain | None = None) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import field
 
 from dlasim.compiler_shim.lowering.chain_tilings import ChainTilings
-from dlasim.compiler_shim.lowering.geometry import INFINITE, TileShape, total_bytes
+from dlasim.compiler_shim.lowering.geometry import TileShape, total_bytes
 from dlasim.compiler_shim.lowering.search import half
 from dlasim.compiler_shim.lowering.stripes import StripeFinder
+from dlasim.compiler_shim.lowering.tile_records import INFINITE
 from dlasim.compiler_shim.lowering.tiling import CostAssumption, Finder, MachineModel, Tiling, TilingProblem
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.dataclass import dataclass

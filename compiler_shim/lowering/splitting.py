@@ -15,7 +15,7 @@ from dlasim.compiler_shim.lowering.sram_plan import NO_PREFETCHES, SramPlan
 from dlasim.compiler_shim.lowering.tiling import Tiling, TilingProblem
 from dlasim.isa.instructions import BY_MNEMONIC, Unit
 
-MIN_PART = 256  # of a plan's cycles: where less is to be hidden, nothing is cut
+MIN_HIDDEN_PART = 256  # where less than 1/256 of a plan's cycles is to be hidden, nothing is cut
 
 
 def hidden_cycles(plan: SramPlan) -> int:
@@ -23,11 +23,12 @@ def hidden_cycles(plan: SramPlan) -> int:
     negligible."""
     steps = _at_changes(plan)
     hidden = sum(plan.tilings[step].cycles for step in steps if not _is_mac(plan, step))
-    return hidden if MIN_PART * hidden >= plan.estimated_cycles else 0
+    return hidden if MIN_HIDDEN_PART * hidden >= plan.estimated_cycles else 0
 
 
 def split_rows(plan: SramPlan, parts: Mapping[int, int]) -> SramPlan | None:
-    """The plan with some nodes in so many parts, without prefetches; None where none can be cut."""
+    """The plan with some nodes cut into the given numbers of parts, without prefetches; None where it has no
+    node that can be cut."""
     found = {step: _split(plan.problems[step], plan.tilings[step], count) for step, count in parts.items()}
     smaller = {step: tiling for step, tiling in found.items() if tiling is not None}
     return replace(plan, tilings={**plan.tilings, **smaller}, prefetches=NO_PREFETCHES) if smaller else None

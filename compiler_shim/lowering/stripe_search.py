@@ -11,6 +11,7 @@ from dlasim.compiler_shim.lowering.tile_buffers import (
 )
 from dlasim.compiler_shim.lowering.tile_costs import contention_both, load_beats, store_beats, task_traffic
 from dlasim.compiler_shim.lowering.tile_records import (
+    INFINITE,
     MAX_CHAIN,
     BufferSizes,
     ChannelGroup,
@@ -24,7 +25,6 @@ from dlasim.native.routine import Routine, routine
 from dlasim.sim.formulas import UnitCosts, lane_cycles, port_cycles, stall_cycles
 
 CONSTANTS = 2  # place among a node's buffers
-_INFINITE = 1 << 62  # more than any budget
 
 
 @record
@@ -33,8 +33,8 @@ class ChainNode(Record):
 
     `pad`: rows of padding at the top. `work_cycles`: cycles of its work. `task_cycles`: cycles of each of its
     tasks in addition. In a stripe the node computes rows from `done` to `need`. The buffer of its output
-    starts at row `base`, and at `start` in the next stripe. `most`: the most rows that it computes in a
-    stripe. `held`: rows that the buffer holds.
+    starts at row `base`; before the stripe, the rows from `start` on are moved to its beginning. `most`: the
+    most rows that it computes in a stripe. `held`: rows that the buffer holds.
     """
 
     sizes: Records[NodeSizes] = pointer(NodeSizes)
@@ -82,7 +82,7 @@ class StripeSearch(Record):
 def cut_stripes(chain: StripeSearch, budget: int) -> int:
     """Find the cheapest rows of a stripe that fit: in the fewest stripes, or in more as long as that
     helps."""
-    chain.first, chain.end, chain.rows = 0, _INFINITE, 0
+    chain.first, chain.end, chain.rows = 0, INFINITE, 0
     constants = 0
     for number in range(chain.count):
         sizes = chain.nodes[number].sizes[0]
@@ -161,7 +161,8 @@ def _describe(chain: StripeSearch, rows: int) -> None:
 @routine
 def begin_stripe(chain: StripeSearch, end: int) -> None:
     """For each node, the row before which it computes in the stripe that ends with row `end` of the last
-    node, and the first row that later stripes read. The last stripe has also rows that nothing reads."""
+    node, and the first row that this and later stripes read. The last stripe has also rows that nothing
+    reads."""
     last = chain.count - 1
     is_last = 1 if end >= chain.nodes[last].sizes[0].height else 0
     number = last

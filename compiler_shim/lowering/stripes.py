@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from dlasim.compiler_shim.lowering.chains import ChainLayout, ChainTiling, Rows, Schedule
-from dlasim.compiler_shim.lowering.geometry import INFINITE, Buffers, Geometry, TileShape
+from dlasim.compiler_shim.lowering.geometry import Buffers, Geometry, TileShape
 from dlasim.compiler_shim.lowering.stripe_search import STRIPES, StripeSearch, begin_stripe, end_stripe
+from dlasim.compiler_shim.lowering.tile_records import INFINITE
 from dlasim.compiler_shim.lowering.tiling import MachineModel, TilingProblem
 from dlasim.native.backend import PLAIN, Backend, Runner
 from dlasim.native.shipped import SHIPPED

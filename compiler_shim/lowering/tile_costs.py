@@ -64,7 +64,7 @@ def task_cycles(machine: MachineCosts, channels: int) -> int:
 def describe_costs(
     sizes: NodeSizes, machine: MachineCosts, channels: int, depth: int, group: ChannelGroup
 ) -> None:
-    """Fill in what does."""
+    """Fill in the cycles of a group, which depend on the machine."""
     group.work_cycles = work_cycles(sizes, machine, channels, depth)
     group.task_cycles = task_cycles(machine, channels)
 

@@ -10,6 +10,7 @@ from dlasim.native.record import Record, array, member, record
 from dlasim.sim.formulas import BusCosts, UnitCosts
 
 MAX_CHAIN = 6  # nodes
+INFINITE = 1 << 62  # more than any budget of bytes, and any estimate of cycles
 
 
 @record

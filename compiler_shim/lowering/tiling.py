@@ -12,7 +12,6 @@ from functools import cached_property
 
 from dlasim.compiler_shim.lowering import search, tile_costs
 from dlasim.compiler_shim.lowering.geometry import (
-    INFINITE,
     MAX_TASK_CYCLES,
     Buffers,
     Geometry,
@@ -24,7 +23,13 @@ from dlasim.compiler_shim.lowering.geometry import (
 from dlasim.compiler_shim.lowering.search import Search
 from dlasim.compiler_shim.lowering.stripe_search import ChainNode
 from dlasim.compiler_shim.lowering.tile_buffers import describe_group, load_counts, spatial_tiles
-from dlasim.compiler_shim.lowering.tile_records import ChannelGroup, MachineCosts, NodeSizes, Tile
+from dlasim.compiler_shim.lowering.tile_records import (
+    INFINITE,
+    ChannelGroup,
+    MachineCosts,
+    NodeSizes,
+    Tile,
+)
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.dataclass import dataclass
 from dlasim.isa.instructions import BY_MNEMONIC, Unit

@@ -128,13 +128,13 @@ def scaled_channels(
     return replace(value, number=number, quantization=target.quantization)
 
 
-_MIN_WEIGHT, _GREATEST_WEIGHT = 64, 127
+_MIN_WEIGHT, _MAX_WEIGHT = 64, 127
 
 
 def _weights_for_offsets(factor: Array, offset: Array, scale: float) -> Array:
     """The weight of each channel, a step of which is factor / weight: the one whose steps, times the input's
     scale, come nearest to the offset."""
-    weights = np.arange(_MIN_WEIGHT, _GREATEST_WEIGHT + 1)
+    weights = np.arange(_MIN_WEIGHT, _MAX_WEIGHT + 1)
     with np.errstate(all="ignore"):
         steps = np.nan_to_num((offset / (np.abs(factor) * scale))[:, None] * weights)
     errors = np.abs(steps - np.rint(steps)) / weights

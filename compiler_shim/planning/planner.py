@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from dlasim.compiler_shim.lowering.geometry import INFINITE
 from dlasim.compiler_shim.lowering.lower import Lowered
 from dlasim.compiler_shim.lowering.policy import keeps_tensors
 from dlasim.compiler_shim.lowering.sram_plan import SramPlan
+from dlasim.compiler_shim.lowering.tile_records import INFINITE
 from dlasim.compiler_shim.lowering.tiling import CostAssumption
 from dlasim.compiler_shim.nodes import PlacedNetwork
 from dlasim.compiler_shim.options import CompileOptions
@@ -39,20 +39,18 @@ from dlasim.errors import InputError
 from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
 
-SIMPLE_TILING_RATIO = 1.2  # the paper's tiling is tried where its estimate is within so much of the other
-SIZE_STEPS = (
-    8  # in which SRAM grows from one power of two to the next, where plans for smaller sizes are tried
-)
-MIN_PART = 64  # of the SRAM: there are no plans for less than that
-MAX_TASKS = 1 << 14  # nor such with more than that
-# With such a part of what can be used, large networks get a plan for half the bandwidth.
-SCARCE_SRAM_PART = 32
-SIZE_ESTIMATE_RATIO = 1.005  # a plan for less SRAM is tried while its estimate is within so much of the best
-SMALL_SIZE_ESTIMATE_RATIO = 1.05  # likewise
-# Likewise, of plans that assume prefetches: more SRAM lowers their estimates without end.
-PREFETCH_SIZE_RATIO = 1.7
-
-SIZE_CYCLES_RATIO = 1.05  # likewise, while its cycles are within so much of the least found
+SIMPLE_TILING_RATIO = 1.2  # the paper's tiling is tried where its estimate is within this of the other
+SIZE_STEPS = 8  # of SRAM, between two powers of two, for which plans are tried
+MIN_SRAM_PART = 64  # there are no plans for less than 1/64 of the SRAM
+MAX_TASKS = 1 << 14  # plans for less SRAM have no more tasks
+SCARCE_SRAM_PART = 32  # with 1/32 of what can be used, large networks get a plan for half the bandwidth
+# A plan for less SRAM is tried while its estimate is within this of the best: of large and of small networks,
+# and where tiles overlap perfectly, since more SRAM then lowers estimates without end; and while its cycles
+# are within this of the least found.
+SIZE_ESTIMATE_RATIO = 1.005
+SMALL_SIZE_ESTIMATE_RATIO = 1.05
+OVERLAP_SIZE_RATIO = 1.7
+SIZE_CYCLES_RATIO = 1.05
 
 
 def fastest_plan(
@@ -226,7 +224,7 @@ class _PlanSearch:
         elif node_count(kind.network) > SMALL:
             yield from _steps(self._size, power)[:1]
         is_fine = is_small and not self._refinement.hidden_cycles(plan)
-        while power * MIN_PART >= self._size:
+        while power * MIN_SRAM_PART >= self._size:
             yield power
             if is_fine:
                 yield from _steps(power, power // 2)
@@ -258,5 +256,5 @@ def _steps(size: int, power: int) -> range:
 
 def _size_estimate_ratio(kind: PlanKind) -> float:
     if kind.assumption is not CostAssumption.NO_OVERLAP:
-        return PREFETCH_SIZE_RATIO
+        return OVERLAP_SIZE_RATIO
     return SMALL_SIZE_ESTIMATE_RATIO if node_count(kind.network) <= SMALLER else SIZE_ESTIMATE_RATIO

@@ -51,7 +51,7 @@ def deep_machine(machine: DlaConfig) -> DlaConfig:
 def slower_machines(machine: DlaConfig) -> list[DlaConfig]:
     """A machine with half the bandwidth, and with little of it."""
     rates, most = (machine.dma_bandwidth // 2, *_SLOW), _value(machine, "dma_bandwidth")
-    return [machine.replace(dma_bandwidth=rate) for rate in rates if 0 < rate < most]
+    return [machine.replace(dma_bandwidth=rate) for rate in dict.fromkeys(rates) if 0 < rate < most]
 
 
 def _worse_values(machine: DlaConfig) -> Iterator[dict[str, object]]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[Any]
 # The largest activation without its zero point, and the integers that float32 holds.
-_LARGEST_ACTIVATION = 255
+_MAX_ACTIVATION = 255
 _EXACT_FLOAT32 = 1 << 24
 
 
@@ -41,7 +41,7 @@ def convolve_depthwise(
 
 def multiply(rows: FloatArray, weights: NDArray[np.int8]) -> FloatArray:
     """Rows times weights [OC][IC]."""
-    largest_sum = _LARGEST_ACTIVATION * int(np.abs(weights.astype(np.int32)).sum(axis=1).max())
+    largest_sum = _MAX_ACTIVATION * int(np.abs(weights.astype(np.int32)).sum(axis=1).max())
     dtype = "float32" if largest_sum < _EXACT_FLOAT32 else "float64"
     sums: FloatArray = rows.astype(dtype, copy=False) @ weights.astype(dtype).T
     return sums

@@ -11,7 +11,6 @@ from dlasim.cli.terminal import say
 if TYPE_CHECKING:
     from dlasim.cli.health import Compiled, Health, Package, Tool
 
-_NOT_BUILT = "  cannot be built: a required package below is missing"
 _MARKS = {"ok": "ok", "missing": "MISSING", "old": "TOO OLD"}
 
 

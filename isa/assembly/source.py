@@ -47,11 +47,6 @@ class SourceText:
         self.lines = text.split("\n")
         self._errors: list[tuple[TextPosition, str]] = []
 
-    @property
-    def has_errors(self) -> bool:
-        """Whether any was found so far."""
-        return bool(self._errors)
-
     def fail(self, place: TextPosition, what: str) -> NoReturn:
         """Stop reading this statement: `what` is wrong at `place`."""
         raise Refused(place, what)

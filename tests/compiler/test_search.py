@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dlasim.compiler_shim.lowering import geometry as geometries
-from dlasim.compiler_shim.lowering.geometry import INFINITE, InSram, TileShape
+from dlasim.compiler_shim.lowering.geometry import InSram, TileShape
 from dlasim.compiler_shim.lowering.search import MAX_EXTENT, SEARCH, Search
 from dlasim.compiler_shim.lowering.tile_buffers import DOUBLE, SINGLE
-from dlasim.compiler_shim.lowering.tile_records import BufferSize, ChannelGroup, Lines, Tile
+from dlasim.compiler_shim.lowering.tile_records import INFINITE, BufferSize, ChannelGroup, Lines, Tile
 from dlasim.compiler_shim.lowering.tiling import Finder, MachineModel, TilingProblems
 from dlasim.compiler_shim.nodes import DlaNode
 from dlasim.native.backend import PLAIN

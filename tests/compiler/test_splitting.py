@@ -54,7 +54,7 @@ def test_all_plans_in_smaller_tiles_are_bit_exact(first, tmp_path, monkeypatch):
         cycles, lowered = time(maker, candidate)
         return (0 if any(candidate.plan.tilings is each.tilings for each in made) else cycles), lowered
 
-    monkeypatch.setattr(splitting, "MIN_PART", 1 << 30)
+    monkeypatch.setattr(splitting, "MIN_HIDDEN_PART", 1 << 30)
     monkeypatch.setattr(refinement, "split_rows", split)
     monkeypatch.setattr(refinement, "hidden_cycles", lambda plan: 1 << 30)
     monkeypatch.setattr(PlanMaker, "_time", prefer)

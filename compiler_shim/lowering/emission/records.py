@@ -155,7 +155,7 @@ class Node(Record):
     """A node as a plan has it: its tile shape, tensors and buffers, and how far the buffers are filled.
 
     Its pieces of constants have their places in `constant_offsets` and `prefetch_addresses` from
-    `first_constant` on. So many of them as `prefetched` come ahead of their tasks. In a chain, what lies
+    `first_constant` on. The first `prefetched` of them are loaded before their tasks. In a chain, what lies
     between it and the next node is at `between_address`.
     """
 
