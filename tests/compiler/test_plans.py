@@ -111,6 +111,16 @@ def test_a_shorter_fill_is_not_slower(tmp_path):
     assert cycles(network, shorter) <= TOLERANCE * cycles(network, config)
 
 
+@pytest.mark.parametrize("better", [{"mac_fill": 2, "vector_fill": 1}, {"mac_drain": 2}, {"issue_cycles": 0}])
+def test_a_shorter_pipeline_of_a_large_array_is_not_slower(better, tmp_path):
+    """Plans for the deep machine, and the prefetches of worse machines, are among the candidates."""
+    network = built_in(tmp_path, "resnet8")
+    config = DlaConfig().replace(
+        parallel="32x32", mac_fill=16, mac_drain=16, dma_burst_overhead=8, sram_bytes=32 * KIB
+    )
+    assert cycles(network, config.replace(**better)) <= TOLERANCE * cycles(network, config)
+
+
 @pytest.mark.parametrize("name", ["mnist", "ds_cnn", "resnet8", "autoencoder"])
 def test_no_single_improvement_of_a_machine_costs_time(name, tmp_path):
     network = built_in(tmp_path, name)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from dlasim.compiler_shim.planning.worse_machines import slower_machines, worse_machines, worst_machine
+from dlasim.compiler_shim.planning.worse_machines import (
+    deep_machine,
+    slower_machines,
+    worse_machines,
+    worst_machine,
+)
 from dlasim.sim.config import DlaConfig
 
 DEFAULT = DlaConfig()
@@ -43,13 +48,24 @@ def test_what_is_worse_stays():
     assert worst_machine(machine) == slow.replace(vector_fill=2)
 
 
+@pytest.mark.parametrize("cycles", [0, 2, 4, 15, 16])
+def test_machines_whose_pipelines_are_not_deep_share_one_that_is(cycles):
+    deep = deep_machine(DEFAULT.replace(mac_fill=cycles, mac_drain=cycles, issue_cycles=0))
+    assert deep == DEFAULT.replace(mac_fill=16, mac_drain=16)
+
+
+def test_a_deeper_pipeline_stays():
+    machine = DEFAULT.replace(mac_fill=17, mac_drain=30)
+    assert deep_machine(machine) == machine
+
+
 def test_vector_lanes_as_many_as_pes_are_better_only_where_these_are_more():
     assert worse_machines(DEFAULT.replace(pes=8, vector_lanes=0)) == []
 
 
 @pytest.mark.parametrize(
     ("bandwidth", "rates"),
-    [(8, [4, 4, 2]), (32, [16, 8, 4, 2]), (3, [1, 2]), (1, []), ("unlimited", [8, 4, 2])],
+    [(8, [4, 2]), (32, [16, 8, 4, 2]), (3, [1, 2]), (1, []), ("unlimited", [8, 4, 2])],
 )
 def test_slower_machines_have_less_bandwidth(bandwidth, rates):
     slower = slower_machines(DEFAULT.replace(dma_bandwidth=bandwidth))
