@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest
-WORKERS := $(shell echo $$(($$(nproc) + 1))) # tests that wait for a process or a browser leave a core idle
+# One more than there are cores, since tests that wait for a process or a browser leave a core idle.
+WORKERS := $(shell echo $$(($$(nproc) + 1)))
 QUICK := tests/isa/test_tables.py tests/isa/test_codec.py tests/sim_engines/test_reference.py \
 	tests/sim_engines/test_edges.py tests/sim_engines/test_streams.py tests/host/test_table.py \
 	tests/host/test_elementwise.py tests/host/test_convolution.py tests/races/test_streams.py \
