@@ -48,20 +48,19 @@ class PackedSegment:
     is_other_unit: bool = False  # than that of the segment before
     tasks_of_slot: int = field(init=False)  # a slot is a group of tasks
     slots: int = field(init=False)
+    load_cycles: float = field(init=False)  # of all its loads
+    first_cycles: float = field(
+        init=False
+    )  # of as many pieces as there are buffers for: it cannot begin without
 
     def __post_init__(self) -> None:
         self.tasks_of_slot = -(-self.tasks // MAX_SLOTS)
         self.slots = -(-self.tasks // self.tasks_of_slot)
-
-    @property
-    def first_cycles(self) -> float:
-        """Loads of as many pieces as there are buffers for; without them the segment cannot begin."""
-        return fsum([min(len(each.gaps), each.pieces) * each.piece_cycles for each in self.constants])
-
-    @property
-    def load_cycles(self) -> float:
-        """All its loads."""
-        return fsum([self.tensor_cycles, *[each.pieces * each.piece_cycles for each in self.constants]])
+        constants = self.constants
+        self.load_cycles = fsum(
+            [self.tensor_cycles, *[each.pieces * each.piece_cycles for each in constants]]
+        )
+        self.first_cycles = fsum([min(len(each.gaps), each.pieces) * each.piece_cycles for each in constants])
 
     def tasks_of(self, constants: Constants) -> int:
         """How many tasks use a piece; in a chain, any of them may."""

@@ -45,14 +45,14 @@ class PlanCandidate:
 
     def commands(self) -> object:
         """All that decides about the commands. Plans for different machines often have the same, but other
-        estimates."""
+        estimates. The first stripe of a chain decides about the others."""
         plan, chains = self.plan, self.plan.chains.values()
         return (
             self.kind.network,
             tuple(plan.addresses.items()),
             tuple(plan.buffers.items()),
             tuple([(step, tiling.tile_shape) for step, tiling in plan.tilings.items()]),
-            tuple([(each.steps, each.schedule, each.groups, each.inner_addresses) for each in chains]),
+            tuple([(each.steps, each.schedule[:1], each.groups, each.inner_addresses) for each in chains]),
             tuple([(step, tuple(loads)) for step, loads in plan.prefetches.loads.items()]),
             tuple(plan.prefetches.addresses.items()),
         )

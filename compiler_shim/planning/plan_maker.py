@@ -40,6 +40,7 @@ class PlanMemory:
     A plan depends on the SRAM that it is for; its cycles do not depend on how much more SRAM the machine has.
     """
 
+    machine: DlaConfig | None = None
     placements: Placements | None = None
     sufficient_bytes: int = 0
     policies: dict[tuple[DlaConfig, str, CostAssumption, bool], Policy] = field(default_factory=dict)
@@ -61,9 +62,10 @@ class PlanMaker:
     ) -> None:
         self.config, self.options, self.backend, self.memory = config, options, backend, memory
         # What a simulation leaves out must not change the program.
-        self.timed_machine = config.replace(timing="full")
-        self.machine = config.replace(sram_bytes=MAX_SRAM)  # all sizes have the same
-        self._worst_bandwidth = worst_machine(self.machine).dma_bandwidth
+        self.timed_machine = config if config.timing == "full" else config.replace(timing="full")
+        if memory.machine is None:
+            memory.machine = config.replace(sram_bytes=MAX_SRAM)
+        self.machine = memory.machine  # one object for all sizes: comparing others takes longer
 
     @property
     def sufficient_sram_bytes(self) -> int | None:
@@ -102,8 +104,10 @@ class PlanMaker:
     def with_prefetches(self, kind: PlanKind, plan: SramPlan) -> SramPlan:
         """A plan of a kind with prefetches by the estimates of the kind's machine, so that it is the plan of
         that machine; of a slower one with the worst machine's bandwidth, which only its tiles are for."""
-        bandwidth = max(kind.machine.dma_bandwidth, self._worst_bandwidth)
-        return self.prefetching(PackedPlan(plan), kind.machine.replace(dma_bandwidth=bandwidth))[0]
+        machine, least = kind.machine, worst_machine(self.machine).dma_bandwidth
+        if machine.dma_bandwidth < least:
+            machine = machine.replace(dma_bandwidth=least)
+        return self.prefetching(PackedPlan(plan), machine)[0]
 
     def prefetching(
         self,

@@ -184,8 +184,8 @@ class Refinement:
         return (lowered or self._maker.emit(candidate, False)).program
 
     def _with_known_times(self, timed: Sequence[Timed]) -> list[Timed]:
-        """The best plans, their prefetches by the times that computations were found to take, and by the
-        estimates of the deep machine; and without any."""
+        """The best plans, their prefetches by the times that computations were found to take; without any;
+        and the best by the estimates of the deep machine."""
         found, known = list[Timed](), self._maker.memory.known_times
         promising = _fastest(timed, MAX_BY_TIMES)
         for _, candidate, lowered in promising:
@@ -197,9 +197,10 @@ class Refinement:
                 packed = PackedPlan(plan)
                 known[identity] = [
                     *self._maker.prefetching(packed, self._maker.machine, computing, RESERVES),
-                    self._as_on(self._deep, plan, packed),
                     replace(plan, prefetches=NO_PREFETCHES),
                 ]
+                if candidate is promising[0][1]:
+                    known[identity].append(self._as_on(self._deep, plan, packed))
             others = [replace(candidate, plan=other) for other in known.get(identity, ())]
             found += self._maker.time_all(others)[0]
         return found

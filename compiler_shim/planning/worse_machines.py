@@ -4,6 +4,7 @@ so that no better machine gets a slower plan."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from math import inf
 
 from dlasim.sim.config import LIMITS, DlaConfig
@@ -23,7 +24,8 @@ _DEEP = 16  # cycles to fill or drain a deep pipeline
 _DEFAULT = DlaConfig()
 
 
-def worse_machines(machine: DlaConfig) -> list[DlaConfig]:
+@lru_cache(maxsize=256)
+def worse_machines(machine: DlaConfig) -> tuple[DlaConfig, ...]:
     """Where a machine is better than the default, it with the default instead, one way after the other; and
     with one memory instead of several, which may be faster or slower."""
     found = [machine.replace(**worse) for worse in _worse_values(machine)]
@@ -32,15 +34,17 @@ def worse_machines(machine: DlaConfig) -> list[DlaConfig]:
         if serial:
             found.append(machine.replace(**{f"memories.{name}.outstanding": 1 for name in serial}))
         found.append(machine.replace(memories="", buses=""))
-    return found
+    return tuple(found)
 
 
+@lru_cache(maxsize=256)
 def worst_machine(machine: DlaConfig) -> DlaConfig:
     """A machine with the default's values wherever it is better than the default."""
     worse = {name: value for values in _worse_values(machine) for name, value in values.items()}
-    return machine.replace(**worse)
+    return machine.replace(**worse) if worse else machine
 
 
+@lru_cache(maxsize=256)
 def deep_machine(machine: DlaConfig) -> DlaConfig:
     """The worst machine, with a deep MAC pipeline at that: all machines whose pipelines are not as deep, and
     that differ in nothing else, have the same."""
@@ -48,10 +52,11 @@ def deep_machine(machine: DlaConfig) -> DlaConfig:
     return worst.replace(mac_fill=max(worst.mac_fill, _DEEP), mac_drain=max(worst.mac_drain, _DEEP))
 
 
-def slower_machines(machine: DlaConfig) -> list[DlaConfig]:
+@lru_cache(maxsize=256)
+def slower_machines(machine: DlaConfig) -> tuple[DlaConfig, ...]:
     """A machine with half the bandwidth, and with little of it."""
     rates, most = (machine.dma_bandwidth // 2, *_SLOW), _value(machine, "dma_bandwidth")
-    return [machine.replace(dma_bandwidth=rate) for rate in dict.fromkeys(rates) if 0 < rate < most]
+    return tuple([machine.replace(dma_bandwidth=rate) for rate in dict.fromkeys(rates) if 0 < rate < most])
 
 
 def _worse_values(machine: DlaConfig) -> Iterator[dict[str, object]]:

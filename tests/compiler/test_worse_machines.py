@@ -24,7 +24,7 @@ DEFAULT = DlaConfig()
 )  # fmt: skip
 def test_a_machine_that_is_nowhere_better_has_none(worse):
     machine = DEFAULT.replace(**worse)
-    assert worse_machines(machine) == []
+    assert worse_machines(machine) == ()
     assert worst_machine(machine) == machine
 
 
@@ -37,14 +37,14 @@ def test_a_machine_that_is_nowhere_better_has_none(worse):
     ],
 )  # fmt: skip
 def test_what_is_better_gets_the_default(better):
-    assert worse_machines(DEFAULT.replace(**better)) == [DEFAULT]
+    assert worse_machines(DEFAULT.replace(**better)) == (DEFAULT,)
     assert worst_machine(DEFAULT.replace(**better)) == DEFAULT
 
 
 def test_what_is_worse_stays():
     machine = DEFAULT.replace(parallel="8x8", mac_fill=9, vector_fill=0, dma_latency=0)
     slow = machine.replace(dma_latency=64)
-    assert worse_machines(machine) == [slow, machine.replace(vector_fill=2)]
+    assert worse_machines(machine) == (slow, machine.replace(vector_fill=2))
     assert worst_machine(machine) == slow.replace(vector_fill=2)
 
 
@@ -60,7 +60,7 @@ def test_a_deeper_pipeline_stays():
 
 
 def test_vector_lanes_as_many_as_pes_are_better_only_where_these_are_more():
-    assert worse_machines(DEFAULT.replace(pes=8, vector_lanes=0)) == []
+    assert worse_machines(DEFAULT.replace(pes=8, vector_lanes=0)) == ()
 
 
 @pytest.mark.parametrize(
