@@ -4,8 +4,6 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest
-# One more than there are cores, since tests that wait for a process or a browser leave a core idle.
-WORKERS := $(shell echo $$(($$(nproc) + 1)))
 QUICK := tests/isa/test_tables.py tests/isa/test_codec.py tests/sim_engines/test_reference.py \
 	tests/sim_engines/test_edges.py tests/sim_engines/test_streams.py tests/host/test_table.py \
 	tests/host/test_elementwise.py tests/host/test_convolution.py tests/races/test_streams.py \
@@ -26,7 +24,7 @@ quick: $(VENV)/ready-test ## the inner loop: the tests that find most mistakes, 
 	$(PYTEST) -n auto $(QUICK)
 
 test: $(VENV)/ready-test ## the tests, without those that take minutes
-	$(PYTEST) -n $(WORKERS) --dist worksteal
+	$(PYTEST) -n auto --dist worksteal
 
 test-all: $(VENV)/ready-test ## every test but those of the RTL, which `make rtl-all` has
 	$(PYTEST) -m 'not rtl'

@@ -49,7 +49,6 @@ class PlanMemory:
     plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(default_factory=dict)
     parted: dict[int, PartedPlan] = field(default_factory=dict)  # by identity, a plan in smaller tiles
     known_times: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other prefetches
-    estimated_times: dict[tuple[int, DlaConfig], SramPlan] = field(default_factory=dict)  # likewise
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
     timed: dict[object, int] = field(default_factory=dict)  # cycles by what decides about the commands
 
@@ -89,17 +88,14 @@ class PlanMaker:
         if key not in known:
             try:
                 plan = self.planner(kind).plan(size, apart)
-                known[key] = self.with_prefetches(kind, plan) if self.may_prefetch(kind) else plan
+                may_prefetch = kind.tiling == "auto" and keeps_tensors(self.options)
+                known[key] = self.with_prefetches(kind, plan) if may_prefetch else plan
             except InputError as error:
                 known[key] = str(error)  # the error itself would keep everything here alive
         found = known[key]
         if isinstance(found, str):
             raise InputError(found)
         return found
-
-    def may_prefetch(self, kind: PlanKind) -> bool:
-        """Whether plans of a kind have prefetches."""
-        return kind.tiling == "auto" and keeps_tensors(self.options)
 
     def with_prefetches(self, kind: PlanKind, plan: SramPlan) -> SramPlan:
         """A plan of a kind with prefetches by the estimates of the kind's machine, so that it is the plan of

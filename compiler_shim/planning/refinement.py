@@ -29,7 +29,6 @@ from dlasim.compiler_shim.planning.plan_maker import PartedPlan, PlanMaker
 from dlasim.compiler_shim.planning.worse_machines import deep_machine
 from dlasim.errors import InputError
 from dlasim.isa.program import Program
-from dlasim.sim.config import DlaConfig
 from dlasim.sim.cost import units_overlap
 from dlasim.sim.duration import computation_cycles, computation_ends
 
@@ -41,7 +40,6 @@ MAX_IF_LARGE = 10  # plans of larger networks that are tried in smaller tiles
 MAX_IN_OTHERS = 2  # of these, tried in other numbers of parts
 MAX_MIXED = 2  # plans of networks that are not large in which each change of unit has a number of its own
 MAX_BY_TIMES = 3  # plans whose prefetches are planned again
-MAX_BY_ESTIMATES = 16  # plans of small networks with prefetches by the estimates of two machines
 RESERVES = (1, 2)  # times what is needed is prefetched in plans by known times
 
 
@@ -59,10 +57,7 @@ class Refinement:
         found = sorted(timed, key=_cycles)
         found += self._split_promising(found)
         found += self._maker.time_all(self._mixed(found))[0]
-        others = self._with_known_times(found)
-        if node_count(found[0][1].kind.network) <= SMALLER:
-            others += self._with_estimated_times(found)
-        found += others
+        found += self._with_known_times(found)
         return min(found, key=_cycles)
 
     def hidden_cycles(self, plan: SramPlan) -> int:
@@ -200,27 +195,10 @@ class Refinement:
                     replace(plan, prefetches=NO_PREFETCHES),
                 ]
                 if candidate is promising[0][1]:
-                    known[identity].append(self._as_on(self._deep, plan, packed))
+                    known[identity] += self._maker.prefetching(packed, self._deep)
             others = [replace(candidate, plan=other) for other in known.get(identity, ())]
             found += self._maker.time_all(others)[0]
         return found
-
-    def _with_estimated_times(self, timed: Sequence[Timed]) -> list[Timed]:
-        """More of the best plans, their prefetches by the estimates of this machine and of the deep one."""
-        others = [
-            replace(candidate, plan=self._as_on(machine, candidate.plan))
-            for _, candidate, _ in _fastest(timed, MAX_BY_ESTIMATES)
-            if self._maker.may_prefetch(candidate.kind)
-            for machine in dict.fromkeys((self._maker.machine, self._deep))
-        ]
-        return self._maker.time_all(others)[0]
-
-    def _as_on(self, machine: DlaConfig, plan: SramPlan, packed: PackedPlan | None = None) -> SramPlan:
-        """A plan with prefetches by the estimates of a machine."""
-        known, key = self._maker.memory.estimated_times, (id(plan), machine)
-        if key not in known:
-            (known[key],) = self._maker.prefetching(packed or PackedPlan(plan), machine)
-        return known[key]
 
     def _computing(self, candidate: PlanCandidate, program: Program) -> tuple[dict[int, float], int]:
         """The cycles of the computations of each step, and the least that the program takes.
