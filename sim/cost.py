@@ -93,6 +93,11 @@ def units_overlap(config: DlaConfig) -> bool:
     return config.compute_overlap == 1
 
 
+def fully_timed(config: DlaConfig) -> DlaConfig:
+    """The machine with all terms of time: what a simulation leaves out must not change a program."""
+    return config if config.timing == "full" else config.replace(timing="full")
+
+
 def queue_depth(config: DlaConfig) -> int:
     """How many operations a unit holds, the running one included."""
     return config.queue_depth

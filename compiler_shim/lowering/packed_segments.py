@@ -99,7 +99,8 @@ class _PlanPart:
     """A node or a chain of a plan, and what does not depend on the machine."""
 
     def __init__(self, plan: SramPlan, steps: Sequence[int], chain: Chain | None = None) -> None:
-        self._plan, self._steps, self._chain = plan, steps, chain
+        self._steps, self._chain, self._tiling = steps, chain, plan.tilings[steps[0]]
+        self._tasks = self._tiling.tasks if chain is None else chain.rounds
         self._problems = [plan.problems[step] for step in steps]
         self.units = [BY_MNEMONIC[problem.node.mnemonic].unit for problem in self._problems]
         self._occupied = list(plan.residents.during(steps))
@@ -111,25 +112,24 @@ class _PlanPart:
 
     def on(self, machine: MachineModel, computing: Mapping[int, float] | None) -> PackedSegment:
         """The segment on a machine; units of a chain work side by side."""
-        tasks = self._plan.tilings[self._steps[0]].tasks if self._chain is None else self._chain.rounds
         of_unit: dict[Unit | None, float] = defaultdict(float)
         for step, unit, problem in zip(self._steps, self.units, self._problems, strict=True):
-            compute = problem.on(machine).compute_cycles(tasks) if computing is None else computing[step]
+            compute = (
+                problem.on(machine).compute_cycles(self._tasks) if computing is None else computing[step]
+            )
             of_unit[unit] += compute
-        constants = [each.on(machine) for each in self._loaded if machine.constants_cycles(each.piece_bytes)]
+        constants = [each for loaded in self._loaded if (each := loaded.on(machine)).piece_cycles]
         if self._chain is None:
-            shape = self._plan.tilings[self._steps[0]].tile_shape
-            loads: float = self._problems[0].tensor_cycles(shape, machine)
+            loads: float = self._problems[0].tensor_cycles(self._tiling.tile_shape, machine)
             if constants:
-                (again,) = [loaded.loads_again for loaded in self._loaded]
-                loads += again * constants[0].piece_cycles
+                loads += self._loaded[0].loads_again * constants[0].piece_cycles
         else:
             loads = self._chain.tensor_cycles
         return PackedSegment(
             self._steps[0],
             self._occupied,
             constants,
-            tasks,
+            self._tasks,
             max(of_unit.values()),
             loads,
             is_chain=self._chain is not None,

@@ -228,12 +228,12 @@ def _estimate(chain: StripeSearch) -> tuple[int, int, int]:
         rows = stripes * node.most  # of which the last stripe may lack some
         compute += node.work_cycles + stripes * (node.task_cycles + stall * sizes.height // rows)
         crossing += stripes * moved * sizes.height // rows
-        input_beats, second_beats, constant_beats = load_beats(sizes, costs, group, chain.tile)
-        first += input_beats + second_beats
+        first_input, first_second, constant_beats = load_beats(sizes, costs, group, chain.tile)
+        first += first_input + first_second
         chain.tile.rows = -(-sizes.height // stripes)  # as in most stripes
         input_bytes, second_bytes, _, _ = tile_bytes(sizes, group, chain.tile.rows, chain.tile.columns)
         read += stripes * (input_bytes + second_bytes)
-        input_beats, second_beats, constant_beats = load_beats(sizes, costs, group, chain.tile)
+        input_beats, second_beats, _ = load_beats(sizes, costs, group, chain.tile)
         tensors += stripes * (input_beats + second_beats)
         waits += stripes * latency_cycles(costs.bus, input_beats) if group.input_pixel else 0
         waits += stripes * latency_cycles(costs.bus, second_beats) if group.second_pixel else 0

@@ -77,8 +77,7 @@ class MachineModel:
             assumption is not CostAssumption.NO_OVERLAP,
             assumption is CostAssumption.PREFETCHED,
         )
-        # A simulation may leave terms out; what is left out must not change the program.
-        self._timed = config if config.timing == "full" else config.replace(timing="full")
+        self._timed = cost.fully_timed(config)
         # The inputs and outputs of the network count as if they were where the arena is.
         self.bus = cost.bus_costs(self._timed)
         self.constants = cost.bus_costs(self._timed, Region.CONSTANTS)

@@ -20,6 +20,7 @@ from dlasim.dataclass import dataclass
 from dlasim.errors import InputError
 from dlasim.native.backend import Backend
 from dlasim.sim.config import DlaConfig
+from dlasim.sim.cost import fully_timed
 from dlasim.sim.duration import program_cycles
 
 MAX_SRAM = 1 << 30
@@ -60,8 +61,7 @@ class PlanMaker:
         self, config: DlaConfig, options: CompileOptions, backend: Backend, memory: PlanMemory
     ) -> None:
         self.config, self.options, self.backend, self.memory = config, options, backend, memory
-        # What a simulation leaves out must not change the program.
-        self.timed_machine = config if config.timing == "full" else config.replace(timing="full")
+        self.timed_machine = fully_timed(config)
         if memory.machine is None:
             memory.machine = config.replace(sram_bytes=MAX_SRAM)
         self.machine = memory.machine  # one object for all sizes: comparing others takes longer

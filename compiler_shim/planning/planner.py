@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 
@@ -154,20 +154,20 @@ class _PlanSearch:
         if not keeps_tensors(self._maker.options):
             yield PlanKind(placed, self._maker.machine, tiling)
             return
-        size = node_count(placed)
-        machines = self._own_and_worst(size)
-        if size <= SMALL:
+        nodes = node_count(placed)
+        machines = self._own_and_worst(nodes)
+        if nodes <= SMALL:
             machines += worse_machines(self._maker.machine)
-        if size <= SMALLER:
+        assumptions: Iterable[CostAssumption] = (CostAssumption.NO_OVERLAP, CostAssumption.PREFETCHED)
+        if nodes <= SMALLER:
+            assumptions = CostAssumption
             # Plans for slow memories have second buffers for inputs, which smaller tiles need.
             machines += slower_machines(self._maker.machine)[:1]
             machines += slower_machines(deep_machine(self._maker.machine))
         for machine in dict.fromkeys(machines):
-            for assumption in (
-                CostAssumption if size <= SMALLER else (CostAssumption.NO_OVERLAP, CostAssumption.PREFETCHED)
-            ):
+            for assumption in assumptions:
                 yield PlanKind(placed, machine, tiling, assumption)
-        if size > SMALL and SCARCE_SRAM_PART * self._size <= self._maker.memory.sufficient_bytes:
+        if nodes > SMALL and SCARCE_SRAM_PART * self._size <= self._maker.memory.sufficient_bytes:
             for slower in slower_machines(self._maker.machine)[:1]:
                 yield PlanKind(placed, slower, tiling, CostAssumption.PREFETCHED)
 
@@ -196,10 +196,8 @@ class _PlanSearch:
             if plan.has_groups:
                 self._try_without_groups(kind, size)
             if cycles is not None:
-                may_improve = (
-                    kind.assumption is CostAssumption.PREFETCHED and cycles < before
-                )  # less SRAM prefetches less
-                if cycles > SIZE_CYCLES_RATIO * self._least and not may_improve:
+                assumes_prefetch = kind.assumption is CostAssumption.PREFETCHED  # less of it with less SRAM
+                if cycles > SIZE_CYCLES_RATIO * self._least and not (assumes_prefetch and cycles < before):
                     return
                 before = cycles
 
@@ -221,7 +219,7 @@ class _PlanSearch:
         power = 1 << (self._size - 1).bit_length() >> 1
         if self._size < 2 * power or is_small:
             yield from _steps(self._size, power)
-        elif node_count(kind.network) > SMALL:
+        elif nodes > SMALL:
             yield from _steps(self._size, power)[:1]
         is_fine = is_small and not self._refinement.hidden_cycles(plan)
         while power * MIN_SRAM_PART >= self._size:
