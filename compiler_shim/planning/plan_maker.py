@@ -50,6 +50,7 @@ class PlanMemory:
     plans: dict[tuple[PlanKind, int, bool], SramPlan | str] = field(default_factory=dict)
     parted: dict[int, PartedPlan] = field(default_factory=dict)  # by identity, a plan in smaller tiles
     known_times: dict[int, list[SramPlan]] = field(default_factory=dict)  # likewise, with other prefetches
+    deep_prefetches: dict[int, SramPlan] = field(default_factory=dict)  # likewise, with the deep machine's
     cycles: dict[int, int] = field(default_factory=dict)  # by the identity of a plan that is kept here
     timed: dict[object, int] = field(default_factory=dict)  # cycles by what decides about the commands
 

@@ -194,11 +194,18 @@ class Refinement:
                     *self._maker.prefetching(packed, self._maker.machine, computing, RESERVES),
                     replace(plan, prefetches=NO_PREFETCHES),
                 ]
-                if candidate is promising[0][1]:
-                    known[identity] += self._maker.prefetching(packed, self._deep)
-            others = [replace(candidate, plan=other) for other in known.get(identity, ())]
-            found += self._maker.time_all(others)[0]
+            others = list(known.get(identity, ()))
+            if others and candidate is promising[0][1]:
+                others.append(self._with_deep_prefetches(plan))
+            found += self._maker.time_all([replace(candidate, plan=other) for other in others])[0]
         return found
+
+    def _with_deep_prefetches(self, plan: SramPlan) -> SramPlan:
+        """A plan with prefetches by the estimates of the deep machine."""
+        known, identity = self._maker.memory.deep_prefetches, id(plan)
+        if identity not in known:
+            (known[identity],) = self._maker.prefetching(PackedPlan(plan), self._deep)
+        return known[identity]
 
     def _computing(self, candidate: PlanCandidate, program: Program) -> tuple[dict[int, float], int]:
         """The cycles of the computations of each step, and the least that the program takes.

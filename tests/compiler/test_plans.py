@@ -76,7 +76,11 @@ def test_more_sram_is_not_slower(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "machine", "sizes"),
-    [("mnist", {}, (6, 8, 12, 24, 48)), ("resnet8", {"parallel": "8x8"}, (32, 64, 256))],
+    [
+        ("mnist", {}, (6, 8, 12, 24, 48)),
+        ("resnet8", {"parallel": "8x8"}, (32, 64, 256)),
+        ("autoencoder", {"pes": 32, "parallel": "input", "vector_lanes": 4}, (64, 96, 128, 192, 256)),
+    ],
 )
 def test_a_plan_does_not_depend_on_what_was_planned_before(name, machine, sizes, tmp_path):
     """A sweep over SRAM shares a memory; a single run has one of its own."""
