@@ -163,7 +163,7 @@ def check(model: Path, out: Path) -> bool:
 def write_and_read(path: Path) -> None:
     """Rows as wide as a sweep's."""
     from dlasim.sweeps.csv_table import read_csv, write_csv
-    from dlasim.sweeps.sweep import columns
+    from dlasim.sweeps.sweep_tables import columns
 
     head = columns()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -262,6 +262,7 @@ def sweep(
     >>> [(row["pes"], row["sram_bytes"]) for row in found]
     [(64, 32768), (64, 65536), (128, 32768), (128, 65536)]
     """
+    from shutil import rmtree
     from tempfile import mkdtemp
 
     from dlasim.sweeps.study_builder import build_study
@@ -269,10 +270,15 @@ def sweep(
 
     folder = Path(mkdtemp(prefix="dlasim-sweep-") if out is None else out)
     store = Path(cache) if cache is not None else None
-    settings = Settings(folder, jobs, scheduler, resume, store, visible=False)
-    outcome = run_study(build_study(targets, dict(axes), where, layers), settings)
-    if outcome.first_failure:
-        raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")
+    settings = Settings(folder, jobs, scheduler, resume, store, visible=False, is_temporary=out is None)
+    try:
+        outcome = run_study(build_study(targets, dict(axes), where, layers), settings)
+        if outcome.first_failure:
+            raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")
+    except BaseException:
+        if out is None:
+            rmtree(folder, ignore_errors=True)
+        raise
     if out is None:
         outcome.result.own_folder()
     return outcome.result

@@ -14,6 +14,7 @@ from types import FrameType
 from dlasim.errors import is_interrupt
 
 AGAIN_SECONDS = 0.1
+_ended_by = signal.SIGINT
 
 
 def listen() -> None:
@@ -35,6 +36,33 @@ def interrupt(number: int, frame: FrameType | None) -> None:
             handler(number, frame)  # it defers interrupts
             return
     raise KeyboardInterrupt
+
+
+@contextmanager
+def terminations() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP end what runs here as Ctrl-C does, unless they are handled or ignored."""
+    numbers = [
+        number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL
+    ]
+    for number in numbers:
+        signal.signal(number, _terminate)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _terminate(number: int, frame: FrameType | None) -> None:
+    global _ended_by
+    _ended_by = signal.Signals(number)
+    handler = signal.getsignal(signal.SIGINT)
+    (handler if callable(handler) else interrupt)(signal.SIGINT, frame)  # which may defer it
+
+
+def ending() -> tuple[str, int]:
+    """How the command ended, as a word, and its exit code: 128 and the signal's number, as in a shell."""
+    return "interrupted" if _ended_by == signal.SIGINT else "terminated", 128 + _ended_by
 
 
 def end() -> None:

@@ -16,7 +16,7 @@ from dlasim.row_table import html_table
 from dlasim.sim.figures import LAYER_FIGURES, RUN_FIGURES, columns, is_number
 from dlasim.sweeps.csv_table import read_csv, typed
 from dlasim.sweeps.parameters import catalogue
-from dlasim.sweeps.result_files import LAYERS, RESULTS
+from dlasim.sweeps.result_files import LAYERS, PENDING, RESULTS
 
 if TYPE_CHECKING:
     from dlasim.sweeps.charts import Chart
@@ -52,7 +52,7 @@ class SweepResult:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self._parent: SweepResult | None = None  # kept alive because it may own the folder
-        self._rows: int | None = None
+        self._counted: tuple[int, int] | None = None  # rows, and those of points that are not done
         self._finalizer: weakref.finalize[..., SweepResult] | None = None
         self.columns: list[str] = read_csv(self.path)[0]
 
@@ -61,16 +61,31 @@ class SweepResult:
         self._finalizer = weakref.finalize(self, shutil.rmtree, self.path.parent, ignore_errors=True)
 
     def __len__(self) -> int:
-        if self._rows is None:
-            self._rows = sum(1 for _ in read_csv(self.path)[1])
-        return self._rows
+        return self._counts()[0]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return self.rows()
 
     def __repr__(self) -> str:
         place = "" if self._finalizer is not None else f" {self.path}"
-        return f"<SweepResult{place}: {len(self):,} rows, {len(self.columns)} columns>"
+        part = f", {self.partial}" if self.partial else ""
+        return f"<SweepResult{place}: {len(self):,} rows, {len(self.columns)} columns{part}>"
+
+    @property
+    def partial(self) -> str:
+        """`partial: 113 of 1,440 points` if the sweep was interrupted before it was complete, else empty."""
+        rows, pending = self._counts()
+        return f"partial: {rows - pending:,} of {rows:,} points" if pending else ""
+
+    def _counts(self) -> tuple[int, int]:
+        if self._counted is None:
+            status = self.columns.index("status") if "status" in self.columns else None
+            rows = pending = 0
+            for line in read_csv(self.path)[1]:
+                rows += 1
+                pending += status is not None and line[status] == PENDING
+            self._counted = rows, pending
+        return self._counted
 
     @property
     def layers(self) -> SweepResult:
@@ -103,7 +118,8 @@ class SweepResult:
         shown = [name for name in _SHOWN if name in self.columns]
         rows = list(islice(self.rows(*shown), _SHOWN_ROWS))
         rest = len(self) - len(rows)
-        return html_table(rows) + (f"<p>… and {rest:,} more; .frame() has all</p>" if rest else "")
+        part = f"<p>{self.partial}</p>" if self.partial else ""
+        return part + html_table(rows) + (f"<p>… and {rest:,} more; .frame() has all</p>" if rest else "")
 
     def rows(self, *columns: str) -> Iterator[dict[str, Any]]:
         """Iterate over the rows, with all columns or only these."""
@@ -161,7 +177,9 @@ def open_results(location: str | Path) -> SweepResult:
     if path.is_dir():
         path = path / RESULTS
         if not path.exists():
-            raise InputError(f"{location} has no {RESULTS}; expected the folder of a finished sweep")
+            begun = (Path(location) / "cache").is_dir()
+            hint = "its sweep has not come so far; run it again" if begun else "expected that of a sweep"
+            raise InputError(f"the folder {location} has no {RESULTS}: {hint}")
     return SweepResult(path)
 
 

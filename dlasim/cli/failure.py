@@ -13,7 +13,6 @@ from dlasim.errors import WRONG_PATH, DlasimError, is_interrupt, printable
 
 RUN_FAILED = 1
 BAD_INPUT = 2
-INTERRUPTED = 130  # 128 + SIGINT, as in a shell
 PIPE_CLOSED = 141  # 128 + SIGPIPE
 
 
@@ -39,7 +38,9 @@ def _describe(error: BaseException, program: str) -> tuple[str, int]:
     if isinstance(error, DlasimError):
         return f"{program}: {error}{_suggestion(error, program)}", error.exit_code
     if isinstance(error, click.Abort) or is_interrupt(error):
-        return f"{program}: interrupted", INTERRUPTED
+        word, code = interrupts.ending()
+        said = printable(str(error)) if isinstance(error, KeyboardInterrupt) else ""
+        return f"{program}: {word}{f': {said}' if said else ''}", code
     if isinstance(error, MemoryError):
         return f"{program}: out of memory", RUN_FAILED
     if isinstance(error, ImportError) and error.name and not error.name.startswith("dlasim"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dlasim import interrupts
 from dlasim.cli.config_options import COMPILE, MACHINE, config_option, preset_option
 from dlasim.cli.help_sections import SectionedCommand, SharedOption
 from dlasim.cli.option_types import Number
@@ -132,7 +133,8 @@ def command(targets: tuple[str, ...], **given: Any) -> None:
         cache=Path(given["cache"]) if given["cache"] else None,
         command=invocation(),
     )
-    outcome = run_study(study, settings)
+    with interrupts.terminations():
+        outcome = run_study(study, settings)
     if given["as_json"]:
         say(json.dumps(list(outcome.result.rows()), indent=2))
     else:

@@ -27,6 +27,8 @@ KINDS = {
 
 def make(result: Table, kind: str, settings: Mapping[str, Any]) -> Any:
     """The figure of that kind; use it within `canvas.style()`."""
+    from dlasim.sweeps.charts import canvas
+
     if kind not in KINDS:
         raise InputError(unknown("chart kind", kind, KINDS))
     draw = import_module(f"dlasim.sweeps.charts.{KINDS[kind][0]}").draw
@@ -34,7 +36,10 @@ def make(result: Table, kind: str, settings: Mapping[str, Any]) -> Any:
     for name in settings:
         if name not in allowed:
             raise InputError(f"{kind} chart: {unknown('setting', name, allowed)}")
-    return draw(result, **settings)
+    figure = draw(result, **settings)
+    if result.partial:
+        canvas.add_to_title(figure, result.partial)
+    return figure
 
 
 def fitting_kind(result: Table, where: str | None = None) -> str:

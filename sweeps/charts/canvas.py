@@ -90,6 +90,12 @@ def head(figure: Any, title: str, note: str = "") -> None:
         figure.suptitle("\n".join(lines), fontsize=8 if note else 9, linespacing=1.4)
 
 
+def add_to_title(figure: Any, text: str) -> None:
+    """A further line of the title."""
+    lines = [line for line in (figure.get_suptitle(), text) if line]
+    figure.suptitle("\n".join(lines), fontsize=8, linespacing=1.4)
+
+
 def draw_axis_break(axes: Any, x: float, y: float, height: float) -> None:
     """The mark of a bar that goes on beyond the axis."""
     for points in (-9, -6):

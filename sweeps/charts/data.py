@@ -35,6 +35,10 @@ class Table(Protocol):
     columns: list[str]
 
     @property
+    def partial(self) -> str:
+        """Says how many points there are, where the sweep is not complete."""
+
+    @property
     def layers(self) -> Table:
         """The rows of each layer."""
 

@@ -17,6 +17,7 @@ class ReportTable:
     """One row, and the rows of its layers. `ran` is what ran, if the report comes from this process."""
 
     ran: tuple[Program, Inference] | None = None
+    partial = ""  # a report is complete
 
     def __init__(self, path: Path, row: Row, layers: list[Row]) -> None:
         self.path, self.columns = path, list(row)

@@ -15,7 +15,7 @@ from dlasim.sweeps.conditions import Condition
 from dlasim.sweeps.evaluate import FIGURES
 from dlasim.sweeps.page.document import document
 from dlasim.sweeps.parameters import find, names_in
-from dlasim.sweeps.result_files import ABOUT
+from dlasim.sweeps.result_files import ABOUT, PENDING
 
 MAX_POINTS = 50_000
 MAX_REFUSED = 200
@@ -36,12 +36,13 @@ def sweep_page(result: Table, where: str | None = None) -> str:
         "command": study.get("command", ""),
         "where": where or "",
         "study": study,
+        "partial": result.partial,
         "count": len(rows),
         "statuses": Counter(str(row["status"]) for row in rows),
         "refused": [
             [row[name] for name in ("point", "model", "label", "status", "reason")]
             for row in rows
-            if row["status"] != "ok"
+            if row["status"] not in ("ok", PENDING)
         ][:MAX_REFUSED],
         "parameters": [_parameter(name, rows) for name in swept],
         "fixed": [[axis_name(name), _text(name, rows[0][name])] for name in names_in(rows[0] if rows else ())
@@ -52,7 +53,8 @@ def sweep_page(result: Table, where: str | None = None) -> str:
         "columns": {name: _column([row[name] for row in ran]) for name in columns if name not in _STATUS},
     }  # fmt: skip
     name = study.get("study") or result.path.parent.name or "sweep"
-    return document(f"{name}: {len(rows):,} points", data)
+    part = f" ({result.partial})" if result.partial else ""
+    return document(f"{name}: {len(rows):,} points{part}", data)
 
 
 def _chosen(result: Table, where: str | None) -> list[dict[str, Any]]:

@@ -22,8 +22,8 @@ from dlasim.sweeps.csv_table import write_csv
 from dlasim.sweeps.evaluate import FIGURES
 from dlasim.sweeps.open_table import open_table
 from dlasim.sweeps.parameters import catalogue
-from dlasim.sweeps.sweep import columns
 from dlasim.sweeps.sweep_result import SweepResult
+from dlasim.sweeps.sweep_tables import columns
 
 QUICK_PLANS = {"fusion": "requant"}
 

@@ -12,6 +12,7 @@ import pytest
 
 from dlasim import api
 from dlasim.errors import InputError
+from dlasim.sweeps.sweep_result import open_results
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed")
 AXES = {"pes": "16..256:16", "sram": "16KiB..1MiB", "parallel": "input,output", "fusion": "requant"}
@@ -64,6 +65,28 @@ def test_a_worker_dies_half_way(
     printed = process.communicate(timeout=120)[1]
     assert process.returncode == 0, printed
     assert (tmp_path / "far" / "results.csv").read_bytes() == expected
+
+
+def test_ctrl_c_keeps_what_is_done(
+    model: Path, tmp_path: Path, cluster: tuple[str, list[subprocess.Popen[bytes]]]
+) -> None:
+    from tests.hardening.commands import listen_to_ctrl_c
+
+    axes = [word for name, text in AXES.items() for word in (f"--{name}", text)]
+    command = [sys.executable, "-P", "-m", "dlasim", "sweep", str(model), "--out", str(tmp_path),
+               "--scheduler", cluster[0], *axes]  # fmt: skip
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=listen_to_ctrl_c
+    )
+    while sum(path.read_bytes().count(b"\n") for path in (tmp_path / "cache").glob("*.jsonl")) < 20:
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    printed = process.communicate(timeout=120)[1]
+    assert process.returncode == 130
+    assert printed.splitlines()[-1].endswith("results.csv; the same command goes on"), printed
+    assert "Traceback" not in printed
+    assert 20 <= open_results(tmp_path).column("status").count("ok") < 224
 
 
 def test_an_address_where_nobody_is(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

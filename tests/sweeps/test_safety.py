@@ -80,16 +80,6 @@ def test_killed_and_resumed(model: Path, tmp_path: Path, expected: bytes) -> Non
     assert wait_until_gone(workers), "workers outlive the sweep that was killed"
 
 
-def test_interrupted_politely(model: Path, tmp_path: Path) -> None:
-    process = start(model, tmp_path)
-    wait_for_points(process, tmp_path / "cache", 20)
-    process.send_signal(signal.SIGINT)
-    code, printed = finish(process)
-    assert code == 130
-    assert printed.count("\n") == 1
-    assert "Traceback" not in printed
-
-
 def test_workers_that_die_are_replaced(model: Path, tmp_path: Path, expected: bytes) -> None:
     process = start(model, tmp_path)
     for share in (10, 60):

@@ -10,6 +10,7 @@ function sweepPage() {
   const head = [
     make("h1", {}, DATA.study.title || DATA.study.study || "Sweep"),
     make("p", { class: "lead" }, `${exact(DATA.count)} points${DATA.where ? ` where ${DATA.where}` : ""}${DATA.parameters.length ? `; swept: ${DATA.parameters.map((one) => one.text).join(", ")}` : ""}`),
+    DATA.partial ? make("p", { class: "note", id: "partial" }, `The sweep is not complete (${DATA.partial}). The same command goes on.`) : null,
     section("overview", "Overview", null, sweepFigures(ran), fixedParameters()),
   ];
   if (!ran) return [...head, make("p", { class: "note", id: "nothing-ran" }, "No point ran, so there is nothing to draw. The reasons are below."), refusedSection(), commandSection(DATA.command)];
@@ -22,9 +23,9 @@ function sweepPage() {
 function sweepFigures(ran) {
   const models = modelsOf();
   const cards = [["points", "Points", exact(DATA.count), "", DATA.count], ["ran", "Ran", exact(ran), DATA.count ? percent(ran / DATA.count) : "", ran],
-    ["refused", "Cannot run", exact(DATA.statuses.refused || 0), "", DATA.statuses.refused || 0], ["failed", "Failed", exact(DATA.statuses.failed || 0), "", DATA.statuses.failed || 0],
+    ["refused", "Cannot run", exact(DATA.statuses.refused || 0), "", DATA.statuses.refused || 0], ["failed", "Failed", exact(DATA.statuses.failed || 0), "", DATA.statuses.failed || 0], ["pending", "Not done yet", exact(DATA.statuses.pending || 0), "", DATA.statuses.pending || 0],
     ...bestCards(models),
-    ...(ran ? [["models", "Models", exact(models.length), clipped(models.join(", "), 60), models.length]] : [])].filter(([name, , , , value]) => name !== "failed" || value);
+    ...(ran ? [["models", "Models", exact(models.length), clipped(models.join(", "), 60), models.length]] : [])].filter(([name, , , , value]) => !["failed", "pending"].includes(name) || value);
   return figureCards(cards);
 }
 
@@ -216,6 +217,6 @@ function pointSection(points) {
 function refusedSection() {
   const rows = DATA.refused.map(([point, model, label, status, reason]) => ({ point, model, label, status, reason }));
   if (!rows.length) return null;
-  const all = DATA.count - DATA.labels.length;
+  const all = DATA.count - DATA.labels.length - (DATA.statuses.pending || 0);
   return section("refused", "Points that did not run", rows.length < all ? `The first ${exact(rows.length)} of ${exact(all)}.` : null, table("refused-table", [cell("point", "point", (row) => row.point, { number: true }), ...["model", "label", "status"].map((name) => cell(name, name, (row) => row[name])), cell("reason", "reason", (row) => row.reason, { class: "words" })], rows).node);
 }

@@ -1,0 +1,131 @@
+"""Writes the tables of a sweep: all points when it is done, those that are done if it ends before."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import Any
+
+from dlasim import __version__
+from dlasim.dataclass import dataclass
+from dlasim.fileio import atomic_write
+from dlasim.sweeps.csv_table import write_csv
+from dlasim.sweeps.evaluate import FAILED, FIGURES, LAYER_COLUMNS, OK, REFUSED, Entry, code_version
+from dlasim.sweeps.models import Blueprint
+from dlasim.sweeps.parameters import catalogue
+from dlasim.sweeps.result_files import ABOUT, LAYERS, PENDING, RESULTS
+from dlasim.sweeps.study import Point, Study
+from dlasim.sweeps.sweep_points import SweepPoints
+
+SCHEMA = "dlasim.sweep/1"
+# A sweep that is killed leaves a table that is so old, or older if writing it takes a fiftieth of the time.
+REFRESH_SECONDS = 20.0
+REFRESH_SHARE = 50
+_NOT_DONE = Entry(PENDING, "not done yet")
+_LAYER_PARAMETERS = ("pes", "parallel", "sram_bytes", "dma_bandwidth", "dma_shared_bandwidth", "vector_lanes",
+                     "clock_mhz", "fusion", "depthwise", "tiling")  # fmt: skip
+_LAYER_COLUMNS = ["point", "case", "model", "label", *_LAYER_PARAMETERS, *LAYER_COLUMNS]
+
+
+def columns(parts: Sequence[str] = ()) -> list[str]:
+    """The columns of results.csv; `parts` of tables follow the other parameters."""
+    parameters = [*catalogue(), *parts]
+    return ["point", "case", "model", "label", *parameters, "status", "reason", *FIGURES, "version", "key"]
+
+
+@dataclass(slots=True)
+class Counts:
+    """How many points have which status, and the first that failed or was refused."""
+
+    statuses: dict[str, int] = field(default_factory=lambda: dict.fromkeys((OK, REFUSED, FAILED), 0))
+    first: dict[str, str] = field(default_factory=dict)
+
+    def add(self, point: Point, entry: Entry) -> None:
+        """Count a point."""
+        self.statuses[entry.status] = self.statuses.get(entry.status, 0) + 1
+        self.first.setdefault(entry.status, f"{point.model} {point.label}: {entry.reason}")
+
+
+class SweepTables:
+    """The files in the folder of a sweep."""
+
+    def __init__(
+        self, study: Study, folder: Path, command: str, with_layers: bool, blueprints: Mapping[str, Blueprint]
+    ) -> None:
+        self._study, self._folder, self._command = study, folder, command
+        self._with_layers, self._blueprints = with_layers, blueprints
+        self._next = time.perf_counter() + REFRESH_SECONDS
+
+    @property
+    def results(self) -> Path:
+        """The table of points."""
+        return self._folder / RESULTS
+
+    def refresh(self, points: SweepPoints) -> None:
+        """Write what is done from time to time, for the case that the sweep is killed."""
+        began = time.perf_counter()
+        if began < self._next:
+            return
+        self.write(points)
+        ended = time.perf_counter()
+        self._next = ended + max(REFRESH_SECONDS, REFRESH_SHARE * (ended - began))
+
+    def write(self, points: SweepPoints) -> Counts:
+        """Write all tables; each appears when it is complete. A point that is not done is a row that says
+        so."""
+        counts = Counts()
+
+        def rows() -> Iterator[list[Any]]:
+            for point, entry in _rows(points):
+                counts.add(point, entry)
+                yield self._row(point, entry, points.key(point))
+
+        if self._with_layers:
+            write_csv(self._folder / LAYERS, _LAYER_COLUMNS, _layer_rows(points))
+        digest = write_csv(self.results, columns(self._study.parts), rows())
+        self._write_about(digest, len(points), counts.statuses)
+        return counts
+
+    def _row(self, point: Point, entry: Entry, key: str) -> list[Any]:
+        figures = entry.figures or [None] * len(FIGURES)
+        return [point.number, point.case, point.model, point.label, *self._values(point), entry.status,
+                entry.reason, *figures, __version__, key]  # fmt: skip
+
+    def _values(self, point: Point) -> Iterable[Any]:
+        if not self._study.parts:
+            return point.values.values()
+        return [point.values.get(name, "") for name in (*catalogue(), *self._study.parts)]
+
+    def _write_about(self, digest: str, points: int, statuses: Mapping[str, int]) -> None:
+        import numpy
+
+        about = {
+            "schema": SCHEMA,
+            "study": self._study.name,
+            "title": self._study.title,
+            "command": self._command,
+            "points": points,
+            "statuses": statuses,
+            "results_sha256": digest,
+            "models": {
+                model.label: {"content": self._blueprints[model.label].content, **model.as_dict()}
+                for model in self._study.models
+            },
+            "versions": {"dlasim": __version__, "code": code_version(), "numpy": numpy.__version__},
+        }
+        atomic_write(self._folder / ABOUT, json.dumps(about, indent=2) + "\n")
+
+
+def _rows(points: SweepPoints) -> Iterator[tuple[Point, Entry]]:
+    for point, entry in points.entries():
+        yield point, _NOT_DONE if entry is None else entry
+
+
+def _layer_rows(points: SweepPoints) -> Iterator[list[Any]]:
+    for point, entry in _rows(points):
+        parameters = [point.values[name] for name in _LAYER_PARAMETERS]
+        for layer in entry.layers or ():
+            yield [point.number, point.case, point.model, point.label, *parameters, *layer]
