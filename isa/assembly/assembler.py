@@ -7,6 +7,7 @@ from dlasim.isa.assembly import data_section, description, steps
 from dlasim.isa.assembly.data_section import hex_bytes
 from dlasim.isa.assembly.error_text import suggestion_text
 from dlasim.isa.assembly.lexer import Kind, Token
+from dlasim.isa.assembly.macros import Expander
 from dlasim.isa.assembly.parser import Line
 from dlasim.isa.assembly.program_builder import Builder, Mode
 from dlasim.isa.assembly.source import UNNAMED, ErrorLimitError, Refused, SourceText
@@ -32,16 +33,19 @@ def assemble(text: str, origin: str | None = None) -> Program:
 
 
 class _Assembler:
-    """One pass over the lines; symbols that come later are filled in at the end."""
+    """One pass over the lines and what macros expand to; later symbols are filled in at the end."""
 
     def __init__(self, source: SourceText) -> None:
         self._source = source
         self._builder = Builder(source)
+        self._expander = Expander(source, self._builder)
         self._words: dict[str, int] = {}  # lines seen before whose word depends on no symbol
 
     def run(self) -> Program:
         try:
-            for number, text in enumerate(self._source.lines, 1):
+            lines = self._source.lines
+            for number in self._expander:
+                text = lines[number - 1]
                 if self._builder.mode is Mode.NOTHING or not self._quick(number, text):
                     with self._source.collect():
                         self._line(number, text)
@@ -82,18 +86,26 @@ class _Assembler:
             self._words[text] = self._builder.commands[-1]
 
     def _instruction(self, line: Line, token: Token) -> bool:
-        """Whether its word is final already."""
+        """Whether its word is final already. The name may also be that of a macro."""
+        macro = self._expander.macros.get(token.text)
+        if macro is not None:
+            self._expander.call(line, macro, token)
+            return False
         try:
-            statement = parse_instruction(line, token)
+            statement = parse_instruction(line, token, self._expander.macros)
         except Refused:
             self._builder.add_placeholder_word(line.number)
             raise
         return self._builder.add_word(line, token, statement)
 
     def _directive(self, line: Line, token: Token) -> None:
-        handler = _DIRECTIVES.get(token.text.lower())
+        name = token.text.lower()
+        if name in self._expander.directives:
+            return self._expander.directives[name](line, token)
+        handler = _DIRECTIVES.get(name)
         if handler is None:
             self._builder.mark_section_unknown()
-            hint = suggestion_text(token.text, _DIRECTIVES, "the directives are")
+            known = (*_DIRECTIVES, *self._expander.directives)
+            hint = suggestion_text(token.text, known, "the directives are")
             line.fail(f"unknown directive {token}{hint}", token)
-        handler(self._builder, line, token)
+        return handler(self._builder, line, token)

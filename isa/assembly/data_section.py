@@ -12,6 +12,7 @@ from dlasim.isa.assembly.symbol_expressions import SymbolicExpression
 from dlasim.isa.instructions import RECORD_BYTES
 
 _MAX_ALIGNMENT = 1 << 16
+_BYTE = (-(1 << 7), (1 << 8) - 1)
 _I32 = (-(1 << 31), (1 << 31) - 1)
 Handler = Callable[[Builder, Line, Token], None]
 
@@ -48,10 +49,26 @@ def _fill(
     builder.when_known(expressions, put)
 
 
-def _zero(builder: Builder, line: Line, directive: Token) -> None:
+def _space(builder: Builder, line: Line, directive: Token) -> None:
+    """`COUNT` or `COUNT, VALUE`: bytes that are all the same."""
     count = builder.now(line, maximum=MAX_CONSTANT_BYTES)
+    value = builder.now(line, *_BYTE) if line.accept(",") else 0
     line.expect_end()
-    builder.reserve(line, directive, count)
+    start = builder.reserve(line, directive, count)
+    if value:
+        builder.constants[start:] = bytes([value & 0xFF]) * count
+
+
+def _ascii(end: bytes) -> Handler:
+    """Strings in UTF-8, each followed by `end`."""
+
+    def directive(builder: Builder, line: Line, token: Token) -> None:
+        strings = line.values(lambda: line.expect_kind("a string", Kind.STRING).text)
+        raw = b"".join(text.encode() + end for text in strings)
+        start = builder.reserve(line, token, len(raw))
+        builder.constants[start:] = raw
+
+    return directive
 
 
 def _align(builder: Builder, line: Line, directive: Token) -> None:
@@ -103,10 +120,15 @@ def _placed(handler: Handler) -> Handler:
 
 DIRECTIVES: dict[str, Handler] = {
     ".data": _begin,
-    ".i8": _placed(_values(1, -(1 << 7), (1 << 8) - 1)),
+    ".i8": _placed(_values(1, *_BYTE)),
+    ".byte": _placed(_values(1, *_BYTE)),
     ".i16": _placed(_values(2, -(1 << 15), (1 << 16) - 1)),
+    ".half": _placed(_values(2, -(1 << 15), (1 << 16) - 1)),
     ".i32": _placed(_values(4, -(1 << 31), (1 << 32) - 1)),
-    ".zero": _placed(_zero),
+    ".zero": _placed(_space),
+    ".space": _placed(_space),
+    ".ascii": _placed(_ascii(b"")),
+    ".asciz": _placed(_ascii(b"\0")),
     ".align": _placed(_align),
     ".hex": _placed(_hex),
     ".record": _placed(_record),

@@ -88,6 +88,9 @@ def tokenize(source: SourceText, line: int) -> list[Token]:
 def _wrong(text: str, place: TextPosition) -> Token:
     if text[place.column - 1] == '"':
         return Token(Kind.WRONG, 'this string does not end; close it with "', place)
+    if text[place.column - 1] == "\\":
+        name = text[place.column - 1 :].split(maxsplit=1)[0][:40]
+        return Token(Kind.WRONG, f"{name} is no parameter of a macro here", place)
     return Token(Kind.WRONG, f"unexpected character {text[place.column - 1]!r}", place)
 
 

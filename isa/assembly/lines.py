@@ -27,7 +27,7 @@ class LineTable:
 
     def __init__(self, source: SourceText) -> None:
         self._source = source
-        self.of_words: array[int] = array("I")  # the line of each word
+        self.of_words: array[int] = array("I")  # the line of each word, perhaps an expanded one
         self._directives_from: int | None = None  # the word that the first `.line` precedes
         self._files: dict[str, int] = {}
         self._file: int | None = None  # of the latest directive
@@ -70,7 +70,8 @@ class LineTable:
 
     def _implicit_runs(self) -> NDArray[np.void]:
         """Runs of the words before the first directive."""
-        lines = np.array(self.of_words, np.int64)[: self._directives_from]
+        numbers = self.of_words[: self._directives_from]
+        lines = np.array(self._source.outermost_lines(numbers), np.int64)
         starts = np.flatnonzero(np.diff(lines, prepend=-1) != 1)
         runs = np.zeros(len(starts), LINES.dtype)
         runs["first_word"], runs["line"] = starts, lines[starts]

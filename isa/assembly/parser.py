@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from dlasim.isa.assembly.error_text import joined, suggestion_text
-from dlasim.isa.assembly.lexer import Kind, Token, tokenize
+from dlasim.isa.assembly.lexer import Kind, Token, quote, tokenize
 from dlasim.isa.assembly.source import SourceText
 from dlasim.isa.assembly.symbol_expressions import SymbolicExpression, number
 
@@ -118,6 +118,19 @@ class Line:
             found.append(reader())
         self.expect_end()
         return found
+
+    def argument(self) -> str:
+        """The tokens up to a comma outside parentheses, or up to the end, as text."""
+        found: list[str] = []
+        depth = 0
+        while not self.at_end:
+            is_sign = self.next.kind is Kind.SIGN
+            if is_sign and self.next.text == "," and depth <= 0:
+                break
+            depth += {"(": 1, ")": -1}.get(self.next.text, 0) if is_sign else 0
+            token = self.take()
+            found.append(quote(token.text) if token.kind is Kind.STRING else token.text)
+        return " ".join(found) or self.fail(f"expected a value, found {self.next}")
 
     def by_x(self, what: str) -> tuple[int, ...]:
         """Numbers joined by x, such as 1x8x8x3."""

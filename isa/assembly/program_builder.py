@@ -138,7 +138,9 @@ class Builder:
     def add_word(self, line: Line, token: Token, statement: Statement) -> bool:
         """Append a command word; whether it is final already."""
         if not self.is_in(Mode.STREAM):
-            line.fail(f"{token} must be in a stream; put .stream above it", token)
+            is_data = token.text == ".word" and self.mode is Mode.DATA
+            hint = "in .data write .i32, or " if is_data else ""
+            line.fail(f"{token} must be in a stream; {hint}put .stream above it", token)
         index = len(self.commands)
         self.add_known_word(statement.word, line.number)
 
@@ -218,7 +220,7 @@ class Builder:
     def open_layer(self, place: TextPosition, index: int) -> None:
         """Words from here on belong to a layer."""
         if self._open_layer is not None:
-            line = self._open_layer.place.line
+            line = self.source.written_line(self._open_layer.place.line)
             self.source.note(place, f"the layer of line {line} is still open; put .endlayer above this line")
         self._open_layer = _OpenLayer(place, index, len(self.commands))
 

@@ -1,13 +1,17 @@
 """The text being assembled, and the errors found in it, each with its place.
 
+Lines are known by number. Those of the text come first; a line that a macro expands to gets a number behind
+them, and remembers where it comes from.
+
 A line with an error does not end the work: `fail` leaves the line, `collect` keeps the error and goes on with
 the next, and `check` raises all of them together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import NoReturn
 
 from dlasim.dataclass import dataclass
@@ -17,6 +21,7 @@ UNNAMED = "<text>"
 MAX_SHOWN_ERRORS = 20
 MAX_ERRORS = 200  # the assembler stops after this many
 _SHOWN_COLUMNS = 100  # of a longer line, only this much is shown around the caret
+_SHOWN_CALLS = 4  # of nested macros
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -25,6 +30,18 @@ class TextPosition:
 
     line: int
     column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where an expanded line comes from: a line of a macro's or repetition's body, and the line of the call.
+
+    A repetition has no call.
+    """
+
+    body: int
+    macro: str = ""
+    call: int = 0
 
 
 class Refused(Exception):  # noqa: N818 (never leaves the assembler)
@@ -45,7 +62,43 @@ class SourceText:
     def __init__(self, text: str, name: str | None) -> None:
         self.name = name
         self.lines = text.split("\n")
+        self._written = len(self.lines)
+        self._origins: list[Origin] = []  # of the lines behind those that are written
         self._errors: list[tuple[TextPosition, str]] = []
+
+    def expand(self, text: str, origin: Origin) -> int:
+        """Add an expanded line; returns its number."""
+        self.lines.append(text)
+        self._origins.append(origin)
+        return len(self.lines)
+
+    def written_line(self, number: int) -> int:
+        """The line of the text that a line is, or was expanded from."""
+        while number > self._written:
+            number = self._origin(number).body
+        return number
+
+    def outermost_line(self, number: int) -> int:
+        """The line of the text that a line is, or that calls the macros that it was expanded from."""
+        while number > self._written:
+            origin = self._origin(number)
+            number = origin.call or origin.body
+        return number
+
+    def outermost_lines(self, numbers: Sequence[int]) -> Sequence[int]:
+        """Those of many lines."""
+        return [self.outermost_line(number) for number in numbers] if self._origins else numbers
+
+    def _origin(self, number: int) -> Origin:
+        return self._origins[number - self._written - 1]
+
+    def _calls(self, number: int) -> Iterator[str]:
+        """The macros that a line was expanded from, the innermost first."""
+        while number > self._written:
+            origin = self._origin(number)
+            if origin.call:
+                yield f"in macro {origin.macro} called in line {self.written_line(origin.call)}"
+            number = origin.call or origin.body
 
     def fail(self, place: TextPosition, what: str) -> NoReturn:
         """Stop reading this statement: `what` is wrong at `place`."""
@@ -70,7 +123,7 @@ class SourceText:
         """Raise everything that was found, in the order of the text, if anything was."""
         if not self._errors:
             return
-        found = sorted(dict.fromkeys(self._errors))
+        found = sorted(dict.fromkeys(self._errors), key=self._order)
         shown = [self._text(place, what) for place, what in found[:MAX_SHOWN_ERRORS]]
         if len(found) > 1:
             shown.insert(0, f"{self.name or UNNAMED}: {self._count(len(found))} errors")
@@ -81,8 +134,15 @@ class SourceText:
     def _count(self, number: int) -> str:
         return f"at least {number}" if len(self._errors) >= MAX_ERRORS else str(number)
 
+    def _order(self, error: tuple[TextPosition, str]) -> tuple[int, TextPosition, str]:
+        return self.outermost_line(error[0].line), *error
+
     def _text(self, place: TextPosition, what: str) -> str:
-        return f"{self.name or UNNAMED}:{place.line}:{place.column}: {what}\n{self._picture(place)}"
+        calls = list(islice(self._calls(place.line), _SHOWN_CALLS + 1))
+        calls[_SHOWN_CALLS:] = ["…"] if len(calls) > _SHOWN_CALLS else []
+        where = f" ({', '.join(calls)})" if calls else ""
+        line = self.written_line(place.line)
+        return f"{self.name or UNNAMED}:{line}:{place.column}: {what}{where}\n{self._picture(place)}"
 
     def _picture(self, place: TextPosition) -> str:
         """The line, and a caret below its column."""

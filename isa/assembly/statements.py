@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from dlasim.dataclass import dataclass
@@ -64,11 +65,11 @@ def parse_word(line: Line) -> Statement:
     return Statement(0, (WordPart(".word", _WORD, 0, expression),))
 
 
-def parse_instruction(line: Line, mnemonic: Token) -> Statement:
-    """An instruction; its mnemonic has just been taken."""
+def parse_instruction(line: Line, mnemonic: Token, macros: Iterable[str] = ()) -> Statement:
+    """An instruction; its mnemonic has just been taken. `macros` may have been meant instead."""
     instruction = BY_MNEMONIC.get(mnemonic.text.upper())
     if instruction is None:
-        hint = suggestion_text(mnemonic.text, BY_MNEMONIC)
+        hint = suggestion_text(mnemonic.text, (*BY_MNEMONIC, *macros))
         line.fail(
             f"unknown instruction {mnemonic}{hint}; `dlasim isa` lists all".replace("?;", "?"), mnemonic
         )

@@ -62,7 +62,8 @@ class Symbols:
         if known is not None:
             if known.is_erroneous:
                 raise Refused
-            where = f"in line {known.line}" if known.line else "by the assembler; choose another name"
+            line = self._source.written_line(known.line)
+            where = f"in line {line}" if line else "by the assembler; choose another name"
             self._source.fail(token.place, f"{token} is already defined {where}")
         self._table[token.text] = Symbol(value, token.place.line)
 
@@ -79,7 +80,8 @@ class Symbols:
 
     def note_unknown(self, uses: Sequence[Token]) -> None:
         """Keep the error that a name is defined nowhere, at the first place that uses it."""
-        first, lines = uses[0], sorted({token.place.line for token in uses[1:]})
+        first = uses[0]
+        lines = sorted({self._source.written_line(token.place.line) for token in uses[1:]})
         again = f" (used again in line {', '.join(map(str, lines[:_MAX_LINES]))}" if lines else ""
         more = f" and {len(lines) - _MAX_LINES} more" if len(lines) > _MAX_LINES else ""
         end = ")" if lines else ""

@@ -20,7 +20,10 @@ def test_examples_assemble(text: str) -> None:
 
 
 def test_every_directive_is_described() -> None:
-    assert [name for name in _DIRECTIVES if f"`{name}" not in _PAGE] == []
+    from dlasim.isa.assembly.macros import END_MACRO, END_REPEAT, MACRO, REPEAT
+
+    known = (*_DIRECTIVES, MACRO, END_MACRO, REPEAT, END_REPEAT)
+    assert [name for name in known if f"`{name}" not in _PAGE] == []
 
 
 def test_the_error_shown_is_the_error_given() -> None:
@@ -29,3 +32,10 @@ def test_the_error_shown_is_the_error_given() -> None:
     with pytest.raises(InputError) as caught:
         assemble(text, "model.s")
     assert str(caught.value) == shown
+
+
+def test_the_limits_of_macros_are_those_stated() -> None:
+    from dlasim.isa.assembly import macros
+
+    said = f"may nest {macros.MAX_DEPTH} deep and expand to {macros.MAX_EXPANDED_LINES:,} lines with "
+    assert said + f"{macros.MAX_EXPANDED_CHARACTERS:,} characters" in " ".join(_PAGE.split())
