@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from dlasim.api import compile, explain, inspect, model, run, sweep, verify
     from dlasim.compiler_shim.dlag.graph_builder import GraphBuilder
     from dlasim.errors import InputError, RunError
+    from dlasim.result import RunResult
     from dlasim.sim.config import DlaConfig
+    from dlasim.sweeps.sweep_result import SweepResult
 
 __version__ = "0.1.0"
 __all__ = [
@@ -20,6 +22,8 @@ __all__ = [
     "GraphBuilder",
     "InputError",
     "RunError",
+    "RunResult",
+    "SweepResult",
     "compile",
     "explain",
     "inspect",
@@ -34,6 +38,8 @@ _MODULES = {
     "GraphBuilder": "dlasim.compiler_shim.dlag.graph_builder",
     "InputError": "dlasim.errors",
     "RunError": "dlasim.errors",
+    "RunResult": "dlasim.result",
+    "SweepResult": "dlasim.sweeps.sweep_result",
 }
 
 
@@ -49,4 +55,5 @@ def __getattr__(name: str) -> "Any":
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__} - {"TYPE_CHECKING", "_MODULES"})
+    """What the package offers; submodules that happen to be imported are not part of it."""
+    return [*__all__, "__all__", "__doc__", "__file__", "__name__", "__path__", "__version__"]

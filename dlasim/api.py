@@ -11,11 +11,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from dlasim.choices import Axes, Choices, HostChoices
 from dlasim.compiler_shim.options import CompileOptions
-from dlasim.errors import RunError
+from dlasim.errors import InputError, RunError
 from dlasim.isa.program import Program
 from dlasim.loading import (
     Loaded,
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dlasim.explanation import Explanation
     from dlasim.inputs import Inputs
     from dlasim.onnx_comparison import OnnxComparison
+    from dlasim.sim.report_types import Report
     from dlasim.sweeps.sweep_result import SweepResult
     from dlasim.verification import Verification
 
@@ -182,7 +183,7 @@ def run(
         seconds["steady"] = min(inference.wall_seconds for inference in inferences[1:])
     last = inferences[-1]
     figures = report(loaded.program, loaded.config, last, seconds)
-    return _result(RunResult(last.outputs, figures, last, loaded), warnings)
+    return _result(RunResult(last.outputs, cast("Report", figures), last, loaded), warnings)
 
 
 def _result(result: RunResult, warnings: list[str]) -> RunResult:
@@ -211,7 +212,7 @@ def _run_on_board(
     on_board.check_host(host)
     chosen = on_board.host_options(inferences=max(repeat, 1), **host_options)
     done, figures = on_board.run_loaded(loaded, executor, arrays, chosen)
-    result = RunResult(done.inference.outputs, figures, done.inference, loaded, done)
+    result = RunResult(done.inference.outputs, cast("Report", figures), done.inference, loaded, done)
     return _result(result, warnings + on_board.rtl_warnings(done.rtl))
 
 
@@ -243,19 +244,19 @@ def explain(model: str | Path, config: Machine | None = None, **choices: Unpack[
 
 
 def sweep(
-    *targets: str | Path,
+    *targets: str | Path | Sequence[str | Path],
     out: str | Path | None = None,
     jobs: int | None = None,
     scheduler: str | None = None,
     resume: bool = True,
     cache: str | Path | None = None,
     layers: bool = False,
-    where: Sequence[str] = (),
+    where: str | Sequence[str] = (),
     **axes: Unpack[Axes],
 ) -> SweepResult:
     """Run models, or a study, on many machines; keywords are parameters with their values.
 
-    Without `out` the table is deleted together with the result.
+    Several models may also be a list. Without `out` the table is deleted together with the result.
 
     >>> import dlasim
     >>> found = dlasim.sweep("mnist", pes=[64, 128], sram="32KiB..64KiB", jobs=1)
@@ -272,7 +273,11 @@ def sweep(
     store = Path(cache) if cache is not None else None
     settings = Settings(folder, jobs, scheduler, resume, store, visible=False, is_temporary=out is None)
     try:
-        outcome = run_study(build_study(targets, dict(axes), where, layers), settings)
+        models = [each for given in targets for each in ([given] if isinstance(given, str | Path) else given)]
+        if not models:
+            raise InputError("sweep needs a model or a study")
+        conditions = [where] if isinstance(where, str) else where
+        outcome = run_study(build_study(models, dict(axes), conditions, layers), settings)
         if outcome.first_failure:
             raise RunError(f"{outcome.statuses['failed']} points failed; the first: {outcome.first_failure}")
     except BaseException:

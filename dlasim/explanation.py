@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _NEGLIGIBLE = 0.01  # of a layer's compulsory cycles
 
 
-class Explanation(RowTable):
+class Explanation(RowTable[dict[str, Any]]):
     """One dictionary per layer, in the model's order; `report` is that of the whole inference."""
 
     def __init__(self, rows: Iterable[dict[str, Any]], report: Mapping[str, Any]) -> None:

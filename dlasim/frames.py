@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dlasim.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 Columns = Mapping[str, Sequence[Any]]
 _WITHOUT = "rows() and column() work without it"
 
 
-def frame(columns: Columns) -> Any:
+def frame(columns: Columns) -> pandas.DataFrame | polars.DataFrame:
     """A pandas data frame, or a polars one if pandas is not installed."""
     if _import("pandas") is not None:
         return to_pandas(columns)
@@ -21,14 +25,16 @@ def frame(columns: Columns) -> Any:
     raise InputError(f"neither pandas nor polars is installed; {_WITHOUT}")
 
 
-def to_pandas(columns: Columns) -> Any:
+def to_pandas(columns: Columns) -> pandas.DataFrame:
     """A pandas data frame."""
-    return _needed("pandas").DataFrame(_typed(columns))
+    made: pandas.DataFrame = _needed("pandas").DataFrame(_typed(columns))
+    return made
 
 
-def to_polars(columns: Columns) -> Any:
+def to_polars(columns: Columns) -> polars.DataFrame:
     """A polars data frame."""
-    return _needed("polars").DataFrame(_typed(columns), infer_schema_length=None)
+    made: polars.DataFrame = _needed("polars").DataFrame(_typed(columns), infer_schema_length=None)
+    return made
 
 
 def _typed(columns: Columns) -> dict[str, list[Any]]:

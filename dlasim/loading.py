@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Machine = DlaConfig | str | Path  # a configuration, the name of a preset, or a TOML file
 _HEAD_BYTES = 64
+_INPUT_FILES = (".npy", ".png", ".jpg", ".jpeg", ".wav")
 _NETWORK = re.compile(r"[A-Za-z]\w*(:\w+=[\w.]+(,\w+=[\w.]+)*)?")  # a built-in network, with arguments
 
 
@@ -43,6 +44,8 @@ class Loaded:
 def locate(file: str | Path) -> str | Path:
     """The file, or the one in the cache if it is the name of a built-in network, as in `resnet8` or
     `mobilenet_v1:alpha=0.5`."""
+    if not isinstance(file, str | Path):
+        raise InputError(f"a file must be a path or the name of a network (got {type(file).__name__})")
     text = str(file)
     if os.path.exists(text) or not _NETWORK.fullmatch(text):
         return file
@@ -82,6 +85,12 @@ def _named_machine(machine: Machine | None) -> DlaConfig:
         return machine
     if machine is None:
         return DlaConfig()
+    if not isinstance(machine, str | Path) or Path(machine).suffix in _INPUT_FILES:
+        got = machine if isinstance(machine, str | Path) else type(machine).__name__
+        raise InputError(
+            f"config must be a DlaConfig, the name of a preset or a .toml file (got {got}); inputs are given "
+            "by keyword: dlasim.run(file, inputs=…)"
+        )
     return load_file(machine) if _is_file(machine) else preset(str(machine))
 
 

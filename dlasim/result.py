@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dlasim.dataclass import dataclass
 from dlasim.row_table import RowTable, html_table
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dlasim.loading import Loaded
+    from dlasim.sim.report_types import LayerRow, Report
     from dlasim.sim.runner import Inference
     from dlasim.sim.unwritten import UnwrittenOutput
     from dlasim.sweeps.charts import Chart
@@ -40,7 +41,7 @@ class RunResult:
     """
 
     outputs: list[NDArray[Any]]
-    report: dict[str, Any]
+    report: Report
     inference: Inference
     loaded: Loaded
     prototyped: Prototyped | None = None  # the run of the board, if there was one
@@ -49,8 +50,7 @@ class RunResult:
     @property
     def cycles(self) -> int:
         """The cycles of the inference, of CPU and DLA together."""
-        total: int = self.report["cycles"]["total"]
-        return total
+        return self.report["cycles"]["total"]
 
     @property
     def milliseconds(self) -> float:
@@ -67,11 +67,12 @@ class RunResult:
         return [dequantize(tensor, array) for tensor, array in zip(described, self.outputs, strict=False)]
 
     @property
-    def layers(self) -> RowTable:
+    def layers(self) -> RowTable[LayerRow]:
         """The figures of each layer, a dictionary for each; `.frame()` makes a data frame of them."""
         names = columns(LAYER_FIGURES)
         return RowTable(
-            dict(zip(names, cells(LAYER_FIGURES, layer), strict=True)) for layer in self.report["layers"]
+            cast("LayerRow", dict(zip(names, cells(LAYER_FIGURES, layer), strict=True)))
+            for layer in self.report["layers"]
         )
 
     def plot(self, kind: str = "utilization", **settings: Any) -> Chart:

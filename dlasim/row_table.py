@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dlasim import frames
 from dlasim.errors import InputError, unknown
 from dlasim.tables import table
 
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
 Row = Mapping[str, Any]
+R = TypeVar("R", bound=Mapping[str, Any])
 _NAMED = 6  # columns in a repr
 
 
-class RowTable(list[dict[str, Any]]):
+class RowTable(list[R]):
     """A list with a dictionary for each row; all rows have the same keys.
 
     >>> from dlasim.row_table import RowTable
@@ -34,7 +39,7 @@ class RowTable(list[dict[str, Any]]):
         """The names of the columns."""
         return list(self[0]) if self else []
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[R]:
         """Iterate over the rows."""
         return iter(self)
 
@@ -44,7 +49,7 @@ class RowTable(list[dict[str, Any]]):
             raise InputError(unknown("column", name, self.columns))
         return [row[name] for row in self]
 
-    def frame(self) -> Any:
+    def frame(self) -> pandas.DataFrame | polars.DataFrame:
         """A pandas data frame, or a polars one if pandas is not installed."""
         return frames.frame({name: self.column(name) for name in self.columns})
 

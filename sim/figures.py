@@ -206,12 +206,12 @@ RUN_FIGURES: tuple[Figure, ...] = (
     Figure("", "ms", "cycles.total at the machine's clock", column="milliseconds", derive=_milliseconds),
     Figure(
         "bound_cycles", "cycles",
-        "what the most loaded unit needs for compulsory work and traffic only; null for a program without "
-        "section WORK",
+        "what the most loaded unit needs for compulsory work and traffic; null without section WORK",
         lambda run: run.bound.cycles if run.bound else None, "bound_cycles", "bound", "the-lower-bound",
     ),
     Figure(
-        "bound_unit", "text", "that unit", lambda run: run.bound.unit if run.bound else None,
+        "bound_unit", "text", "that unit; null without work",
+        lambda run: run.bound.unit if run.bound else None,
     ),
     Figure(
         "bound_ratio", "ratio", "cycles.total / bound_cycles; null without work",

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dlasim import frames
 from dlasim.errors import InputError, unknown
@@ -19,6 +19,10 @@ from dlasim.sweeps.parameters import catalogue
 from dlasim.sweeps.result_files import LAYERS, PENDING, RESULTS
 
 if TYPE_CHECKING:
+    import pandas
+    import polars
+
+    from dlasim.sim.report_types import SweepRow
     from dlasim.sweeps.charts import Chart
 
 _SHOWN = (
@@ -132,20 +136,23 @@ class SweepResult:
         """The cells of one column."""
         return [row[name] for row in self.rows(name)]
 
-    def best(self, figure: str = "cycles_total") -> dict[str, Any] | None:
+    def best(self, figure: str = "cycles_total") -> SweepRow | None:
         """The row with the smallest value of this figure."""
+        if figure not in self.columns:
+            raise InputError(unknown("column", figure, self.columns))
         known = (row for row in self.rows() if row[figure] is not None)
-        return min(known, key=lambda row: (row[figure], row["point"]), default=None)
+        found = min(known, key=lambda row: (row[figure], row["point"]), default=None)
+        return cast("SweepRow | None", found)
 
-    def frame(self) -> Any:
+    def frame(self) -> pandas.DataFrame | polars.DataFrame:
         """A pandas data frame, or a polars one if pandas is not installed."""
         return frames.frame(self._table())
 
-    def to_pandas(self) -> Any:
+    def to_pandas(self) -> pandas.DataFrame:
         """A pandas data frame."""
         return frames.to_pandas(self._table())
 
-    def to_polars(self) -> Any:
+    def to_polars(self) -> polars.DataFrame:
         """A polars data frame."""
         return frames.to_polars(self._table())
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import api_page
 import port_page
+import report_types_module
 
 from dlasim.cli import choices_module, manual
 from dlasim.compiler_shim import operators_page
@@ -35,6 +36,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/graph-format.md": graph_page.page,
     "docs/cli.md": manual.page,
     "dlasim/choices.py": choices_module.module,
+    "sim/report_types.py": report_types_module.module,
     "docs/api.md": api_page.page,
     "docs/figures.md": figures_page.page,
     "docs/sram-ports.md": port_page.page,

@@ -56,7 +56,7 @@ def parse_spec(text: str) -> DeviceSpec:
 
 def attach_devices(board: Board, specs: Sequence[str]) -> None:
     """Puts the devices on a board; each class is called with the board, if it takes anything."""
-    for text in specs:
+    for text in [specs] if isinstance(specs, str) else specs:
         spec = parse_spec(text)
         device = _make(spec, board)
         check_interface(spec.class_name, device)

@@ -58,17 +58,21 @@ def command(results: str, kind: str | None, output: str | None, as_json: bool, *
     Settings (--set): heatmap x, y, value, panel; pareto figures, x, y, value; timeline begin, end; stacked
     segments, top, panel, pair. A figure is a column, or cycles, sram or dma for short.
     """
-    settings = {name: given[name] for name in ("where", "title", "point") if given[name] is not None}
+    settings: dict[str, Any] = {
+        name: given[name] for name in ("where", "title", "point") if given[name] is not None
+    }
     for item in (part for text in given["more"] for part in re.split(r",(?=\w+=)", text)):
         name, sign, text = item.partition("=")
         if not sign:
             raise click.UsageError(f"--set must be NAME=VALUE (got {item!r})")
-        settings[name.strip()] = _value(name.strip(), text)
+        settings[name.strip()] = text
     from dlasim.fileio import keep_apart
     from dlasim.sweeps.charts import draw, fitting_kind
+    from dlasim.sweeps.charts.settings import parse_settings
     from dlasim.sweeps.open_table import open_table
     from dlasim.sweeps.result_files import ABOUT, LAYERS
 
+    settings = parse_settings(settings)
     table = open_table(results)
     inputs = (table.path, *(table.path.with_name(name) for name in (LAYERS, ABOUT)))
     if output:
@@ -81,17 +85,3 @@ def command(results: str, kind: str | None, output: str | None, as_json: bool, *
     if as_json:
         say(json.dumps({"output": str(path), "kind": kind, "settings": settings}, indent=2))
     say(f"wrote {path}", err=True)
-
-
-def _value(name: str, text: str) -> Any:
-    """Convert a setting to its type."""
-    from dlasim.errors import InputError
-
-    if name in ("segments", "figures"):
-        return [part.strip() for part in text.split(",")]
-    if name not in ("begin", "end", "top"):
-        return text
-    try:
-        return float(text) if name == "top" else int(text)
-    except ValueError:
-        raise InputError(f"--set {name} must be a number (got {text!r})") from None

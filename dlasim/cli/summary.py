@@ -14,7 +14,7 @@ _FUNCTIONS_SHOWN = 12
 _ENERGY_PARTS_SHOWN = 4
 
 
-def print_summary(report: dict[str, Any]) -> None:
+def print_summary(report: Mapping[str, Any]) -> None:
     """Print the tables on standard output."""
     say(_title(report))
     say()
@@ -41,7 +41,7 @@ _FORMATS: dict[str, Callable[[Any], str]] = {
 }
 
 
-def _title(report: dict[str, Any]) -> str:
+def _title(report: Mapping[str, Any]) -> str:
     config = report["config"]
     return (
         f"{short(printable(report['program']), 64)} on {config['pes']} PEs ({config['parallel']}), "
@@ -49,21 +49,21 @@ def _title(report: dict[str, Any]) -> str:
     )
 
 
-def _layer_rows(report: dict[str, Any]) -> list[list[str]]:
+def _layer_rows(report: Mapping[str, Any]) -> list[list[str]]:
     shown = [figure for figure in LAYER_FIGURES if figure.label]
     rows = [[figure.label for figure in shown]]
     rows.extend([_layer_cell(figure, layer) for figure in shown] for layer in report["layers"])
     return rows
 
 
-def _layer_cell(figure: Figure, layer: dict[str, Any]) -> str:
+def _layer_cell(figure: Figure, layer: Mapping[str, Any]) -> str:
     """A figure as text; empty where it says nothing."""
     if (figure.macs_only and not layer["macs"]) or (figure.dla_only and layer["unit"] != "dla"):
         return ""
     return _FORMATS[figure.unit](figure.cell(layer))
 
 
-def _kind_rows(report: dict[str, Any]) -> list[list[str]]:
+def _kind_rows(report: Mapping[str, Any]) -> list[list[str]]:
     cycles = report["cycles"]
     rows = [["kind", "cycles", "share", "MACs", "used"]]
     macs: dict[str, int] = {}
@@ -82,7 +82,7 @@ def _kind_rows(report: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
-def _unit_rows(report: dict[str, Any]) -> list[list[str]]:
+def _unit_rows(report: Mapping[str, Any]) -> list[list[str]]:
     units = report["units"]
     rows = [["unit cycles", *units]]
     for figure in UNIT_FIGURES:
@@ -91,11 +91,11 @@ def _unit_rows(report: dict[str, Any]) -> list[list[str]]:
     return rows if units else [["unit cycles", "", "", "", ""]]
 
 
-def _source(report: dict[str, Any]) -> str:
+def _source(report: Mapping[str, Any]) -> str:
     return " (estimate)" if report["cpu"]["estimated"] else ""
 
 
-def _cpu_lines(report: dict[str, Any]) -> list[str]:
+def _cpu_lines(report: Mapping[str, Any]) -> list[str]:
     cpu, memory = report["cpu"], report["memory"]
     if cpu["estimated"]:
         return []
@@ -106,7 +106,7 @@ def _cpu_lines(report: dict[str, Any]) -> list[str]:
     ]
 
 
-def function_rows(report: dict[str, Any]) -> list[list[str]]:
+def function_rows(report: Mapping[str, Any]) -> list[list[str]]:
     """The firmware's functions with the most cycles, from reset to exit."""
     functions = report["functions"]
     cycles = sum(function["cycles"] for function in functions)
@@ -117,7 +117,7 @@ def function_rows(report: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
-def _energy_line(report: dict[str, Any]) -> str:
+def _energy_line(report: Mapping[str, Any]) -> str:
     """The energy and its largest parts."""
     parts = dict(report["energy_nj"])
     total, uncertainty = parts.pop("total"), parts.pop("uncertainty")
@@ -127,7 +127,7 @@ def _energy_line(report: dict[str, Any]) -> str:
     return f"{line}: {shares}" if shares else line
 
 
-def _area_line(report: dict[str, Any]) -> str:
+def _area_line(report: Mapping[str, Any]) -> str:
     """The logic and its largest parts, and the memories."""
     parts, memories = dict(report["area_kge"]), dict(report["sram_kib"])
     total, sram = parts.pop("total"), memories.pop("total")
@@ -144,7 +144,7 @@ def operator_line(report: Mapping[str, Any]) -> str:
     return f"{on_dla} of {len(layers)} operators on the DLA; CPU {percent(share)} of cycles"
 
 
-def _bound(report: dict[str, Any]) -> list[str]:
+def _bound(report: Mapping[str, Any]) -> list[str]:
     if not report["bound_cycles"]:
         return []
     return [
@@ -153,7 +153,7 @@ def _bound(report: dict[str, Any]) -> list[str]:
     ]
 
 
-def _memory_lines(report: dict[str, Any]) -> list[str]:
+def _memory_lines(report: Mapping[str, Any]) -> list[str]:
     """The bytes of each memory, where there are several."""
     memories = report["memories"]
     if len(memories) < 2:
@@ -164,7 +164,7 @@ def _memory_lines(report: dict[str, Any]) -> list[str]:
     ]
 
 
-def _totals(report: dict[str, Any]) -> str:
+def _totals(report: Mapping[str, Any]) -> str:
     cycles, moved, memory = report["cycles"], report["dma_bytes"], report["memory"]
     clock = report["config"]["clock_mhz"]
     sram, arena, constants = (

@@ -11,6 +11,7 @@ from typing import Any
 
 from dlasim.errors import InputError, unknown
 from dlasim.sweeps.charts.data import Table, chosen_rows
+from dlasim.sweeps.charts.settings import parse_settings
 
 logging.getLogger("matplotlib").setLevel(logging.ERROR)  # users need not know where it keeps its fonts
 
@@ -36,7 +37,7 @@ def make(result: Table, kind: str, settings: Mapping[str, Any]) -> Any:
     for name in settings:
         if name not in allowed:
             raise InputError(f"{kind} chart: {unknown('setting', name, allowed)}")
-    figure = draw(result, **settings)
+    figure = draw(result, **parse_settings(settings))
     if result.partial:
         canvas.add_to_title(figure, result.partial)
     return figure

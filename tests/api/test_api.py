@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -135,3 +136,43 @@ def test_there_is_nothing_else() -> None:
     with pytest.raises(AttributeError, match="no attribute 'simulate'"):
         dlasim.simulate  # noqa: B018
     assert set(dlasim.__all__) >= {"compile", "run", "verify", "explain", "sweep"}
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (
+            lambda: dlasim.run("mnist", np.zeros((28, 28))),
+            "(got ndarray); inputs are given by keyword: dlasim.run(",
+        ),  # type: ignore[arg-type]
+        (
+            lambda: dlasim.run("mnist", "image.png"),
+            "(got image.png); inputs are given by keyword: dlasim.run(",
+        ),
+        (lambda: dlasim.run(["mnist"]), "a file must be a path or the name of a network (got list)"),  # type: ignore[arg-type]
+        (lambda: dlasim.sweep(), "sweep needs a model or a study"),
+        (
+            lambda: dlasim.run("mnist", host="riscv", host_options={"devices": "device.py"}),  # type: ignore[typeddict-item]
+            "must be FILE.py:CLASS@ADDRESS[,irq=N][,size=BYTES] (got 'device.py')",
+        ),
+        (
+            lambda: dlasim.run("mnist", timing_only=True).plot("timeline", end="soon"),
+            "end must be a number (got 'soon')",
+        ),
+    ],
+)
+def test_what_is_given_in_a_wrong_way_is_one_line(call: Callable[[], object], said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        call()
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_lists_are_written_as_on_the_command_line(tmp_path: Path) -> None:
+    found = dlasim.sweep(["mnist", "resnet8"], pes="16,32", sram=["64KiB"], where="pes > 16", jobs=1)
+    assert found.column("model") == ["mnist", "resnet8"]
+    charts = [found.plot("pareto", figures=figures) for figures in ("cycles, dma", ["cycles", "dma"])]
+    first, second = (chart.save(tmp_path / f"{number}.svg") for number, chart in enumerate(charts))
+    assert first.read_bytes() == second.read_bytes()
+    run = dlasim.run("mnist", timing_only=True, dla_ops="CONV_2D,FULLY_CONNECTED")
+    assert {row["unit"] for row in run.layers if row["operator"] in ("CONV_2D", "SOFTMAX")} == {"dla", "cpu"}

@@ -8,7 +8,8 @@ import rlcompleter
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_type_hints
+from types import NoneType, UnionType
+from typing import Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
 
 import pytest
 
@@ -16,6 +17,7 @@ import dlasim
 from dlasim import choices
 from dlasim.compiler_shim.options import CompileOptions
 from dlasim.sim.config import ALIASES, DlaConfig
+from dlasim.sim.report_types import LayerRow, Report, SweepRow
 
 USES = """\
 import dlasim
@@ -32,8 +34,23 @@ dlasim.run("resnet8", pes=64, sram="64KiB", dla_ops=["CONV_2D"], host_options={"
 dlasim.sweep("resnet8", pes=[1, 2], sram="1KiB..4KiB", parallel=("input", "8x8"), clock=500)
 total: int = dlasim.run("resnet8").cycles
 name: str = dlasim.run("resnet8").cycles
+report = dlasim.run("resnet8").report
+read: int = report["dma_bytes"]["read"] + report["layers"][0]["dma_bytes"]["read"]
+report["dma_bytes"]["red"]
+report["cycles"]["total"].upper()
+layer: str = dlasim.run("resnet8").layers[0]["operator"]
+dlasim.run("resnet8").layers[0]["cylces"]
+best = dlasim.sweep(["resnet8", "mnist"], pes=[1, 2], where="pes > 1").best()
+best["cycles_total"]
+assert best is not None
+cycles: int = best["cycles_total"] + best["sram_bytes"]
+best["cycles_totl"]
+dlasim.run("resnet8", [1, 2])
+table: dlasim.SweepResult = dlasim.sweep("resnet8")
+table.to_polars().colums
+frame = table.frame()
 """
-WRONG = [3, 4, 5, 6, 7, 8, 9, 10, 14]
+WRONG = [3, 4, 5, 6, 7, 8, 9, 10, 14, 17, 18, 20, 22, 25, 26, 28]
 
 
 def test_mypy_finds_wrong_keywords_and_values(tmp_path: Path) -> None:
@@ -79,8 +96,7 @@ def test_a_repl_completes_the_package() -> None:
     """
     done = subprocess.run([sys.executable, "-P", "-c", command], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["dlasim.sweep(", "dlasim.DlaConfig("]
-    assert set(dlasim.__all__) <= set(dir(dlasim))
-    assert "TYPE_CHECKING" not in dir(dlasim)
+    assert {name for name in dir(dlasim) if not name.startswith("__")} == set(dlasim.__all__)
     assert set(dlasim.__all__) <= completions("dlasim.", {"dlasim": dlasim})
 
 
@@ -88,3 +104,74 @@ def test_a_repl_completes_a_result() -> None:
     result = dlasim.run("mnist", timing_only=True)
     offered = completions("result.", {"result": result})
     assert {"outputs", "report", "cycles", "layers", "plot", "trace"} <= offered
+
+
+def misfits(value: Any, kind: Any, path: str) -> list[str]:
+    """Where a value is not of a type: a number, text, or lists, dictionaries and TypedDicts of such."""
+    if get_origin(kind) is NotRequired:
+        (kind,) = get_args(kind)
+    if kind is Any:
+        return []
+    if get_origin(kind) is UnionType:
+        tries = [misfits(value, one, path) for one in get_args(kind)]
+        return [] if [] in tries else tries[0]
+    if is_typeddict(kind):
+        hints = get_type_hints(kind, include_extras=True)
+        needed = [name for name, one in hints.items() if get_origin(one) is not NotRequired]
+        missing = [name for name in needed if name not in value and kind.__total__]
+        found = [f"{path}.{name} is missing" for name in missing]
+        found += [f"{path}.{name} has no type" for name in value if name not in hints]
+        parts = [(name, hints[name], value[name]) for name in value if name in hints]
+        return found + [text for name, one, part in parts for text in misfits(part, one, f"{path}.{name}")]
+    if get_origin(kind) is dict:
+        (_, one) = get_args(kind)
+        return [text for name, part in value.items() for text in misfits(part, one, f"{path}.{name}")]
+    if get_origin(kind) is list:
+        (one,) = get_args(kind)
+        return [text for part in value for text in misfits(part, one, f"{path}[]")]
+    allowed = {float: (float, int), NoneType: (NoneType,), bool: (bool,), int: (int,), str: (str,)}[kind]
+    fits = isinstance(value, allowed) and not (isinstance(value, bool) and kind is not bool)
+    return [] if fits else [f"{path} is {value!r}, not {kind.__name__}"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"timing_only": True},
+        {},
+        {"host": "riscv", "depthwise": "cpu", "place": "cpu"},
+        {"preset": "ethos-u55-128", "repeat": 2},
+    ],
+    ids=str,
+)
+def test_reports_have_their_types(options: dict[str, Any]) -> None:
+    options = dict(options)
+    result = dlasim.run("ds_cnn", options.pop("preset", None), **options)
+    assert misfits(result.report, Report, "report") == []
+    assert [misfits(layer, LayerRow, "layer") for layer in result.layers] == [[]] * len(result.layers)
+    assert set(result.layers.columns) == set(LayerRow.__annotations__)
+
+
+def test_a_report_of_assembly_has_its_type() -> None:
+    example = Path(__file__).parents[2] / "examples" / "relu.s"
+    assert misfits(dlasim.run(example).report, Report, "report") == []
+
+
+@pytest.mark.parametrize("host", ["none", "riscv"])
+def test_rows_have_their_types(host: str) -> None:
+    found = dlasim.sweep("mnist", pes=[16, 32], host=host, layers=True, jobs=1)
+    assert misfits(found.best(), SweepRow, "row") == []
+    assert misfits(found.layers.best("cycles"), SweepRow, "row") == []
+    assert set(found.columns) | set(found.layers.columns) == set(SweepRow.__annotations__)
+
+
+def test_the_types_of_reports_name_what_is_not_there() -> None:
+    report = dlasim.run("mnist", timing_only=True).report
+    wrong = {**report, "macs": "many", "cycles": {"total": 1.5}, "more": 1}
+    said = misfits(wrong, Report, "report")
+    assert {
+        "report.more has no type",
+        "report.macs is 'many', not int",
+        "report.cycles.dla is missing",
+    } <= set(said)
+    assert "report.cycles.total is 1.5, not int" in said
